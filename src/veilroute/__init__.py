@@ -1,0 +1,67 @@
+"""veilroute: plan routes that hide where they stop, and check that they do.
+
+>>> import veilroute as vr
+>>> domain = vr.generate_rooms(seed=7)
+"""
+
+from veilroute.audit import AuditReport
+from veilroute.audit import audit_playbook as audit
+from veilroute.domain import (
+    AtNode,
+    Domain,
+    Explicit,
+    LineOfSight,
+    Visibility,
+    WithinDistance,
+    generate_rooms,
+    generate_streets,
+    grid_domain,
+)
+from veilroute.errors import (
+    FileFormatError,
+    InvalidInputError,
+    NotAnonymizedError,
+    UnknownCandidateError,
+    VeilrouteError,
+)
+from veilroute.formats import read_instance, read_movingai, read_scenarios, write_instance
+from veilroute.playbook import Claims, Playbook, PlaybookClass, Route, read_playbook
+from veilroute.problem import Privacy, Problem, Trip
+from veilroute.progress import Progress
+from veilroute.solver import solve
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AtNode",
+    "AuditReport",
+    "Claims",
+    "Domain",
+    "Explicit",
+    "FileFormatError",
+    "InvalidInputError",
+    "LineOfSight",
+    "NotAnonymizedError",
+    "Playbook",
+    "PlaybookClass",
+    "Privacy",
+    "Problem",
+    "Progress",
+    "Route",
+    "Trip",
+    "UnknownCandidateError",
+    "VeilrouteError",
+    "Visibility",
+    "WithinDistance",
+    "__version__",
+    "audit",
+    "generate_rooms",
+    "generate_streets",
+    "grid_domain",
+    "read_instance",
+    "read_movingai",
+    "read_playbook",
+    "read_scenarios",
+    "solve",
+    "write_instance",
+]

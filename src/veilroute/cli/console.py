@@ -1,0 +1,86 @@
+"""What commands share: consoles, a progress display for long work, and a polite Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as RichProgress
+
+from veilroute.domain.graph import Label
+from veilroute.progress import Progress, ProgressCallback
+
+_PATIENCE_S = 2.0
+
+
+def stdout() -> Console:
+    """Where results go."""
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def stderr() -> Console:
+    """Where progress and remarks go."""
+    return Console(stderr=True, highlight=False)
+
+
+def label_text(label: Label) -> str:
+    """A label as it can be typed: ``R,C`` for cells."""
+    return ",".join(str(part) for part in label) if isinstance(label, tuple) else str(label)
+
+
+@contextmanager
+def live_progress() -> Iterator[ProgressCallback]:
+    """Yield a callback whose reports are drawn on standard error once the work takes longer than two seconds."""
+    bar = RichProgress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=stderr(),
+        transient=True,
+    )
+    task = bar.add_task("getting ready (a first run compiles for some seconds)", total=None)
+    timer = threading.Timer(_PATIENCE_S, bar.start)
+    timer.daemon = True
+
+    def report(progress: Progress) -> None:
+        bar.update(task, description=progress.stage, completed=progress.done, total=progress.total or None)
+
+    timer.start()
+    try:
+        yield report
+    finally:
+        timer.cancel()
+        timer.join()
+        bar.stop()
+
+
+class Interrupt:
+    """Turns the first Ctrl-C into a request to finish with the best so far; the second one really interrupts."""
+
+    def __init__(self) -> None:
+        self.is_requested = False
+
+    def __call__(self) -> bool:
+        """Whether to stop."""
+        return self.is_requested
+
+    def __enter__(self) -> Interrupt:
+        self._previous = signal.signal(signal.SIGINT, self._handle)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signal.signal(signal.SIGINT, self._previous)
+
+    def _handle(self, _number: int, _frame: FrameType | None) -> None:
+        if self.is_requested:
+            raise KeyboardInterrupt
+        self.is_requested = True
+        print("veilroute: stopping with the best so far; once more to drop it", file=sys.stderr)

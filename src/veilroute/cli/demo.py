@@ -1,0 +1,103 @@
+"""`veilroute demo`: the tour. Makes maps, plans, audits and draws; needs no input and no network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from veilroute.audit import audit_playbook
+from veilroute.cli.console import live_progress, stdout
+from veilroute.cli.instances import draw_candidates
+from veilroute.cli.plan import headline, timed_solve
+from veilroute.domain import Domain, Visibility, WithinDistance, generate_rooms, generate_streets
+from veilroute.domain.graph import Label
+from veilroute.jsontext import dump_canonical
+from veilroute.problem import Privacy, Problem, Trip
+from veilroute.progress import Progress
+
+
+@dataclass(frozen=True)
+class Stop:
+    """One stop of the tour: a story and the problem behind it."""
+
+    name: str
+    story: str
+    domain: Domain
+    start: Label
+    goal: Label
+    num_candidates: int
+    visibility: Visibility
+    privacy: Privacy
+
+
+def tour() -> list[Stop]:
+    """The stops: a guard's round through a building, and a cash van in one-way streets."""
+    building = generate_rooms(36, 64, seed=11)
+    city = generate_streets(13, 18, seed=5)
+    return [
+        Stop(
+            "building",
+            "A guard walks from the entrance to the exit of a building and must pass within two steps of one of ten "
+            "places. Whoever follows the guard should be left with three places at least, eight steps apart.",
+            building,
+            building.label(0),
+            building.label(building.num_nodes - 1),
+            10,
+            WithinDistance(2),
+            Privacy(k=3, ell=8),
+        ),
+        Stop(
+            "streets",
+            "A van leaves its depot, visits one of twelve branches in a town with one-way streets, and comes back. "
+            "Two branches at least, 300 m apart, must stay possible even after the whole trip was watched.",
+            city,
+            city.label(city.num_nodes // 2),
+            city.label(city.num_nodes // 2),
+            12,
+            WithinDistance(0),
+            Privacy(k=2, ell=300),
+        ),
+    ]
+
+
+def run_demo(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where to put the results.")] = Path("veilroute-demo"),
+) -> int:
+    """Take the tour: make maps, plan, audit and draw. No input, no network, under a minute."""
+    from veilroute.plotting import draw_playbook
+
+    console = stdout()
+    out.mkdir(parents=True, exist_ok=True)
+    all_hold = True
+    with live_progress() as report:
+        for number, stop in enumerate(tour(), start=1):
+            console.print(f"\n[bold]{number}. The {stop.name}[/bold]\n{stop.story}")
+            candidates = draw_candidates(stop.domain, stop.start, stop.goal, stop.num_candidates, seed=number)
+            problem = Problem(stop.domain, [Trip(stop.start, stop.goal)], candidates, stop.visibility)
+            playbook, _ = timed_solve(problem, stop.privacy, progress=report)
+            for line in headline(playbook):
+                console.print(line)
+            report(Progress("replaying the adversary"))
+            verdict = audit_playbook(playbook)
+            all_hold &= verdict.holds
+            console.print(verdict.to_text().splitlines()[0])
+            report(Progress("drawing"))
+            files = {
+                "playbook": out / f"{stop.name}.json",
+                "audit": out / f"{stop.name}-audit.txt",
+                "picture": out / f"{stop.name}.png",
+            }
+            playbook.write(files["playbook"])
+            files["audit"].write_text(verdict.to_text(), encoding="utf-8")
+            (out / f"{stop.name}-audit.json").write_bytes(dump_canonical(verdict.to_dict()))
+            draw_playbook(playbook, files["picture"])
+            console.print("   ".join(f"{what}: {path}" for what, path in files.items()))
+    console.print(
+        "\nNow be the guard. Type one of the ten places when it waits, and get its route; typed like this, the secret\n"
+        "stays out of your shell's history:\n"
+        f"  veilroute route {out / 'building.json'} --transit -"
+    )
+    return 0 if all_hold else 1

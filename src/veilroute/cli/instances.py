@@ -1,0 +1,180 @@
+"""From a file and options to a problem: what `plan` and `convert` share."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from veilroute.domain.graph import Domain, Label
+from veilroute.domain.visibility import AtNode, LineOfSight, Visibility, WithinDistance
+from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
+from veilroute.formats import Instance, read_instance, read_movingai, read_scenarios
+from veilroute.maps import MapStore
+from veilroute.problem import Privacy, Problem, Trip
+
+FORMATS = (".in", ".json", ".map", ".scen")
+
+
+@dataclass(frozen=True)
+class InstanceOptions:
+    """Options that complete or override what an instance file says; ``None`` where not given."""
+
+    start: str | None = None
+    goal: str | None = None
+    candidates: str | None = None
+    random_candidates: int | None = None
+    movement: int | None = None
+    scenario: int = 0
+    radius: float | None = None
+    sight: float | None = None
+    k: int | None = None
+    ell: float | None = None
+    m: str | None = None
+    spread: str | None = None
+    seed: int = 0
+
+
+def load_instance(path: Path, options: InstanceOptions) -> Instance:
+    """Read an instance in any format and apply the options."""
+    path = _locate(path)
+    match path.suffix:
+        case ".map":
+            domain = read_movingai(path, movement=options.movement or 4)
+            return _complete(domain, None, None, AtNode(), Privacy(), options)
+        case ".scen":
+            domain, trip = _read_scenario(path, options)
+            return _complete(domain, trip, None, AtNode(), Privacy(), options)
+        case ".json" | ".in":
+            if options.movement is not None:
+                raise InvalidInputError("--movement", "a .map or .scen file; other instances state their own edges")
+            given = read_instance(path)
+            problem = given.problem
+            first = problem.trips[0]
+            if (options.start or options.goal) and len(problem.trips) > 1:
+                raise InvalidInputError("--start/--goal", "an instance with one trip; edit the file's trips instead")
+            completed = _complete(problem.domain, first, problem.candidates, problem.visibility, given.privacy, options)
+            if len(problem.trips) == 1:
+                return completed
+            done = completed.problem
+            return Instance(Problem(done.domain, problem.trips, done.candidates, done.visibility), completed.privacy)
+        case suffix:
+            raise UnknownMethodError("instance format", suffix or str(path), FORMATS)
+
+
+def _locate(path: Path) -> Path:
+    """The file itself, or the benchmark map of that name in the user's cache."""
+    if path.exists() or path.suffix not in (".map", ".scen") or path.parent != Path():
+        return path
+    try:
+        return MapStore().find(path.name)
+    except InvalidInputError:
+        raise FileFormatError(
+            path,
+            "no such file, nor a map of that name in the cache; check the path or run 'veilroute maps get'",
+        ) from None
+
+
+def _read_scenario(path: Path, options: InstanceOptions) -> tuple[Domain, Trip]:
+    scenarios = read_scenarios(path)
+    if not 0 <= options.scenario < len(scenarios):
+        raise InvalidInputError("--scenario", f"a number from 0 to {len(scenarios) - 1}", options.scenario)
+    scenario = scenarios[options.scenario]
+    beside = path.parent / scenario.map_name
+    domain = read_movingai(
+        beside if beside.exists() else _locate(Path(scenario.map_name)), movement=options.movement or 4
+    )
+    return domain, Trip(scenario.start, scenario.goal)
+
+
+def _complete(
+    domain: Domain,
+    trip: Trip | None,
+    candidates: Sequence[Label] | None,
+    visibility: Visibility,
+    privacy: Privacy,
+    options: InstanceOptions,
+) -> Instance:
+    start = domain.parse_label(options.start, field="--start") if options.start else trip and trip.start
+    goal = domain.parse_label(options.goal, field="--goal") if options.goal else trip and trip.goal
+    for name, value in (("--start", start), ("--goal", goal)):
+        if value is None:
+            raise InvalidInputError(name, f"a cell such as {name} 3,4: the file does not say where the trip goes")
+        domain.node(value, field=name)
+    chosen = _candidates(domain, start, goal, candidates, options)
+    problem = Problem(domain, [Trip(start, goal)], chosen, _visibility(visibility, options))
+    return Instance(problem, _privacy(privacy, options))
+
+
+def _candidates(
+    domain: Domain,
+    start: Label,
+    goal: Label,
+    given: Sequence[Label] | None,
+    options: InstanceOptions,
+) -> list[Label]:
+    if options.candidates is not None and options.random_candidates is not None:
+        raise InvalidInputError("--candidates", "either --candidates or --random-candidates, not both")
+    if options.candidates is not None:
+        labels = [domain.parse_label(word, field="--candidates") for word in options.candidates.split()]
+        for label in labels:
+            domain.node(label, field="--candidates")
+        return labels
+    if options.random_candidates is not None:
+        return draw_candidates(domain, start, goal, options.random_candidates, options.seed)
+    if given is None:
+        raise InvalidInputError(
+            "--candidates", 'the possible transit points as "R,C R,C ...", or --random-candidates N'
+        )
+    return list(given)
+
+
+def draw_candidates(domain: Domain, start: Label, goal: Label, num: int, seed: int) -> list[Label]:
+    """Draw candidates uniformly from the nodes, other than start and goal, that a walk between these can visit."""
+    ends = {domain.node(start), domain.node(goal)}
+    reachable = _reach(domain.indptr.tolist(), domain.indices.tolist(), domain.node(start))
+    indptr, indices, _ = domain.reversed_rows
+    reaching = _reach(indptr.tolist(), indices.tolist(), domain.node(goal))
+    pool = sorted((reachable & reaching) - ends)
+    if not 1 <= num <= len(pool):
+        raise InvalidInputError("--random-candidates", f"a number from 1 to {len(pool)}, the nodes on the way", num)
+    return [domain.label(node) for node in random.Random(f"veilroute-candidates-{seed}").sample(pool, num)]
+
+
+def _reach(indptr: list[int], indices: list[int], root: int) -> set[int]:
+    seen = {root}
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        for other in indices[indptr[node] : indptr[node + 1]]:
+            if other not in seen:
+                seen.add(other)
+                stack.append(other)
+    return seen
+
+
+def _visibility(given: Visibility, options: InstanceOptions) -> Visibility:
+    if options.radius is not None and options.sight is not None:
+        raise InvalidInputError("--radius", "either --radius or --sight, not both")
+    if options.sight is not None:
+        return LineOfSight(options.sight)
+    if options.radius is not None:
+        return WithinDistance(options.radius) if options.radius else AtNode()
+    return given
+
+
+def _privacy(given: Privacy, options: InstanceOptions) -> Privacy:
+    changes = {name: value for name in ("k", "ell", "spread") if (value := getattr(options, name)) is not None}
+    if options.m is not None:
+        changes["m"] = _parse_m(options.m)
+    return replace(given, **changes)
+
+
+def _parse_m(text: str) -> int | None:
+    if text == "inf":
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidInputError("--m", "a whole number >= 1, or inf", text) from None

@@ -1,0 +1,81 @@
+"""The entry point: runs a command and turns whatever happens into an exit code and, at most, one line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import click
+import typer
+
+from veilroute import __version__
+from veilroute.cli import audit, convert, demo, draw, maps, plan, route
+from veilroute.errors import NotAnonymizedError, VeilrouteError
+
+DONE, VIOLATED, BAD_INPUT, NOTHING_ANONYMIZED, INTERRUPTED = 0, 1, 2, 3, 130
+
+app = typer.Typer(
+    name="veilroute",
+    help="Plan routes that hide where they stop, and check that they do.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("demo")(demo.run_demo)
+app.command("plan")(plan.run_plan)
+app.command("route")(route.run_route)
+app.command("audit")(audit.run_audit)
+app.command("draw")(draw.run_draw)
+app.command("convert")(convert.run_convert)
+app.add_typer(maps.app, name="maps")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"veilroute {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
+) -> None:
+    """Plan routes that hide where they stop, and check that they do."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit."""
+    sys.exit(run(sys.argv[1:] if arguments is None else list(arguments)))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line and return the exit code (see the contract: 0, 1, 2, 3 or 130)."""
+    try:
+        code = app(args=arguments, prog_name="veilroute", standalone_mode=False)
+        return code if isinstance(code, int) else DONE
+    except NotAnonymizedError as error:
+        return _fail(str(error), NOTHING_ANONYMIZED)
+    except VeilrouteError as error:
+        return _fail(str(error), BAD_INPUT)
+    except click.ClickException as error:
+        return _fail(_usage_line(arguments, error), BAD_INPUT)
+    except (click.Abort, KeyboardInterrupt):
+        return _fail("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        sys.stdout = None  # nobody reads any more; do not complain again at exit
+        return DONE
+    except OSError as error:
+        return _fail(f"{error.filename or 'file'}: {error.strerror}; check the path and its permissions", BAD_INPUT)
+
+
+def _usage_line(arguments: list[str], error: click.ClickException) -> str:
+    # A mistyped secret must not be echoed into a terminal log.
+    if "route" in arguments[:1]:
+        return "usage: veilroute route PLAYBOOK --transit NODE (or --transit - to read it from standard input)"
+    return " ".join(error.format_message().split())
+
+
+def _fail(line: str, code: int) -> int:
+    print(f"veilroute: {line}", file=sys.stderr)
+    return code

@@ -1,0 +1,194 @@
+"""`veilroute plan`: compute a playbook."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from veilroute.cli.console import Interrupt, label_text, live_progress, stdout
+from veilroute.cli.instances import InstanceOptions, load_instance
+from veilroute.jsontext import dump_canonical
+from veilroute.playbook import Playbook, PlaybookClass
+from veilroute.problem import Privacy, Problem
+from veilroute.progress import ProgressCallback
+
+FileArgument = Annotated[Path, typer.Argument(metavar="INSTANCE", help="An .in, .json, .map or .scen file.")]
+StartOption = Annotated[str | None, typer.Option(metavar="R,C", help="Where the trip starts.")]
+GoalOption = Annotated[str | None, typer.Option(metavar="R,C", help="Where it ends.")]
+CandidatesOption = Annotated[str | None, typer.Option(metavar="'R,C R,C ...'", help="The possible transit points.")]
+RandomOption = Annotated[int | None, typer.Option(metavar="N", help="Draw N candidates with the seed instead.")]
+MovementOption = Annotated[int | None, typer.Option(metavar="4|8", help="Moves on a .map: 4-way (default) or 8-way.")]
+ScenarioOption = Annotated[int, typer.Option(metavar="N", help="Which line of a .scen file, from 0.")]
+RadiusOption = Annotated[float | None, typer.Option(help="Walking distance from which a candidate is seen. [0]")]
+SightOption = Annotated[float | None, typer.Option(metavar="RANGE", help="See by line of sight instead (grids).")]
+KOption = Annotated[int | None, typer.Option("-k", help="How many candidates must stay possible. [2]")]
+EllOption = Annotated[float | None, typer.Option(help="How far apart they must stand. [1]")]
+MOption = Annotated[str | None, typer.Option(metavar="INT|inf", help="For how many nodes of the route. [inf]")]
+SpreadOption = Annotated[str | None, typer.Option(metavar="witness|all-pairs", help="Reading of ell. [witness]")]
+SeedOption = Annotated[int, typer.Option(help="For everything drawn at random.")]
+
+
+def run_plan(
+    instance: FileArgument,
+    start: StartOption = None,
+    goal: GoalOption = None,
+    candidates: CandidatesOption = None,
+    random_candidates: RandomOption = None,
+    movement: MovementOption = None,
+    scenario: ScenarioOption = 0,
+    radius: RadiusOption = None,
+    sight: SightOption = None,
+    k: KOption = None,
+    ell: EllOption = None,
+    m: MOption = None,
+    spread: SpreadOption = None,
+    planner: Annotated[str, typer.Option(help="optimal or pbp.")] = "optimal",
+    partitioner: Annotated[str | None, typer.Option(help="exact; for pbp.")] = None,
+    time_limit: Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop with the best so far.")] = None,
+    seed: SeedOption = 0,
+    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the playbook here.")] = None,
+    embed: Annotated[bool, typer.Option(help="Keep the whole map in the playbook, or only its hash.")] = True,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Compute a playbook: which candidates share a route, and the routes.
+
+    Options override what the instance file says. The secret is not needed here; see `veilroute route`.
+    """
+    options = InstanceOptions(
+        start, goal, candidates, random_candidates, movement, scenario, radius, sight, k, ell, m, spread, seed
+    )
+    loaded = load_instance(instance, options)
+    extra = {} if partitioner is None else {"partitioner": partitioner}
+    with live_progress() as report, Interrupt() as interrupt:
+        playbook, runtime_s = timed_solve(
+            loaded.problem,
+            loaded.privacy,
+            planner=planner,
+            time_limit_s=time_limit,
+            seed=seed,
+            progress=report,
+            should_stop=interrupt,
+            **extra,
+        )
+    if out is not None:
+        playbook.write(out, embed_domain=embed)
+    if json:
+        sys.stdout.write(dump_canonical(plan_summary(playbook, runtime_s)).decode())
+    else:
+        print_plan(playbook, runtime_s, out)
+    if interrupt.is_requested:
+        print("veilroute: interrupted; this is the best playbook so far", file=sys.stderr)
+        return 130
+    return 0 if playbook.claims.num_anonymized else 3
+
+
+def timed_solve(
+    problem: Problem, privacy: Privacy, *, progress: ProgressCallback | None = None, **options: Any
+) -> tuple[Playbook, float]:
+    """Solve and measure, imports excluded."""
+    import veilroute.planners.registry  # noqa: F401
+    from veilroute.solver import solve
+
+    began = time.perf_counter()
+    playbook = solve(problem, privacy, progress=progress, **options)
+    return playbook, time.perf_counter() - began
+
+
+def plan_summary(playbook: Playbook, runtime_s: float) -> dict[str, Any]:
+    """The object that `plan --json` prints."""
+    claims, privacy = playbook.claims, playbook.privacy
+    return {
+        "status": playbook.status,
+        "planner": playbook.planner,
+        **privacy.to_dict(),
+        "num_candidates": claims.num_candidates,
+        "num_coverable": claims.num_coverable,
+        "num_anonymized": claims.num_anonymized,
+        "num_anonymizable": claims.num_anonymizable,
+        "apr": claims.apr,
+        "delta": claims.delta,
+        "mac": claims.mac,
+        "mac_by_trip": claims.mac_by_trip,
+        "mac_lower_bound": claims.mac_lower_bound,
+        "gap": claims.gap,
+        "classes": [_class_summary(group, privacy.m) for group in playbook.classes],
+        "uncoverable": playbook.uncoverable,
+        "runtime_s": runtime_s,
+        "peak_memory_mb": peak_memory_mb(),
+    }
+
+
+def _class_summary(group: PlaybookClass, m: int | None) -> dict[str, Any]:
+    first = group.routes[0]
+    shared = {"route": first.nodes} if m is None else {"prefix": first.nodes[:m]}
+    summary = {"members": group.members, "cost": first.cost, "anonymized": group.anonymized, **shared}
+    if len(group.routes) > 1:
+        summary["routes"] = [{"trip": r.trip, "cost": r.cost, "route": r.nodes} for r in group.routes]
+    return summary
+
+
+def peak_memory_mb() -> float | None:
+    """The most memory that the process has held so far; ``None`` where the system does not tell (Windows)."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1024 * 1024 if sys.platform == "darwin" else 1024)
+
+
+def print_plan(playbook: Playbook, runtime_s: float, out: Path | None) -> None:
+    """The readable summary."""
+    console = stdout()
+    claims = playbook.claims
+    for line in headline(playbook):
+        console.print(line)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("class", "size", "cost", "route", "members"):
+        table.add_column(name, justify="left" if name == "members" else "right", overflow="fold")
+    for number, group in enumerate((g for g in playbook.classes if g.anonymized), start=1):
+        costs = " ".join(f"{r.cost:g}" for r in group.routes)
+        table.add_row(
+            str(number),
+            str(len(group.members)),
+            costs,
+            f"{len(group.routes[0])} nodes",
+            " ".join(label_text(label) for label in group.members),
+        )
+    if claims.num_anonymized:
+        console.print(table)
+    exposed = [label for group in playbook.classes if not group.anonymized for label in group.members]
+    if exposed:
+        console.print(f"Not protected (no route is given): {' '.join(label_text(label) for label in exposed)}")
+    if playbook.uncoverable:
+        console.print(f"Cannot be covered: {' '.join(label_text(label) for label in playbook.uncoverable)}")
+    peak = peak_memory_mb()
+    console.print(f"Planned in {runtime_s:.2f} s" + (f", peak memory {peak:.0f} MB." if peak is not None else "."))
+    if out is not None:
+        console.print(f"Playbook: {out}   (check it: veilroute audit {out})")
+    else:
+        console.print("Add -o FILE to keep the playbook.")
+
+
+def headline(playbook: Playbook) -> list[str]:
+    """What was reached, in two sentences."""
+    claims, privacy = playbook.claims, playbook.privacy
+    span = "the whole route" if privacy.m is None else f"the first {privacy.m} nodes"
+    goal = f"k={privacy.k}, ell={privacy.ell:g}, {span}, spread by {privacy.spread}"
+    if not claims.num_anonymized:
+        return [
+            f"Nothing could be hidden: no class of candidates reaches {goal}.",
+            "Lower k or ell, or add candidates.",
+        ]
+    num_classes = sum(group.anonymized for group in playbook.classes)
+    word = "class" if num_classes == 1 else "classes"
+    proof = {"optimal": "proved optimal", "feasible": "not proved optimal"}[playbook.status]
+    return [
+        f"{claims.num_anonymized} of {claims.num_coverable} candidates hidden in {num_classes} {word} ({goal}).",
+        f"Routes are {claims.mac:.1%} longer on average than without hiding (MAC {claims.mac:.6g}, {proof}).",
+    ]

@@ -1,0 +1,242 @@
+"""Covering costs of all sets of candidates that can matter, by fields (theory, section 4).
+
+``f_S(n)`` is the cheapest walk from the start to n that covers at least S, ``h_T(n)`` the cheapest from n to the
+goal that covers T. Fields are kept at the posts only. Then
+
+    c(C) = min over j in C, S + T = C - j, posts q of j:  f_S(q) + h_T(q)
+
+so sets of size z need forward fields up to size ``z - 1 - b`` and backward fields up to size b, whatever b is.
+A field follows from those of the sets one smaller, either by a sweep of the graph or, when the posts are few,
+through a table of distances between them. :func:`choose_method` picks the cheaper way.
+
+Memory: O(candidates x nodes) for the table, which is only built when it fits that bound, plus two levels of fields
+at the posts. No table of nodes by nodes is ever built.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from veilroute.covering.posts import Posts, distance_table
+from veilroute.covering.sweeps import Sweeper
+from veilroute.covering.task import CoveringTask
+from veilroute.kernels.subsets import advance_by_sweeps, advance_by_table, join_fields
+from veilroute.kernels.sweep import Floats
+from veilroute.progress import Watch
+
+Masks = npt.NDArray[np.int64]
+
+_CHUNK_OPERATIONS = 2e7
+_SETS_PER_JOIN = 1 << 14
+_NANOSECONDS_PER_EDGE_BY_HOPS = 3.0
+_NANOSECONDS_PER_EDGE_BY_HEAP = 25.0
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCosts:
+    """Covering costs by set.
+
+    Parameters
+    ----------
+    costs
+        Per trip and bit mask of members; infinite where no walk covers the set or it was not needed.
+    largest_size
+        Sets up to this size were worked out.
+    is_complete
+        Whether all needed sets were; false after an early stop.
+    table
+        Distances between the posts, when the method built them.
+    """
+
+    costs: Floats
+    largest_size: int
+    is_complete: bool
+    table: Floats | None
+
+
+@dataclass(frozen=True)
+class Method:
+    """How fields are advanced (``by_table`` or by sweeps) and up to which size backward fields go."""
+
+    by_table: bool
+    back_size: int
+
+
+class FieldStepper:
+    """Advances fields from sets of one size to sets of the next.
+
+    Parameters
+    ----------
+    posts
+        Where fields are kept.
+    transport
+        A :class:`Sweeper` over the domain, or the table of distances from each post (row) to each.
+    """
+
+    def __init__(self, posts: Posts, transport: Sweeper | Floats) -> None:
+        self.posts = posts
+        self.transport = transport
+
+    def advance(self, masks: Masks, rows: Masks, previous: Floats) -> Floats:
+        """Fields of ``masks``; ``previous[rows[S]]`` is the field of each set S that is one smaller."""
+        out = np.empty((masks.size, self.posts.nodes.size))
+        watch = (self.posts.watch_ptr, self.posts.watch_posts)
+        match self.transport:
+            case Sweeper() as sweeper:
+                advance_by_sweeps(
+                    masks, rows, previous, *watch, self.posts.nodes,
+                    sweeper.by_hops, sweeper.indptr, sweeper.indices, sweeper.costs,
+                    sweeper.distances, sweeper.towards, sweeper.heap_keys, sweeper.heap_nodes, sweeper.hops, out,
+                )  # fmt: skip
+            case table:
+                advance_by_table(masks, rows, previous, *watch, table, out)
+        return out
+
+
+def choose_method(task: CoveringTask, sets_by_size: list[int]) -> Method:
+    """Estimate the work of each method and return the cheapest; a function of the problem alone."""
+    domain, posts = task.domain, task.posts
+    num_posts = posts.nodes.size
+    largest = len(sets_by_size) - 1
+    per_edge = _NANOSECONDS_PER_EDGE_BY_HOPS if domain.unit_cost is not None else _NANOSECONDS_PER_EDGE_BY_HEAP
+    one_sweep = (domain.num_edges + domain.num_nodes) * per_edge
+    watchers = posts.watch_posts.size / max(1, len(task.members))
+    fits = num_posts * num_posts <= max(1, len(task.members)) * domain.num_nodes
+    best, least = Method(by_table=False, back_size=0), math.inf
+    for by_table in (True, False) if fits else (False,):
+        for back_size in range(min(3, largest)):
+            forward_size = max(0, largest - 1 - back_size)
+            fields = sum(sets_by_size[1 : forward_size + 1]) + sum(sets_by_size[1 : back_size + 1])
+            join = 0.0
+            for size in range(1, largest + 1):
+                behind = min(back_size, size - 1)
+                tried = 2 ** (size - 1) if behind else 1
+                useful = math.comb(size - 1, behind)
+                join += sets_by_size[size] * size * (3 * tried + useful * watchers)
+            if by_table:
+                work = num_posts * one_sweep / task.num_trips + fields * num_posts * (
+                    1 + min(num_posts, largest * watchers)
+                )
+            else:
+                work = fields * (one_sweep + 20 * largest * watchers)
+            if work + join < least:
+                best, least = Method(by_table, back_size), work + join
+    return best
+
+
+def compute_class_costs(
+    task: CoveringTask, needed: npt.NDArray[np.bool_], watch: Watch, method: Method | None = None
+) -> ClassCosts:
+    """Covering costs of all sets marked in ``needed``, a family closed under taking subsets.
+
+    Sets are worked out in order of size, so that an early stop leaves a usable result.
+    """
+    masks = np.flatnonzero(needed)
+    sizes = np.bitwise_count(masks)
+    largest = int(sizes.max(initial=0))
+    levels = [masks[sizes == size].astype(np.int64) for size in range(largest + 1)]
+    levels[0] = np.zeros(1, dtype=np.int64)
+    method = method or choose_method(task, [level.size for level in levels])
+    table = distance_table(task.domain, task.posts) if method.by_table else None
+    transports = _both_ways(task, table)
+    costs = np.full((task.num_trips, needed.size), np.inf)
+    counter = _Counter(watch, total=sum(level.size for level in levels[1:]) * task.num_trips)
+    runs = [_TripRun(task, trip, levels, transports, method, counter, costs[trip]) for trip in range(task.num_trips)]
+    reached = 0
+    while reached < largest and all(run.finish_size(reached + 1) for run in runs):
+        reached += 1
+    if reached < largest:
+        costs[:, np.bitwise_count(np.arange(needed.size)) > reached] = np.inf
+    costs *= task.unit
+    return ClassCosts(costs, reached, reached == largest, table)
+
+
+def _both_ways(task: CoveringTask, table: Floats | None) -> tuple[Sweeper | Floats, Sweeper | Floats]:
+    if table is not None:
+        return table, np.ascontiguousarray(table.T)
+    num = task.posts.nodes.size
+    return Sweeper(task.domain, backward=False, num_seeds=num), Sweeper(task.domain, backward=True, num_seeds=num)
+
+
+class _Counter:
+    """Counts finished sets over all trips and passes the count on."""
+
+    def __init__(self, watch: Watch, total: int) -> None:
+        self.watch, self.total, self.done = watch, total, 0
+
+    def add(self, num_sets: int) -> None:
+        self.done += num_sets
+        self.watch.tell("class costs", self.done, self.total)
+
+
+class _TripRun:
+    """Fields and class costs of one trip, size by size."""
+
+    def __init__(
+        self,
+        task: CoveringTask,
+        trip: int,
+        levels: list[Masks],
+        transports: tuple[Sweeper | Floats, Sweeper | Floats],
+        method: Method,
+        counter: _Counter,
+        costs: Floats,
+    ) -> None:
+        self.posts, self.levels, self.counter, self.costs = task.posts, levels, counter, costs
+        self.back_size = method.back_size
+        self.forward_stepper = FieldStepper(task.posts, transports[0])
+        self.backward_stepper = FieldStepper(task.posts, transports[1])
+        self.forward = task.from_start[trip].reshape(1, -1)
+        self.forward_size = 0
+        self.backward = [task.to_goal[trip].reshape(1, -1)]
+        edges = task.domain.num_edges + task.domain.num_nodes
+        per_set = task.posts.nodes.size**2 if method.by_table else edges
+        self.chunk = max(1, int(_CHUNK_OPERATIONS / max(1, per_set)))
+        # Where the field of each set stands in the array of its size.
+        self.rows = np.zeros(1 << len(task.members), dtype=np.int64)
+        self.back_rows = np.zeros(1 << len(task.members), dtype=np.int64)
+
+    def finish_size(self, size: int) -> bool:
+        """Write the covering cost of every set of a size; false when the time is over."""
+        back_size = min(self.back_size, size - 1)
+        while len(self.backward) <= back_size:
+            fields = self._advance(self.backward_stepper, len(self.backward), self.back_rows, self.backward[-1])
+            if fields is None:
+                return False
+            self.backward.append(fields)
+        while self.forward_size < size - 1 - back_size:
+            fields = self._advance(self.forward_stepper, self.forward_size + 1, self.rows, self.forward)
+            if fields is None:
+                return False
+            self.forward, self.forward_size = fields, self.forward_size + 1
+        return self._join(size, back_size)
+
+    def _advance(self, stepper: FieldStepper, size: int, rows: Masks, previous: Floats) -> Floats | None:
+        masks = self.levels[size]
+        parts = [np.empty((0, previous.shape[1]))]
+        for first in range(0, masks.size, self.chunk):
+            if self.counter.watch.is_over():
+                return None
+            parts.append(stepper.advance(masks[first : first + self.chunk], rows, previous))
+            self.counter.add(0)
+        rows[masks] = np.arange(masks.size)
+        return np.concatenate(parts)
+
+    def _join(self, size: int, back_size: int) -> bool:
+        masks = self.levels[size]
+        for first in range(0, masks.size, _SETS_PER_JOIN):
+            if self.counter.watch.is_over():
+                return False
+            part = masks[first : first + _SETS_PER_JOIN]
+            values = np.empty(part.size)
+            join_fields(
+                part, back_size, self.rows, self.forward, self.back_rows, self.backward[back_size],
+                self.posts.watch_ptr, self.posts.watch_posts, values,
+            )  # fmt: skip
+            self.costs[part] = values
+            self.counter.add(part.size)
+        return True

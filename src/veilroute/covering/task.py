@@ -1,0 +1,118 @@
+"""What all covering computations of a problem share: who can be covered, from where, and at what base cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from veilroute.covering.posts import Posts
+from veilroute.covering.sweeps import Sweeper
+from veilroute.covering.watchers import find_watchers
+from veilroute.domain.graph import Domain
+from veilroute.kernels.sweep import Floats, Indices
+from veilroute.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class CoveringTask:
+    """The coverable candidates of a problem with their watchers, and each trip's fields at these posts.
+
+    Parameters
+    ----------
+    domain
+        The world.
+    members
+        Positions, among the problem's candidates, of those that count and that every trip can cover.
+    uncoverable
+        Positions of those that count but that some trip cannot cover.
+    posts
+        Watchers of the members; candidate i of the posts is ``members[i]``.
+    starts, goals
+        Nodes, one per trip.
+    weights
+        Weights of the trips, summing to 1.
+    from_start, to_goal
+        Per trip and post the distance from the start and to the goal, in units of :attr:`unit`.
+    base_costs
+        Per trip and member the cheapest cost of covering it alone.
+    unit
+        What one unit of distance costs.
+    """
+
+    domain: Domain
+    members: tuple[int, ...]
+    uncoverable: tuple[int, ...]
+    posts: Posts
+    starts: tuple[int, ...]
+    goals: tuple[int, ...]
+    weights: tuple[float, ...]
+    from_start: Floats
+    to_goal: Floats
+    base_costs: Floats
+    unit: float
+
+    @property
+    def num_trips(self) -> int:
+        """How many trips there are."""
+        return len(self.starts)
+
+    @property
+    def ratio_weights(self) -> Floats:
+        """Per trip and member ``1 / base cost``, or one over the smallest positive edge cost where that is 0."""
+        base = np.where(self.base_costs > 0, self.base_costs, self.domain.smallest_positive_cost)
+        return 1.0 / base
+
+
+def prepare_task(problem: Problem) -> CoveringTask:
+    """Find watchers and base costs, by two sweeps per trip."""
+    domain = problem.domain
+    counted = problem.counted
+    watchers = find_watchers(domain, problem.visibility, [problem.candidate_nodes[i] for i in counted])
+    out = Sweeper(domain, backward=False, num_seeds=1)
+    back = Sweeper(domain, backward=True, num_seeds=1)
+    # A candidate that nobody watches cannot be covered, whatever the trip.
+    coverable = np.array([w.size > 0 for w in watchers], dtype=bool)
+    from_start, to_goal = [], []
+    base = np.full((len(problem.trips), len(counted)), np.inf)
+    everyone = Posts.of(watchers)
+    for j, (start, goal) in enumerate(zip(problem.start_nodes, problem.goal_nodes, strict=True)):
+        from_start.append(out.run(start)[everyone.nodes])
+        to_goal.append(back.run(goal)[everyone.nodes])
+        base[j] = _cheapest_per_candidate(everyone, from_start[j] + to_goal[j])
+        coverable &= np.isfinite(base[j])
+    kept = np.flatnonzero(coverable)
+    posts, positions = _restrict(everyone, watchers, kept)
+    total = sum(trip.weight for trip in problem.trips)
+    return CoveringTask(
+        domain=domain,
+        members=tuple(counted[i] for i in kept.tolist()),
+        uncoverable=tuple(counted[i] for i in np.flatnonzero(~coverable).tolist()),
+        posts=posts,
+        starts=problem.start_nodes,
+        goals=problem.goal_nodes,
+        weights=tuple(trip.weight / total for trip in problem.trips),
+        from_start=np.array([field[positions] for field in from_start]),
+        to_goal=np.array([field[positions] for field in to_goal]),
+        base_costs=base[:, kept] * out.unit,
+        unit=out.unit,
+    )
+
+
+def _cheapest_per_candidate(posts: Posts, through: Floats) -> Floats:
+    num = posts.watch_ptr.size - 1
+    best = np.full(num, np.inf)
+    owner = np.repeat(np.arange(num), np.diff(posts.watch_ptr))
+    np.minimum.at(best, owner, through[posts.watch_posts])
+    return best
+
+
+def _restrict(
+    everyone: Posts, watchers: list[Indices], kept: npt.NDArray[np.int64]
+) -> tuple[Posts, npt.NDArray[np.int64]]:
+    if kept.size == len(watchers):
+        return everyone, np.arange(everyone.nodes.size)
+    if kept.size == 0:
+        return Posts.of([]), np.empty(0, dtype=np.int64)
+    return everyone.subset(kept.tolist())

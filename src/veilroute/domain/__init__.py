@@ -1,0 +1,20 @@
+"""The world as frozen data: graphs, grids, visibility and generated maps."""
+
+from veilroute.domain.generate import generate_rooms, generate_streets
+from veilroute.domain.graph import Domain, Label
+from veilroute.domain.grid import Grid, grid_domain
+from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
+
+__all__ = [
+    "AtNode",
+    "Domain",
+    "Explicit",
+    "Grid",
+    "Label",
+    "LineOfSight",
+    "Visibility",
+    "WithinDistance",
+    "generate_rooms",
+    "generate_streets",
+    "grid_domain",
+]

@@ -1,0 +1,324 @@
+"""The world as a frozen directed graph in compressed sparse rows (CSR)."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from veilroute.errors import InvalidInputError, MissingExtraError
+from veilroute.jsontext import dump_canonical
+
+if TYPE_CHECKING:
+    from veilroute.domain.grid import Grid
+
+Label = Hashable
+"""What users call a node: an integer, a ``(row, col)`` tuple on grids, or the label of the file it came from."""
+
+IndexArray = npt.NDArray[np.uint32]
+CostArray = npt.NDArray[np.float64 | np.int64]
+
+_EXACT_INTEGER = 2**53
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Domain:
+    """A directed graph with non-negative edge costs, node labels and, where known, coordinates.
+
+    Build one with :meth:`from_edges`, :meth:`from_networkx`, :func:`~veilroute.domain.grid.grid_domain` or a
+    reader in :mod:`veilroute.formats`; the constructor takes arrays that are already in canonical form.
+
+    Parameters
+    ----------
+    indptr, indices, costs
+        CSR rows: the edges out of node ``n`` are ``indices[indptr[n]:indptr[n + 1]]``, heads ascending, without
+        self-loops or parallel edges.
+    labels
+        One label per node; ``None`` when the nodes are called 0, 1, 2, ... or when a grid names them.
+    coordinates
+        One ``(x, y)`` per node, or ``None``.
+    grid
+        The grid behind the graph, or ``None``.
+    """
+
+    indptr: IndexArray
+    indices: IndexArray
+    costs: CostArray
+    labels: tuple[Label, ...] | None = None
+    coordinates: npt.NDArray[np.float64] | None = None
+    grid: Grid | None = None
+
+    @classmethod
+    def from_edges(
+        cls,
+        num_nodes: int,
+        tails: npt.ArrayLike,
+        heads: npt.ArrayLike,
+        costs: npt.ArrayLike,
+        *,
+        labels: Sequence[Label] | None = None,
+        coordinates: npt.ArrayLike | None = None,
+    ) -> Domain:
+        """Build a domain from parallel arrays of directed edges.
+
+        Self-loops are dropped and of parallel edges the cheapest is kept: neither can be on a cheapest walk.
+        Costs stay integers when all of them are.
+        """
+        tail_ids = _node_ids("edges", "tail", tails, num_nodes)
+        head_ids = _node_ids("edges", "head", heads, num_nodes)
+        values = checked_costs(costs)
+        if not tail_ids.size == head_ids.size == values.size:
+            raise InvalidInputError("edges", "tails, heads and costs of equal length")
+        indptr, indices, values = _canonical_rows(num_nodes, tail_ids, head_ids, values)
+        return cls(
+            indptr,
+            indices,
+            values,
+            labels=_checked_labels(labels, num_nodes),
+            coordinates=_checked_coordinates(coordinates, num_nodes),
+        )
+
+    @classmethod
+    def from_networkx(cls, graph: Any, *, weight: str = "weight", default_cost: float = 1) -> Domain:
+        """Build a domain from a networkx graph; undirected edges count in both directions.
+
+        Node names become labels, the edge attribute ``weight`` the cost (``default_cost`` where absent), and node
+        attributes ``x`` and ``y`` (or ``pos``) the coordinates when every node has them.
+        """
+        names = list(graph.nodes)
+        index = {name: i for i, name in enumerate(names)}
+        tails: list[int] = []
+        heads: list[int] = []
+        costs: list[float] = []
+        for a, b, cost in graph.edges(data=weight, default=default_cost):
+            for tail, head in ((a, b),) if graph.is_directed() else ((a, b), (b, a)):
+                tails.append(index[tail])
+                heads.append(index[head])
+                costs.append(cost)
+        positions = [_networkx_position(data) for _, data in graph.nodes(data=True)]
+        known = [position for position in positions if position is not None]
+        return cls.from_edges(
+            len(names),
+            tails,
+            heads,
+            costs,
+            labels=None if names == list(range(len(names))) else names,
+            coordinates=known if names and len(known) == len(names) else None,
+        )
+
+    def to_networkx(self) -> Any:
+        """Return the domain as a ``networkx.DiGraph`` whose edges carry ``weight``."""
+        try:
+            import networkx as nx
+        except ImportError:
+            raise MissingExtraError("networkx", "graphs") from None
+        graph = nx.DiGraph()
+        for node in range(self.num_nodes):
+            graph.add_node(self.label(node))
+        tails, heads, costs = self.edge_arrays()
+        for tail, head, cost in zip(tails.tolist(), heads.tolist(), costs.tolist(), strict=True):
+            graph.add_edge(self.label(tail), self.label(head), weight=cost)
+        return graph
+
+    @property
+    def num_nodes(self) -> int:
+        """How many nodes there are."""
+        return int(self.indptr.size - 1)
+
+    @property
+    def num_edges(self) -> int:
+        """How many directed edges there are."""
+        return int(self.indices.size)
+
+    @property
+    def has_integer_costs(self) -> bool:
+        """Whether every cost is an integer by type."""
+        return self.costs.dtype.kind == "i"
+
+    @cached_property
+    def unit_cost(self) -> float | None:
+        """The cost of every edge when all are the same positive whole number, else ``None``.
+
+        Whole, because then counting edges and adding costs agree to the last bit.
+        """
+        if self.costs.size == 0:
+            return 1.0
+        first = float(self.costs[0])
+        same = first > 0 and first.is_integer() and bool((self.costs == self.costs[0]).all())
+        return first if same else None
+
+    @cached_property
+    def smallest_positive_cost(self) -> float:
+        """The smallest edge cost above zero, or 1 when there is none."""
+        positive = self.costs[self.costs > 0]
+        return float(positive.min()) if positive.size else 1.0
+
+    @cached_property
+    def smallest_cost(self) -> float:
+        """The smallest edge cost, or infinity without edges."""
+        return float(self.costs.min()) if self.costs.size else math.inf
+
+    @cached_property
+    def reversed_rows(self) -> tuple[IndexArray, IndexArray, CostArray]:
+        """CSR rows of the graph with every edge turned round."""
+        tails, heads, costs = self.edge_arrays()
+        return _canonical_rows(self.num_nodes, heads, tails, costs)
+
+    def edge_arrays(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], CostArray]:
+        """Tails, heads and costs of all edges, ordered by (tail, head)."""
+        ends = self.indptr.astype(np.int64)
+        degrees = ends[1:] - ends[:-1]
+        tails = np.repeat(np.arange(self.num_nodes, dtype=np.int64), degrees)
+        return tails, self.indices.astype(np.int64), self.costs
+
+    def label(self, node: int) -> Label:
+        """What users call node number ``node``."""
+        if self.grid is not None:
+            return self.grid.cell(node)
+        return node if self.labels is None else self.labels[node]
+
+    def labels_of(self, nodes: npt.NDArray[np.int64]) -> tuple[Label, ...]:
+        """The labels of many nodes."""
+        if self.grid is not None:
+            return tuple(map(tuple, self.grid.cells[nodes].tolist()))
+        return tuple(self.label(node) for node in nodes.tolist())
+
+    def node(self, label: object, *, field: str = "node") -> int:
+        """The number of the node called ``label``; ``field`` names the culprit when there is none."""
+        if self.grid is not None:
+            return self.grid.node(label, field=field)
+        if self.labels is not None:
+            try:
+                return self._index_of_label[label]
+            except (KeyError, TypeError):
+                raise InvalidInputError(field, "the label of a node of this domain", label) from None
+        if isinstance(label, bool) or not isinstance(label, int | np.integer) or not 0 <= label < self.num_nodes:
+            raise InvalidInputError(field, f"a node from 0 to {self.num_nodes - 1}", label)
+        return int(label)
+
+    def parse_label(self, text: str, *, field: str = "node") -> Label:
+        """Read a label as typed on a command line or used as a JSON key: ``R,C`` on grids, else the label itself."""
+        text = text.strip()
+        if self.grid is not None:
+            parts = text.replace(",", " ").split()
+            try:
+                row, col = (int(part) for part in parts)
+            except ValueError:
+                raise InvalidInputError(field, "a cell written as ROW,COL", text) from None
+            return (row, col)
+        if self.labels is not None and text in self._index_of_label:
+            return text
+        try:
+            return int(text)
+        except ValueError:
+            raise InvalidInputError(field, "the label of a node of this domain", text) from None
+
+    @cached_property
+    def _index_of_label(self) -> dict[Label, int]:
+        return {label: i for i, label in enumerate(self.labels or ())}
+
+    @cached_property
+    def sha256(self) -> str:
+        """A hash of everything that planning depends on: edges, costs and labels."""
+        digest = hashlib.sha256(b"veilroute-domain/1\n")
+        digest.update(self.indptr.astype("<u8").tobytes())
+        digest.update(self.indices.astype("<u8").tobytes())
+        digest.update(b"int" if self.has_integer_costs else b"float")
+        digest.update(self.costs.astype("<i8" if self.has_integer_costs else "<f8").tobytes())
+        if self.grid is not None:
+            digest.update(self.grid.cells.astype("<i8").tobytes())
+        elif self.labels is not None:
+            digest.update(dump_canonical(list(self.labels)))
+        return digest.hexdigest()
+
+    def __repr__(self) -> str:
+        kind = "graph" if self.grid is None else f"{self.grid.height}x{self.grid.width} grid"
+        return f"<Domain: {kind}, {self.num_nodes} nodes, {self.num_edges} edges>"
+
+
+def checked_costs(costs: npt.ArrayLike) -> CostArray:
+    """Return edge costs as int64 or float64, or name the first that is no finite number >= 0."""
+    try:
+        values = np.asarray(costs)
+        values = values.astype(np.int64 if values.dtype.kind in "iu" and values.size else np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInputError("edges.cost", "numbers >= 0") from None
+    with np.errstate(invalid="ignore"):
+        bad = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+    if bad.size:
+        first = int(bad[0])
+        raise InvalidInputError(f"edges[{first}].cost", "a finite number >= 0", values[first].item())
+    if values.dtype.kind == "i" and values.size and float(values.sum(dtype=np.float64)) >= _EXACT_INTEGER:
+        raise InvalidInputError("edges.cost", "integers whose sum stays below 2^53", int(values.max()))
+    return values
+
+
+def _canonical_rows(
+    num_nodes: int, tails: npt.NDArray[np.int64], heads: npt.NDArray[np.int64], costs: CostArray
+) -> tuple[IndexArray, IndexArray, CostArray]:
+    proper = tails != heads
+    tails, heads, costs = tails[proper], heads[proper], costs[proper]
+    order = np.lexsort((costs, heads, tails))
+    tails, heads, costs = tails[order], heads[order], costs[order]
+    if tails.size:
+        first = np.concatenate(([True], (tails[1:] != tails[:-1]) | (heads[1:] != heads[:-1])))
+        tails, heads, costs = tails[first], heads[first], costs[first]
+    indptr = np.zeros(num_nodes + 1, dtype=np.int64)
+    np.cumsum(np.bincount(tails, minlength=num_nodes), out=indptr[1:])
+    return indptr.astype(np.uint32), heads.astype(np.uint32), np.ascontiguousarray(costs)
+
+
+def _node_ids(name: str, end: str, ids: npt.ArrayLike, num_nodes: int) -> npt.NDArray[np.int64]:
+    if isinstance(num_nodes, bool) or not isinstance(num_nodes, int) or num_nodes < 1:
+        raise InvalidInputError("num_nodes", "an integer >= 1", num_nodes)
+    values = np.asarray(ids)
+    if values.size and values.dtype.kind not in "iu":
+        raise InvalidInputError(f"{name}.{end}", "integer node numbers")
+    bad = np.flatnonzero((values < 0) | (values >= num_nodes)) if values.size else np.empty(0, dtype=np.int64)
+    if bad.size:
+        first = int(bad[0])
+        raise InvalidInputError(f"{name}[{first}].{end}", f"a node from 0 to {num_nodes - 1}", values[first].item())
+    return values.astype(np.int64).reshape(-1)
+
+
+def _checked_labels(labels: Sequence[Label] | None, num_nodes: int) -> tuple[Label, ...] | None:
+    if labels is None:
+        return None
+    names = tuple(labels)
+    if len(names) != num_nodes:
+        raise InvalidInputError("labels", f"one label for each of {num_nodes} nodes", len(names))
+    try:
+        distinct = len(set(names))
+    except TypeError:
+        raise InvalidInputError("labels", "hashable labels such as integers or strings") from None
+    if distinct != num_nodes:
+        raise InvalidInputError("labels", "distinct labels", f"{num_nodes - distinct} repeated")
+    return names
+
+
+def _checked_coordinates(coordinates: npt.ArrayLike | None, num_nodes: int) -> npt.NDArray[np.float64] | None:
+    if coordinates is None:
+        return None
+    try:
+        values = np.asarray(coordinates, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInputError("coordinates", "one [x, y] pair of numbers per node") from None
+    if values.shape != (num_nodes, 2) or not bool(np.isfinite(values).all()):
+        raise InvalidInputError("coordinates", f"{num_nodes} finite [x, y] pairs", f"shape {values.shape}")
+    return values
+
+
+def _networkx_position(data: dict[str, Any]) -> tuple[float, float] | None:
+    if "x" in data and "y" in data:
+        return float(data["x"]), float(data["y"])
+    position: Iterable[float] | None = data.get("pos")
+    if position is None:
+        return None
+    x, y = position
+    return float(x), float(y)

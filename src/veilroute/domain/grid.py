@@ -1,0 +1,159 @@
+"""Grid worlds: free and blocked cells with 4-way or 8-way movement."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeGuard
+
+import numpy as np
+import numpy.typing as npt
+
+from veilroute.domain.graph import CostArray, Domain
+from veilroute.errors import InvalidInputError
+
+FREE_CHARACTERS = ".GS"
+"""Terrain that can be walked on in Moving AI maps."""
+
+BLOCKED_CHARACTERS = "@OTW"
+"""Terrain that cannot."""
+
+# In ascending order of the neighbour's number, because cells are numbered row by row.
+_STEPS_4 = ((-1, 0), (0, -1), (0, 1), (1, 0))
+_STEPS_8 = ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Grid:
+    """Which cells are free and how one may move; node numbers run over the free cells row by row.
+
+    Parameters
+    ----------
+    free
+        True for each cell that can be walked on, shape (height, width).
+    movement
+        4 (unit costs) or 8 (1 and sqrt(2), no corner cutting).
+    """
+
+    free: npt.NDArray[np.bool_]
+    movement: int = 4
+
+    @property
+    def height(self) -> int:
+        """Number of rows."""
+        return int(self.free.shape[0])
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return int(self.free.shape[1])
+
+    @cached_property
+    def cells(self) -> npt.NDArray[np.int64]:
+        """Row and column of each node."""
+        return np.argwhere(self.free)
+
+    @cached_property
+    def index(self) -> npt.NDArray[np.int64]:
+        """Node number of each cell, -1 where blocked."""
+        index = np.full(self.free.shape, -1, dtype=np.int64)
+        index[self.free] = np.arange(int(self.free.sum()))
+        return index
+
+    def cell(self, node: int) -> tuple[int, int]:
+        """Row and column of a node."""
+        row, col = self.cells[node].tolist()
+        return row, col
+
+    def node(self, label: object, *, field: str = "node") -> int:
+        """The node at a ``(row, col)`` cell; raises with ``field`` when it is off the map or blocked."""
+        match label:
+            case [row, col] if _is_integer(row) and _is_integer(col):
+                row, col = int(row), int(col)
+            case _:
+                raise InvalidInputError(field, "a cell as (row, col)", label)
+        if not (0 <= row < self.height and 0 <= col < self.width):
+            raise InvalidInputError(
+                field, f"a cell on the map (rows 0-{self.height - 1}, columns 0-{self.width - 1})", (row, col)
+            )
+        node = int(self.index[row, col])
+        if node < 0:
+            raise InvalidInputError(field, "a free cell; this one is inside a wall", (row, col))
+        return node
+
+    def rows(self) -> list[str]:
+        """The grid as text, ``.`` free and ``@`` blocked."""
+        table = np.where(self.free, ".", "@")
+        return ["".join(row) for row in table]
+
+
+def grid_domain(cells: Sequence[str] | npt.ArrayLike, *, movement: int = 4) -> Domain:
+    """Build a domain from rows of text (Moving AI characters) or a 2-D array that is true where free.
+
+    4-way movement has unit costs; 8-way costs 1 straight and sqrt(2) diagonally, and a diagonal step needs both
+    cells beside it free (no corner cutting).
+    """
+    if movement not in (4, 8):
+        raise InvalidInputError("grid.movement", "4 or 8", movement)
+    free = _parse_cells(cells)
+    if not free.any():
+        raise InvalidInputError("grid.map", "at least one free cell")
+    grid = Grid(free, movement)
+    indptr, indices, costs = _grid_rows(grid)
+    return Domain(indptr, indices, costs, grid=grid)
+
+
+def _parse_cells(cells: Sequence[str] | npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    if isinstance(cells, Sequence) and cells and all(isinstance(row, str) for row in cells):
+        rows = [str(row) for row in cells]
+        width = len(rows[0])
+        for number, row in enumerate(rows):
+            if len(row) != width:
+                raise InvalidInputError(f"grid.map[{number}]", f"{width} characters as in row 0", len(row))
+        table = np.array([list(row) for row in rows], dtype="U1").reshape(len(rows), width)
+        free = np.isin(table, list(FREE_CHARACTERS))
+        odd = np.argwhere(~(free | np.isin(table, list(BLOCKED_CHARACTERS))))
+        if odd.size:
+            row, col = odd[0].tolist()
+            raise InvalidInputError(
+                f"grid.map[{row}][{col}]",
+                f"one of {FREE_CHARACTERS}{BLOCKED_CHARACTERS}",
+                str(table[row, col]),
+            )
+        return free
+    array = np.asarray(cells)
+    if array.ndim != 2 or array.size == 0 or array.dtype.kind not in "biu":
+        raise InvalidInputError("grid.map", "rows of text or a 2-D array that is true where free")
+    return np.ascontiguousarray(array.astype(bool))
+
+
+def _grid_rows(
+    grid: Grid,
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], CostArray]:
+    steps = _STEPS_4 if grid.movement == 4 else _STEPS_8
+    padded = np.full((grid.height + 2, grid.width + 2), -1, dtype=np.int64)
+    padded[1:-1, 1:-1] = grid.index
+    rows, cols = grid.cells[:, 0] + 1, grid.cells[:, 1] + 1
+    neighbours = np.empty((rows.size, len(steps)), dtype=np.int64)
+    for i, (down, right) in enumerate(steps):
+        there = padded[rows + down, cols + right]
+        if down and right:
+            clear = (padded[rows + down, cols] >= 0) & (padded[rows, cols + right] >= 0)
+            there = np.where(clear, there, -1)
+        neighbours[:, i] = there
+    present = neighbours >= 0
+    indptr = np.zeros(rows.size + 1, dtype=np.int64)
+    np.cumsum(present.sum(axis=1), out=indptr[1:])
+    costs: CostArray
+    if grid.movement == 4:
+        costs = np.ones(int(indptr[-1]), dtype=np.int64)
+    else:
+        lengths = np.array([math.sqrt(2) if down and right else 1.0 for down, right in steps])
+        costs = np.broadcast_to(lengths, present.shape)[present].copy()
+    return indptr.astype(np.uint32), neighbours[present].astype(np.uint32), costs
+
+
+def _is_integer(value: object) -> TypeGuard[int | np.integer[Any]]:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)

@@ -1,0 +1,140 @@
+"""What can be seen from where: the visibility relation as data.
+
+Node ``n`` *watches* candidate ``t`` when ``t`` is seen from ``n``; a walk covers ``t`` when one of its nodes, start
+and goal included, watches it. The watchers themselves are computed twice, on purpose: by
+:mod:`veilroute.covering.watchers` for planning and by :mod:`veilroute.audit` with code of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from veilroute.domain.graph import Domain, Label
+from veilroute.errors import InvalidInputError
+
+
+@dataclass(frozen=True)
+class AtNode:
+    """A node sees itself and nothing else."""
+
+
+@dataclass(frozen=True)
+class WithinDistance:
+    """A node sees everything within walking distance ``radius`` of it, itself included, as in the paper."""
+
+    radius: float
+
+    def __post_init__(self) -> None:
+        _check_length("WithinDistance.radius", self.radius)
+
+
+@dataclass(frozen=True)
+class LineOfSight:
+    """On grids: a cell sees the free cells within ``range`` (straight line, centre to centre) that no wall hides.
+
+    A wall hides when the line between the centres passes through the inside of a blocked cell, or squeezes
+    between two blocked cells that touch at a corner. Brushing the corner of a single blocked cell does not hide.
+    The relation is symmetric.
+    """
+
+    range: float
+
+    def __post_init__(self) -> None:
+        _check_length("LineOfSight.range", self.range)
+
+
+@dataclass(frozen=True)
+class Explicit:
+    """Each node sees exactly what ``sees`` lists for it; a node that is not listed sees nothing."""
+
+    sees: Mapping[Label, Sequence[Label]] = field(default_factory=dict)
+
+
+Visibility = AtNode | WithinDistance | LineOfSight | Explicit
+
+
+def check_visibility(domain: Domain, visibility: object) -> Visibility:
+    """Return the visibility if it fits the domain, else raise naming the field."""
+    match visibility:
+        case AtNode() | WithinDistance():
+            return visibility
+        case LineOfSight():
+            if domain.grid is None:
+                raise InvalidInputError("visibility", "a grid domain for line of sight; use within-distance on graphs")
+            return visibility
+        case Explicit(sees):
+            for seer, seen in sees.items():
+                domain.node(seer, field="visibility.sees")
+                for label in seen:
+                    domain.node(label, field="visibility.sees")
+            return visibility
+    raise InvalidInputError("visibility", "AtNode, WithinDistance, LineOfSight or Explicit", visibility)
+
+
+def visibility_to_dict(visibility: Visibility) -> dict[str, Any]:
+    """Plain data for a JSON file."""
+    match visibility:
+        case AtNode():
+            return {"kind": "at-node"}
+        case WithinDistance(radius):
+            return {"kind": "within-distance", "radius": radius}
+        case LineOfSight(reach):
+            return {"kind": "line-of-sight", "range": reach}
+        case Explicit(sees):
+            return {"kind": "explicit", "sees": {_key(seer): list(seen) for seer, seen in sees.items()}}
+
+
+def visibility_from_dict(data: object, domain: Domain | None) -> Visibility:
+    """Read what :func:`visibility_to_dict` wrote; keys of ``sees`` need the domain to tell ``5`` from ``"5"``."""
+    if not isinstance(data, dict):
+        raise InvalidInputError("visibility", 'an object such as {"kind": "at-node"}', data)
+    match data.get("kind"):
+        case "at-node":
+            return AtNode()
+        case "within-distance":
+            return WithinDistance(_length("visibility.radius", data.get("radius")))
+        case "line-of-sight":
+            return LineOfSight(_length("visibility.range", data.get("range")))
+        case "explicit":
+            return _explicit_from_dict(data.get("sees"), domain)
+        case kind:
+            raise InvalidInputError(
+                "visibility.kind",
+                "at-node, within-distance, line-of-sight or explicit",
+                kind if kind else "nothing",
+            )
+
+
+def _explicit_from_dict(sees: object, domain: Domain | None) -> Explicit:
+    if not isinstance(sees, dict):
+        raise InvalidInputError("visibility.sees", "an object from each node to the list of nodes it sees", sees)
+    table: dict[Label, tuple[Label, ...]] = {}
+    for key, seen in sees.items():
+        if not isinstance(seen, list):
+            raise InvalidInputError(f"visibility.sees[{key}]", "a list of nodes", seen)
+        seer = key if domain is None else domain.parse_label(key, field="visibility.sees")
+        table[seer] = tuple(as_label(label) for label in seen)
+    return Explicit(table)
+
+
+def as_label(value: Any) -> Label:
+    """A label as it comes out of JSON, where a cell is a list."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _key(label: Label) -> str:
+    return ",".join(str(part) for part in label) if isinstance(label, tuple) else str(label)
+
+
+def _length(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidInputError(name, "a number >= 0", value if value is not None else "nothing")
+    return value
+
+
+def _check_length(name: str, value: object) -> None:
+    if not (_length(name, value) >= 0) or math.isinf(_length(name, value)):
+        raise InvalidInputError(name, "a finite number >= 0", value)

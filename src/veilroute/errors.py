@@ -1,0 +1,112 @@
+"""Every exception that veilroute raises on purpose.
+
+::
+
+    VeilrouteError
+    ├── InvalidInputError (also a ValueError)   a field, option or file holds something unusable
+    │   ├── FileFormatError                     a file that cannot be read as what it claims to be
+    │   ├── UnknownMethodError                  no planner, partitioner or format of that name
+    │   └── TooLargeError                       beyond the size that a method is exact for
+    ├── NotAnonymizedError                      the paper's Failure: the playbook will not give this secret a route
+    ├── UnknownCandidateError (also a KeyError) the secret is not one of the playbook's candidates
+    ├── MissingExtraError                       an optional library is not installed
+    └── DownloadError                           a map archive could not be fetched
+
+Infeasible and out of time are statuses of a playbook, not exceptions. No message ever holds a secret:
+`NotAnonymizedError` and `UnknownCandidateError` take no argument that could carry one.
+"""
+
+from __future__ import annotations
+
+_SHOWN = 60
+
+
+def shorten(value: object) -> str:
+    """Return ``repr(value)`` cut to a length that fits an error line."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+
+
+class VeilrouteError(Exception):
+    """Base of every exception raised on purpose."""
+
+
+class InvalidInputError(VeilrouteError, ValueError):
+    """A value that cannot be used.
+
+    Parameters
+    ----------
+    field
+        What holds the value, as the user would name it: ``Privacy.k``, ``--start``, ``edges[3].cost``.
+    expected
+        What would have been accepted.
+    got
+        What came; shown shortened.
+    """
+
+    def __init__(self, field: str, expected: str, got: object = None) -> None:
+        self.field = field
+        tail = "" if got is None else f", got {shorten(got)}"
+        super().__init__(f"{field}: expected {expected}{tail}")
+
+
+class FileFormatError(InvalidInputError):
+    """A file that cannot be read as what it claims to be.
+
+    Parameters
+    ----------
+    path
+        The file.
+    problem
+        What is wrong and what to change, in one line.
+    line
+        The line number in the file, counted from 1, when there is one.
+    """
+
+    def __init__(self, path: object, problem: str, line: int | None = None) -> None:
+        self.field = str(path)
+        self.line = line
+        where = f"{path}" if line is None else f"{path}, line {line}"
+        VeilrouteError.__init__(self, f"{where}: {problem}")
+
+
+class UnknownMethodError(InvalidInputError):
+    """No planner, partitioner or format of that name."""
+
+    def __init__(self, field: str, name: object, known: tuple[str, ...]) -> None:
+        super().__init__(field, "one of " + ", ".join(known), name)
+
+
+class TooLargeError(InvalidInputError):
+    """The problem is beyond the size that a method is exact for."""
+
+
+class NotAnonymizedError(VeilrouteError):
+    """The paper's Failure: the playbook will not give this secret a route."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this transit point is not anonymized by the playbook, so any route would give it away; "
+            "lower k or ell, add candidates, or ask for the exposed route explicitly"
+        )
+
+
+class UnknownCandidateError(VeilrouteError, KeyError):
+    """The secret is not one of the playbook's candidates."""
+
+    def __init__(self) -> None:
+        super().__init__("the transit point is not among the playbook's candidates; plan again with it included")
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class MissingExtraError(VeilrouteError):
+    """An optional library is not installed."""
+
+    def __init__(self, library: str, extra: str) -> None:
+        super().__init__(f"{library} is not installed; run: pip install 'veilroute[{extra}]'")
+
+
+class DownloadError(VeilrouteError):
+    """A map archive could not be fetched."""

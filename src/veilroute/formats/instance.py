@@ -1,0 +1,123 @@
+"""Instances: a problem and the privacy wanted, in any of the formats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from veilroute.domain.codec import domain_from_dict, domain_to_dict
+from veilroute.domain.graph import Domain
+from veilroute.domain.visibility import AtNode, as_label, visibility_from_dict, visibility_to_dict
+from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
+from veilroute.formats.authors import read_authors, write_authors
+from veilroute.formats.movingai import read_movingai, write_movingai
+from veilroute.jsontext import dump_canonical, parse_json, read_bytes
+from veilroute.problem import Privacy, Problem, Trip
+
+FORMAT = "veilroute-instance/1"
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A problem together with the privacy asked for."""
+
+    problem: Problem
+    privacy: Privacy = field(default_factory=Privacy)
+
+
+def read_instance(path: str | Path) -> Instance:
+    """Read an instance from ``.json`` or ``.in``; a ``.map`` or ``.scen`` alone lacks candidates."""
+    match Path(path).suffix:
+        case ".json":
+            return _read_json(path)
+        case ".in":
+            return Instance(read_authors(path))
+        case suffix:
+            raise UnknownMethodError("instance format", suffix or str(path), (".json", ".in"))
+
+
+def read_domain(path: str | Path, *, movement: int = 4) -> Domain:
+    """Read only the domain of a ``.map``, ``.json`` or ``.in`` file."""
+    if Path(path).suffix == ".map":
+        return read_movingai(path, movement=movement)
+    return read_instance(path).problem.domain
+
+
+def write_instance(instance: Instance, path: str | Path) -> list[str]:
+    """Write an instance as ``.json``, ``.in`` or ``.map``; return what the format could not hold."""
+    problem = instance.problem
+    match Path(path).suffix:
+        case ".json":
+            Path(path).write_bytes(dump_canonical(_to_dict(instance)))
+            return []
+        case ".in":
+            write_authors(problem, path)
+            lost = ["privacy"]
+            lost += [] if isinstance(problem.visibility, AtNode) else ["visibility"]
+            return lost + (["labels"] if problem.domain.grid is not None or problem.domain.labels is not None else [])
+        case ".map":
+            write_movingai(problem.domain, path)
+            return ["trips", "candidates", "visibility", "privacy"]
+        case suffix:
+            raise UnknownMethodError("instance format", suffix or str(path), (".json", ".in", ".map"))
+
+
+def _to_dict(instance: Instance) -> dict[str, Any]:
+    problem = instance.problem
+    return {
+        "format": FORMAT,
+        "domain": domain_to_dict(problem.domain),
+        "trips": [{"start": t.start, "goal": t.goal, "weight": t.weight} for t in problem.trips],
+        "candidates": list(problem.candidates),
+        "visibility": visibility_to_dict(problem.visibility),
+        "privacy": instance.privacy.to_dict(),
+    }
+
+
+def _read_json(path: str | Path) -> Instance:
+    data = parse_json(read_bytes(path), path)
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise FileFormatError(path, f"not a veilroute instance; expected a JSON object with format {FORMAT}")
+    try:
+        domain = _domain(data.get("domain"), Path(path).parent)
+        problem = Problem(
+            domain,
+            [_trip(trip, i) for i, trip in enumerate(_list(data, "trips"))],
+            [as_label(label) for label in _list(data, "candidates")],
+            visibility_from_dict(data.get("visibility", {"kind": "at-node"}), domain),
+        )
+        return Instance(problem, _privacy(data.get("privacy", {})))
+    except FileFormatError:
+        raise
+    except InvalidInputError as error:
+        raise FileFormatError(path, str(error)) from None
+
+
+def _domain(data: Any, folder: Path) -> Domain:
+    match data:
+        case {"grid": {"map": str(name)} as grid}:
+            return read_movingai(folder / name, movement=grid.get("movement", 4))
+        case _:
+            return domain_from_dict(data)
+
+
+def _trip(data: Any, number: int) -> Trip:
+    match data:
+        case {"start": start, "goal": goal}:
+            return Trip(as_label(start), as_label(goal), data.get("weight", 1.0))
+    raise InvalidInputError(f"trips[{number}]", '{"start", "goal"} with an optional weight', data)
+
+
+def _privacy(data: object) -> Privacy:
+    known = {"k", "ell", "m", "spread"}
+    if not isinstance(data, dict) or set(data) - known:
+        raise InvalidInputError("privacy", "an object with k, ell, m and spread", data)
+    return Privacy(**data)
+
+
+def _list(data: dict[str, Any], name: str) -> list[Any]:
+    value = data.get(name)
+    if not isinstance(value, list):
+        raise InvalidInputError(name, "a list", "nothing" if value is None else value)
+    return value

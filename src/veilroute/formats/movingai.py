@@ -1,0 +1,78 @@
+"""Moving AI grid maps (``.map``)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from veilroute.domain.graph import Domain
+from veilroute.domain.grid import BLOCKED_CHARACTERS, FREE_CHARACTERS, grid_domain
+from veilroute.errors import FileFormatError, InvalidInputError
+from veilroute.jsontext import read_text
+
+
+def read_movingai(path: str | Path, *, movement: int = 4) -> Domain:
+    """Read a Moving AI map: ``.``, ``G``, ``S`` are free, ``@``, ``O``, ``T``, ``W`` blocked.
+
+    4-way movement has unit costs; 8-way costs 1 and sqrt(2) without corner cutting.
+    """
+    return parse_movingai(read_text(path), source=path, movement=movement)
+
+
+def parse_movingai(text: str, *, source: object = "map", movement: int = 4) -> Domain:
+    """Build a domain from the text of a map; ``source`` is named in errors."""
+    lines = text.split("\n")
+    header: dict[str, str] = {}
+    body = 0
+    for number, line in enumerate(lines[:16], start=1):
+        word, _, value = line.strip().partition(" ")
+        if word == "map":
+            body = number
+            break
+        header[word] = value.strip()
+    if not body or "height" not in header or "width" not in header:
+        raise FileFormatError(
+            source, "not a Moving AI map; expected lines 'type', 'height H', 'width W' and 'map' first"
+        )
+    height, width = (
+        _dimension(source, "height", header["height"]),
+        _dimension(source, "width", header["width"]),
+    )
+    rows = lines[body:]
+    while rows and not rows[-1].strip():
+        rows.pop()
+    if len(rows) < height:
+        raise FileFormatError(source, f"truncated: the header promises {height} rows, the file has {len(rows)}")
+    if len(rows) > height:
+        raise FileFormatError(
+            source, f"the header promises {height} rows, the file has {len(rows)}; correct one of them"
+        )
+    allowed = set(FREE_CHARACTERS + BLOCKED_CHARACTERS)
+    for number, row in enumerate(rows, start=body + 1):
+        if len(row) != width:
+            raise FileFormatError(source, f"ragged row: expected {width} characters, got {len(row)}", number)
+        odd = set(row) - allowed
+        if odd:
+            raise FileFormatError(
+                source,
+                f"unknown terrain {sorted(odd)[0]!r}; use {FREE_CHARACTERS} or {BLOCKED_CHARACTERS}",
+                number,
+            )
+    try:
+        return grid_domain(rows, movement=movement)
+    except InvalidInputError as error:
+        raise FileFormatError(source, str(error)) from None
+
+
+def write_movingai(domain: Domain, path: str | Path) -> None:
+    """Write the grid of a domain as a Moving AI map."""
+    if domain.grid is None:
+        raise InvalidInputError("domain", "a grid; graphs cannot be written as .map")
+    rows = domain.grid.rows()
+    head = ["type octile", f"height {domain.grid.height}", f"width {domain.grid.width}", "map"]
+    Path(path).write_text("\n".join([*head, *rows]) + "\n", encoding="ascii", newline="\n")
+
+
+def _dimension(source: object, name: str, text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 10**6:
+        raise FileFormatError(source, f"{name}: expected a positive whole number, got {text[:20]!r}")
+    return int(text)

@@ -1,0 +1,117 @@
+"""Dynamic programmes over all subsets of up to about twenty candidates."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from veilroute.kernels.jit import jit
+from veilroute.kernels.subsets import Masks, count_bits
+from veilroute.kernels.sweep import Floats
+
+Bytes = npt.NDArray[np.int8]
+
+
+@jit
+def largest_spread(num: int, far: Masks) -> Bytes:
+    """For every set the size of its largest subset that is pairwise far apart; ``far[i]`` holds i's far partners."""
+    size = np.zeros(1 << num, dtype=np.int8)
+    for mask in range(1, 1 << num):
+        low = 0
+        while not (mask >> low) & 1:
+            low += 1
+        without = size[mask ^ (1 << low)]
+        within = 1 + size[mask & far[low]]
+        size[mask] = max(without, within)
+    return size
+
+
+@jit
+def mark_needed(num: int, k: int, all_pairs: bool, spread: Bytes) -> npt.NDArray[np.bool_]:
+    """Mark the sets whose covering cost can matter, a family closed under taking subsets.
+
+    Under ``all_pairs``: pairwise far sets of at most 2k - 1 members. Otherwise: sets that cannot be split in two
+    that both hold k pairwise far members; such a split exists iff it exists for some subset of 2k members.
+    """
+    needed = np.zeros(1 << num, dtype=np.bool_)
+    for mask in range(1, 1 << num):
+        size = count_bits(mask)
+        if all_pairs:
+            needed[mask] = size <= 2 * k - 1 and spread[mask] == size
+            continue
+        keep = True
+        if size >= 2 * k:
+            rest = mask
+            while rest and keep:
+                bit = rest & -rest
+                smaller = mask ^ bit
+                keep = smaller == 0 or needed[smaller]
+                rest ^= bit
+        if keep and size == 2 * k:
+            low = mask & -mask
+            others = mask ^ low
+            part = others
+            while part and keep:
+                if count_bits(part) == k and spread[part] == k and spread[mask ^ part] == k:
+                    keep = False
+                part = (part - 1) & others
+        needed[mask] = keep
+    return needed
+
+
+@jit
+def start_partition(num: int) -> tuple[Bytes, Floats, Masks]:
+    """Tables for :func:`partition_range`: members grouped, cost, and the class chosen, per set."""
+    return np.zeros(1 << num, dtype=np.int8), np.zeros(1 << num), np.zeros(1 << num, dtype=np.int64)
+
+
+@jit
+def partition_range(
+    first: int, last: int, max_size: int, shares: Floats, grouped: Bytes, cost: Floats, choice: Masks
+) -> None:
+    """Best grouping of every set from ``first`` up to but not including ``last``.
+
+    ``shares[C]`` is the cost of class C, infinite where C may not be a class. The lowest member either stays out or
+    is in the class that is tried; classes are tried in lexicographic order of their members and the first best one
+    wins. More members grouped beats a lower cost.
+    """
+    stack = np.empty(64, dtype=np.int64)
+    bits = np.empty(64, dtype=np.int64)
+    for mask in range(first, last):
+        low = mask & -mask
+        rest = mask ^ low
+        best_grouped = np.int64(grouped[rest])
+        best_cost = cost[rest]
+        best_choice = low & 0
+        num_bits = 0
+        while rest:
+            bits[num_bits] = rest & -rest
+            rest &= rest - 1
+            num_bits += 1
+        group = low
+        depth = 0
+        following = 0
+        while True:
+            if shares[group] < np.inf:
+                left = mask ^ group
+                total = np.int64(grouped[left]) + depth + 1
+                value = cost[left] + shares[group]
+                if total > best_grouped or (total == best_grouped and value < best_cost):
+                    best_grouped = total
+                    best_cost = value
+                    best_choice = group
+            while depth > 0 and (following == num_bits or depth == max_size - 1):
+                depth -= 1
+                group ^= bits[stack[depth]]
+                following = stack[depth] + 1
+                if following < num_bits:
+                    break
+            if following == num_bits or max_size == 1:
+                break
+            stack[depth] = following
+            group |= bits[following]
+            depth += 1
+            following += 1
+        grouped[mask] = best_grouped
+        cost[mask] = best_cost
+        choice[mask] = best_choice

@@ -1,0 +1,58 @@
+"""The paper's measures of a plan: APR, MAC and local anonymity.
+
+- **APR**, anonymized path ratio: anonymized candidates over coverable ones.
+- **MAC**, mean anonymization cost: the mean over anonymized candidates of how much longer their route is than the
+  cheapest route covering them alone, relative to that base cost. A base cost of 0 (the start watches the candidate
+  and is the goal, or is joined to it for free) has no ratio; the extra cost is then divided by the domain's smallest
+  positive edge cost instead. With several trips, the MAC is the mean of the trips' MACs, weighted by the trips.
+- **delta**, local anonymity: anonymized candidates over those that some planner could anonymize.
+- **Anonymity over time** is measured by the auditor, which replays the routes: see :mod:`veilroute.audit`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from veilroute.errors import InvalidInputError
+
+
+def anonymized_path_ratio(num_anonymized: int, num_coverable: int) -> float:
+    """APR; 0 when nothing can be covered."""
+    return num_anonymized / num_coverable if num_coverable else 0.0
+
+
+def mean_anonymization_cost(
+    route_costs: Sequence[float], base_costs: Sequence[float], *, smallest_positive_cost: float
+) -> float | None:
+    """MAC of one trip over its anonymized candidates, ``None`` when there are none.
+
+    Parameters
+    ----------
+    route_costs, base_costs
+        For each anonymized candidate the cost of its route and of the cheapest route covering it alone.
+    smallest_positive_cost
+        Stands in for base costs of 0.
+    """
+    if len(route_costs) != len(base_costs):
+        raise InvalidInputError("base_costs", f"{len(route_costs)} values, one per route", len(base_costs))
+    if not route_costs:
+        return None
+    extra = [
+        (route - base) / (base if base > 0 else smallest_positive_cost)
+        for route, base in zip(route_costs, base_costs, strict=True)
+    ]
+    return math.fsum(extra) / len(extra)
+
+
+def weighted_mac(mac_by_trip: Sequence[float | None], weights: Sequence[float]) -> float | None:
+    """The trips' mean MAC, weighted; ``None`` when nothing is anonymized."""
+    pairs = [(mac, weight) for mac, weight in zip(mac_by_trip, weights, strict=True) if mac is not None]
+    if not pairs:
+        return None
+    return math.fsum(mac * weight for mac, weight in pairs) / math.fsum(weight for _, weight in pairs)
+
+
+def local_anonymity(num_anonymized: int, num_anonymizable: int) -> float | None:
+    """The delta of (k, ell, m, delta)-local anonymity, ``None`` when nothing is anonymizable."""
+    return num_anonymized / num_anonymizable if num_anonymizable else None

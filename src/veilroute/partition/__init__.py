@@ -1,0 +1,1 @@
+"""How candidates are grouped into classes: one file per method, one registry."""

@@ -1,0 +1,110 @@
+"""The optimal partition by dynamic programming over bit masks (theory, section 3).
+
+The objective is lexicographic: group as many members as possible, then at the least mean anonymization cost. Since
+that cost is a sum over classes, the optimum is a cheapest set partition. Only classes that cannot be split into two
+qualifying ones are needed, because a part never costs more than the whole; under all-pairs spread these have k to
+2k - 1 members.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from veilroute.covering.class_costs import ClassCosts, compute_class_costs
+from veilroute.covering.spread import far_masks
+from veilroute.covering.task import CoveringTask
+from veilroute.errors import TooLargeError
+from veilroute.kernels.partition import largest_spread, mark_needed, partition_range, start_partition
+from veilroute.kernels.sweep import Floats
+from veilroute.partition.result import Partition
+from veilroute.problem import Privacy, Problem
+from veilroute.progress import Watch
+
+MAX_MEMBERS = 20
+"""The most coverable candidates that the method takes: its tables have two to that power entries."""
+
+_SETS_PER_STEP = 1 << 13
+
+
+def partition_exact(problem: Problem, task: CoveringTask, privacy: Privacy, watch: Watch) -> Partition:
+    """Find an optimal partition, or the best one over the class sizes that were worked out in time.
+
+    Complexity: the covering costs (see :mod:`veilroute.covering.class_costs`), then at most 3^n steps, far fewer
+    when classes are small. Ties: see :func:`veilroute.kernels.partition.partition_range`.
+    """
+    num = len(task.members)
+    if num > MAX_MEMBERS:
+        raise TooLargeError(
+            "candidates",
+            f"at most {MAX_MEMBERS} coverable candidates for the exact partitioner; thin them out or plan districts "
+            "separately (column generation and local search for larger sets come with a later version)",
+            num,
+        )
+    if num == 0:
+        return Partition((), (), is_optimal=True, num_anonymizable=0)
+    nodes = [problem.candidate_nodes[i] for i in task.members]
+    spread = largest_spread(num, far_masks(problem.domain, nodes, privacy.ell))
+    needed = mark_needed(num, privacy.k, privacy.spread == "all-pairs", spread)
+    class_costs = compute_class_costs(task, needed, watch)
+    qualifies = needed & (spread >= privacy.k) & np.isfinite(class_costs.costs).all(axis=0)
+    shares = np.where(qualifies, mac_shares(task, class_costs), np.inf)
+    classes, is_finished = _best_partition(num, shares, watch)
+    grouped = {member for members in classes for member in members}
+    return Partition(
+        classes=classes,
+        left_out=tuple(i for i in range(num) if i not in grouped),
+        is_optimal=class_costs.is_complete and is_finished,
+        num_anonymizable=_count_members(num, qualifies) if class_costs.is_complete else None,
+        table=class_costs.table,
+    )
+
+
+def mac_shares(task: CoveringTask, class_costs: ClassCosts) -> Floats:
+    """Every set's share of the MAC sum: over trips and members, ``(c(C) - b_t) * w_t``, trips weighted."""
+    total = np.zeros(class_costs.costs.shape[1])
+    for trip, weight in enumerate(task.weights):
+        ratio = task.ratio_weights[trip]
+        with np.errstate(invalid="ignore"):  # infinity times the empty set's zero
+            spent = class_costs.costs[trip] * _subset_sums(ratio)
+        total += weight * (spent - _subset_sums(ratio * task.base_costs[trip]))
+    return total
+
+
+def _subset_sums(values: Floats) -> Floats:
+    sums = np.zeros(1)
+    for value in values.tolist():
+        sums = np.concatenate((sums, sums + value))
+    return sums
+
+
+def _best_partition(num: int, shares: Floats, watch: Watch) -> tuple[tuple[tuple[int, ...], ...], bool]:
+    columns = np.flatnonzero(np.isfinite(shares))
+    if columns.size == 0:
+        return (), True
+    max_size = int(np.bitwise_count(columns).max())
+    grouped, cost, choice = start_partition(num)
+    end = 1 << num
+    finished = 1
+    for first in range(1, end, _SETS_PER_STEP):
+        if watch.is_over():
+            break
+        finished = min(end, first + _SETS_PER_STEP)
+        partition_range(first, finished, max_size, shares, grouped, cost, choice)
+        watch.tell("partition", finished, end)
+    # Stopped early, the sets below `finished` are solved: all subsets of its lowest members among them.
+    mask = end - 1 if finished == end else (1 << (finished.bit_length() - 1)) - 1
+    classes = []
+    while mask:
+        group = int(choice[mask])
+        if group:
+            classes.append(tuple(i for i in range(num) if group >> i & 1))
+            mask ^= group
+        else:
+            mask &= mask - 1
+    return tuple(classes), finished == end
+
+
+def _count_members(num: int, qualifies: npt.NDArray[np.bool_]) -> int:
+    columns = np.flatnonzero(qualifies)
+    return int(np.bitwise_count(np.bitwise_or.reduce(columns))) if columns.size else 0

@@ -1,0 +1,32 @@
+"""What a partitioner returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from veilroute.kernels.sweep import Floats
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A grouping of a task's members.
+
+    Parameters
+    ----------
+    classes
+        Qualifying classes as positions in the task, each ascending, ordered by first member.
+    left_out
+        Members that no class holds.
+    is_optimal
+        Whether no partition groups more members, or as many at a lower cost.
+    num_anonymizable
+        How many members belong to some qualifying class, ``None`` when not worked out.
+    table
+        Distances between the task's posts, when the method built them; walks can use it.
+    """
+
+    classes: tuple[tuple[int, ...], ...]
+    left_out: tuple[int, ...]
+    is_optimal: bool
+    num_anonymizable: int | None = None
+    table: Floats | None = None

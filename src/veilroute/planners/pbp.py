@@ -1,0 +1,38 @@
+"""Pbp, the partitioning-based planner (paper, Algorithm 1): a partition, then one cheapest walk per class."""
+
+from __future__ import annotations
+
+from veilroute.covering.task import prepare_task
+from veilroute.covering.walks import WalkFinder
+from veilroute.partition.registry import find_partitioner
+from veilroute.planners.plan import Plan, PlannedClass
+from veilroute.problem import Privacy, Problem
+from veilroute.progress import Watch
+
+
+def plan_pbp(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch, partitioner: str = "exact") -> Plan:
+    """Group the candidates with ``partitioner`` and walk each class together.
+
+    All members of a class share their whole walk, so the plan reaches (k, ell, m) for every m. Whether it is the
+    best one is claimed for m = infinity only: at finite m, routes may part earlier and cost less.
+    """
+    partition_method = find_partitioner(partitioner)
+    watch.tell("covering fields")
+    task = prepare_task(problem)
+    partition = partition_method(problem, task, privacy, watch)
+    finder = WalkFinder(task, partition.table)
+    groups = [(members, True) for members in partition.classes]
+    groups += [((member,), False) for member in partition.left_out]
+    classes = []
+    for number, (members, is_anonymized) in enumerate(groups):
+        watch.tell("walks", number, len(groups))
+        found = [finder.find(members, trip) for trip in range(task.num_trips)]
+        walks = tuple(walk for walk, _ in found)
+        classes.append(PlannedClass(members, is_anonymized, walks, tuple(cost for _, cost in found)))
+    return Plan(
+        task=task,
+        classes=tuple(classes),
+        is_optimal=partition.is_optimal and privacy.m is None,
+        num_anonymizable=partition.num_anonymizable,
+        options={"partitioner": partitioner, "seed": seed},
+    )

@@ -1,0 +1,46 @@
+"""The planners by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from veilroute.errors import InvalidInputError, UnknownMethodError
+from veilroute.planners.optimal import plan_optimal
+from veilroute.planners.pbp import plan_pbp
+from veilroute.planners.plan import Plan
+
+
+@dataclass(frozen=True)
+class Planner:
+    """A planner and the names of its own options.
+
+    Parameters
+    ----------
+    plan
+        Called as ``plan(problem, privacy, seed=..., watch=..., **options)``.
+    options
+        What it takes beyond these.
+    """
+
+    plan: Callable[..., Plan]
+    options: tuple[str, ...] = ()
+
+
+PLANNERS: dict[str, Planner] = {
+    "optimal": Planner(plan_optimal),
+    "pbp": Planner(plan_pbp, options=("partitioner",)),
+}
+
+
+def find_planner(name: str, options: dict[str, Any]) -> Callable[..., Plan]:
+    """The planner called ``name``, after checking that it takes ``options``."""
+    if name not in PLANNERS:
+        raise UnknownMethodError("planner", name, tuple(PLANNERS))
+    planner = PLANNERS[name]
+    for option in options:
+        if option not in planner.options:
+            takes = ", ".join(planner.options) or "no options"
+            raise InvalidInputError(option, f"a planner that has this option; {name} takes {takes}")
+    return planner.plan

@@ -1,0 +1,329 @@
+"""The result: which candidates share a route, the routes, and what is claimed about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+from veilroute.domain.codec import domain_from_dict, domain_to_dict
+from veilroute.domain.graph import Domain, Label
+from veilroute.domain.visibility import Visibility, as_label, visibility_from_dict, visibility_to_dict
+from veilroute.errors import FileFormatError, InvalidInputError, NotAnonymizedError, UnknownCandidateError
+from veilroute.jsontext import dump_canonical, parse_json, read_bytes
+from veilroute.problem import Privacy, Problem, Trip, plain_label
+
+FORMAT = "veilroute-playbook/1"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Route(Sequence[Label]):
+    """A walk from a trip's start to its goal; behaves as the sequence of its nodes.
+
+    Parameters
+    ----------
+    nodes
+        Labels of the nodes, start and goal included.
+    cost
+        Sum of the edge costs.
+    trip
+        Which trip of the problem it belongs to.
+    """
+
+    nodes: tuple[Label, ...]
+    cost: float
+    trip: int = 0
+
+    @overload
+    def __getitem__(self, index: int) -> Label: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Label, ...]: ...
+    def __getitem__(self, index: int | slice) -> Label | tuple[Label, ...]:
+        return self.nodes[index]
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self.nodes)
+
+
+@dataclass(frozen=True)
+class PlaybookClass:
+    """Candidates that an observer of the route cannot tell apart.
+
+    Parameters
+    ----------
+    members
+        Labels of the candidates.
+    anonymized
+        Whether the class reaches the playbook's (k, ell); the playbook gives no route to members of other classes.
+    routes
+        The route shared by all members, one per trip.
+    member_routes
+        Routes of single members that leave the shared one, by (trip, member); empty when m is infinite.
+    """
+
+    members: tuple[Label, ...]
+    anonymized: bool
+    routes: tuple[Route, ...]
+    member_routes: dict[tuple[int, Label], Route] = field(default_factory=dict)
+
+    def route_of(self, member: Label, trip: int) -> Route:
+        """The route that ``member`` gets on a trip."""
+        own = self.member_routes.get((trip, member))
+        return self.routes[trip] if own is None else own
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What the playbook says of itself and the auditor checks.
+
+    ``num_candidates`` counts those that are no trip's start or goal, ``num_coverable`` those that a walk of every
+    trip can cover, ``num_anonymizable`` those that some planner could anonymize (``None`` when it was not worked
+    out). ``mac`` is the weighted mean of ``mac_by_trip`` and, like them, ``None`` when nothing is anonymized.
+    ``mac_lower_bound`` is a proved bound on ``mac`` at this ``num_anonymized``, ``None`` where the method has none.
+    """
+
+    num_candidates: int
+    num_coverable: int
+    num_anonymized: int
+    num_anonymizable: int | None
+    apr: float
+    mac: float | None
+    mac_by_trip: tuple[float | None, ...]
+    mac_lower_bound: float | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """Relative distance between ``mac`` and its bound."""
+        if self.mac is None or self.mac_lower_bound is None:
+            return None
+        return max(0.0, self.mac - self.mac_lower_bound) / max(self.mac_lower_bound, 1e-12)
+
+    @property
+    def delta(self) -> float | None:
+        """Local anonymity: anonymized over anonymizable candidates."""
+        if not self.num_anonymizable:
+            return None
+        return self.num_anonymized / self.num_anonymizable
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Playbook:
+    """Classes, one route per class and trip, and the claims made about them.
+
+    Everything in it is independent of the secret and may be known to the adversary. :meth:`route_for` is the only
+    function of veilroute that takes the secret.
+    """
+
+    domain: Domain | None
+    domain_sha256: str
+    trips: tuple[Trip, ...]
+    candidates: tuple[Label, ...]
+    visibility: Visibility
+    privacy: Privacy
+    planner: str
+    options: dict[str, Any]
+    status: str
+    classes: tuple[PlaybookClass, ...]
+    uncoverable: tuple[Label, ...]
+    claims: Claims
+
+    @property
+    def apr(self) -> float:
+        """Anonymized path ratio: anonymized over coverable candidates."""
+        return self.claims.apr
+
+    @property
+    def mac(self) -> float | None:
+        """Mean anonymization cost, or ``None`` when nothing is anonymized."""
+        return self.claims.mac
+
+    @property
+    def mac_lower_bound(self) -> float | None:
+        """A proved lower bound on :attr:`mac` at this number of anonymized candidates, if there is one."""
+        return self.claims.mac_lower_bound
+
+    @property
+    def gap(self) -> float | None:
+        """Relative distance between :attr:`mac` and its bound."""
+        return self.claims.gap
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The problem that was solved; needs the domain."""
+        if self.domain is None:
+            raise InvalidInputError("Playbook.domain", "the domain: this playbook holds only its hash; supply the file")
+        return Problem(self.domain, self.trips, self.candidates, self.visibility)
+
+    def route_for(self, secret: Label, trip: int = 0, *, expose: bool = False) -> Route:
+        """Look the route for a secret transit point up.
+
+        Parameters
+        ----------
+        secret
+            Label of the transit point.
+        trip
+            Which trip to take.
+        expose
+            Also return the route of a candidate that the playbook could not anonymize. Whoever watches such a route
+            learns the secret.
+
+        Raises
+        ------
+        UnknownCandidateError
+            When the secret is not a candidate. The message does not hold it.
+        NotAnonymizedError
+            The paper's Failure, unless ``expose`` is set.
+        """
+        if isinstance(trip, bool) or not isinstance(trip, int) or not 0 <= trip < len(self.trips):
+            raise InvalidInputError("trip", f"a trip from 0 to {len(self.trips) - 1}", trip)
+        label = plain_label(secret)
+        for group in self.classes:
+            if label in group.members:
+                if group.anonymized or expose:
+                    return group.route_of(label, trip)
+                raise NotAnonymizedError
+        if label in self.candidates:
+            raise NotAnonymizedError
+        raise UnknownCandidateError
+
+    def with_domain(self, domain: Domain) -> Playbook:
+        """The same playbook with its domain attached, after checking the hash."""
+        if domain.sha256 != self.domain_sha256:
+            raise InvalidInputError("domain", f"the domain with SHA-256 {self.domain_sha256}", domain.sha256)
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return Playbook(**{**values, "domain": domain})
+
+    def to_dict(self, *, embed_domain: bool = True) -> dict[str, Any]:
+        """Plain data for a JSON file; without the domain only its hash is kept."""
+        claims = self.claims
+        data: dict[str, Any] = {
+            "format": FORMAT,
+            "domain_sha256": self.domain_sha256,
+            "trips": [{"start": t.start, "goal": t.goal, "weight": t.weight} for t in self.trips],
+            "candidates": list(self.candidates),
+            "visibility": visibility_to_dict(self.visibility),
+            "privacy": self.privacy.to_dict(),
+            "planner": self.planner,
+            "options": self.options,
+            "status": self.status,
+            "classes": [_class_to_dict(group) for group in self.classes],
+            "uncoverable": list(self.uncoverable),
+            "claims": {
+                **{name: getattr(claims, name) for name in claims.__dataclass_fields__},
+                "gap": claims.gap,
+                "delta": claims.delta,
+            },
+        }
+        if embed_domain and self.domain is not None:
+            data["domain"] = domain_to_dict(self.domain)
+        return data
+
+    def to_json(self, *, embed_domain: bool = True) -> bytes:
+        """Canonical JSON: equal playbooks give equal bytes."""
+        return dump_canonical(self.to_dict(embed_domain=embed_domain))
+
+    def write(self, path: str | Path, *, embed_domain: bool = True) -> None:
+        """Write the playbook to a file."""
+        Path(path).write_bytes(self.to_json(embed_domain=embed_domain))
+
+    def __repr__(self) -> str:
+        return (
+            f"<Playbook: {self.status}, {len(self.classes)} classes, "
+            f"{self.claims.num_anonymized} of {self.claims.num_coverable} coverable candidates anonymized>"
+        )
+
+
+def read_playbook(path: str | Path, *, domain: Domain | None = None) -> Playbook:
+    """Read a playbook file; ``domain`` is needed to audit or draw one that holds only its domain's hash."""
+    playbook = playbook_from_json(read_bytes(path), source=path)
+    return playbook if domain is None else playbook.with_domain(domain)
+
+
+def playbook_from_json(raw: bytes, *, source: object = "playbook") -> Playbook:
+    """Read a playbook from JSON; ``source`` is named in errors."""
+    data = parse_json(raw, source)
+    found = data.get("format") if isinstance(data, dict) else None
+    if not isinstance(found, str) or not found.startswith("veilroute-playbook/"):
+        raise FileFormatError(source, f"not a veilroute playbook; expected a JSON object with format {FORMAT}")
+    if found != FORMAT:
+        raise FileFormatError(
+            source,
+            f"written in {found[:40]}, but this version reads {FORMAT}; plan again or use the matching veilroute",
+        )
+    try:
+        return _playbook_from_dict(data)
+    except InvalidInputError as error:
+        raise FileFormatError(source, str(error)) from None
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        what = f"field {error}" if isinstance(error, KeyError) else str(error)
+        raise FileFormatError(source, f"damaged playbook ({what}); plan again") from None
+
+
+def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
+    domain = domain_from_dict(data["domain"]) if "domain" in data else None
+    if domain is not None and domain.sha256 != data["domain_sha256"]:
+        raise InvalidInputError("domain_sha256", "the hash of the domain in the file", data["domain_sha256"])
+    trips = tuple(Trip(as_label(t["start"]), as_label(t["goal"]), t.get("weight", 1.0)) for t in data["trips"])
+    claims = data["claims"]
+    return Playbook(
+        domain=domain,
+        domain_sha256=str(data["domain_sha256"]),
+        trips=trips,
+        candidates=_labels(data["candidates"]),
+        visibility=visibility_from_dict(data["visibility"], domain),
+        privacy=Privacy(**data["privacy"]),
+        planner=str(data["planner"]),
+        options=dict(data["options"]),
+        status=str(data["status"]),
+        classes=tuple(_class_from_dict(entry, len(trips)) for entry in data["classes"]),
+        uncoverable=_labels(data["uncoverable"]),
+        claims=Claims(
+            num_candidates=int(claims["num_candidates"]),
+            num_coverable=int(claims["num_coverable"]),
+            num_anonymized=int(claims["num_anonymized"]),
+            num_anonymizable=_optional(int, claims["num_anonymizable"]),
+            apr=float(claims["apr"]),
+            mac=_optional(float, claims["mac"]),
+            mac_by_trip=tuple(_optional(float, mac) for mac in claims["mac_by_trip"]),
+            mac_lower_bound=_optional(float, claims["mac_lower_bound"]),
+        ),
+    )
+
+
+def _class_to_dict(group: PlaybookClass) -> dict[str, Any]:
+    routes = [{"trip": r.trip, "cost": r.cost, "route": list(r.nodes)} for r in group.routes]
+    routes += [
+        {"trip": trip, "member": member, "cost": own.cost, "route": list(own.nodes)}
+        for (trip, member), own in group.member_routes.items()
+    ]
+    return {"members": list(group.members), "anonymized": group.anonymized, "routes": routes}
+
+
+def _class_from_dict(entry: dict[str, Any], num_trips: int) -> PlaybookClass:
+    shared: dict[int, Route] = {}
+    own: dict[tuple[int, Label], Route] = {}
+    members = _labels(entry["members"])
+    for item in entry["routes"]:
+        route = Route(_labels(item["route"]), item["cost"], int(item["trip"]))
+        if "member" in item:
+            own[route.trip, as_label(item["member"])] = route
+        else:
+            shared[route.trip] = route
+    if sorted(shared) != list(range(num_trips)):
+        raise InvalidInputError("classes.routes", f"one shared route for each of {num_trips} trips", sorted(shared))
+    return PlaybookClass(members, bool(entry["anonymized"]), tuple(shared[t] for t in range(num_trips)), own)
+
+
+def _labels(items: list[Any]) -> tuple[Label, ...]:
+    return tuple(as_label(item) for item in items)
+
+
+def _optional(kind: Callable[[Any], T], value: Any) -> T | None:
+    return None if value is None else kind(value)

@@ -1,0 +1,58 @@
+"""How long work reports what it is doing and learns that it should stop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One report of a running computation.
+
+    Parameters
+    ----------
+    stage
+        What is being done, in a few words.
+    done, total
+        Units of work finished and expected; ``total`` is 0 while unknown.
+    """
+
+    stage: str
+    done: int = 0
+    total: int = 0
+
+
+ProgressCallback = Callable[[Progress], None]
+
+
+@dataclass
+class Watch:
+    """Carries the caller's progress callback and stop conditions through a computation.
+
+    Parameters
+    ----------
+    report
+        Called with each :class:`Progress`; ``None`` for silence.
+    time_limit_s
+        Seconds after which :meth:`is_over` turns true; ``None`` for no limit.
+    should_stop
+        Asked between pieces of work; true means "return the best so far".
+    """
+
+    report: ProgressCallback | None = None
+    time_limit_s: float | None = None
+    should_stop: Callable[[], bool] | None = None
+    started_s: float = field(default_factory=time.monotonic)
+
+    def tell(self, stage: str, done: int = 0, total: int = 0) -> None:
+        """Pass a report on."""
+        if self.report is not None:
+            self.report(Progress(stage, done, total))
+
+    def is_over(self) -> bool:
+        """Whether the time is used up or the caller asked to stop."""
+        if self.time_limit_s is not None and time.monotonic() - self.started_s >= self.time_limit_s:
+            return True
+        return self.should_stop is not None and self.should_stop()

@@ -1,0 +1,131 @@
+"""The front door: from a problem and the privacy wanted to a playbook."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from veilroute.errors import InvalidInputError
+from veilroute.metrics import anonymized_path_ratio, mean_anonymization_cost, weighted_mac
+from veilroute.playbook import Claims, Playbook, PlaybookClass, Route
+from veilroute.problem import Privacy, Problem, check_fit
+from veilroute.progress import ProgressCallback, Watch
+
+if TYPE_CHECKING:
+    from veilroute.planners.plan import Plan
+
+
+def solve(
+    problem: Problem,
+    privacy: Privacy | None = None,
+    *,
+    planner: str = "optimal",
+    time_limit_s: float | None = None,
+    seed: int = 0,
+    progress: ProgressCallback | None = None,
+    should_stop: Callable[[], bool] | None = None,
+    **options: Any,
+) -> Playbook:
+    """Plan routes that hide the transit point.
+
+    Parameters
+    ----------
+    problem
+        Domain, trips, candidates and visibility.
+    privacy
+        What to reach; ``Privacy()`` when left out.
+    planner
+        Name of a planner: ``optimal`` or ``pbp``.
+    time_limit_s
+        Return the best plan found after about this many seconds.
+    seed
+        For planners that draw at random. Part of the input: equal seeds give equal playbooks.
+    progress
+        Called with :class:`~veilroute.progress.Progress` reports.
+    should_stop
+        Asked now and then; true ends the work with the best plan so far.
+    **options
+        Options of the planner, such as ``partitioner="exact"`` for ``pbp``.
+
+    Returns
+    -------
+    Playbook
+        Its ``status`` is ``optimal`` (proved), ``feasible`` (stopped early, or a method without proof) or
+        ``infeasible`` (nothing could be anonymized).
+    """
+    # Here and not at the top, because compiling kernels would make `import veilroute` slow.
+    from veilroute.planners.registry import find_planner
+
+    privacy = Privacy() if privacy is None else privacy
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise InvalidInputError("seed", "an integer", seed)
+    if time_limit_s is not None and not (isinstance(time_limit_s, int | float) and time_limit_s > 0):
+        raise InvalidInputError("time_limit_s", "a number of seconds > 0", time_limit_s)
+    check_fit(problem, privacy)
+    run = find_planner(planner, options)
+    watch = Watch(progress, time_limit_s, should_stop)
+    plan = run(problem, privacy, seed=seed, watch=watch, **options)
+    return _assemble(problem, privacy, planner, plan)
+
+
+def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> Playbook:
+    task = plan.task
+    label_of_member = [problem.candidates[i] for i in task.members]
+    classes = []
+    for group in plan.classes:
+        routes = tuple(
+            Route(problem.domain.labels_of(walk), cost, trip)
+            for trip, (walk, cost) in enumerate(zip(group.walks, group.costs, strict=True))
+        )
+        members = tuple(label_of_member[i] for i in group.members)
+        classes.append(PlaybookClass(members, group.is_anonymized, routes))
+    claims = _claims(problem, plan)
+    status = "optimal" if plan.is_optimal else "feasible"
+    return Playbook(
+        domain=problem.domain,
+        domain_sha256=problem.domain.sha256,
+        trips=tuple(problem.trips),
+        candidates=tuple(problem.candidates),
+        visibility=problem.visibility,
+        privacy=privacy,
+        planner=planner,
+        options=dict(plan.options),
+        status=status if claims.num_anonymized else "infeasible",
+        classes=tuple(classes),
+        uncoverable=tuple(problem.candidates[i] for i in task.uncoverable),
+        claims=claims,
+    )
+
+
+def _claims(problem: Problem, plan: Plan) -> Claims:
+    task = plan.task
+    mac_by_trip = []
+    for trip in range(task.num_trips):
+        pairs = [
+            (group.costs[trip], float(task.base_costs[trip, member]))
+            for group in plan.classes
+            if group.is_anonymized
+            for member in group.members
+        ]
+        mac_by_trip.append(
+            mean_anonymization_cost(
+                [cost for cost, _ in pairs],
+                [base for _, base in pairs],
+                smallest_positive_cost=problem.domain.smallest_positive_cost,
+            )
+        )
+    num_anonymized = sum(len(group.members) for group in plan.classes if group.is_anonymized)
+    mac = weighted_mac(mac_by_trip, [trip.weight for trip in problem.trips])
+    if mac is not None and math.isclose(mac, 0.0, abs_tol=1e-15):
+        mac = 0.0
+    return Claims(
+        num_candidates=len(problem.counted),
+        num_coverable=len(task.members),
+        num_anonymized=num_anonymized,
+        num_anonymizable=plan.num_anonymizable,
+        apr=anonymized_path_ratio(num_anonymized, len(task.members)),
+        mac=mac,
+        mac_by_trip=tuple(mac_by_trip),
+        mac_lower_bound=mac if plan.is_optimal else None,
+    )
