@@ -1,12 +1,10 @@
-"""The adversary (placeholder while it is being written)."""
+"""The adversary: replays a playbook for every candidate and checks each claim with code of its own.
 
-from typing import Any
+It imports the data model (`domain`, `problem`, `playbook`) and nothing that plans.
+"""
 
+from veilroute.audit.auditor import audit_playbook
+from veilroute.audit.replay import Planner
+from veilroute.audit.report import AnonymityStep, AuditReport, AuditSummary, ClaimVerdict
 
-class AuditReport:
-    """Placeholder."""
-
-
-def audit_playbook(playbook: Any, *, planner: Any = None) -> Any:
-    """Placeholder."""
-    raise NotImplementedError
+__all__ = ["AnonymityStep", "AuditReport", "AuditSummary", "ClaimVerdict", "Planner", "audit_playbook"]

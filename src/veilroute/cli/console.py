@@ -59,7 +59,8 @@ def live_progress() -> Iterator[ProgressCallback]:
     finally:
         timer.cancel()
         timer.join()
-        bar.stop()
+        if bar.live.is_started:
+            bar.stop()
 
 
 class Interrupt:

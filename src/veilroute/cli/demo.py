@@ -10,9 +10,9 @@ import typer
 
 from veilroute.audit import audit_playbook
 from veilroute.cli.console import live_progress, stdout
-from veilroute.cli.instances import draw_candidates
 from veilroute.cli.plan import headline, timed_solve
 from veilroute.domain import Domain, Visibility, WithinDistance, generate_rooms, generate_streets
+from veilroute.domain.generate import draw_candidates
 from veilroute.domain.graph import Label
 from veilroute.jsontext import dump_canonical
 from veilroute.problem import Privacy, Problem, Trip

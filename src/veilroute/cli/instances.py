@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from veilroute.domain.generate import draw_candidates
 from veilroute.domain.graph import Domain, Label
 from veilroute.domain.visibility import AtNode, LineOfSight, Visibility, WithinDistance
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
@@ -122,36 +122,12 @@ def _candidates(
             domain.node(label, field="--candidates")
         return labels
     if options.random_candidates is not None:
-        return draw_candidates(domain, start, goal, options.random_candidates, options.seed)
+        return draw_candidates(domain, start, goal, options.random_candidates, seed=options.seed)
     if given is None:
         raise InvalidInputError(
             "--candidates", 'the possible transit points as "R,C R,C ...", or --random-candidates N'
         )
     return list(given)
-
-
-def draw_candidates(domain: Domain, start: Label, goal: Label, num: int, seed: int) -> list[Label]:
-    """Draw candidates uniformly from the nodes, other than start and goal, that a walk between these can visit."""
-    ends = {domain.node(start), domain.node(goal)}
-    reachable = _reach(domain.indptr.tolist(), domain.indices.tolist(), domain.node(start))
-    indptr, indices, _ = domain.reversed_rows
-    reaching = _reach(indptr.tolist(), indices.tolist(), domain.node(goal))
-    pool = sorted((reachable & reaching) - ends)
-    if not 1 <= num <= len(pool):
-        raise InvalidInputError("--random-candidates", f"a number from 1 to {len(pool)}, the nodes on the way", num)
-    return [domain.label(node) for node in random.Random(f"veilroute-candidates-{seed}").sample(pool, num)]
-
-
-def _reach(indptr: list[int], indices: list[int], root: int) -> set[int]:
-    seen = {root}
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        for other in indices[indptr[node] : indptr[node + 1]]:
-            if other not in seen:
-                seen.add(other)
-                stack.append(other)
-    return seen
 
 
 def _visibility(given: Visibility, options: InstanceOptions) -> Visibility:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-import click
 import typer
 
 from veilroute import __version__
 from veilroute.cli import audit, convert, demo, draw, maps, plan, route
 from veilroute.errors import NotAnonymizedError, VeilrouteError
+
+# Typer carries a copy of click in some versions and imports it in others; either way this is its base of usage errors.
+UsageProblem = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 DONE, VIOLATED, BAD_INPUT, NOTHING_ANONYMIZED, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -58,9 +60,9 @@ def run(arguments: list[str]) -> int:
         return _fail(str(error), NOTHING_ANONYMIZED)
     except VeilrouteError as error:
         return _fail(str(error), BAD_INPUT)
-    except click.ClickException as error:
+    except UsageProblem as error:
         return _fail(_usage_line(arguments, error), BAD_INPUT)
-    except (click.Abort, KeyboardInterrupt):
+    except (typer.Abort, KeyboardInterrupt):
         return _fail("interrupted", INTERRUPTED)
     except BrokenPipeError:
         sys.stdout = None  # nobody reads any more; do not complain again at exit
@@ -69,11 +71,12 @@ def run(arguments: list[str]) -> int:
         return _fail(f"{error.filename or 'file'}: {error.strerror}; check the path and its permissions", BAD_INPUT)
 
 
-def _usage_line(arguments: list[str], error: click.ClickException) -> str:
+def _usage_line(arguments: list[str], error: BaseException) -> str:
     # A mistyped secret must not be echoed into a terminal log.
     if "route" in arguments[:1]:
         return "usage: veilroute route PLAYBOOK --transit NODE (or --transit - to read it from standard input)"
-    return " ".join(error.format_message().split())
+    message: str = error.format_message()  # type: ignore[attr-defined]
+    return " ".join(message.split())
 
 
 def _fail(line: str, code: int) -> int:

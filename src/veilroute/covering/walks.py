@@ -74,7 +74,7 @@ class WalkFinder:
                 values = fields[left ^ (1 << i)][mine] + onward[mine]
                 at = int(values.argmin())
                 # A later member must be better by more than rounding to be preferred.
-                if values[at] < best - RELATIVE * abs(values[at]):
+                if np.isfinite(values[at]) and values[at] < best - RELATIVE * values[at]:
                     best_member, best_post, best = i, int(mine[at]), float(values[at])
             stop = int(posts.nodes[best_post])
             stops.append(stop)

@@ -1,6 +1,6 @@
 """The world as frozen data: graphs, grids, visibility and generated maps."""
 
-from veilroute.domain.generate import generate_rooms, generate_streets
+from veilroute.domain.generate import draw_candidates, generate_rooms, generate_streets
 from veilroute.domain.graph import Domain, Label
 from veilroute.domain.grid import Grid, grid_domain
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
@@ -14,6 +14,7 @@ __all__ = [
     "LineOfSight",
     "Visibility",
     "WithinDistance",
+    "draw_candidates",
     "generate_rooms",
     "generate_streets",
     "grid_domain",

@@ -9,11 +9,12 @@ import itertools
 import math
 import random
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from veilroute.domain.graph import Domain
+from veilroute.domain.graph import Domain, IndexArray, Label
 from veilroute.domain.grid import grid_domain
 from veilroute.errors import InvalidInputError
 
@@ -69,6 +70,24 @@ def generate_streets(
     steps = min(num_rows, num_cols)
     pave([i * num_cols + min(i, num_cols - 1) for i in range(steps)], 0)
     return _largest_strong_part(points, sorted(edges))
+
+
+def draw_candidates(domain: Domain, start: Label, goal: Label, num: int, *, seed: int) -> list[Label]:
+    """Draw candidates uniformly from the nodes, other than start and goal, that a walk between these can visit."""
+    first, last = domain.node(start, field="start"), domain.node(goal, field="goal")
+    behind = domain.reversed_rows
+    pool = _reach(_neighbour_lists(domain.indptr, domain.indices), first)
+    pool &= _reach(_neighbour_lists(behind[0], behind[1]), last)
+    pool -= {first, last}
+    if isinstance(num, bool) or not isinstance(num, int) or not 1 <= num <= len(pool):
+        raise InvalidInputError("number of random candidates", f"1 to {len(pool)}, the nodes on the way", num)
+    rng = random.Random(f"veilroute-candidates-{seed}")
+    return [domain.label(node) for node in rng.sample(sorted(pool), num)]
+
+
+def _neighbour_lists(indptr: IndexArray, indices: IndexArray) -> list[list[int]]:
+    ends, heads = indptr.tolist(), indices.tolist()
+    return [heads[first:last] for first, last in pairwise(ends)]
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,8 @@ MAX_MEMBERS = 20
 
 _SETS_PER_STEP = 1 << 13
 
+Classes = tuple[tuple[int, ...], ...]
+
 
 def partition_exact(problem: Problem, task: CoveringTask, privacy: Privacy, watch: Watch) -> Partition:
     """Find an optimal partition, or the best one over the class sizes that were worked out in time.
@@ -78,7 +80,7 @@ def _subset_sums(values: Floats) -> Floats:
     return sums
 
 
-def _best_partition(num: int, shares: Floats, watch: Watch) -> tuple[tuple[tuple[int, ...], ...], bool]:
+def _best_partition(num: int, shares: Floats, watch: Watch) -> tuple[Classes, bool]:
     columns = np.flatnonzero(np.isfinite(shares))
     if columns.size == 0:
         return (), True
@@ -92,8 +94,15 @@ def _best_partition(num: int, shares: Floats, watch: Watch) -> tuple[tuple[tuple
         finished = min(end, first + _SETS_PER_STEP)
         partition_range(first, finished, max_size, shares, grouped, cost, choice)
         watch.tell("partition", finished, end)
-    # Stopped early, the sets below `finished` are solved: all subsets of its lowest members among them.
-    mask = end - 1 if finished == end else (1 << (finished.bit_length() - 1)) - 1
+    if finished == end:
+        return _read_classes(num, choice, end - 1), True
+    # Stopped early: the sets below `finished` are solved, so all subsets of the lowest members are.
+    solved = (1 << (finished.bit_length() - 1)) - 1
+    classes = _read_classes(num, choice, solved)
+    return _fill_greedily(num, shares, columns, classes), False
+
+
+def _read_classes(num: int, choice: npt.NDArray[np.int64], mask: int) -> Classes:
     classes = []
     while mask:
         group = int(choice[mask])
@@ -102,7 +111,22 @@ def _best_partition(num: int, shares: Floats, watch: Watch) -> tuple[tuple[tuple
             mask ^= group
         else:
             mask &= mask - 1
-    return tuple(classes), finished == end
+    return tuple(classes)
+
+
+def _fill_greedily(num: int, shares: Floats, columns: npt.NDArray[np.int64], classes: Classes) -> Classes:
+    """Group what is left: the class that is cheapest per member first, then each straggler where it costs least."""
+    groups = [sum(1 << i for i in members) for members in classes]
+    left = (1 << num) - 1 - sum(groups)
+    order = columns[np.argsort(shares[columns] / np.bitwise_count(columns), kind="stable")]
+    while (fitting := np.flatnonzero((order & ~left) == 0)).size:
+        groups.append(int(order[fitting[0]]))
+        left ^= groups[-1]
+    for i in range(num):
+        wider = [(float(shares[group | 1 << i] - shares[group]), at) for at, group in enumerate(groups)]
+        if left >> i & 1 and wider and np.isfinite(min(wider)[0]):
+            groups[min(wider)[1]] |= 1 << i
+    return tuple(sorted(tuple(i for i in range(num) if group >> i & 1) for group in groups))
 
 
 def _count_members(num: int, qualifies: npt.NDArray[np.bool_]) -> int:

@@ -1,0 +1,85 @@
+"""The audit itself: replay, check every claim, watch the anonymity set over time."""
+
+from __future__ import annotations
+
+from veilroute.audit.anonymity import watch_trips
+from veilroute.audit.case import open_case
+from veilroute.audit.cost_claims import (
+    check_anonymizable,
+    check_bound,
+    check_mac,
+    check_optimality,
+    recompute_mac,
+)
+from veilroute.audit.optimality import find_optimum
+from veilroute.audit.privacy_claims import (
+    check_anonymized,
+    check_apr,
+    check_class_size,
+    check_coverable,
+    check_partition,
+    check_spread,
+)
+from veilroute.audit.replay import Planner
+from veilroute.audit.report import AuditReport, AuditSummary
+from veilroute.audit.route_claims import check_cost, check_coverage, check_same_route, check_walk
+from veilroute.playbook import Playbook
+
+
+def audit_playbook(playbook: Playbook, *, planner: Planner | None = None) -> AuditReport:
+    """Check every claim of a playbook by playing the adversary, with code that planning does not share.
+
+    Each candidate in turn is taken for the secret and its route asked for; what comes back is walked on the map,
+    compared with the routes of all other candidates and priced. A bad route is a violated claim, not an exception.
+
+    Parameters
+    ----------
+    playbook
+        What to check; it must have its domain.
+    planner
+        Where the routes come from instead: called with a candidate's label and a trip, it returns a route or raises
+        `NotAnonymizedError`. The claims are still those of the playbook.
+
+    Returns
+    -------
+    AuditReport
+        A verdict per claim with the evidence, and the anonymity set over time.
+
+    Raises
+    ------
+    InvalidInputError
+        When the playbook holds only the hash of its domain, or names trips or candidates that the domain lacks.
+    """
+    case = open_case(playbook, planner)
+    facts = case.facts
+    real = recompute_mac(case)
+    optimum = find_optimum(facts, playbook.privacy, case.standard.spread)
+    claims = (
+        check_walk(case),
+        check_coverage(case),
+        check_cost(case),
+        check_same_route(case),
+        check_partition(case),
+        check_class_size(case),
+        check_spread(case),
+        check_coverable(case),
+        check_anonymized(case),
+        check_apr(case),
+        check_mac(case, real),
+        check_bound(case, real, optimum),
+        check_optimality(case, real, optimum),
+        check_anonymizable(case, optimum),
+    )
+    return AuditReport(
+        holds=all(verdict.holds for verdict in claims),
+        claims=claims,
+        anonymity=watch_trips(facts, case.replay, case.standard),
+        summary=AuditSummary(
+            privacy=playbook.privacy,
+            num_trips=len(facts.trips),
+            num_candidates=len(facts.counted),
+            num_coverable=len(facts.coverable),
+            num_claimed=len(case.claimed),
+            num_protected=len(case.protected),
+        ),
+    )

@@ -1,0 +1,70 @@
+"""The case file: everything worked out once and read by every check."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from veilroute.audit.anonymity import Standard, group_candidates, listed_classes
+from veilroute.audit.facts import Facts, gather_facts
+from veilroute.audit.replay import Planner, Replay, replay
+from veilroute.audit.spread import Spread
+from veilroute.playbook import Playbook
+
+RELATIVE = 1e-9
+ABSOLUTE = 1e-12
+
+
+@dataclass(frozen=True)
+class Case:
+    """A playbook, what the domain says, what the replay gave, and who looks like whom.
+
+    Parameters
+    ----------
+    playbook
+        Whose claims are checked.
+    facts
+        Watchers, distances and base costs.
+    replay
+        The routes.
+    standard
+        When a candidate counts as anonymized.
+    groups
+        For each candidate with sound routes, those with the same first m nodes on every trip.
+    """
+
+    playbook: Playbook
+    facts: Facts
+    replay: Replay
+    standard: Standard
+    groups: dict[int, int]
+
+    @property
+    def claimed(self) -> tuple[int, ...]:
+        """The candidates that the playbook claims to anonymize."""
+        return tuple(sorted(self.standard.listed))
+
+    @cached_property
+    def protected(self) -> tuple[int, ...]:
+        """Those for which the claim is true."""
+        return tuple(c for c in self.claimed if c in self.groups and self.standard.is_met(c, self.groups[c]))
+
+    def on_trip(self, trip: int) -> str:
+        """`` on trip 1``, or nothing when there is only one."""
+        return f" on trip {trip}" if len(self.facts.trips) > 1 else ""
+
+
+def open_case(playbook: Playbook, planner: Planner | None) -> Case:
+    """Replay the planner for every candidate and group what an observer cannot tell apart."""
+    facts = gather_facts(playbook.problem)
+    answers = replay(playbook, facts, planner)
+    privacy = playbook.privacy
+    standard = Standard(
+        privacy.k, privacy.spread == "all-pairs", Spread(facts, privacy.ell), listed_classes(playbook, facts)
+    )
+    return Case(playbook, facts, answers, standard, group_candidates(facts, answers, privacy.m))
+
+
+def is_same(real: float, stated: float) -> bool:
+    """Whether two figures agree up to rounding."""
+    return abs(real - stated) <= RELATIVE * max(abs(real), abs(stated)) + ABSOLUTE

@@ -1,0 +1,233 @@
+"""The auditor's report: a verdict per claim with the evidence, and the anonymity set over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from veilroute.domain.graph import Label
+from veilroute.problem import Privacy
+
+_MAX_NAMED = 6
+_MAX_ROWS = 40
+
+
+@dataclass(frozen=True)
+class ClaimVerdict:
+    """Whether one claim of the playbook holds.
+
+    Parameters
+    ----------
+    claim
+        A short stable word such as ``walk`` or ``class-size``; the auditing page lists them.
+    holds
+        The verdict.
+    evidence
+        What was counted, or which class, candidate and step break the claim.
+    """
+
+    claim: str
+    holds: bool
+    evidence: str
+
+
+@dataclass(frozen=True)
+class AnonymityStep:
+    """What an observer knows after seeing the first ``m`` nodes of a trip.
+
+    Parameters
+    ----------
+    trip
+        Which trip.
+    m
+        How many nodes were seen.
+    smallest_class
+        Size of the smallest group of candidates that still look the same, among the groups that hold a candidate
+        claimed anonymized (among all groups when there is none).
+    widest_witness
+        The least, over the same groups, of how many of their members stand pairwise at least ell apart.
+    revealed
+        Candidates that are alone in their group: the observer knows them.
+    exposed
+        Candidates whose group no longer has k members that are far enough apart.
+    """
+
+    trip: int
+    m: int
+    smallest_class: int
+    widest_witness: int
+    revealed: tuple[Label, ...]
+    exposed: tuple[Label, ...]
+
+    @property
+    def _state(self) -> tuple[object, ...]:
+        return self.trip, self.smallest_class, self.widest_witness, self.revealed, self.exposed
+
+
+@dataclass(frozen=True)
+class AuditSummary:
+    """The figures that the plain-words part of a report is made of, all recomputed.
+
+    Parameters
+    ----------
+    privacy
+        What was promised.
+    num_trips, num_candidates, num_coverable
+        Size of the problem; candidates that are a start or goal are not counted.
+    num_claimed
+        Candidates that the playbook lists as anonymized.
+    num_protected
+        Those of them for which the promise really holds.
+    """
+
+    privacy: Privacy
+    num_trips: int
+    num_candidates: int
+    num_coverable: int
+    num_claimed: int
+    num_protected: int
+
+
+@dataclass(frozen=True)
+class AuditReport:
+    """Everything that an audit found.
+
+    Parameters
+    ----------
+    holds
+        Whether every claim holds.
+    claims
+        One verdict per claim, always the same claims in the same order.
+    anonymity
+        One entry per trip and number of nodes seen.
+    summary
+        The recomputed figures behind the text.
+    """
+
+    holds: bool
+    claims: tuple[ClaimVerdict, ...]
+    anonymity: tuple[AnonymityStep, ...]
+    summary: AuditSummary
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for ``audit --json``."""
+        return {
+            "holds": self.holds,
+            "claims": [{"claim": v.claim, "holds": v.holds, "evidence": v.evidence} for v in self.claims],
+            "anonymity": [
+                {
+                    "trip": step.trip,
+                    "m": step.m,
+                    "smallest_class": step.smallest_class,
+                    "widest_witness": step.widest_witness,
+                    "revealed": [_plain(label) for label in step.revealed],
+                    "exposed": [_plain(label) for label in step.exposed],
+                }
+                for step in self.anonymity
+            ],
+        }
+
+    def to_text(self) -> str:
+        """The report in words: verdict, what an observer is left with, claims, anonymity over time."""
+        lines = [self._verdict(), "", *self._in_words(), "", "Claims"]
+        width = max(len(v.claim) for v in self.claims)
+        lines += [f"  {'OK' if v.holds else 'VIOLATED':8}  {v.claim:{width}}  {v.evidence}" for v in self.claims]
+        lines += ["", "Anonymity over time", *self._over_time()]
+        return "\n".join(lines) + "\n"
+
+    def _verdict(self) -> str:
+        broken = [v.claim for v in self.claims if not v.holds]
+        if not broken:
+            return f"The playbook keeps its word: all {len(self.claims)} claims hold."
+        if len(broken) == 1:
+            return f"Do not rely on this playbook: the claim {broken[0]!r} is violated."
+        return f"Do not rely on this playbook: {len(broken)} of {len(self.claims)} claims are violated."
+
+    def _in_words(self) -> list[str]:
+        s = self.summary
+        p = s.privacy
+        seen = "a whole trip" if p.m is None else f"the {first_nodes(p.m)} of a trip"
+        if s.num_trips > 1:
+            seen += f", and links the {s.num_trips} trips,"
+        if not s.num_protected:
+            lines = [f"Whoever watches {seen} with our map and our code finds no candidate protected."]
+        else:
+            apart = f", {'all' if p.spread == 'all-pairs' else p.k} of them at least {p.ell:g} apart on foot"
+            lines = [
+                f"Whoever watches {seen} with our map and our code is left with at least "
+                f"{number(p.k, 'possible transit point')}{apart if p.k > 1 else ''}: "
+                f"that holds for {s.num_protected} of {number(s.num_candidates, 'candidate')}."
+            ]
+        rest = s.num_candidates - s.num_protected
+        if rest:
+            lost = s.num_claimed - s.num_protected
+            out_of_reach = s.num_candidates - s.num_coverable
+            parts = [f"{lost} said to be protected but not"] if lost else []
+            parts += [f"{out_of_reach} out of reach of any walk"] if out_of_reach else []
+            without = rest - lost - out_of_reach
+            parts += [f"{without} for which the playbook gives no route"] if without > 0 else []
+            lines.append(f"Not protected: {number(rest, 'candidate')} ({', '.join(parts)}).")
+        if p.m is not None:
+            lines.append(f"After the {first_nodes(p.m)} nothing is promised; see below what then comes out.")
+        return lines
+
+    def _over_time(self) -> list[str]:
+        lines: list[str] = []
+        stretches = _stretches(self.anonymity)
+        for first, last in stretches[:_MAX_ROWS]:
+            trip = f"trip {first.trip}, " if self.summary.num_trips > 1 else ""
+            seen = f"node {first.m}" if first.m == last.m else f"nodes {first.m}-{last.m}"
+            text = (
+                f"  {trip}{seen} seen: smallest group {first.smallest_class}, of whom "
+                f"{first.widest_witness} at least {self.summary.privacy.ell:g} apart"
+            )
+            if first.revealed:
+                text += f"; revealed: {names(first.revealed)}"
+            hidden = [label for label in first.exposed if label not in first.revealed]
+            if hidden:
+                text += f"; group too small or too close: {names(hidden)}"
+            lines.append(text)
+        if len(stretches) > _MAX_ROWS:
+            lines.append(f"  and {len(stretches) - _MAX_ROWS} more changes; the JSON report has them all")
+        return lines or ["  no candidate gets a route, so there is nothing to watch"]
+
+
+def number(count: int, noun: str, nouns: str | None = None) -> str:
+    """``1 node``, ``2 nodes``; ``nouns`` is the plural where an s is not enough."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {nouns or noun + 's'}"
+
+
+def first_nodes(m: int) -> str:
+    """``first node``, ``first 2 nodes``."""
+    return "first node" if m == 1 else f"first {m:,} nodes"
+
+
+def names(labels: Iterable[object]) -> str:
+    """Some labels in words, the first few of many."""
+    items = [str(label) for label in labels]
+    shown = ", ".join(items[:_MAX_NAMED])
+    return shown if len(items) <= _MAX_NAMED else f"{shown} and {len(items) - _MAX_NAMED} more"
+
+
+def judge(claim: str, problems: Sequence[str], evidence: str) -> ClaimVerdict:
+    """A verdict from the problems found; ``evidence`` is what to say when there are none."""
+    if not problems:
+        return ClaimVerdict(claim, True, evidence)
+    shown = "; ".join(problems[:3])
+    return ClaimVerdict(claim, False, shown if len(problems) <= 3 else f"{shown}; and {len(problems) - 3} more")
+
+
+def _stretches(steps: Sequence[AnonymityStep]) -> list[tuple[AnonymityStep, AnonymityStep]]:
+    """First and last of each run of steps in which nothing changes."""
+    runs: list[tuple[AnonymityStep, AnonymityStep]] = []
+    for step in steps:
+        if runs and runs[-1][0]._state == step._state:
+            runs[-1] = (runs[-1][0], step)
+        else:
+            runs.append((step, step))
+    return runs
+
+
+def _plain(label: Label) -> object:
+    return [_plain(part) for part in label] if isinstance(label, tuple) else label

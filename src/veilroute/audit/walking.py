@@ -1,0 +1,173 @@
+"""Walking distances by plain breadth-first search and Dijkstra, for the auditor alone.
+
+Nothing here is shared with the planners' kernels: a mistake in theirs must not be repeated when it is looked for.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
+
+from veilroute.domain.graph import Domain
+
+Rows = tuple[list[int], list[int], list[float]]
+"""Compressed rows as plain lists: offsets, heads and costs."""
+
+
+class WalkingMap:
+    """A domain's edges as plain lists, and the distances over them.
+
+    Parameters
+    ----------
+    domain
+        The world to walk in.
+    """
+
+    def __init__(self, domain: Domain) -> None:
+        self.num_nodes = domain.num_nodes
+        self._out: Rows = (domain.indptr.tolist(), domain.indices.tolist(), domain.costs.tolist())
+        costs = self._out[2]
+        least, most = (min(costs), max(costs)) if costs else (1.0, 1.0)
+        # Counting edges and adding costs agree to the last bit only for whole numbers.
+        self.unit = float(least) if least == most and least > 0 and float(least).is_integer() else None
+        self.smallest_positive_cost = min((cost for cost in costs if cost > 0), default=1.0)
+
+    @cached_property
+    def _into(self) -> Rows:
+        """The rows with every edge turned round."""
+        offsets, heads, costs = self._out
+        places = [0] * (self.num_nodes + 1)
+        for head in heads:
+            places[head + 1] += 1
+        for node in range(self.num_nodes):
+            places[node + 1] += places[node]
+        turned = list(places)
+        tails = [0] * len(heads)
+        turned_costs: list[float] = [0] * len(heads)
+        for node in range(self.num_nodes):
+            for edge in range(offsets[node], offsets[node + 1]):
+                place = places[heads[edge]]
+                places[heads[edge]] = place + 1
+                tails[place] = node
+                turned_costs[place] = costs[edge]
+        return turned, tails, turned_costs
+
+    def edge_cost(self, tail: int, head: int) -> float | None:
+        """Cost of the edge from ``tail`` to ``head``, or ``None`` when the two are not joined."""
+        return next((cost for there, cost in self.edges_from(tail) if there == head), None)
+
+    def edges_from(self, node: int) -> Iterator[tuple[int, float]]:
+        """Heads and costs of the edges out of a node."""
+        offsets, heads, costs = self._out
+        for edge in range(offsets[node], offsets[node + 1]):
+            yield heads[edge], costs[edge]
+
+    def distances(self, seeds: Iterable[tuple[int, float]], *, backwards: bool = False) -> list[float]:
+        """Distance of every node from the nearest seed, each seed starting at its own distance.
+
+        Parameters
+        ----------
+        seeds
+            Nodes with the distance they start at.
+        backwards
+            Walk every edge against its direction, which gives the distances *to* the seeds.
+        """
+        starts = list(seeds)
+        if self.unit is not None and len({distance for _, distance in starts}) == 1:
+            return self._count_steps([node for node, _ in starts], starts[0][1], backwards=backwards)
+        offsets, heads, costs = self._into if backwards else self._out
+        found = [math.inf] * self.num_nodes
+        heap: list[tuple[float, int]] = []
+        for node, distance in starts:
+            if distance < found[node]:
+                found[node] = distance
+                heap.append((distance, node))
+        heapq.heapify(heap)
+        pop, push = heapq.heappop, heapq.heappush
+        while heap:
+            distance, node = pop(heap)
+            if distance > found[node]:
+                continue
+            for edge in range(offsets[node], offsets[node + 1]):
+                there = distance + costs[edge]
+                head = heads[edge]
+                if there < found[head]:
+                    found[head] = there
+                    push(heap, (there, head))
+        return found
+
+    def _count_steps(self, sources: list[int], first: float, *, backwards: bool) -> list[float]:
+        offsets, heads, _ = self._into if backwards else self._out
+        found = [math.inf] * self.num_nodes
+        seen = bytearray(self.num_nodes)
+        for node in sources:
+            found[node] = first
+            seen[node] = 1
+        distance = first
+        while sources:
+            distance += self.unit or 0.0
+            ahead: list[int] = []
+            for node in sources:
+                for head in heads[offsets[node] : offsets[node + 1]]:
+                    if not seen[head]:
+                        seen[head] = 1
+                        found[head] = distance
+                        ahead.append(head)
+            sources = ahead
+        return found
+
+    def near(
+        self, source: int, limit: float, *, backwards: bool = False, wanted: Collection[int] | None = None
+    ) -> dict[int, float]:
+        """Distances of the nodes within ``limit`` of ``source``; may stop once all of ``wanted`` are among them."""
+        missing = None if wanted is None else set(wanted) - {source}
+        if missing is not None and not missing:
+            return {source: 0}
+        if self.unit is not None:
+            return self._count_steps_near(source, limit, missing, backwards=backwards)
+        offsets, heads, costs = self._into if backwards else self._out
+        found: dict[int, float] = {source: 0}
+        settled: dict[int, float] = {}
+        heap: list[tuple[float, int]] = [(0, source)]
+        while heap:
+            distance, node = heapq.heappop(heap)
+            if node in settled:
+                continue
+            settled[node] = distance
+            if missing is not None and node in missing:
+                missing.discard(node)
+                if not missing:
+                    break
+            for edge in range(offsets[node], offsets[node + 1]):
+                there = distance + costs[edge]
+                head = heads[edge]
+                if there <= limit and there < found.get(head, math.inf):
+                    found[head] = there
+                    heapq.heappush(heap, (there, head))
+        return settled
+
+    def _count_steps_near(
+        self, source: int, limit: float, missing: set[int] | None, *, backwards: bool
+    ) -> dict[int, float]:
+        offsets, heads, _ = self._into if backwards else self._out
+        found: dict[int, float] = {source: 0}
+        ring = [source]
+        distance = 0.0
+        while ring:
+            distance += self.unit or 0.0
+            if distance > limit:
+                break
+            ahead: list[int] = []
+            for node in ring:
+                for head in heads[offsets[node] : offsets[node + 1]]:
+                    if head not in found:
+                        found[head] = distance
+                        ahead.append(head)
+            ring = ahead
+            if missing is not None:
+                missing.difference_update(ring)
+                if not missing:
+                    break
+        return found

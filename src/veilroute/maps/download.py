@@ -1,0 +1,456 @@
+"""Archives over an unreliable line: resumed, retried, checked, and never glued from two versions.
+
+::
+
+    dao-map.zip.part           what has arrived so far; stays when a download is given up or interrupted
+    dao-map.zip.part.json      where it came from: address, ETag, Last-Modified, size
+    dao-map.zip                complete and a sound zip archive
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import ssl
+import time
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from email.message import Message
+from pathlib import Path
+from typing import IO
+from urllib.parse import urlsplit
+
+from veilroute.errors import DownloadError, FileFormatError, InvalidInputError
+from veilroute.jsontext import dump_canonical, parse_json, read_bytes
+from veilroute.maps.catalogue import DEFAULT_BASE_URL
+from veilroute.maps.store import MAX_ARCHIVE_BYTES, UNSOUND_ZIP, MapStore
+
+URL_VARIABLE = "VEILROUTE_MAPS_URL"
+ADVICE = "check --url or register local copies with 'veilroute maps add DIR'"
+
+Report = Callable[[int, int | None], None]
+"""Called with the bytes that are there and the bytes expected, ``None`` while unknown."""
+ArchiveReport = Callable[[str, int, int | None], None]
+"""The same with the name of the archive first."""
+
+_BLOCK_BYTES = 1 << 16
+_FIRST_PAUSE_S = 0.5
+_LONGEST_PAUSE_S = 8.0
+_LONGEST_TIMEOUT_S = 86400
+_PASSING_STATUSES = frozenset({408, 425, 429})
+
+
+class _PassingFaultError(Exception):
+    """Something that may go better on the next attempt."""
+
+
+class _StaleError(Exception):
+    """What has arrived so far is of no use for this address any more, and is deleted."""
+
+
+@dataclass(frozen=True)
+class FetchedArchive:
+    """What :func:`fetch_sets` did about one archive.
+
+    Parameters
+    ----------
+    archive
+        Its path below the base address.
+    set_name
+        The set it belongs to.
+    was_present
+        Whether its files were there already, so that nothing was fetched.
+    num_files
+        Number of files installed now.
+    """
+
+    archive: str
+    set_name: str
+    was_present: bool
+    num_files: int = 0
+
+
+def resolve_base_url(option: str | None = None) -> str:
+    """Return the base address: the option, else ``$VEILROUTE_MAPS_URL``, else the Moving AI site."""
+    chosen, field = (option, "--url") if option else (os.environ.get(URL_VARIABLE), URL_VARIABLE)
+    return _check_url(chosen or DEFAULT_BASE_URL, field).rstrip("/")
+
+
+def fetch_sets(
+    store: MapStore,
+    sets: Iterable[str] = (),
+    *,
+    base_url: str | None = None,
+    scenarios: bool = True,
+    force: bool = False,
+    retries: int = 4,
+    timeout_s: float = 20.0,
+    report: ArchiveReport | None = None,
+    should_stop: Callable[[], bool] | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> list[FetchedArchive]:
+    """Download and install the archives of some sets, passing over what is there already.
+
+    Parameters
+    ----------
+    store
+        Where the maps go; its catalogue says which archives there are.
+    sets
+        Names of sets; all when empty.
+    base_url
+        See :func:`resolve_base_url`.
+    scenarios
+        Whether to fetch the scenario archives too.
+    force
+        Fetch even what is there.
+    retries, timeout_s, should_stop, sleep
+        See :func:`download`.
+    report
+        Called as the bytes arrive.
+    """
+    base = resolve_base_url(base_url)
+    chosen = [store.catalogue.set_named(name) for name in dict.fromkeys(sets or store.catalogue.names)]
+    fetched = []
+    for one in chosen:
+        for archive in (one.map_archive, one.scenario_archive)[: 2 if scenarios else 1]:
+            target = store.archive_directory / one.name / archive.rpartition("/")[2]
+            if not force and store.is_installed(one.name, target.name):
+                fetched.append(FetchedArchive(archive, one.name, was_present=True))
+                continue
+            # A complete archive lies here only when a run was killed between download and installation.
+            if force or not target.exists() or find_archive_problem(target):
+                download(
+                    f"{base}/{archive}",
+                    target,
+                    retries=retries,
+                    timeout_s=timeout_s,
+                    report=_name_reports(report, archive),
+                    should_stop=should_stop,
+                    sleep=sleep,
+                )
+            try:
+                installed = store.install_archive(target, one.name)
+            except DownloadError:
+                # Kept, it would be installed again, and refused again, by every later run.
+                target.unlink(missing_ok=True)
+                raise
+            target.unlink(missing_ok=True)
+            absent = sorted(one.pinned.keys() - set(installed.maps)) if archive == one.map_archive else []
+            if absent:
+                raise DownloadError(f"{base}/{archive}: {', '.join(absent)} not in the archive; {ADVICE}")
+            num_files = len(installed.maps) + len(installed.scenarios)
+            fetched.append(FetchedArchive(archive, one.name, was_present=False, num_files=num_files))
+    return fetched
+
+
+def download(
+    url: str,
+    target: Path,
+    *,
+    retries: int = 4,
+    timeout_s: float = 20.0,
+    report: Report | None = None,
+    should_stop: Callable[[], bool] | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Path:
+    """Download a zip archive, continuing what an earlier call left behind.
+
+    Lost connections, silence, and the statuses that say "later" are retried with growing pauses. A damaged
+    archive is fetched afresh once. When giving up, and on ``KeyboardInterrupt``, what has arrived is kept.
+
+    Parameters
+    ----------
+    url
+        An http or https address.
+    target
+        The file to write; replaced in one step, when complete and sound.
+    retries
+        Attempts in a row that may fail, without bringing anything new, after the first one.
+    timeout_s
+        Seconds of silence after which an attempt has failed.
+    report
+        Called as the bytes arrive.
+    should_stop
+        Asked between blocks; true gives up at once.
+    sleep
+        Waits between attempts.
+
+    Returns
+    -------
+    Path
+        ``target``.
+    """
+    _check_url(url, "--url")
+    if retries < 0:
+        raise InvalidInputError("retries", "an integer >= 0", retries)
+    if not 0 < timeout_s <= _LONGEST_TIMEOUT_S:
+        raise InvalidInputError("--timeout", f"seconds, > 0 and <= {_LONGEST_TIMEOUT_S}", timeout_s)
+    part = _Part(target)
+    problem = ""
+    for _ in range(2):
+        _complete_part(url, part, retries, timeout_s, report or _say_nothing, should_stop or _never, sleep)
+        problem = find_archive_problem(part.path)
+        if not problem:
+            part.promote()
+            return target
+        part.discard()
+    raise DownloadError(f"{url}: fetched twice and damaged both times ({problem}); {ADVICE}")
+
+
+def find_archive_problem(path: Path) -> str:
+    """Return what is wrong with a zip archive, in a few words; empty when every member unpacks."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if sum(info.file_size for info in archive.infolist()) > MAX_ARCHIVE_BYTES:
+                return f"it unpacks to more than {MAX_ARCHIVE_BYTES // 2**20} MB"
+            bad = archive.testzip()
+    except UNSOUND_ZIP as error:
+        return f"no sound zip archive: {error}"
+    return "" if bad is None else f"{bad} does not unpack"
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """Which version of which archive a part belongs to; empty where the server did not say."""
+
+    url: str = ""
+    etag: str = ""
+    last_modified: str = ""
+    total: int | None = None
+
+    @property
+    def validator(self) -> str:
+        """What an If-Range header may carry; weak tags may not."""
+        return self.etag if self.etag and not self.etag.startswith("W/") else self.last_modified
+
+    def contradicts(self, other: _Origin) -> bool:
+        """Whether two answers cannot be of one version."""
+        pairs = ((self.etag, other.etag), (self.last_modified, other.last_modified), (self.total, other.total))
+        return any(ours and theirs and ours != theirs for ours, theirs in pairs)
+
+
+class _Part:
+    """The unfinished file beside a target, with the sidecar that says what it is a part of."""
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+        self.path = target.with_name(target.name + ".part")
+        self.sidecar = target.with_name(target.name + ".part.json")
+
+    def size(self) -> int:
+        """Bytes that have arrived."""
+        return self.path.stat().st_size if self.path.exists() else 0
+
+    def origin_for(self, url: str) -> _Origin:
+        """Where the part comes from; a part of unknown or other origin is dropped, as it cannot be continued."""
+        try:
+            origin = _Origin(**parse_json(read_bytes(self.sidecar), self.sidecar))
+        except (FileFormatError, TypeError):
+            origin = _Origin()
+        if origin.url != url:
+            self.discard()
+        return origin
+
+    def open_at(self, offset: int, origin: _Origin) -> IO[bytes]:
+        """Open for writing from an offset on; a fresh start records its origin first."""
+        with self._writing():
+            if not offset:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                # In this order, so that old bytes never stand beside a new origin.
+                self.path.write_bytes(b"")
+                self.sidecar.write_bytes(dump_canonical(asdict(origin)))
+            file = self.path.open("r+b")
+            file.seek(offset)
+        return file
+
+    def append(self, file: IO[bytes], block: bytes) -> None:
+        """Write a block; flushed, so that a full disk shows here and not when the file is closed."""
+        with self._writing():
+            file.write(block)
+            file.flush()
+
+    def promote(self) -> None:
+        """Put the complete file in its place."""
+        with self._writing():
+            self.path.replace(self.target)
+            self.sidecar.unlink(missing_ok=True)
+
+    def discard(self) -> None:
+        """Forget what has arrived."""
+        with self._writing():
+            self.path.unlink(missing_ok=True)
+            self.sidecar.unlink(missing_ok=True)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """A full disk does not get better by asking the server again: tell it from a lost connection."""
+        try:
+            yield
+        except OSError as error:
+            raise DownloadError(
+                f"{self.path}: cannot be written ({error.strerror}); set VEILROUTE_CACHE to another place"
+            ) from None
+
+
+def _complete_part(
+    url: str,
+    part: _Part,
+    retries: int,
+    timeout_s: float,
+    report: Report,
+    should_stop: Callable[[], bool],
+    sleep: Callable[[float], None],
+) -> None:
+    part.origin_for(url)
+    failures, most = 0, part.size()
+    while True:
+        try:
+            _attempt(url, part, timeout_s, report, should_stop)
+            return
+        except _StaleError:
+            # The next attempt starts from nothing, and so cannot end here again.
+            part.discard()
+            most = 0
+        except _PassingFaultError as fault:
+            # A line that drops every minute still gets there: only attempts that bring nothing new count.
+            failures = failures + 1 if part.size() <= most else 1
+            most = max(most, part.size())
+            if failures > retries:
+                kept = f"{part.size()} bytes are kept and the next run continues there; " if part.size() else ""
+                tries = "1 attempt" if failures == 1 else f"{failures} attempts"
+                raise DownloadError(f"{url}: {fault} ({tries}); {kept}{ADVICE}") from None
+            sleep(min(_FIRST_PAUSE_S * 2.0 ** (failures - 1), _LONGEST_PAUSE_S))
+
+
+def _attempt(url: str, part: _Part, timeout_s: float, report: Report, should_stop: Callable[[], bool]) -> None:
+    known = part.origin_for(url)
+    offset = part.size()
+    headers = {"User-Agent": "veilroute", "Accept-Encoding": "identity"}
+    if offset:
+        headers["Range"] = f"bytes={offset}-"
+        if known.validator:
+            headers["If-Range"] = known.validator
+    try:
+        response = _open(urllib.request.Request(url, headers=headers), timeout_s)
+    except urllib.error.HTTPError as error:
+        if error.code != 416 or not offset:
+            raise _explain_status(url, error.code, error.reason) from None
+        size = _range_of(error.headers)[1]
+        if offset == (known.total if size is None else size) and not known.contradicts(_origin_of(url, error.headers)):
+            report(offset, offset)
+            return
+        raise _StaleError from None
+    with response:
+        origin = _origin_of(url, response.headers)
+        if response.status == 206 and offset:
+            first = _range_of(response.headers)[0]
+            if first != offset or known.contradicts(origin):
+                raise _StaleError
+        elif response.status == 200:
+            offset = 0
+        else:
+            raise _explain_status(url, response.status, response.reason)
+        with part.open_at(offset, origin) as file:
+            done = offset
+            report(done, origin.total)
+            while origin.total is None or done < origin.total:
+                if should_stop():
+                    raise DownloadError(f"{url}: stopped after {done} bytes; they are kept and the next run continues")
+                block = _read(response, origin.total, done, timeout_s)
+                if not block:
+                    break
+                part.append(file, block)
+                done += len(block)
+                report(done, origin.total)
+    if origin.total is not None and done < origin.total:
+        raise _PassingFaultError(f"the connection closed after {done} of {origin.total} bytes")
+
+
+def _open(request: urllib.request.Request, timeout_s: float) -> http.client.HTTPResponse:
+    try:
+        response: http.client.HTTPResponse = urllib.request.urlopen(request, timeout=timeout_s)
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise
+    except (OSError, http.client.HTTPException) as error:
+        cause = error.reason if isinstance(error, urllib.error.URLError) else error
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            raise DownloadError(f"{request.full_url}: {cause.verify_message}, not trusted; {ADVICE}") from None
+        raise _describe_fault(cause, timeout_s) from None
+    return response
+
+
+def _read(response: http.client.HTTPResponse, total: int | None, done: int, timeout_s: float) -> bytes:
+    wanted = _BLOCK_BYTES if total is None else min(_BLOCK_BYTES, total - done)
+    try:
+        # One receive at a time: what came before a silence is kept, and a wish to stop is heard soon.
+        return response.read1(wanted)
+    except (OSError, http.client.HTTPException) as error:
+        raise _describe_fault(error, timeout_s) from None
+
+
+def _describe_fault(cause: object, timeout_s: float) -> _PassingFaultError:
+    if isinstance(cause, TimeoutError):
+        return _PassingFaultError(f"no answer for {timeout_s:g} s")
+    if isinstance(cause, http.client.IncompleteRead):
+        return _PassingFaultError("the connection closed early")
+    text = (cause.strerror if isinstance(cause, OSError) else None) or str(cause) or type(cause).__name__
+    return _PassingFaultError(f"no connection ({text})")
+
+
+def _explain_status(url: str, status: int, reason: object) -> Exception:
+    answer = f"the server answered {status} {reason}".rstrip()
+    if status >= 500 or status in _PASSING_STATUSES:
+        return _PassingFaultError(answer)
+    return DownloadError(f"{url}: {answer}; {ADVICE}")
+
+
+def _origin_of(url: str, headers: Message) -> _Origin:
+    length = headers.get("Content-Length", "")
+    total = int(length) if length.isascii() and length.isdigit() else None
+    first, size = _range_of(headers)
+    if first is not None:
+        total = size if size is not None or total is None else first + total
+    elif "Content-Range" in headers:
+        total = size  # a 416: its length is that of the error page
+    return _Origin(url, headers.get("ETag", ""), headers.get("Last-Modified", ""), total)
+
+
+def _range_of(headers: Message) -> tuple[int | None, int | None]:
+    """First byte and full size that a Content-Range header states, each ``None`` where it does not."""
+    match = re.fullmatch(r"bytes (?:(\d+)-\d+|\*)/(?:(\d+)|\*)", headers.get("Content-Range", "").strip())
+    if match is None:
+        return None, None
+    first, size = match.groups()
+    return None if first is None else int(first), None if size is None else int(size)
+
+
+def _check_url(url: str, field: str) -> str:
+    expected = "an address such as " + DEFAULT_BASE_URL
+    try:
+        parts = urlsplit(url)
+        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_usable = False
+    if not is_usable or not url.isascii() or not url.isprintable() or " " in url:
+        raise InvalidInputError(field, expected, url)
+    return url
+
+
+def _name_reports(report: ArchiveReport | None, archive: str) -> Report | None:
+    if report is None:
+        return None
+    return lambda done, total: report(archive, done, total)
+
+
+def _say_nothing(_done: int, _total: int | None) -> None:
+    pass
+
+
+def _never() -> bool:
+    return False

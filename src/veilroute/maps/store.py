@@ -1,0 +1,419 @@
+"""The per-user cache of maps: what it holds, and the safe ways into it.
+
+::
+
+    ROOT/dao/den101d.map       taken from an archive, by `install_archive`
+    ROOT/installed.json        which archive brought which files, so that nothing is fetched twice
+    ROOT/added.json            local copies by absolute path, by `add_directory`
+    ROOT/archives/             archives on their way in
+"""
+
+from __future__ import annotations
+
+import difflib
+import lzma
+import os
+import shutil
+import struct
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+import platformdirs
+
+from veilroute.errors import DownloadError, FileFormatError, InvalidInputError
+from veilroute.jsontext import dump_canonical, parse_json, read_bytes
+from veilroute.maps.catalogue import CATALOGUE, Catalogue, hash_text
+
+CACHE_VARIABLE = "VEILROUTE_CACHE"
+SUFFIXES = (".map", ".scen")
+
+MAX_MEMBER_BYTES = 64 * 2**20
+"""The largest benchmark map is near 1 MB; a member beyond this is no map."""
+MAX_ARCHIVE_BYTES = 2**30
+"""All members of an archive together, unpacked; the real ones stay below 100 MB."""
+
+UNSOUND_ZIP = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    RuntimeError,
+    ValueError,
+    OSError,
+)
+"""What zipfile raises, depending on where the damage is."""
+
+Source = Literal["downloaded", "added"]
+Problem = Literal["", "missing", "damaged"]
+
+
+@dataclass(frozen=True)
+class StoredMap:
+    """One map or scenario file that the cache knows.
+
+    Parameters
+    ----------
+    name
+        File name.
+    set_name
+        The set it belongs to; ``local`` for added files of no known set.
+    path
+        Where it lies.
+    num_bytes
+        Its size; 0 when it is missing.
+    verified
+        Whether it is pinned and its text, as it lies there now, is the pinned one.
+    source
+        How it came here.
+    problem
+        ``missing`` when the file has vanished or cannot be read, ``damaged`` when it is pinned and its text
+        is another one, empty otherwise.
+    """
+
+    name: str
+    set_name: str
+    path: Path
+    num_bytes: int
+    verified: bool
+    source: Source
+    problem: Problem = ""
+
+
+@dataclass(frozen=True)
+class AddReport:
+    """What :meth:`MapStore.add_directory` did.
+
+    Parameters
+    ----------
+    directory
+        The directory, absolute.
+    verified
+        Names of registered files that are what the paper used.
+    unverified
+        Names of registered files that nothing is pinned for.
+    refused
+        One line for each file that was not registered because something is wrong with it.
+    skipped
+        One line for each file that was passed over in favour of another one of the same name.
+    """
+
+    directory: Path
+    verified: tuple[str, ...]
+    unverified: tuple[str, ...]
+    refused: tuple[str, ...]
+    skipped: tuple[str, ...]
+
+    @property
+    def num_registered(self) -> int:
+        """Number of files registered."""
+        return len(self.verified) + len(self.unverified)
+
+
+@dataclass(frozen=True)
+class InstallReport:
+    """What :meth:`MapStore.install_archive` did.
+
+    Parameters
+    ----------
+    set_name
+        The set the files went to.
+    maps, scenarios
+        Names of the files, sorted.
+    """
+
+    set_name: str
+    maps: tuple[str, ...]
+    scenarios: tuple[str, ...]
+
+
+def default_root() -> Path:
+    """Return the directory of the cache: ``$VEILROUTE_CACHE/maps``, or the platform's place for caches."""
+    chosen = os.environ.get(CACHE_VARIABLE)
+    base = Path(chosen).expanduser() if chosen else Path(platformdirs.user_cache_dir("veilroute"))
+    return base / "maps"
+
+
+class MapStore:
+    """The cache of maps. Nothing is created before something is written.
+
+    Parameters
+    ----------
+    root
+        Its directory; :func:`default_root` when ``None``.
+    catalogue
+        The known sets and pinned maps.
+    """
+
+    def __init__(self, root: Path | None = None, *, catalogue: Catalogue = CATALOGUE) -> None:
+        self.root = default_root() if root is None else Path(root)
+        self.catalogue = catalogue
+
+    @property
+    def archive_directory(self) -> Path:
+        """Where archives lie while they are fetched."""
+        return self.root / "archives"
+
+    # -- asking
+
+    def list_maps(self) -> list[StoredMap]:
+        """Return all maps, sorted by set, name and source."""
+        return self._list(".map")
+
+    def list_scenarios(self) -> list[StoredMap]:
+        """Return all scenario files, sorted by set, name and source."""
+        return self._list(".scen")
+
+    def find(self, name: str) -> Path:
+        """Return the path of a map, or of a scenario file when the name ends in ``.scen``.
+
+        A downloaded copy goes before an added one, unless it has a problem. A pinned map is checked each
+        time, so that an experiment never runs on an altered one unnoticed.
+
+        Parameters
+        ----------
+        name
+            File name; ``.map`` may be left out.
+        """
+        file_name = name if name.endswith(SUFFIXES) else f"{name}.map"
+        places = [place for place in self._places() if place[0] == file_name]
+        known = [self._inspect(*place) for place in places]
+        for stored in known:
+            if not stored.problem:
+                return stored.path
+        raise self._not_found(file_name, known)
+
+    def is_installed(self, set_name: str, archive_name: str) -> bool:
+        """Whether everything that an archive (``dao-map.zip``) brought to a set is still there and sound."""
+        sizes = self._read_index("installed.json").get(f"{set_name}/{archive_name}")
+        if not isinstance(sizes, dict) or not sizes:
+            return False
+        for name, size in sizes.items():
+            stored = self._inspect(name, set_name, self.root / set_name / name, "downloaded")
+            if stored.problem or stored.num_bytes != size:
+                return False
+        return True
+
+    # -- adding
+
+    def add_directory(self, directory: str | Path) -> AddReport:
+        """Register the ``.map`` and ``.scen`` files below a directory; they stay where they are.
+
+        A file with a pinned name and another text is refused. Of several files with one name the first, in
+        the order of paths, is taken; a name that was registered before now means the new file.
+        """
+        top = Path(directory).expanduser()
+        if not top.is_dir():
+            raise InvalidInputError("DIR", "a directory with .map or .scen files", str(directory))
+        top = top.resolve()
+        found = sorted(path for path in top.rglob("*") if path.suffix in SUFFIXES and not path.name.startswith("._"))
+        if not found:
+            raise InvalidInputError("DIR", "a directory with .map or .scen files; found none", str(directory))
+        chosen: dict[str, StoredMap] = {}
+        refused, skipped = [], []
+        for path in found:
+            if path.name in chosen:
+                skipped.append(f"{path}: skipped, {chosen[path.name].path} has the same name")
+                continue
+            problem = self._refusal(path)
+            if problem:
+                refused.append(f"{os.fsencode(path).decode('utf-8', 'replace')}: {problem}")
+            else:
+                set_name = self.catalogue.set_name_of(path.name)
+                chosen[path.name] = self._inspect(path.name, set_name, path, "added")
+        if chosen:
+            index = self._read_index("added.json")
+            index.update({name: str(stored.path) for name, stored in chosen.items()})
+            self._write_index("added.json", index)
+        return AddReport(
+            directory=top,
+            verified=tuple(name for name, stored in chosen.items() if stored.verified),
+            unverified=tuple(name for name, stored in chosen.items() if not stored.verified),
+            refused=tuple(refused),
+            skipped=tuple(skipped),
+        )
+
+    def install_archive(self, zip_path: Path, set_name: str) -> InstallReport:
+        """Unpack the maps and scenarios of an archive, all of them or none.
+
+        Everything is unpacked and checked in a directory beside the set before the first file is moved into
+        it, so that a bad archive leaves no trace and a reader never sees half a file.
+
+        Parameters
+        ----------
+        zip_path
+            The archive.
+        set_name
+            The set of the catalogue it belongs to.
+        """
+        set_name = self.catalogue.set_named(set_name).name
+        pinned = self.catalogue.pinned
+        with self._writing():
+            self.root.mkdir(parents=True, exist_ok=True)
+            staging = Path(tempfile.mkdtemp(prefix=".unpacking-", dir=self.root))
+        try:
+            sizes: dict[str, int] = {}
+            # Closed explicitly: an error's traceback would keep the archive open, and Windows from deleting it.
+            with closing(_read_members(zip_path)) as members:
+                for name, data in members:
+                    if name in pinned and hash_text(data) != pinned[name]:
+                        raise DownloadError(
+                            f"{zip_path.name}: {name} is not the map that the paper used (SHA-256 of its text is "
+                            f"{hash_text(data)[:12]}..., expected {pinned[name][:12]}...); nothing was installed, "
+                            "check --url or register local copies with 'veilroute maps add DIR'"
+                        )
+                    with self._writing():
+                        (staging / name).write_bytes(data)
+                    sizes[name] = len(data)
+            if not sizes:
+                raise DownloadError(f"{zip_path.name}: no .map or .scen file in it; check --url")
+            with self._writing():
+                home = self.root / set_name
+                home.mkdir(exist_ok=True)
+                for name in sizes:
+                    (staging / name).replace(home / name)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+        index = self._read_index("installed.json")
+        index[f"{set_name}/{zip_path.name}"] = sizes
+        self._write_index("installed.json", index)
+        names = sorted(sizes)
+        return InstallReport(
+            set_name=set_name,
+            maps=tuple(name for name in names if name.endswith(".map")),
+            scenarios=tuple(name for name in names if name.endswith(".scen")),
+        )
+
+    # -- inside
+
+    def _list(self, suffix: str) -> list[StoredMap]:
+        found = [self._inspect(*place) for place in self._places() if place[0].endswith(suffix)]
+        return sorted(found, key=lambda stored: (stored.set_name, stored.name, stored.source))
+
+    def _places(self) -> Iterator[tuple[str, str, Path, Source]]:
+        """Name, set, path and source of every known file; downloaded ones first."""
+        for set_name in self.catalogue.names:
+            home = self.root / set_name
+            if home.is_dir():
+                for path in sorted(home.iterdir()):
+                    if path.suffix in SUFFIXES:
+                        yield path.name, set_name, path, "downloaded"
+        for name, path in self._read_index("added.json").items():
+            yield name, self.catalogue.set_name_of(name), Path(str(path)), "added"
+
+    def _inspect(self, name: str, set_name: str, path: Path, source: Source) -> StoredMap:
+        pinned = self.catalogue.pinned.get(name)
+        try:
+            if pinned is None:
+                num_bytes, verified = path.stat().st_size, False
+            else:
+                data = path.read_bytes()
+                num_bytes, verified = len(data), hash_text(data) == pinned
+        except OSError:
+            return StoredMap(name, set_name, path, 0, False, source, "missing")
+        problem: Problem = "damaged" if pinned is not None and not verified else ""
+        return StoredMap(name, set_name, path, num_bytes, verified, source, problem)
+
+    def _refusal(self, path: Path) -> str:
+        """Why a local file cannot be registered; empty when it can."""
+        try:
+            str(path).encode("utf-8")
+            if not path.is_file():
+                return "not a file"
+            if path.stat().st_size > MAX_MEMBER_BYTES:
+                return f"larger than {MAX_MEMBER_BYTES // 2**20} MB; no benchmark map is"
+            with path.open("rb") as file:
+                file.read(1)
+        except UnicodeEncodeError:
+            return "its path is not UTF-8; rename it"
+        except OSError as error:
+            return f"cannot be read ({error.strerror})"
+        if self._inspect(path.name, "", path, "added").problem:
+            return "refused, it has the name of a map that the paper used but another text (SHA-256 differs)"
+        return ""
+
+    def _not_found(self, file_name: str, known: list[StoredMap]) -> InvalidInputError:
+        set_name = self.catalogue.set_name_of(file_name)
+        get = "veilroute maps get" + ("" if set_name == "local" else f" {set_name}")
+        if known:
+            stored = known[0]
+            what = "has vanished" if stored.problem == "missing" else "is not the text that the paper used"
+            return FileFormatError(stored.path, f"{what}; run '{get}', or 'veilroute maps add DIR' for local copies")
+        expected = f"one in the cache; run '{get}', or 'veilroute maps add DIR' for local copies"
+        near = difflib.get_close_matches(file_name, {place[0] for place in self._places()}, n=1)
+        if near:
+            expected = f"one in the cache; did you mean {near[0]}? Otherwise run '{get}'"
+        return InvalidInputError("map", expected, file_name)
+
+    def _read_index(self, file_name: str) -> dict[str, Any]:
+        path = self.root / file_name
+        if not path.exists():
+            return {}
+        index = parse_json(read_bytes(path), path)
+        if not isinstance(index, dict):
+            raise FileFormatError(path, "not an index of maps; delete it and get or add the maps again")
+        return index
+
+    def _write_index(self, file_name: str, index: dict[str, Any]) -> None:
+        with self._writing():
+            self.root.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(prefix=f".{file_name}-", dir=self.root)
+            temporary = Path(name)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(dump_canonical(index))
+                temporary.replace(self.root / file_name)
+            finally:
+                temporary.unlink(missing_ok=True)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise InvalidInputError(
+                CACHE_VARIABLE,
+                f"a directory that can be written, with room left ({error.strerror})",
+                str(self.root),
+            ) from None
+
+
+def _read_members(zip_path: Path) -> Generator[tuple[str, bytes], None, None]:
+    """Yield name and content of each map and scenario of an archive, refusing what no honest archive holds."""
+    seen: dict[str, int] = {}
+    try:
+        with zipfile.ZipFile(zip_path) as archive:
+            members = [(_plain_name(zip_path, info), info) for info in archive.infolist() if not info.is_dir()]
+            members = [(name, info) for name, info in members if name.endswith(SUFFIXES) and not name.startswith("._")]
+            # The sizes are what the directory claims; zipfile never hands out more than that for a member.
+            if sum(info.file_size for _, info in members) > MAX_ARCHIVE_BYTES:
+                raise DownloadError(
+                    f"{zip_path.name}: unpacks to more than {MAX_ARCHIVE_BYTES // 2**20} MB; check --url"
+                )
+            for name, info in members:
+                if info.file_size > MAX_MEMBER_BYTES:
+                    raise DownloadError(
+                        f"{zip_path.name}: {name} unpacks to more than {MAX_MEMBER_BYTES // 2**20} MB; check --url"
+                    )
+                data = archive.read(info)
+                if seen.setdefault(name, info.CRC) != info.CRC:
+                    raise DownloadError(f"{zip_path.name}: holds two different files named {name}; check --url")
+                yield name, data
+    except FileNotFoundError:
+        raise FileFormatError(zip_path, "no such file; check the path") from None
+    except UNSOUND_ZIP as error:
+        raise DownloadError(f"{zip_path.name}: not a sound zip archive ({error}); run the command again") from None
+
+
+def _plain_name(zip_path: Path, info: zipfile.ZipInfo) -> str:
+    """The file name of a member without directories; archives of several origins nest their files differently."""
+    path = PurePosixPath(info.filename.replace("\\", "/"))
+    if path.is_absolute() or ".." in path.parts or ":" in info.filename:
+        raise DownloadError(f"{zip_path.name}: unsafe member {info.filename!r}; nothing was installed, check --url")
+    return path.name

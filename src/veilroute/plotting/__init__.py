@@ -1,0 +1,7 @@
+"""Pictures. Importing this package imports matplotlib, so it is imported only where a picture is made."""
+
+from veilroute.plotting.domain_plot import plot_domain
+from veilroute.plotting.files import draw_playbook
+from veilroute.plotting.playbook_plot import plot_playbook
+
+__all__ = ["draw_playbook", "plot_domain", "plot_playbook"]

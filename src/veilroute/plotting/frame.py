@@ -1,0 +1,117 @@
+"""Where everything is on paper: node positions, the part of the plane that is shown, and its size."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from veilroute.domain.graph import Domain
+from veilroute.domain.grid import Grid
+from veilroute.plotting.layout import lay_out
+
+POINTS_PER_INCH = 72.0
+
+_SMALLEST_IN, _LARGEST_IN = 5.5, 11.5
+_CELL_IN = 0.135
+_STREET_IN = 0.42
+# A street that is all in one line would give a picture of no height.
+_FLATTEST = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """The drawing plane of a domain.
+
+    Parameters
+    ----------
+    positions
+        One ``(x, y)`` per node; ``(col, row)`` on grids.
+    left, right, bottom, top
+        What is shown; ``bottom`` is the larger number on grids, because row 0 is at the top.
+    step
+        Length of a typical edge: 1 on grids.
+    size_in
+        Width and height of the map in inches, without title and legend.
+    """
+
+    positions: npt.NDArray[np.float64]
+    left: float
+    right: float
+    bottom: float
+    top: float
+    step: float
+    size_in: tuple[float, float]
+
+    def apply(self, ax: Axes) -> None:
+        """Set limits and aspect."""
+        ax.set_xlim(self.left, self.right)
+        ax.set_ylim(self.bottom, self.top)
+        ax.set_aspect("equal", adjustable="box")
+
+    def points_per_unit(self, ax: Axes) -> float:
+        """How many typographic points a length of 1 takes on ``ax``, as it stands now."""
+        self.apply(ax)
+        ax.apply_aspect()
+        ends = ax.transData.transform([(self.left, self.top), (self.right, self.top)])
+        return float(abs(ends[1, 0] - ends[0, 0]) / abs(self.right - self.left) / ax.figure.dpi * POINTS_PER_INCH)
+
+
+def frame_of(domain: Domain) -> Frame:
+    """Work the drawing plane out: grids are cropped to their free cells, graphs to their nodes, plus a margin.
+
+    The map's longer side measures 5.5 to 11.5 inches, growing with the number of cells or streets along it.
+    """
+    if domain.grid is not None:
+        return _grid_frame(domain.grid)
+    positions = lay_out(domain) if domain.coordinates is None else domain.coordinates
+    step = _typical_edge(domain, positions)
+    low, high = positions.min(axis=0), positions.max(axis=0)
+    extent = max(float((high - low).max()), step)
+    margin = 0.03 * extent + 0.4 * step
+    centre = (low + high) / 2
+    half = np.maximum((high - low) / 2, _FLATTEST * extent / 2) + margin
+    size_in = _size_in(2 * float(half[0]), 2 * float(half[1]), _STREET_IN / step)
+    (left, bottom), (right, top) = (centre - half).tolist(), (centre + half).tolist()
+    return Frame(positions, left, right, bottom, top, step, size_in)
+
+
+def new_axes(frame: Frame) -> Axes:
+    """Axes on a figure of their own, as large as the frame; nothing global is touched."""
+    # Imported here so that whoever brings their own axes and backend is not made to load this one.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure = Figure(figsize=frame.size_in, facecolor="white")
+    FigureCanvasAgg(figure)
+    return figure.add_axes((0.0, 0.0, 1.0, 1.0))
+
+
+def _grid_frame(grid: Grid) -> Frame:
+    rows = np.flatnonzero(grid.free.any(axis=1))
+    cols = np.flatnonzero(grid.free.any(axis=0))
+    longest = max(rows[-1] - rows[0], cols[-1] - cols[0]) + 1
+    margin = max(1, round(0.01 * float(longest)))
+    left, right = float(cols[0]) - margin - 0.5, float(cols[-1]) + margin + 0.5
+    top, bottom = float(rows[0]) - margin - 0.5, float(rows[-1]) + margin + 0.5
+    size_in = _size_in(right - left, bottom - top, _CELL_IN)
+    return Frame(grid.cells[:, ::-1].astype(np.float64), left, right, bottom, top, 1.0, size_in)
+
+
+def _size_in(width: float, height: float, inches_per_unit: float) -> tuple[float, float]:
+    longest = max(width, height)
+    inches = min(max(longest * inches_per_unit, _SMALLEST_IN), _LARGEST_IN)
+    return width / longest * inches, height / longest * inches
+
+
+def _typical_edge(domain: Domain, positions: npt.NDArray[np.float64]) -> float:
+    tails, heads, _ = domain.edge_arrays()
+    lengths = np.hypot(*(positions[heads] - positions[tails]).T)
+    lengths = lengths[lengths > 0]
+    if lengths.size:
+        return float(np.median(lengths))
+    spread = float(np.ptp(positions, axis=0).max())
+    return spread / math.sqrt(domain.num_nodes) if spread > 0 else 1.0

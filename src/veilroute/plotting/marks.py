@@ -1,0 +1,174 @@
+"""Marks on the map: start, goal and candidates, moved apart where they would hide each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+
+from veilroute.plotting import palette
+from veilroute.plotting.palette import ClassStyle
+
+Points = npt.NDArray[np.float64]
+
+# Matplotlib's shapes differ in area and in where their middle is: factor on the size, text shift in sizes.
+_SHAPE_FIT = {"o": (1.0, 0.0), "s": (0.9, 0.0), "D": (0.86, 0.0), "^": (1.3, -0.13), "v": (1.3, 0.14), "p": (1.14, -0.03)}
+
+_ROUNDS = 200
+_GAP = 1.0
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A marker with a few characters inside.
+
+    Parameters
+    ----------
+    node
+        Where it belongs.
+    text
+        What it says; may be empty.
+    shape
+        A matplotlib marker.
+    face, edge, ink
+        Colours of the inside, the outline and the text.
+    scale
+        Size relative to the markers of classes.
+    gid
+        Name of the artist, also in SVG files.
+    """
+
+    node: int
+    text: str
+    shape: str
+    face: str
+    edge: str
+    ink: str
+    scale: float
+    gid: str
+
+
+def start_mark(node: int) -> Mark:
+    """The start: cyan, as in the paper."""
+    return Mark(node, "S", "s", palette.START, palette.INK, palette.INK, 1.15, "start")
+
+
+def goal_mark(node: int) -> Mark:
+    """The goal: green, as in the paper."""
+    return Mark(node, "G", "s", palette.GOAL, palette.INK, palette.INK, 1.15, "goal")
+
+
+def class_mark(node: int, number: int, style: ClassStyle) -> Mark:
+    """A candidate of the class shown as ``number``."""
+    return Mark(node, str(number), style.marker, style.colour, style.edge, style.text, 1.0, f"candidate-{number}")
+
+
+def exposed_mark(node: int) -> Mark:
+    """A candidate that the playbook does not protect."""
+    return Mark(node, "!", "o", palette.FLOOR, palette.MUTED, palette.INK, 0.9, "not-protected")
+
+
+def uncoverable_mark(node: int) -> Mark:
+    """A candidate that no walk of every trip can cover."""
+    return Mark(node, "", "x", palette.MUTED, palette.MUTED, palette.MUTED, 0.7, "uncoverable")
+
+
+def uncounted_mark(node: int) -> Mark:
+    """A candidate that does not count, because it is the start or goal of some trip."""
+    return Mark(node, "", "o", palette.MUTED, palette.FLOOR, palette.MUTED, 0.5, "not-counted")
+
+
+def spread_marks(places: Points, radii: npt.NDArray[np.float64]) -> Points:
+    """Move discs apart until none overlap, each as little as possible; deterministic.
+
+    Pairs that overlap push each other away by half the overlap, for a fixed number of rounds. Discs on one spot part
+    sideways, the earlier to the left.
+    """
+    placed = places.copy()
+    apart = radii[:, None] + radii[None, :] + _GAP
+    np.fill_diagonal(apart, 0.0)
+    order = np.sign(np.arange(len(placed))[:, None] - np.arange(len(placed))[None, :])
+    for _ in range(_ROUNDS):
+        away = placed[:, None, :] - placed[None, :, :]
+        lengths = np.sqrt((away**2).sum(axis=2))
+        overlap = apart - lengths
+        if overlap.max() < 0.05:
+            break
+        same = lengths < 1e-9
+        away[same, 0] = order[same]
+        lengths[same] = 1.0
+        push = np.where(overlap > 0, 0.5 * overlap / lengths, 0.0)
+        np.fill_diagonal(push, 0.0)
+        placed += 0.7 * (push[:, :, None] * away).sum(axis=1)
+    return placed
+
+
+def draw_marks(ax: Axes, marks: Sequence[Mark], places: Points, scale: float, size: float) -> Points:
+    """Draw marks and, for those that had to move, a line to where they belong.
+
+    Parameters
+    ----------
+    marks, places
+        What to draw and where it belongs, in data units.
+    scale
+        Points per data unit.
+    size
+        Diameter of a class's marker in points.
+
+    Returns
+    -------
+    numpy.ndarray
+        Where the marks ended up, in data units.
+    """
+    radii = np.array([mark.scale * size / 2 for mark in marks])
+    placed = spread_marks(places * scale, radii) / scale
+    for i, mark in enumerate(marks):
+        moved = float(np.hypot(*(placed[i] - places[i]))) * scale
+        shared = bool((np.delete(places, i, axis=0) == places[i]).all(axis=1).any())
+        if moved > 0.9 * radii[i] and not shared:
+            _draw_leader(ax, mark, places[i], placed[i])
+        # Start and goal are drawn last and on top.
+        _draw_mark(ax, mark, placed[i], size, zorder=8.0 if mark.gid in ("start", "goal") else 7.0)
+    return placed
+
+
+def _draw_leader(ax: Axes, mark: Mark, home: Points, place: Points) -> None:
+    ends = np.stack([home, place])
+    ax.plot(*ends.T, "-", color=palette.FLOOR, linewidth=2.2, zorder=6.0)
+    ax.plot(*ends.T, "-", color=mark.edge, linewidth=1.0, zorder=6.1)
+    ax.plot(*home, "o", color=mark.face, markeredgecolor=mark.edge, markersize=4.0, markeredgewidth=0.8, zorder=6.2)
+
+
+def _draw_mark(ax: Axes, mark: Mark, place: Points, size: float, *, zorder: float) -> None:
+    fit, lift = _SHAPE_FIT.get(mark.shape, (1.0, 0.0))
+    diameter = size * mark.scale
+    ax.plot(
+        [place[0]],
+        [place[1]],
+        marker=mark.shape,
+        linestyle="none",
+        markersize=diameter * fit,
+        markerfacecolor=mark.face,
+        markeredgecolor=mark.edge,
+        markeredgewidth=2.2 if mark.shape == "x" else max(0.9, 0.07 * diameter),
+        zorder=zorder,
+        clip_on=False,
+        gid=mark.gid,
+    )
+    if mark.text:
+        ax.annotate(
+            mark.text,
+            (float(place[0]), float(place[1])),
+            xytext=(0.0, lift * diameter),
+            textcoords="offset points",
+            ha="center",
+            va="center_baseline",
+            fontsize=diameter * (0.62 if len(mark.text) == 1 else 0.5),
+            fontweight="bold",
+            color=mark.ink,
+            zorder=zorder + 0.5,
+            annotation_clip=False,
+        )

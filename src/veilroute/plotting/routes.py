@@ -1,0 +1,128 @@
+"""Routes as lines in parallel lanes, with arrows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.lines import Line2D
+
+from veilroute.playbook import PlaybookClass
+from veilroute.plotting.arrows import arrow_heads, arrows_along
+from veilroute.plotting.lanes import Walk, assign_lanes, lane_path
+from veilroute.plotting.palette import ClassStyle, class_style
+from veilroute.problem import Problem
+
+Points = npt.NDArray[np.float64]
+
+_WIDEST_PT = 5.0
+_NARROWEST_PT = 2.4
+# Of a cell, and of a typical street, which is longer and has more air around it.
+_SHARE_OF_CELL = 0.84
+_SHARE_OF_STREET = 0.5
+# All lanes together may leave the cell when it is too small to tell them apart, but not by more than this.
+_BUNDLE_PT = 24.0
+
+
+@dataclass(frozen=True)
+class LaneSizes:
+    """Distance between lanes and width of the lines in them, in points."""
+
+    gap: float
+    width: float
+
+
+def lane_sizes(num_lanes: int, step_pt: float, *, is_grid: bool) -> LaneSizes:
+    """Fit lanes into a cell, or beside a street, whose length on paper is ``step_pt``.
+
+    Lanes stay inside the cell where cells are large enough to tell the lanes apart, and leave it where they are not.
+    """
+    room = step_pt * (_SHARE_OF_CELL if is_grid else _SHARE_OF_STREET)
+    narrowest = min(_NARROWEST_PT, _BUNDLE_PT / num_lanes)
+    gap = max(narrowest, min(room / num_lanes, 1.4 * _WIDEST_PT))
+    return LaneSizes(gap, min(0.94 * gap, _WIDEST_PT))
+
+
+def class_walks(problem: Problem, group: PlaybookClass, trip: int, m: int | None) -> list[Walk]:
+    """What is walked for a class: the shared route, then the parts in which single members leave it.
+
+    When every member leaves the shared route, no more of it is drawn than the first ``m`` nodes.
+    """
+    shared = group.routes[trip].nodes
+    own = [route.nodes for (of_trip, _), route in group.member_routes.items() if of_trip == trip]
+    is_taken = len(own) < len(group.members)
+    walks = [shared if is_taken or m is None else shared[:m]]
+    for nodes in dict.fromkeys(own):
+        common = next((i for i, (a, b) in enumerate(zip(nodes, shared, strict=False)) if a != b), len(nodes))
+        if len(nodes) > common:
+            walks.append(nodes[max(common - 1, 0) :])
+    return [[problem.domain.node(label) for label in walk] for walk in walks]
+
+
+def draw_routes(
+    ax: Axes,
+    walks: Sequence[Sequence[Walk]],
+    positions: Points,
+    keep_clear: Points,
+    *,
+    step: float,
+    scale: float,
+    is_grid: bool,
+) -> None:
+    """Draw the routes of all classes.
+
+    Parameters
+    ----------
+    walks
+        For each class its walks, the shared one first.
+    positions, step
+        Of the nodes and of a typical edge, in data units.
+    keep_clear
+        Places of marks, where arrows would not be seen.
+    scale
+        Points per data unit.
+    is_grid
+        Whether lanes should stay inside cells.
+    """
+    lanes = assign_lanes(walks)
+    sizes = lane_sizes(lanes.count, step * scale, is_grid=is_grid)
+    for i, (group, shift) in enumerate(zip(walks, lanes.shifts, strict=True)):
+        style = class_style(i)
+        for j, walk in enumerate(group):
+            line = lane_path(walk, positions, lanes, shift * sizes.gap / scale)
+            width = sizes.width if j == 0 else 0.7 * sizes.width
+            below, above = route_lines(line, style, width)
+            below.set(zorder=3.0 + 0.01 * i, gid=f"casing-{i + 1}" if j == 0 else f"casing-{i + 1}-{j}")
+            above.set(zorder=3.005 + 0.01 * i, gid=f"route-{i + 1}" if j == 0 else f"route-{i + 1}-{j}")
+            ax.add_line(below)
+            ax.add_line(above)
+            phase = i / max(len(walks), 1)
+            _draw_arrows(ax, line * scale, keep_clear * scale, style, width, scale, phase, f"arrows-{i + 1}")
+
+
+def route_lines(line: Points, style: ClassStyle, width: float) -> tuple[Line2D, Line2D]:
+    """The two lines that make a route: a darker one below, and a lighter one above that may be dashed."""
+    edge = 0.55 if width >= 2.5 else 0.35
+    below = Line2D(line[:, 0], line[:, 1], color=style.edge, linewidth=width)
+    above = Line2D(line[:, 0], line[:, 1], color=style.route, linewidth=width - 2 * edge)
+    for part in (below, above):
+        part.set(solid_capstyle="round", solid_joinstyle="round")
+    if style.dashes:
+        above.set(linestyle=(0.0, style.dashes), dash_capstyle="butt", dash_joinstyle="round")
+    return below, above
+
+
+def _draw_arrows(
+    ax: Axes, line_pt: Points, clear_pt: Points, style: ClassStyle, width: float, scale: float, phase: float, gid: str
+) -> None:
+    if len(line_pt) < 2:
+        return
+    centres, directions = arrows_along(line_pt, clear_pt, phase=phase)
+    breadth = max(1.7 * width, 5.0)
+    heads = arrow_heads(centres, directions, 1.5 * breadth, breadth) / scale
+    arrows = PolyCollection(list(heads), facecolors=style.edge, edgecolors="white", linewidths=0.4, zorder=5.0, gid=gid)
+    ax.add_collection(arrows, autolim=False)

@@ -1,0 +1,126 @@
+"""Slow and plain: the definitions of theory.md written down as directly as possible, to compare fast code with."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import veilroute as vr
+
+Adjacency = list[list[tuple[int, float]]]
+
+
+def adjacency(domain: vr.Domain) -> Adjacency:
+    tails, heads, costs = domain.edge_arrays()
+    out: Adjacency = [[] for _ in range(domain.num_nodes)]
+    for tail, head, cost in zip(tails.tolist(), heads.tolist(), costs.tolist(), strict=True):
+        out[tail].append((head, cost))
+    return out
+
+
+def distances(graph: Adjacency, source: int) -> list[float]:
+    best = [math.inf] * len(graph)
+    best[source] = 0
+    heap: list[tuple[float, int]] = [(0, source)]
+    while heap:
+        d, node = heapq.heappop(heap)
+        if d > best[node]:
+            continue
+        for other, cost in graph[node]:
+            if d + cost < best[other]:
+                best[other] = d + cost
+                heapq.heappush(heap, (d + cost, other))
+    return best
+
+
+def watchers(problem: vr.Problem, candidate: int) -> set[int]:
+    """Nodes that see a candidate node: at-node, within-distance and explicit visibility."""
+    domain = problem.domain
+    match problem.visibility:
+        case vr.AtNode():
+            return {candidate}
+        case vr.WithinDistance(radius):
+            graph = adjacency(domain)
+            return {n for n in range(domain.num_nodes) if distances(graph, n)[candidate] <= radius + 1e-9}
+        case vr.Explicit(sees):
+            label = domain.label(candidate)
+            return {domain.node(seer) for seer, seen in sees.items() if label in seen}
+        case other:
+            raise NotImplementedError(other)
+
+
+def covering_cost(graph: Adjacency, start: int, goal: int, watched_from: Sequence[set[int]]) -> float:
+    """Cheapest start-goal walk that covers everything, by Dijkstra over (node, what is covered)."""
+    everything = (1 << len(watched_from)) - 1
+    seen_from = [sum(1 << i for i, w in enumerate(watched_from) if node in w) for node in range(len(graph))]
+    first = (start, seen_from[start])
+    best = {first: 0.0}
+    heap: list[tuple[float, int, int]] = [(0.0, *first)]
+    while heap:
+        d, node, covered = heapq.heappop(heap)
+        if d > best[node, covered]:
+            continue
+        if node == goal and covered == everything:
+            return d
+        for other, cost in graph[node]:
+            state = (other, covered | seen_from[other])
+            if d + cost < best.get(state, math.inf):
+                best[state] = d + cost
+                heapq.heappush(heap, (d + cost, *state))
+    return math.inf
+
+
+def set_partitions(items: list[int]) -> Iterator[list[list[int]]]:
+    if not items:
+        yield []
+        return
+    first, rest = items[0], items[1:]
+    for size in range(len(rest) + 1):
+        for others in combinations(rest, size):
+            left = [item for item in rest if item not in others]
+            for partition in set_partitions(left):
+                yield [[first, *others], *partition]
+
+
+def qualifies(group: Sequence[int], privacy: vr.Privacy, apart: list[list[float]]) -> bool:
+    def is_spread(members: Sequence[int]) -> bool:
+        pairs = combinations(members, 2)
+        return all(min(apart[i][j], apart[j][i]) >= privacy.ell * (1 - 1e-9) for i, j in pairs)
+
+    if privacy.spread == "all-pairs":
+        return len(group) >= privacy.k and is_spread(group)
+    return any(is_spread(chosen) for chosen in combinations(group, privacy.k))
+
+
+def best_partition(problem: vr.Problem, privacy: vr.Privacy) -> tuple[int, int, float | None]:
+    """Coverable and anonymized counts and the optimal MAC, over all set partitions."""
+    domain = problem.domain
+    graph = adjacency(domain)
+    nodes = [problem.candidate_nodes[i] for i in problem.counted]
+    seen = [watchers(problem, node) for node in nodes]
+    trips = list(zip(problem.start_nodes, problem.goal_nodes, strict=True))
+    base = [[covering_cost(graph, s, g, [w]) for w in seen] for s, g in trips]
+    coverable = [i for i in range(len(nodes)) if all(math.isfinite(costs[i]) for costs in base)]
+    apart = [[distances(graph, a)[b] for b in nodes] for a in nodes]
+    total_weight = sum(trip.weight for trip in problem.trips)
+    shares: dict[tuple[int, ...], float] = {}
+    for size in range(1, len(coverable) + 1):
+        for group in combinations(coverable, size):
+            share = 0.0
+            for trip, (s, g) in enumerate(trips):
+                cost = covering_cost(graph, s, g, [seen[i] for i in group])
+                for i in group:
+                    b = base[trip][i]
+                    share += problem.trips[trip].weight * (cost - b) / (b if b > 0 else domain.smallest_positive_cost)
+            good = math.isfinite(share) and qualifies(group, privacy, apart)
+            shares[group] = share / total_weight if good else math.inf
+    best_count, best_sum = 0, 0.0
+    for partition in set_partitions(coverable):
+        good_groups = [tuple(g) for g in partition if math.isfinite(shares[tuple(g)])]
+        count = sum(len(g) for g in good_groups)
+        value = sum(shares[g] for g in good_groups)
+        if count > best_count or (count == best_count and value < best_sum - 1e-12):
+            best_count, best_sum = count, value
+    return len(coverable), best_count, best_sum / best_count if best_count else None

@@ -1,0 +1,142 @@
+"""Bad input: exit code 2, one line on standard error that says what to change, no traceback."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+import veilroute as vr
+from commands import Command, Outcome
+
+ENDS = ("--start", "1,18", "--goal", "32,60")
+GOOD = (*ENDS, "--random-candidates", "6")
+GRAPH = {
+    "format": "veilroute-instance/1",
+    "domain": {"graph": {"num_nodes": 3, "edges": [[0, 1, 1], [1, 2, 1]]}},
+    "trips": [{"start": 0, "goal": 2}],
+    "candidates": [1],
+}
+
+
+def assert_refused(outcome: Outcome, *words: str) -> None:
+    code, out, err = outcome
+    assert code == 2, (out, err)
+    assert out == ""
+    assert err.startswith("veilroute: ")
+    assert err.count("\n") == 1, "one line"
+    assert "Traceback" not in err
+    for word in words:
+        assert word in err
+
+
+@pytest.mark.parametrize("name", ["a.map", "a.in", "a.json", "a.scen"])
+def test_empty_files(command: Command, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"")
+    assert_refused(command("plan", name, *GOOD), "empty")
+
+
+@pytest.mark.parametrize("name", ["a.map", "a.in", "a.json", "a.scen"])
+def test_random_bytes_as_an_instance(command: Command, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(random.Random(0).randbytes(10_000_000))
+    assert_refused(command("plan", name, *GOOD), name)
+    assert_refused(command("convert", name, "out.json", *GOOD), name)
+
+
+@pytest.mark.parametrize("name", ["audit", "draw", "route"])
+def test_random_bytes_as_a_playbook(command: Command, tmp_path: Path, name: str) -> None:
+    (tmp_path / "book.json").write_bytes(random.Random(1).randbytes(10_000_000))
+    more = {"audit": (), "draw": ("-o", "a.png"), "route": ("--transit", "1,1")}[name]
+    assert_refused(command(name, "book.json", *more), "book.json", "not valid JSON")
+
+
+def test_truncated_map(command: Command, building: Path) -> None:
+    text = building.read_text()
+    building.write_text(text[: len(text) // 2].rsplit("\n", 1)[0] + "\n")
+    assert_refused(command("plan", building, *GOOD), "truncated", "36 rows")
+
+
+def test_ragged_map(command: Command, building: Path) -> None:
+    lines = building.read_text().split("\n")
+    lines[9] = lines[9][:-3]
+    building.write_text("\n".join(lines))
+    assert_refused(command("plan", building, *GOOD), "line 10", "ragged", "64")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--start", "0,0", "--goal", "32,60", "--random-candidates", "6"), ("--start", "inside a wall")),
+        ((*ENDS, "--candidates", "2,2 99,2"), ("--candidates", "on the map")),
+        ((*ENDS, "--candidates", "2,2 2"), ("--candidates", "ROW,COL")),
+        ((*ENDS, "--candidates", "2,2 2,2"), ("distinct",)),
+        ((*ENDS,), ("--candidates",)),
+        (("--random-candidates", "6"), ("--start",)),
+        ((*ENDS, "--random-candidates", "99999"), ("random candidates",)),
+        ((*GOOD, "--candidates", "2,2"), ("not both",)),
+        ((*GOOD, "-k", "0"), ("Privacy.k", ">= 1")),
+        ((*GOOD, "-k", "7"), ("Privacy.k", "at most 6")),
+        ((*GOOD, "-k", "two"), ("-k",)),
+        ((*GOOD, "--ell", "-1"), ("Privacy.ell", ">= 0")),
+        ((*GOOD, "--ell", "nan"), ("Privacy.ell",)),
+        ((*GOOD, "--m", "0"), ("Privacy.m",)),
+        ((*GOOD, "--m", "many"), ("--m", "inf")),
+        ((*GOOD, "--spread", "wide"), ("Privacy.spread", "witness or all-pairs")),
+        ((*GOOD, "--radius", "-2"), ("radius",)),
+        ((*GOOD, "--radius", "2", "--sight", "2"), ("not both",)),
+        ((*GOOD, "--movement", "6"), ("movement", "4 or 8")),
+        ((*GOOD, "--planner", "magic"), ("planner", "optimal, pbp")),
+        ((*GOOD, "--planner", "pbp", "--partitioner", "magic"), ("partitioner", "exact")),
+        ((*GOOD, "--partitioner", "exact"), ("partitioner", "optimal takes no options")),
+        ((*GOOD, "--time-limit", "0"), ("time_limit_s",)),
+        ((*GOOD, "--frobnicate"), ("--frobnicate",)),
+        ((*ENDS, "--random-candidates", "21"), ("at most 20",)),
+    ],
+)
+def test_bad_options(command: Command, building: Path, options: tuple[str, ...], words: tuple[str, ...]) -> None:
+    assert_refused(command("plan", building, *options), *words)
+
+
+@pytest.mark.parametrize("cost", [-1, "NaN"])
+def test_bad_edge_costs(command: Command, tmp_path: Path, cost: object) -> None:
+    (tmp_path / "a.in").write_text(f"3 2\n0 1 1\n1 2 {cost}\n0 2\n1\n1\n")
+    assert_refused(command("plan", "a.in", "-k", "1"), "the cost of edge 1", ">= 0")
+    text = json.dumps(GRAPH).replace("[1, 2, 1]", f"[1, 2, {cost}]")
+    (tmp_path / "a.json").write_text(text)
+    assert_refused(command("plan", "a.json", "-k", "1"), "a.json")
+
+
+def test_missing_files_and_unknown_formats(command: Command, tmp_path: Path) -> None:
+    assert_refused(command("plan", "nowhere.map", *GOOD), "veilroute maps get")
+    assert_refused(command("plan", "nowhere.json"), "no such file")
+    assert_refused(command("plan", tmp_path), "one of .in, .json, .map, .scen")
+    assert_refused(command("audit", "nowhere.json"), "no such file")
+    (tmp_path / "a.json").write_text(json.dumps(GRAPH))
+    assert_refused(command("convert", "a.json", "a.xml"), "one of .json, .in, .map")
+    assert_refused(command("convert", "a.json", "no/such/folder/b.json"), "check the path")
+
+
+def test_unreadable_playbooks(command: Command, planned: Path, tmp_path: Path) -> None:
+    text = planned.read_text()
+    (tmp_path / "half.json").write_text(text[: len(text) // 2])
+    assert_refused(command("audit", "half.json"), "half.json", "not valid JSON")
+    (tmp_path / "later.json").write_text(text.replace("veilroute-playbook/1", "veilroute-playbook/2"))
+    assert_refused(command("audit", "later.json"), "veilroute-playbook/2", "this version reads veilroute-playbook/1")
+    (tmp_path / "instance.json").write_text(json.dumps(GRAPH))
+    assert_refused(command("audit", "instance.json"), "not a veilroute playbook")
+    assert_refused(command("draw", planned, "-o", "a.gif"), ".png, .svg, .pdf")
+    assert_refused(command("draw", planned, "-o", "a.png", "--trip", "3"), "trip")
+    assert_refused(command("route", planned, "--transit", "0,0", "--format", "xml"), "text or json")
+    assert_refused(command("plan", planned), "not a veilroute instance")
+
+
+def test_bad_commands(command: Command) -> None:
+    assert_refused(command("fly"), "fly")
+    assert_refused(command("plan"), "INSTANCE")
+
+
+def test_the_library_raises_and_never_exits(tmp_path: Path) -> None:
+    with pytest.raises(vr.FileFormatError):
+        vr.read_playbook(tmp_path / "nothing.json")

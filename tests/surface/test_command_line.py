@@ -1,0 +1,228 @@
+"""The commands of the contract, as somebody at a terminal or a script would use them."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import veilroute as vr
+from commands import Command
+
+PLAN_KEYS = {
+    "status", "planner", "k", "ell", "m", "spread", "num_candidates", "num_coverable", "num_anonymized", "apr", "mac",
+    "mac_lower_bound", "gap", "classes", "runtime_s", "peak_memory_mb",
+}  # fmt: skip
+
+
+def test_plan_prints_a_summary_that_says_what_was_reached(command: Command, building: Path) -> None:
+    done = command("plan", building, "--start", "1,18", "--goal", "32,60", "--random-candidates", 8)
+    assert done.code == 0
+    assert "8 of 8 candidates hidden in" in done.out
+    assert "proved optimal" in done.out
+    assert "Add -o FILE" in done.out
+    assert done.err == ""
+
+
+def test_plan_json_has_the_keys_of_the_contract(command: Command, building: Path) -> None:
+    done = command("plan", building, "--start", "1,18", "--goal", "32,60", "--random-candidates", 8, "-k", 3, "--json")
+    result = json.loads(done.out)
+    assert set(result) >= PLAN_KEYS
+    assert result["status"] == "optimal"
+    assert (result["k"], result["ell"], result["m"], result["spread"]) == (3, 1, None, "witness")
+    assert result["gap"] == 0
+    for group in result["classes"]:
+        assert set(group) >= {"members", "cost", "anonymized", "route"}
+        assert group["route"][0] == [1, 18]
+        assert len(group["route"]) == group["cost"] + 1
+
+
+def test_finite_m_gives_prefixes(command: Command, building: Path) -> None:
+    ends = ("--start", "1,18", "--goal", "32,60")
+    done = command("plan", building, *ends, "--random-candidates", 6, "--m", 5, "--json")
+    result = json.loads(done.out)
+    assert result["m"] == 5
+    assert result["status"] == "feasible"
+    assert all(len(group["prefix"]) == 5 and "route" not in group for group in result["classes"])
+
+
+def test_explicit_candidates_and_options(command: Command, building: Path) -> None:
+    cells = "2,2 30,10 15,25 20,40"
+    done = command(
+        "plan", building, "--start", "1,18", "--goal", "32,60", "--candidates", cells, "--movement", 8, "--sight", 6,
+        "--spread", "all-pairs", "--ell", 3, "--planner", "pbp", "--partitioner", "exact", "--time-limit", 60,
+        "--seed", 4, "--json",
+    )  # fmt: skip
+    result = json.loads(done.out)
+    assert done.code == 0
+    assert result["planner"] == "pbp"
+    members = sorted(member for group in result["classes"] for member in group["members"])
+    assert members == [[2, 2], [15, 25], [20, 40], [30, 10]]
+
+
+def test_nothing_anonymized_is_exit_code_3(command: Command, building: Path) -> None:
+    done = command(
+        "plan", building, "--start", "1,18", "--goal", "32,60", "--candidates", "2,2 2,3", "--ell", 50
+    )  # fmt: skip
+    assert done.code == 3
+    assert "Nothing could be hidden" in done.out
+    assert done.err == ""
+
+
+def test_route_prints_the_walk(command: Command, planned: Path) -> None:
+    playbook = vr.read_playbook(planned)
+    secret = playbook.candidates[3]
+    assert isinstance(secret, tuple)
+    typed = f"{secret[0]},{secret[1]}"
+    done = command("route", planned, "--transit", typed, "--format", "json")
+    result = json.loads(done.out)
+    assert set(result) == {"route", "cost", "trip"}
+    assert [tuple(cell) for cell in result["route"]] == list(playbook.route_for(secret))
+    text = command("route", planned, "--transit", f"({secret[0]}, {secret[1]})")
+    assert text.out.splitlines()[0] == "1,18"
+    assert len(text.out.splitlines()) == len(result["route"])
+
+
+def test_route_reads_the_secret_from_standard_input(
+    command: Command, planned: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    playbook = vr.read_playbook(planned)
+    secret = playbook.candidates[0]
+    assert isinstance(secret, tuple)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{secret[0]},{secret[1]}\n"))
+    done = command("route", planned, "--transit", "-")
+    assert done.code == 0
+    assert len(done.out.splitlines()) == len(playbook.route_for(secret))
+
+
+def test_audit_reports_in_words_and_in_json(command: Command, planned: Path) -> None:
+    words = command("audit", planned)
+    assert words.code == 0
+    assert "Anonymity over time" in words.out
+    result = json.loads(command("audit", planned, "--json").out)
+    assert result["holds"] is True
+    assert {"claim", "holds", "evidence"} <= set(result["claims"][0])
+    assert {"m", "smallest_class", "revealed"} <= set(result["anonymity"][0])
+
+
+def test_audit_finds_a_violation_and_exits_with_1(command: Command, planned: Path, tmp_path: Path) -> None:
+    data = json.loads(planned.read_bytes())
+    data["claims"]["mac"] /= 2
+    lying = tmp_path / "lying.json"
+    lying.write_text(json.dumps(data))
+    done = command("audit", lying)
+    assert done.code == 1
+    assert "VIOLATED" in done.out
+
+
+def test_a_playbook_without_its_map_is_audited_with_it(command: Command, building: Path, tmp_path: Path) -> None:
+    path = tmp_path / "bare.json"
+    ends = ("--start", "1,18", "--goal", "32,60")
+    command("plan", building, *ends, "--random-candidates", 6, "--no-embed", "-o", path)
+    assert command("audit", path).code == 2
+    assert command("audit", path, "--domain", building).code == 0
+    other = command("audit", path, "--domain", building, "--movement", 8)
+    assert other.code == 2
+    assert "SHA-256" in other.err
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
+def test_draw_writes_pictures(command: Command, planned: Path, tmp_path: Path, suffix: str) -> None:
+    done = command("draw", planned, "-o", tmp_path / f"picture{suffix}")
+    assert done.code == 0
+    assert (tmp_path / f"picture{suffix}").stat().st_size > 5000
+
+
+def test_convert_between_formats(command: Command, building: Path, tmp_path: Path) -> None:
+    done = command(
+        "convert", building, "a.json", "--start", "1,18", "--goal", "32,60", "--random-candidates", 6, "-k", 3
+    )  # fmt: skip
+    assert done.code == 0
+    lossy = command("convert", "a.json", "b.in")
+    assert lossy.code == 0
+    assert "privacy, labels" in lossy.err
+    command("convert", "a.json", "c.map")
+    assert vr.read_movingai(tmp_path / "c.map").sha256 == vr.read_movingai(building).sha256
+    first = json.loads(command("plan", "a.json", "--json").out)
+    second = json.loads(command("plan", "b.in", "-k", 3, "--json").out)
+    assert first["k"] == 3
+    assert first["mac"] == pytest.approx(second["mac"])
+
+
+def test_scenarios_give_start_and_goal(command: Command, building: Path, tmp_path: Path) -> None:
+    lines = "version 1\n0\tbuilding.map\t64\t36\t18\t1\t60\t32\t50\n0\tbuilding.map\t64\t36\t2\t2\t60\t32\t50\n"
+    (tmp_path / "building.map.scen").write_text(lines)
+    first = json.loads(command("plan", "building.map.scen", "--random-candidates", 4, "--json").out)
+    assert first["classes"][0]["route"][0] == [1, 18]
+    second = command("plan", "building.map.scen", "--scenario", 1, "--random-candidates", 4, "--json")
+    assert json.loads(second.out)["classes"][0]["route"][0] == [2, 2]
+    assert command("plan", "building.map.scen", "--scenario", 2, "--random-candidates", 4).code == 2
+
+
+def test_several_trips_in_a_file_keep_one_partition(command: Command, tmp_path: Path) -> None:
+    rows = vr.generate_rooms(20, 30, seed=4).grid
+    assert rows is not None
+    cells = [list(map(int, cell)) for cell in rows.cells[::23].tolist()][:8]
+    data = {
+        "format": "veilroute-instance/1",
+        "domain": {"grid": {"map": rows.rows()}},
+        "trips": [{"start": cells[0], "goal": cells[1]}, {"start": cells[1], "goal": cells[2], "weight": 2}],
+        "candidates": cells[3:],
+    }
+    (tmp_path / "trips.json").write_text(json.dumps(data))
+    result = json.loads(command("plan", "trips.json", "-o", "book.json", "--json").out)
+    assert len(result["classes"][0]["routes"]) == 2
+    assert len(result["mac_by_trip"]) == 2
+    assert command("audit", "book.json").code == 0
+    assert command("plan", "trips.json", "--start", "1,1").code == 2
+
+
+def test_help_and_version(command: Command) -> None:
+    assert "plan" in command("--help").out
+    assert command("--version").out.strip() == f"veilroute {vr.__version__}"
+    assert command("plan", "--help").code == 0
+
+
+def test_demo_leaves_playbooks_audits_and_pictures(command: Command, tmp_path: Path) -> None:
+    done = command("demo", "--out", tmp_path / "tour")
+    assert done.code == 0
+    names = {path.name for path in (tmp_path / "tour").iterdir()}
+    for stop in ("building", "streets"):
+        assert {f"{stop}.json", f"{stop}-audit.txt", f"{stop}-audit.json", f"{stop}.png"} <= names
+        assert command("audit", tmp_path / "tour" / f"{stop}.json").code == 0
+
+
+def test_ctrl_c_writes_the_best_so_far(tmp_path: Path) -> None:
+    """A real process, a real SIGINT: exit code 130 and a playbook that passes the audit."""
+    domain = vr.generate_streets(40, 40, seed=3)
+    assert domain.coordinates is not None
+    start = domain.label(0)
+    clusters = [node for corner in (100, 500, 900, 1300) for node in range(corner, corner + 5)]
+    # Twenty candidates in four clusters, wide visibility and witness spread: far more subsets than a few seconds allow.
+    problem = vr.Problem(domain, [vr.Trip(start, start)], clusters, vr.WithinDistance(400))
+    path = tmp_path / "long.json"
+    from veilroute.formats import Instance
+
+    vr.write_instance(Instance(problem, vr.Privacy(k=4, ell=1500)), path)
+    out = tmp_path / "best.json"
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "veilroute", "plan", str(path), "-o", str(out)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+    )
+    time.sleep(12)
+    assert process.poll() is None, "the instance was meant to take longer"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 130, err
+    assert b"best playbook so far" in err
+    assert vr.audit(vr.read_playbook(out)).holds

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import math
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import veilroute as vr
+from veilroute.domain.codec import domain_from_dict, domain_to_dict
+
+
+def test_rows_are_sorted_and_cheapest_parallel_edge_is_kept() -> None:
+    domain = vr.Domain.from_edges(3, [0, 0, 0, 1], [2, 1, 2, 1], [5, 1, 3, 9])
+    assert domain.indptr.tolist() == [0, 2, 2, 2]
+    assert domain.indices.tolist() == [1, 2]
+    assert domain.costs.tolist() == [1, 3]
+
+
+def test_costs_stay_integers_only_when_all_are() -> None:
+    assert vr.Domain.from_edges(2, [0], [1], [2]).has_integer_costs
+    assert not vr.Domain.from_edges(2, [0], [1], [2.0]).has_integer_costs
+
+
+def test_unit_cost_needs_equal_whole_positive_costs(line5: vr.Domain, ring6: vr.Domain) -> None:
+    assert line5.unit_cost == 1
+    assert ring6.unit_cost is None
+    assert vr.Domain.from_edges(2, [0, 1], [1, 0], [0, 0]).unit_cost is None
+    assert vr.Domain.from_edges(2, [0, 1], [1, 0], [0.1, 0.1]).unit_cost is None
+    assert vr.Domain.from_edges(2, [0, 1], [1, 0], [3.0, 3.0]).unit_cost == 3
+
+
+@pytest.mark.parametrize("cost", [math.nan, -1, math.inf, -0.5])
+def test_bad_costs_are_named(cost: float) -> None:
+    with pytest.raises(vr.InvalidInputError, match=r"edges\[1\]\.cost: expected a finite number >= 0"):
+        vr.Domain.from_edges(2, [0, 1], [1, 0], [1.0, cost])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        ((0, [], [], []), "num_nodes"),
+        ((2, [0], [2], [1]), r"edges\[0\].head"),
+        ((2, [-1], [1], [1]), r"edges\[0\].tail"),
+        ((2, [0.5], [1], [1]), "edges.tail"),
+        ((2, [0, 1], [1], [1]), "edges"),
+        ((2, [0], [1], ["far"]), "edges.cost"),
+        ((2, [0], [1], [2**60]), "edges.cost"),
+    ],
+)
+def test_bad_edges_are_named(arguments: tuple[int, list[int], list[int], list[float]], field: str) -> None:
+    with pytest.raises(vr.InvalidInputError, match=field):
+        vr.Domain.from_edges(*arguments)
+
+
+def test_labels_and_coordinates_are_checked() -> None:
+    with pytest.raises(vr.InvalidInputError, match="labels"):
+        vr.Domain.from_edges(2, [0], [1], [1], labels=["a"])
+    with pytest.raises(vr.InvalidInputError, match="labels"):
+        vr.Domain.from_edges(2, [0], [1], [1], labels=["a", "a"])
+    with pytest.raises(vr.InvalidInputError, match="coordinates"):
+        vr.Domain.from_edges(2, [0], [1], [1], coordinates=[[0, 0]])
+
+
+def test_reversed_rows_turn_every_edge_round(ring6: vr.Domain) -> None:
+    indptr, indices, costs = ring6.reversed_rows
+    assert [int(indices[indptr[n]]) for n in range(6)] == [5, 0, 1, 2, 3, 4]
+    assert costs.tolist() == [6, 1, 2, 3, 4, 5]
+
+
+def test_networkx_round_trip_keeps_labels_costs_and_positions() -> None:
+    graph = nx.DiGraph()
+    graph.add_node("depot", x=0, y=1)
+    graph.add_node("bank", x=2, y=3)
+    graph.add_edge("depot", "bank", weight=2.5)
+    domain = vr.Domain.from_networkx(graph)
+    assert domain.labels == ("depot", "bank")
+    assert domain.coordinates is not None
+    assert domain.coordinates.tolist() == [[0, 1], [2, 3]]
+    back = domain.to_networkx()
+    assert list(back.edges(data="weight")) == [("depot", "bank", 2.5)]
+
+
+def test_undirected_networkx_graphs_count_both_ways() -> None:
+    domain = vr.Domain.from_networkx(nx.path_graph(3))
+    assert domain.labels is None
+    assert domain.num_edges == 4
+    assert domain.unit_cost == 1
+
+
+def test_plain_data_round_trip(ring6: vr.Domain, two_rooms: vr.Domain) -> None:
+    labelled = vr.Domain.from_edges(2, [0], [1], [0.5], labels=["a", "b"], coordinates=[[0, 0], [1, 1]])
+    for domain in (ring6, two_rooms, labelled):
+        again = domain_from_dict(domain_to_dict(domain))
+        assert again.sha256 == domain.sha256
+        assert again.labels == domain.labels
+
+
+def test_hash_sees_costs_edges_and_labels() -> None:
+    base = vr.Domain.from_edges(3, [0, 1], [1, 2], [1, 1])
+    others = [
+        vr.Domain.from_edges(3, [0, 1], [1, 2], [1, 2]),
+        vr.Domain.from_edges(3, [0, 1], [1, 0], [1, 1]),
+        vr.Domain.from_edges(3, [0, 1], [1, 2], [1.0, 1.0]),
+        vr.Domain.from_edges(3, [0, 1], [1, 2], [1, 1], labels=["a", "b", "c"]),
+        vr.Domain.from_edges(4, [0, 1], [1, 2], [1, 1]),
+    ]
+    assert len({domain.sha256 for domain in (base, *others)}) == 6
+
+
+def test_labels_are_parsed_as_typed(two_rooms: vr.Domain, line5: vr.Domain) -> None:
+    assert two_rooms.parse_label(" 1,3 ") == (1, 3)
+    assert line5.parse_label("4") == 4
+    named = vr.Domain.from_edges(2, [0], [1], [1], labels=["7", "b"])
+    assert named.parse_label("7") == "7"
+    with pytest.raises(vr.InvalidInputError, match="ROW,COL"):
+        two_rooms.parse_label("1")
+
+
+def test_nodes_outside_are_named(line5: vr.Domain) -> None:
+    for label in (5, -1, "x", True, 1.0, None):
+        with pytest.raises(vr.InvalidInputError, match="a node from 0 to 4"):
+            line5.node(label)
+    assert line5.node(np.int64(3)) == 3

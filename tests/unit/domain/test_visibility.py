@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+import veilroute as vr
+from veilroute.covering.watchers import find_watchers
+from veilroute.domain.visibility import visibility_from_dict, visibility_to_dict
+
+
+def seen_from(domain: vr.Domain, visibility: vr.Visibility, label: object) -> list[object]:
+    (watchers,) = find_watchers(domain, visibility, [domain.node(label)])
+    return [domain.label(node) for node in watchers.tolist()]
+
+
+def test_walking_distance_counts_from_the_watcher_to_the_candidate(ring6: vr.Domain) -> None:
+    # 2 is reached from 1 at 2 and from 0 at 3; from 3 it takes the whole ring.
+    assert seen_from(ring6, vr.WithinDistance(2), 2) == [1, 2]
+    assert seen_from(ring6, vr.WithinDistance(3), 2) == [0, 1, 2]
+    assert seen_from(ring6, vr.WithinDistance(0), 2) == [2]
+
+
+def test_line_of_sight_stops_at_walls(two_rooms: vr.Domain) -> None:
+    seen = seen_from(two_rooms, vr.LineOfSight(10), (1, 0))
+    assert (1, 6) in seen
+    assert (0, 2) in seen
+    assert (0, 5) not in seen
+    assert (0, 6) not in seen
+
+
+def test_line_of_sight_reaches_no_further_than_its_range(two_rooms: vr.Domain) -> None:
+    assert seen_from(two_rooms, vr.LineOfSight(1), (1, 1)) == [(0, 1), (1, 0), (1, 1), (1, 2), (2, 1)]
+    assert (0, 0) in seen_from(two_rooms, vr.LineOfSight(math.sqrt(2)), (1, 1))
+
+
+def test_a_single_corner_may_be_brushed_but_not_a_gap_between_two() -> None:
+    one = vr.grid_domain([".@", ".."])
+    assert (1, 1) in seen_from(one, vr.LineOfSight(2), (0, 0))
+    two = vr.grid_domain([".@", "@."])
+    assert (1, 1) not in seen_from(two, vr.LineOfSight(2), (0, 0))
+
+
+def test_explicit_visibility_is_taken_to_the_letter(line5: vr.Domain) -> None:
+    visibility = vr.Explicit({0: [2], 4: [2, 3]})
+    assert seen_from(line5, visibility, 2) == [0, 4]
+    assert seen_from(line5, visibility, 1) == []
+
+
+@pytest.mark.parametrize(
+    "visibility",
+    [vr.AtNode(), vr.WithinDistance(2.5), vr.LineOfSight(7), vr.Explicit({(0, 0): ((0, 1), (1, 1))})],
+)
+def test_plain_data_round_trip(two_rooms: vr.Domain, visibility: vr.Visibility) -> None:
+    assert visibility_from_dict(visibility_to_dict(visibility), two_rooms) == visibility or isinstance(
+        visibility, vr.Explicit
+    )
+    again = visibility_from_dict(visibility_to_dict(visibility), two_rooms)
+    assert visibility_to_dict(again) == visibility_to_dict(visibility)
+
+
+@pytest.mark.parametrize(
+    ("data", "field"),
+    [
+        ("near", "visibility"),
+        ({}, "visibility.kind"),
+        ({"kind": "x-ray"}, "visibility.kind"),
+        ({"kind": "within-distance"}, "visibility.radius"),
+        ({"kind": "within-distance", "radius": -1}, "WithinDistance.radius"),
+        ({"kind": "line-of-sight", "range": "far"}, "visibility.range"),
+        ({"kind": "explicit", "sees": [1]}, "visibility.sees"),
+        ({"kind": "explicit", "sees": {"0,0": 3}}, "visibility.sees"),
+    ],
+)
+def test_bad_data_is_named(two_rooms: vr.Domain, data: Any, field: str) -> None:
+    with pytest.raises(vr.InvalidInputError, match=field):
+        visibility_from_dict(data, two_rooms)
+
+
+def test_line_of_sight_needs_a_grid(line5: vr.Domain) -> None:
+    with pytest.raises(vr.InvalidInputError, match="a grid domain"):
+        vr.Problem(line5, [vr.Trip(0, 4)], [1, 2], vr.LineOfSight(3))

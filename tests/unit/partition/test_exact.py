@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import veilroute as vr
+from veilroute.kernels.partition import largest_spread, mark_needed, partition_range, start_partition
+from veilroute.progress import Progress
+
+
+def test_classes_of_a_line_are_its_halves() -> None:
+    """On 0-1-...-5 from 0 to 0, pairing far with near wastes nothing that pairing neighbours would not."""
+    tails = [*range(5), *range(1, 6)]
+    heads = [*range(1, 6), *range(5)]
+    line6 = vr.Domain.from_edges(6, tails, heads, [1] * 10)
+    playbook = vr.solve(vr.Problem(line6, [vr.Trip(0, 0)], [1, 2, 4, 5]), vr.Privacy(k=2))
+    assert [set(group.members) for group in playbook.classes] == [{1, 2}, {4, 5}]
+    assert [group.routes[0].cost for group in playbook.classes] == [4, 10]
+    # (4/2 - 1 + 0 + 10/8 - 1 + 0) / 4
+    assert playbook.mac == pytest.approx((1 + 0 + 0.25 + 0) / 4)
+
+
+def test_spread_counts_the_largest_far_subset() -> None:
+    # 0 and 1 are near each other, everything else is far.
+    far = np.array([0b1100, 0b1100, 0b1011, 0b0111])
+    spread = largest_spread(4, far)
+    assert spread[0b0011] == 1
+    assert spread[0b0111] == 2
+    assert spread[0b1111] == 3
+
+
+def test_needed_sets_cannot_be_split() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        num, k = 6, int(rng.integers(1, 4))
+        near = np.triu(rng.random((num, num)) < 0.4, 1)
+        far = [sum(1 << j for j in range(num) if j != i and not near[i, j] and not near[j, i]) for i in range(num)]
+        spread = largest_spread(num, np.array(far))
+        needed = mark_needed(num, k, False, spread)
+        for mask in range(1, 1 << num):
+            parts = (part for part in range(1, mask) if part & mask == part)
+            splits = any(spread[part] >= k and spread[mask ^ part] >= k for part in parts)
+            assert needed[mask] == (not splits)
+
+
+@pytest.mark.parametrize("max_size", [1, 2, 3, 5])
+def test_partition_kernel_tries_every_class(max_size: int) -> None:
+    rng = np.random.default_rng(max_size)
+    num = 5
+    shares = np.where(rng.random(1 << num) < 0.6, rng.random(1 << num), np.inf)
+    shares[[mask for mask in range(1 << num) if mask == 0 or mask.bit_count() > max_size]] = np.inf
+    grouped, cost, choice = start_partition(num)
+    partition_range(1, 1 << num, max_size, shares, grouped, cost, choice)
+    columns = [mask for mask in range(1 << num) if np.isfinite(shares[mask])]
+    best = (0, 0.0)
+    for size in range(num + 1):
+        for chosen in itertools.combinations(columns, size):
+            union = 0
+            for mask in chosen:
+                if union & mask:
+                    break
+                union |= mask
+            else:
+                best = min(best, (-union.bit_count(), float(sum(shares[mask] for mask in chosen))))
+    assert (-int(grouped[-1]), cost[-1]) == pytest.approx(best)
+
+
+def test_too_many_candidates_name_the_alternatives() -> None:
+    domain = vr.generate_rooms(seed=1)
+    start, goal = domain.label(0), domain.label(9)
+    problem = vr.Problem(domain, [vr.Trip(start, goal)], vr.draw_candidates(domain, start, goal, 21, seed=0))
+    with pytest.raises(vr.InvalidInputError, match=r"at most 20 coverable candidates.*local search.*got 21"):
+        vr.solve(problem)
+
+
+def test_stopping_early_gives_a_valid_playbook_without_proof() -> None:
+    domain = vr.generate_rooms(seed=2)
+    start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
+    problem = vr.Problem(domain, [vr.Trip(start, goal)], vr.draw_candidates(domain, start, goal, 17, seed=0))
+    reports: list[Progress] = []
+
+    def stop_in_the_partition() -> bool:
+        return bool(reports) and reports[-1].stage == "partition"
+
+    playbook = vr.solve(problem, vr.Privacy(k=2), progress=reports.append, should_stop=stop_in_the_partition)
+    assert playbook.status == "feasible"
+    assert playbook.mac_lower_bound is None
+    assert playbook.apr == 1
+    assert vr.audit(playbook).holds
+    best = vr.solve(problem, vr.Privacy(k=2))
+    assert best.status == "optimal"
+    assert best.mac is not None
+    assert playbook.mac is not None
+    assert best.mac <= playbook.mac
+
+
+def test_stopping_among_the_class_costs_uses_the_sizes_that_are_done() -> None:
+    domain = vr.generate_rooms(seed=2)
+    start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
+    candidates = vr.draw_candidates(domain, start, goal, 8, seed=0)
+    problem = vr.Problem(domain, [vr.Trip(start, goal), vr.Trip(goal, start)], candidates)
+    reports: list[Progress] = []
+
+    def stop_after_pairs() -> bool:
+        return bool(reports) and reports[-1].stage == "class costs" and reports[-1].done >= 2 * (8 + 28)
+
+    playbook = vr.solve(problem, vr.Privacy(k=2), progress=reports.append, should_stop=stop_after_pairs)
+    assert playbook.status == "feasible"
+    assert [len(group.members) for group in playbook.classes] == [2, 2, 2, 2]
+    assert vr.audit(playbook).holds
+
+
+def test_stopping_at_once_hides_nothing_but_does_not_fail() -> None:
+    domain = vr.generate_rooms(seed=2)
+    start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
+    problem = vr.Problem(domain, [vr.Trip(start, goal)], vr.draw_candidates(domain, start, goal, 8, seed=0))
+    playbook = vr.solve(problem, vr.Privacy(k=2), should_stop=lambda: True)
+    assert playbook.status == "infeasible"
+    assert playbook.apr == 0
+
+
+def test_finite_m_is_met_but_not_called_optimal(line5: vr.Domain) -> None:
+    playbook = vr.solve(vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3]), vr.Privacy(k=2, m=2))
+    assert playbook.status == "feasible"
+    assert playbook.mac_lower_bound is None
+    assert vr.audit(playbook).holds

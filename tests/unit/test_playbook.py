@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import veilroute as vr
+from veilroute.playbook import playbook_from_json
+
+
+@pytest.fixture
+def playbook(two_rooms: vr.Domain) -> vr.Playbook:
+    problem = vr.Problem(
+        two_rooms, [vr.Trip((0, 0), (2, 6)), vr.Trip((2, 0), (0, 6), 2.0)], [(0, 2), (2, 2), (0, 4), (2, 4)]
+    )
+    return vr.solve(problem, vr.Privacy(k=2, ell=2))
+
+
+def test_lookup_gives_members_of_a_class_the_same_route(playbook: vr.Playbook) -> None:
+    for group in playbook.classes:
+        for trip in (0, 1):
+            routes = {playbook.route_for(member, trip).nodes for member in group.members}
+            assert len(routes) == 1
+
+
+def test_route_is_a_sequence_of_labels(playbook: vr.Playbook) -> None:
+    route = playbook.route_for((0, 2))
+    assert route[0] == (0, 0)
+    assert route[-1] == (2, 6)
+    assert list(route) == list(route.nodes)
+    assert len(route) == route.cost + 1
+    assert route[:2] == route.nodes[:2]
+    assert playbook.route_for([0, 2]) == route  # type: ignore[arg-type]
+
+
+def test_file_round_trip_keeps_every_byte(playbook: vr.Playbook, tmp_path: Path) -> None:
+    path = tmp_path / "playbook.json"
+    playbook.write(path)
+    again = vr.read_playbook(path)
+    assert again.to_json() == playbook.to_json() == path.read_bytes()
+    assert again.mac == playbook.mac
+    assert again.gap == 0
+
+
+def test_without_its_domain_a_playbook_still_gives_routes(playbook: vr.Playbook, tmp_path: Path) -> None:
+    path = tmp_path / "small.json"
+    playbook.write(path, embed_domain=False)
+    bare = vr.read_playbook(path)
+    assert bare.domain is None
+    assert bare.route_for((0, 2)) == playbook.route_for((0, 2))
+    with pytest.raises(vr.InvalidInputError, match="only its hash"):
+        vr.audit(bare)
+    assert playbook.domain is not None
+    assert vr.audit(vr.read_playbook(path, domain=playbook.domain)).holds
+    with pytest.raises(vr.InvalidInputError, match="SHA-256"):
+        bare.with_domain(vr.grid_domain([".."]))
+
+
+def test_members_that_are_not_anonymized_get_no_route_unless_exposed(line5: vr.Domain) -> None:
+    playbook = vr.solve(vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3]), vr.Privacy(k=2, ell=2))
+    lonely = vr.solve(vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3]), vr.Privacy(k=2, ell=2, spread="all-pairs"))
+    assert playbook.apr == 1
+    assert lonely.claims.num_anonymized == 2
+    with pytest.raises(vr.NotAnonymizedError):
+        lonely.route_for(2)
+    assert lonely.route_for(2, expose=True).nodes == (0, 1, 2, 3, 4)
+
+
+def test_unknown_candidates_and_trips(playbook: vr.Playbook) -> None:
+    with pytest.raises(vr.UnknownCandidateError):
+        playbook.route_for((1, 1))
+    with pytest.raises(vr.InvalidInputError, match="trip"):
+        playbook.route_for((0, 2), trip=2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": "veilroute-playbook/2"}, "written in veilroute-playbook/2, but this version reads"),
+        ({"format": "other/1"}, "not a veilroute playbook"),
+        ({"classes": None}, "damaged playbook"),
+        (
+            {"classes": [{"members": [[0, 2]], "anonymized": True, "routes": []}]},
+            "one shared route for each of 2 trips",
+        ),
+        ({"privacy": {"k": 0}}, "Privacy.k"),
+        ({"privacy": {"colour": 0}}, "damaged playbook"),
+        ({"domain_sha256": "0"}, "domain_sha256"),
+        ({"claims": {}}, "damaged playbook"),
+        ({"trips": [{"start": [0, 0]}]}, "damaged playbook"),
+    ],
+)
+def test_damaged_playbooks_are_refused(playbook: vr.Playbook, change: dict[str, Any], message: str) -> None:
+    data = json.loads(playbook.to_json()) | change
+    with pytest.raises(vr.FileFormatError, match=message):
+        playbook_from_json(json.dumps(data).encode(), source="playbook.json")
+
+
+@pytest.mark.parametrize(
+    "raw", [b"", b"\x00\xff\x10", b"[]", b"3", b'{"format": 3}', b'{"format": "veilroute-playbook/1"']
+)
+def test_what_is_no_playbook_is_refused(raw: bytes) -> None:
+    with pytest.raises(vr.FileFormatError, match="playbook.json"):
+        playbook_from_json(raw, source="playbook.json")

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import veilroute as vr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"k": 0}, "Privacy.k: expected an integer >= 1, got 0"),
+        ({"k": 2.0}, "Privacy.k"),
+        ({"k": True}, "Privacy.k"),
+        ({"ell": -1}, "Privacy.ell: expected a finite number >= 0, got -1"),
+        ({"ell": math.nan}, "Privacy.ell"),
+        ({"ell": math.inf}, "Privacy.ell"),
+        ({"m": 0}, "Privacy.m"),
+        ({"m": "inf"}, "Privacy.m"),
+        ({"spread": "wide"}, "Privacy.spread: expected witness or all-pairs, got 'wide'"),
+    ],
+)
+def test_privacy_names_the_bad_field(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(vr.InvalidInputError, match=message):
+        vr.Privacy(**arguments)
+
+
+@pytest.mark.parametrize("weight", [0, -1, math.nan, math.inf, "1"])
+def test_trip_weights_are_positive(weight: Any) -> None:
+    with pytest.raises(vr.InvalidInputError, match="Trip.weight"):
+        vr.Trip(0, 1, weight)
+
+
+@pytest.mark.parametrize(
+    ("trips", "candidates", "message"),
+    [
+        ([], [1], "Problem.trips"),
+        ([(0, 4)], [1], "Problem.trips"),
+        ([vr.Trip(9, 4)], [1], "trip.start: expected a node from 0 to 4, got 9"),
+        ([vr.Trip(0, 4), vr.Trip(0, 9)], [1], r"trips\[1\].goal"),
+        ([vr.Trip(0, 4)], [], "Problem.candidates: expected at least one candidate"),
+        ([vr.Trip(0, 4)], [1, 7], r"candidates\[1\]"),
+        ([vr.Trip(0, 4)], [1, 2, 1], "Problem.candidates: expected distinct candidates, got '1 twice'"),
+        ([vr.Trip(0, 4)], 3, "Problem.candidates"),
+    ],
+)
+def test_problem_names_the_bad_field(line5: vr.Domain, trips: Any, candidates: Any, message: str) -> None:
+    with pytest.raises(vr.InvalidInputError, match=message):
+        vr.Problem(line5, trips, candidates)
+
+
+def test_domain_and_visibility_are_checked(line5: vr.Domain) -> None:
+    wrong: Any = "map"
+    with pytest.raises(vr.InvalidInputError, match=r"Problem\.domain"):
+        vr.Problem(wrong, [vr.Trip(0, 4)], [1])
+    with pytest.raises(vr.InvalidInputError, match="visibility"):
+        vr.Problem(line5, [vr.Trip(0, 4)], [1], wrong)
+
+
+def test_candidates_at_an_end_of_any_trip_do_not_count(line5: vr.Domain) -> None:
+    problem = vr.Problem(line5, [vr.Trip(0, 4), vr.Trip(2, 2)], [0, 1, 2, 3, 4])
+    assert problem.counted == (1, 3)
+
+
+def test_one_trip_may_be_given_alone_and_numpy_labels_become_plain(two_rooms: vr.Domain) -> None:
+    trip: Any = vr.Trip(np.array([0, 0]).tolist(), (np.int64(2), np.int64(2)))
+    problem = vr.Problem(two_rooms, trip, [[1, 1]])
+    assert problem.trips[0].start == (0, 0)
+    assert problem.trips[0].goal == (2, 2)
+    assert problem.candidates == ((1, 1),)
+
+
+def test_k_above_the_number_of_candidates_is_refused(line5: vr.Domain) -> None:
+    problem = vr.Problem(line5, [vr.Trip(0, 4)], [0, 1, 2])
+    with pytest.raises(vr.InvalidInputError, match=r"Privacy\.k: expected at most 2"):
+        vr.solve(problem, vr.Privacy(k=3))
