@@ -53,7 +53,7 @@ def audit_playbook(playbook: Playbook, *, planner: Planner | None = None) -> Aud
     case = open_case(playbook, planner)
     facts = case.facts
     real = recompute_mac(case)
-    optimum = find_optimum(facts, playbook.privacy, case.standard.spread)
+    optimum = find_optimum(facts, playbook.privacy, case.standard.spread) if _claims_optimum(playbook) else None
     claims = (
         check_walk(case),
         check_coverage(case),
@@ -83,3 +83,9 @@ def audit_playbook(playbook: Playbook, *, planner: Planner | None = None) -> Aud
             num_protected=len(case.protected),
         ),
     )
+
+
+def _claims_optimum(playbook: Playbook) -> bool:
+    """Whether anything is claimed that only trying everything can settle."""
+    claims = playbook.claims
+    return playbook.status != "feasible" or claims.mac_lower_bound is not None or claims.num_anonymizable is not None

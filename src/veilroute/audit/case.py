@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,6 +32,8 @@ class Case:
         When a candidate counts as anonymized.
     groups
         For each candidate with sound routes, those with the same first m nodes on every trip.
+    is_foreign
+        Whether the routes come from a planner function rather than from the playbook.
     """
 
     playbook: Playbook
@@ -38,6 +41,7 @@ class Case:
     replay: Replay
     standard: Standard
     groups: dict[int, int]
+    is_foreign: bool
 
     @property
     def claimed(self) -> tuple[int, ...]:
@@ -62,9 +66,11 @@ def open_case(playbook: Playbook, planner: Planner | None) -> Case:
     standard = Standard(
         privacy.k, privacy.spread == "all-pairs", Spread(facts, privacy.ell), listed_classes(playbook, facts)
     )
-    return Case(playbook, facts, answers, standard, group_candidates(facts, answers, privacy.m))
+    return Case(playbook, facts, answers, standard, group_candidates(facts, answers, privacy.m), planner is not None)
 
 
 def is_same(real: float, stated: float) -> bool:
     """Whether two figures agree up to rounding."""
+    if not (math.isfinite(real) and math.isfinite(stated)):
+        return False
     return abs(real - stated) <= RELATIVE * max(abs(real), abs(stated)) + ABSOLUTE

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from veilroute.audit.facts import Facts, TripFacts
 from veilroute.audit.prefixes import price_prefixes
-from veilroute.audit.pricing import Prices, TooMuchError, price_walks
+from veilroute.audit.pricing import MAX_EFFORT, Prices, TooMuchError, price_walks
 from veilroute.audit.report import number
 from veilroute.audit.spread import Spread, mask_of
 from veilroute.problem import Privacy
@@ -94,16 +94,16 @@ def _class_shares(facts: Facts, privacy: Privacy, candidates: Sequence[int]) -> 
     total = math.fsum(trip.weight for trip in facts.problem.trips)
     shares = [0.0] * (1 << len(candidates))
     for trip, asked in zip(facts.trips, facts.problem.trips, strict=True):
-        prices = _trip_shares(facts, trip, privacy, candidates)
+        prices = _trip_shares(facts, trip, privacy, candidates, MAX_EFFORT / len(facts.trips))
         for chosen, price in enumerate(prices):
             shares[chosen] += asked.weight / total * price
     return shares
 
 
-def _trip_shares(facts: Facts, trip: TripFacts, privacy: Privacy, candidates: Sequence[int]) -> Prices:
+def _trip_shares(facts: Facts, trip: TripFacts, privacy: Privacy, candidates: Sequence[int], effort: float) -> Prices:
     if privacy.m is not None:
-        return price_prefixes(facts, trip, candidates, privacy.m)
-    costs = price_walks(facts, trip, candidates)
+        return price_prefixes(facts, trip, candidates, privacy.m, effort)
+    costs = price_walks(facts, trip, candidates, effort)
     weights = [1 / facts.divisor(trip.base_costs[c]) for c in candidates]
     extras = [trip.base_costs[c] * weight for c, weight in zip(candidates, weights, strict=True)]
     shares = [0.0] * len(costs)

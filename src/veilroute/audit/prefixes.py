@@ -9,16 +9,18 @@ from veilroute.audit.facts import Facts, TripFacts
 from veilroute.audit.pricing import MAX_EFFORT, Prices, TooMuchError
 
 
-def price_prefixes(facts: Facts, trip: TripFacts, candidates: Sequence[int], m: int) -> Prices:
+def price_prefixes(
+    facts: Facts, trip: TripFacts, candidates: Sequence[int], m: int, effort: float = MAX_EFFORT
+) -> Prices:
     """What each subset adds to the sum behind MAC when its members share their first ``m`` nodes.
 
     They share either a walk of exactly m nodes, after which each goes its own cheapest way, or one complete walk of
     at most m nodes that covers them all. Walks are followed node by node, keeping for each (node, covered set) the
-    cheapest; gives up with `TooMuchError` beyond a few seconds of work.
+    cheapest; gives up with `TooMuchError` beyond ``effort``.
     """
-    layer, complete, spent = _walk_layers(facts, trip, candidates, m)
+    layer, complete, spent = _walk_layers(facts, trip, candidates, m, effort)
     num_subsets = 1 << len(candidates)
-    if spent + len(layer) * num_subsets > MAX_EFFORT or len(candidates) * facts.walking.num_nodes > MAX_EFFORT:
+    if max(spent, len(layer) * num_subsets, len(candidates) * facts.walking.num_nodes) > effort:
         raise TooMuchError
     base = [trip.base_costs[c] for c in candidates]
     divisor = [facts.divisor(cost) for cost in base]
@@ -39,7 +41,7 @@ def price_prefixes(facts: Facts, trip: TripFacts, candidates: Sequence[int], m: 
 
 
 def _walk_layers(
-    facts: Facts, trip: TripFacts, candidates: Sequence[int], m: int
+    facts: Facts, trip: TripFacts, candidates: Sequence[int], m: int, effort: float
 ) -> tuple[dict[tuple[int, int], float], dict[int, float], int]:
     """Cheapest walks of exactly m nodes by (last node, covered set), complete ones of at most m, and the effort."""
     seen_at: dict[int, int] = {}
@@ -63,7 +65,7 @@ def _walk_layers(
                     ahead[state] = cost + step
         layer = ahead
         spent += len(layer)
-        if spent > MAX_EFFORT:
+        if spent > effort:
             raise TooMuchError
     return layer, complete, spent
 

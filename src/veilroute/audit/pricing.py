@@ -15,27 +15,29 @@ MAX_EFFORT = 4_000_000
 """Node visits (or steps of similar cost) after which a price list is given up: a few seconds."""
 
 _HEAP_VISIT = 4
-"""A visit by Dijkstra's algorithm takes about so many times as long as one by breadth-first search."""
+_TABLE_STEP = 0.125
+"""What a visit by Dijkstra's algorithm and a look into a table take, measured in visits by breadth-first search."""
 
 
 class TooMuchError(Exception):
     """The problem is too large to try everything; never leaves the auditor."""
 
 
-def price_walks(facts: Facts, trip: TripFacts, candidates: Sequence[int]) -> Prices:
+def price_walks(facts: Facts, trip: TripFacts, candidates: Sequence[int], effort: float = MAX_EFFORT) -> Prices:
     """Cost of the cheapest start-goal walk covering each subset.
 
     With ``f(S, n)`` the cheapest walk from the start to n covering S: ``f({}, n) = d(start, n)`` and ``f(S, n)`` is
     the least of ``f(S - t, q) + d(q, n)`` over t in S and watchers q of t. Either ``f`` is kept at watchers only,
-    with a table of their distances, or one sweep of the map is made per subset, whichever is less work.
+    with a table of their distances, or one sweep of the map is made per subset, whichever is less work. Gives up with
+    `TooMuchError` when both are more than ``effort``.
     """
     watchers = [sorted(facts.watchers[c]) for c in candidates]
     posts = sorted(set().union(*watchers))
     num_subsets = 1 << len(candidates)
     visit = 1 if facts.walking.unit is not None else _HEAP_VISIT
-    with_table = len(posts) * facts.walking.num_nodes * visit + num_subsets * len(posts) ** 2
+    with_table = len(posts) * facts.walking.num_nodes * visit + num_subsets * len(posts) ** 2 * _TABLE_STEP
     with_sweeps = num_subsets * facts.walking.num_nodes * _HEAP_VISIT
-    if min(with_table, with_sweeps) > MAX_EFFORT:
+    if min(with_table, with_sweeps) > effort:
         raise TooMuchError
     if with_table <= with_sweeps:
         return _price_at_posts(facts.walking, trip, watchers, posts)

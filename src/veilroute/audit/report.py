@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from veilroute.domain.graph import Label
@@ -59,10 +59,6 @@ class AnonymityStep:
     widest_witness: int
     revealed: tuple[Label, ...]
     exposed: tuple[Label, ...]
-
-    @property
-    def _state(self) -> tuple[object, ...]:
-        return self.trip, self.smallest_class, self.widest_witness, self.revealed, self.exposed
 
 
 @dataclass(frozen=True)
@@ -173,24 +169,38 @@ class AuditReport:
         return lines
 
     def _over_time(self) -> list[str]:
+        m = self.summary.privacy.m
+        stretches = _stretches(self.anonymity, m)
         lines: list[str] = []
-        stretches = _stretches(self.anonymity)
+        before: AnonymityStep | None = None
         for first, last in stretches[:_MAX_ROWS]:
-            trip = f"trip {first.trip}, " if self.summary.num_trips > 1 else ""
-            seen = f"node {first.m}" if first.m == last.m else f"nodes {first.m}-{last.m}"
-            text = (
-                f"  {trip}{seen} seen: smallest group {first.smallest_class}, of whom "
-                f"{first.widest_witness} at least {self.summary.privacy.ell:g} apart"
-            )
-            if first.revealed:
-                text += f"; revealed: {names(first.revealed)}"
-            hidden = [label for label in first.exposed if label not in first.revealed]
-            if hidden:
-                text += f"; group too small or too close: {names(hidden)}"
-            lines.append(text)
+            if before is None or before.trip != first.trip:
+                before = None
+            elif m is not None and before.m <= m < first.m:
+                lines.append(f"  (the promise ends with the {first_nodes(m)})")
+            lines.append(self._stretch(first, last, before))
+            before = last
         if len(stretches) > _MAX_ROWS:
             lines.append(f"  and {len(stretches) - _MAX_ROWS} more changes; the JSON report has them all")
-        return lines or ["  no candidate gets a route, so there is nothing to watch"]
+        return lines or ["  no candidate gets a sound route, so there is nothing to watch"]
+
+    def _stretch(self, first: AnonymityStep, last: AnonymityStep, before: AnonymityStep | None) -> str:
+        """One line for a run of steps in which nothing changes; names only those who were not named before."""
+        trip = f"trip {first.trip}, " if self.summary.num_trips > 1 else ""
+        seen = f"node {first.m}" if first.m == last.m else f"nodes {first.m}-{last.m}"
+        text = (
+            f"  {trip}{seen} seen: smallest group {first.smallest_class}, of whom "
+            f"{first.widest_witness} at least {self.summary.privacy.ell:g} apart"
+        )
+        known = set(before.revealed) if before else set()
+        revealed = [label for label in first.revealed if label not in known]
+        if revealed:
+            text += f"; now revealed: {names(revealed)}"
+        known = set(first.revealed) | (set(before.exposed) if before else set())
+        weak = [label for label in first.exposed if label not in known]
+        if weak:
+            text += f"; now in a group too small or too close: {names(weak)}"
+        return text
 
 
 def number(count: int, noun: str, nouns: str | None = None) -> str:
@@ -218,11 +228,11 @@ def judge(claim: str, problems: Sequence[str], evidence: str) -> ClaimVerdict:
     return ClaimVerdict(claim, False, shown if len(problems) <= 3 else f"{shown}; and {len(problems) - 3} more")
 
 
-def _stretches(steps: Sequence[AnonymityStep]) -> list[tuple[AnonymityStep, AnonymityStep]]:
-    """First and last of each run of steps in which nothing changes."""
+def _stretches(steps: Sequence[AnonymityStep], m: int | None) -> list[tuple[AnonymityStep, AnonymityStep]]:
+    """First and last of each run of steps in which nothing changes; none reaches across the end of the promise."""
     runs: list[tuple[AnonymityStep, AnonymityStep]] = []
     for step in steps:
-        if runs and runs[-1][0]._state == step._state:
+        if runs and replace(runs[-1][0], m=step.m) == step and step.m - 1 != m:
             runs[-1] = (runs[-1][0], step)
         else:
             runs.append((step, step))

@@ -7,6 +7,7 @@ import math
 from veilroute.audit.case import Case, is_same
 from veilroute.audit.replay import ReplayedRoute
 from veilroute.audit.report import ClaimVerdict, first_nodes, judge, names, number
+from veilroute.playbook import PlaybookClass
 
 
 def check_walk(case: Case) -> ClaimVerdict:
@@ -67,7 +68,7 @@ def check_same_route(case: Case) -> ClaimVerdict:
         for trip in range(len(case.facts.trips)):
             answers = [(c, case.replay.routes.get((c, trip))) for c in members]
             num_compared += len(answers)
-            problem = _first_difference(case, answers, m)
+            problem = _first_difference(case, answers, m) or _stray_from_shared(case, group, trip)
             if problem:
                 problems.append(f"class {position}{case.on_trip(trip)}: {problem}")
     shared = "whole route" if m is None else first_nodes(m)
@@ -87,6 +88,17 @@ def _first_difference(case: Case, answers: list[tuple[int, ReplayedRoute | None]
                 f"told apart at node {common + 1}"
             )
     return ""
+
+
+def _stray_from_shared(case: Case, group: PlaybookClass, trip: int) -> str:
+    """Whether the route that the playbook shows for the class is not the one that its members get."""
+    m = case.playbook.privacy.m
+    if case.is_foreign or trip >= len(group.routes):
+        return ""
+    shown = group.routes[trip].nodes[:m]
+    if all(group.route_of(member, trip).nodes[:m] == shown for member in group.members):
+        return ""
+    return f"the route shown for {names(group.members)} is not the one they get"
 
 
 def _distinct(case: Case) -> list[tuple[ReplayedRoute, str, int]]:

@@ -28,11 +28,11 @@ class WalkingMap:
     def __init__(self, domain: Domain) -> None:
         self.num_nodes = domain.num_nodes
         self._out: Rows = (domain.indptr.tolist(), domain.indices.tolist(), domain.costs.tolist())
-        costs = self._out[2]
-        least, most = (min(costs), max(costs)) if costs else (1.0, 1.0)
+        kinds = set(self._out[2]) or {1.0}
+        least, most = min(kinds), max(kinds)
         # Counting edges and adding costs agree to the last bit only for whole numbers.
         self.unit = float(least) if least == most and least > 0 and float(least).is_integer() else None
-        self.smallest_positive_cost = min((cost for cost in costs if cost > 0), default=1.0)
+        self.smallest_positive_cost = min((cost for cost in kinds if cost > 0), default=1.0)
 
     @cached_property
     def _into(self) -> Rows:
@@ -90,9 +90,9 @@ class WalkingMap:
             distance, node = pop(heap)
             if distance > found[node]:
                 continue
-            for edge in range(offsets[node], offsets[node + 1]):
-                there = distance + costs[edge]
-                head = heads[edge]
+            first, end = offsets[node], offsets[node + 1]
+            for head, cost in zip(heads[first:end], costs[first:end], strict=True):
+                there = distance + cost
                 if there < found[head]:
                     found[head] = there
                     push(heap, (there, head))
@@ -140,9 +140,9 @@ class WalkingMap:
                 missing.discard(node)
                 if not missing:
                     break
-            for edge in range(offsets[node], offsets[node + 1]):
-                there = distance + costs[edge]
-                head = heads[edge]
+            first, end = offsets[node], offsets[node + 1]
+            for head, cost in zip(heads[first:end], costs[first:end], strict=True):
+                there = distance + cost
                 if there <= limit and there < found.get(head, math.inf):
                     found[head] = there
                     heapq.heappush(heap, (there, head))

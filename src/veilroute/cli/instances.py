@@ -9,7 +9,7 @@ from pathlib import Path
 from veilroute.domain.generate import draw_candidates
 from veilroute.domain.graph import Domain, Label
 from veilroute.domain.visibility import AtNode, LineOfSight, Visibility, WithinDistance
-from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
+from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.formats import Instance, read_instance, read_movingai, read_scenarios
 from veilroute.maps import MapStore
 from veilroute.problem import Privacy, Problem, Trip
@@ -67,13 +67,7 @@ def _locate(path: Path) -> Path:
     """The file itself, or the benchmark map of that name in the user's cache."""
     if path.exists() or path.suffix not in (".map", ".scen") or path.parent != Path():
         return path
-    try:
-        return MapStore().find(path.name)
-    except InvalidInputError:
-        raise FileFormatError(
-            path,
-            "no such file, nor a map of that name in the cache; check the path or run 'veilroute maps get'",
-        ) from None
+    return MapStore().find(path.name)
 
 
 def _read_scenario(path: Path, options: InstanceOptions) -> tuple[Domain, Trip]:

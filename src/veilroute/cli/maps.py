@@ -88,10 +88,14 @@ def run_get(
                 screen.print(Text(f"fetching {archive}"), soft_wrap=True)
         bar.update(tasks[archive], completed=done, total=total)
 
-    with bar:
-        fetched = fetch_sets(
-            store, sets or (), base_url=url, scenarios=scenarios, force=force, timeout_s=timeout, report=report
-        )
+    try:
+        with bar:
+            fetched = fetch_sets(
+                store, sets or (), base_url=url, scenarios=scenarios, force=force, timeout_s=timeout, report=report
+            )
+    except KeyboardInterrupt:
+        screen.print("what has arrived is kept; the same command continues there", soft_wrap=True)
+        raise
     out = console.stdout()
     for one in fetched:
         did = "here already" if one.was_present else f"{one.num_files} files installed"

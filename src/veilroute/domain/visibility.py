@@ -50,7 +50,7 @@ class LineOfSight:
 class Explicit:
     """Each node sees exactly what ``sees`` lists for it; a node that is not listed sees nothing."""
 
-    sees: Mapping[Label, Sequence[Label]] = field(default_factory=dict)
+    sees: Mapping[Any, Sequence[Any]] = field(default_factory=dict)
 
 
 Visibility = AtNode | WithinDistance | LineOfSight | Explicit

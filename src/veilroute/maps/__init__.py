@@ -1,7 +1,8 @@
 """Benchmark maps in a per-user cache: which ones there are, where they lie, how they get there."""
 
 from veilroute.maps.catalogue import CATALOGUE, Catalogue, MapSet, hash_text
-from veilroute.maps.download import FetchedArchive, download, fetch_sets, resolve_base_url
+from veilroute.maps.download import download
+from veilroute.maps.fetch import FetchedArchive, fetch_sets, resolve_base_url
 from veilroute.maps.store import AddReport, InstallReport, MapStore, StoredMap
 
 __all__ = [

@@ -10,14 +10,12 @@
 from __future__ import annotations
 
 import http.client
-import os
 import re
 import ssl
 import time
 import urllib.error
 import urllib.request
-import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from email.message import Message
@@ -27,16 +25,13 @@ from urllib.parse import urlsplit
 
 from veilroute.errors import DownloadError, FileFormatError, InvalidInputError
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes
+from veilroute.maps.archive import find_archive_problem
 from veilroute.maps.catalogue import DEFAULT_BASE_URL
-from veilroute.maps.store import MAX_ARCHIVE_BYTES, UNSOUND_ZIP, MapStore
 
-URL_VARIABLE = "VEILROUTE_MAPS_URL"
 ADVICE = "check --url or register local copies with 'veilroute maps add DIR'"
 
 Report = Callable[[int, int | None], None]
 """Called with the bytes that are there and the bytes expected, ``None`` while unknown."""
-ArchiveReport = Callable[[str, int, int | None], None]
-"""The same with the name of the archive first."""
 
 _BLOCK_BYTES = 1 << 16
 _FIRST_PAUSE_S = 0.5
@@ -51,101 +46,6 @@ class _PassingFaultError(Exception):
 
 class _StaleError(Exception):
     """What has arrived so far is of no use for this address any more, and is deleted."""
-
-
-@dataclass(frozen=True)
-class FetchedArchive:
-    """What :func:`fetch_sets` did about one archive.
-
-    Parameters
-    ----------
-    archive
-        Its path below the base address.
-    set_name
-        The set it belongs to.
-    was_present
-        Whether its files were there already, so that nothing was fetched.
-    num_files
-        Number of files installed now.
-    """
-
-    archive: str
-    set_name: str
-    was_present: bool
-    num_files: int = 0
-
-
-def resolve_base_url(option: str | None = None) -> str:
-    """Return the base address: the option, else ``$VEILROUTE_MAPS_URL``, else the Moving AI site."""
-    chosen, field = (option, "--url") if option else (os.environ.get(URL_VARIABLE), URL_VARIABLE)
-    return _check_url(chosen or DEFAULT_BASE_URL, field).rstrip("/")
-
-
-def fetch_sets(
-    store: MapStore,
-    sets: Iterable[str] = (),
-    *,
-    base_url: str | None = None,
-    scenarios: bool = True,
-    force: bool = False,
-    retries: int = 4,
-    timeout_s: float = 20.0,
-    report: ArchiveReport | None = None,
-    should_stop: Callable[[], bool] | None = None,
-    sleep: Callable[[float], None] = time.sleep,
-) -> list[FetchedArchive]:
-    """Download and install the archives of some sets, passing over what is there already.
-
-    Parameters
-    ----------
-    store
-        Where the maps go; its catalogue says which archives there are.
-    sets
-        Names of sets; all when empty.
-    base_url
-        See :func:`resolve_base_url`.
-    scenarios
-        Whether to fetch the scenario archives too.
-    force
-        Fetch even what is there.
-    retries, timeout_s, should_stop, sleep
-        See :func:`download`.
-    report
-        Called as the bytes arrive.
-    """
-    base = resolve_base_url(base_url)
-    chosen = [store.catalogue.set_named(name) for name in dict.fromkeys(sets or store.catalogue.names)]
-    fetched = []
-    for one in chosen:
-        for archive in (one.map_archive, one.scenario_archive)[: 2 if scenarios else 1]:
-            target = store.archive_directory / one.name / archive.rpartition("/")[2]
-            if not force and store.is_installed(one.name, target.name):
-                fetched.append(FetchedArchive(archive, one.name, was_present=True))
-                continue
-            # A complete archive lies here only when a run was killed between download and installation.
-            if force or not target.exists() or find_archive_problem(target):
-                download(
-                    f"{base}/{archive}",
-                    target,
-                    retries=retries,
-                    timeout_s=timeout_s,
-                    report=_name_reports(report, archive),
-                    should_stop=should_stop,
-                    sleep=sleep,
-                )
-            try:
-                installed = store.install_archive(target, one.name)
-            except DownloadError:
-                # Kept, it would be installed again, and refused again, by every later run.
-                target.unlink(missing_ok=True)
-                raise
-            target.unlink(missing_ok=True)
-            absent = sorted(one.pinned.keys() - set(installed.maps)) if archive == one.map_archive else []
-            if absent:
-                raise DownloadError(f"{base}/{archive}: {', '.join(absent)} not in the archive; {ADVICE}")
-            num_files = len(installed.maps) + len(installed.scenarios)
-            fetched.append(FetchedArchive(archive, one.name, was_present=False, num_files=num_files))
-    return fetched
 
 
 def download(
@@ -185,7 +85,7 @@ def download(
     Path
         ``target``.
     """
-    _check_url(url, "--url")
+    check_url(url, "--url")
     if retries < 0:
         raise InvalidInputError("retries", "an integer >= 0", retries)
     if not 0 < timeout_s <= _LONGEST_TIMEOUT_S:
@@ -200,18 +100,6 @@ def download(
             return target
         part.discard()
     raise DownloadError(f"{url}: fetched twice and damaged both times ({problem}); {ADVICE}")
-
-
-def find_archive_problem(path: Path) -> str:
-    """Return what is wrong with a zip archive, in a few words; empty when every member unpacks."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if sum(info.file_size for info in archive.infolist()) > MAX_ARCHIVE_BYTES:
-                return f"it unpacks to more than {MAX_ARCHIVE_BYTES // 2**20} MB"
-            bad = archive.testzip()
-    except UNSOUND_ZIP as error:
-        return f"no sound zip archive: {error}"
-    return "" if bad is None else f"{bad} does not unpack"
 
 
 @dataclass(frozen=True)
@@ -250,11 +138,12 @@ class _Part:
         """Where the part comes from; a part of unknown or other origin is dropped, as it cannot be continued."""
         try:
             origin = _Origin(**parse_json(read_bytes(self.sidecar), self.sidecar))
+            if origin.url == url and isinstance(origin.etag, str) and isinstance(origin.last_modified, str):
+                return origin
         except (FileFormatError, TypeError):
-            origin = _Origin()
-        if origin.url != url:
-            self.discard()
-        return origin
+            pass
+        self.discard()
+        return _Origin()
 
     def open_at(self, offset: int, origin: _Origin) -> IO[bytes]:
         """Open for writing from an offset on; a fresh start records its origin first."""
@@ -418,7 +307,12 @@ def _origin_of(url: str, headers: Message) -> _Origin:
         total = size if size is not None or total is None else first + total
     elif "Content-Range" in headers:
         total = size  # a 416: its length is that of the error page
-    return _Origin(url, headers.get("ETag", ""), headers.get("Last-Modified", ""), total)
+    # What could not be sent back in a header, such as a folded line, is as good as not said.
+    etag, last_modified = (
+        value if value.isascii() and value.isprintable() else ""
+        for value in (str(headers.get(name, "")) for name in ("ETag", "Last-Modified"))
+    )
+    return _Origin(url, etag, last_modified, total)
 
 
 def _range_of(headers: Message) -> tuple[int | None, int | None]:
@@ -430,7 +324,8 @@ def _range_of(headers: Message) -> tuple[int | None, int | None]:
     return None if first is None else int(first), None if size is None else int(size)
 
 
-def _check_url(url: str, field: str) -> str:
+def check_url(url: str, field: str) -> str:
+    """Return an address that can be fetched from, or raise naming where it was given."""
     expected = "an address such as " + DEFAULT_BASE_URL
     try:
         parts = urlsplit(url)
@@ -440,12 +335,6 @@ def _check_url(url: str, field: str) -> str:
     if not is_usable or not url.isascii() or not url.isprintable() or " " in url:
         raise InvalidInputError(field, expected, url)
     return url
-
-
-def _name_reports(report: ArchiveReport | None, archive: str) -> Report | None:
-    if report is None:
-        return None
-    return lambda done, total: report(archive, done, total)
 
 
 def _say_nothing(_done: int, _total: int | None) -> None:

@@ -11,47 +11,26 @@
 from __future__ import annotations
 
 import difflib
-import lzma
 import os
 import shutil
-import struct
 import tempfile
-import zipfile
-import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Literal
 
 import platformdirs
 
 from veilroute.errors import DownloadError, FileFormatError, InvalidInputError
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes
+from veilroute.maps.archive import MAX_MEMBER_BYTES, SUFFIXES, read_members
 from veilroute.maps.catalogue import CATALOGUE, Catalogue, hash_text
 
 CACHE_VARIABLE = "VEILROUTE_CACHE"
-SUFFIXES = (".map", ".scen")
-
-MAX_MEMBER_BYTES = 64 * 2**20
-"""The largest benchmark map is near 1 MB; a member beyond this is no map."""
-MAX_ARCHIVE_BYTES = 2**30
-"""All members of an archive together, unpacked; the real ones stay below 100 MB."""
-
-UNSOUND_ZIP = (
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    struct.error,
-    EOFError,
-    RuntimeError,
-    ValueError,
-    OSError,
-)
-"""What zipfile raises, depending on where the damage is."""
 
 Source = Literal["downloaded", "added"]
-Problem = Literal["", "missing", "damaged"]
+Flaw = Literal["", "missing", "damaged"]
 
 
 @dataclass(frozen=True)
@@ -83,7 +62,7 @@ class StoredMap:
     num_bytes: int
     verified: bool
     source: Source
-    problem: Problem = ""
+    problem: Flaw = ""
 
 
 @dataclass(frozen=True)
@@ -260,7 +239,7 @@ class MapStore:
         try:
             sizes: dict[str, int] = {}
             # Closed explicitly: an error's traceback would keep the archive open, and Windows from deleting it.
-            with closing(_read_members(zip_path)) as members:
+            with closing(read_members(zip_path)) as members:
                 for name, data in members:
                     if name in pinned and hash_text(data) != pinned[name]:
                         raise DownloadError(
@@ -317,7 +296,7 @@ class MapStore:
                 num_bytes, verified = len(data), hash_text(data) == pinned
         except OSError:
             return StoredMap(name, set_name, path, 0, False, source, "missing")
-        problem: Problem = "damaged" if pinned is not None and not verified else ""
+        problem: Flaw = "damaged" if pinned is not None and not verified else ""
         return StoredMap(name, set_name, path, num_bytes, verified, source, problem)
 
     def _refusal(self, path: Path) -> str:
@@ -382,38 +361,3 @@ class MapStore:
                 f"a directory that can be written, with room left ({error.strerror})",
                 str(self.root),
             ) from None
-
-
-def _read_members(zip_path: Path) -> Generator[tuple[str, bytes], None, None]:
-    """Yield name and content of each map and scenario of an archive, refusing what no honest archive holds."""
-    seen: dict[str, int] = {}
-    try:
-        with zipfile.ZipFile(zip_path) as archive:
-            members = [(_plain_name(zip_path, info), info) for info in archive.infolist() if not info.is_dir()]
-            members = [(name, info) for name, info in members if name.endswith(SUFFIXES) and not name.startswith("._")]
-            # The sizes are what the directory claims; zipfile never hands out more than that for a member.
-            if sum(info.file_size for _, info in members) > MAX_ARCHIVE_BYTES:
-                raise DownloadError(
-                    f"{zip_path.name}: unpacks to more than {MAX_ARCHIVE_BYTES // 2**20} MB; check --url"
-                )
-            for name, info in members:
-                if info.file_size > MAX_MEMBER_BYTES:
-                    raise DownloadError(
-                        f"{zip_path.name}: {name} unpacks to more than {MAX_MEMBER_BYTES // 2**20} MB; check --url"
-                    )
-                data = archive.read(info)
-                if seen.setdefault(name, info.CRC) != info.CRC:
-                    raise DownloadError(f"{zip_path.name}: holds two different files named {name}; check --url")
-                yield name, data
-    except FileNotFoundError:
-        raise FileFormatError(zip_path, "no such file; check the path") from None
-    except UNSOUND_ZIP as error:
-        raise DownloadError(f"{zip_path.name}: not a sound zip archive ({error}); run the command again") from None
-
-
-def _plain_name(zip_path: Path, info: zipfile.ZipInfo) -> str:
-    """The file name of a member without directories; archives of several origins nest their files differently."""
-    path = PurePosixPath(info.filename.replace("\\", "/"))
-    if path.is_absolute() or ".." in path.parts or ":" in info.filename:
-        raise DownloadError(f"{zip_path.name}: unsafe member {info.filename!r}; nothing was installed, check --url")
-    return path.name

@@ -9,7 +9,6 @@ Points = npt.NDArray[np.float64]
 
 _SPACING = 70.0
 _STRIDE = 4.0
-_CLEARANCE = 11.0
 _REACH = 4.0
 
 
@@ -24,15 +23,15 @@ def arrow_heads(centres: Points, directions: Points, length: float, width: float
     return np.stack([tip, back + across * (width / 2), notch, back - across * (width / 2)], axis=1)
 
 
-def arrows_along(line: Points, obstacles: Points, *, phase: float) -> tuple[Points, Points]:
+def arrows_along(line: Points, obstacles: Points, *, clearance: float, phase: float) -> tuple[Points, Points]:
     """Where to put arrows on a line, and which way they point; all lengths in points.
 
     Parameters
     ----------
     line
         Corners of the line.
-    obstacles
-        Places to stay clear of, such as markers.
+    obstacles, clearance
+        Places to stay clear of, such as markers, and by how much.
     phase
         From 0 to 1: how far the first arrow is put off, so that arrows of neighbouring lanes do not stand abreast.
     """
@@ -41,12 +40,12 @@ def arrows_along(line: Points, obstacles: Points, *, phase: float) -> tuple[Poin
     taken = [tuple(place) for place in obstacles.tolist()]
     centres: list[tuple[float, float]] = []
     directions: list[tuple[float, float]] = []
-    spacing = min(_SPACING, max(at[-1] / 3, 2 * _CLEARANCE))
-    position = _CLEARANCE + phase * spacing / 2
+    spacing = min(_SPACING, max(at[-1] / 3, 2 * clearance))
+    position = clearance + phase * spacing / 2
     while position < at[-1] - _REACH:
         behind, here, ahead = (_point_at(line, at, position + step) for step in (-_REACH, 0.0, _REACH))
         direction = (ahead[0] - behind[0], ahead[1] - behind[1])
-        free = all((here[0] - x) ** 2 + (here[1] - y) ** 2 >= _CLEARANCE**2 for x, y in taken)
+        free = all((here[0] - x) ** 2 + (here[1] - y) ** 2 >= clearance**2 for x, y in taken)
         # At a turning point the direction means nothing.
         if free and np.hypot(*direction) > 1.2 * _REACH:
             centres.append(here)

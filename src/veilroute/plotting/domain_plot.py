@@ -67,8 +67,8 @@ def _draw_grid(ax: Axes, grid: Grid, frame: Frame, scale: float) -> None:
         lines = [[(x - 0.5, frame.bottom), (x - 0.5, frame.top)] for x in range(left, right)]
         lines += [[(frame.left, y - 0.5), (frame.right, y - 0.5)] for y in range(top, bottom)]
         ax.add_collection(LineCollection(lines, colors=palette.CELL_LINE, linewidths=0.5, zorder=0.5), autolim=False)
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=10))
-    ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=10, steps=[1, 2, 2.5, 5, 10]))
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=8, steps=[1, 2, 2.5, 5, 10]))
     ax.tick_params(length=2, width=0.5, color=palette.MUTED, labelcolor=palette.MUTED, labelsize=7, pad=2)
     ax.set_xlabel("column", fontsize=7, color=palette.MUTED, labelpad=1)
     ax.set_ylabel("row", fontsize=7, color=palette.MUTED, labelpad=1)
@@ -87,7 +87,9 @@ def _draw_streets(ax: Axes, domain: Domain, frame: Frame, scale: float) -> None:
     streets = LineCollection(list(ends[drawn]), colors=palette.STREET, linewidths=width, zorder=1, gid="streets")
     ax.add_collection(streets, autolim=False)
     if room >= _FINE_STREET_PT:
-        heads_pt = arrow_heads(ends[one_way].mean(axis=1), ends[one_way, 1] - ends[one_way, 0], 6.5 / scale, 4.5 / scale)
+        heads_pt = arrow_heads(
+            ends[one_way].mean(axis=1), ends[one_way, 1] - ends[one_way, 0], 6.5 / scale, 4.5 / scale
+        )
         arrows = PolyCollection(list(heads_pt), facecolors=palette.STREET, edgecolors="none", zorder=1.1, gid="one-way")
         ax.add_collection(arrows, autolim=False)
         _draw_junctions(ax, frame.positions, width)

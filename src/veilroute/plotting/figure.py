@@ -10,10 +10,9 @@ from matplotlib.figure import Figure
 from veilroute.plotting.frame import Frame
 from veilroute.plotting.legend import Entry, add_legend
 
-# Inches: left and bottom hold tick labels, and the narrowest figure still has room for the title.
-_PAD = 0.12
-_LEFT, _BOTTOM = 0.42, 0.42
-_NARROWEST = 5.6
+_PAD_IN = 0.12
+# Still wide enough for a title.
+_NARROWEST_IN = 5.6
 # A map this much taller than wide has its legend on the right.
 _TALL = 1.15
 
@@ -37,24 +36,25 @@ def fit_figure(ax: Axes, frame: Frame, entries: Sequence[Entry], size_in: tuple[
     assert isinstance(figure, Figure)
     width, height = frame.size_in
     beside = height > _TALL * width
-    page_width = max(width + _LEFT + _PAD, _NARROWEST) if size_in is None else size_in[0]
+    left = _PAD_IN + frame.ticks_in
+    page_width = max(left + width + _PAD_IN, _NARROWEST_IN) if size_in is None else size_in[0]
     # The legend's columns depend on the width there is for it, which is the axes' at this moment.
     _place(figure, ax, (page_width, height), (0.0, 0.0, page_width, height))
     legend_width = legend_height = 0.0
     if entries:
-        extent = add_legend(ax, entries, beside=beside).get_window_extent()
-        legend_width, legend_height = extent.width / figure.dpi + _PAD, extent.height / figure.dpi + _PAD
-    top = _PAD + _title_height(figure, ax, page_width - _LEFT)
-    below = _BOTTOM + (0.0 if beside else legend_height)
-    right = _PAD + (legend_width if beside else 0.0)
+        extent = add_legend(ax, entries, frame, beside=beside).get_window_extent()
+        legend_width, legend_height = extent.width / figure.dpi + _PAD_IN, extent.height / figure.dpi + _PAD_IN
+    top = _PAD_IN + _title_height(figure, ax, page_width - left)
+    bottom = _PAD_IN + frame.ticks_in + (0.0 if beside else legend_height)
+    right = _PAD_IN + (legend_width if beside else 0.0)
     if size_in is None:
-        page = (max(_LEFT + width + right, page_width), below + height + top)
-        middle = (page[0] - right - _LEFT - width) / 2
-        _place(figure, ax, page, (_LEFT + middle, below, width, height))
+        page = (max(left + width + right, page_width), bottom + height + top)
+        spare = page[0] - left - width - right
+        _place(figure, ax, page, (left + spare / 2, bottom, width, height))
     else:
         # A page that is too small for title and legend still shows some map.
-        room = (max(size_in[0] - _LEFT - right, 0.5), max(size_in[1] - below - top, 0.5))
-        _place(figure, ax, size_in, (_LEFT, max(size_in[1] - top - room[1], 0.0), *room))
+        room = (max(size_in[0] - left - right, 0.5), max(size_in[1] - bottom - top, 0.5))
+        _place(figure, ax, size_in, (left, max(size_in[1] - top - room[1], 0.0), *room))
 
 
 def _place(figure: Figure, ax: Axes, page: tuple[float, float], box: tuple[float, float, float, float]) -> None:
@@ -69,4 +69,4 @@ def _title_height(figure: Figure, ax: Axes, width: float) -> float:
         return 0.0
     if ax.title.get_window_extent().width / figure.dpi > width:
         ax.title.set_text(text.replace(": ", "\n", 1))
-    return float(ax.title.get_window_extent().height / figure.dpi) + 0.12
+    return float(ax.title.get_window_extent().height / figure.dpi) + _PAD_IN

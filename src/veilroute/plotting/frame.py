@@ -16,7 +16,7 @@ from veilroute.plotting.layout import lay_out
 
 POINTS_PER_INCH = 72.0
 
-_SMALLEST_IN, _LARGEST_IN = 5.5, 11.5
+_SMALLEST_IN, _LARGEST_IN = 5.5, 9.5
 _CELL_IN = 0.135
 _STREET_IN = 0.42
 # A street that is all in one line would give a picture of no height.
@@ -37,6 +37,8 @@ class Frame:
         Length of a typical edge: 1 on grids.
     size_in
         Width and height of the map in inches, without title and legend.
+    ticks_in
+        Room for tick labels beside and below the map, in inches.
     """
 
     positions: npt.NDArray[np.float64]
@@ -46,6 +48,7 @@ class Frame:
     top: float
     step: float
     size_in: tuple[float, float]
+    ticks_in: float
 
     def apply(self, ax: Axes) -> None:
         """Set limits and aspect."""
@@ -64,7 +67,7 @@ class Frame:
 def frame_of(domain: Domain) -> Frame:
     """Work the drawing plane out: grids are cropped to their free cells, graphs to their nodes, plus a margin.
 
-    The map's longer side measures 5.5 to 11.5 inches, growing with the number of cells or streets along it.
+    The map's longer side measures 5.5 to 9.5 inches, growing with the number of cells or streets along it.
     """
     if domain.grid is not None:
         return _grid_frame(domain.grid)
@@ -77,7 +80,7 @@ def frame_of(domain: Domain) -> Frame:
     half = np.maximum((high - low) / 2, _FLATTEST * extent / 2) + margin
     size_in = _size_in(2 * float(half[0]), 2 * float(half[1]), _STREET_IN / step)
     (left, bottom), (right, top) = (centre - half).tolist(), (centre + half).tolist()
-    return Frame(positions, left, right, bottom, top, step, size_in)
+    return Frame(positions, left, right, bottom, top, step, size_in, 0.0)
 
 
 def new_axes(frame: Frame) -> Axes:
@@ -98,7 +101,7 @@ def _grid_frame(grid: Grid) -> Frame:
     left, right = float(cols[0]) - margin - 0.5, float(cols[-1]) + margin + 0.5
     top, bottom = float(rows[0]) - margin - 0.5, float(rows[-1]) + margin + 0.5
     size_in = _size_in(right - left, bottom - top, _CELL_IN)
-    return Frame(grid.cells[:, ::-1].astype(np.float64), left, right, bottom, top, 1.0, size_in)
+    return Frame(grid.cells[:, ::-1].astype(np.float64), left, right, bottom, top, 1.0, size_in, 0.3)
 
 
 def _size_in(width: float, height: float, inches_per_unit: float) -> tuple[float, float]:

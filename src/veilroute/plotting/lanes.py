@@ -20,102 +20,128 @@ Points = npt.NDArray[np.float64]
 Walk = Sequence[int]
 Edge = tuple[int, int]
 
-# Two offset lines that turn more sharply than this are cut off instead of being extended to where they meet.
-_MITRE_LIMIT = 0.3
+# Cosine of the largest turn that still counts as going straight on.
+_STRAIGHT = 0.9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Lanes:
     """Where each class runs.
 
     Parameters
     ----------
-    count
-        How many lanes there are, at least 1.
-    shifts
-        For each class its distance from the middle of the edge, in lanes.
+    lanes
+        For each class its lane, from 0.
+    users
+        For each edge ``(lower node, higher node)`` the classes on it, in the order of their lanes.
     sides
-        For each edge ``(lower node, higher node)`` that is used, +1 or -1: the hand on which lanes of positive shift
-        lie when one walks towards the higher node.
+        For each edge +1 or -1: whether lanes are counted from its right to its left, as seen by who walks towards
+        the higher node, or the other way round.
     """
 
-    count: int
-    shifts: tuple[float, ...]
+    lanes: tuple[int, ...]
+    users: dict[Edge, tuple[int, ...]]
     sides: dict[Edge, int]
 
+    @property
+    def count(self) -> int:
+        """How many lanes there are, at least 1."""
+        return max(self.lanes, default=0) + 1
 
-def assign_lanes(walks: Sequence[Sequence[Walk]]) -> Lanes:
+    @property
+    def most_abreast(self) -> int:
+        """The largest number of classes on one edge, at least 1."""
+        return max(map(len, self.users.values()), default=1)
+
+    def fixed_shifts(self, index: int, walk: Walk) -> Points:
+        """For each move of a walk the distance from the middle of the edge, in lanes: everywhere the same.
+
+        A class that shares no edge runs in the middle.
+        """
+        shared = any(index in users and len(users) > 1 for users in self.users.values())
+        shift = self.lanes[index] - (self.count - 1) / 2 if shared else 0.0
+        return np.full(max(len(walk) - 1, 0), shift)
+
+    def tight_shifts(self, index: int, walk: Walk) -> Points:
+        """Like :meth:`fixed_shifts`, but lanes that are free on an edge are closed up, so that bundles are narrow."""
+        shifts = np.zeros(max(len(walk) - 1, 0))
+        for i, (a, b) in enumerate(pairwise(walk)):
+            users = self.users.get(_edge(a, b), (index,))
+            shifts[i] = users.index(index) - (len(users) - 1) / 2
+        return shifts
+
+    def normals(self, walk: Walk, positions: Points) -> Points:
+        """For each move of a walk the unit vector across the edge, towards higher lanes; zero for edges of no length."""
+        ends = positions[np.asarray(walk, dtype=np.int64)]
+        along = np.diff(ends, axis=0)
+        lengths = np.hypot(along[:, 0], along[:, 1])
+        signs = np.array([self.sides.get(_edge(a, b), 0) * (1 if a < b else -1) for a, b in pairwise(walk)])
+        across = np.column_stack([-along[:, 1], along[:, 0]])
+        return across * (signs / np.where(lengths > 0, lengths, 1.0))[:, None]
+
+
+def assign_lanes(walks: Sequence[Sequence[Walk]], positions: Points) -> Lanes:
     """Give each class a lane such that classes which share an edge, in either direction, have different ones.
+
+    Greedy colouring in the order of the classes, lowest free lane first.
 
     Parameters
     ----------
     walks
         For each class the walks to draw in its lane, as node numbers.
-
-    Notes
-    -----
-    Greedy colouring in the order of the classes, lowest free lane first. A class that shares no edge runs in the
-    middle.
+    positions
+        One ``(x, y)`` per node.
     """
-    edges = [{_edge(a, b) for walk in group for a, b in pairwise(walk) if a != b} for group in walks]
+    users: dict[Edge, list[int]] = {}
+    for i, group in enumerate(walks):
+        for edge in dict.fromkeys(_edge(a, b) for walk in group for a, b in pairwise(walk) if a != b):
+            users.setdefault(edge, []).append(i)
+    rivals: list[set[int]] = [set() for _ in walks]
+    for together in users.values():
+        for i in together:
+            rivals[i].update(together)
     lanes: list[int] = []
-    alone: list[bool] = []
-    for i, mine in enumerate(edges):
-        rivals = [j for j, other in enumerate(edges) if j != i and not mine.isdisjoint(other)]
-        taken = {lanes[j] for j in rivals if j < i}
-        lanes.append(next(lane for lane in range(len(edges)) if lane not in taken))
-        alone.append(not rivals)
-    count = max(lanes, default=0) + 1
-    middle = (count - 1) / 2
-    shifts = tuple(0.0 if single else lane - middle for lane, single in zip(lanes, alone, strict=True))
-    return Lanes(count, shifts, _edge_sides([walk for group in walks for walk in group]))
-
-
-def lane_path(walk: Walk, positions: Points, lanes: Lanes, shift: float) -> Points:
-    """The line along a walk, moved sideways by ``shift`` (in the unit of ``positions``)."""
-    points = positions[np.asarray(walk, dtype=np.int64)]
-    if len(walk) < 2:
-        return points
-    normals = np.array([_normal(a, b, positions, lanes.sides) for a, b in pairwise(walk)])
-    line: list[Points] = [points[0] + shift * normals[0]]
-    for point, before, after in zip(points[1:-1], normals, normals[1:], strict=False):
-        bend = 1.0 + float(before @ after)
-        if bend > _MITRE_LIMIT:
-            line.append(point + shift * (before + after) / bend)
-        else:
-            line += [point + shift * before, point + shift * after]
-    line.append(points[-1] + shift * normals[-1])
-    return np.array(line)
+    for i, others in enumerate(rivals):
+        taken = {lanes[j] for j in others if j < i}
+        lanes.append(next(lane for lane in range(len(rivals)) if lane not in taken))
+    by_lane = {edge: tuple(sorted(together, key=lambda i: lanes[i])) for edge, together in users.items()}
+    sides = _edge_sides([walk for group in walks for walk in group], positions)
+    return Lanes(tuple(lanes), by_lane, sides)
 
 
 def _edge(a: int, b: int) -> Edge:
     return (a, b) if a < b else (b, a)
 
 
-def _normal(a: int, b: int, positions: Points, sides: dict[Edge, int]) -> Points:
-    if a == b:
-        return np.zeros(2)
-    low, high = _edge(a, b)
-    dx, dy = positions[high] - positions[low]
-    length = float(np.hypot(dx, dy))
-    return np.array([-dy, dx]) * (sides[low, high] / length) if length > 0 else np.zeros(2)
+def _edge_sides(walks: Iterable[Walk], positions: Points) -> dict[Edge, int]:
+    """Choose sides by joining edges that routes pass between (Kruskal's algorithm, with signs).
 
-
-def _edge_sides(walks: Iterable[Walk]) -> dict[Edge, int]:
-    """Choose sides by joining edges that routes pass between, the most used passages first (Kruskal, with signs)."""
+    Straight passages come first, because lanes that must cross had better do so at a corner; then the most used.
+    """
     passages: Counter[tuple[Edge, Edge, int]] = Counter()
+    straight: set[tuple[Edge, Edge, int]] = set()
     edges: dict[Edge, None] = {}
     for walk in walks:
-        steps = [(_edge(a, b), 1 if a < b else -1) for a, b in pairwise(walk) if a != b]
-        edges.update((edge, None) for edge, _ in steps)
-        for (first, way1), (second, way2) in pairwise(steps):
-            if first != second:
-                passages[min(first, second), max(first, second), way1 * way2] += 1
+        moves = [(a, b) for a, b in pairwise(walk) if a != b]
+        edges.update((_edge(a, b), None) for a, b in moves)
+        for (a, b), (_, c) in pairwise(moves):
+            if a == c:
+                continue
+            first, second = sorted((_edge(a, b), _edge(b, c)))
+            passage = (first, second, 1 if (a < b) == (b < c) else -1)
+            passages[passage] += 1
+            if _is_straight(positions[b] - positions[a], positions[c] - positions[b]):
+                straight.add(passage)
     signs = _SignedSets(edges)
-    # `most_common` keeps equal counts in the order of their first use.
-    for (first, second, product), _ in passages.most_common():
+    # `most_common` keeps equal counts in the order of their first use, and so does `sorted`.
+    by_use = [passage for passage, _ in passages.most_common()]
+    for first, second, product in sorted(by_use, key=lambda passage: passage not in straight):
         signs.join(first, second, product)
     return {edge: signs.find(edge)[1] for edge in edges}
+
+
+def _is_straight(before: Points, after: Points) -> bool:
+    return float(before @ after) > _STRAIGHT * float(np.hypot(*before) * np.hypot(*after))
 
 
 class _SignedSets:
@@ -132,6 +158,7 @@ class _SignedSets:
             parent, step = self._parent[edge]
             edge, sign = parent, sign * step
         for member, before in trail:
+            # Signs are their own inverses, so this is the way from the member to the root.
             self._parent[member] = (edge, before * sign)
         return edge, sign
 

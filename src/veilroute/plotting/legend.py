@@ -5,22 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.legend import Legend
-from matplotlib.legend_handler import HandlerTuple
-from matplotlib.lines import Line2D
-from matplotlib.transforms import ScaledTranslation
+from matplotlib.legend_handler import HandlerBase
+from matplotlib.text import Text
+from matplotlib.transforms import ScaledTranslation, Transform
 
-from veilroute.plotting.marks import Mark
+from veilroute.plotting.frame import Frame
+from veilroute.plotting.marks import Mark, mark_line, text_shift, text_style
 from veilroute.plotting.palette import ClassStyle
 from veilroute.plotting.routes import route_lines
 
 _FONT_SIZE = 8.5
 _MARK_SIZE = 11.0
 _LINE_WIDTH = 4.0
-_GAP_IN = 0.4
+_GAP_IN = 0.12
 
 
 @dataclass(frozen=True)
@@ -32,10 +35,11 @@ class Entry:
     style: ClassStyle | None = None
 
 
-def add_legend(ax: Axes, entries: Sequence[Entry], *, beside: bool) -> Legend:
-    """Put the legend below the axes, or ``beside`` them on the right."""
+def add_legend(ax: Axes, entries: Sequence[Entry], frame: Frame, *, beside: bool) -> Legend:
+    """Put the legend below the axes of a map and their tick labels, or ``beside`` them on the right."""
     width, height = ax.get_window_extent().size
-    single = _make_legend(ax, entries, beside=beside, num_columns=1)
+    shift = (_GAP_IN, 0.0) if beside else (0.0, -_GAP_IN - frame.ticks_in)
+    single = _make_legend(ax, entries, shift, beside=beside, num_columns=1)
     extent = single.get_window_extent()
     if beside:
         num_columns = math.ceil(extent.height / max(height, 1.0))
@@ -44,16 +48,17 @@ def add_legend(ax: Axes, entries: Sequence[Entry], *, beside: bool) -> Legend:
     num_columns = max(1, min(num_columns, len(entries)))
     # With the number of rows settled, even columns look better than a last one that is nearly empty.
     num_columns = math.ceil(len(entries) / math.ceil(len(entries) / num_columns))
-    return single if num_columns == 1 else _make_legend(ax, entries, beside=beside, num_columns=num_columns)
+    return single if num_columns == 1 else _make_legend(ax, entries, shift, beside=beside, num_columns=num_columns)
 
 
-def _make_legend(ax: Axes, entries: Sequence[Entry], *, beside: bool, num_columns: int) -> Legend:
-    shift = (0.12, 0.0) if beside else (0.0, -_GAP_IN)
+def _make_legend(
+    ax: Axes, entries: Sequence[Entry], shift: tuple[float, float], *, beside: bool, num_columns: int
+) -> Legend:
     outside = ax.transAxes + ScaledTranslation(*shift, ax.figure.dpi_scale_trans)
     return ax.legend(
-        [_handle(entry) for entry in entries],
+        cast(list[Artist], list(entries)),
         [entry.label for entry in entries],
-        handler_map={tuple: HandlerTuple(ndivide=1, pad=0.0)},
+        handler_map={Entry: _EntryHandler()},
         loc="upper left" if beside else "upper center",
         bbox_to_anchor=(1.0, 1.0) if beside else (0.5, 0.0),
         bbox_transform=outside,
@@ -68,26 +73,32 @@ def _make_legend(ax: Axes, entries: Sequence[Entry], *, beside: bool, num_column
     )
 
 
-def _handle(entry: Entry) -> tuple[Line2D, ...]:
-    parts: list[Line2D] = []
-    if entry.style is not None:
-        parts += route_lines(np.zeros((0, 2)), entry.style, _LINE_WIDTH)
-    mark = entry.mark
-    parts.append(
-        Line2D(
-            [],
-            [],
-            linestyle="none",
-            marker=mark.shape,
-            markersize=_MARK_SIZE * mark.scale,
-            markerfacecolor=mark.face,
-            markeredgecolor=mark.edge,
-            markeredgewidth=2.0 if mark.shape == "x" else 0.9,
-        )
-    )
-    if mark.text:
-        size = _MARK_SIZE * (0.48 if len(mark.text) == 1 else 0.72)
-        text = Line2D([], [], linestyle="none", marker=f"$\\mathbf{{{mark.text}}}$", markersize=size)
-        text.set(markerfacecolor=mark.ink, markeredgecolor="none")
-        parts.append(text)
-    return tuple(parts)
+class _EntryHandler(HandlerBase):
+    """Draws an entry's route and mark, with the number set as it is on the map."""
+
+    def create_artists(
+        self,
+        legend: Legend,
+        orig_handle: Artist,
+        xdescent: float,
+        ydescent: float,
+        width: float,
+        height: float,
+        fontsize: float,
+        trans: Transform,
+    ) -> Sequence[Artist]:
+        """Return the artists of one entry, in the legend's coordinates."""
+        entry = cast(Entry, orig_handle)
+        mark = entry.mark
+        left, middle, right = -xdescent, width / 2 - xdescent, width - xdescent
+        y = height / 2 - ydescent
+        artists: list[Artist] = []
+        if entry.style is not None:
+            artists += route_lines(np.array([(left, y), (right, y)]), entry.style, _LINE_WIDTH)
+        artists.append(mark_line(mark, (middle, y), _MARK_SIZE))
+        if mark.text:
+            shift = text_shift(mark, _MARK_SIZE)
+            artists.append(Text(middle, y + shift, mark.text, **text_style(mark, _MARK_SIZE)))
+        for artist in artists:
+            artist.set_transform(trans)
+        return artists

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from veilroute.plotting import palette
 from veilroute.plotting.palette import ClassStyle
@@ -15,7 +17,14 @@ from veilroute.plotting.palette import ClassStyle
 Points = npt.NDArray[np.float64]
 
 # Matplotlib's shapes differ in area and in where their middle is: factor on the size, text shift in sizes.
-_SHAPE_FIT = {"o": (1.0, 0.0), "s": (0.9, 0.0), "D": (0.86, 0.0), "^": (1.3, -0.13), "v": (1.3, 0.14), "p": (1.14, -0.03)}
+_SHAPE_FIT = {
+    "o": (1.0, 0.0),
+    "s": (0.9, 0.0),
+    "D": (0.86, 0.0),
+    "^": (1.3, -0.13),
+    "v": (1.3, 0.14),
+    "p": (1.14, -0.03),
+}
 
 _ROUNDS = 200
 _GAP = 1.0
@@ -143,32 +152,44 @@ def _draw_leader(ax: Axes, mark: Mark, home: Points, place: Points) -> None:
 
 
 def _draw_mark(ax: Axes, mark: Mark, place: Points, size: float, *, zorder: float) -> None:
-    fit, lift = _SHAPE_FIT.get(mark.shape, (1.0, 0.0))
+    spot = (float(place[0]), float(place[1]))
+    line = mark_line(mark, spot, size)
+    line.set(zorder=zorder, clip_on=False, gid=mark.gid)
+    ax.add_line(line)
+    if mark.text:
+        offset = (0.0, text_shift(mark, size))
+        text = ax.annotate(mark.text, spot, offset, textcoords="offset points", annotation_clip=False)
+        text.set(zorder=zorder + 0.5, **text_style(mark, size))
+
+
+def mark_line(mark: Mark, place: tuple[float, float], size: float) -> Line2D:
+    """The marker without its text, for markers of classes that measure ``size`` points across."""
+    factor, _ = _SHAPE_FIT.get(mark.shape, (1.0, 0.0))
     diameter = size * mark.scale
-    ax.plot(
+    return Line2D(
         [place[0]],
         [place[1]],
-        marker=mark.shape,
         linestyle="none",
-        markersize=diameter * fit,
+        marker=mark.shape,
+        markersize=diameter * factor,
         markerfacecolor=mark.face,
         markeredgecolor=mark.edge,
         markeredgewidth=2.2 if mark.shape == "x" else max(0.9, 0.07 * diameter),
-        zorder=zorder,
-        clip_on=False,
-        gid=mark.gid,
     )
-    if mark.text:
-        ax.annotate(
-            mark.text,
-            (float(place[0]), float(place[1])),
-            xytext=(0.0, lift * diameter),
-            textcoords="offset points",
-            ha="center",
-            va="center_baseline",
-            fontsize=diameter * (0.62 if len(mark.text) == 1 else 0.5),
-            fontweight="bold",
-            color=mark.ink,
-            zorder=zorder + 0.5,
-            annotation_clip=False,
-        )
+
+
+def text_shift(mark: Mark, size: float) -> float:
+    """How far above the marker's middle its text stands, in points."""
+    return _SHAPE_FIT.get(mark.shape, (1.0, 0.0))[1] * size * mark.scale
+
+
+def text_style(mark: Mark, size: float) -> dict[str, Any]:
+    """Properties of the text in a marker."""
+    share = 0.62 if len(mark.text) == 1 else 0.5
+    return {
+        "ha": "center",
+        "va": "center_baseline",
+        "fontsize": size * mark.scale * share,
+        "fontweight": "bold",
+        "color": mark.ink,
+    }

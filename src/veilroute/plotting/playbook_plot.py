@@ -16,6 +16,7 @@ from veilroute.plotting.frame import frame_of, new_axes
 from veilroute.plotting.legend import Entry, add_legend
 from veilroute.plotting.palette import class_style
 from veilroute.plotting.routes import class_walks, draw_routes
+from veilroute.plotting.sights import sight_lines
 
 # Of a class's marker, in points; on grids it follows the cell in between.
 _SMALLEST_MARK_PT, _LARGEST_MARK_PT = 12.0, 20.0
@@ -28,7 +29,8 @@ def plot_playbook(
 
     Start and goal are marked S and G. Candidates of one class have the same colour, number and marker shape; the
     class's route is drawn in a lighter tone, with arrows. Routes that share an edge run side by side, each in a lane
-    of its own; where a route comes back the way it went, both directions share the lane. Candidates that the playbook
+    of its own; where a route comes back the way it went, both directions share the lane. Where candidates are
+    seen from afar, a dotted line joins each to the nearest node of its route that sees it. Candidates that the playbook
     does not protect are hollow, those that cannot be covered are crosses. Markers that would hide each other are
     moved apart and joined to their place by a line.
 
@@ -74,17 +76,22 @@ def draw_on_axes(
     if own_figure:
         fit_figure(ax, frame, entries, size_in)
     elif entries:
-        add_legend(ax, entries, beside=False)
+        add_legend(ax, entries, frame, beside=False)
 
     draw_domain(ax, domain, frame)
     scale = frame.points_per_unit(ax)
     is_grid = domain.grid is not None
-    size = min(max(0.72 * frame.step * scale, _SMALLEST_MARK_PT), _LARGEST_MARK_PT) if is_grid else _SMALLEST_MARK_PT + 1
+    size = (
+        min(max(0.72 * frame.step * scale, _SMALLEST_MARK_PT), _LARGEST_MARK_PT) if is_grid else _SMALLEST_MARK_PT + 1
+    )
     shown = _all_marks(playbook, hidden, trip)
     homes = frame.positions[[mark.node for mark in shown]]
     placed = marks.draw_marks(ax, shown, homes, scale, size)
+    for i, ends in sight_lines(playbook, hidden, trip, frame.positions):
+        line = frame.positions[list(ends)]
+        ax.plot(*line.T, ":", color=class_style(i).edge, linewidth=1.4, zorder=2.5, gid=f"sight-{i + 1}")
     walks = [class_walks(problem, group, trip, playbook.privacy.m) for group in hidden]
-    draw_routes(ax, walks, frame.positions, placed, step=frame.step, scale=scale, is_grid=is_grid)
+    draw_routes(ax, walks, frame.positions, placed, mark_size=size, step=frame.step, scale=scale, is_grid=is_grid)
     frame.apply(ax)
     return ax
 

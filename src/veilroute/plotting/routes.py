@@ -6,45 +6,64 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.lines import Line2D
 
 from veilroute.playbook import PlaybookClass
 from veilroute.plotting.arrows import arrow_heads, arrows_along
-from veilroute.plotting.lanes import Walk, assign_lanes, lane_path
+from veilroute.plotting.lanes import Lanes, Points, Walk, assign_lanes
 from veilroute.plotting.palette import ClassStyle, class_style
+from veilroute.plotting.paths import cornered_path, rounded_path
 from veilroute.problem import Problem
 
-Points = npt.NDArray[np.float64]
-
 _WIDEST_PT = 5.0
-_NARROWEST_PT = 2.4
+_NARROWEST_PT = 2.8
 # Of a cell, and of a typical street, which is longer and has more air around it.
 _SHARE_OF_CELL = 0.84
-_SHARE_OF_STREET = 0.5
+_SHARE_OF_STREET = 0.4
 # All lanes together may leave the cell when it is too small to tell them apart, but not by more than this.
-_BUNDLE_PT = 24.0
+_BUNDLE_PT = 26.0
 
 
 @dataclass(frozen=True)
 class LaneSizes:
-    """Distance between lanes and width of the lines in them, in points."""
+    """How lanes are laid out, in points.
+
+    Parameters
+    ----------
+    gap, width
+        Distance between lanes and width of the lines in them.
+    is_fixed
+        Whether a class keeps its distance from the middle of the edge everywhere, as it can where all lanes fit
+        into a cell; otherwise lanes that are not in use are closed up.
+    radius
+        How far lines are rounded; 0 for sharp corners.
+    """
 
     gap: float
     width: float
+    is_fixed: bool
+    radius: float
 
 
-def lane_sizes(num_lanes: int, step_pt: float, *, is_grid: bool) -> LaneSizes:
-    """Fit lanes into a cell, or beside a street, whose length on paper is ``step_pt``.
+def lane_sizes(lanes: Lanes, step_pt: float, *, is_grid: bool) -> LaneSizes:
+    """Fit lanes into cells, or beside streets, whose typical length on paper is ``step_pt``.
 
-    Lanes stay inside the cell where cells are large enough to tell the lanes apart, and leave it where they are not.
+    Lanes stay inside the cell where cells are large enough to tell them apart. Where they are not, lanes leave the
+    cell and lines are rounded, because a staircase of small steps has no room for parallel lanes.
     """
-    room = step_pt * (_SHARE_OF_CELL if is_grid else _SHARE_OF_STREET)
-    narrowest = min(_NARROWEST_PT, _BUNDLE_PT / num_lanes)
-    gap = max(narrowest, min(room / num_lanes, 1.4 * _WIDEST_PT))
-    return LaneSizes(gap, min(0.94 * gap, _WIDEST_PT))
+    fixed_gap = _gap(lanes.count, step_pt * _SHARE_OF_CELL)
+    if is_grid and fixed_gap * lanes.count <= step_pt * 1.1:
+        return LaneSizes(fixed_gap, min(0.94 * fixed_gap, _WIDEST_PT), True, 0.0)
+    gap = _gap(lanes.most_abreast, step_pt * _SHARE_OF_STREET)
+    half = gap * lanes.most_abreast / 2
+    radius = 0.0 if half <= 0.4 * step_pt else max(half, 1.5 * gap)
+    return LaneSizes(gap, min(0.94 * gap, _WIDEST_PT), False, radius)
+
+
+def _gap(num_lanes: int, room: float) -> float:
+    return max(min(_NARROWEST_PT, _BUNDLE_PT / num_lanes), min(room / num_lanes, 1.4 * _WIDEST_PT))
 
 
 def class_walks(problem: Problem, group: PlaybookClass, trip: int, m: int | None) -> list[Walk]:
@@ -67,8 +86,9 @@ def draw_routes(
     ax: Axes,
     walks: Sequence[Sequence[Walk]],
     positions: Points,
-    keep_clear: Points,
+    marks: Points,
     *,
+    mark_size: float,
     step: float,
     scale: float,
     is_grid: bool,
@@ -81,19 +101,19 @@ def draw_routes(
         For each class its walks, the shared one first.
     positions, step
         Of the nodes and of a typical edge, in data units.
-    keep_clear
-        Places of marks, where arrows would not be seen.
+    marks, mark_size
+        Places of marks, where arrows would not be seen, and their diameter in points.
     scale
         Points per data unit.
     is_grid
         Whether lanes should stay inside cells.
     """
-    lanes = assign_lanes(walks)
-    sizes = lane_sizes(lanes.count, step * scale, is_grid=is_grid)
-    for i, (group, shift) in enumerate(zip(walks, lanes.shifts, strict=True)):
+    lanes = assign_lanes(walks, positions)
+    sizes = lane_sizes(lanes, step * scale, is_grid=is_grid)
+    for i, group in enumerate(walks):
         style = class_style(i)
         for j, walk in enumerate(group):
-            line = lane_path(walk, positions, lanes, shift * sizes.gap / scale)
+            line = route_path(i, walk, positions * scale, lanes, sizes) / scale
             width = sizes.width if j == 0 else 0.7 * sizes.width
             below, above = route_lines(line, style, width)
             below.set(zorder=3.0 + 0.01 * i, gid=f"casing-{i + 1}" if j == 0 else f"casing-{i + 1}-{j}")
@@ -101,7 +121,17 @@ def draw_routes(
             ax.add_line(below)
             ax.add_line(above)
             phase = i / max(len(walks), 1)
-            _draw_arrows(ax, line * scale, keep_clear * scale, style, width, scale, phase, f"arrows-{i + 1}")
+            _draw_arrows(ax, line, marks, style, width, mark_size, scale, phase, f"arrows-{i + 1}")
+
+
+def route_path(index: int, walk: Walk, positions: Points, lanes: Lanes, sizes: LaneSizes) -> Points:
+    """The line of a walk of the class at ``index``, in its lane; positions in points."""
+    points = positions[np.asarray(walk, dtype=np.int64)]
+    shifts = lanes.fixed_shifts(index, walk) if sizes.is_fixed else lanes.tight_shifts(index, walk)
+    normals = lanes.normals(walk, positions)
+    if sizes.radius > 0:
+        return rounded_path(points, normals, sizes.gap * shifts, radius=sizes.radius)
+    return cornered_path(points, normals, sizes.gap * shifts)
 
 
 def route_lines(line: Points, style: ClassStyle, width: float) -> tuple[Line2D, Line2D]:
@@ -117,12 +147,21 @@ def route_lines(line: Points, style: ClassStyle, width: float) -> tuple[Line2D, 
 
 
 def _draw_arrows(
-    ax: Axes, line_pt: Points, clear_pt: Points, style: ClassStyle, width: float, scale: float, phase: float, gid: str
+    ax: Axes,
+    line: Points,
+    marks: Points,
+    style: ClassStyle,
+    width: float,
+    mark_size: float,
+    scale: float,
+    phase: float,
+    gid: str,
 ) -> None:
-    if len(line_pt) < 2:
+    if len(line) < 2:
         return
-    centres, directions = arrows_along(line_pt, clear_pt, phase=phase)
     breadth = max(1.7 * width, 5.0)
+    clearance = mark_size / 2 + 0.8 * breadth
+    centres, directions = arrows_along(line * scale, marks * scale, clearance=clearance, phase=phase)
     heads = arrow_heads(centres, directions, 1.5 * breadth, breadth) / scale
     arrows = PolyCollection(list(heads), facecolors=style.edge, edgecolors="white", linewidths=0.4, zorder=5.0, gid=gid)
     ax.add_collection(arrows, autolim=False)

@@ -61,6 +61,8 @@ class _Handler(BaseHTTPRequestHandler):
         etag = f'"{hash_text(body)[:8]}"'
         if "weak-etag" in words:
             etag = "W/" + etag
+        if "folded-etag" in words:
+            etag = '"a\r\n b"'
         first = 0
         wanted = self.headers.get("Range", "")
         condition = self.headers.get("If-Range", "")

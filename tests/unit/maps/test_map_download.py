@@ -13,7 +13,7 @@ import pytest
 
 from veilroute.errors import DownloadError, InvalidInputError
 from veilroute.maps import download
-from veilroute.maps.download import find_archive_problem
+from veilroute.maps.archive import find_archive_problem
 
 MakeZip = Callable[[dict[str, bytes]], bytes]
 
@@ -117,7 +117,7 @@ def test_later_call_continues(
     assert _files(target) == ["a.zip"]
 
 
-@pytest.mark.parametrize("habit", ["no-validator", "weak-etag"])
+@pytest.mark.parametrize("habit", ["no-validator", "weak-etag", "folded-etag"])
 def test_resume_without_a_strong_tag(
     get: Callable[..., Path],
     target: Path,
@@ -201,11 +201,18 @@ def test_changed_archive_is_noticed_when_the_server_ignores_if_range(
 
 
 def test_part_of_unknown_or_other_origin_is_dropped(
-    get: Callable[..., Path], target: Path, part: Path, archive: bytes, seen: list[dict[str, str]]
+    get: Callable[..., Path], url: str, target: Path, part: Path, archive: bytes, seen: list[dict[str, str]]
 ) -> None:
     sidecar = part.with_name(part.name + ".json")
     part.parent.mkdir()
-    for note in (None, "{", '{"other": 1}', "[]", json.dumps({"url": "http://elsewhere.example/a.zip", "etag": '"x"'})):
+    for note in (
+        None,
+        "{",
+        '{"other": 1}',
+        "[]",
+        json.dumps({"url": "http://elsewhere.example/a.zip", "etag": '"x"'}),
+        json.dumps({"url": url, "etag": 5}),
+    ):
         part.write_bytes(b"old bytes")
         if note is not None:
             sidecar.write_text(note)

@@ -172,7 +172,9 @@ def test_interrupted_get_continues(
 
     with monkeypatch.context() as patched:
         patched.setattr("veilroute.cli.maps.Progress.update", interrupt)
-        assert run("get", "dao", "--url", base_url).exit_code != 0
+        result = run("get", "dao", "--url", base_url)
+    assert result.exit_code != 0
+    assert "the same command continues" in result.stderr
     (part,) = (cache.archive_directory / "dao").glob("*.part")
     assert site["/dao/dao-map.zip"].startswith(part.read_bytes())
     kept = part.stat().st_size
