@@ -17,7 +17,7 @@ from veilroute.covering.sweeps import Sweeper
 from veilroute.kernels.sweep import sweep
 
 
-def scipy_distances(domain: vr.Domain, node: int, *, backward: bool) -> np.ndarray:  # type: ignore[type-arg]
+def scipy_distances(domain: vr.Domain, node: int, *, backward: bool) -> np.ndarray:
     # scipy takes an explicit zero for "no edge", so zero costs are nudged and the result is compared with a tolerance.
     costs = np.maximum(domain.costs.astype(float), 1e-13)
     shape = (domain.num_nodes, domain.num_nodes)

@@ -31,7 +31,7 @@ def test_graphs(problem: vr.Problem) -> None:
     st.sampled_from([4, 8]),
     st.booleans(),
 )
-def test_grids(free: np.ndarray, reach: float, movement: int, by_sight: bool) -> None:  # type: ignore[type-arg]
+def test_grids(free: np.ndarray, reach: float, movement: int, by_sight: bool) -> None:
     free[0, :2] = True
     domain = vr.grid_domain(free, movement=movement)
     cells = [domain.label(node) for node in range(domain.num_nodes)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -23,7 +24,7 @@ def test_every_planner_is_under_contract() -> None:
 @pytest.mark.parametrize(("planner", "options"), METHODS)
 @given(problem=problems(max_nodes=9, max_candidates=6), privacy=privacies(), m=st.sampled_from([None, 1, 3, 50]))
 def test_contract(
-    planner: str, options: dict[str, str], problem: vr.Problem, privacy: vr.Privacy, m: int | None
+    planner: str, options: dict[str, Any], problem: vr.Problem, privacy: vr.Privacy, m: int | None
 ) -> None:
     assume(privacy.k <= len(problem.counted))
     privacy = vr.Privacy(privacy.k, privacy.ell, m, privacy.spread)

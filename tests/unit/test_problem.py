@@ -67,7 +67,8 @@ def test_candidates_at_an_end_of_any_trip_do_not_count(line5: vr.Domain) -> None
 
 def test_one_trip_may_be_given_alone_and_numpy_labels_become_plain(two_rooms: vr.Domain) -> None:
     trip: Any = vr.Trip(np.array([0, 0]).tolist(), (np.int64(2), np.int64(2)))
-    problem = vr.Problem(two_rooms, trip, [[1, 1]])
+    candidates: Any = [[1, 1]]
+    problem = vr.Problem(two_rooms, trip, candidates)
     assert problem.trips[0].start == (0, 0)
     assert problem.trips[0].goal == (2, 2)
     assert problem.candidates == ((1, 1),)

@@ -12,9 +12,8 @@ from veilroute.cli import audit, convert, demo, draw, maps, plan, route
 from veilroute.errors import NotAnonymizedError, VeilrouteError
 
 # Typer carries a copy of click in some versions and imports it in others; either way this is its base of usage errors.
-UsageProblem: type[BaseException] = next(
-    kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
-)
+_ANCESTORS: tuple[type, ...] = typer.BadParameter.__mro__
+UsageProblem: type[BaseException] = next(kind for kind in _ANCESTORS if kind.__name__ == "ClickException")
 
 DONE, VIOLATED, BAD_INPUT, NOTHING_ANONYMIZED, INTERRUPTED = 0, 1, 2, 3, 130
 

@@ -46,7 +46,7 @@ def test_drawn_candidates_are_on_the_way_and_repeatable() -> None:
     domain = vr.grid_domain(["...@.", "...@."])
     drawn = vr.draw_candidates(domain, (0, 0), (0, 1), 4, seed=3)
     assert drawn == vr.draw_candidates(domain, (0, 0), (0, 1), 4, seed=3)
-    assert sorted(drawn) == [(0, 2), (1, 0), (1, 1), (1, 2)]
+    assert set(drawn) == {(0, 2), (1, 0), (1, 1), (1, 2)}
     with pytest.raises(vr.InvalidInputError, match="1 to 4"):
         vr.draw_candidates(domain, (0, 0), (0, 1), 5, seed=3)
 
