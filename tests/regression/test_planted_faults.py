@@ -184,9 +184,7 @@ def test_fault_is_found_and_named(honest: Data, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_fault_sets_the_exit_code(
-    honest: Data, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_fault_sets_the_exit_code(honest: Data, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plant, claim = FAULTS[name]
     data = copy.deepcopy(honest)
     plant(data)

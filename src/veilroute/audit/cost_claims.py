@@ -59,12 +59,14 @@ def check_mac(case: Case, real: RealCost) -> ClaimVerdict:
     problems = []
     if real.unknown:
         who = names(case.facts.label(c) for c in real.unknown)
-        problems.append(f"cannot be recomputed for {who}: no walk, so no cost")
+        return judge("mac", [f"cannot be recomputed for {who}: no walk, so no cost"], "")
     if len(claims.mac_by_trip) != len(real.by_trip):
         problems.append(f"states {len(claims.mac_by_trip)} values for {number(len(real.by_trip), 'trip')}")
     problems += _mac_problem("MAC", claims.mac, real.mac)
-    for trip, (stated, found) in enumerate(zip(claims.mac_by_trip, real.by_trip, strict=False)):
-        problems += _mac_problem(f"MAC of trip {trip}", stated, found)
+    # With a single trip its MAC is the MAC: say the same thing only once.
+    if not problems or len(real.by_trip) > 1:
+        for trip, (stated, found) in enumerate(zip(claims.mac_by_trip, real.by_trip, strict=False)):
+            problems += _mac_problem(f"MAC of trip {trip}", stated, found)
     shown = "nothing is anonymized, so there is none" if real.mac is None else f"MAC recomputed: {real.mac:.9g}"
     return judge("mac", problems, shown)
 
@@ -117,7 +119,7 @@ def check_optimality(case: Case, real: RealCost, optimum: Optimum | None) -> Cla
     else:
         if not is_same(claims.mac, claims.mac_lower_bound):
             problems.append(f"says optimal, but the MAC {claims.mac:.9g} does not meet the bound")
-        if real.mac is not None and not is_same(real.mac, claims.mac_lower_bound):
+        if real.mac is not None and not real.unknown and not is_same(real.mac, claims.mac_lower_bound):
             side = "worse" if real.mac > claims.mac_lower_bound else "lower"
             problems.append(
                 f"the real MAC {real.mac:.9g} is {side} than the {claims.mac_lower_bound:.9g} claimed as optimal"
@@ -134,6 +136,8 @@ def _better_way(case: Case, real: RealCost, optimum: Optimum) -> list[str]:
     num_real = len(case.protected)
     if optimum.num_anonymized > num_real:
         return [f"not optimal: {optimum.num_anonymized} candidates can be anonymized, not only {num_real}"]
+    if not optimum.num_anonymized and case.playbook.status == "optimal":
+        return ["not optimal but infeasible: no candidate can be anonymized"]
     if optimum.num_anonymized < num_real:
         return [f"at most {optimum.num_anonymized} candidates can be anonymized, yet {num_real} seem to be"]
     if optimum.mac is None or real.mac is None or real.unknown or is_same(real.mac, optimum.mac):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from veilroute.audit.case import Case, is_same
-from veilroute.audit.report import ClaimVerdict, judge, names, number
+from veilroute.audit.report import ClaimVerdict, first_nodes, judge, names, number
 from veilroute.audit.spread import mask_of, members_of
 
 
@@ -42,18 +42,16 @@ def check_partition(case: Case) -> ClaimVerdict:
 def check_class_size(case: Case) -> ClaimVerdict:
     """Every candidate claimed anonymized shares its first m nodes with at least k - 1 others."""
     k = case.standard.k
-    problems = [
-        f"{case.facts.label(c)} has no sound route and so nobody to hide among"
-        for c in case.claimed
-        if c not in case.groups
-    ]
+    m = case.playbook.privacy.m
+    shared = "route" if m is None else first_nodes(m)
+    lost = [case.facts.label(c) for c in case.claimed if c not in case.groups]
+    problems = [f"without a sound route, and so nobody to hide among: {names(lost)}"] if lost else []
     for group in _claimed_groups(case):
         if group.bit_count() < k:
             who = names(case.facts.label(c) for c in members_of(group))
-            problems.append(
-                f"replayed, only {who} {'look' if group.bit_count() > 1 else 'looks'} like that: "
-                f"{group.bit_count()} where {k} are needed"
-            )
+            alone = f"nobody shares the {shared} of {who}"
+            few = f"only {who} share their {shared}"
+            problems.append(f"{alone if group.bit_count() == 1 else few}: {group.bit_count()} where {k} are needed")
     sizes = [group.bit_count() for group in _claimed_groups(case)]
     if not sizes:
         return judge("class-size", problems, "no class is said to be anonymized")

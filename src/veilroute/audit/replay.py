@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Final
 
 from veilroute.audit.facts import Facts
 from veilroute.domain.graph import Label
@@ -14,6 +15,9 @@ from veilroute.playbook import Playbook, Route
 
 Planner = Callable[[Label, int], Route | Sequence[Label]]
 """Anything that gives the route for a candidate on a trip, or raises `NotAnonymizedError` (the paper's Failure)."""
+
+UNSTATED: Final = object()
+"""Stands for the cost of a route that came without one, such as a plain list of nodes."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,7 @@ class ReplayedRoute:
     nodes
         Their numbers; ``None`` for each that is not in the domain.
     stated_cost
-        The cost that came with it, whatever it is; ``None`` when there was none.
+        The cost that came with it, whatever it is; `UNSTATED` when there was none.
     real_cost
         Sum of its edges, or ``None`` when it is not a walk.
     fault
@@ -94,23 +98,26 @@ def replay(playbook: Playbook, facts: Facts, planner: Planner | None) -> Replay:
         label = facts.label(candidate)
         for trip in range(len(facts.trips)):
             try:
-                given = playbook.route_for(label, trip) if planner is None else planner(label, trip)
+                given = _route_of(playbook, label, trip) if planner is None else planner(label, trip)
             except (NotAnonymizedError, UnknownCandidateError):
-                if planner is None:
-                    spare = _exposed_route(playbook, label, trip)
-                    if spare is not None:
-                        exposed[candidate, trip] = walk(spare, trip)
-                continue
-            except IndexError:
-                routes[candidate, trip] = ReplayedRoute((), (), None, None, "the playbook holds no route for this trip")
-                continue
-            routes[candidate, trip] = walk(given, trip)
+                if planner is None and (spare := _exposed_route(playbook, label, trip)) is not None:
+                    exposed[candidate, trip] = walk(spare, trip)
+            else:
+                routes[candidate, trip] = walk(given, trip)
     covered = frozenset(
         (candidate, trip)
         for (candidate, trip), route in (*routes.items(), *exposed.items())
         if route.covers(facts.watchers[candidate])
     )
     return Replay(routes, exposed, covered)
+
+
+def _route_of(playbook: Playbook, label: Label, trip: int) -> Route | None:
+    """The playbook's answer; ``None`` when it was damaged and holds no route for the trip."""
+    try:
+        return playbook.route_for(label, trip)
+    except IndexError:
+        return None
 
 
 def _exposed_route(playbook: Playbook, label: Label, trip: int) -> Route | None:
@@ -121,9 +128,9 @@ def _exposed_route(playbook: Playbook, label: Label, trip: int) -> Route | None:
 
 
 def _walk(given: object, trip: int, facts: Facts) -> ReplayedRoute:
-    stated = given.cost if isinstance(given, Route) else None
+    stated: object = given.cost if isinstance(given, Route) else UNSTATED
     if not isinstance(given, Iterable):
-        return ReplayedRoute((), (), stated, None, f"the planner gave {given!r}, which is no sequence of nodes")
+        return ReplayedRoute((), (), stated, None, f"is {given!r} and no sequence of nodes")
     labels = tuple(given)
     nodes = tuple(facts.node(label) for label in labels)
     fault = _ends_fault(labels, nodes, trip, facts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from veilroute.audit.case import Case, is_same
-from veilroute.audit.replay import ReplayedRoute
+from veilroute.audit.replay import UNSTATED, ReplayedRoute
 from veilroute.audit.report import ClaimVerdict, first_nodes, judge, names, number
 from veilroute.playbook import PlaybookClass
 
@@ -41,7 +41,7 @@ def check_cost(case: Case) -> ClaimVerdict:
     problems = []
     num_compared = 0
     for route, who, trip in _distinct(case):
-        if route.real_cost is None or route.stated_cost is None:
+        if route.real_cost is None or route.stated_cost is UNSTATED:
             continue
         num_compared += 1
         stated = route.stated_cost
@@ -68,7 +68,7 @@ def check_same_route(case: Case) -> ClaimVerdict:
         for trip in range(len(case.facts.trips)):
             answers = [(c, case.replay.routes.get((c, trip))) for c in members]
             num_compared += len(answers)
-            problem = _first_difference(case, answers, m) or _stray_from_shared(case, group, trip)
+            problem = _first_difference(case, answers, m) or _stray_from_shared(case, group, trip, answers[0][1])
             if problem:
                 problems.append(f"class {position}{case.on_trip(trip)}: {problem}")
     shared = "whole route" if m is None else first_nodes(m)
@@ -90,13 +90,12 @@ def _first_difference(case: Case, answers: list[tuple[int, ReplayedRoute | None]
     return ""
 
 
-def _stray_from_shared(case: Case, group: PlaybookClass, trip: int) -> str:
+def _stray_from_shared(case: Case, group: PlaybookClass, trip: int, given: ReplayedRoute | None) -> str:
     """Whether the route that the playbook shows for the class is not the one that its members get."""
     m = case.playbook.privacy.m
-    if case.is_foreign or trip >= len(group.routes):
+    if case.is_foreign or given is None or trip >= len(group.routes):
         return ""
-    shown = group.routes[trip].nodes[:m]
-    if all(group.route_of(member, trip).nodes[:m] == shown for member in group.members):
+    if group.routes[trip].nodes[:m] == given.labels[:m]:
         return ""
     return f"the route shown for {names(group.members)} is not the one they get"
 

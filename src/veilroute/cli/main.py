@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Sequence
 
 import typer
 
 from veilroute import __version__
-from veilroute.cli import audit, convert, demo, draw, maps, plan, route
 from veilroute.errors import NotAnonymizedError, VeilrouteError
 
 # Typer carries a copy of click in some versions and imports it in others; either way this is its base of usage errors.
@@ -17,21 +17,36 @@ UsageProblem: type[BaseException] = next(kind for kind in _ANCESTORS if kind.__n
 
 DONE, VIOLATED, BAD_INPUT, NOTHING_ANONYMIZED, INTERRUPTED = 0, 1, 2, 3, 130
 
-app = typer.Typer(
-    name="veilroute",
-    help="Plan routes that hide where they stop, and check that they do.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-app.command("demo")(demo.run_demo)
-app.command("plan")(plan.run_plan)
-app.command("route")(route.run_route)
-app.command("audit")(audit.run_audit)
-app.command("draw")(draw.run_draw)
-app.command("convert")(convert.run_convert)
-app.add_typer(maps.app, name="maps")
+COMMANDS = {
+    "demo": "run_demo",
+    "plan": "run_plan",
+    "route": "run_route",
+    "audit": "run_audit",
+    "draw": "run_draw",
+    "convert": "run_convert",
+    "maps": "app",
+}
+"""Each command's module in this room and what in it runs the command, in the order in which help lists them."""
+
+
+def build_app(arguments: Sequence[str]) -> typer.Typer:
+    """The command line, with the module of the wanted command only, so that others cost no time; all for help."""
+    app = typer.Typer(
+        name="veilroute",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        callback=_main_options,
+    )
+    wanted = [word for word in arguments[:1] if word in COMMANDS]
+    for name in wanted or COMMANDS:
+        handler = getattr(importlib.import_module(f"veilroute.cli.{name}"), COMMANDS[name])
+        if isinstance(handler, typer.Typer):
+            app.add_typer(handler, name=name)
+        else:
+            app.command(name)(handler)
+    return app
 
 
 def _show_version(wanted: bool) -> None:
@@ -40,8 +55,7 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
-def _options(
+def _main_options(
     version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
 ) -> None:
     """Plan routes that hide where they stop, and check that they do."""
@@ -55,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: list[str]) -> int:
     """Run the command line and return the exit code (see the contract: 0, 1, 2, 3 or 130)."""
     try:
-        code = app(args=arguments, prog_name="veilroute", standalone_mode=False)
+        code = build_app(arguments)(args=arguments, prog_name="veilroute", standalone_mode=False)
         return code if isinstance(code, int) else DONE
     except NotAnonymizedError as error:
         return _fail(str(error), NOTHING_ANONYMIZED)

@@ -39,17 +39,20 @@ def fit_figure(ax: Axes, frame: Frame, entries: Sequence[Entry], size_in: tuple[
     left = _PAD_IN + frame.ticks_in
     page_width = max(left + width + _PAD_IN, _NARROWEST_IN) if size_in is None else size_in[0]
     # The legend's columns depend on the width there is for it, which is the axes' at this moment.
-    _place(figure, ax, (page_width, height), (0.0, 0.0, page_width, height))
+    _place(figure, ax, (page_width, height), (left, 0.0, max(page_width - left - _PAD_IN, 0.5), height))
     legend_width = legend_height = 0.0
     if entries:
         extent = add_legend(ax, entries, frame, beside=beside).get_window_extent()
         legend_width, legend_height = extent.width / figure.dpi + _PAD_IN, extent.height / figure.dpi + _PAD_IN
-    top = _PAD_IN + _title_height(figure, ax, page_width - left)
     bottom = _PAD_IN + frame.ticks_in + (0.0 if beside else legend_height)
     right = _PAD_IN + (legend_width if beside else 0.0)
+    if beside:
+        # Over a narrow map the title would hang out on the left; let it run on above the legend.
+        ax.title.set(x=0.0, ha="left")
+    top = _PAD_IN + _title_height(figure, ax, max(page_width, left + width + right) - left)
     if size_in is None:
         page = (max(left + width + right, page_width), bottom + height + top)
-        spare = page[0] - left - width - right
+        spare = 0.0 if beside else page[0] - left - width - right
         _place(figure, ax, page, (left + spare / 2, bottom, width, height))
     else:
         # A page that is too small for title and legend still shows some map.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib as mpl
@@ -58,8 +59,11 @@ def draw_playbook(
     if suffix not in FORMATS:
         raise UnknownMethodError("picture format", path.suffix, FORMATS)
     _check_positive("dpi", dpi)
-    for name, length in zip(("size[0]", "size[1]"), size or (), strict=False):
-        _check_positive(name, length)
+    if size is not None:
+        if not isinstance(size, Sequence) or len(size) != 2:
+            raise InvalidInputError("size", "width and height in inches", size)
+        _check_positive("size[0]", size[0])
+        _check_positive("size[1]", size[1])
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams["svg.hashsalt"] = "veilroute"

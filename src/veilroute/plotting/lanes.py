@@ -71,7 +71,7 @@ class Lanes:
         return shifts
 
     def normals(self, walk: Walk, positions: Points) -> Points:
-        """For each move of a walk the unit vector across the edge, towards higher lanes; zero for edges of no length."""
+        """For each move of a walk the unit vector across it, towards higher lanes; zero for a move of no length."""
         ends = positions[np.asarray(walk, dtype=np.int64)]
         along = np.diff(ends, axis=0)
         lengths = np.hypot(along[:, 0], along[:, 1])

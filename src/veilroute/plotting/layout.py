@@ -77,9 +77,8 @@ def _pivot_mds(steps: Points) -> Points:
     points = -0.5 * centred @ axes[:2].T
     if points.shape[1] < 2:
         points = np.column_stack([points, np.zeros(len(points))])
-    # The sign of a singular vector is arbitrary: let the node furthest out be right of and above the middle.
-    furthest = points[np.abs(points).argmax(axis=0), (0, 1)]
-    points = points * np.where(furthest < 0, -1.0, 1.0)
+    # The sign of a singular vector is arbitrary: let the first node be left of and above the middle.
+    points = points * np.where(points[0] * (-1.0, 1.0) < 0, -1.0, 1.0)
     length = float(np.abs(points[:, 0]).max())
     scaled = points * (steps.max() / 2 / length) if length > 0 else points
     return np.asarray(scaled, dtype=np.float64)
@@ -93,7 +92,7 @@ def _majorize(points: Points, steps: Points) -> Points:
     np.fill_diagonal(weights, 0.0)
     # Nodes with the same neighbours start on one spot and would stay there; a small turn of the clock parts them.
     angles = np.arange(num_nodes) * 2.399963
-    points = points + 0.05 * np.column_stack([np.cos(angles), np.sin(angles)])
+    points = points + 1e-3 * np.column_stack([np.cos(angles), np.sin(angles)])
     inverse = np.linalg.pinv(np.diag(weights.sum(axis=1)) - weights)
     for _ in range(_POLISH_ROUNDS):
         apart = points[:, None, :] - points[None, :, :]

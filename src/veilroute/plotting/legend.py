@@ -15,7 +15,7 @@ from matplotlib.legend_handler import HandlerBase
 from matplotlib.text import Text
 from matplotlib.transforms import ScaledTranslation, Transform
 
-from veilroute.plotting.frame import Frame
+from veilroute.plotting.frame import POINTS_PER_INCH, Frame
 from veilroute.plotting.marks import Mark, mark_line, text_shift, text_style
 from veilroute.plotting.palette import ClassStyle
 from veilroute.plotting.routes import route_lines
@@ -24,6 +24,7 @@ _FONT_SIZE = 8.5
 _MARK_SIZE = 11.0
 _LINE_WIDTH = 4.0
 _GAP_IN = 0.12
+_COLUMN_SPACING = 2.2
 
 
 @dataclass(frozen=True)
@@ -41,11 +42,11 @@ def add_legend(ax: Axes, entries: Sequence[Entry], frame: Frame, *, beside: bool
     shift = (_GAP_IN, 0.0) if beside else (0.0, -_GAP_IN - frame.ticks_in)
     single = _make_legend(ax, entries, shift, beside=beside, num_columns=1)
     extent = single.get_window_extent()
-    if beside:
-        num_columns = math.ceil(extent.height / max(height, 1.0))
-    else:
-        num_columns = int(max(width, 1.0) / extent.width)
-    num_columns = max(1, min(num_columns, len(entries)))
+    spacing = _COLUMN_SPACING * _FONT_SIZE * ax.figure.dpi / POINTS_PER_INCH
+    fitting = (
+        math.ceil(extent.height / max(height, 1.0)) if beside else int((width + spacing) / (extent.width + spacing))
+    )
+    num_columns = max(1, min(fitting, len(entries)))
     # With the number of rows settled, even columns look better than a last one that is nearly empty.
     num_columns = math.ceil(len(entries) / math.ceil(len(entries) / num_columns))
     return single if num_columns == 1 else _make_legend(ax, entries, shift, beside=beside, num_columns=num_columns)
@@ -69,7 +70,7 @@ def _make_legend(
         handlelength=3.4,
         handletextpad=0.7,
         labelspacing=0.75,
-        columnspacing=2.2,
+        columnspacing=_COLUMN_SPACING,
     )
 
 

@@ -39,9 +39,9 @@ INK = "#1A1A1A"
 START = "#22E3F2"
 GOAL = "#4BD955"
 
-# Black stays black however far it is darkened, so its route must not be lightened as little as the others.
+# Black is lightened more, or its route would pass for its outline.
 _LIGHTER = 0.38
-_LIGHTER_BLACK = 0.62
+_LIGHTER_BLACK = 0.5
 _DARKER = 0.45
 
 
@@ -81,7 +81,7 @@ def class_style(index: int) -> ClassStyle:
         colour=colour,
         route=mix(colour, "#FFFFFF", lighter),
         edge=mix(colour, "#000000", _DARKER),
-        text="#FFFFFF" if luminance(colour) < 0.3 else "#000000",
+        text="#FFFFFF" if luminance(colour) < 0.18 else "#000000",
         marker=MARKERS[index % len(MARKERS)],
         dashes=DASHES[index // len(OKABE_ITO) % len(DASHES)],
     )

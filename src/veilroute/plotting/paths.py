@@ -84,7 +84,7 @@ def _shortened(vector: Points, length: float) -> Points:
 
 
 def _averaged(values: Points, reach: int) -> Points:
-    """Mean over ``reach`` values to either side, with the ends repeated so that they stay where they are."""
-    padded = np.concatenate([np.repeat(values[:1], reach, axis=0), values, np.repeat(values[-1:], reach, axis=0)])
+    """Mean over ``reach`` values to either side; mirrored at its ends, which therefore stay where they are."""
+    padded = np.pad(values, ((reach, reach), (0, 0)), mode="reflect", reflect_type="odd")
     sums = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(padded, axis=0)])
     return np.asarray((sums[2 * reach + 1 :] - sums[: -2 * reach - 1]) / (2 * reach + 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -53,17 +54,17 @@ def lane_sizes(lanes: Lanes, step_pt: float, *, is_grid: bool) -> LaneSizes:
     Lanes stay inside the cell where cells are large enough to tell them apart. Where they are not, lanes leave the
     cell and lines are rounded, because a staircase of small steps has no room for parallel lanes.
     """
-    fixed_gap = _gap(lanes.count, step_pt * _SHARE_OF_CELL)
+    fixed_gap = _gap(lanes.count, step_pt * _SHARE_OF_CELL, 1.4 * _WIDEST_PT)
     if is_grid and fixed_gap * lanes.count <= step_pt * 1.1:
         return LaneSizes(fixed_gap, min(0.94 * fixed_gap, _WIDEST_PT), True, 0.0)
-    gap = _gap(lanes.most_abreast, step_pt * _SHARE_OF_STREET)
+    gap = _gap(lanes.most_abreast, step_pt * _SHARE_OF_STREET, 1.06 * _WIDEST_PT)
     half = gap * lanes.most_abreast / 2
     radius = 0.0 if half <= 0.4 * step_pt else max(half, 1.5 * gap)
     return LaneSizes(gap, min(0.94 * gap, _WIDEST_PT), False, radius)
 
 
-def _gap(num_lanes: int, room: float) -> float:
-    return max(min(_NARROWEST_PT, _BUNDLE_PT / num_lanes), min(room / num_lanes, 1.4 * _WIDEST_PT))
+def _gap(num_lanes: int, room: float, widest: float) -> float:
+    return max(min(_NARROWEST_PT, _BUNDLE_PT / num_lanes), min(room / num_lanes, widest))
 
 
 def class_walks(problem: Problem, group: PlaybookClass, trip: int, m: int | None) -> list[Walk]:
@@ -73,10 +74,11 @@ def class_walks(problem: Problem, group: PlaybookClass, trip: int, m: int | None
     """
     shared = group.routes[trip].nodes
     own = [route.nodes for (of_trip, _), route in group.member_routes.items() if of_trip == trip]
-    is_taken = len(own) < len(group.members)
-    walks = [shared if is_taken or m is None else shared[:m]]
+    if m is not None and len(own) == len(group.members):
+        shared = shared[:m]
+    walks = [shared]
     for nodes in dict.fromkeys(own):
-        common = next((i for i, (a, b) in enumerate(zip(nodes, shared, strict=False)) if a != b), len(nodes))
+        common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(nodes, shared, strict=False)))
         if len(nodes) > common:
             walks.append(nodes[max(common - 1, 0) :])
     return [[problem.domain.node(label) for label in walk] for walk in walks]
@@ -110,10 +112,11 @@ def draw_routes(
     """
     lanes = assign_lanes(walks, positions)
     sizes = lane_sizes(lanes, step * scale, is_grid=is_grid)
+    positions_pt = positions * scale
     for i, group in enumerate(walks):
         style = class_style(i)
         for j, walk in enumerate(group):
-            line = route_path(i, walk, positions * scale, lanes, sizes) / scale
+            line = route_path(i, walk, positions_pt, lanes, sizes) / scale
             width = sizes.width if j == 0 else 0.7 * sizes.width
             below, above = route_lines(line, style, width)
             below.set(zorder=3.0 + 0.01 * i, gid=f"casing-{i + 1}" if j == 0 else f"casing-{i + 1}-{j}")
@@ -138,7 +141,7 @@ def route_lines(line: Points, style: ClassStyle, width: float) -> tuple[Line2D, 
     """The two lines that make a route: a darker one below, and a lighter one above that may be dashed."""
     edge = 0.55 if width >= 2.5 else 0.35
     below = Line2D(line[:, 0], line[:, 1], color=style.edge, linewidth=width)
-    above = Line2D(line[:, 0], line[:, 1], color=style.route, linewidth=width - 2 * edge)
+    above = Line2D(line[:, 0], line[:, 1], color=style.route, linewidth=max(width - 2 * edge, 0.4 * width))
     for part in (below, above):
         part.set(solid_capstyle="round", solid_joinstyle="round")
     if style.dashes:
