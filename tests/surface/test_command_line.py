@@ -206,7 +206,7 @@ def test_ctrl_c_writes_the_best_so_far(tmp_path: Path) -> None:
     # Twenty candidates in four clusters, seen from afar, under witness spread: tens of thousands of sets to price.
     clusters = [node for corner in (100, 500, 900, 1300) for node in range(corner, corner + 5)]
     problem = vr.Problem(domain, [vr.Trip(start, start)], clusters, vr.WithinDistance(400))
-    privacy = vr.Privacy(k=3, ell=1500)
+    privacy = vr.Privacy(k=3, ell=800)
     vr.write_instance(Instance(problem, privacy), tmp_path / "long.json")
     # Compiles and caches the kernels, so that the process spends its time on the problem.
     vr.solve(vr.Problem(domain, [vr.Trip(start, start)], clusters[::4], vr.WithinDistance(400)), privacy)

@@ -88,9 +88,9 @@ def check_bound(case: Case, real: RealCost, optimum: Optimum | None) -> ClaimVer
     if bound is None:
         return judge("bound", [], "no lower bound is stated")
     problems = []
-    if real.mac is None:
+    if real.mac is None and not real.unknown:
         problems.append(f"states the bound {bound:.9g} where nothing is anonymized")
-    elif real.mac < bound and not is_same(real.mac, bound):
+    elif real.mac is not None and not real.unknown and real.mac < bound and not is_same(real.mac, bound):
         problems.append(f"states that no MAC is below {bound:.9g}, but its own is {real.mac:.9g}")
     best = None if optimum is None else optimum.mac_at.get(case.playbook.claims.num_anonymized)
     if best is not None and best < bound and not is_same(best, bound):

@@ -55,7 +55,7 @@ class Facts:
         """Positions of the candidates that are no trip's start or goal."""
         return tuple(self.nodes)
 
-    @property
+    @cached_property
     def coverable(self) -> tuple[int, ...]:
         """Positions of the candidates that a walk of every trip can cover."""
         return tuple(c for c in self.nodes if all(trip.base_costs[c] < math.inf for trip in self.trips))
@@ -77,7 +77,7 @@ class Facts:
         """Number of the node of that name, or ``None`` when the domain has no such node."""
         try:
             return self.problem.domain.node(label)
-        except (InvalidInputError, TypeError):
+        except InvalidInputError:
             return None
 
     def divisor(self, base_cost: float) -> float:

@@ -6,7 +6,10 @@ import math
 from collections.abc import Sequence
 
 from veilroute.audit.facts import Facts, TripFacts
-from veilroute.audit.pricing import MAX_EFFORT, Prices, TooMuchError
+from veilroute.audit.pricing import HEAP_VISIT, MAX_EFFORT, TABLE_STEP, Prices, TooMuchError
+
+_LAYER_VISIT = 4
+"""What keeping one (node, covered set) takes, measured in visits by breadth-first search."""
 
 
 def price_prefixes(
@@ -18,10 +21,11 @@ def price_prefixes(
     at most m nodes that covers them all. Walks are followed node by node, keeping for each (node, covered set) the
     cheapest; gives up with `TooMuchError` beyond ``effort``.
     """
-    layer, complete, spent = _walk_layers(facts, trip, candidates, m, effort)
     num_subsets = 1 << len(candidates)
-    if max(spent, len(layer) * num_subsets, len(candidates) * facts.walking.num_nodes) > effort:
+    if len(candidates) * facts.walking.num_nodes * HEAP_VISIT > effort:
         raise TooMuchError
+    # Every walk that is kept at the end is held against every subset.
+    layer, complete = _walk_layers(facts, trip, candidates, m, effort, int(effort / (num_subsets * TABLE_STEP)))
     base = [trip.base_costs[c] for c in candidates]
     divisor = [facts.divisor(cost) for cost in base]
     covering = [
@@ -41,9 +45,12 @@ def price_prefixes(
 
 
 def _walk_layers(
-    facts: Facts, trip: TripFacts, candidates: Sequence[int], m: int, effort: float
-) -> tuple[dict[tuple[int, int], float], dict[int, float], int]:
-    """Cheapest walks of exactly m nodes by (last node, covered set), complete ones of at most m, and the effort."""
+    facts: Facts, trip: TripFacts, candidates: Sequence[int], m: int, effort: float, most: int
+) -> tuple[dict[tuple[int, int], float], dict[int, float]]:
+    """Cheapest walks of exactly m nodes by (last node, covered set), and complete ones of at most m by covered set.
+
+    Gives up beyond ``effort``, or when more than ``most`` walks of the same length have to be kept.
+    """
     seen_at: dict[int, int] = {}
     for i, c in enumerate(candidates):
         for node in facts.watchers[c]:
@@ -64,10 +71,10 @@ def _walk_layers(
                 if cost + step < ahead.get(state, math.inf):
                     ahead[state] = cost + step
         layer = ahead
-        spent += len(layer)
-        if spent > effort:
+        spent += _LAYER_VISIT * len(layer)
+        if spent > effort or len(layer) > most:
             raise TooMuchError
-    return layer, complete, spent
+    return layer, complete
 
 
 def _lower(prices: Prices, parts: list[float]) -> None:

@@ -14,8 +14,8 @@ Prices = list[float]
 MAX_EFFORT = 4_000_000
 """Node visits (or steps of similar cost) after which a price list is given up: a few seconds."""
 
-_HEAP_VISIT = 4
-_TABLE_STEP = 0.125
+HEAP_VISIT = 4
+TABLE_STEP = 0.125
 """What a visit by Dijkstra's algorithm and a look into a table take, measured in visits by breadth-first search."""
 
 
@@ -34,9 +34,9 @@ def price_walks(facts: Facts, trip: TripFacts, candidates: Sequence[int], effort
     watchers = [sorted(facts.watchers[c]) for c in candidates]
     posts = sorted(set().union(*watchers))
     num_subsets = 1 << len(candidates)
-    visit = 1 if facts.walking.unit is not None else _HEAP_VISIT
-    with_table = len(posts) * facts.walking.num_nodes * visit + num_subsets * len(posts) ** 2 * _TABLE_STEP
-    with_sweeps = num_subsets * facts.walking.num_nodes * _HEAP_VISIT
+    visit = 1 if facts.walking.unit is not None else HEAP_VISIT
+    with_table = len(posts) * facts.walking.num_nodes * visit + num_subsets * len(posts) ** 2 * TABLE_STEP
+    with_sweeps = num_subsets * facts.walking.num_nodes * HEAP_VISIT
     if min(with_table, with_sweeps) > effort:
         raise TooMuchError
     if with_table <= with_sweeps:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +12,7 @@ from veilroute.problem import Privacy
 
 _MAX_NAMED = 6
 _MAX_ROWS = 40
+_WIDTH = 100
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,9 @@ class AuditReport:
 
     def to_text(self) -> str:
         """The report in words: verdict, what an observer is left with, claims, anonymity over time."""
-        lines = [self._verdict(), "", *self._in_words(), "", "Claims"]
+        # Only the sentences are wrapped: breaking evidence could tear a cell like (3, 4) apart.
+        sentences = textwrap.wrap(" ".join(self._in_words()), width=_WIDTH)
+        lines = [self._verdict(), "", *sentences, "", "Claims"]
         width = max(len(v.claim) for v in self.claims)
         lines += [f"  {'OK' if v.holds else 'VIOLATED':8}  {v.claim:{width}}  {v.evidence}" for v in self.claims]
         lines += ["", "Anonymity over time", *self._over_time()]

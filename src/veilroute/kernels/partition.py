@@ -28,10 +28,10 @@ def largest_spread(num: int, far: Masks) -> Bytes:
 
 @jit
 def mark_needed(num: int, k: int, all_pairs: bool, spread: Bytes) -> npt.NDArray[np.bool_]:
-    """Mark the sets whose covering cost can matter, a family closed under taking subsets.
+    """Mark the sets whose covering cost can matter: the classes worth considering, and all subsets of these.
 
-    Under ``all_pairs``: pairwise far sets of at most 2k - 1 members. Otherwise: sets that cannot be split in two
-    that both hold k pairwise far members; such a split exists iff it exists for some subset of 2k members.
+    Under ``all_pairs``: pairwise far sets of k to 2k - 1 members. Otherwise: sets that hold k pairwise far members
+    and cannot be split in two that both do; such a split exists iff it exists for some subset of 2k members.
     """
     needed = np.zeros(1 << num, dtype=np.bool_)
     for mask in range(1, 1 << num):
@@ -56,6 +56,16 @@ def mark_needed(num: int, k: int, all_pairs: bool, spread: Bytes) -> npt.NDArray
                     keep = False
                 part = (part - 1) & others
         needed[mask] = keep
+    # From large to small: what is no class itself matters only below one.
+    for mask in range((1 << num) - 1, 0, -1):
+        if needed[mask] and spread[mask] < k:
+            needed[mask] = False
+            for bit in range(num):
+                larger = mask | (1 << bit)
+                if larger != mask and needed[larger]:
+                    needed[mask] = True
+                    break
+    needed[0] = False
     return needed
 
 
@@ -67,13 +77,19 @@ def start_partition(num: int) -> tuple[Bytes, Floats, Masks]:
 
 @jit
 def partition_range(
-    first: int, last: int, max_size: int, shares: Floats, grouped: Bytes, cost: Floats, choice: Masks
+    first: int,
+    last: int,
+    needed: npt.NDArray[np.bool_],
+    shares: Floats,
+    grouped: Bytes,
+    cost: Floats,
+    choice: Masks,
 ) -> None:
     """Best grouping of every set from ``first`` up to but not including ``last``.
 
-    ``shares[C]`` is the cost of class C, infinite where C may not be a class. The lowest member either stays out or
-    is in the class that is tried; classes are tried in lexicographic order of their members and the first best one
-    wins. More members grouped beats a lower cost.
+    ``shares[C]`` is the cost of class C, infinite where C may not be a class; ``needed`` marks at least the classes
+    and all their subsets. The lowest member either stays out or is in the class that is tried; classes are tried in
+    lexicographic order of their members and the first best one wins. More members grouped beats a lower cost.
     """
     stack = np.empty(64, dtype=np.int64)
     bits = np.empty(64, dtype=np.int64)
@@ -100,13 +116,13 @@ def partition_range(
                     best_grouped = total
                     best_cost = value
                     best_choice = group
-            while depth > 0 and (following == num_bits or depth == max_size - 1):
+            is_stuck = not needed[group]
+            while depth > 0 and (following == num_bits or is_stuck):
                 depth -= 1
                 group ^= bits[stack[depth]]
                 following = stack[depth] + 1
-                if following < num_bits:
-                    break
-            if following == num_bits or max_size == 1:
+                is_stuck = False
+            if following == num_bits or is_stuck:
                 break
             stack[depth] = following
             group |= bits[following]

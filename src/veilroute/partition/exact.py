@@ -51,7 +51,7 @@ def partition_exact(problem: Problem, task: CoveringTask, privacy: Privacy, watc
     class_costs = compute_class_costs(task, needed, watch)
     qualifies = needed & (spread >= privacy.k) & np.isfinite(class_costs.costs).all(axis=0)
     shares = np.where(qualifies, mac_shares(task, class_costs), np.inf)
-    classes, is_finished = _best_partition(num, shares, watch)
+    classes, is_finished = _best_partition(num, needed, shares, watch)
     grouped = {member for members in classes for member in members}
     return Partition(
         classes=classes,
@@ -80,11 +80,10 @@ def _subset_sums(values: Floats) -> Floats:
     return sums
 
 
-def _best_partition(num: int, shares: Floats, watch: Watch) -> tuple[Classes, bool]:
+def _best_partition(num: int, needed: npt.NDArray[np.bool_], shares: Floats, watch: Watch) -> tuple[Classes, bool]:
     columns = np.flatnonzero(np.isfinite(shares))
     if columns.size == 0:
         return (), True
-    max_size = int(np.bitwise_count(columns).max())
     grouped, cost, choice = start_partition(num)
     end = 1 << num
     finished = 1
@@ -92,7 +91,7 @@ def _best_partition(num: int, shares: Floats, watch: Watch) -> tuple[Classes, bo
         if watch.is_over():
             break
         finished = min(end, first + _SETS_PER_STEP)
-        partition_range(first, finished, max_size, shares, grouped, cost, choice)
+        partition_range(first, finished, needed, shares, grouped, cost, choice)
         watch.tell("partition", finished, end)
     if finished == end:
         return _read_classes(num, choice, end - 1), True

@@ -111,6 +111,14 @@ def test_giving_up_too_early_is_not_infeasible(playbook: vr.Playbook) -> None:
     assert broken(playbook, status="feasible", claims=idle, classes=classes) == {}
 
 
+def test_a_bound_needs_something_anonymized(playbook: vr.Playbook) -> None:
+    idle = replace(playbook.claims, num_anonymized=0, apr=0.0, mac=None, mac_by_trip=(None,))
+    classes = tuple(replace(group, anonymized=False) for group in playbook.classes)
+    found = broken(playbook, status="feasible", claims=idle, classes=classes)
+    assert found.keys() == {"bound"}
+    assert "where nothing is anonymized" in found["bound"]
+
+
 def test_partition_faults(playbook: vr.Playbook) -> None:
     first, *rest = playbook.classes
     twice = replace(rest[0], members=(*rest[0].members, first.members[0]))

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import json
 import math
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -157,3 +159,23 @@ def test_too_large_is_not_tried(line5: vr.Domain, monkeypatch: pytest.MonkeyPatc
         assert find_optimum(facts, vr.Privacy(m=m), Spread(facts, 1)) is None
     with pytest.raises(TooMuchError):
         price_prefixes(facts, facts.trips[0], facts.coverable, 50, effort=20)
+
+
+def test_known_optima_of_the_paper(shared: Path) -> None:
+    num_compared = 0
+    for line in (shared / "instances" / "paper.jsonl").read_text().splitlines():
+        case = json.loads(line)
+        if case["num_candidates"] > 8 or case["map"] not in ("dao/den101d.map", "dao/lak102d.map"):
+            continue
+        domain = vr.read_movingai(shared / "maps" / case["map"])
+        trip = vr.Trip(tuple(case["start"]), tuple(case["goal"]))
+        for known in case["optimum"]:
+            view = vr.WithinDistance(known["radius"])
+            facts = gather_facts(vr.Problem(domain, [trip], [tuple(cell) for cell in case["candidates"]], view))
+            privacy = vr.Privacy(k=known["k"], ell=known["ell"], m=known["m"], spread=known["spread"])
+            optimum = find_optimum(facts, privacy, Spread(facts, privacy.ell))
+            if optimum is not None:
+                num_compared += 1
+                assert optimum.num_anonymized == known["anonymized"]
+                assert optimum.mac == pytest.approx(known["mac"], abs=2e-9)
+    assert num_compared > 20

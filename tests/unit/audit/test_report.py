@@ -36,10 +36,11 @@ def test_cells_are_lists_in_json(report: AuditReport) -> None:
 def test_text_begins_with_the_verdict_in_plain_words(report: AuditReport) -> None:
     lines = report.to_text().splitlines()
     assert lines[0] == "The playbook keeps its word: all 14 claims hold."
-    assert lines[2] == (
+    assert " ".join(lines[2:4]) == (
         "Whoever watches a whole trip with our map and our code is left with at least 2 possible transit points, "
         "2 of them at least 2 apart on foot: that holds for 4 of 4 candidates."
     )
+    assert max(map(len, lines[:4])) <= 100
     assert "  OK        walk " in report.to_text()
     assert "Anonymity over time\n  node" in report.to_text()
 
@@ -55,7 +56,8 @@ def test_text_names_the_broken_claims(report: AuditReport) -> None:
 
 def words(report: AuditReport, **changes: object) -> str:
     summary = AuditSummary(vr.Privacy(k=3, ell=5), 1, 10, 9, 8, 6)
-    return replace(report, summary=replace(summary, **changes)).to_text()  # type: ignore[arg-type]
+    text = replace(report, summary=replace(summary, **changes)).to_text()  # type: ignore[arg-type]
+    return " ".join(text.split())
 
 
 def test_text_says_who_is_not_protected_and_why(report: AuditReport) -> None:

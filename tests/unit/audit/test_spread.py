@@ -7,6 +7,7 @@ from itertools import combinations
 import pytest
 
 import veilroute as vr
+from veilroute.audit import spread as spread_module
 from veilroute.audit.facts import gather_facts
 from veilroute.audit.spread import Spread, mask_of, members_of
 from veilroute.domain import Label
@@ -70,3 +71,18 @@ def test_hundreds_of_candidates_do_not_explode() -> None:
     widest = spread.largest_far_set(everyone)
     assert spread.is_far(widest.mask)
     assert widest.size >= 10
+
+
+def test_a_search_cut_short_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = range(8)
+    ring = vr.Domain.from_edges(
+        8, [*nodes, *nodes], [*[(n + 1) % 8 for n in nodes], *[(n - 1) % 8 for n in nodes]], [1] * 16
+    )
+    whole = vr.Problem(ring, [vr.Trip(0, 0)], list(range(1, 8)))
+    assert Spread(gather_facts(whole), 3).largest_far_set(0b1111111, enough=3).is_largest
+    monkeypatch.setattr(spread_module, "_MAX_BRANCHES", 1)
+    cut = Spread(gather_facts(whole), 3).largest_far_set(0b1111111, enough=3)
+    assert not cut.is_largest
+    assert cut.size < 2
+    report = vr.audit(vr.solve(whole, vr.Privacy(k=2, ell=3)))
+    assert "were found that are pairwise" in next(v.evidence for v in report.claims if v.claim == "spread")

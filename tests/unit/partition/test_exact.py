@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import veilroute as vr
@@ -31,18 +32,25 @@ def test_spread_counts_the_largest_far_subset() -> None:
     assert spread[0b1111] == 3
 
 
-def test_needed_sets_cannot_be_split() -> None:
+@pytest.mark.parametrize("all_pairs", [False, True])
+def test_needed_sets_are_the_irreducible_classes_and_their_subsets(all_pairs: bool) -> None:
     rng = np.random.default_rng(5)
-    for _ in range(20):
+    for _ in range(30):
         num, k = 6, int(rng.integers(1, 4))
         near = np.triu(rng.random((num, num)) < 0.4, 1)
         far = [sum(1 << j for j in range(num) if j != i and not near[i, j] and not near[j, i]) for i in range(num)]
         spread = largest_spread(num, np.array(far))
-        needed = mark_needed(num, k, False, spread)
-        for mask in range(1, 1 << num):
+
+        def is_class(mask: int, spread: npt.NDArray[np.int8] = spread, k: int = k) -> bool:
+            return bool(spread[mask] >= k and (not all_pairs or spread[mask] == mask.bit_count()))
+
+        def splits(mask: int) -> bool:
             parts = (part for part in range(1, mask) if part & mask == part)
-            splits = any(spread[part] >= k and spread[mask ^ part] >= k for part in parts)
-            assert needed[mask] == (not splits)
+            return any(is_class(part) and is_class(mask ^ part) for part in parts)
+
+        classes = [mask for mask in range(1, 1 << num) if is_class(mask) and not splits(mask)]
+        expected = {mask for mask in range(1, 1 << num) if any(mask & group == mask for group in classes)}
+        assert set(np.flatnonzero(mark_needed(num, k, all_pairs, spread)).tolist()) == expected
 
 
 @pytest.mark.parametrize("max_size", [1, 2, 3, 5])
@@ -52,8 +60,9 @@ def test_partition_kernel_tries_every_class(max_size: int) -> None:
     shares = np.where(rng.random(1 << num) < 0.6, rng.random(1 << num), np.inf)
     shares[[mask for mask in range(1 << num) if mask == 0 or mask.bit_count() > max_size]] = np.inf
     grouped, cost, choice = start_partition(num)
-    partition_range(1, 1 << num, max_size, shares, grouped, cost, choice)
     columns = [mask for mask in range(1 << num) if np.isfinite(shares[mask])]
+    needed = np.array([any(mask & column == mask for column in columns) for mask in range(1 << num)])
+    partition_range(1, 1 << num, needed, shares, grouped, cost, choice)
     best = (0, 0.0)
     for size in range(num + 1):
         for chosen in itertools.combinations(columns, size):
