@@ -41,7 +41,7 @@ _ALIASES = (
 )
 autodoc_type_aliases = {name: name for name in _ALIASES.split()}
 # Inside brackets Sphinx shows how it keeps an alias, and not the alias.
-TypeAliasForwardRef.__repr__ = lambda alias: alias.name  # type: ignore[method-assign]
+TypeAliasForwardRef.__repr__ = lambda alias: alias.name
 python_use_unqualified_type_names = True
 maximum_signature_line_length = 100
 

@@ -311,6 +311,8 @@ def _class_from_dict(entry: dict[str, Any], num_trips: int) -> PlaybookClass:
     own: dict[tuple[int, Label], Route] = {}
     members = _labels(entry["members"])
     for item in entry["routes"]:
+        if isinstance(item["cost"], bool) or not isinstance(item["cost"], int | float):
+            raise InvalidInputError("classes.routes.cost", "a number", item["cost"])
         route = Route(_labels(item["route"]), item["cost"], int(item["trip"]))
         if "member" in item:
             own[route.trip, as_label(item["member"])] = route

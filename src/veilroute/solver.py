@@ -52,7 +52,7 @@ def solve(
     -------
     Playbook
         Its ``status`` is ``optimal`` (proved), ``feasible`` (stopped early, or a method without proof) or
-        ``infeasible`` (nothing could be anonymized).
+        ``infeasible`` (proved that nothing can be anonymized).
     """
     # Here and not at the top, because compiling kernels would make `import veilroute` slow.
     from veilroute.planners.registry import find_planner
@@ -81,7 +81,6 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
         members = tuple(label_of_member[i] for i in group.members)
         classes.append(PlaybookClass(members, group.is_anonymized, routes))
     claims = _claims(problem, plan)
-    status = "optimal" if plan.is_optimal else "feasible"
     return Playbook(
         domain=problem.domain,
         domain_sha256=problem.domain.sha256,
@@ -91,11 +90,17 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
         privacy=privacy,
         planner=planner,
         options=dict(plan.options),
-        status=status if claims.num_anonymized else "infeasible",
+        status=_status(plan, claims),
         classes=tuple(classes),
         uncoverable=tuple(problem.candidates[i] for i in task.uncoverable),
         claims=claims,
     )
+
+
+def _status(plan: Plan, claims: Claims) -> str:
+    if not plan.is_optimal:
+        return "feasible"
+    return "optimal" if claims.num_anonymized else "infeasible"
 
 
 def _claims(problem: Problem, plan: Plan) -> Claims:

@@ -72,7 +72,7 @@ def test_nothing_anonymized_is_exit_code_3(command: Command, building: Path) -> 
         "plan", building, "--start", "1,18", "--goal", "32,60", "--candidates", "2,2 2,3", "--ell", 50
     )  # fmt: skip
     assert done.code == 3
-    assert "Nothing could be hidden" in done.out
+    assert "Nothing can be hidden" in done.out
     assert done.err == ""
 
 

@@ -33,6 +33,7 @@ def plan_pbp(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch, par
         task=task,
         classes=tuple(classes),
         is_optimal=partition.is_optimal and privacy.m is None,
-        num_anonymizable=partition.num_anonymizable,
+        # At finite m more candidates may be anonymizable, on directed graphs, than a shared walk can cover.
+        num_anonymizable=partition.num_anonymizable if privacy.m is None else None,
         options={"partitioner": partitioner, "seed": seed},
     )

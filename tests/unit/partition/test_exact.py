@@ -126,7 +126,7 @@ def test_stopping_at_once_hides_nothing_but_does_not_fail() -> None:
     start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
     problem = vr.Problem(domain, [vr.Trip(start, goal)], vr.draw_candidates(domain, start, goal, 8, seed=0))
     playbook = vr.solve(problem, vr.Privacy(k=2), should_stop=lambda: True)
-    assert playbook.status == "infeasible"
+    assert playbook.status == "feasible", "nothing is proved"
     assert playbook.apr == 0
 
 
@@ -135,3 +135,12 @@ def test_finite_m_is_met_but_not_called_optimal(line5: vr.Domain) -> None:
     assert playbook.status == "feasible"
     assert playbook.mac_lower_bound is None
     assert vr.audit(playbook).holds
+
+
+def test_finite_m_is_not_called_infeasible_where_walks_part_later() -> None:
+    domain = vr.Domain.from_edges(4, [0, 1, 0, 2], [1, 3, 2, 3], [1] * 4)
+    problem = vr.Problem(domain, [vr.Trip(0, 3)], [1, 2])
+    short = vr.solve(problem, vr.Privacy(k=2, ell=0, m=1))
+    assert short.status == "feasible"
+    assert vr.audit(short).holds
+    assert vr.solve(problem, vr.Privacy(k=2, ell=0)).status == "infeasible"

@@ -1,0 +1,215 @@
+"""Documents cannot rot: what they show is run, and what they should describe is looked for."""
+
+from __future__ import annotations
+
+import doctest
+import io
+import json
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import veilroute as vr
+from commands import Command
+from veilroute.formats import Instance
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(page for page in DOCS.rglob("*.rst") if "_build" not in page.parts)
+DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CITATION.cff", *sorted(DOCS.glob("*.py")), *PAGES]
+
+
+class Step(NamedTuple):
+    """A command line of a document, and what the document shows below it."""
+
+    line: str
+    shown: list[str]
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def blocks(text: str, language: str) -> list[str]:
+    """The code blocks in a language, of Markdown and of reStructuredText."""
+    fenced = re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    indented = re.findall(rf"^\.\. code-block:: {language}\n\n((?:   .*\n|\n)+)", text, re.MULTILINE)
+    return fenced + [re.sub("^   ", "", block, flags=re.MULTILINE).strip("\n") + "\n" for block in indented]
+
+
+def steps(text: str) -> Iterator[Step]:
+    for block in blocks(text, "console"):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            line, *shown = part.splitlines()
+            yield Step(line, shown)
+
+
+def agrees(shown: list[str], printed: str) -> bool:
+    """Whether output is as shown, where `...` stands for anything and spaces do not count."""
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    return doctest.OutputChecker().check_output("\n".join(shown) + "\n", printed, flags)
+
+
+def run_examples(text: str) -> None:
+    example = doctest.DocTestParser().get_doctest(text, {}, "document", None, None)
+    found: list[str] = []
+    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, out=found.append)
+    assert not found, "".join(found)
+
+
+def test_readme_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (code,) = blocks(read("README.md"), "python")
+    exec(compile(code, "README.md", "exec"), {})
+    printed = capsys.readouterr().out.strip()
+    assert printed.endswith("True")
+    assert f"it prints `{printed}`" in read("README.md")
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.rst", "docs/commands.rst"])
+def test_commands_print_what_the_document_shows(name: str, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one empty directory: the map that the document shows, its Python examples, then its commands in order."""
+    text = read(name)
+    for block in blocks(text, "text"):
+        assert block.startswith("type octile"), "only office.map is shown as text"
+        Path("office.map").write_text(block, encoding="ascii")
+    run_examples(text)
+    num_run = 0
+    for line, shown in steps(text):
+        program, *arguments = shlex.split(line)
+        if program != "veilroute":
+            continue
+        if arguments[-2:] == ["--transit", "-"]:
+            monkeypatch.setattr(sys, "stdin", io.StringIO(shown[0] + "\n"))
+            shown = shown[1:]
+        done = command(*arguments)
+        assert done.code == 0, f"{line}: {done.err}"
+        assert shown, f"show what it prints: {line}"
+        assert agrees(shown, done.out), f"{line} printed\n{done.out}"
+        num_run += 1
+    assert num_run >= 4
+
+
+def test_other_commands_in_documents_exist() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.MULTILINE))
+    for document in DOCUMENTS:
+        text = document.read_text(encoding="utf-8")
+        for target in re.findall(r"(?:``?|\$ )make ([a-z-]+)", text):
+            assert target in targets, f"{document.name}: make {target}"
+        for script in re.findall(r"python ((?:benchmarks|docs)/\S+\.py)", text):
+            assert (ROOT / script).is_file(), f"{document.name}: {script}"
+
+
+def test_links_of_the_readme_lead_somewhere() -> None:
+    links = re.findall(r"\]\(([^)\s]+)\)", read("README.md"))
+    assert "docs/images/building.png" in links
+    for link in links:
+        assert link.startswith("https://") or (ROOT / link.partition("#")[0]).is_file(), link
+
+
+def test_pictures_are_small_and_used() -> None:
+    texts = "".join(document.read_text(encoding="utf-8") for document in DOCUMENTS)
+    pictures = sorted((DOCS / "images").iterdir())
+    assert pictures
+    for picture in pictures:
+        assert picture.stat().st_size < 250_000, picture.name
+        assert f"images/{picture.name}" in texts, picture.name
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_documents_name_no_registry_and_no_place_on_one_machine(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    registry = re.search(r"pypi|pythonhosted|anaconda|conda-forge", text, re.IGNORECASE)
+    assert registry is None, registry
+    place = re.search(r"(?<![\w.])/(?:home|Users|root|work|farm|tmp|mnt|opt)\b|[A-Z]:\\", text)
+    assert place is None, place
+
+
+def options_of(command: Command, *name: str) -> set[str]:
+    """The options that `--help` lists in its left column."""
+    left = re.findall(r"^  (-.*?)(?:  |$)", command(*name, "--help").out, re.MULTILINE)
+    return {option for column in left for option in re.findall(r"(?<!\S)--?[a-z][a-z-]*", column)} - {"--help"}
+
+
+def test_every_option_of_every_command_is_described(command: Command) -> None:
+    text = read("docs/commands.rst")
+    sections = re.split(r"^(veilroute [a-z]+)\b.*\n-+\n", text, flags=re.MULTILINE)
+    described = dict(zip(sections[1::2], sections[2::2], strict=True))
+    names = re.findall(r"^  ([a-z]+)  ", command("--help").out.partition("Commands:")[2], re.MULTILINE)
+    assert {f"veilroute {name}" for name in names} == set(described)
+    several = [("maps", kind) for kind in ("list", "get", "add")]
+    assert len(options_of(command, "plan")) >= 20
+    for name in [(name,) for name in names if name != "maps"] + several:
+        section = described[f"veilroute {name[0]}"]
+        for option in options_of(command, *name):
+            assert re.search(rf"``{option}(?![\w-])", section), f"{' '.join(name)} {option}"
+
+
+def keys_of(value: object) -> set[str]:
+    """The keys of all objects in JSON data, except where they are the user's own names."""
+    if isinstance(value, list):
+        return {key for part in value for key in keys_of(part)}
+    if isinstance(value, dict):
+        return set(value) | {key for name, part in value.items() if name != "sees" for key in keys_of(part)}
+    return set()
+
+
+@pytest.fixture
+def book() -> vr.Playbook:
+    """A playbook with two trips and something of everything."""
+    domain = vr.generate_streets(5, 6, seed=2)
+    candidates = vr.draw_candidates(domain, 0, 9, 6, seed=1)
+    trips = [vr.Trip(0, 9), vr.Trip(9, 0, 2.0)]
+    return vr.solve(vr.Problem(domain, trips, candidates, vr.Explicit({c: [c] for c in candidates})), vr.Privacy(k=2))
+
+
+def test_every_key_of_every_file_is_described(command: Command, book: vr.Playbook) -> None:
+    text = read("docs/formats.rst")
+    vr.write_instance(Instance(book.problem, book.privacy), "instance.json")
+    grid = vr.Problem(vr.grid_domain(["....."]), [vr.Trip((0, 0), (0, 4))], [(0, 1), (0, 2)], vr.WithinDistance(1))
+    vr.write_instance(Instance(grid), "grid.json")
+    named = vr.Domain.from_edges(2, [0], [1], [1], labels=["a", "b"])
+    vr.write_instance(Instance(vr.Problem(named, [vr.Trip("a", "b")], ["b"])), "named.json")
+    book.write("book.json")
+    keys = set()
+    for name in ("instance.json", "grid.json", "named.json", "book.json"):
+        keys |= keys_of(json.loads(Path(name).read_bytes()))
+    assert len(keys) > 40
+    assert not [key for key in sorted(keys) if not re.search(rf'``{key}``|"{key}"', text)]
+
+
+def test_every_key_that_commands_print_is_described(command: Command, book: vr.Playbook) -> None:
+    text = read("docs/commands.rst")
+    vr.write_instance(Instance(book.problem, book.privacy), "instance.json")
+    book.write("book.json")
+    keys = keys_of(json.loads(command("plan", "instance.json", "--json").out))
+    keys |= keys_of(json.loads(command("audit", "book.json", "--json").out))
+    transit = book.classes[0].members[0]
+    keys |= keys_of(json.loads(command("route", "book.json", "--transit", transit, "--format", "json").out))
+    assert len(keys) > 25
+    assert not [key for key in sorted(keys) if not re.search(rf'``{key}``|"{key}"', text)]
+
+
+def test_every_claim_of_an_audit_is_described(book: vr.Playbook) -> None:
+    listed = re.findall(r"^``([a-z-]+)``  ", read("docs/auditing.rst"), re.MULTILINE)
+    assert listed == [verdict.claim for verdict in vr.audit(book).claims]
+
+
+def test_the_reference_has_every_public_name_and_every_module() -> None:
+    index = read("docs/reference/index.rst")
+    assert not [name for name in vr.__all__ if not re.search(rf"\bvr\.{name}\b", index)]
+    pages = "".join(page.read_text(encoding="utf-8") for page in (DOCS / "reference").glob("*.rst"))
+    listed = set(re.findall(r"^\.\. automodule:: (\S+)$", pages, re.MULTILINE))
+    source = ROOT / "src" / "veilroute"
+    for path in sorted(source.rglob("*.py")):
+        *rooms, name = path.relative_to(source).with_suffix("").parts
+        # The command line has pages of its own; of the drawing code only its front is for others.
+        if name not in ("__init__", "__main__") and not {"cli", "plotting"} & set(rooms):
+            assert ".".join(["veilroute", *rooms, name]) in listed
