@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -98,6 +99,11 @@ def run_demo(
     console.print(
         "\nNow be the guard. Type one of the ten places when it waits, and get its route; typed like this, the secret\n"
         "stays out of your shell's history:\n"
-        f"  veilroute route {out / 'building.json'} --transit -"
+        f"  {_program()} route {out / 'building.json'} --transit -"
     )
     return 0 if all_hold else 1
+
+
+def _program() -> str:
+    """How this program was called, so that the line can be typed again."""
+    return sys.argv[0] if Path(sys.argv[0]).name == "veilroute" else "veilroute"

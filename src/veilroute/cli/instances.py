@@ -11,7 +11,6 @@ from veilroute.domain.graph import Domain, Label
 from veilroute.domain.visibility import AtNode, LineOfSight, Visibility, WithinDistance
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.formats import Instance, read_instance, read_movingai, read_scenarios
-from veilroute.maps import MapStore
 from veilroute.problem import Privacy, Problem, Trip
 
 FORMATS = (".in", ".json", ".map", ".scen")
@@ -67,6 +66,9 @@ def _locate(path: Path) -> Path:
     """The file itself, or the benchmark map of that name in the user's cache."""
     if path.exists() or path.suffix not in (".map", ".scen") or path.parent != Path():
         return path
+    # Here, because the downloader that comes along is not needed for files that are there.
+    from veilroute.maps import MapStore
+
     return MapStore().find(path.name)
 
 

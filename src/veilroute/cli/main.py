@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -62,8 +63,14 @@ def _main_options(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit."""
-    sys.exit(run(sys.argv[1:] if arguments is None else list(arguments)))
+    """Run the command line and exit, without the time that the interpreter would take to tidy its memory up."""
+    code = run(sys.argv[1:] if arguments is None else list(arguments))
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+    except BrokenPipeError:  # nobody reads any more
+        pass
+    os._exit(code)
 
 
 def run(arguments: list[str]) -> int:
@@ -79,8 +86,7 @@ def run(arguments: list[str]) -> int:
         return _fail(_usage_line(arguments, error), BAD_INPUT)
     except (typer.Abort, KeyboardInterrupt):
         return _fail("interrupted", INTERRUPTED)
-    except BrokenPipeError:
-        sys.stdout = None  # nobody reads any more; do not complain again at exit
+    except BrokenPipeError:  # nobody reads any more
         return DONE
     except OSError as error:
         return _fail(f"{error.filename or 'file'}: {error.strerror}; check the path and its permissions", BAD_INPUT)
