@@ -224,5 +224,5 @@ def test_ctrl_c_writes_the_best_so_far(tmp_path: Path) -> None:
     assert b"best playbook so far" in err
     best = vr.read_playbook(tmp_path / "best.json")
     assert best.status == "feasible"
-    assert best.apr == 1
+    assert best.apr > 0.5
     assert vr.audit(best).holds

@@ -180,11 +180,10 @@ def headline(playbook: Playbook) -> list[str]:
     claims, privacy = playbook.claims, playbook.privacy
     span = "the whole route" if privacy.m is None else f"the first {privacy.m} nodes"
     goal = f"k={privacy.k}, ell={privacy.ell:g}, {span}, spread by {privacy.spread}"
+    if playbook.status == "infeasible":
+        return [f"Nothing can be hidden: no class of candidates reaches {goal}.", "Lower k or ell, or add candidates."]
     if not claims.num_anonymized:
-        return [
-            f"Nothing could be hidden: no class of candidates reaches {goal}.",
-            "Lower k or ell, or add candidates.",
-        ]
+        return [f"Nothing is hidden: no class was found that reaches {goal}.", "That is not proved impossible."]
     num_classes = sum(group.anonymized for group in playbook.classes)
     word = "class" if num_classes == 1 else "classes"
     proof = {"optimal": "proved optimal", "feasible": "not proved optimal"}[playbook.status]
