@@ -25,7 +25,14 @@ from veilroute.errors import (
     UnknownCandidateError,
     VeilrouteError,
 )
-from veilroute.formats import read_instance, read_movingai, read_scenarios, write_instance
+from veilroute.formats import (
+    Instance,
+    read_instance,
+    read_movingai,
+    read_scenarios,
+    write_instance,
+    write_movingai,
+)
 from veilroute.playbook import Claims, Playbook, PlaybookClass, Route, read_playbook
 from veilroute.problem import Privacy, Problem, Trip
 from veilroute.progress import Progress
@@ -40,6 +47,7 @@ __all__ = [
     "Domain",
     "Explicit",
     "FileFormatError",
+    "Instance",
     "InvalidInputError",
     "LineOfSight",
     "NotAnonymizedError",
@@ -66,4 +74,5 @@ __all__ = [
     "read_scenarios",
     "solve",
     "write_instance",
+    "write_movingai",
 ]

@@ -235,7 +235,7 @@ class Playbook:
 
     def __repr__(self) -> str:
         return (
-            f"<Playbook: {self.status}, {len(self.classes)} classes, "
+            f"<Playbook: {self.status}, {sum(group.anonymized for group in self.classes)} classes, "
             f"{self.claims.num_anonymized} of {self.claims.num_coverable} coverable candidates anonymized>"
         )
 

@@ -14,8 +14,8 @@ from veilroute.kernels.sweep import Floats, Hops, Indices, descend_hops, sweep
 class Sweeper:
     """Runs sweeps over one direction of a domain.
 
-    On domains whose edges all cost the same, distances count edges and :attr:`unit` is the cost of one; elsewhere
-    :attr:`unit` is 1 and distances are costs.
+    On domains whose edges all cost the same, distances count edges and ``unit`` is the cost of one; elsewhere
+    ``unit`` is 1 and distances are costs.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ class CoveringTask:
     weights
         Weights of the trips, summing to 1.
     from_start, to_goal
-        Per trip and post the distance from the start and to the goal, in units of :attr:`unit`.
+        Per trip and post the distance from the start and to the goal, in units of ``unit``.
     base_costs
         Per trip and member the cheapest cost of covering it alone.
     unit
