@@ -79,6 +79,7 @@ def start_partition(num: int) -> tuple[Bytes, Floats, Masks]:
 def partition_range(
     first: int,
     last: int,
+    max_size: int,
     needed: npt.NDArray[np.bool_],
     shares: Floats,
     grouped: Bytes,
@@ -87,8 +88,8 @@ def partition_range(
 ) -> None:
     """Best grouping of every set from ``first`` up to but not including ``last``.
 
-    ``shares[C]`` is the cost of class C, infinite where C may not be a class; ``needed`` marks at least the classes
-    and all their subsets. The lowest member either stays out or is in the class that is tried; classes are tried in
+    ``shares[C]`` is the cost of class C, infinite where C may not be a class; classes have
+    at most ``max_size`` members, and ``needed`` marks them and all their subsets. The lowest member either stays out or is in the class that is tried; classes are tried in
     lexicographic order of their members and the first best one wins. More members grouped beats a lower cost.
     """
     stack = np.empty(64, dtype=np.int64)
@@ -116,7 +117,7 @@ def partition_range(
                     best_grouped = total
                     best_cost = value
                     best_choice = group
-            is_stuck = not needed[group]
+            is_stuck = depth + 1 == max_size or not needed[group]
             while depth > 0 and (following == num_bits or is_stuck):
                 depth -= 1
                 group ^= bits[stack[depth]]

@@ -84,6 +84,7 @@ def _best_partition(num: int, needed: npt.NDArray[np.bool_], shares: Floats, wat
     columns = np.flatnonzero(np.isfinite(shares))
     if columns.size == 0:
         return (), True
+    max_size = int(np.bitwise_count(columns).max())
     grouped, cost, choice = start_partition(num)
     end = 1 << num
     finished = 1
@@ -91,7 +92,7 @@ def _best_partition(num: int, needed: npt.NDArray[np.bool_], shares: Floats, wat
         if watch.is_over():
             break
         finished = min(end, first + _SETS_PER_STEP)
-        partition_range(first, finished, needed, shares, grouped, cost, choice)
+        partition_range(first, finished, max_size, needed, shares, grouped, cost, choice)
         watch.tell("partition", finished, end)
     if finished == end:
         return _read_classes(num, choice, end - 1), True

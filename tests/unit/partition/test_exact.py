@@ -62,7 +62,7 @@ def test_partition_kernel_tries_every_class(max_size: int) -> None:
     grouped, cost, choice = start_partition(num)
     columns = [mask for mask in range(1 << num) if np.isfinite(shares[mask])]
     needed = np.array([any(mask & column == mask for column in columns) for mask in range(1 << num)])
-    partition_range(1, 1 << num, needed, shares, grouped, cost, choice)
+    partition_range(1, 1 << num, max_size, needed, shares, grouped, cost, choice)
     best = (0, 0.0)
     for size in range(num + 1):
         for chosen in itertools.combinations(columns, size):
