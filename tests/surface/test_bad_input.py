@@ -93,6 +93,7 @@ def test_ragged_map(command: Command, building: Path) -> None:
         ((*GOOD, "--time-limit", "0"), ("time_limit_s",)),
         ((*GOOD, "--frobnicate"), ("--frobnicate",)),
         ((*ENDS, "--random-candidates", "21"), ("at most 20",)),
+        ((*GOOD, "-o", "no/such/folder/book.json"), ("--out", "folder")),
     ],
 )
 def test_bad_options(command: Command, building: Path, options: tuple[str, ...], words: tuple[str, ...]) -> None:

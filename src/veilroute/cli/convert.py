@@ -8,47 +8,17 @@ from typing import Annotated
 
 import typer
 
-from veilroute.cli.instances import InstanceOptions, load_instance
-from veilroute.cli.plan import (
-    CandidatesOption,
-    EllOption,
-    FileArgument,
-    GoalOption,
-    KOption,
-    MOption,
-    MovementOption,
-    RadiusOption,
-    RandomOption,
-    ScenarioOption,
-    SeedOption,
-    SightOption,
-    SpreadOption,
-    StartOption,
-)
+from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
 from veilroute.formats import write_instance
 
 
+@takes_instance_options
 def run_convert(
     instance: FileArgument,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="A .json, .in or .map file.")],
-    start: StartOption = None,
-    goal: GoalOption = None,
-    candidates: CandidatesOption = None,
-    random_candidates: RandomOption = None,
-    movement: MovementOption = None,
-    scenario: ScenarioOption = 0,
-    radius: RadiusOption = None,
-    sight: SightOption = None,
-    k: KOption = None,
-    ell: EllOption = None,
-    m: MOption = None,
-    spread: SpreadOption = None,
-    seed: SeedOption = 0,
+    options: InstanceOptions,
 ) -> int:
     """Convert an instance to another format; what the new format cannot hold is named on standard error."""
-    options = InstanceOptions(
-        start, goal, candidates, random_candidates, movement, scenario, radius, sight, k, ell, m, spread, seed
-    )
     lost = write_instance(load_instance(instance, options), out)
     print(f"Written: {out}")
     if lost:

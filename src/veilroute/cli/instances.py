@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import wraps
 from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
 
 from veilroute.domain.generate import draw_candidates
 from veilroute.domain.graph import Domain, Label
@@ -15,24 +20,53 @@ from veilroute.problem import Privacy, Problem, Trip
 
 FORMATS = (".in", ".json", ".map", ".scen")
 
+FileArgument = Annotated[Path, typer.Argument(metavar="INSTANCE", help="An .in, .json, .map or .scen file.")]
+
 
 @dataclass(frozen=True)
 class InstanceOptions:
     """Options that complete or override what an instance file says; ``None`` where not given."""
 
-    start: str | None = None
-    goal: str | None = None
-    candidates: str | None = None
-    random_candidates: int | None = None
-    movement: int | None = None
-    scenario: int = 0
-    radius: float | None = None
-    sight: float | None = None
-    k: int | None = None
-    ell: float | None = None
-    m: str | None = None
-    spread: str | None = None
-    seed: int = 0
+    start: Annotated[str | None, typer.Option(metavar="R,C", help="Where the trip starts.")] = None
+    goal: Annotated[str | None, typer.Option(metavar="R,C", help="Where it ends.")] = None
+    candidates: Annotated[str | None, typer.Option(metavar="'R,C R,C ...'", help="The possible transit points.")] = None
+    random_candidates: Annotated[
+        int | None, typer.Option(metavar="N", help="Draw N candidates with the seed instead.")
+    ] = None
+    movement: Annotated[int | None, typer.Option(metavar="4|8", help="Moves on a .map: 4-way (default) or 8-way.")] = (
+        None
+    )
+    scenario: Annotated[int, typer.Option(metavar="N", help="Which line of a .scen file, from 0.")] = 0
+    radius: Annotated[float | None, typer.Option(help="Walking distance from which a candidate is seen. [0]")] = None
+    sight: Annotated[float | None, typer.Option(metavar="RANGE", help="See by line of sight instead (grids).")] = None
+    k: Annotated[int | None, typer.Option("-k", help="How many candidates must stay possible. [2]")] = None
+    ell: Annotated[float | None, typer.Option(help="How far apart they must stand. [1]")] = None
+    m: Annotated[str | None, typer.Option(metavar="INT|inf", help="For how many nodes of the route. [inf]")] = None
+    spread: Annotated[str | None, typer.Option(metavar="witness|all-pairs", help="Reading of ell. [witness]")] = None
+    seed: Annotated[int, typer.Option(help="For everything drawn at random.")] = 0
+
+
+def takes_instance_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options of :class:`InstanceOptions` on the command line, as its parameter ``options``."""
+    kinds = get_type_hints(InstanceOptions, include_extras=True)
+    own = {name: p for name, p in inspect.signature(command, eval_str=True).parameters.items() if name != "options"}
+    shared = {
+        f.name: inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=kinds[f.name])
+        for f in fields(InstanceOptions)
+    }
+
+    @wraps(command)
+    def run(**given: Any) -> int:
+        options = InstanceOptions(**{name: given.pop(name) for name in shared})
+        return command(options=options, **given)
+
+    parameters = {**shared, **own}
+    # What typer reads to build the options.
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters.values()], return_annotation=int
+    )
+    run.__annotations__ = {name: p.annotation for name, p in parameters.items()} | {"return": int}
+    return run
 
 
 def load_instance(path: Path, options: InstanceOptions) -> Instance:

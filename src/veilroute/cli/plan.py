@@ -11,46 +11,21 @@ import typer
 from rich.table import Table
 
 from veilroute.cli.console import Interrupt, label_text, live_progress, stdout
-from veilroute.cli.instances import InstanceOptions, load_instance
+from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
+from veilroute.errors import InvalidInputError
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook, PlaybookClass
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import ProgressCallback
 
-FileArgument = Annotated[Path, typer.Argument(metavar="INSTANCE", help="An .in, .json, .map or .scen file.")]
-StartOption = Annotated[str | None, typer.Option(metavar="R,C", help="Where the trip starts.")]
-GoalOption = Annotated[str | None, typer.Option(metavar="R,C", help="Where it ends.")]
-CandidatesOption = Annotated[str | None, typer.Option(metavar="'R,C R,C ...'", help="The possible transit points.")]
-RandomOption = Annotated[int | None, typer.Option(metavar="N", help="Draw N candidates with the seed instead.")]
-MovementOption = Annotated[int | None, typer.Option(metavar="4|8", help="Moves on a .map: 4-way (default) or 8-way.")]
-ScenarioOption = Annotated[int, typer.Option(metavar="N", help="Which line of a .scen file, from 0.")]
-RadiusOption = Annotated[float | None, typer.Option(help="Walking distance from which a candidate is seen. [0]")]
-SightOption = Annotated[float | None, typer.Option(metavar="RANGE", help="See by line of sight instead (grids).")]
-KOption = Annotated[int | None, typer.Option("-k", help="How many candidates must stay possible. [2]")]
-EllOption = Annotated[float | None, typer.Option(help="How far apart they must stand. [1]")]
-MOption = Annotated[str | None, typer.Option(metavar="INT|inf", help="For how many nodes of the route. [inf]")]
-SpreadOption = Annotated[str | None, typer.Option(metavar="witness|all-pairs", help="Reading of ell. [witness]")]
-SeedOption = Annotated[int, typer.Option(help="For everything drawn at random.")]
 
-
+@takes_instance_options
 def run_plan(
     instance: FileArgument,
-    start: StartOption = None,
-    goal: GoalOption = None,
-    candidates: CandidatesOption = None,
-    random_candidates: RandomOption = None,
-    movement: MovementOption = None,
-    scenario: ScenarioOption = 0,
-    radius: RadiusOption = None,
-    sight: SightOption = None,
-    k: KOption = None,
-    ell: EllOption = None,
-    m: MOption = None,
-    spread: SpreadOption = None,
+    options: InstanceOptions,
     planner: Annotated[str, typer.Option(help="optimal or pbp.")] = "optimal",
     partitioner: Annotated[str | None, typer.Option(help="exact; for pbp.")] = None,
     time_limit: Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop with the best so far.")] = None,
-    seed: SeedOption = 0,
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the playbook here.")] = None,
     embed: Annotated[bool, typer.Option(help="Keep the whole map in the playbook, or only its hash.")] = True,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -59,9 +34,8 @@ def run_plan(
 
     Options override what the instance file says. The secret is not needed here; see `veilroute route`.
     """
-    options = InstanceOptions(
-        start, goal, candidates, random_candidates, movement, scenario, radius, sight, k, ell, m, spread, seed
-    )
+    if out is not None and not out.parent.is_dir():
+        raise InvalidInputError("--out", "a file in a folder that exists", str(out))
     loaded = load_instance(instance, options)
     extra = {} if partitioner is None else {"partitioner": partitioner}
     with live_progress() as report, Interrupt() as interrupt:
@@ -70,7 +44,7 @@ def run_plan(
             loaded.privacy,
             planner=planner,
             time_limit_s=time_limit,
-            seed=seed,
+            seed=options.seed,
             progress=report,
             should_stop=interrupt,
             **extra,

@@ -88,9 +88,10 @@ def partition_range(
 ) -> None:
     """Best grouping of every set from ``first`` up to but not including ``last``.
 
-    ``shares[C]`` is the cost of class C, infinite where C may not be a class; classes have
-    at most ``max_size`` members, and ``needed`` marks them and all their subsets. The lowest member either stays out or is in the class that is tried; classes are tried in
-    lexicographic order of their members and the first best one wins. More members grouped beats a lower cost.
+    ``shares[C]`` is the cost of class C, infinite where C may not be a class; classes have at most ``max_size``
+    members, and ``needed`` marks them and all their subsets. The lowest member either stays out or is in the class
+    that is tried; classes are tried in lexicographic order of their members and the first best one wins. More members
+    grouped beats a lower cost.
     """
     stack = np.empty(64, dtype=np.int64)
     bits = np.empty(64, dtype=np.int64)
