@@ -30,6 +30,8 @@ from veilroute.progress import Watch
 
 Masks = npt.NDArray[np.int64]
 
+_FIELD_BYTES = 512 * 2**20
+_LARGEST_BACK_SIZE = 4
 _CHUNK_OPERATIONS = 2e7
 _SETS_PER_JOIN = 1 << 14
 _NANOSECONDS_PER_EDGE_BY_HOPS = 3.0
@@ -81,9 +83,8 @@ class FieldStepper:
         self.posts = posts
         self.transport = transport
 
-    def advance(self, masks: Masks, rows: Masks, previous: Floats) -> Floats:
-        """Fields of ``masks``; ``previous[rows[S]]`` is the field of each set S that is one smaller."""
-        out = np.empty((masks.size, self.posts.nodes.size))
+    def advance(self, masks: Masks, rows: Masks, previous: Floats, out: Floats) -> None:
+        """Write the fields of ``masks`` to ``out``; ``previous[rows[S]]`` is that of each set S one smaller."""
         watch = (self.posts.watch_ptr, self.posts.watch_posts)
         match self.transport:
             case Sweeper() as sweeper:
@@ -94,38 +95,53 @@ class FieldStepper:
                 )  # fmt: skip
             case table:
                 advance_by_table(masks, rows, previous, *watch, table, out)
-        return out
 
 
 def choose_method(task: CoveringTask, sets_by_size: list[int]) -> Method:
-    """Estimate the work of each method and return the cheapest; a function of the problem alone."""
-    domain, posts = task.domain, task.posts
-    num_posts = posts.nodes.size
+    """The method with the least estimated work among those whose fields fit the memory meant for them.
+
+    A function of the problem alone, never of the machine, so that every process chooses alike. When none fits, the
+    smallest is taken.
+    """
+    fits_table = task.posts.nodes.size**2 <= len(task.members) * task.domain.num_nodes
+    largest = len(sets_by_size) - 1
+    methods = [
+        Method(by_table, back_size)
+        for by_table in ((True, False) if fits_table else (False,))
+        for back_size in range(min(_LARGEST_BACK_SIZE + 1, max(1, largest)))
+    ]
+    sizes = [_estimate_bytes(task, sets_by_size, method) for method in methods]
+    allowed = max(_FIELD_BYTES, min(sizes))
+    fitting = [method for method, size in zip(methods, sizes, strict=True) if size <= allowed]
+    return min(fitting, key=lambda method: _estimate_work(task, sets_by_size, method))
+
+
+def _estimate_bytes(task: CoveringTask, sets_by_size: list[int], method: Method) -> int:
+    """Memory of the fields: two neighbouring levels forwards, all levels backwards."""
+    forward_size = max(0, len(sets_by_size) - 2 - method.back_size)
+    forward = sets_by_size[: forward_size + 1]
+    together = max(a + b for a, b in zip([0, *forward], forward, strict=False))
+    return 8 * task.posts.nodes.size * (together + sum(sets_by_size[: method.back_size + 1]))
+
+
+def _estimate_work(task: CoveringTask, sets_by_size: list[int], method: Method) -> float:
+    """Rough nanoseconds of a method for one trip."""
+    domain, num_posts = task.domain, task.posts.nodes.size
     largest = len(sets_by_size) - 1
     per_edge = _NANOSECONDS_PER_EDGE_BY_HOPS if domain.unit_cost is not None else _NANOSECONDS_PER_EDGE_BY_HEAP
     one_sweep = (domain.num_edges + domain.num_nodes) * per_edge
-    watchers = posts.watch_posts.size / max(1, len(task.members))
-    fits = num_posts * num_posts <= max(1, len(task.members)) * domain.num_nodes
-    best, least = Method(by_table=False, back_size=0), math.inf
-    for by_table in (True, False) if fits else (False,):
-        for back_size in range(min(3, largest)):
-            forward_size = max(0, largest - 1 - back_size)
-            fields = sum(sets_by_size[1 : forward_size + 1]) + sum(sets_by_size[1 : back_size + 1])
-            join = 0.0
-            for size in range(1, largest + 1):
-                behind = min(back_size, size - 1)
-                tried = 2 ** (size - 1) if behind else 1
-                useful = math.comb(size - 1, behind)
-                join += sets_by_size[size] * size * (3 * tried + useful * watchers)
-            if by_table:
-                work = num_posts * one_sweep / task.num_trips + fields * num_posts * (
-                    1 + min(num_posts, largest * watchers)
-                )
-            else:
-                work = fields * (one_sweep + 20 * largest * watchers)
-            if work + join < least:
-                best, least = Method(by_table, back_size), work + join
-    return best
+    watchers = task.posts.watch_posts.size / max(1, len(task.members))
+    forward_size = max(0, largest - 1 - method.back_size)
+    num_fields = sum(sets_by_size[1 : forward_size + 1]) + sum(sets_by_size[1 : method.back_size + 1])
+    joining = 0.0
+    for size in range(1, largest + 1):
+        behind = min(method.back_size, size - 1)
+        tried = 2 ** (size - 1) if behind else 1
+        joining += sets_by_size[size] * size * (3 * tried + math.comb(size - 1, behind) * watchers)
+    if method.by_table:
+        one_field = num_posts * (1 + min(num_posts, largest * watchers))
+        return num_posts * one_sweep / task.num_trips + num_fields * one_field + joining
+    return num_fields * (one_sweep + 20 * largest * watchers) + joining
 
 
 def compute_class_costs(
@@ -217,14 +233,15 @@ class _TripRun:
 
     def _advance(self, stepper: FieldStepper, size: int, rows: Masks, previous: Floats) -> Floats | None:
         masks = self.levels[size]
-        parts = [np.empty((0, previous.shape[1]))]
+        fields = np.empty((masks.size, previous.shape[1]))
         for first in range(0, masks.size, self.chunk):
             if self.counter.watch.is_over():
                 return None
-            parts.append(stepper.advance(masks[first : first + self.chunk], rows, previous))
+            part = slice(first, first + self.chunk)
+            stepper.advance(masks[part], rows, previous, fields[part])
             self.counter.add(0)
         rows[masks] = np.arange(masks.size)
-        return np.concatenate(parts)
+        return fields
 
     def _join(self, size: int, back_size: int) -> bool:
         masks = self.levels[size]

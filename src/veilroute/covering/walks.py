@@ -93,7 +93,9 @@ class WalkFinder:
         sizes = np.bitwise_count(sets)
         for size in range(1, num_members):
             level = sets[sizes == size]
-            fields[level] = stepper.advance(level, sets, fields)
+            out = np.empty((level.size, posts.nodes.size))
+            stepper.advance(level, sets, fields, out)
+            fields[level] = out
         return fields
 
 
