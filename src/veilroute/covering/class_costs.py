@@ -7,10 +7,10 @@ goal that covers T. Fields are kept at the posts only. Then
 
 so sets of size z need forward fields up to size ``z - 1 - b`` and backward fields up to size b, whatever b is.
 A field follows from those of the sets one smaller, either by a sweep of the graph or, when the posts are few,
-through a table of distances between them. :func:`choose_method` picks the cheaper way.
+through a table of distances between them. :func:`choose_method` picks the cheapest way that fits.
 
 Memory: O(candidates x nodes) for the table, which is only built when it fits that bound, plus two levels of fields
-at the posts. No table of nodes by nodes is ever built.
+at the posts, for which 512 MB are meant. No table of nodes by nodes is ever built.
 """
 
 from __future__ import annotations
