@@ -65,6 +65,7 @@ class FileFormatError(InvalidInputError):
 
     def __init__(self, path: object, problem: str, line: int | None = None) -> None:
         self.field = str(path)
+        self.problem = problem
         self.line = line
         where = f"{path}" if line is None else f"{path}, line {line}"
         VeilrouteError.__init__(self, f"{where}: {problem}")

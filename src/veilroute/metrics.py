@@ -16,6 +16,9 @@ from collections.abc import Sequence
 
 from veilroute.errors import InvalidInputError
 
+_ROUNDING = 1e-12
+"""Routes this close, relatively, to their base cost are as cheap as it: the rest is the order of adding up."""
+
 
 def anonymized_path_ratio(num_anonymized: int, num_coverable: int) -> float:
     """APR; 0 when nothing can be covered."""
@@ -39,7 +42,9 @@ def mean_anonymization_cost(
     if not route_costs:
         return None
     extra = [
-        (route - base) / (base if base > 0 else smallest_positive_cost)
+        0.0
+        if math.isclose(route, base, rel_tol=_ROUNDING)
+        else (route - base) / (base if base > 0 else smallest_positive_cost)
         for route, base in zip(route_costs, base_costs, strict=True)
     ]
     return math.fsum(extra) / len(extra)
@@ -53,6 +58,6 @@ def weighted_mac(mac_by_trip: Sequence[float | None], weights: Sequence[float]) 
     return math.fsum(mac * weight for mac, weight in pairs) / math.fsum(weight for _, weight in pairs)
 
 
-def local_anonymity(num_anonymized: int, num_anonymizable: int) -> float | None:
-    """The delta of (k, ell, m, delta)-local anonymity, ``None`` when nothing is anonymizable."""
+def local_anonymity(num_anonymized: int, num_anonymizable: int | None) -> float | None:
+    """The delta of (k, ell, m, delta)-local anonymity, ``None`` when nothing is anonymizable or it is not known."""
     return num_anonymized / num_anonymizable if num_anonymizable else None

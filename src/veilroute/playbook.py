@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
-from veilroute.domain.graph import Domain, Label
-from veilroute.domain.visibility import Visibility, as_label, visibility_from_dict, visibility_to_dict
+from veilroute.domain.graph import Domain
+from veilroute.domain.labels import Label, plain_label
+from veilroute.domain.visibility import Visibility, visibility_from_dict, visibility_to_dict
 from veilroute.errors import FileFormatError, InvalidInputError, NotAnonymizedError, UnknownCandidateError
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes
-from veilroute.problem import Privacy, Problem, Trip, plain_label
+from veilroute.problem import Privacy, Problem, Trip
 
 FORMAT = "veilroute-playbook/1"
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,7 @@ class Claims:
     trip can cover, ``num_anonymizable`` those that some planner could anonymize (``None`` when it was not worked
     out). ``mac`` is the weighted mean of ``mac_by_trip`` and, like them, ``None`` when nothing is anonymized.
     ``mac_lower_bound`` is a proved bound on ``mac`` at this ``num_anonymized``, ``None`` where the method has none.
+    ``delta`` is the local anonymity: anonymized over anonymizable candidates.
     """
 
     num_candidates: int
@@ -97,6 +98,7 @@ class Claims:
     mac: float | None
     mac_by_trip: tuple[float | None, ...]
     mac_lower_bound: float | None = None
+    delta: float | None = None
 
     @property
     def gap(self) -> float | None:
@@ -104,13 +106,6 @@ class Claims:
         if self.mac is None or self.mac_lower_bound is None:
             return None
         return max(0.0, self.mac - self.mac_lower_bound) / max(self.mac_lower_bound, 1e-12)
-
-    @property
-    def delta(self) -> float | None:
-        """Local anonymity: anonymized over anonymizable candidates."""
-        if not self.num_anonymizable:
-            return None
-        return self.num_anonymized / self.num_anonymizable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -182,7 +177,8 @@ class Playbook:
             The paper's Failure, unless ``expose`` is set.
         """
         if isinstance(trip, bool) or not isinstance(trip, int) or not 0 <= trip < len(self.trips):
-            raise InvalidInputError("trip", f"a trip from 0 to {len(self.trips) - 1}", trip)
+            # Without what came: with arguments the wrong way round, that is the secret.
+            raise InvalidInputError("trip", f"a trip from 0 to {len(self.trips) - 1}")
         label = plain_label(secret)
         for group in self.classes:
             if label in group.members:
@@ -197,8 +193,9 @@ class Playbook:
         """The same playbook with its domain attached, after checking the hash."""
         if domain.sha256 != self.domain_sha256:
             raise InvalidInputError("domain", f"the domain with SHA-256 {self.domain_sha256}", domain.sha256)
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return Playbook(**{**values, "domain": domain})
+        # Read without its domain, an explicit visibility still has its nodes as text.
+        visibility = visibility_from_dict(visibility_to_dict(self.visibility), domain)
+        return replace(self, domain=domain, visibility=visibility)
 
     def to_dict(self, *, embed_domain: bool = True) -> dict[str, Any]:
         """Plain data for a JSON file; without the domain only its hash is kept."""
@@ -215,11 +212,7 @@ class Playbook:
             "status": self.status,
             "classes": [_class_to_dict(group) for group in self.classes],
             "uncoverable": list(self.uncoverable),
-            "claims": {
-                **{name: getattr(claims, name) for name in claims.__dataclass_fields__},
-                "gap": claims.gap,
-                "delta": claims.delta,
-            },
+            "claims": {name: getattr(claims, name) for name in claims.__dataclass_fields__},
         }
         if embed_domain and self.domain is not None:
             data["domain"] = domain_to_dict(self.domain)
@@ -261,7 +254,7 @@ def playbook_from_json(raw: bytes, *, source: object = "playbook") -> Playbook:
         return _playbook_from_dict(data)
     except InvalidInputError as error:
         raise FileFormatError(source, str(error)) from None
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
         what = f"field {error}" if isinstance(error, KeyError) else str(error)
         raise FileFormatError(source, f"damaged playbook ({what}); plan again") from None
 
@@ -270,7 +263,7 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
     domain = domain_from_dict(data["domain"]) if "domain" in data else None
     if domain is not None and domain.sha256 != data["domain_sha256"]:
         raise InvalidInputError("domain_sha256", "the hash of the domain in the file", data["domain_sha256"])
-    trips = tuple(Trip(as_label(t["start"]), as_label(t["goal"]), t.get("weight", 1.0)) for t in data["trips"])
+    trips = tuple(Trip(t["start"], t["goal"], t.get("weight", 1.0)) for t in data["trips"])
     claims = data["claims"]
     return Playbook(
         domain=domain,
@@ -285,14 +278,15 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
         classes=tuple(_class_from_dict(entry, len(trips)) for entry in data["classes"]),
         uncoverable=_labels(data["uncoverable"]),
         claims=Claims(
-            num_candidates=int(claims["num_candidates"]),
-            num_coverable=int(claims["num_coverable"]),
-            num_anonymized=int(claims["num_anonymized"]),
-            num_anonymizable=_optional(int, claims["num_anonymizable"]),
-            apr=float(claims["apr"]),
-            mac=_optional(float, claims["mac"]),
-            mac_by_trip=tuple(_optional(float, mac) for mac in claims["mac_by_trip"]),
-            mac_lower_bound=_optional(float, claims["mac_lower_bound"]),
+            num_candidates=_count(claims, "num_candidates"),
+            num_coverable=_count(claims, "num_coverable"),
+            num_anonymized=_count(claims, "num_anonymized"),
+            num_anonymizable=None if claims["num_anonymizable"] is None else _count(claims, "num_anonymizable"),
+            apr=_number("claims.apr", claims["apr"]),
+            mac=_figure("claims.mac", claims["mac"]),
+            mac_by_trip=tuple(_figure("claims.mac_by_trip", mac) for mac in claims["mac_by_trip"]),
+            mac_lower_bound=_figure("claims.mac_lower_bound", claims["mac_lower_bound"]),
+            delta=_figure("claims.delta", claims["delta"]),
         ),
     )
 
@@ -311,21 +305,36 @@ def _class_from_dict(entry: dict[str, Any], num_trips: int) -> PlaybookClass:
     own: dict[tuple[int, Label], Route] = {}
     members = _labels(entry["members"])
     for item in entry["routes"]:
-        if isinstance(item["cost"], bool) or not isinstance(item["cost"], int | float):
-            raise InvalidInputError("classes.routes.cost", "a number", item["cost"])
-        route = Route(_labels(item["route"]), item["cost"], int(item["trip"]))
+        trip = _count(item, "trip")
+        route = Route(_labels(item["route"]), _number("classes.routes.cost", item["cost"]), trip)
         if "member" in item:
-            own[route.trip, as_label(item["member"])] = route
+            own[route.trip, plain_label(item["member"])] = route
         else:
             shared[route.trip] = route
     if sorted(shared) != list(range(num_trips)):
         raise InvalidInputError("classes.routes", f"one shared route for each of {num_trips} trips", sorted(shared))
-    return PlaybookClass(members, bool(entry["anonymized"]), tuple(shared[t] for t in range(num_trips)), own)
+    if not isinstance(entry["anonymized"], bool):
+        raise InvalidInputError("classes.anonymized", "true or false", entry["anonymized"])
+    return PlaybookClass(members, entry["anonymized"], tuple(shared[t] for t in range(num_trips)), own)
 
 
 def _labels(items: list[Any]) -> tuple[Label, ...]:
-    return tuple(as_label(item) for item in items)
+    return tuple(plain_label(item) for item in items)
 
 
-def _optional(kind: Callable[[Any], T], value: Any) -> T | None:
-    return None if value is None else kind(value)
+def _number(name: str, value: Any) -> float:
+    """A finite number as it stands in the file; integers stay integers."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InvalidInputError(name, "a finite number", value)
+    return value
+
+
+def _figure(name: str, value: Any) -> float | None:
+    return None if value is None else _number(name, value)
+
+
+def _count(data: dict[str, Any], name: str) -> int:
+    value = data[name]
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InvalidInputError(name, "a whole number >= 0", value)
+    return value

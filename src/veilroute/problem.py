@@ -7,10 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from veilroute.domain.graph import Domain, Label
-from veilroute.domain.visibility import AtNode, Visibility, as_label, check_visibility
+from veilroute.domain.graph import Domain
+from veilroute.domain.labels import Label, plain_label
+from veilroute.domain.visibility import AtNode, Visibility, check_visibility
 from veilroute.errors import InvalidInputError
 
 SPREADS = ("witness", "all-pairs")
@@ -34,8 +33,8 @@ class Trip:
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "start", plain_label(self.start))
-        object.__setattr__(self, "goal", plain_label(self.goal))
+        object.__setattr__(self, "start", plain_label(self.start, field="Trip.start"))
+        object.__setattr__(self, "goal", plain_label(self.goal, field="Trip.goal"))
         if not _is_real(self.weight) or not 0 < self.weight < math.inf:
             raise InvalidInputError("Trip.weight", "a finite number > 0", self.weight)
 
@@ -154,14 +153,6 @@ def check_fit(problem: Problem, privacy: Privacy) -> None:
         )
 
 
-def plain_label(value: Any) -> Label:
-    """A label with numpy integers and lists turned into plain Python values."""
-    value = as_label(value)
-    if isinstance(value, tuple):
-        return tuple(plain_label(part) for part in value)
-    return int(value) if isinstance(value, np.integer) else value
-
-
 def _checked_trips(trips: object) -> tuple[Trip, ...]:
     if isinstance(trips, Trip):
         return (trips,)
@@ -179,7 +170,7 @@ def _checked_trips(trips: object) -> tuple[Trip, ...]:
 def _checked_candidates(candidates: object) -> tuple[Label, ...]:
     if isinstance(candidates, str) or not isinstance(candidates, Iterable):
         raise InvalidInputError("Problem.candidates", "a list of nodes", candidates)
-    items = tuple(plain_label(label) for label in candidates)
+    items = tuple(plain_label(label, field="Problem.candidates") for label in candidates)
     if not items:
         raise InvalidInputError("Problem.candidates", "at least one candidate", "none")
     return items

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from veilroute.errors import InvalidInputError
-from veilroute.metrics import anonymized_path_ratio, mean_anonymization_cost, weighted_mac
+from veilroute.metrics import anonymized_path_ratio, local_anonymity, mean_anonymization_cost, weighted_mac
 from veilroute.playbook import Claims, Playbook, PlaybookClass, Route
 from veilroute.problem import Privacy, Problem, check_fit
 from veilroute.progress import ProgressCallback, Watch
@@ -98,9 +98,9 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
 
 
 def _status(plan: Plan, claims: Claims) -> str:
-    if not plan.is_optimal:
-        return "feasible"
-    return "optimal" if claims.num_anonymized else "infeasible"
+    if not claims.num_anonymized:
+        return "infeasible" if plan.is_optimal else "feasible"
+    return "optimal" if claims.mac is not None and claims.mac == claims.mac_lower_bound else "feasible"
 
 
 def _claims(problem: Problem, plan: Plan) -> Claims:
@@ -122,8 +122,11 @@ def _claims(problem: Problem, plan: Plan) -> Claims:
         )
     num_anonymized = sum(len(group.members) for group in plan.classes if group.is_anonymized)
     mac = weighted_mac(mac_by_trip, [trip.weight for trip in problem.trips])
-    if mac is not None and math.isclose(mac, 0.0, abs_tol=1e-15):
-        mac = 0.0
+    bound = plan.mac_lower_bound if num_anonymized else None
+    # The walks are priced edge by edge, the bound comes from the fields: where they agree but for rounding, the plan
+    # meets its bound.
+    if bound is not None and mac is not None and math.isclose(mac, bound, rel_tol=1e-9, abs_tol=1e-12):
+        bound = mac
     return Claims(
         num_candidates=len(problem.counted),
         num_coverable=len(task.members),
@@ -132,5 +135,6 @@ def _claims(problem: Problem, plan: Plan) -> Claims:
         apr=anonymized_path_ratio(num_anonymized, len(task.members)),
         mac=mac,
         mac_by_trip=tuple(mac_by_trip),
-        mac_lower_bound=mac if plan.is_optimal else None,
+        mac_lower_bound=bound,
+        delta=local_anonymity(num_anonymized, plan.num_anonymizable),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,7 +29,7 @@ def test_graphs(problem: vr.Problem) -> None:
 
 @given(
     hnp.arrays(bool, st.tuples(st.integers(2, 9), st.integers(2, 9)), elements=st.sampled_from([True, True, False])),
-    st.sampled_from([0, 1, 1.5, 2, 3.3, 5, 20]),
+    st.sampled_from([0, 1, 1.5, 2, math.sqrt(5), 3.3, math.sqrt(13), 5, 20]),
     st.sampled_from([4, 8]),
     st.booleans(),
 )

@@ -184,7 +184,24 @@ def test_several_trips_in_a_file_keep_one_partition(command: Command, tmp_path: 
     assert command("plan", "trips.json", "--start", "1,1").code == 2
 
 
+def test_route_tells_labels_apart(command: Command, tmp_path: Path) -> None:
+    names = ["s", "(a)", "b", "a", "c", "g", "[/x]"]
+    edges = [[0, 1, 1], [1, 2, 1], [2, 5, 1], [0, 3, 1], [3, 4, 1], [4, 5, 1], [0, 6, 1], [6, 5, 1]]
+    data = {
+        "format": "veilroute-instance/1",
+        "domain": {"graph": {"num_nodes": 7, "edges": edges, "labels": names}},
+        "trips": [{"start": "s", "goal": "g"}],
+        "candidates": ["(a)", "b", "a", "c", "[/x]"],
+    }
+    (tmp_path / "names.json").write_text(json.dumps(data))
+    assert command("plan", "names.json", "-o", "book[red].json").code == 0
+    assert command("route", "book[red].json", "--transit", "a").out.split() == ["s", "a", "c", "g"]
+    assert command("route", "book[red].json", "--transit", "(a)").out.split() == ["s", "(a)", "b", "g"]
+
+
 def test_help_and_version(command: Command) -> None:
+    assert "Commands:" in command().out
+    assert "get" in command("maps").out
     assert "plan" in command("--help").out
     assert command("--version").out.strip() == f"veilroute {vr.__version__}"
     assert command("plan", "--help").code == 0
@@ -201,10 +218,10 @@ def test_demo_leaves_playbooks_audits_and_pictures(command: Command, tmp_path: P
 
 def test_ctrl_c_writes_the_best_so_far(tmp_path: Path) -> None:
     """A real process, a real SIGINT: exit code 130 and a playbook that passes the audit."""
-    domain = vr.generate_streets(40, 40, seed=3)
+    domain = vr.generate_streets(70, 70, seed=3)
     start = domain.label(0)
     # Twenty candidates in four clusters, seen from afar, under witness spread: tens of thousands of sets to price.
-    clusters = [node for corner in (100, 500, 900, 1300) for node in range(corner, corner + 5)]
+    clusters = [node for corner in (300, 1500, 2700, 3900) for node in range(corner, corner + 5)]
     problem = vr.Problem(domain, [vr.Trip(start, start)], clusters, vr.WithinDistance(400))
     privacy = vr.Privacy(k=3, ell=800)
     vr.write_instance(Instance(problem, privacy), tmp_path / "long.json")

@@ -31,7 +31,9 @@ def test_exceptions_do_not_hold_it(exposed: vr.Playbook) -> None:
         exposed.route_for(SECRET)
     with pytest.raises(vr.UnknownCandidateError) as unknown:
         exposed.route_for((17, 30))
-    for error in (refused.value, unknown.value):
+    with pytest.raises(vr.InvalidInputError) as swapped:
+        exposed.route_for(0, SECRET)  # type: ignore[arg-type]
+    for error in (refused.value, unknown.value, swapped.value):
         assert not holds_secret(str(error) + repr(error))
         assert error.__cause__ is None
 
@@ -56,10 +58,14 @@ def test_slips_of_the_fingers_do_not_echo_it(command: Command, exposed: vr.Playb
         ("--transit", "30,", "17"),
         ("--transits", "30,17"),
         ("--transit=30,17", "--trip", "30,17"),
+        ("--transit", "30,17", "--format", "30,17"),
     ):
         done = command("route", "book.json", *arguments)
         assert done.code == 2
         assert not holds_secret(done.err), arguments
+    swapped = command("route", "30,17", "--transit", "book.json")
+    assert swapped.code == 2
+    assert not holds_secret(swapped.err)
     unknown = command("route", "book.json", "--transit", "30,18")
     assert unknown.code == 2
     assert "30,18" not in unknown.err

@@ -89,6 +89,7 @@ def test_unknown_candidates_and_trips(playbook: vr.Playbook) -> None:
         ({"privacy": {"colour": 0}}, "damaged playbook"),
         ({"domain_sha256": "0"}, "domain_sha256"),
         ({"claims": {}}, "damaged playbook"),
+        ({"classes": [{"members": [[0, 2]], "anonymized": "false", "routes": []}]}, "one shared route"),
         ({"trips": [{"start": [0, 0]}]}, "damaged playbook"),
     ],
 )
@@ -104,3 +105,21 @@ def test_damaged_playbooks_are_refused(playbook: vr.Playbook, change: dict[str, 
 def test_what_is_no_playbook_is_refused(raw: bytes) -> None:
     with pytest.raises(vr.FileFormatError, match="playbook.json"):
         playbook_from_json(raw, source="playbook.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("mac_lower_bound", "nan"), ("mac", "0.1"), ("num_candidates", 3.9), ("num_coverable", True), ("apr", None)],
+)
+def test_claims_are_taken_as_they_stand(playbook: vr.Playbook, name: str, value: Any) -> None:
+    data = json.loads(playbook.to_json())
+    data["claims"][name] = value
+    with pytest.raises(vr.FileFormatError, match=name):
+        playbook_from_json(json.dumps(data).encode())
+
+
+def test_anonymized_is_true_or_false(playbook: vr.Playbook) -> None:
+    data = json.loads(playbook.to_json())
+    data["classes"][0]["anonymized"] = "false"
+    with pytest.raises(vr.FileFormatError, match=r"classes\.anonymized"):
+        playbook_from_json(json.dumps(data).encode())

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from veilroute.audit.sight import SightLines
 from veilroute.audit.walking import WalkingMap
-from veilroute.domain.graph import Label
+from veilroute.domain.labels import Label
 from veilroute.domain.tolerance import at_most
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, WithinDistance
 from veilroute.errors import InvalidInputError
@@ -108,7 +108,7 @@ def find_watchers(problem: Problem, walking: WalkingMap, nodes: dict[int, int]) 
             return {c: frozenset((node,)) for c, node in nodes.items()}
         case WithinDistance(radius):
             # Who can walk to the candidate within the radius: found by walking backwards from it.
-            limit = at_most(radius)
+            limit = at_most(radius, exact=problem.domain.has_integer_costs)
             return {c: frozenset(walking.near(node, limit, backwards=True)) for c, node in nodes.items()}
         case LineOfSight(reach):
             return _watchers_in_sight(problem, nodes, reach)

@@ -122,12 +122,15 @@ def check_anonymized(case: Case) -> ClaimVerdict:
 
 
 def check_apr(case: Case) -> ClaimVerdict:
-    """APR is anonymized over coverable candidates."""
-    num_coverable = len(case.facts.coverable)
-    real = len(case.protected) / num_coverable if num_coverable else 0.0
-    stated = case.playbook.claims.apr
-    problems = [] if is_same(real, stated) else [f"states an APR of {stated:.6g}, in truth it is {real:.6g}"]
-    return judge("apr", problems, f"{len(case.protected)} / {num_coverable} = {real:.6g}")
+    """APR is anonymized over coverable candidates; delta, where stated, over those stated to be anonymizable."""
+    claims, num_real, num_coverable = case.playbook.claims, len(case.protected), len(case.facts.coverable)
+    real = num_real / num_coverable if num_coverable else 0.0
+    problems = [] if is_same(real, claims.apr) else [f"states an APR of {claims.apr:.6g}, in truth it is {real:.6g}"]
+    if claims.delta is not None:
+        delta = num_real / claims.num_anonymizable if claims.num_anonymizable else 0.0
+        if not is_same(delta, claims.delta):
+            problems.append(f"states a delta of {claims.delta:.6g}, in truth it is {delta:.6g}")
+    return judge("apr", problems, f"{num_real} / {num_coverable} = {real:.6g}")
 
 
 def _claimed_groups(case: Case) -> list[int]:

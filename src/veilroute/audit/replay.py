@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Final
 
 from veilroute.audit.facts import Facts
-from veilroute.domain.graph import Label
+from veilroute.domain.labels import Label
 from veilroute.errors import NotAnonymizedError, UnknownCandidateError
 from veilroute.playbook import Playbook, Route
 

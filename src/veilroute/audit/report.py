@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from veilroute.domain.graph import Label
+from veilroute.domain.labels import Label
 from veilroute.problem import Privacy
 
 _MAX_NAMED = 6
@@ -27,11 +27,22 @@ class ClaimVerdict:
         The verdict.
     evidence
         What was counted, or which class, candidate and step break the claim.
+    checked
+        False when the problem is too large for the audit to work the claim out: nothing contradicts it, but it rests
+        on the planner's word.
     """
 
     claim: str
     holds: bool
     evidence: str
+    checked: bool = True
+
+    @property
+    def word(self) -> str:
+        """The verdict in a word or two."""
+        if not self.holds:
+            return "VIOLATED"
+        return "OK" if self.checked else "UNPROVED"
 
 
 @dataclass(frozen=True)
@@ -112,7 +123,9 @@ class AuditReport:
         """Plain data for ``audit --json``."""
         return {
             "holds": self.holds,
-            "claims": [{"claim": v.claim, "holds": v.holds, "evidence": v.evidence} for v in self.claims],
+            "claims": [
+                {"claim": v.claim, "holds": v.holds, "evidence": v.evidence, "checked": v.checked} for v in self.claims
+            ],
             "anonymity": [
                 {
                     "trip": step.trip,
@@ -132,12 +145,18 @@ class AuditReport:
         sentences = textwrap.wrap(" ".join(self._in_words()), width=_WIDTH)
         lines = [self._verdict(), "", *sentences, "", "Claims"]
         width = max(len(v.claim) for v in self.claims)
-        lines += [f"  {'OK' if v.holds else 'VIOLATED':8}  {v.claim:{width}}  {v.evidence}" for v in self.claims]
+        lines += [f"  {v.word:8}  {v.claim:{width}}  {v.evidence}" for v in self.claims]
         lines += ["", "Anonymity over time", *self._over_time()]
         return "\n".join(lines) + "\n"
 
     def _verdict(self) -> str:
         broken = [v.claim for v in self.claims if not v.holds]
+        open_claims = [v.claim for v in self.claims if not v.checked]
+        if not broken and open_claims:
+            return (
+                f"The playbook keeps its word as far as could be checked: {len(self.claims) - len(open_claims)} claims "
+                f"hold, {len(open_claims)} too large to check here ({', '.join(open_claims)})."
+            )
         if not broken:
             return f"The playbook keeps its word: all {len(self.claims)} claims hold."
         if len(broken) == 1:
@@ -224,10 +243,10 @@ def names(labels: Iterable[object]) -> str:
     return shown if len(items) <= _MAX_NAMED else f"{shown} and {len(items) - _MAX_NAMED} more"
 
 
-def judge(claim: str, problems: Sequence[str], evidence: str) -> ClaimVerdict:
-    """A verdict from the problems found; ``evidence`` is what to say when there are none."""
+def judge(claim: str, problems: Sequence[str], evidence: str, *, checked: bool = True) -> ClaimVerdict:
+    """A verdict from the problems found; ``evidence`` and ``checked`` are what to say when there are none."""
     if not problems:
-        return ClaimVerdict(claim, True, evidence)
+        return ClaimVerdict(claim, True, evidence, checked)
     shown = "; ".join(problems[:3])
     return ClaimVerdict(claim, False, shown if len(problems) <= 3 else f"{shown}; and {len(problems) - 3} more")
 

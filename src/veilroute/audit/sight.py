@@ -34,7 +34,7 @@ class SightLines:
     def seen_from(self, cell: tuple[int, int], reach: float) -> Iterator[tuple[int, int]]:
         """The free cells within ``reach`` of a cell that no wall hides from it, itself included."""
         row, col = cell
-        limit = at_most(reach)
+        limit = at_most(reach, exact=False)
         span = math.floor(limit)
         for there_row in range(max(0, row - span), min(self._height, row + span + 1)):
             for there_col in range(max(0, col - span), min(self._width, col + span + 1)):

@@ -70,7 +70,7 @@ class Spread:
         self._gaps: dict[tuple[int, int], float] = {}
         self._close = dict.fromkeys(facts.nodes, 0)
         self._known: dict[tuple[int, int | None], FarSet] = {}
-        limit = at_least(ell)
+        limit = at_least(ell, exact=facts.problem.domain.has_integer_costs)
         if limit <= 0:
             return
         for a, node in facts.nodes.items():

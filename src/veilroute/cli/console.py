@@ -13,7 +13,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as RichProgress
 
-from veilroute.domain.graph import Label
 from veilroute.progress import Progress, ProgressCallback
 
 _PATIENCE_S = 2.0
@@ -21,17 +20,12 @@ _PATIENCE_S = 2.0
 
 def stdout() -> Console:
     """Where results go."""
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    return Console(markup=False, highlight=False, soft_wrap=not sys.stdout.isatty())
 
 
 def stderr() -> Console:
     """Where progress and remarks go."""
-    return Console(stderr=True, highlight=False)
-
-
-def label_text(label: Label) -> str:
-    """A label as it can be typed: ``R,C`` for cells."""
-    return ",".join(str(part) for part in label) if isinstance(label, tuple) else str(label)
+    return Console(stderr=True, markup=False, highlight=False)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from veilroute.cli.console import live_progress, stdout
 from veilroute.cli.plan import headline, timed_solve
 from veilroute.domain import Domain, Visibility, WithinDistance, generate_rooms, generate_streets
 from veilroute.domain.generate import draw_candidates
-from veilroute.domain.graph import Label
+from veilroute.domain.labels import Label
 from veilroute.jsontext import dump_canonical
 from veilroute.problem import Privacy, Problem, Trip
 from veilroute.progress import Progress
@@ -75,7 +75,8 @@ def run_demo(
     all_hold = True
     with live_progress() as report:
         for number, stop in enumerate(tour(), start=1):
-            console.print(f"\n[bold]{number}. The {stop.name}[/bold]\n{stop.story}")
+            console.print(f"\n{number}. The {stop.name}", style="bold")
+            console.print(stop.story)
             candidates = draw_candidates(stop.domain, stop.start, stop.goal, stop.num_candidates, seed=number)
             problem = Problem(stop.domain, [Trip(stop.start, stop.goal)], candidates, stop.visibility)
             playbook, _ = timed_solve(problem, stop.privacy, progress=report)

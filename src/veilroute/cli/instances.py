@@ -12,7 +12,8 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from veilroute.domain.generate import draw_candidates
-from veilroute.domain.graph import Domain, Label
+from veilroute.domain.graph import Domain
+from veilroute.domain.labels import Label
 from veilroute.domain.visibility import AtNode, LineOfSight, Visibility, WithinDistance
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.formats import Instance, read_instance, read_movingai, read_scenarios
@@ -85,8 +86,8 @@ def load_instance(path: Path, options: InstanceOptions) -> Instance:
             given = read_instance(path)
             problem = given.problem
             first = problem.trips[0]
-            if (options.start or options.goal) and len(problem.trips) > 1:
-                raise InvalidInputError("--start/--goal", "an instance with one trip; edit the file's trips instead")
+            if len(problem.trips) > 1:
+                _refuse_with_several_trips(options)
             completed = _complete(problem.domain, first, problem.candidates, problem.visibility, given.privacy, options)
             if len(problem.trips) == 1:
                 return completed
@@ -94,6 +95,13 @@ def load_instance(path: Path, options: InstanceOptions) -> Instance:
             return Instance(Problem(done.domain, problem.trips, done.candidates, done.visibility), completed.privacy)
         case suffix:
             raise UnknownMethodError("instance format", suffix or str(path), FORMATS)
+
+
+def _refuse_with_several_trips(options: InstanceOptions) -> None:
+    for name in ("start", "goal", "random_candidates"):
+        if getattr(options, name) is not None:
+            option = "--" + name.replace("_", "-")
+            raise InvalidInputError(option, "an instance with one trip; edit the file, which has several")
 
 
 def _locate(path: Path) -> Path:

@@ -82,7 +82,12 @@ def run(arguments: list[str]) -> int:
         return _fail(str(error), NOTHING_ANONYMIZED)
     except VeilrouteError as error:
         return _fail(str(error), BAD_INPUT)
+    except MemoryError:
+        return _fail("out of memory; use a smaller map or fewer candidates", BAD_INPUT)
     except UsageProblem as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            print(error.format_message())  # type: ignore[attr-defined]
+            return DONE
         return _fail(_usage_line(arguments, error), BAD_INPUT)
     except (typer.Abort, KeyboardInterrupt):
         return _fail("interrupted", INTERRUPTED)

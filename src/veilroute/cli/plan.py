@@ -10,8 +10,9 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from veilroute.cli.console import Interrupt, label_text, live_progress, stdout
+from veilroute.cli.console import Interrupt, live_progress, stdout
 from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
+from veilroute.domain.labels import label_text
 from veilroute.errors import InvalidInputError
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook, PlaybookClass
@@ -65,8 +66,11 @@ def timed_solve(
     problem: Problem, privacy: Privacy, *, progress: ProgressCallback | None = None, **options: Any
 ) -> tuple[Playbook, float]:
     """Solve and measure, imports excluded."""
-    import veilroute.planners.registry  # noqa: F401
+    from veilroute.kernels.jit import postpone_blas
     from veilroute.solver import solve
+
+    postpone_blas()
+    import veilroute.planners.registry  # noqa: F401
 
     began = time.perf_counter()
     playbook = solve(problem, privacy, progress=progress, **options)
@@ -108,6 +112,11 @@ def _class_summary(group: PlaybookClass, m: int | None) -> dict[str, Any]:
 
 def peak_memory_mb() -> float | None:
     """The most memory that the process has held so far; ``None`` where the system does not tell (Windows)."""
+    status = Path("/proc/self/status")
+    if status.exists():  # Linux, where getrusage would count what the parent held before it started us
+        peaks = [line.split()[1] for line in status.read_text().splitlines() if line.startswith("VmHWM")]
+        if peaks:
+            return int(peaks[0]) / 1024
     try:
         import resource
     except ImportError:
@@ -161,7 +170,12 @@ def headline(playbook: Playbook) -> list[str]:
     num_classes = sum(group.anonymized for group in playbook.classes)
     word = "class" if num_classes == 1 else "classes"
     proof = {"optimal": "proved optimal", "feasible": "not proved optimal"}[playbook.status]
-    return [
+    lines = [
         f"{claims.num_anonymized} of {claims.num_coverable} candidates hidden in {num_classes} {word} ({goal}).",
         f"Routes are {claims.mac:.1%} longer on average than without hiding (MAC {claims.mac:.6g}, {proof}).",
     ]
+    if privacy.m is not None:
+        lines.append(
+            "The whole route is hidden, which covers the first nodes; shorter routes for them are not sought yet."
+        )
+    return lines

@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from veilroute.cli.console import label_text
-from veilroute.domain.graph import Label
-from veilroute.errors import InvalidInputError, UnknownCandidateError
+from veilroute.domain.labels import Label, label_text, tidy_text
+from veilroute.errors import FileFormatError, InvalidInputError, UnknownCandidateError
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook, read_playbook
 
@@ -28,9 +27,10 @@ def run_route(
 
     Prefer `--transit -`: it keeps the secret out of the shell's history and the list of processes.
     """
+    # Whatever is typed in the wrong place may be the secret, so no message here repeats what was typed.
     if format not in ("text", "json"):
-        raise InvalidInputError("--format", "text or json", format)
-    book = read_playbook(playbook)
+        raise InvalidInputError("--format", "text or json")
+    book = _read_quietly(playbook)
     secret = _find_secret(book, sys.stdin.readline() if transit == "-" else transit)
     route = book.route_for(secret, trip, expose=expose)
     if format == "json":
@@ -40,14 +40,21 @@ def run_route(
     return 0
 
 
+def _read_quietly(path: Path) -> Playbook:
+    try:
+        return read_playbook(path)
+    except FileFormatError as error:
+        raise FileFormatError("PLAYBOOK", error.problem, error.line) from None
+
+
 def _find_secret(book: Playbook, text: str) -> Label:
-    """The candidate that was typed, written as ``R,C``, ``R C``, ``(R, C)`` or the label itself."""
-    wanted = _key(text)
-    for label in book.candidates:
-        if _key(label_text(label)) == wanted:
-            return label
-    raise UnknownCandidateError
-
-
-def _key(text: str) -> tuple[str, ...]:
-    return tuple(text.strip().strip("()[]").replace(",", " ").split())
+    """The candidate that was typed: its text, or for tuples such as cells also ``R C`` and ``(R, C)``."""
+    exact = {label_text(label): label for label in book.candidates}
+    for wanted in (text.rstrip("\r\n"), text.strip()):
+        if wanted in exact:
+            return exact[wanted]
+    tuples = {name: label for name, label in exact.items() if isinstance(label, tuple)}
+    try:
+        return tuples[tidy_text(text)]
+    except KeyError:
+        raise UnknownCandidateError from None

@@ -21,14 +21,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from veilroute.covering.posts import Posts, distance_table
+from veilroute.covering.fields import FieldStepper
+from veilroute.covering.posts import distance_table
 from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.task import CoveringTask
-from veilroute.kernels.subsets import advance_by_sweeps, advance_by_table, join_fields
+from veilroute.kernels.subsets import Masks, join_fields
 from veilroute.kernels.sweep import Floats
 from veilroute.progress import Watch
-
-Masks = npt.NDArray[np.int64]
 
 _FIELD_BYTES = 512 * 2**20
 _LARGEST_BACK_SIZE = 4
@@ -46,8 +45,6 @@ class ClassCosts:
     ----------
     costs
         Per trip and bit mask of members; infinite where no walk covers the set or it was not needed.
-    largest_size
-        Sets up to this size were worked out.
     is_complete
         Whether all needed sets were; false after an early stop.
     table
@@ -55,7 +52,6 @@ class ClassCosts:
     """
 
     costs: Floats
-    largest_size: int
     is_complete: bool
     table: Floats | None
 
@@ -66,35 +62,6 @@ class Method:
 
     by_table: bool
     back_size: int
-
-
-class FieldStepper:
-    """Advances fields from sets of one size to sets of the next.
-
-    Parameters
-    ----------
-    posts
-        Where fields are kept.
-    transport
-        A :class:`Sweeper` over the domain, or the table of distances from each post (row) to each.
-    """
-
-    def __init__(self, posts: Posts, transport: Sweeper | Floats) -> None:
-        self.posts = posts
-        self.transport = transport
-
-    def advance(self, masks: Masks, rows: Masks, previous: Floats, out: Floats) -> None:
-        """Write the fields of ``masks`` to ``out``; ``previous[rows[S]]`` is that of each set S one smaller."""
-        watch = (self.posts.watch_ptr, self.posts.watch_posts)
-        match self.transport:
-            case Sweeper() as sweeper:
-                advance_by_sweeps(
-                    masks, rows, previous, *watch, self.posts.nodes,
-                    sweeper.by_hops, sweeper.indptr, sweeper.indices, sweeper.costs,
-                    sweeper.distances, sweeper.towards, sweeper.heap_keys, sweeper.heap_nodes, sweeper.hops, out,
-                )  # fmt: skip
-            case table:
-                advance_by_table(masks, rows, previous, *watch, table, out)
 
 
 def choose_method(task: CoveringTask, sets_by_size: list[int]) -> Method:
@@ -168,7 +135,7 @@ def compute_class_costs(
     if reached < largest:
         costs[:, np.bitwise_count(np.arange(needed.size)) > reached] = np.inf
     costs *= task.unit
-    return ClassCosts(costs, reached, reached == largest, table)
+    return ClassCosts(costs, reached == largest, table)
 
 
 def _both_ways(task: CoveringTask, table: Floats | None) -> tuple[Sweeper | Floats, Sweeper | Floats]:

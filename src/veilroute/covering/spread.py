@@ -19,10 +19,11 @@ def far_masks(domain: Domain, nodes: Sequence[int], ell: float) -> npt.NDArray[n
     """
     num = len(nodes)
     others = np.array([((1 << num) - 1) ^ (1 << i) for i in range(num)], dtype=np.int64)
-    if at_least(ell) <= domain.smallest_cost:
+    least = at_least(ell, exact=domain.has_integer_costs)
+    if least <= domain.smallest_cost:
         return others
     sweeper = Sweeper(domain, backward=False, num_seeds=1)
-    limit = at_least(ell) / sweeper.unit
+    limit = least / sweeper.unit
     for i, node in enumerate(nodes):
         near = sweeper.run(node, limit)[np.array(nodes)] < limit
         for j in np.flatnonzero(near).tolist():

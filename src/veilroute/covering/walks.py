@@ -13,15 +13,16 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from veilroute.covering.class_costs import FieldStepper
+from veilroute.covering.fields import FieldStepper
 from veilroute.covering.posts import Posts
 from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.task import CoveringTask
 from veilroute.domain.graph import Domain
-from veilroute.domain.tolerance import RELATIVE
 from veilroute.kernels.sweep import Floats, add_costs
 
 Walk = npt.NDArray[np.int64]
+
+_ROUNDING = 1e-12
 
 
 class WalkFinder:
@@ -65,6 +66,7 @@ class WalkFinder:
         onward = self.task.to_goal[trip][kept]
         left = (1 << len(members)) - 1
         stops: list[int] = []
+        margin = 1.0 if self.task.domain.has_integer_costs else 1 - _ROUNDING
         while left:
             best_member, best_post, best = -1, -1, np.inf
             for i in range(len(members)):
@@ -74,7 +76,7 @@ class WalkFinder:
                 values = fields[left ^ (1 << i)][mine] + onward[mine]
                 at = int(values.argmin())
                 # A later member must be better by more than rounding to be preferred.
-                if np.isfinite(values[at]) and values[at] < best - RELATIVE * values[at]:
+                if np.isfinite(values[at]) and values[at] < best * margin:
                     best_member, best_post, best = i, int(mine[at]), float(values[at])
             stop = int(posts.nodes[best_post])
             stops.append(stop)

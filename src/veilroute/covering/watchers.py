@@ -20,17 +20,18 @@ def find_watchers(domain: Domain, visibility: Visibility, candidates: Sequence[i
         case AtNode():
             return [np.array([node], dtype=np.uint32) for node in candidates]
         case WithinDistance(radius):
-            if at_most(radius) < domain.smallest_cost:
+            furthest = at_most(radius, exact=domain.has_integer_costs)
+            if furthest < domain.smallest_cost:
                 return [np.array([node], dtype=np.uint32) for node in candidates]
             sweeper = Sweeper(domain, backward=True, num_seeds=1)
-            limit = at_most(radius) / sweeper.unit
+            limit = furthest / sweeper.unit
             return [np.flatnonzero(sweeper.run(node, limit) <= limit).astype(np.uint32) for node in candidates]
         case LineOfSight(reach):
             grid = domain.grid
             assert grid is not None, "checked when the problem was built"
             watchers = []
             for node in candidates:
-                cells = visible_cells(grid.free, *grid.cell(node), float(reach))
+                cells = visible_cells(grid.free, *grid.cell(node), at_most(float(reach), exact=False))
                 watchers.append(grid.index[cells[:, 0], cells[:, 1]].astype(np.uint32))
             return watchers
         case Explicit(sees):

@@ -6,7 +6,6 @@ from typing import Any
 
 from veilroute.domain.graph import Domain
 from veilroute.domain.grid import grid_domain
-from veilroute.domain.visibility import as_label
 from veilroute.errors import InvalidInputError
 
 
@@ -54,7 +53,7 @@ def _graph_from_edges(num_nodes: Any, edges: list[Any], options: dict[str, Any])
         [edge[0] for edge in edges],
         [edge[1] for edge in edges],
         [edge[2] for edge in edges],
-        labels=None if labels is None else [as_label(label) for label in labels],
+        labels=None if labels is None else labels,
         coordinates=options.get("coordinates"),
     )
 

@@ -1,6 +1,7 @@
 """Seeded generators of believable maps, for demonstrations and tests.
 
-Both draw from :class:`random.Random` alone, whose stream is the same in every process and Python version.
+All draw from a seeded ``random.Random`` alone and give the same result in every process; tests pin some results, so
+that a Python whose generator draws differently would be noticed.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from veilroute.domain.graph import Domain, IndexArray, Label
+from veilroute.domain.graph import Domain, IndexArray
 from veilroute.domain.grid import grid_domain
+from veilroute.domain.labels import Label
 from veilroute.errors import InvalidInputError
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,19 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from veilroute.domain.labels import Label, label_text, plain_label, tidy_text
 from veilroute.errors import InvalidInputError, MissingExtraError
 from veilroute.jsontext import dump_canonical
 
 if TYPE_CHECKING:
     from veilroute.domain.grid import Grid
 
-Label = Hashable
-"""What users call a node: an integer, a ``(row, col)`` tuple on grids, or the label of the file it came from."""
-
 IndexArray = npt.NDArray[np.uint32]
 CostArray = npt.NDArray[np.float64 | np.int64]
 
 _EXACT_INTEGER = 2**53
+_MOST_NODES = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -203,21 +202,26 @@ class Domain:
         return int(label)
 
     def parse_label(self, text: str, *, field: str = "node") -> Label:
-        """Read a label as typed on a command line or used as a JSON key: ``R,C`` on grids, else the label itself."""
-        text = text.strip()
+        """Read a label as typed on a command line or used as a JSON key: ``R,C`` on grids, else its text."""
         if self.grid is not None:
-            parts = text.replace(",", " ").split()
             try:
-                row, col = (int(part) for part in parts)
+                row, col = (int(part) for part in tidy_text(text).split(","))
             except ValueError:
                 raise InvalidInputError(field, "a cell written as ROW,COL", text) from None
             return (row, col)
-        if self.labels is not None and text in self._index_of_label:
-            return text
-        try:
-            return int(text)
-        except ValueError:
-            raise InvalidInputError(field, "the label of a node of this domain", text) from None
+        if self.labels is None:
+            try:
+                return int(text)
+            except ValueError:
+                raise InvalidInputError(field, f"a node from 0 to {self.num_nodes - 1}", text) from None
+        for wanted in (text, text.strip(), tidy_text(text)):
+            if wanted in self._label_of_text:
+                return self._label_of_text[wanted]
+        raise InvalidInputError(field, "the label of a node of this domain", text)
+
+    @cached_property
+    def _label_of_text(self) -> dict[str, Label]:
+        return {label_text(label): label for label in self.labels or ()}
 
     @cached_property
     def _index_of_label(self) -> dict[Label, int]:
@@ -275,8 +279,8 @@ def _canonical_rows(
 
 
 def _node_ids(name: str, end: str, ids: npt.ArrayLike, num_nodes: int) -> npt.NDArray[np.int64]:
-    if isinstance(num_nodes, bool) or not isinstance(num_nodes, int) or num_nodes < 1:
-        raise InvalidInputError("num_nodes", "an integer >= 1", num_nodes)
+    if isinstance(num_nodes, bool) or not isinstance(num_nodes, int) or not 1 <= num_nodes <= _MOST_NODES:
+        raise InvalidInputError("num_nodes", f"an integer from 1 to {_MOST_NODES}", num_nodes)
     values = np.asarray(ids)
     if values.size and values.dtype.kind not in "iu":
         raise InvalidInputError(f"{name}.{end}", "integer node numbers")
@@ -290,15 +294,13 @@ def _node_ids(name: str, end: str, ids: npt.ArrayLike, num_nodes: int) -> npt.ND
 def _checked_labels(labels: Sequence[Label] | None, num_nodes: int) -> tuple[Label, ...] | None:
     if labels is None:
         return None
-    names = tuple(labels)
+    names = tuple(plain_label(label, field="labels") for label in labels)
     if len(names) != num_nodes:
         raise InvalidInputError("labels", f"one label for each of {num_nodes} nodes", len(names))
-    try:
-        distinct = len(set(names))
-    except TypeError:
-        raise InvalidInputError("labels", "hashable labels such as integers or strings") from None
+    # Distinct as text, so that what is typed or used as a JSON key names one node.
+    distinct = len({label_text(name) for name in names})
     if distinct != num_nodes:
-        raise InvalidInputError("labels", "distinct labels", f"{num_nodes - distinct} repeated")
+        raise InvalidInputError("labels", "labels that differ as text", f"{num_nodes - distinct} repeated")
     return names
 
 

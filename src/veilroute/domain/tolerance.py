@@ -1,7 +1,7 @@
 """How exactly lengths are compared.
 
 Adding the same floating-point costs in another order can change the last bits, so a distance within a billionth
-(relative) of a bound counts as equal to it, for planning and auditing alike. Integer costs are exact either way.
+(relative) of a bound counts as equal to it, for planning and auditing alike. Integer costs are compared exactly.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 RELATIVE = 1e-9
 
 
-def at_most(bound: float) -> float:
-    """The largest length that counts as ``<= bound``."""
-    return bound * (1 + RELATIVE)
+def at_most(bound: float, *, exact: bool) -> float:
+    """The largest length that counts as ``<= bound``; ``exact`` where lengths are sums of integers."""
+    return bound if exact else bound * (1 + RELATIVE)
 
 
-def at_least(bound: float) -> float:
-    """The smallest length that counts as ``>= bound``."""
-    return bound * (1 - RELATIVE)
+def at_least(bound: float, *, exact: bool) -> float:
+    """The smallest length that counts as ``>= bound``; ``exact`` where lengths are sums of integers."""
+    return bound if exact else bound * (1 - RELATIVE)

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from veilroute.domain.graph import Domain, Label
+from veilroute.domain.graph import Domain
+from veilroute.domain.labels import Label, label_text, plain_label
 from veilroute.errors import InvalidInputError
 
 
@@ -84,11 +85,11 @@ def visibility_to_dict(visibility: Visibility) -> dict[str, Any]:
         case LineOfSight(reach):
             return {"kind": "line-of-sight", "range": reach}
         case Explicit(sees):
-            return {"kind": "explicit", "sees": {_key(seer): list(seen) for seer, seen in sees.items()}}
+            return {"kind": "explicit", "sees": {label_text(seer): list(seen) for seer, seen in sees.items()}}
 
 
 def visibility_from_dict(data: object, domain: Domain | None) -> Visibility:
-    """Read what :func:`visibility_to_dict` wrote; keys of ``sees`` need the domain to tell ``5`` from ``"5"``."""
+    """Read what :func:`visibility_to_dict` wrote; without the domain, keys of ``sees`` stay text."""
     if not isinstance(data, dict):
         raise InvalidInputError("visibility", 'an object such as {"kind": "at-node"}', data)
     match data.get("kind"):
@@ -116,17 +117,8 @@ def _explicit_from_dict(sees: object, domain: Domain | None) -> Explicit:
         if not isinstance(seen, list):
             raise InvalidInputError(f"visibility.sees[{key}]", "a list of nodes", seen)
         seer = key if domain is None else domain.parse_label(key, field="visibility.sees")
-        table[seer] = tuple(as_label(label) for label in seen)
+        table[seer] = tuple(plain_label(label, field="visibility.sees") for label in seen)
     return Explicit(table)
-
-
-def as_label(value: Any) -> Label:
-    """A label as it comes out of JSON, where a cell is a list."""
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _key(label: Label) -> str:
-    return ",".join(str(part) for part in label) if isinstance(label, tuple) else str(label)
 
 
 def _length(name: str, value: object) -> float:

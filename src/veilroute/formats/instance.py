@@ -8,7 +8,7 @@ from typing import Any
 
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
 from veilroute.domain.graph import Domain
-from veilroute.domain.visibility import AtNode, as_label, visibility_from_dict, visibility_to_dict
+from veilroute.domain.visibility import AtNode, visibility_from_dict, visibility_to_dict
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
 from veilroute.formats.authors import read_authors, write_authors
 from veilroute.formats.movingai import read_movingai, write_movingai
@@ -84,7 +84,7 @@ def _read_json(path: str | Path) -> Instance:
         problem = Problem(
             domain,
             [_trip(trip, i) for i, trip in enumerate(_list(data, "trips"))],
-            [as_label(label) for label in _list(data, "candidates")],
+            _list(data, "candidates"),
             visibility_from_dict(data.get("visibility", {"kind": "at-node"}), domain),
         )
         return Instance(problem, _privacy(data.get("privacy", {})))
@@ -105,7 +105,7 @@ def _domain(data: Any, folder: Path) -> Domain:
 def _trip(data: Any, number: int) -> Trip:
     match data:
         case {"start": start, "goal": goal}:
-            return Trip(as_label(start), as_label(goal), data.get("weight", 1.0))
+            return Trip(start, goal, data.get("weight", 1.0))
     raise InvalidInputError(f"trips[{number}]", '{"start", "goal"} with an optional weight', data)
 
 

@@ -20,12 +20,19 @@ def jit(function: Function) -> Function:
         return cast(Function, numba.njit(function))
 
 
-def _postpone_blas() -> None:
+def postpone_blas() -> None:
     """Keep numba from importing all of scipy.linalg, a quarter of a second, before the first kernel runs.
 
     Where scipy is installed, numba imports it only to learn whether BLAS is there; our kernels use none. That
     question is answered by looking for scipy instead. Code that does use BLAS still loads it when it is compiled.
+    For our own command line only: it reaches into numba, which is not a library's business in somebody's program.
     """
+    # Another numba may have other insides; then it just starts more slowly.
+    with suppress(ImportError, AttributeError):
+        _answer_without_asking()
+
+
+def _answer_without_asking() -> None:
     from numba.np import linalg
 
     ask = linalg.ensure_blas
@@ -36,8 +43,3 @@ def _postpone_blas() -> None:
         linalg.ensure_blas = ask
     setattr(arraymath, "ensure_blas", ask)  # noqa: B010
     arraymath._HAVE_BLAS = find_spec("scipy") is not None
-
-
-# Another numba may have other insides; then it just starts more slowly.
-with suppress(ImportError, AttributeError):
-    _postpone_blas()

@@ -51,12 +51,15 @@ def partition_exact(problem: Problem, task: CoveringTask, privacy: Privacy, watc
     class_costs = compute_class_costs(task, needed, watch)
     qualifies = needed & (spread >= privacy.k) & np.isfinite(class_costs.costs).all(axis=0)
     shares = np.where(qualifies, mac_shares(task, class_costs), np.inf)
-    classes, is_finished = _best_partition(num, needed, shares, watch)
+    classes, least_mac = _best_partition(num, needed, shares, watch)
     grouped = {member for members in classes for member in members}
+    is_optimal = class_costs.is_complete and least_mac is not None
     return Partition(
         classes=classes,
         left_out=tuple(i for i in range(num) if i not in grouped),
-        is_optimal=class_costs.is_complete and is_finished,
+        is_optimal=is_optimal,
+        is_stopped=not is_optimal,
+        least_mac=least_mac if is_optimal else None,
         num_anonymizable=_count_members(num, qualifies) if class_costs.is_complete else None,
         table=class_costs.table,
     )
@@ -80,10 +83,13 @@ def _subset_sums(values: Floats) -> Floats:
     return sums
 
 
-def _best_partition(num: int, needed: npt.NDArray[np.bool_], shares: Floats, watch: Watch) -> tuple[Classes, bool]:
+def _best_partition(
+    num: int, needed: npt.NDArray[np.bool_], shares: Floats, watch: Watch
+) -> tuple[Classes, float | None]:
+    """The best classes, and their MAC when no partition of these classes can be better."""
     columns = np.flatnonzero(np.isfinite(shares))
     if columns.size == 0:
-        return (), True
+        return (), 0.0
     max_size = int(np.bitwise_count(columns).max())
     grouped, cost, choice = start_partition(num)
     end = 1 << num
@@ -95,11 +101,11 @@ def _best_partition(num: int, needed: npt.NDArray[np.bool_], shares: Floats, wat
         partition_range(first, finished, max_size, needed, shares, grouped, cost, choice)
         watch.tell("partition", finished, end)
     if finished == end:
-        return _read_classes(num, choice, end - 1), True
+        return _read_classes(num, choice, end - 1), float(cost[-1] / grouped[-1])
     # Stopped early: the sets below `finished` are solved, so all subsets of the lowest members are.
     solved = (1 << (finished.bit_length() - 1)) - 1
     classes = _read_classes(num, choice, solved)
-    return _fill_greedily(num, shares, columns, classes), False
+    return _fill_greedily(num, shares, columns, classes), None
 
 
 def _read_classes(num: int, choice: npt.NDArray[np.int64], mask: int) -> Classes:

@@ -19,6 +19,10 @@ class Partition:
         Members that no class holds.
     is_optimal
         Whether no partition groups more members, or as many at a lower cost.
+    is_stopped
+        Whether the method was stopped before it was done.
+    least_mac
+        When it is optimal, the MAC that no other partition of as many members undercuts, from the class costs alone.
     num_anonymizable
         How many members belong to some qualifying class, ``None`` when not worked out.
     table
@@ -28,5 +32,7 @@ class Partition:
     classes: tuple[tuple[int, ...], ...]
     left_out: tuple[int, ...]
     is_optimal: bool
+    is_stopped: bool = False
+    least_mac: float | None = None
     num_anonymizable: int | None = None
     table: Floats | None = None

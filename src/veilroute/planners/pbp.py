@@ -29,11 +29,13 @@ def plan_pbp(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch, par
         found = [finder.find(members, trip) for trip in range(task.num_trips)]
         walks = tuple(walk for walk, _ in found)
         classes.append(PlannedClass(members, is_anonymized, walks, tuple(cost for _, cost in found)))
+    is_optimal = partition.is_optimal and privacy.m is None
     return Plan(
         task=task,
         classes=tuple(classes),
-        is_optimal=partition.is_optimal and privacy.m is None,
+        is_optimal=is_optimal,
+        mac_lower_bound=partition.least_mac if is_optimal else None,
         # At finite m more candidates may be anonymizable, on directed graphs, than a shared walk can cover.
         num_anonymizable=partition.num_anonymizable if privacy.m is None else None,
-        options={"partitioner": partitioner, "seed": seed},
+        options={"partitioner": partitioner, "seed": seed, "stopped_early": partition.is_stopped},
     )

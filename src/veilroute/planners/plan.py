@@ -39,7 +39,9 @@ class Plan:
     classes
         Anonymized classes first, then one class for each member that is left out.
     is_optimal
-        Whether this is proved to be the best plan for the privacy asked for.
+        Whether the partition is proved to be the best for the privacy asked for.
+    mac_lower_bound
+        The MAC that no plan for as many members undercuts, worked out apart from the walks; ``None`` without a proof.
     num_anonymizable
         How many members any planner could anonymize, ``None`` when not worked out.
     options
@@ -49,5 +51,6 @@ class Plan:
     task: CoveringTask
     classes: tuple[PlannedClass, ...]
     is_optimal: bool
+    mac_lower_bound: float | None
     num_anonymizable: int | None
     options: dict[str, object]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
-from veilroute.domain.graph import Label
+from veilroute.domain.labels import Label
 from veilroute.errors import InvalidInputError
 from veilroute.playbook import Playbook, PlaybookClass
 from veilroute.plotting import marks

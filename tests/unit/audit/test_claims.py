@@ -90,7 +90,7 @@ def test_wrong_figure_is_named(playbook: vr.Playbook, claim: str, changes: dict[
 
 
 def test_figures_that_are_not_stated_are_not_held_against_anyone(playbook: vr.Playbook) -> None:
-    modest = replace(playbook.claims, mac_lower_bound=None, num_anonymizable=None)
+    modest = replace(playbook.claims, mac_lower_bound=None, num_anonymizable=None, delta=None)
     report = vr.audit(replace(playbook, status="feasible", claims=modest))
     assert report.holds
     assert verdict_of(report, "bound").evidence == "no lower bound is stated"
@@ -104,7 +104,9 @@ def test_status_must_be_known_and_true(playbook: vr.Playbook) -> None:
 
 
 def test_giving_up_too_early_is_not_infeasible(playbook: vr.Playbook) -> None:
-    idle = replace(playbook.claims, num_anonymized=0, apr=0.0, mac=None, mac_by_trip=(None,), mac_lower_bound=None)
+    idle = replace(
+        playbook.claims, num_anonymized=0, apr=0.0, mac=None, mac_by_trip=(None,), mac_lower_bound=None, delta=None
+    )
     classes = tuple(replace(group, anonymized=False) for group in playbook.classes)
     found = broken(playbook, status="infeasible", claims=idle, classes=classes)
     assert found == {"optimality": "not optimal: 4 candidates can be anonymized, not only 0"}
@@ -112,7 +114,7 @@ def test_giving_up_too_early_is_not_infeasible(playbook: vr.Playbook) -> None:
 
 
 def test_a_bound_needs_something_anonymized(playbook: vr.Playbook) -> None:
-    idle = replace(playbook.claims, num_anonymized=0, apr=0.0, mac=None, mac_by_trip=(None,))
+    idle = replace(playbook.claims, num_anonymized=0, apr=0.0, mac=None, mac_by_trip=(None,), delta=None)
     classes = tuple(replace(group, anonymized=False) for group in playbook.classes)
     found = broken(playbook, status="feasible", claims=idle, classes=classes)
     assert found.keys() == {"bound"}

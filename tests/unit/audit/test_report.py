@@ -21,7 +21,7 @@ def test_json_holds_what_the_contract_promises(report: AuditReport) -> None:
     assert json.loads(json.dumps(data)) == data
     assert set(data) == {"holds", "claims", "anonymity"}
     assert data["holds"] is True
-    assert set(data["claims"][0]) == {"claim", "holds", "evidence"}
+    assert set(data["claims"][0]) == {"claim", "holds", "evidence", "checked"}
     assert {"m", "smallest_class", "revealed"} <= set(data["anonymity"][0])
     assert [entry["m"] for entry in data["anonymity"]] == list(range(1, len(data["anonymity"]) + 1))
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -122,3 +123,35 @@ def test_nodes_outside_are_named(line5: vr.Domain) -> None:
         with pytest.raises(vr.InvalidInputError, match="a node from 0 to 4"):
             line5.node(label)
     assert line5.node(np.int64(3)) == 3
+
+
+def test_labels_become_plain_and_others_are_refused() -> None:
+    tuples = nx.relabel_nodes(nx.path_graph(3), {i: (np.int64(i), np.int64(7)) for i in range(3)})
+    domain = vr.Domain.from_networkx(tuples)
+    assert domain.labels == ((0, 7), (1, 7), (2, 7))
+    assert domain.parse_label("(1, 7)") == (1, 7)
+    for graph in (
+        nx.relabel_nodes(nx.path_graph(2), {0: frozenset({1})}),
+        nx.relabel_nodes(nx.path_graph(2), {0: 1.5}),
+    ):
+        with pytest.raises(vr.InvalidInputError, match="labels: expected an integer, a string, or a tuple of these"):
+            vr.Domain.from_networkx(graph)
+    with pytest.raises(vr.InvalidInputError, match="differ as text"):
+        vr.Domain.from_edges(2, [0], [1], [1], labels=[5, "5"])
+
+
+def test_tuples_in_tuples_survive_the_file(tmp_path: Path) -> None:
+    domain = vr.Domain.from_networkx(nx.line_graph(nx.cycle_graph(6)))
+    names = domain.labels or ()
+    problem = vr.Problem(domain, [vr.Trip(names[0], names[1])], names[2:], vr.Explicit({n: [n] for n in names}))
+    playbook = vr.solve(problem, vr.Privacy(k=2))
+    for embed in (True, False):
+        playbook.write(tmp_path / "book.json", embed_domain=embed)
+        again = vr.read_playbook(tmp_path / "book.json", domain=None if embed else domain)
+        assert again.to_json() == playbook.to_json()
+        assert vr.audit(again).holds
+
+
+def test_node_numbers_stay_within_reason() -> None:
+    with pytest.raises(vr.InvalidInputError, match="num_nodes"):
+        vr.Domain.from_edges(10**15, [0], [1], [1])

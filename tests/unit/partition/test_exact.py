@@ -144,3 +144,23 @@ def test_finite_m_is_not_called_infeasible_where_walks_part_later() -> None:
     assert short.status == "feasible"
     assert vr.audit(short).holds
     assert vr.solve(problem, vr.Privacy(k=2, ell=0)).status == "infeasible"
+
+
+def test_large_integer_costs_are_compared_exactly() -> None:
+    big = 10**9
+    edges = [(0, 1, big), (1, 2, 1), (2, 3, big), (0, 2, big + 1), (2, 1, 1), (1, 3, big + 1)]
+    domain = vr.Domain.from_edges(4, [a for a, _, _ in edges], [b for _, b, _ in edges], [c for _, _, c in edges])
+    playbook = vr.solve(vr.Problem(domain, [vr.Trip(0, 3)], [1, 2]), vr.Privacy(k=2, ell=1))
+    assert playbook.classes[0].routes[0].cost == 2 * big + 1
+    assert playbook.status == "optimal"
+    apart = vr.Domain.from_edges(4, [0, 1, 2, 1], [1, 2, 3, 0], [1, big, 1, 1])
+    for ell, count in ((big, 2), (big + 1, 0)):
+        found = vr.solve(vr.Problem(apart, [vr.Trip(0, 3)], [1, 2]), vr.Privacy(k=2, ell=ell))
+        assert found.claims.num_anonymized == count
+        assert vr.audit(found).holds
+
+
+def test_a_stopped_playbook_says_so(line5: vr.Domain) -> None:
+    problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3])
+    assert vr.solve(problem).options["stopped_early"] is False
+    assert vr.solve(problem, should_stop=lambda: True).options["stopped_early"] is True
