@@ -85,10 +85,12 @@ class TooLargeError(InvalidInputError):
 class NotAnonymizedError(VeilrouteError):
     """The paper's Failure: the playbook will not give this secret a route."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_route: bool = True) -> None:
         super().__init__(
             "this transit point is not anonymized by the playbook, so any route would give it away; "
             "lower k or ell, add candidates, or ask for the exposed route explicitly"
+            if has_route
+            else "the playbook has no route for this transit point: it is a start or goal, or some trip cannot cover it"
         )
 
 

@@ -35,6 +35,8 @@ def read_bytes(path: str | Path) -> bytes:
         raise FileFormatError(path, "no such file; check the path") from None
     except IsADirectoryError:
         raise FileFormatError(path, "this is a directory; name a file in it") from None
+    except ValueError:
+        raise FileFormatError("file name", "not a path; it holds a null byte") from None
     except OSError as error:
         raise FileFormatError(path, f"cannot be read ({error.strerror}); check its permissions") from None
 

@@ -186,7 +186,7 @@ class Playbook:
                     return group.route_of(label, trip)
                 raise NotAnonymizedError
         if label in self.candidates:
-            raise NotAnonymizedError
+            raise NotAnonymizedError(has_route=False)
         raise UnknownCandidateError
 
     def with_domain(self, domain: Domain) -> Playbook:
@@ -308,9 +308,14 @@ def _class_from_dict(entry: dict[str, Any], num_trips: int) -> PlaybookClass:
         trip = _count(item, "trip")
         route = Route(_labels(item["route"]), _number("classes.routes.cost", item["cost"]), trip)
         if "member" in item:
-            own[route.trip, plain_label(item["member"])] = route
+            member = plain_label(item["member"])
+            if member not in members or trip >= num_trips or (trip, member) in own:
+                raise InvalidInputError("classes.routes.member", "a member of the class, once for each trip")
+            own[trip, member] = route
+        elif trip in shared:
+            raise InvalidInputError("classes.routes", "one shared route for each trip", f"two for trip {trip}")
         else:
-            shared[route.trip] = route
+            shared[trip] = route
     if sorted(shared) != list(range(num_trips)):
         raise InvalidInputError("classes.routes", f"one shared route for each of {num_trips} trips", sorted(shared))
     if not isinstance(entry["anonymized"], bool):
@@ -318,7 +323,9 @@ def _class_from_dict(entry: dict[str, Any], num_trips: int) -> PlaybookClass:
     return PlaybookClass(members, entry["anonymized"], tuple(shared[t] for t in range(num_trips)), own)
 
 
-def _labels(items: list[Any]) -> tuple[Label, ...]:
+def _labels(items: Any) -> tuple[Label, ...]:
+    if not isinstance(items, list):
+        raise InvalidInputError("nodes", "a list", type(items).__name__)
     return tuple(plain_label(item) for item in items)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,8 +35,8 @@ class Trip:
     def __post_init__(self) -> None:
         object.__setattr__(self, "start", plain_label(self.start, field="Trip.start"))
         object.__setattr__(self, "goal", plain_label(self.goal, field="Trip.goal"))
-        if not _is_real(self.weight) or not 0 < self.weight < math.inf:
-            raise InvalidInputError("Trip.weight", "a finite number > 0", self.weight)
+        if not _is_real(self.weight) or not 1e-100 <= self.weight <= 1e100:
+            raise InvalidInputError("Trip.weight", "a number > 0, from 1e-100 to 1e100", self.weight)
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,10 @@ class Privacy:
             raise InvalidInputError("Privacy.k", "an integer >= 1", self.k)
         if not _is_real(self.ell) or not 0 <= self.ell < math.inf:
             raise InvalidInputError("Privacy.ell", "a finite number >= 0", self.ell)
-        if self.m is not None and (not _is_whole(self.m) or self.m < 1):
-            raise InvalidInputError("Privacy.m", "an integer >= 1, or None for the whole route", self.m)
+        if isinstance(self.ell, int) and self.ell >= 2**53:
+            raise InvalidInputError("Privacy.ell", "an integer below 2^53, or a float", self.ell)
+        if self.m is not None and (not _is_whole(self.m) or not 1 <= self.m < 2**53):
+            raise InvalidInputError("Privacy.m", "an integer >= 1 (below 2^53), or None for the whole route", self.m)
         if self.spread not in SPREADS:
             raise InvalidInputError("Privacy.spread", " or ".join(SPREADS), self.spread)
 
@@ -168,8 +170,9 @@ def _checked_trips(trips: object) -> tuple[Trip, ...]:
 
 
 def _checked_candidates(candidates: object) -> tuple[Label, ...]:
-    if isinstance(candidates, str) or not isinstance(candidates, Iterable):
-        raise InvalidInputError("Problem.candidates", "a list of nodes", candidates)
+    # A set has no order of its own, and the playbook would depend on the process.
+    if isinstance(candidates, str | Set) or not isinstance(candidates, Iterable):
+        raise InvalidInputError("Problem.candidates", "a list of nodes, in an order of your choice", candidates)
     items = tuple(plain_label(label, field="Problem.candidates") for label in candidates)
     if not items:
         raise InvalidInputError("Problem.candidates", "at least one candidate", "none")

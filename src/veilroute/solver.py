@@ -58,8 +58,8 @@ def solve(
     from veilroute.planners.registry import find_planner
 
     privacy = Privacy() if privacy is None else privacy
-    if isinstance(seed, bool) or not isinstance(seed, int):
-        raise InvalidInputError("seed", "an integer", seed)
+    if isinstance(seed, bool) or not isinstance(seed, int) or not -(2**53) < seed < 2**53:
+        raise InvalidInputError("seed", "an integer between -2^53 and 2^53", seed)
     if time_limit_s is not None and not (isinstance(time_limit_s, int | float) and time_limit_s > 0):
         raise InvalidInputError("time_limit_s", "a number of seconds > 0", time_limit_s)
     check_fit(problem, privacy)

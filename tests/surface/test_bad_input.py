@@ -83,6 +83,8 @@ def test_ragged_map(command: Command, building: Path) -> None:
         ((*GOOD, "--ell", "-1"), ("Privacy.ell", ">= 0")),
         ((*GOOD, "--ell", "nan"), ("Privacy.ell",)),
         ((*GOOD, "--m", "0"), ("Privacy.m",)),
+        ((*GOOD, "--m", "99999999999999999999999"), ("Privacy.m",)),
+        ((*GOOD, "--seed", "99999999999999999999999"), ("seed",)),
         ((*GOOD, "--m", "many"), ("--m", "inf")),
         ((*GOOD, "--spread", "wide"), ("Privacy.spread", "witness or all-pairs")),
         ((*GOOD, "--radius", "-2"), ("radius",)),
@@ -134,8 +136,47 @@ def test_unreadable_playbooks(command: Command, planned: Path, tmp_path: Path) -
     assert_refused(command("plan", planned), "not a veilroute instance")
 
 
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"domain": {"graph": {"num_nodes": 10**18, "edges": []}}}, "num_nodes"),
+        ({"domain": {"graph": {"num_nodes": 3, "edges": [[0, 1, 1e300], [1, 2, 1]]}}}, "edges[0].cost"),
+        ({"domain": {"graph": {"num_nodes": 3, "edges": [], "labels": ["a", "b", "c\n\u001b[31m"]}}}, "labels"),
+        ({"domain": {"grid": {"map": "\u0000"}}}, "null byte"),
+        ({"trips": [{"start": 0, "goal": 2, "weight": 1e308}]}, "Trip.weight"),
+        ({"format": "veilroute-instance/2\n\u001b[31m"}, "format"),
+        ({"privacy": {"a\nb": 1}}, "privacy"),
+        ({"candidates": [[[[[[[1]]]]]]]}, "candidates"),
+        ({"candidates": [2**70]}, "a.json"),
+    ],
+)
+def test_strange_instances(command: Command, tmp_path: Path, change: dict[str, object], word: str) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(GRAPH | change))
+    assert_refused(command("plan", "a.json", "-k", "1"), word)
+
+
+def test_strange_playbooks(command: Command, planned: Path, tmp_path: Path) -> None:
+    data = json.loads(planned.read_bytes())
+    shared = data["classes"][0]["routes"][0]
+    stranger = {"trip": 0, "member": [0, 0], "cost": 1, "route": [[1, 18]]}
+    nested: object = 0
+    for _ in range(900):
+        nested = [nested]
+    changes: list[dict[str, object]] = [
+        {"classes": [data["classes"][0] | {"routes": [shared, shared]}]},
+        {"classes": [data["classes"][0] | {"routes": [shared, stranger]}]},
+        {"classes": [data["classes"][0] | {"routes": [shared | {"trip": 0.5}]}]},
+        {"uncoverable": {}},
+        {"trips": [{"start": nested, "goal": [32, 60]}]},
+        {"format": "veilroute-playbook/2\n\u001b[31m"},
+    ]
+    for change in changes:
+        (tmp_path / "strange.json").write_text(json.dumps(data | change))
+        assert_refused(command("audit", "strange.json"), "strange.json")
+
+
 def test_bad_commands(command: Command) -> None:
-    assert_refused(command("fly"), "fly")
+    assert_refused(command("fly"), "no such command", "demo, plan")
     assert_refused(command("plan"), "INSTANCE")
 
 

@@ -243,3 +243,50 @@ def test_ctrl_c_writes_the_best_so_far(tmp_path: Path) -> None:
     assert best.status == "feasible"
     assert best.apr > 0.5
     assert vr.audit(best).holds
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--version",), ("audit", "playbook.json"), ("audit", "playbook.json", "--json")]
+)
+def test_a_closed_pipe_does_not_look_like_a_violation(planned: Path, arguments: tuple[str, ...]) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "veilroute", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=planned.parent,
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    err = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(timeout=60) == 0, err
+    assert err == b""
+
+
+def test_plan_goes_on_when_nobody_reads(building: Path, tmp_path: Path) -> None:
+    command = (
+        f"{sys.executable} -m veilroute plan {building.name} --start 1,18 --goal 32,60 --random-candidates 5 -o b.json"
+    )
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command} | true"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert vr.read_playbook(tmp_path / "b.json").apr == 1
+
+
+def test_closed_streams_are_no_reason_to_crash(planned: Path) -> None:
+    for line, code in (
+        ("audit playbook.json >&-", 0),
+        ("audit nothing.json 2>&-", 2),
+        ("route playbook.json --transit - <&-", 2),
+    ):
+        done = subprocess.run(
+            ["bash", "-c", f"{sys.executable} -m veilroute {line}"],
+            cwd=planned.parent,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == code, (line, done.stderr)
+        assert "Traceback" not in done.stderr + done.stdout

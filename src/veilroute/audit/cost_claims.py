@@ -153,6 +153,11 @@ def check_anonymizable(case: Case, optimum: Optimum | None) -> ClaimVerdict:
         return judge("anonymizable", [], "no number is stated")
     if stated < len(case.protected):
         return judge("anonymizable", [f"states {stated}, fewer than the {len(case.protected)} it anonymizes"], "")
+    if stated > len(case.facts.coverable):
+        problem = f"states {stated}, but only {len(case.facts.coverable)} can be covered at all"
+        return judge("anonymizable", [problem], "")
+    if stated and case.playbook.status == "infeasible":
+        return judge("anonymizable", [f"states {stated}, yet says that nothing can be anonymized"], "")
     if optimum is None:
         evidence = f"{stated} by the planner's word; too large to recount"
         return judge("anonymizable", [], evidence, checked=False)

@@ -71,6 +71,8 @@ def _walk_layers(
                 if cost + step < ahead.get(state, math.inf):
                     ahead[state] = cost + step
         layer = ahead
+        if not layer:
+            break
         spent += _LAYER_VISIT * len(layer)
         if spent > effort or len(layer) > most:
             raise TooMuchError

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from veilroute.audit import audit_playbook
-from veilroute.cli.console import live_progress
+from veilroute.cli.console import emit, live_progress
+from veilroute.errors import InvalidInputError
 from veilroute.formats import read_domain
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook, read_playbook
@@ -38,12 +38,15 @@ def run_audit(
         report(Progress("replaying the adversary"))
         verdict = audit_playbook(book)
     if json:
-        sys.stdout.write(dump_canonical(verdict.to_dict()).decode())
+        emit(dump_canonical(verdict.to_dict()).decode())
     else:
-        sys.stdout.write(verdict.to_text().rstrip("\n") + "\n")
+        emit(verdict.to_text().rstrip("\n") + "\n")
     return 0 if verdict.holds else 1
 
 
 def load_playbook(path: Path, domain: Path | None, movement: int) -> Playbook:
     """Read a playbook, with its domain from another file where one is named."""
-    return read_playbook(path, domain=None if domain is None else read_domain(domain, movement=movement))
+    book = read_playbook(path, domain=None if domain is None else read_domain(domain, movement=movement))
+    if book.domain is None:
+        raise InvalidInputError("--domain", "the map or instance file: this playbook holds only its hash")
+    return book

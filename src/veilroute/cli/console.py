@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 
 from rich.console import Console
@@ -18,14 +20,41 @@ from veilroute.progress import Progress, ProgressCallback
 _PATIENCE_S = 2.0
 
 
+class PlainConsole(Console):
+    """A console that prints text as it is and does not mind when nobody reads any more."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        stream = sys.stderr if stderr else sys.stdout
+        super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=not stream.isatty())
+
+    def on_broken_pipe(self) -> None:
+        """Go on: the exit code says how the command ended, not who listened."""
+        if not self.stderr:
+            forget_stdout()
+
+
 def stdout() -> Console:
     """Where results go."""
-    return Console(markup=False, highlight=False, soft_wrap=not sys.stdout.isatty())
+    return PlainConsole()
 
 
 def stderr() -> Console:
     """Where progress and remarks go."""
-    return Console(stderr=True, markup=False, highlight=False)
+    return PlainConsole(stderr=True)
+
+
+def emit(text: str) -> None:
+    """Write a result as it is."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        forget_stdout()
+
+
+def forget_stdout() -> None:
+    """Send what is still to be printed nowhere, because the reader has gone."""
+    sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
 
 
 @contextmanager

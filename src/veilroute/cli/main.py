@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 
 import typer
 
 from veilroute import __version__
+from veilroute.cli.console import emit
 from veilroute.errors import NotAnonymizedError, VeilrouteError
 
 # Typer carries a copy of click in some versions and imports it in others; either way this is its base of usage errors.
@@ -52,7 +56,7 @@ def build_app(arguments: Sequence[str]) -> typer.Typer:
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        print(f"veilroute {__version__}")
+        emit(f"veilroute {__version__}\n")
         raise typer.Exit
 
 
@@ -64,13 +68,22 @@ def _main_options(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit, without the time that the interpreter would take to tidy its memory up."""
+    _mend_streams()
     code = run(sys.argv[1:] if arguments is None else list(arguments))
-    try:
+    with suppress(OSError):  # nobody reads any more, or the disk is full
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
-    except BrokenPipeError:  # nobody reads any more
-        pass
     os._exit(code)
+
+
+def _mend_streams() -> None:
+    """Make printing safe where a stream is closed or cannot show a label's characters."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def run(arguments: list[str]) -> int:
@@ -84,27 +97,32 @@ def run(arguments: list[str]) -> int:
         return _fail(str(error), BAD_INPUT)
     except MemoryError:
         return _fail("out of memory; use a smaller map or fewer candidates", BAD_INPUT)
+    except RecursionError:
+        return _fail("the input is nested too deeply; check the file", BAD_INPUT)
     except UsageProblem as error:
         if type(error).__name__ == "NoArgsIsHelpError":
-            print(error.format_message())  # type: ignore[attr-defined]
+            emit(error.format_message() + "\n")  # type: ignore[attr-defined]
             return DONE
         return _fail(_usage_line(arguments, error), BAD_INPUT)
     except (typer.Abort, KeyboardInterrupt):
         return _fail("interrupted", INTERRUPTED)
-    except BrokenPipeError:  # nobody reads any more
+    except (BrokenPipeError, SystemExit):  # nobody reads the help any more; typer makes an exit of it
         return DONE
     except OSError as error:
         return _fail(f"{error.filename or 'file'}: {error.strerror}; check the path and its permissions", BAD_INPUT)
 
 
 def _usage_line(arguments: list[str], error: BaseException) -> str:
-    # A mistyped secret must not be echoed into a terminal log.
+    # What is typed in the wrong place may be the secret, which must not be echoed into a terminal log.
     if "route" in arguments[:1]:
         return "usage: veilroute route PLAYBOOK --transit NODE (or --transit - to read it from standard input)"
-    message: str = error.format_message()  # type: ignore[attr-defined]
-    return " ".join(message.split())
+    if arguments and arguments[0] not in COMMANDS and not arguments[0].startswith("-"):
+        return f"no such command; expected one of {', '.join(COMMANDS)}"
+    return str(error.format_message())  # type: ignore[attr-defined]
 
 
 def _fail(line: str, code: int) -> int:
-    print(f"veilroute: {line}", file=sys.stderr)
+    # One line, whatever a file name or a file may hold.
+    text = "".join(character if character.isprintable() else " " for character in line)
+    print(f"veilroute: {' '.join(text.split())}", file=sys.stderr)
     return code

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from veilroute.cli.console import Interrupt, live_progress, stdout
+from veilroute.cli.console import Interrupt, emit, live_progress, stdout
 from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
 from veilroute.domain.labels import label_text
 from veilroute.errors import InvalidInputError
@@ -53,7 +53,7 @@ def run_plan(
     if out is not None:
         playbook.write(out, embed_domain=embed)
     if json:
-        sys.stdout.write(dump_canonical(plan_summary(playbook, runtime_s)).decode())
+        emit(dump_canonical(plan_summary(playbook, runtime_s)).decode())
     else:
         print_plan(playbook, runtime_s, out)
     if interrupt.is_requested:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from veilroute.cli.console import emit
 from veilroute.domain.labels import Label, label_text, tidy_text
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownCandidateError
 from veilroute.jsontext import dump_canonical
@@ -31,13 +32,17 @@ def run_route(
     if format not in ("text", "json"):
         raise InvalidInputError("--format", "text or json")
     book = _read_quietly(playbook)
-    secret = _find_secret(book, sys.stdin.readline() if transit == "-" else transit)
+    secret = _find_secret(book, _ask() if transit == "-" else transit)
     route = book.route_for(secret, trip, expose=expose)
     if format == "json":
-        sys.stdout.write(dump_canonical({"route": route.nodes, "cost": route.cost, "trip": route.trip}).decode())
+        emit(dump_canonical({"route": route.nodes, "cost": route.cost, "trip": route.trip}).decode())
     else:
-        sys.stdout.write("".join(f"{label_text(node)}\n" for node in route))
+        emit("".join(f"{label_text(node)}\n" for node in route))
     return 0
+
+
+def _ask() -> str:
+    return sys.stdin.readline() if sys.stdin is not None else ""
 
 
 def _read_quietly(path: Path) -> Playbook:

@@ -24,6 +24,7 @@ CostArray = npt.NDArray[np.float64 | np.int64]
 
 _EXACT_INTEGER = 2**53
 _MOST_NODES = 2**31 - 1
+_LEAST_COST, _LARGEST_COST = 1e-100, 1e100
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -254,10 +255,11 @@ def checked_costs(costs: npt.ArrayLike) -> CostArray:
     except (TypeError, ValueError, OverflowError):
         raise InvalidInputError("edges.cost", "numbers >= 0") from None
     with np.errstate(invalid="ignore"):
-        bad = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+        bad = np.flatnonzero(~((values == 0) | ((values >= _LEAST_COST) & (values <= _LARGEST_COST))))
     if bad.size:
         first = int(bad[0])
-        raise InvalidInputError(f"edges[{first}].cost", "a finite number >= 0", values[first].item())
+        expected = f"a finite number >= 0 (0, or {_LEAST_COST:g} to {_LARGEST_COST:g})"
+        raise InvalidInputError(f"edges[{first}].cost", expected, values[first].item())
     if values.dtype.kind == "i" and values.size and float(values.sum(dtype=np.float64)) >= _EXACT_INTEGER:
         raise InvalidInputError("edges.cost", "integers whose sum stays below 2^53", int(values.max()))
     return values

@@ -14,17 +14,26 @@ Label = Hashable
 """What users call a node: an integer, a string, or a tuple of these such as the ``(row, col)`` of a grid's cell."""
 
 
-def plain_label(value: Any, *, field: str = "label") -> Label:
-    """A label in plain Python values, whether it came from JSON (lists), numpy or the user."""
-    if isinstance(value, list | tuple):
-        return tuple(plain_label(part, field=field) for part in value)
-    if isinstance(value, np.integer):
-        return int(value)
-    if isinstance(value, np.str_):
-        return str(value)
-    if isinstance(value, int | str) and not isinstance(value, bool):
+_DEEPEST = 4
+_WIDEST_INTEGER = 2**63
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def plain_label(value: Any, *, field: str = "label", depth: int = 0) -> Label:
+    """A label in plain Python values, whether it came from JSON (lists), numpy or the user.
+
+    Refused is what a file or a report could not hold: other types, integers beyond 64 bits, text with control
+    characters, tuples nested more than four deep. The value itself is never in the message: it may be a secret.
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple) and depth < _DEEPEST:
+        return tuple(plain_label(part, field=field, depth=depth + 1) for part in value)
+    if isinstance(value, int) and not isinstance(value, bool) and -_WIDEST_INTEGER <= value < _WIDEST_INTEGER:
         return value
-    raise InvalidInputError(field, "an integer, a string, or a tuple of these", type(value).__name__)
+    if isinstance(value, str) and not _UNPRINTABLE.search(value):
+        return value
+    raise InvalidInputError(field, "an integer, printable text, or a tuple of these", type(value).__name__)
 
 
 def label_text(label: Label) -> str:

@@ -69,6 +69,9 @@ def check_visibility(domain: Domain, visibility: object) -> Visibility:
         case Explicit(sees):
             for seer, seen in sees.items():
                 domain.node(seer, field="visibility.sees")
+                # A set has no order of its own, and the playbook would depend on the process.
+                if not isinstance(seen, list | tuple):
+                    raise InvalidInputError("visibility.sees", "a list of nodes for each node", type(seen).__name__)
                 for label in seen:
                     domain.node(label, field="visibility.sees")
             return visibility

@@ -81,7 +81,7 @@ def test_honest_playbooks_pass_every_claim(playbook: vr.Playbook, dead_end: vr.P
         ("bound", {"mac_lower_bound": 9.0}, "no MAC is below 9"),
         ("optimality", {"mac_lower_bound": None}, "without a MAC and a bound"),
         ("optimality", {"mac_lower_bound": 0.0}, "worse than the 0 claimed as optimal"),
-        ("anonymizable", {"num_anonymizable": 5}, "states 5 anonymizable candidates, in truth there are 4"),
+        ("anonymizable", {"num_anonymizable": 5}, "states 5, but only 4 can be covered at all"),
         ("anonymizable", {"num_anonymizable": 1}, "fewer than the 4 it anonymizes"),
     ],
 )
@@ -109,7 +109,10 @@ def test_giving_up_too_early_is_not_infeasible(playbook: vr.Playbook) -> None:
     )
     classes = tuple(replace(group, anonymized=False) for group in playbook.classes)
     found = broken(playbook, status="infeasible", claims=idle, classes=classes)
-    assert found == {"optimality": "not optimal: 4 candidates can be anonymized, not only 0"}
+    assert found == {
+        "optimality": "not optimal: 4 candidates can be anonymized, not only 0",
+        "anonymizable": "states 4, yet says that nothing can be anonymized",
+    }
     assert broken(playbook, status="feasible", claims=idle, classes=classes) == {}
 
 
@@ -285,3 +288,24 @@ def test_a_graph_has_nodes_without_edges_not_cells(line5: vr.Domain) -> None:
 def test_without_its_domain_nothing_can_be_audited(playbook: vr.Playbook) -> None:
     with pytest.raises(vr.InvalidInputError, match="domain"):
         vr.audit(replace(playbook, domain=None))
+
+
+def test_numbers_that_contradict_each_other_need_no_proof() -> None:
+    """Above the size that is re-proved, what is absurd on its face is still found."""
+    domain = vr.generate_rooms(20, 30, seed=4)
+    start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
+    problem = vr.Problem(domain, [vr.Trip(start, goal)], vr.draw_candidates(domain, start, goal, 14, seed=1))
+    playbook = vr.solve(problem, vr.Privacy(k=2))
+    honest = vr.audit(playbook)
+    assert honest.holds
+    assert [v.claim for v in honest.claims if not v.checked] == ["bound", "optimality", "anonymizable"]
+    assert "3 too large to check here" in honest.to_text().splitlines()[0]
+    assert "UNPROVED  optimality" in honest.to_text()
+    many = replace(playbook.claims, num_anonymizable=99, delta=14 / 99)
+    assert "only 14 can be covered" in broken(playbook, claims=many)["anonymizable"]
+    idle = replace(
+        playbook.claims, num_anonymized=0, apr=0.0, mac=None, mac_by_trip=(None,), mac_lower_bound=None, delta=0.0
+    )
+    classes = tuple(replace(group, anonymized=False) for group in playbook.classes)
+    found = broken(playbook, status="infeasible", claims=idle, classes=classes)
+    assert "nothing can be anonymized" in found["anonymizable"]

@@ -134,7 +134,9 @@ def test_labels_become_plain_and_others_are_refused() -> None:
         nx.relabel_nodes(nx.path_graph(2), {0: frozenset({1})}),
         nx.relabel_nodes(nx.path_graph(2), {0: 1.5}),
     ):
-        with pytest.raises(vr.InvalidInputError, match="labels: expected an integer, a string, or a tuple of these"):
+        with pytest.raises(
+            vr.InvalidInputError, match="labels: expected an integer, printable text, or a tuple of these"
+        ):
             vr.Domain.from_networkx(graph)
     with pytest.raises(vr.InvalidInputError, match="differ as text"):
         vr.Domain.from_edges(2, [0], [1], [1], labels=[5, "5"])
