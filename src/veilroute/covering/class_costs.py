@@ -118,11 +118,8 @@ def compute_class_costs(
 
     Sets are worked out in order of size, so that an early stop leaves a usable result.
     """
-    masks = np.flatnonzero(needed)
-    sizes = np.bitwise_count(masks)
-    largest = int(sizes.max(initial=0))
-    levels = [masks[sizes == size].astype(np.int64) for size in range(largest + 1)]
-    levels[0] = np.zeros(1, dtype=np.int64)
+    levels = _sort_by_size(needed)
+    largest = len(levels) - 1
     method = method or choose_method(task, [level.size for level in levels])
     table = distance_table(task.domain, task.posts) if method.by_table else None
     transports = _both_ways(task, table)
@@ -136,6 +133,24 @@ def compute_class_costs(
         costs[:, np.bitwise_count(np.arange(needed.size)) > reached] = np.inf
     costs *= task.unit
     return ClassCosts(costs, reached == largest, table)
+
+
+def estimate_field_bytes(task: CoveringTask, needed: npt.NDArray[np.bool_]) -> int:
+    """The memory that covering costs and walks will take for their fields, at least.
+
+    Class costs keep the levels of the method; the walk of a class keeps the fields of all its subsets at its posts.
+    """
+    sets_by_size = [level.size for level in _sort_by_size(needed)]
+    method = choose_method(task, sets_by_size)
+    one_walk = (1 << (len(sets_by_size) - 1)) * task.posts.nodes.size * 8
+    return max(_estimate_bytes(task, sets_by_size, method), one_walk)
+
+
+def _sort_by_size(needed: npt.NDArray[np.bool_]) -> list[Masks]:
+    """The sets of each size, the empty one for size 0."""
+    masks = np.flatnonzero(needed).astype(np.int64)
+    sizes = np.bitwise_count(masks)
+    return [np.zeros(1, dtype=np.int64), *(masks[sizes == size] for size in range(1, int(sizes.max(initial=0)) + 1))]
 
 
 def _both_ways(task: CoveringTask, table: Floats | None) -> tuple[Sweeper | Floats, Sweeper | Floats]:
