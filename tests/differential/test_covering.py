@@ -6,14 +6,14 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 
 import veilroute as vr
-from reference import adjacency, covering_cost, watchers
+from reference import Adjacency, adjacency, covering_cost, watchers
 from strategies import problems
 from veilroute.covering.class_costs import Method, compute_class_costs
 from veilroute.covering.posts import distance_table
-from veilroute.covering.task import prepare_task
+from veilroute.covering.task import CoveringTask, prepare_task
 from veilroute.covering.walks import WalkFinder
 from veilroute.progress import Watch
 
@@ -24,14 +24,17 @@ def members_of(mask: int) -> list[int]:
     return [i for i in range(mask.bit_length()) if mask >> i & 1]
 
 
+def open_problem(problem: vr.Problem) -> tuple[CoveringTask, Adjacency, list[set[int]]]:
+    """The task, the graph as plain lists, and the watchers of each member; skips problems with nothing to cover."""
+    task = prepare_task(problem)
+    assume(task.members)
+    return task, adjacency(problem.domain), [watchers(problem, problem.candidate_nodes[i]) for i in task.members]
+
+
 @given(problems())
 def test_every_method_gives_every_subset_its_covering_cost(problem: vr.Problem) -> None:
-    task = prepare_task(problem)
-    num = len(task.members)
-    if num == 0:
-        return
-    graph = adjacency(problem.domain)
-    seen = [watchers(problem, problem.candidate_nodes[i]) for i in task.members]
+    task, graph, seen = open_problem(problem)
+    num = len(seen)
     needed = np.ones(1 << num, dtype=bool)
     needed[0] = False
     results = [compute_class_costs(task, needed, Watch(), method).costs for method in (*METHODS, None)]
@@ -45,12 +48,8 @@ def test_every_method_gives_every_subset_its_covering_cost(problem: vr.Problem) 
 
 @given(problems())
 def test_walks_cover_their_class_at_its_cost(problem: vr.Problem) -> None:
-    task = prepare_task(problem)
-    num = len(task.members)
-    if num == 0:
-        return
-    graph = adjacency(problem.domain)
-    seen = [watchers(problem, problem.candidate_nodes[i]) for i in task.members]
+    task, graph, seen = open_problem(problem)
+    num = len(seen)
     finders = [WalkFinder(task), WalkFinder(task, distance_table(problem.domain, task.posts))]
     for trip in range(task.num_trips):
         for mask in range(1, 1 << num):

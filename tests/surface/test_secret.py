@@ -36,6 +36,7 @@ def test_exceptions_do_not_hold_it(exposed: vr.Playbook) -> None:
     for error in (refused.value, unknown.value, swapped.value):
         assert not holds_secret(str(error) + repr(error))
         assert error.__cause__ is None
+        assert error.__context__ is None
 
 
 @pytest.mark.parametrize("typed", TYPED)

@@ -9,6 +9,7 @@ import typer
 
 from veilroute.audit import audit_playbook
 from veilroute.cli.console import emit, live_progress
+from veilroute.cli.exit_codes import DONE, VIOLATED
 from veilroute.errors import InvalidInputError
 from veilroute.formats import read_domain
 from veilroute.jsontext import dump_canonical
@@ -41,7 +42,7 @@ def run_audit(
         emit(dump_canonical(verdict.to_dict()).decode())
     else:
         emit(verdict.to_text().rstrip("\n") + "\n")
-    return 0 if verdict.holds else 1
+    return DONE if verdict.holds else VIOLATED
 
 
 def load_playbook(path: Path, domain: Path | None, movement: int) -> Playbook:

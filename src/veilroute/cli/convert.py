@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from veilroute.cli.exit_codes import DONE
 from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
 from veilroute.formats import write_instance
 
@@ -23,4 +24,4 @@ def run_convert(
     print(f"Written: {out}")
     if lost:
         print(f"veilroute: {out.suffix} holds no {', '.join(lost)}; left out", file=sys.stderr)
-    return 0
+    return DONE

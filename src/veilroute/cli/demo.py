@@ -11,6 +11,7 @@ import typer
 
 from veilroute.audit import audit_playbook
 from veilroute.cli.console import live_progress, stdout
+from veilroute.cli.exit_codes import DONE, VIOLATED
 from veilroute.cli.plan import headline, timed_solve
 from veilroute.domain import Domain, Visibility, WithinDistance, generate_rooms, generate_streets
 from veilroute.domain.generate import draw_candidates
@@ -102,7 +103,7 @@ def run_demo(
         "stays out of your shell's history:\n"
         f"  {_program()} route {out / 'building.json'} --transit -"
     )
-    return 0 if all_hold else 1
+    return DONE if all_hold else VIOLATED
 
 
 def _program() -> str:

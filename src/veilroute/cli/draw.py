@@ -9,6 +9,7 @@ import typer
 
 from veilroute.cli.audit import DomainOption, MovementOption, load_playbook
 from veilroute.cli.console import live_progress, stdout
+from veilroute.cli.exit_codes import DONE
 from veilroute.progress import Progress
 
 
@@ -27,4 +28,4 @@ def run_draw(
         report(Progress("drawing"))
         draw_playbook(book, out, trip=trip)
     stdout().print(f"Picture: {out}")
-    return 0
+    return DONE

@@ -141,7 +141,8 @@ def _complete(
             raise InvalidInputError(name, f"a cell such as {name} 3,4: the file does not say where the trip goes")
         domain.node(value, field=name)
     chosen = _candidates(domain, start, goal, candidates, options)
-    problem = Problem(domain, [Trip(start, goal)], chosen, _visibility(visibility, options))
+    weight = 1.0 if trip is None else trip.weight
+    problem = Problem(domain, [Trip(start, goal, weight)], chosen, _visibility(visibility, options))
     return Instance(problem, _privacy(privacy, options))
 
 

@@ -14,13 +14,12 @@ import typer
 
 from veilroute import __version__
 from veilroute.cli.console import emit
+from veilroute.cli.exit_codes import BAD_INPUT, DONE, INTERRUPTED, NOTHING_ANONYMIZED
 from veilroute.errors import NotAnonymizedError, VeilrouteError
 
 # Typer carries a copy of click in some versions and imports it in others; either way this is its base of usage errors.
 _ANCESTORS: tuple[type, ...] = typer.BadParameter.__mro__
 UsageProblem: type[BaseException] = next(kind for kind in _ANCESTORS if kind.__name__ == "ClickException")
-
-DONE, VIOLATED, BAD_INPUT, NOTHING_ANONYMIZED, INTERRUPTED = 0, 1, 2, 3, 130
 
 COMMANDS = {
     "demo": "run_demo",

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from veilroute.cli import console
+from veilroute.cli.exit_codes import DONE
 from veilroute.errors import InvalidInputError
 from veilroute.jsontext import dump_canonical
 from veilroute.maps import MapStore, StoredMap, fetch_sets
@@ -31,7 +32,7 @@ def run_list(
     if as_json:
         rows = [_as_data(stored, scenarios) for stored in maps]
         typer.echo(dump_canonical({"cache": str(store.root), "maps": rows, "absent": absent}), nl=False)
-        return 0
+        return DONE
     out = console.stdout()
     if maps:
         table = Table()
@@ -51,7 +52,7 @@ def run_list(
     if absent:
         hint = "run 'veilroute maps get', or 'veilroute maps add DIR' for local copies"
         out.print(Text(f"Maps of the paper that are not here: {', '.join(absent)}; {hint}"), soft_wrap=True)
-    return 0
+    return DONE
 
 
 @app.command("get")
@@ -101,7 +102,7 @@ def run_get(
         did = "here already" if one.was_present else f"{one.num_files} files installed"
         out.print(Text(f"{one.archive}: {did}"), soft_wrap=True)
     out.print(Text(f"Cache: {store.root}"), soft_wrap=True)
-    return 0
+    return DONE
 
 
 @app.command("add")
@@ -120,7 +121,7 @@ def run_add(
     if report.refused:
         # The others are registered all the same; the exit code says that not everything was.
         raise InvalidInputError("DIR", f"files that can be used; {len(report.refused)} refused, see above")
-    return 0
+    return DONE
 
 
 def _state(stored: StoredMap) -> str:

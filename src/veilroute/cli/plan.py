@@ -11,6 +11,7 @@ import typer
 from rich.table import Table
 
 from veilroute.cli.console import Interrupt, emit, live_progress, stdout
+from veilroute.cli.exit_codes import DONE, INTERRUPTED, NOTHING_ANONYMIZED
 from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
 from veilroute.domain.labels import label_text
 from veilroute.errors import InvalidInputError
@@ -58,8 +59,8 @@ def run_plan(
         print_plan(playbook, runtime_s, out)
     if interrupt.is_requested:
         print("veilroute: interrupted; this is the best playbook so far", file=sys.stderr)
-        return 130
-    return 0 if playbook.claims.num_anonymized else 3
+        return INTERRUPTED
+    return DONE if playbook.claims.num_anonymized else NOTHING_ANONYMIZED
 
 
 def timed_solve(

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from veilroute.cli.console import emit
+from veilroute.cli.exit_codes import DONE
 from veilroute.domain.labels import Label, label_text, tidy_text
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownCandidateError
 from veilroute.jsontext import dump_canonical
@@ -38,7 +39,7 @@ def run_route(
         emit(dump_canonical({"route": route.nodes, "cost": route.cost, "trip": route.trip}).decode())
     else:
         emit("".join(f"{label_text(node)}\n" for node in route))
-    return 0
+    return DONE
 
 
 def _ask() -> str:
@@ -59,7 +60,8 @@ def _find_secret(book: Playbook, text: str) -> Label:
         if wanted in exact:
             return exact[wanted]
     tuples = {name: label for name, label in exact.items() if isinstance(label, tuple)}
-    try:
-        return tuples[tidy_text(text)]
-    except KeyError:
-        raise UnknownCandidateError from None
+    wanted = tidy_text(text)
+    # Asked first and not caught, because a KeyError would carry the secret along as the context of ours.
+    if wanted not in tuples:
+        raise UnknownCandidateError
+    return tuples[wanted]
