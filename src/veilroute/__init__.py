@@ -6,6 +6,7 @@
 
 from veilroute.audit import AuditReport
 from veilroute.audit import audit_playbook as audit
+from veilroute.covering.cover import Cover, cover
 from veilroute.domain import (
     AtNode,
     Domain,
@@ -44,6 +45,7 @@ __all__ = [
     "AtNode",
     "AuditReport",
     "Claims",
+    "Cover",
     "Domain",
     "Explicit",
     "FileFormatError",
@@ -64,6 +66,7 @@ __all__ = [
     "WithinDistance",
     "__version__",
     "audit",
+    "cover",
     "draw_candidates",
     "generate_rooms",
     "generate_streets",

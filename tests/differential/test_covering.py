@@ -12,9 +12,9 @@ import veilroute as vr
 from reference import Adjacency, adjacency, covering_cost, watchers
 from strategies import problems
 from veilroute.covering.class_costs import Method, compute_class_costs
+from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.posts import distance_table
 from veilroute.covering.task import CoveringTask, prepare_task
-from veilroute.covering.walks import WalkFinder
 from veilroute.progress import Watch
 
 METHODS = [Method(by_table, back_size) for by_table in (True, False) for back_size in (0, 1, 2)]
@@ -50,23 +50,24 @@ def test_every_method_gives_every_subset_its_covering_cost(problem: vr.Problem) 
 def test_walks_cover_their_class_at_its_cost(problem: vr.Problem) -> None:
     task, graph, seen = open_problem(problem)
     num = len(seen)
-    finders = [WalkFinder(task), WalkFinder(task, distance_table(problem.domain, task.posts))]
+    finders = [FieldsEngine(task), FieldsEngine(task, table=distance_table(problem.domain, task.posts))]
     for trip in range(task.num_trips):
         for mask in range(1, 1 << num):
             group = members_of(mask)
             expected = covering_cost(graph, task.starts[trip], task.goals[trip], [seen[i] for i in group])
             if not np.isfinite(expected):
                 continue
-            walks = [finder.find(group, trip) for finder in finders]
-            for walk, cost in walks:
-                nodes = walk.tolist()
+            found = [finder.find(group, trip) for finder in finders]
+            for each in found:
+                nodes, cost = each.walk.tolist(), each.cost
+                assert (each.status, each.lower_bound) == ("optimal", cost)
                 assert nodes[0] == task.starts[trip]
                 assert nodes[-1] == task.goals[trip]
                 total = sum(dict(graph[a])[b] for a, b in itertools.pairwise(nodes))
                 assert cost == pytest.approx(total)
                 assert cost == pytest.approx(expected)
                 assert all(seen[i] & set(nodes) for i in group)
-            assert walks[0][0].tolist() == walks[1][0].tolist(), "the walk must not depend on the method"
+            assert found[0].walk.tolist() == found[1].walk.tolist(), "the walk must not depend on the method"
 
 
 @given(problems())

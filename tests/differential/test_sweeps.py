@@ -14,7 +14,6 @@ from scipy.sparse.csgraph import dijkstra
 import veilroute as vr
 from strategies import domains
 from veilroute.covering.sweeps import Sweeper
-from veilroute.kernels.sweep import sweep
 
 
 def scipy_distances(domain: vr.Domain, node: int, *, backward: bool) -> np.ndarray:
@@ -51,12 +50,8 @@ def test_many_seeds(domain: vr.Domain, data: st.DataObject) -> None:
     expected = np.full(domain.num_nodes, np.inf)
     for node, value in zip(nodes, values, strict=True):
         expected = np.minimum(expected, sweeper.run(node) + value)
-    sweep(
-        sweeper.by_hops, sweeper.indptr, sweeper.indices, sweeper.costs,
-        np.array(nodes, dtype=np.uint32), np.array(values), np.inf,
-        sweeper.distances, sweeper.towards, sweeper.heap_keys, sweeper.heap_nodes, sweeper.hops,
-    )  # fmt: skip
-    assert sweeper.distances == pytest.approx(expected)
+    found = sweeper.run_from(np.array(nodes, dtype=np.uint32), np.array(values))
+    assert found == pytest.approx(expected)
 
 
 @given(domains(max_nodes=20), st.data())

@@ -10,7 +10,8 @@ A field follows from those of the sets one smaller, either by a sweep of the gra
 through a table of distances between them. :func:`choose_method` picks the cheapest way that fits.
 
 Memory: O(candidates x nodes) for the table, which is only built when it fits that bound, plus two levels of fields
-at the posts, for which 512 MB are meant. No table of nodes by nodes is ever built.
+at the posts, within :data:`~veilroute.covering.rows.FIELD_BYTES`. Where no method keeps to it, the levels go to a
+file. No table of nodes by nodes is ever built.
 """
 
 from __future__ import annotations
@@ -23,15 +24,14 @@ import numpy.typing as npt
 
 from veilroute.covering.fields import FieldStepper
 from veilroute.covering.posts import distance_table
+from veilroute.covering.rows import FIELD_BYTES, allocate_rows
 from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.task import CoveringTask
 from veilroute.kernels.subsets import Masks, join_fields
 from veilroute.kernels.sweep import Floats
 from veilroute.progress import Watch
 
-_FIELD_BYTES = 512 * 2**20
 _LARGEST_BACK_SIZE = 4
-_CHUNK_OPERATIONS = 2e7
 _SETS_PER_JOIN = 1 << 14
 _NANOSECONDS_PER_EDGE_BY_HOPS = 3.0
 _NANOSECONDS_PER_EDGE_BY_HEAP = 25.0
@@ -64,7 +64,7 @@ class Method:
     back_size: int
 
 
-def choose_method(task: CoveringTask, sets_by_size: list[int]) -> Method:
+def choose_method(task: CoveringTask, sets_by_size: list[int], field_bytes: int = FIELD_BYTES) -> Method:
     """The method with the least estimated work among those whose fields fit the memory meant for them.
 
     A function of the problem alone, never of the machine, so that every process chooses alike. When none fits, the
@@ -78,7 +78,7 @@ def choose_method(task: CoveringTask, sets_by_size: list[int]) -> Method:
         for back_size in range(min(_LARGEST_BACK_SIZE + 1, max(1, largest)))
     ]
     sizes = [_estimate_bytes(task, sets_by_size, method) for method in methods]
-    allowed = max(_FIELD_BYTES, min(sizes))
+    allowed = max(field_bytes, min(sizes))
     fitting = [method for method, size in zip(methods, sizes, strict=True) if size <= allowed]
     return min(fitting, key=lambda method: _estimate_work(task, sets_by_size, method))
 
@@ -112,20 +112,31 @@ def _estimate_work(task: CoveringTask, sets_by_size: list[int], method: Method) 
 
 
 def compute_class_costs(
-    task: CoveringTask, needed: npt.NDArray[np.bool_], watch: Watch, method: Method | None = None
+    task: CoveringTask,
+    needed: npt.NDArray[np.bool_],
+    watch: Watch,
+    method: Method | None = None,
+    *,
+    field_bytes: int = FIELD_BYTES,
 ) -> ClassCosts:
     """Covering costs of all sets marked in ``needed``, a family closed under taking subsets.
 
-    Sets are worked out in order of size, so that an early stop leaves a usable result.
+    Sets are worked out in order of size, so that an early stop leaves a usable result. Fields beyond ``field_bytes``
+    are kept in a file.
     """
     levels = _sort_by_size(needed)
     largest = len(levels) - 1
-    method = method or choose_method(task, [level.size for level in levels])
+    sets_by_size = [level.size for level in levels]
+    method = method or choose_method(task, sets_by_size, field_bytes)
+    in_memory = task.num_trips * _estimate_bytes(task, sets_by_size, method) <= field_bytes
     table = distance_table(task.domain, task.posts) if method.by_table else None
     transports = _both_ways(task, table)
     costs = np.full((task.num_trips, needed.size), np.inf)
     counter = _Counter(watch, total=sum(level.size for level in levels[1:]) * task.num_trips)
-    runs = [_TripRun(task, trip, levels, transports, method, counter, costs[trip]) for trip in range(task.num_trips)]
+    runs = [
+        _TripRun(task, trip, levels, transports, method, counter, costs[trip], in_memory=in_memory)
+        for trip in range(task.num_trips)
+    ]
     reached = 0
     while reached < largest and all(run.finish_size(reached + 1) for run in runs):
         reached += 1
@@ -135,22 +146,17 @@ def compute_class_costs(
     return ClassCosts(costs, reached == largest, table)
 
 
-def estimate_field_bytes(task: CoveringTask, needed: npt.NDArray[np.bool_]) -> int:
-    """The memory that covering costs and walks will take for their fields, at least.
-
-    Class costs keep the levels of the method; the walk of a class keeps the fields of all its subsets at its posts.
-    """
-    sets_by_size = [level.size for level in _sort_by_size(needed)]
-    method = choose_method(task, sets_by_size)
-    one_walk = (1 << (len(sets_by_size) - 1)) * task.posts.nodes.size * 8
-    return max(_estimate_bytes(task, sets_by_size, method), one_walk)
-
-
 def _sort_by_size(needed: npt.NDArray[np.bool_]) -> list[Masks]:
     """The sets of each size, the empty one for size 0."""
     masks = np.flatnonzero(needed).astype(np.int64)
     sizes = np.bitwise_count(masks)
     return [np.zeros(1, dtype=np.int64), *(masks[sizes == size] for size in range(1, int(sizes.max(initial=0)) + 1))]
+
+
+def _members_of(masks: Masks, size: int) -> Masks:
+    """The members of sets of one size, a row each, ascending."""
+    positions = np.arange(int(masks.max()).bit_length())
+    return np.nonzero(masks[:, None] >> positions & 1)[1].reshape(-1, size)
 
 
 def _both_ways(task: CoveringTask, table: Floats | None) -> tuple[Sweeper | Floats, Sweeper | Floats]:
@@ -183,7 +189,10 @@ class _TripRun:
         method: Method,
         counter: _Counter,
         costs: Floats,
+        *,
+        in_memory: bool,
     ) -> None:
+        self.in_memory = in_memory
         self.posts, self.levels, self.counter, self.costs = task.posts, levels, counter, costs
         self.back_size = method.back_size
         self.forward_stepper = FieldStepper(task.posts, transports[0])
@@ -191,9 +200,6 @@ class _TripRun:
         self.forward = task.from_start[trip].reshape(1, -1)
         self.forward_size = 0
         self.backward = [task.to_goal[trip].reshape(1, -1)]
-        edges = task.domain.num_edges + task.domain.num_nodes
-        per_set = task.posts.nodes.size**2 if method.by_table else edges
-        self.chunk = max(1, int(_CHUNK_OPERATIONS / max(1, per_set)))
         # Where the field of each set stands in the array of its size.
         self.rows = np.zeros(1 << len(task.members), dtype=np.int64)
         self.back_rows = np.zeros(1 << len(task.members), dtype=np.int64)
@@ -215,12 +221,14 @@ class _TripRun:
 
     def _advance(self, stepper: FieldStepper, size: int, rows: Masks, previous: Floats) -> Floats | None:
         masks = self.levels[size]
-        fields = np.empty((masks.size, previous.shape[1]))
-        for first in range(0, masks.size, self.chunk):
+        fields = allocate_rows(masks.size, previous.shape[1], in_memory=self.in_memory)
+        for first in range(0, masks.size, stepper.sets_per_chunk):
             if self.counter.watch.is_over():
                 return None
-            part = slice(first, first + self.chunk)
-            stepper.advance(masks[part], rows, previous, fields[part])
+            part = slice(first, first + stepper.sets_per_chunk)
+            members = _members_of(masks[part], size)
+            smaller = rows[masks[part, None] ^ (1 << members)]
+            stepper.advance(members, smaller, previous, fields[part])
             self.counter.add(0)
         rows[masks] = np.arange(masks.size)
         return fields

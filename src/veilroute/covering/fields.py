@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
+
 from veilroute.covering.posts import Posts
+from veilroute.covering.rows import RowStore
 from veilroute.covering.sweeps import Sweeper
-from veilroute.kernels.subsets import Masks, advance_by_sweeps, advance_by_table
+from veilroute.kernels.subsets import Positions, advance_by_sweeps, advance_by_table
 from veilroute.kernels.sweep import Floats
+from veilroute.progress import Watch
+
+_CHUNK_OPERATIONS = 2e7
+
+Members = tuple[int, ...]
 
 
 class FieldStepper:
@@ -23,15 +32,95 @@ class FieldStepper:
         self.posts = posts
         self.transport = transport
 
-    def advance(self, masks: Masks, rows: Masks, previous: Floats, out: Floats) -> None:
-        """Write the fields of ``masks`` to ``out``; ``previous[rows[S]]`` is that of each set S one smaller."""
+    @property
+    def sets_per_chunk(self) -> int:
+        """How many sets to advance between two looks at the clock."""
+        match self.transport:
+            case Sweeper() as sweeper:
+                work = sweeper.indices.size + sweeper.num_nodes
+            case table:
+                work = table.size
+        return max(1, int(_CHUNK_OPERATIONS / max(1, work)))
+
+    def advance(self, members: Positions, smaller: Positions, previous: Floats, out: Floats) -> None:
+        """Write the fields of sets to ``out``.
+
+        Row i of ``members`` lists the members of a set; ``previous[smaller[i, j]]`` is the field of that set without
+        its j-th member.
+        """
         watch = (self.posts.watch_ptr, self.posts.watch_posts)
         match self.transport:
             case Sweeper() as sweeper:
                 advance_by_sweeps(
-                    masks, rows, previous, *watch, self.posts.nodes,
+                    members, smaller, previous, *watch, self.posts.nodes,
                     sweeper.by_hops, sweeper.indptr, sweeper.indices, sweeper.costs,
                     sweeper.distances, sweeper.towards, sweeper.heap_keys, sweeper.heap_nodes, sweeper.hops, out,
                 )  # fmt: skip
+                sweeper.num_sweeps += members.shape[0]
             case table:
-                advance_by_table(masks, rows, previous, *watch, table, out)
+                advance_by_table(members, smaller, previous, *watch, table, out)
+
+
+class SharedFields:
+    """The fields of any sets of one trip, in one direction: each is worked out once, when it is first asked for.
+
+    Parameters
+    ----------
+    stepper
+        How fields are advanced.
+    empty_set
+        The field of the empty set: distances from the start, or to the goal.
+    num_bytes
+        Beyond this the fields are kept in a file (see :mod:`veilroute.covering.rows`).
+    is_backward
+        Whether these are fields of walks to the goal.
+    """
+
+    def __init__(self, stepper: FieldStepper, empty_set: Floats, num_bytes: int, *, is_backward: bool) -> None:
+        self.is_backward = is_backward
+        self._direction = "to the goal" if is_backward else "from the start"
+        self._stepper = stepper
+        self._store = RowStore(empty_set.size, num_bytes)
+        self._store.add(1)
+        self._store.rows[0] = empty_set
+        self._row_of: dict[Members, int] = {(): 0}
+        self._row_of_one = np.zeros(stepper.posts.watch_ptr.size - 1, dtype=np.int64)
+
+    @property
+    def rows(self) -> Floats:
+        """All fields so far; another array after :meth:`add`."""
+        return self._store.rows
+
+    def __getitem__(self, members: Members) -> Floats:
+        row: Floats = self._store.rows[self._row_of[members]]
+        return row
+
+    def rows_of(self, sets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Where in ``rows`` the fields of sets of one size stand, each given in ascending order."""
+        if sets.shape[1] == 0:
+            return np.zeros(len(sets), dtype=np.int64)
+        if sets.shape[1] == 1:
+            return self._row_of_one[sets[:, 0]]
+        return np.array([self._row_of[tuple(members)] for members in sets.tolist()], dtype=np.int64)
+
+    def add(self, sets: list[Members], watch: Watch) -> bool:
+        """Work out the fields of sets of one size, each in ascending order; false when the time is over.
+
+        The fields of their subsets must be there.
+        """
+        sets = [members for members in sets if members not in self._row_of]
+        per_chunk = self._stepper.sets_per_chunk
+        for begin in range(0, len(sets), per_chunk):
+            if watch.is_over():
+                return False
+            watch.tell(f"fields of {len(sets[0])} {self._direction}", begin, len(sets))
+            chunk = sets[begin : begin + per_chunk]
+            smaller = [[self._row_of[s[:i] + s[i + 1 :]] for i in range(len(s))] for s in chunk]
+            first = self._store.add(len(chunk))
+            out = self._store.rows[first : first + len(chunk)]
+            self._stepper.advance(np.array(chunk), np.array(smaller), self._store.rows, out)
+            for row, members in enumerate(chunk, first):
+                self._row_of[members] = row
+                if len(members) == 1:
+                    self._row_of_one[members[0]] = row
+        return True

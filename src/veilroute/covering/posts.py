@@ -38,9 +38,13 @@ class Posts:
         np.cumsum([w.size for w in watchers], out=ptr[1:])
         return cls(nodes, ptr, positions.reshape(-1).astype(np.int64))
 
+    def posts_of(self, candidate: int) -> npt.NDArray[np.int64]:
+        """The posts of one candidate, ascending."""
+        return self.watch_posts[self.watch_ptr[candidate] : self.watch_ptr[candidate + 1]]
+
     def subset(self, candidates: Sequence[int]) -> tuple[Posts, npt.NDArray[np.int64]]:
         """The posts of some of the candidates, and their positions among all posts."""
-        lists = [self.watch_posts[self.watch_ptr[i] : self.watch_ptr[i + 1]] for i in candidates]
+        lists = [self.posts_of(i) for i in candidates]
         kept, positions = np.unique(np.concatenate(lists), return_inverse=True)
         ptr = np.zeros(len(lists) + 1, dtype=np.int64)
         np.cumsum([w.size for w in lists], out=ptr[1:])

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veilroute.domain.graph import Domain
-from veilroute.kernels.sweep import Floats, Hops, Indices, descend_hops, sweep
+from veilroute.kernels.sweep import Floats, Hops, Indices, descend_hops, hops_to_distances, sweep
 
 
 class Sweeper:
@@ -32,6 +32,7 @@ class Sweeper:
         self.by_hops = domain.unit_cost is not None
         self.unit = 1.0 if domain.unit_cost is None else domain.unit_cost
         self.num_nodes = domain.num_nodes
+        self.num_sweeps = 0
         self.indptr: Indices = indptr
         self.indices: Indices = indices
         self._onward = (domain.indptr, domain.indices) if backward else domain.reversed_rows[:2]
@@ -45,11 +46,17 @@ class Sweeper:
 
     def run(self, node: int, limit: float = math.inf) -> Floats:
         """Distances from (or, backward, to) one node; the array is overwritten by the next sweep."""
+        return self.run_from(np.array([node], dtype=np.uint32), np.zeros(1), limit)
+
+    def run_from(self, nodes: Indices, values: Floats, limit: float = math.inf) -> Floats:
+        """For every node the least of ``values[i]`` plus the distance from (or, backward, to) ``nodes[i]``."""
         sweep(
-            self.by_hops, self.indptr, self.indices, self.costs,
-            np.array([node], dtype=np.uint32), np.zeros(1), limit,
+            self.by_hops, self.indptr, self.indices, self.costs, nodes, values, limit,
             self.distances, self.towards, self.heap_keys, self.heap_nodes, self.hops,
         )  # fmt: skip
+        self.num_sweeps += 1
+        if self.by_hops:
+            hops_to_distances(self.hops, self.distances)
         return self.distances
 
     def follow(self, node: int) -> npt.NDArray[np.int64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +36,8 @@ class CoveringTask:
         Weights of the trips, summing to 1.
     from_start, to_goal
         Per trip and post the distance from the start and to the goal, in units of ``unit``.
+    direct
+        Per trip the distance from its start to its goal, in the same units.
     base_costs
         Per trip and member the cheapest cost of covering it alone.
     unit
@@ -50,6 +53,7 @@ class CoveringTask:
     weights: tuple[float, ...]
     from_start: Floats
     to_goal: Floats
+    direct: Floats
     base_costs: Floats
     unit: float
 
@@ -65,25 +69,29 @@ class CoveringTask:
         return 1.0 / base
 
 
-def prepare_task(problem: Problem) -> CoveringTask:
-    """Find watchers and base costs, by two sweeps per trip."""
+def prepare_task(problem: Problem, positions: Sequence[int] | None = None) -> CoveringTask:
+    """Find watchers and base costs, by two sweeps per trip.
+
+    For the candidates at ``positions``, or for all that count.
+    """
     domain = problem.domain
-    counted = problem.counted
+    counted = problem.counted if positions is None else tuple(positions)
     watchers = find_watchers(domain, problem.visibility, [problem.candidate_nodes[i] for i in counted])
     out = Sweeper(domain, backward=False, num_seeds=1)
     back = Sweeper(domain, backward=True, num_seeds=1)
     # A candidate that nobody watches cannot be covered, whatever the trip.
     coverable = np.array([w.size > 0 for w in watchers], dtype=bool)
-    from_start, to_goal = [], []
+    from_start, to_goal, direct = [], [], []
     base = np.full((len(problem.trips), len(counted)), np.inf)
     everyone = Posts.of(watchers)
     for j, (start, goal) in enumerate(zip(problem.start_nodes, problem.goal_nodes, strict=True)):
         from_start.append(out.run(start)[everyone.nodes])
         to_goal.append(back.run(goal)[everyone.nodes])
+        direct.append(back.distances[start])
         base[j] = _cheapest_per_candidate(everyone, from_start[j] + to_goal[j])
         coverable &= np.isfinite(base[j])
     kept = np.flatnonzero(coverable)
-    posts, positions = _restrict(everyone, watchers, kept)
+    posts, at = _restrict(everyone, watchers, kept)
     total = sum(trip.weight for trip in problem.trips)
     return CoveringTask(
         domain=domain,
@@ -93,8 +101,9 @@ def prepare_task(problem: Problem) -> CoveringTask:
         starts=problem.start_nodes,
         goals=problem.goal_nodes,
         weights=tuple(trip.weight / total for trip in problem.trips),
-        from_start=np.array([field[positions] for field in from_start]),
-        to_goal=np.array([field[positions] for field in to_goal]),
+        from_start=np.array([field[at] for field in from_start]),
+        to_goal=np.array([field[at] for field in to_goal]),
+        direct=np.array(direct),
         base_costs=base[:, kept] * out.unit,
         unit=out.unit,
     )

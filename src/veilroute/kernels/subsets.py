@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veilroute.kernels.jit import jit
-from veilroute.kernels.sweep import Floats, Hops, Indices, sweep
+from veilroute.kernels.sweep import FAR, Floats, Hops, Indices, sweep
 
 Masks = npt.NDArray[np.int64]
 Positions = npt.NDArray[np.int64]
@@ -28,32 +28,35 @@ def count_bits(mask: int) -> int:
 
 @jit
 def gather_seeds(
-    mask: int, rows: Positions, previous: Floats, watch_ptr: Positions, watch_posts: Positions, best: Floats
+    members: Positions,
+    smaller: Positions,
+    previous: Floats,
+    watch_ptr: Positions,
+    watch_posts: Positions,
+    best: Floats,
 ) -> int:
-    """Write ``min over t in S of f_{S - t}`` on the posts of t into ``best``; return how many are finite."""
+    """Write ``min over t in S of f_{S - t}`` on the posts of t into ``best``; return how many are finite.
+
+    ``previous[smaller[i]]`` is the field of S without ``members[i]``.
+    """
     for p in range(best.size):
         best[p] = np.inf
-    rest = mask
-    candidate = 0
     count = 0
-    while rest:
-        if rest & 1:
-            row = previous[rows[mask ^ (1 << candidate)]]
-            for i in range(watch_ptr[candidate], watch_ptr[candidate + 1]):
-                p = watch_posts[i]
-                if row[p] < best[p]:
-                    if best[p] == np.inf:
-                        count += 1
-                    best[p] = row[p]
-        rest >>= 1
-        candidate += 1
+    for i in range(members.size):
+        row = previous[smaller[i]]
+        for w in range(watch_ptr[members[i]], watch_ptr[members[i] + 1]):
+            p = watch_posts[w]
+            if row[p] < best[p]:
+                if best[p] == np.inf:
+                    count += 1
+                best[p] = row[p]
     return count
 
 
 @jit
 def advance_by_sweeps(
-    masks: Masks,
-    rows: Positions,
+    members: Positions,
+    smaller: Positions,
     previous: Floats,
     watch_ptr: Positions,
     watch_posts: Positions,
@@ -69,43 +72,51 @@ def advance_by_sweeps(
     hops: Hops,
     out: Floats,
 ) -> None:
-    """Fields of the sets in ``masks`` from the fields of sets one smaller, one sweep of the graph per set."""
+    """Fields of sets from the fields of sets one smaller, one sweep of the graph per set.
+
+    Row i of ``members`` lists a set, row i of ``smaller`` where the field of the set without each member stands.
+    """
     best = np.empty(post_nodes.size)
-    for i in range(masks.size):
-        count = gather_seeds(masks[i], rows, previous, watch_ptr, watch_posts, best)
-        seed_nodes = np.empty(count, dtype=np.uint32)
-        seed_values = np.empty(count)
+    seed_nodes = np.empty(post_nodes.size, dtype=np.uint32)
+    seed_values = np.empty(post_nodes.size)
+    for i in range(members.shape[0]):
+        count = gather_seeds(members[i], smaller[i], previous, watch_ptr, watch_posts, best)
+        if count == 0:
+            out[i] = np.inf
+            continue
         j = 0
         for p in range(best.size):
             if best[p] < np.inf:
                 seed_nodes[j] = post_nodes[p]
                 seed_values[j] = best[p]
                 j += 1
-        if count == 0:
-            out[i] = np.inf
-            continue
         sweep(
-            by_hops, indptr, indices, costs, seed_nodes, seed_values, np.inf,
+            by_hops, indptr, indices, costs, seed_nodes[:count], seed_values[:count], np.inf,
             distances, towards, heap_keys, heap_nodes, hops,
         )  # fmt: skip
-        for p in range(post_nodes.size):
-            out[i, p] = distances[post_nodes[p]]
+        if by_hops:
+            for p in range(post_nodes.size):
+                hop = hops[post_nodes[p]]
+                out[i, p] = np.inf if hop == FAR else hop
+        else:
+            for p in range(post_nodes.size):
+                out[i, p] = distances[post_nodes[p]]
 
 
 @jit
 def advance_by_table(
-    masks: Masks,
-    rows: Positions,
+    members: Positions,
+    smaller: Positions,
     previous: Floats,
     watch_ptr: Positions,
     watch_posts: Positions,
     table: Floats,
     out: Floats,
 ) -> None:
-    """Fields of the sets in ``masks`` from the fields of sets one smaller, through a table of post distances."""
+    """Fields of sets from the fields of sets one smaller, through a table of post distances."""
     best = np.empty(table.shape[0])
-    for i in range(masks.size):
-        gather_seeds(masks[i], rows, previous, watch_ptr, watch_posts, best)
+    for i in range(members.shape[0]):
+        gather_seeds(members[i], smaller[i], previous, watch_ptr, watch_posts, best)
         row = out[i]
         row[:] = np.inf
         for q in range(best.size):
@@ -114,6 +125,44 @@ def advance_by_table(
                 reach = table[q]
                 for p in range(row.size):
                     row[p] = min(row[p], value + reach[p])
+
+
+@jit
+def join_rows(
+    sets: Positions,
+    splits: Positions,
+    middles: Positions,
+    forward_rows: Positions,
+    backward_rows: Positions,
+    forward: Floats,
+    backward: Floats,
+    watch_ptr: Positions,
+    watch_posts: Positions,
+    margin: float,
+    best: Floats,
+    choice: Positions,
+    choice_post: Positions,
+) -> None:
+    """Lower ``best[sets[i]]`` by walks that cover ``middles[i]`` from a post between two given fields.
+
+    ``choice`` and ``choice_post`` keep ``splits[i]`` and the post. A later one must be better than ``margin`` times
+    the best so far, so that rounding does not choose.
+    """
+    for i in range(sets.size):
+        f = forward[forward_rows[i]]
+        h = backward[backward_rows[i]]
+        lowest = np.inf
+        lowest_post = np.int64(-1)
+        for w in range(watch_ptr[middles[i]], watch_ptr[middles[i] + 1]):
+            q = watch_posts[w]
+            value = f[q] + h[q]
+            if value < lowest * margin:
+                lowest = value
+                lowest_post = q
+        if lowest < best[sets[i]] * margin:
+            best[sets[i]] = lowest
+            choice[sets[i]] = splits[i]
+            choice_post[sets[i]] = lowest_post
 
 
 @jit

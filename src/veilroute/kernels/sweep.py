@@ -192,7 +192,7 @@ def sweep(
     heap_nodes: Indices,
     hops: Hops,
 ) -> None:
-    """Sweep into ``distances``, breadth first when ``by_hops`` (values then count edges).
+    """Sweep breadth first into ``hops`` when ``by_hops`` (values then count edges), else into ``distances``.
 
     ``heap_nodes`` doubles as the queue; ``towards`` is written only by the sweep over costs.
     """
@@ -210,6 +210,11 @@ def sweep(
         keys.sort()
     whole_limit = int(FAR) - 1 if limit >= FAR - 1 else int(np.floor(limit))
     sweep_hops(indptr, indices, keys, whole_limit, hops, heap_nodes)
+
+
+@jit
+def hops_to_distances(hops: Hops, distances: Floats) -> None:
+    """Write hop counts as numbers, infinite where unreached."""
     for i in range(distances.size):
         distances[i] = np.inf if hops[i] == FAR else hops[i]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from veilroute.covering.class_costs import ClassCosts, compute_class_costs, estimate_field_bytes
+from veilroute.covering.class_costs import ClassCosts, compute_class_costs
 from veilroute.covering.spread import far_masks
 from veilroute.covering.task import CoveringTask
 from veilroute.errors import TooLargeError
@@ -23,9 +23,6 @@ from veilroute.progress import Watch
 
 MAX_MEMBERS = 20
 """The most coverable candidates that the method takes: its tables have two to that power entries."""
-
-MAX_FIELD_BYTES = 4 << 30
-"""The most memory that the fields of one problem may take."""
 
 _SETS_PER_STEP = 1 << 13
 
@@ -51,7 +48,6 @@ def partition_exact(problem: Problem, task: CoveringTask, privacy: Privacy, watc
     nodes = [problem.candidate_nodes[i] for i in task.members]
     spread = largest_spread(num, far_masks(problem.domain, nodes, privacy.ell))
     needed = mark_needed(num, privacy.k, privacy.spread == "all-pairs", spread)
-    _check_memory(estimate_field_bytes(task, needed))
     class_costs = compute_class_costs(task, needed, watch)
     qualifies = needed & (spread >= privacy.k) & np.isfinite(class_costs.costs).all(axis=0)
     shares = np.where(qualifies, mac_shares(task, class_costs), np.inf)
@@ -67,17 +63,6 @@ def partition_exact(problem: Problem, task: CoveringTask, privacy: Privacy, watc
         num_anonymizable=_count_members(num, qualifies) if class_costs.is_complete else None,
         table=class_costs.table,
     )
-
-
-def _check_memory(num_bytes: int) -> None:
-    """Refuse at once what would run out of memory after minutes: large classes of candidates that many nodes see."""
-    if num_bytes > MAX_FIELD_BYTES:
-        raise TooLargeError(
-            "candidates",
-            f"classes whose fields fit into {MAX_FIELD_BYTES >> 30} GB; use fewer candidates, a smaller radius or ell, "
-            "or spread all-pairs, which needs smaller classes",
-            f"{num_bytes / 2**30:.0f} GB",
-        )
 
 
 def mac_shares(task: CoveringTask, class_costs: ClassCosts) -> Floats:

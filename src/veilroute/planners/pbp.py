@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.task import prepare_task
-from veilroute.covering.walks import WalkFinder
 from veilroute.partition.registry import find_partitioner
 from veilroute.planners.plan import Plan, PlannedClass
 from veilroute.problem import Privacy, Problem
@@ -20,15 +20,15 @@ def plan_pbp(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch, par
     watch.tell("covering fields")
     task = prepare_task(problem)
     partition = partition_method(problem, task, privacy, watch)
-    finder = WalkFinder(task, partition.table)
+    engine = FieldsEngine(task, table=partition.table)
     groups = [(members, True) for members in partition.classes]
     groups += [((member,), False) for member in partition.left_out]
     classes = []
     for number, (members, is_anonymized) in enumerate(groups):
         watch.tell("walks", number, len(groups))
-        found = [finder.find(members, trip) for trip in range(task.num_trips)]
-        walks = tuple(walk for walk, _ in found)
-        classes.append(PlannedClass(members, is_anonymized, walks, tuple(cost for _, cost in found)))
+        found = [engine.find(members, trip) for trip in range(task.num_trips)]
+        walks = tuple(each.walk for each in found)
+        classes.append(PlannedClass(members, is_anonymized, walks, tuple(each.cost for each in found)))
     is_optimal = partition.is_optimal and privacy.m is None
     return Plan(
         task=task,

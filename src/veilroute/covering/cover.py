@@ -1,0 +1,130 @@
+"""The front door to covering walks: one set, one trip, one walk (the paper's watchman route with targets)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from veilroute.errors import InvalidInputError
+from veilroute.problem import Problem
+from veilroute.progress import ProgressCallback, Watch
+
+
+@dataclass(frozen=True)
+class Cover:
+    """A covering walk and what is proved about it.
+
+    Parameters
+    ----------
+    walk
+        Labels of the nodes from start to goal; empty when there is none to show.
+    cost
+        Cost of the walk, infinite without one.
+    status
+        ``optimal``; ``feasible`` when stopped early with a walk at hand, ``unknown`` without one; ``infeasible`` when
+        no walk covers the set; ``over-bound`` when every one costs more than the bound that was given.
+    lower_bound
+        No walk that covers the set costs less.
+    num_expanded, num_generated
+        States that A* took off and put on its open list; 0 for the fields engine.
+    num_sweeps
+        Sweeps of the graph, those for the heuristic included.
+    """
+
+    walk: tuple[Any, ...]
+    cost: float
+    status: str
+    lower_bound: float
+    num_expanded: int
+    num_generated: int
+    num_sweeps: int
+
+
+def cover(
+    problem: Problem,
+    members: Iterable[Any],
+    *,
+    trip: int = 0,
+    engine: str = "auto",
+    heuristic: str | None = None,
+    cost_bound: float | None = None,
+    time_limit_s: float | None = None,
+    memory_bytes: int | None = None,
+    progress: ProgressCallback | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> Cover:
+    """Find the cheapest walk of a trip that covers some of a problem's candidates, exactly.
+
+    Parameters
+    ----------
+    problem
+        Domain, trips, candidates and visibility.
+    members
+        Labels of the candidates to cover. Start and goal may be among them; none at all asks for a shortest path.
+    trip
+        Index of the trip.
+    engine
+        ``astar`` (the paper's search), ``fields`` (subset recursion, up to 20 members) or ``auto``: A* with ``tour``,
+        then fields if that takes more memory than it may.
+    heuristic
+        For ``astar``: ``blind``, ``tunnel``, ``singleton``, ``tree`` or ``tour`` (when left out).
+    cost_bound
+        Stop as soon as it is clear that every walk costs more than this.
+    time_limit_s
+        Stop after about this many seconds, with a quick walk and the bound proved so far.
+    memory_bytes
+        What ``fields`` keeps in memory before it goes on in a temporary file (512 MB when left out), or what the
+        states of ``astar`` may take before it stops (2 GB).
+    progress, should_stop
+        As in :func:`veilroute.solve`.
+    """
+    # Here and not at the top, because compiling kernels would make `import veilroute` slow.
+    from veilroute.covering.engines import build_engine
+    from veilroute.covering.task import prepare_task
+
+    if isinstance(trip, bool) or not isinstance(trip, int) or not 0 <= trip < len(problem.trips):
+        raise InvalidInputError("trip", f"an index from 0 to {len(problem.trips) - 1}", trip)
+    _check_number("cost_bound", cost_bound, least=0)
+    _check_number("time_limit_s", time_limit_s, least=0)
+    _check_number("memory_bytes", memory_bytes, least=1)
+    wanted = _find_members(problem, members)
+    alone = Problem(problem.domain, [problem.trips[trip]], problem.candidates, problem.visibility)
+    task = prepare_task(alone, wanted)
+    chosen = build_engine(engine, task, heuristic=heuristic, memory_bytes=memory_bytes)
+    if task.uncoverable:
+        return Cover((), math.inf, "infeasible", math.inf, 0, 0, 0)
+    found = chosen.find(
+        range(len(task.members)),
+        cost_bound=math.inf if cost_bound is None else cost_bound,
+        watch=Watch(progress, time_limit_s, should_stop),
+    )
+    counts = found.counts
+    return Cover(
+        walk=tuple(problem.domain.labels_of(found.walk)),
+        cost=found.cost,
+        status=found.status,
+        lower_bound=found.lower_bound,
+        num_expanded=counts.num_expanded,
+        num_generated=counts.num_generated,
+        num_sweeps=counts.num_sweeps,
+    )
+
+
+def _check_number(field: str, value: object, *, least: float) -> None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if value is not None and not (is_number and value >= least):  # type: ignore[operator]
+        raise InvalidInputError(field, f"a number >= {least:g}", value)
+
+
+def _find_members(problem: Problem, members: Iterable[Any]) -> list[int]:
+    """Positions of the candidates that are meant, ascending."""
+    at = {node: i for i, node in enumerate(problem.candidate_nodes)}
+    positions = set()
+    for label in members:
+        node = problem.domain.node(label)
+        if node not in at:
+            raise InvalidInputError("members", "candidates of the problem", label)
+        positions.add(at[node])
+    return sorted(positions)

@@ -1,0 +1,257 @@
+"""The fields engine: exact covering costs and walks of any sets, from fields that all sets share (theory, section 4).
+
+With ``f_S(n)`` the cheapest walk from the start to n that covers S, and ``h_T(n)`` from n to the goal that covers T,
+
+    c(C) = min over j in C, S + T = C - j, posts q of j:  f_S(q) + h_T(q)
+
+for any fixed size of S. The engine meets in the middle: a set of z members needs forward fields of up to
+``(z - 1) // 2`` members and backward fields of up to ``z // 2``. Pairs therefore need one backward sweep per candidate,
+triples one forward sweep more, and no sweep per pair. A field is worked out once, whatever the sets that ask for it,
+and kept at the posts only, in memory up to ``field_bytes`` and in a file beyond.
+
+Walks come from the same fields, without a parent being stored anywhere: the best middle is known, and from there the
+next post is the one where distance and remaining field add up, one sweep for each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import chain, combinations, islice
+
+import numpy as np
+import numpy.typing as npt
+
+from veilroute.covering.fields import FieldStepper, Members, SharedFields
+from veilroute.covering.posts import distance_table
+from veilroute.covering.rows import FIELD_BYTES
+from veilroute.covering.sweeps import Sweeper
+from veilroute.covering.task import CoveringTask
+from veilroute.covering.walks import NO_WALK, Counts, CoverStatus, Found, stop_with_walk, walk_cost, walk_through
+from veilroute.domain.tolerance import RELATIVE, at_most
+from veilroute.errors import TooLargeError
+from veilroute.kernels.subsets import Positions, join_rows
+from veilroute.kernels.sweep import Floats
+from veilroute.progress import Watch
+
+MAX_MEMBERS = 20
+"""The most members that a set may have: their fields number about two to that power."""
+
+_ROUNDING = 1e-12
+_PIECES_PER_JOIN = 1 << 16
+_SIZES_FOR_BOUNDS = (2, 3)
+
+
+class FieldsEngine:
+    """Covering costs and walks by fields.
+
+    Ties: of equally cheap walks, the one whose middle member comes first; then the one with the first members behind
+    it; then the one with the lowest post. Before and behind the middle the next member, then its post, is again the
+    first of the best, and between posts the walk is that of :meth:`Sweeper.follow`.
+
+    Parameters
+    ----------
+    task
+        Members, posts and trips.
+    table
+        Distances between all posts of the task, when somebody has them already. Without, the engine builds them
+        where posts are hardly more than members, and sweeps the graph elsewhere.
+    field_bytes
+        Memory for fields, over all trips and both directions.
+    """
+
+    def __init__(self, task: CoveringTask, *, table: Floats | None = None, field_bytes: int = FIELD_BYTES) -> None:
+        self.task = task
+        self._table = table
+        self._field_bytes = field_bytes
+        self._fields: dict[tuple[int, bool], SharedFields] = {}
+        self._margin = 1.0 if task.domain.has_integer_costs else 1 - _ROUNDING
+
+    def costs(self, sets: Sequence[Sequence[int]] | npt.NDArray[np.int64], trip: int = 0) -> Floats:
+        """Covering costs of sets of one size, each given in ascending order; infinite where no walk covers one."""
+        members = np.asarray(sets, dtype=np.int64)
+        if members.ndim != 2 or members.shape[1] == 0:
+            return np.full(len(members), self.task.direct[trip]) * self.task.unit
+        self._check_size(members.shape[1])
+        self._ensure(members, trip, Watch())
+        return self._join(members, trip)[0] * self.task.unit
+
+    def find(
+        self, members: Sequence[int], trip: int = 0, *, cost_bound: float = math.inf, watch: Watch | None = None
+    ) -> Found:
+        """The cheapest walk of a trip that covers ``members`` (positions in the task).
+
+        With a ``cost_bound`` the work ends as soon as no walk can keep to it.
+        """
+        watch = watch or Watch()
+        group = tuple(sorted(members))
+        self._check_size(len(group))
+        swept = self._num_sweeps()
+        lower = self._bound_by_members(group, trip)
+        highest = at_most(cost_bound, exact=self.task.domain.has_integer_costs)
+        choice, choice_post = np.full((2, 1), -1)
+        for size in _sizes_up_to(len(group)):
+            if lower > highest or lower == math.inf:
+                break
+            sets = np.array(list(combinations(group, size)))
+            if not self._ensure(sets, trip, watch):
+                return stop_with_walk(self.task, group, trip, self._forward, lower, highest, self._count(swept))
+            values, choice, choice_post = self._join(sets, trip)
+            lower = max(lower, float(values.max()) * self.task.unit)
+        if lower == math.inf:
+            return Found(NO_WALK, math.inf, "infeasible", math.inf, self._count(swept))
+        if lower > highest:
+            return Found(NO_WALK, math.inf, "over-bound", lower, self._count(swept))
+        stops = self._stops(group, trip, int(choice[0]), int(choice_post[0]))
+        walk = walk_through(self._backward, self.task.starts[trip], (*stops, self.task.goals[trip]))
+        cost = walk_cost(self.task.domain, walk)
+        # The walk is priced edge by edge, the bound comes from the fields: they differ by rounding at most.
+        is_proved = math.isclose(cost, lower, rel_tol=RELATIVE, abs_tol=_ROUNDING)
+        status: CoverStatus = "optimal" if is_proved else "feasible"
+        return Found(walk, cost, status, cost if is_proved else lower, self._count(swept))
+
+    def _check_size(self, num_members: int) -> None:
+        if num_members > MAX_MEMBERS:
+            raise TooLargeError(
+                "members", f"at most {MAX_MEMBERS} for the fields engine; cover them by several walks", num_members
+            )
+
+    def _bound_by_members(self, group: Members, trip: int) -> float:
+        base: list[float] = self.task.base_costs[trip][list(group)].tolist()
+        return max([float(self.task.direct[trip]) * self.task.unit, *base])
+
+    def _ensure(self, sets: npt.NDArray[np.int64], trip: int, watch: Watch) -> bool:
+        """Work out the fields that joining these sets needs; false when the time is over."""
+        in_front, behind = _halves(sets.shape[1])
+        for backward, largest in ((True, behind), (False, in_front)):
+            for size in range(1, largest + 1):
+                fields = self._shared(trip, backward=backward)
+                if size == 1:
+                    wanted: set[Members] = {(member,) for member in np.unique(sets).tolist()}
+                else:
+                    wanted = set(chain.from_iterable(combinations(members, size) for members in sets.tolist()))
+                if not fields.add(sorted(wanted), watch):
+                    return False
+        return True
+
+    def _join(self, sets: npt.NDArray[np.int64], trip: int) -> tuple[Floats, Positions, Positions]:
+        """Covering cost in units, best split and best middle post of each set."""
+        posts = self.task.posts
+        forward, backward = self._shared(trip, backward=False), self._shared(trip, backward=True)
+        best = np.full(len(sets), np.inf)
+        choice, choice_post = np.full((2, len(sets)), -1, dtype=np.int64)
+        first_split = 0
+        for middle, in_front, behind in _splits(sets.shape[1]):
+            num = middle.size
+            per_chunk = max(1, _PIECES_PER_JOIN // num)
+            for first in range(0, len(sets), per_chunk):
+                part = sets[first : first + per_chunk]
+                join_rows(
+                    np.repeat(np.arange(first, first + len(part)), num),
+                    np.tile(np.arange(first_split, first_split + num), len(part)),
+                    part[:, middle].reshape(-1),
+                    forward.rows_of(part[:, in_front].reshape(len(part) * num, in_front.shape[1])),
+                    backward.rows_of(part[:, behind].reshape(len(part) * num, behind.shape[1])),
+                    forward.rows, backward.rows, posts.watch_ptr, posts.watch_posts,
+                    self._margin, best, choice, choice_post,
+                )  # fmt: skip
+            first_split += num
+        return best, choice, choice_post
+
+    def _stops(self, group: Members, trip: int, split: int, post: int) -> list[int]:
+        """The posts at which an optimal walk covers each member, in order of travel, from its middle."""
+        if not group:
+            return []
+        middle, number = divmod(split, math.comb(len(group) - 1, len(group) // 2))
+        _, in_front, behind = next(islice(_splits(len(group)), middle, None))
+        first, last = (tuple(group[i] for i in side[number].tolist()) for side in (in_front, behind))
+        before = self._descend(post, first, self._shared(trip, backward=False))
+        after = self._descend(post, last, self._shared(trip, backward=True))
+        return [int(self.task.posts.nodes[p]) for p in (*before[::-1], post, *after)]
+
+    def _descend(self, post: int, left: Members, fields: SharedFields) -> list[int]:
+        """The posts that lead from the middle to the end where the fields begin, covering ``left`` on the way."""
+        stops = []
+        while left:
+            distances = self._distances_at_posts(post, is_onward=fields.is_backward)
+            best_member, best = -1, math.inf
+            for i, member in enumerate(left):
+                mine = self.task.posts.posts_of(member)
+                values = distances[mine] + fields[left[:i] + left[i + 1 :]][mine]
+                at = int(values.argmin())
+                # A later member must be better by more than rounding to be preferred.
+                if values[at] < best * self._margin:
+                    best_member, post, best = i, int(mine[at]), float(values[at])
+            stops.append(post)
+            left = left[:best_member] + left[best_member + 1 :]
+        return stops
+
+    def _distances_at_posts(self, post: int, *, is_onward: bool) -> Floats:
+        """Distances from a post to all posts when ``is_onward``, else from all of them to it."""
+        if self.table is not None:
+            return self.table[post] if is_onward else self.table[:, post]
+        sweeper = self._forward if is_onward else self._backward
+        return sweeper.run(int(self.task.posts.nodes[post]))[self.task.posts.nodes]
+
+    @cached_property
+    def table(self) -> Floats | None:
+        """Distances between posts: given, or built where that takes no more sweeps than the members' fields would."""
+        if self._table is None and self.task.posts.nodes.size <= 2 * len(self.task.members):
+            return distance_table(self.task.domain, self.task.posts)
+        return self._table
+
+    @cached_property
+    def _forward(self) -> Sweeper:
+        return Sweeper(self.task.domain, backward=False, num_seeds=self.task.posts.nodes.size)
+
+    @cached_property
+    def _backward(self) -> Sweeper:
+        return Sweeper(self.task.domain, backward=True, num_seeds=self.task.posts.nodes.size)
+
+    def _count(self, swept: int) -> Counts:
+        return Counts(num_sweeps=self._num_sweeps() - swept)
+
+    def _num_sweeps(self) -> int:
+        built = 0 if self._table is not None or self.table is None else len(self.table)
+        return built + self._forward.num_sweeps + self._backward.num_sweeps
+
+    def _shared(self, trip: int, *, backward: bool) -> SharedFields:
+        if (trip, backward) not in self._fields:
+            if self.table is None:
+                transport: Sweeper | Floats = self._backward if backward else self._forward
+            else:
+                transport = np.ascontiguousarray(self.table.T) if backward else self.table
+            self._fields[trip, backward] = SharedFields(
+                FieldStepper(self.task.posts, transport),
+                self.task.to_goal[trip] if backward else self.task.from_start[trip],
+                self._field_bytes // (2 * self.task.num_trips),
+                is_backward=backward,
+            )
+        return self._fields[trip, backward]
+
+
+def _sizes_up_to(size: int) -> list[int]:
+    """Sizes of subsets whose costs are worked out on the way to a set: small ones for a bound, then its own."""
+    return [small for small in _SIZES_FOR_BOUNDS if small < size] + ([size] if size else [])
+
+
+def _halves(size: int) -> tuple[int, int]:
+    """How many members of a set are covered in front of the middle one, and how many behind."""
+    return max(0, size - 1) // 2, size // 2
+
+
+def _splits(size: int) -> Iterator[tuple[Positions, Positions, Positions]]:
+    """All ways to place the members of a set of a size: middle, those in front, those behind, as positions in the set.
+
+    In the order of (middle, behind), the ways with one middle at a time.
+    """
+    num_in_front, num_behind = _halves(size)
+    for middle in range(size):
+        others = [i for i in range(size) if i != middle]
+        behind = np.array(list(combinations(others, num_behind)), dtype=np.int64)
+        is_in_front = np.ones((len(behind), size), dtype=bool)
+        is_in_front[:, middle] = False
+        np.put_along_axis(is_in_front, behind, False, axis=1)
+        in_front = np.nonzero(is_in_front)[1].reshape(len(behind), num_in_front)
+        yield np.full(len(behind), middle), in_front, behind

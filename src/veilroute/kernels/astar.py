@@ -1,0 +1,220 @@
+"""A* over (node, targets left), its states in flat arrays (paper, section 4.3).
+
+The caller owns the arrays and makes them larger when :func:`expand_states` asks for it, so the kernel can be left and
+entered again between two expansions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from veilroute.kernels.estimates import estimate_state
+from veilroute.kernels.jit import jit
+from veilroute.kernels.subsets import Positions
+from veilroute.kernels.sweep import Floats, Indices
+
+Links = npt.NDArray[np.int32]
+
+PAUSED, FOUND, EXHAUSTED, NO_ROOM = range(4)
+
+NUM_STATES, HEAP_SIZE, NUM_EXPANDED, NUM_GENERATED, GOAL_STATE = range(5)
+"""What stands where in ``counts``."""
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_MIX_AGAIN = np.uint64(0xBF58476D1CE4E5B9)
+_HALF = np.uint64(32)
+
+
+@jit
+def expand_states(
+    num_expansions: int,
+    goal: int,
+    bound: float,
+    indptr: Indices,
+    indices: Indices,
+    costs: Floats,
+    seen: npt.NDArray[np.int64],
+    kind: int,
+    rows: Positions,
+    reach: Floats,
+    through: Floats,
+    to_goal: Floats,
+    ends: Floats,
+    rest: Floats,
+    nodes: Indices,
+    lefts: npt.NDArray[np.int64],
+    paid: Floats,
+    ahead: Floats,
+    parents: Links,
+    is_open: npt.NDArray[np.bool_],
+    slots: Links,
+    heap_keys: Floats,
+    heap_ahead: Floats,
+    heap_states: Links,
+    counts: npt.NDArray[np.int64],
+    least_cut: Floats,
+) -> int:
+    """Expand states in the order of (f, h, when first generated) until the goal is due, at most ``num_expansions``.
+
+    Parameters
+    ----------
+    num_expansions
+        Pause after this many.
+    goal, bound
+        Where to end; states whose f is above the bound are cut, ``least_cut[0]`` keeps the smallest such f.
+    indptr, indices, costs, seen
+        The graph, and the targets that each node sees.
+    kind, rows, reach, through, to_goal, ends, rest
+        The heuristic, see :mod:`veilroute.kernels.estimates`.
+    nodes, lefts, paid, ahead, parents, is_open
+        The states: node, targets left, g, h, the state before it, whether it waits to be expanded.
+    slots
+        Open hashing from (node, targets left) to states, -1 where free; a power of two, at most half full.
+    heap_keys, heap_ahead, heap_states
+        The open list: f, h and state. Entries whose state has been improved since are passed over.
+    counts
+        See :data:`NUM_STATES` and the names after it.
+
+    Returns
+    -------
+    int
+        ``FOUND``, ``EXHAUSTED``, ``PAUSED``, or ``NO_ROOM`` when arrays must grow before the next expansion.
+    """
+    for _ in range(num_expansions):
+        # Drop what was improved or expanded since it was put here.
+        while counts[HEAP_SIZE] > 0:
+            state = heap_states[0]
+            if is_open[state] and heap_keys[0] == paid[state] + ahead[state]:
+                break
+            counts[HEAP_SIZE] = _drop_first(heap_keys, heap_ahead, heap_states, counts[HEAP_SIZE])
+        if counts[HEAP_SIZE] == 0:
+            return EXHAUSTED
+        state = heap_states[0]
+        node = nodes[state]
+        left = lefts[state]
+        if left == 0 and node == goal:
+            counts[GOAL_STATE] = state
+            return FOUND
+        degree = np.int64(indptr[node + 1]) - np.int64(indptr[node])
+        if (
+            counts[NUM_STATES] + degree > nodes.size
+            or 2 * (counts[NUM_STATES] + degree) > slots.size
+            or counts[HEAP_SIZE] + degree > heap_keys.size
+        ):
+            return NO_ROOM
+        counts[HEAP_SIZE] = _drop_first(heap_keys, heap_ahead, heap_states, counts[HEAP_SIZE])
+        is_open[state] = False
+        counts[NUM_EXPANDED] += 1
+        for e in range(indptr[node], indptr[node + 1]):
+            other = indices[e]
+            other_left = left & ~seen[other]
+            cost = paid[state] + costs[e]
+            slot = find_slot(other, other_left, nodes, lefts, slots)
+            next_state = slots[slot]
+            if next_state >= 0:
+                if cost >= paid[next_state]:
+                    continue
+                value = ahead[next_state]
+            else:
+                value = estimate_state(kind, other, other_left, rows, reach, through, to_goal, ends, rest)
+            if value == np.inf:
+                continue
+            if cost + value > bound:
+                least_cut[0] = min(least_cut[0], cost + value)
+                continue
+            if next_state < 0:
+                next_state = np.int32(counts[NUM_STATES])
+                counts[NUM_STATES] += 1
+                slots[slot] = next_state
+                nodes[next_state] = other
+                lefts[next_state] = other_left
+                ahead[next_state] = value
+            paid[next_state] = cost
+            parents[next_state] = state
+            is_open[next_state] = True
+            counts[NUM_GENERATED] += 1
+            counts[HEAP_SIZE] = _push(
+                heap_keys, heap_ahead, heap_states, counts[HEAP_SIZE], cost + value, value, next_state
+            )
+    return PAUSED
+
+
+@jit
+def find_slot(node: int, left: int, nodes: Indices, lefts: npt.NDArray[np.int64], slots: Links) -> int:
+    """Where the state stands in ``slots``, or would stand."""
+    mixed = (np.uint64(left) * _MIX) ^ np.uint64(node)
+    mixed = mixed * _MIX_AGAIN
+    mixed = mixed ^ (mixed >> _HALF)
+    slot: int = np.int64(mixed & np.uint64(slots.size - 1))  # type: ignore[assignment]
+    while slots[slot] >= 0 and (nodes[slots[slot]] != node or lefts[slots[slot]] != left):
+        slot = (slot + 1) & (slots.size - 1)
+    return slot
+
+
+@jit
+def fill_slots(num_states: int, nodes: Indices, lefts: npt.NDArray[np.int64], slots: Links) -> None:
+    """Enter all states into empty ``slots``."""
+    for state in range(num_states):
+        slots[find_slot(nodes[state], lefts[state], nodes, lefts, slots)] = state
+
+
+@jit
+def _is_before(key: float, ahead: float, state: int, other_key: float, other_ahead: float, other_state: int) -> bool:
+    if key != other_key:
+        return key < other_key
+    if ahead != other_ahead:
+        return ahead < other_ahead
+    return state < other_state
+
+
+@jit
+def _push(keys: Floats, aheads: Floats, states: Links, size: int, key: float, ahead: float, state: int) -> int:
+    i = size
+    while i > 0:
+        parent = (i - 1) >> 1
+        if not _is_before(key, ahead, state, keys[parent], aheads[parent], states[parent]):
+            break
+        keys[i], aheads[i], states[i] = keys[parent], aheads[parent], states[parent]
+        i = parent
+    keys[i], aheads[i], states[i] = key, ahead, state
+    return size + 1
+
+
+@jit
+def _drop_first(keys: Floats, aheads: Floats, states: Links, size: int) -> int:
+    size -= 1
+    key, ahead, state = keys[size], aheads[size], states[size]
+    i = 0
+    while True:
+        child = 2 * i + 1
+        if child >= size:
+            break
+        right = child + 1
+        if right < size and _is_before(
+            keys[right], aheads[right], states[right], keys[child], aheads[child], states[child]
+        ):
+            child = right
+        if not _is_before(keys[child], aheads[child], states[child], key, ahead, state):
+            break
+        keys[i], aheads[i], states[i] = keys[child], aheads[child], states[child]
+        i = child
+    keys[i], aheads[i], states[i] = key, ahead, state
+    return size
+
+
+@jit
+def trace_walk(goal_state: int, nodes: Indices, parents: Links) -> npt.NDArray[np.int64]:
+    """The nodes of the walk to a state, from its first."""
+    num = 0
+    state = goal_state
+    while state >= 0:
+        num += 1
+        state = parents[state]
+    walk = np.empty(num, dtype=np.int64)
+    state = goal_state
+    while state >= 0:
+        num -= 1
+        walk[num] = nodes[state]
+        state = parents[state]
+    return walk

@@ -1,0 +1,147 @@
+"""Lower bounds on what a covering walk still has to travel, for A* (paper, section 4.3, and two steps beyond).
+
+A state is a node and the bit mask of the targets that are left. ``reach[r, n]`` is the distance from n to the nearest
+watcher of a target, ``through[r, n]`` the same plus the way on to the goal, ``ends[u]`` the distance from the nearest
+watcher of u to the goal; target u of the mask has row ``rows[u]``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from veilroute.kernels.jit import jit
+from veilroute.kernels.subsets import Positions
+from veilroute.kernels.sweep import Floats
+
+BLIND, TUNNEL, SINGLETON, TREE, TOUR = range(5)
+
+
+@jit
+def estimate_state(
+    kind: int,
+    node: int,
+    left: int,
+    rows: Positions,
+    reach: Floats,
+    through: Floats,
+    to_goal: Floats,
+    ends: Floats,
+    rest: Floats,
+) -> float:
+    """The heuristic ``kind`` at a state, in O(targets).
+
+    ``rest`` is the table of :func:`tree_table` or :func:`tour_table` for the heuristics of that name.
+    """
+    if kind == BLIND:
+        return 0.0
+    if left == 0:
+        onward: float = to_goal[node]
+        return onward
+    furthest = 0.0
+    nearest = np.inf
+    last = np.inf
+    alone = 0.0
+    tour = np.inf
+    for u in range(rows.size):
+        if not (left >> u) & 1:
+            continue
+        if kind != SINGLETON:
+            there = reach[rows[u], node]
+            furthest = max(furthest, there)
+            nearest = min(nearest, there)
+            if kind == TOUR:
+                tour = min(tour, there + rest[left, u])
+        if kind in (SINGLETON, TOUR):
+            alone = max(alone, through[rows[u], node])
+        last = min(last, ends[u])
+    if kind == TUNNEL:
+        return furthest + last
+    if kind == SINGLETON:
+        return alone
+    if kind == TREE:
+        tree: float = nearest + rest[left, 0]
+        return tree
+    return max(alone, tour)
+
+
+@jit
+def estimate_states(
+    kind: int,
+    rows: Positions,
+    reach: Floats,
+    through: Floats,
+    to_goal: Floats,
+    ends: Floats,
+    rest: Floats,
+) -> Floats:
+    """The heuristic at every state: a row for each set of targets left, a column for each node."""
+    values = np.empty((1 << rows.size, to_goal.size))
+    for left in range(values.shape[0]):
+        for node in range(values.shape[1]):
+            values[left, node] = estimate_state(kind, node, left, rows, reach, through, to_goal, ends, rest)
+    return values
+
+
+@jit
+def tour_table(between: Floats, ends: Floats) -> Floats:
+    """For every set of targets and first target in it the least sum of ``between`` along an order, plus its end.
+
+    ``between[u, x]`` is the least distance from a watcher of u to one of x. Held and Karp's recursion, O(2^z z^2).
+    """
+    num = ends.size
+    table = np.full((1 << num, num), np.inf)
+    for left in range(1, 1 << num):
+        for u in range(num):
+            if not (left >> u) & 1:
+                continue
+            others = left ^ (1 << u)
+            if others == 0:
+                table[left, u] = ends[u]
+                continue
+            best = np.inf
+            for x in range(num):
+                if (others >> x) & 1:
+                    best = min(best, between[u, x] + table[others, x])
+            table[left, u] = best
+    return table
+
+
+@jit
+def tree_table(between: Floats, ends: Floats) -> Floats:
+    """For every set of targets the weight of a minimum spanning tree over them and the goal, one column.
+
+    Edges weigh the lesser of ``between`` in both directions, those to the goal ``ends``. Prim's algorithm per set.
+    """
+    num = ends.size
+    table = np.zeros((1 << num, 1))
+    nearest = np.empty(num)
+    is_in = np.empty(num, dtype=np.bool_)
+    for left in range(1, 1 << num):
+        for u in range(num):
+            nearest[u] = ends[u]
+            is_in[u] = not (left >> u) & 1
+        total = 0.0
+        while True:
+            best = -1
+            for u in range(num):
+                if not is_in[u] and (best < 0 or nearest[u] < nearest[best]):
+                    best = u
+            if best < 0:
+                break
+            total += nearest[best]
+            is_in[best] = True
+            for u in range(num):
+                nearest[u] = min(nearest[u], between[u, best], between[best, u])
+        table[left, 0] = total
+    return table
+
+
+@jit
+def mark_seen(num_nodes: int, watch_ptr: Positions, watch_nodes: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
+    """For every node the bit mask of the targets that it sees."""
+    seen = np.zeros(num_nodes, dtype=np.int64)
+    for u in range(watch_ptr.size - 1):
+        for w in range(watch_ptr[u], watch_ptr[u + 1]):
+            seen[watch_nodes[w]] |= np.int64(1) << u
+    return seen

@@ -1,0 +1,132 @@
+"""Every way to a covering walk against every other: A* with each heuristic, fields, and a plain search."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+
+import veilroute as vr
+from reference import adjacency, covering_cost, watchers
+from strategies import problems
+from veilroute.covering.astar import AStarEngine
+from veilroute.covering.fields_engine import FieldsEngine
+from veilroute.covering.heuristics import HEURISTICS
+from veilroute.covering.posts import distance_table
+from veilroute.covering.task import CoveringTask, prepare_task
+from veilroute.covering.walks import CoverEngine, Found
+
+
+def all_engines(task: CoveringTask) -> dict[str, CoverEngine]:
+    engines: dict[str, CoverEngine] = {name: AStarEngine(task, name) for name in HEURISTICS}
+    engines["tour, fields not kept"] = AStarEngine(task, "tour", field_bytes=0)
+    engines["fields"] = FieldsEngine(task)
+    engines["fields by table"] = FieldsEngine(task, table=distance_table(task.domain, task.posts))
+    engines["fields in a file"] = FieldsEngine(task, field_bytes=0)
+    return engines
+
+
+def is_covering_walk(found: Found, task: CoveringTask, trip: int, groups: list[set[int]]) -> bool:
+    nodes = found.walk.tolist()
+    graph = adjacency(task.domain)
+    total = sum(min(c for other, c in graph[a] if other == b) for a, b in itertools.pairwise(nodes))
+    ends = (nodes[0], nodes[-1]) == (task.starts[trip], task.goals[trip])
+    return ends and all(group & set(nodes) for group in groups) and found.cost == pytest.approx(total, rel=1e-12)
+
+
+@settings(max_examples=400)
+@given(problems())
+def test_all_engines_agree_with_brute_force(problem: vr.Problem) -> None:
+    task = prepare_task(problem)
+    assume(task.members)
+    graph = adjacency(problem.domain)
+    seen = [watchers(problem, problem.candidate_nodes[i]) for i in task.members]
+    engines = all_engines(task)
+    everyone = range(len(seen))
+    for trip, size in itertools.product(range(task.num_trips), {0, 1, 2, 3, len(seen)}):
+        for group in itertools.islice(itertools.combinations(everyone, size), 3):
+            groups = [seen[i] for i in group]
+            expected = covering_cost(graph, task.starts[trip], task.goals[trip], groups)
+            for name, engine in engines.items():
+                found = engine.find(group, trip)
+                assert found.cost == pytest.approx(expected, rel=1e-12), name
+                assert found.lower_bound == found.cost, name
+                if math.isinf(expected):
+                    assert (found.status, found.walk.size) == ("infeasible", 0), name
+                else:
+                    assert found.status == "optimal", name
+                    assert is_covering_walk(found, task, trip, groups), name
+
+
+@settings(max_examples=200)
+@given(problems())
+def test_a_cost_bound_cuts_exactly_what_costs_more(problem: vr.Problem) -> None:
+    task = prepare_task(problem)
+    assume(task.members)
+    everyone = range(len(task.members))
+    best = FieldsEngine(task).find(everyone)
+    assume(best.status == "optimal")
+    for name, engine in all_engines(task).items():
+        assert engine.find(everyone, cost_bound=best.cost).cost == pytest.approx(best.cost, rel=1e-12), name
+        short = engine.find(everyone, cost_bound=best.cost * 0.999 - 0.001)
+        assert (short.status, short.cost, short.walk.size) == ("over-bound", math.inf, 0), name
+        assert best.cost * 0.999 - 0.001 < short.lower_bound <= best.cost * (1 + 1e-12), name
+
+
+@settings(max_examples=200)
+@given(problems())
+def test_heuristics_are_admissible_consistent_and_ordered(problem: vr.Problem) -> None:
+    """At every state: at most the true cost to go, and at most a step's cost more than at the state after it."""
+    task = prepare_task(problem)
+    assume(task.members)
+    graph = adjacency(problem.domain)
+    seen = [watchers(problem, problem.candidate_nodes[i]) for i in task.members]
+    everyone = range(len(seen))
+    sees = [sum(1 << i for i in everyone if node in seen[i]) for node in range(len(graph))]
+    for trip in range(task.num_trips):
+        values = {name: AStarEngine(task, name).prepare(everyone, trip).all_states() for name in HEURISTICS}
+        for node, left in itertools.product(range(len(graph)), range(1 << len(seen))):
+            if left & sees[node]:
+                continue  # no state: what a node sees is not left there
+            groups = [seen[i] for i in everyone if left >> i & 1]
+            truth = covering_cost(graph, node, task.goals[trip], groups)
+            for name, table in values.items():
+                value = table[left, node]
+                assert value <= truth * (1 + 1e-12), name
+                for other, cost in graph[node]:
+                    assert value <= (cost + table[left & ~sees[other], other]) * (1 + 1e-12) + 1e-12, name
+            assert values["blind"][left, node] == 0
+            slack = 1 + 1e-12
+            assert values["tunnel"][left, node] <= values["singleton"][left, node] * slack
+            assert values["singleton"][left, node] <= values["tour"][left, node] * slack
+            assert values["tree"][left, node] <= values["tour"][left, node] * slack
+
+
+@settings(max_examples=100)
+@given(problems())
+def test_tour_is_exact_where_every_target_has_one_watcher(problem: vr.Problem) -> None:
+    alone = vr.Problem(problem.domain, problem.trips, problem.candidates, vr.AtNode())
+    task = prepare_task(alone)
+    assume(task.members)
+    everyone = range(len(task.members))
+    start = task.starts[0]
+    value = AStarEngine(task, "tour").prepare(everyone).all_states()[-1, start]
+    assert value == pytest.approx(FieldsEngine(task).find(everyone).cost, rel=1e-12)
+
+
+@settings(max_examples=100)
+@given(problems(max_nodes=10, max_candidates=6, max_trips=1))
+def test_costs_of_many_sets_at_once(problem: vr.Problem) -> None:
+    task = prepare_task(problem)
+    num = len(task.members)
+    assume(num)
+    graph = adjacency(problem.domain)
+    seen = [watchers(problem, problem.candidate_nodes[i]) for i in task.members]
+    engine = FieldsEngine(task)
+    for size in range(1, num + 1):
+        sets = list(itertools.combinations(range(num), size))
+        expected = [covering_cost(graph, task.starts[0], task.goals[0], [seen[i] for i in s]) for s in sets]
+        assert engine.costs(sets) == pytest.approx(np.array(expected), rel=1e-12)
