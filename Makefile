@@ -36,6 +36,9 @@ docs: $(VENV)/.installed-dev
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
 bench: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/sweeps.py
+	$(BIN)/python benchmarks/covering.py
+	$(BIN)/python benchmarks/heuristics.py
 	$(BIN)/python benchmarks/plan_speed.py
 
 format: $(VENV)/.installed-dev

@@ -10,21 +10,19 @@ size: the time of `solve` (warm: imports and compilation excluded) as a multiple
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
 
 import veilroute as vr
 from paper_instances import build_problem, read_rows
+from timing import best_time, parse_shared, scipy_matrix
 from veilroute.formats import Instance
 
 NUM_CANDIDATES = 16
@@ -45,26 +43,13 @@ def instances(shared: Path | None) -> Iterator[tuple[str, vr.Problem]]:
         yield f"generated seed {seed}", vr.Problem(domain, [vr.Trip(start, goal)], candidates)
 
 
-def best_time(work: Callable[[], object]) -> float:
-    times = []
-    for _ in range(REPEATS):
-        began = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - began)
-    return min(times)
-
-
 def run_dijkstras(problem: vr.Problem) -> None:
-    domain = problem.domain
-    matrix = csr_matrix(
-        (domain.costs.astype(float), domain.indices.astype("int32"), domain.indptr.astype("int32")),
-        shape=(domain.num_nodes, domain.num_nodes),
-    )
+    matrix = scipy_matrix(problem.domain)
     for node in (problem.start_nodes[0], *problem.candidate_nodes):
         dijkstra(matrix, indices=node)
 
 
-def peak_memory_mb(problem: vr.Problem) -> float:
+def command_peak_mb(problem: vr.Problem) -> float:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "instance.json"
         vr.write_instance(Instance(problem), path)
@@ -74,18 +59,16 @@ def peak_memory_mb(problem: vr.Problem) -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shared", type=Path, help="folder with instances/paper.jsonl and maps/")
-    shared = parser.parse_args().shared
+    shared = parse_shared(__doc__)
     ratios, peaks = [], []
     print(f"{'instance':22} {'nodes':>7} {'solve ms':>9} {'17 Dijkstras ms':>16} {'ratio':>6} {'peak MB':>8}")
     for name, problem in instances(shared):
         privacy = vr.Privacy(k=2)
         vr.solve(problem, privacy)
-        solve_s = best_time(lambda problem=problem, privacy=privacy: vr.solve(problem, privacy))  # type: ignore[misc]
-        scipy_s = best_time(lambda problem=problem: run_dijkstras(problem))  # type: ignore[misc]
+        solve_s = best_time(lambda problem=problem, privacy=privacy: vr.solve(problem, privacy), REPEATS)  # type: ignore[misc]
+        scipy_s = best_time(lambda problem=problem: run_dijkstras(problem), REPEATS)  # type: ignore[misc]
         ratios.append(solve_s / scipy_s)
-        peaks.append(peak_memory_mb(problem))
+        peaks.append(command_peak_mb(problem))
         print(
             f"{name:22} {problem.domain.num_nodes:7} {1e3 * solve_s:9.1f} {1e3 * scipy_s:16.1f} "
             f"{ratios[-1]:6.2f} {peaks[-1]:8.0f}"

@@ -37,9 +37,20 @@ def is_covering_walk(found: Found, task: CoveringTask, trip: int, groups: list[s
     return ends and all(group & set(nodes) for group in groups) and found.cost == pytest.approx(total, rel=1e-12)
 
 
-@settings(max_examples=400)
+@settings(max_examples=700)
 @given(problems())
 def test_all_engines_agree_with_brute_force(problem: vr.Problem) -> None:
+    check_all_engines(problem)
+
+
+@pytest.mark.slow
+@settings(max_examples=5000)
+@given(problems(max_nodes=10, max_candidates=6))
+def test_all_engines_agree_with_brute_force_on_thousands(problem: vr.Problem) -> None:
+    check_all_engines(problem)
+
+
+def check_all_engines(problem: vr.Problem) -> None:
     task = prepare_task(problem)
     assume(task.members)
     graph = adjacency(problem.domain)
@@ -47,7 +58,7 @@ def test_all_engines_agree_with_brute_force(problem: vr.Problem) -> None:
     engines = all_engines(task)
     everyone = range(len(seen))
     for trip, size in itertools.product(range(task.num_trips), {0, 1, 2, 3, len(seen)}):
-        for group in itertools.islice(itertools.combinations(everyone, size), 3):
+        for group in itertools.islice(itertools.combinations(everyone, size), 2):
             groups = [seen[i] for i in group]
             expected = covering_cost(graph, task.starts[trip], task.goals[trip], groups)
             for name, engine in engines.items():
@@ -61,7 +72,7 @@ def test_all_engines_agree_with_brute_force(problem: vr.Problem) -> None:
                     assert is_covering_walk(found, task, trip, groups), name
 
 
-@settings(max_examples=200)
+@settings(max_examples=500)
 @given(problems())
 def test_a_cost_bound_cuts_exactly_what_costs_more(problem: vr.Problem) -> None:
     task = prepare_task(problem)
@@ -76,7 +87,7 @@ def test_a_cost_bound_cuts_exactly_what_costs_more(problem: vr.Problem) -> None:
         assert best.cost * 0.999 - 0.001 < short.lower_bound <= best.cost * (1 + 1e-12), name
 
 
-@settings(max_examples=200)
+@settings(max_examples=500)
 @given(problems())
 def test_heuristics_are_admissible_consistent_and_ordered(problem: vr.Problem) -> None:
     """At every state: at most the true cost to go, and at most a step's cost more than at the state after it."""
@@ -105,7 +116,7 @@ def test_heuristics_are_admissible_consistent_and_ordered(problem: vr.Problem) -
             assert values["tree"][left, node] <= values["tour"][left, node] * slack
 
 
-@settings(max_examples=100)
+@settings(max_examples=300)
 @given(problems())
 def test_tour_is_exact_where_every_target_has_one_watcher(problem: vr.Problem) -> None:
     alone = vr.Problem(problem.domain, problem.trips, problem.candidates, vr.AtNode())
@@ -117,7 +128,7 @@ def test_tour_is_exact_where_every_target_has_one_watcher(problem: vr.Problem) -
     assert value == pytest.approx(FieldsEngine(task).find(everyone).cost, rel=1e-12)
 
 
-@settings(max_examples=100)
+@settings(max_examples=300)
 @given(problems(max_nodes=10, max_candidates=6, max_trips=1))
 def test_costs_of_many_sets_at_once(problem: vr.Problem) -> None:
     task = prepare_task(problem)

@@ -120,10 +120,12 @@ def _check_number(field: str, value: object, *, least: float) -> None:
 
 def _find_members(problem: Problem, members: Iterable[Any]) -> list[int]:
     """Positions of the candidates that are meant, ascending."""
+    if isinstance(members, str | bytes) or not isinstance(members, Iterable):
+        raise InvalidInputError("members", "several candidates of the problem", members)
     at = {node: i for i, node in enumerate(problem.candidate_nodes)}
     positions = set()
     for label in members:
-        node = problem.domain.node(label)
+        node = problem.domain.node(label, field="members")
         if node not in at:
             raise InvalidInputError("members", "candidates of the problem", label)
         positions.add(at[node])

@@ -1,0 +1,61 @@
+"""What the scripts in this folder measure with: best times, scipy's Dijkstra, generated stand-ins for maps."""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import dijkstra
+
+import veilroute as vr
+from paper_instances import read_map
+
+
+def best_time(work: Callable[[], object], repeats: int) -> float:
+    """Seconds of the fastest of several runs."""
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def scipy_matrix(domain: vr.Domain) -> csr_matrix:
+    """The domain as scipy takes it."""
+    return csr_matrix(
+        (domain.costs.astype(float), domain.indices.astype("int32"), domain.indptr.astype("int32")),
+        shape=(domain.num_nodes, domain.num_nodes),
+    )
+
+
+def dijkstra_time(domain: vr.Domain, node: int, repeats: int) -> float:
+    """Seconds of one `scipy.sparse.csgraph.dijkstra` run, the fastest of several."""
+    matrix = scipy_matrix(domain)
+    return best_time(lambda: dijkstra(matrix, indices=node), repeats)
+
+
+def peak_memory_mb() -> float:
+    """The most memory that this process has held."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1e6 if sys.platform == "darwin" else 1e3)
+
+
+def parse_shared(description: str | None) -> Path | None:
+    """The folder with the paper's maps and instances, from the command line."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--shared", type=Path, help="folder with instances/paper.jsonl and maps/")
+    shared: Path | None = parser.parse_args().shared
+    return shared
+
+
+def map_or_building(shared: Path | None, name: str, side: int) -> tuple[str, vr.Domain]:
+    """A benchmark map, or without the maps a generated building of about its size."""
+    if shared is not None:
+        return Path(name).stem, read_map(shared / "maps" / name)
+    return f"building {side} x {side}", vr.generate_rooms(side, side, seed=1)

@@ -1,0 +1,166 @@
+"""The front door to covering walks, on worlds that can be checked by hand."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+import veilroute as vr
+from veilroute.covering.astar import AStarEngine
+from veilroute.covering.engines import ENGINES
+from veilroute.covering.heuristics import HEURISTICS
+from veilroute.covering.task import prepare_task
+
+WAYS = [(engine, None) for engine in ENGINES] + [("astar", name) for name in HEURISTICS]
+
+
+@pytest.mark.parametrize(("engine", "heuristic"), WAYS)
+class TestEveryWay:
+    def test_there_and_back(self, line5: vr.Domain, engine: str, heuristic: str | None) -> None:
+        problem = vr.Problem(line5, [vr.Trip(1, 2)], [0, 4])
+        cover = vr.cover(problem, [0, 4], engine=engine, heuristic=heuristic)
+        assert cover.walk == (1, 0, 1, 2, 3, 4, 3, 2)
+        assert (cover.cost, cover.lower_bound, cover.status) == (7, 7, "optimal")
+
+    def test_round_a_one_way_ring(self, ring6: vr.Domain, engine: str, heuristic: str | None) -> None:
+        problem = vr.Problem(ring6, [vr.Trip(3, 2)], [1, 4])
+        cover = vr.cover(problem, [4, 1], engine=engine, heuristic=heuristic)
+        assert cover.walk == (3, 4, 5, 0, 1, 2)
+        assert cover.cost == 4 + 5 + 6 + 1 + 2
+
+    def test_seeing_is_enough(self, two_rooms: vr.Domain, engine: str, heuristic: str | None) -> None:
+        corners = [(0, 0), (2, 6)]
+        problem = vr.Problem(two_rooms, [vr.Trip((1, 2), (1, 4))], corners, vr.WithinDistance(3))
+        cover = vr.cover(problem, corners, engine=engine, heuristic=heuristic)
+        assert cover.walk == ((1, 2), (1, 3), (1, 4))
+
+    def test_nothing_to_cover_is_a_shortest_path(self, line5: vr.Domain, engine: str, heuristic: str | None) -> None:
+        cover = vr.cover(vr.Problem(line5, [vr.Trip(0, 3)], [4]), [], engine=engine, heuristic=heuristic)
+        assert (cover.walk, cover.cost) == ((0, 1, 2, 3), 3)
+
+    def test_staying_is_a_walk(self, line5: vr.Domain, engine: str, heuristic: str | None) -> None:
+        cover = vr.cover(vr.Problem(line5, [vr.Trip(2, 2)], [2]), [2], engine=engine, heuristic=heuristic)
+        assert (cover.walk, cover.cost, cover.status) == ((2,), 0, "optimal")
+
+    def test_what_no_walk_covers(self, engine: str, heuristic: str | None) -> None:
+        fork = vr.Domain.from_edges(4, [0, 0, 1, 2], [1, 2, 3, 3], [1] * 4)
+        problem = vr.Problem(fork, [vr.Trip(0, 3)], [1, 2])
+        cover = vr.cover(problem, [1, 2], engine=engine, heuristic=heuristic)
+        assert (cover.status, cover.walk, cover.cost, cover.lower_bound) == ("infeasible", (), math.inf, math.inf)
+        apart = vr.Domain.from_edges(3, [0], [1], [1])
+        beyond = vr.cover(vr.Problem(apart, [vr.Trip(0, 1)], [2]), [2], engine=engine, heuristic=heuristic)
+        assert beyond.status == "infeasible"
+
+    def test_a_bound_that_is_met_and_one_that_is_not(
+        self, line5: vr.Domain, engine: str, heuristic: str | None
+    ) -> None:
+        problem = vr.Problem(line5, [vr.Trip(1, 2)], [0, 4])
+        assert vr.cover(problem, [0, 4], engine=engine, heuristic=heuristic, cost_bound=7).status == "optimal"
+        over = vr.cover(problem, [0, 4], engine=engine, heuristic=heuristic, cost_bound=6)
+        assert (over.status, over.walk, over.cost) == ("over-bound", (), math.inf)
+        assert 6 < over.lower_bound <= 7
+
+    def test_the_trip_that_was_asked_for(self, line5: vr.Domain, engine: str, heuristic: str | None) -> None:
+        problem = vr.Problem(line5, [vr.Trip(0, 1), vr.Trip(4, 4)], [2])
+        assert vr.cover(problem, [2], trip=1, engine=engine, heuristic=heuristic).walk == (4, 3, 2, 3, 4)
+
+    def test_a_walk_and_a_bound_when_stopped_at_once(self, engine: str, heuristic: str | None) -> None:
+        domain = vr.generate_rooms(60, 60, seed=2)
+        ends = domain.label(0), domain.label(domain.num_nodes - 1)
+        targets = vr.draw_candidates(domain, *ends, 12, seed=5)
+        problem = vr.Problem(domain, [vr.Trip(*ends)], targets, vr.WithinDistance(2))
+        best = vr.cover(problem, targets)
+        stopped = vr.cover(problem, targets, engine=engine, heuristic=heuristic, should_stop=lambda: True)
+        assert stopped.lower_bound <= best.cost <= stopped.cost < math.inf
+        # A good heuristic is done before it first looks at the clock.
+        assert stopped.status == ("optimal" if stopped.cost == stopped.lower_bound else "feasible")
+        assert (stopped.walk[0], stopped.walk[-1]) == ends
+
+
+def test_ties_go_to_the_state_that_was_generated_first() -> None:
+    """Two equal ways round a square: neighbours are generated in ascending order, so the lower one is taken."""
+    square = vr.Domain.from_edges(4, [0, 0, 1, 2], [1, 2, 3, 3], [1] * 4)
+    problem = vr.Problem(square, [vr.Trip(0, 3)], [3])
+    for engine, heuristic in WAYS:
+        assert vr.cover(problem, [3], engine=engine, heuristic=heuristic).walk == (0, 1, 3)
+
+
+def test_counts_of_a_search_by_hand(line5: vr.Domain) -> None:
+    problem = vr.Problem(line5, [vr.Trip(0, 3)], [2])
+    blind = vr.cover(problem, [2], engine="astar", heuristic="blind")
+    # (0, left) (1, left) (2, done) are expanded, then (1, done) or (3, done), at cost 3: smallest first.
+    assert (blind.num_expanded, blind.num_generated) == (4, 6)
+    tour = vr.cover(problem, [2], engine="astar", heuristic="tour")
+    assert (tour.num_expanded, tour.num_sweeps) == (3, 3)
+
+
+def test_arrays_grow_with_the_search() -> None:
+    domain = vr.generate_rooms(60, 60, seed=2)
+    ends = domain.label(0), domain.label(domain.num_nodes - 1)
+    targets = vr.draw_candidates(domain, *ends, 6, seed=5)
+    problem = vr.Problem(domain, [vr.Trip(*ends)], targets, vr.WithinDistance(2))
+    blind = vr.cover(problem, targets, engine="astar", heuristic="blind")
+    assert blind.num_generated > 2**15
+    assert blind.cost == vr.cover(problem, targets, engine="fields").cost
+
+
+def test_a_search_beyond_its_memory_stops_and_auto_goes_on() -> None:
+    domain = vr.generate_rooms(60, 60, seed=2)
+    ends = domain.label(0), domain.label(domain.num_nodes - 1)
+    targets = vr.draw_candidates(domain, *ends, 6, seed=5)
+    problem = vr.Problem(domain, [vr.Trip(*ends)], targets, vr.WithinDistance(8))
+    best = vr.cover(problem, targets, engine="fields")
+    stopped = vr.cover(problem, targets, engine="astar", heuristic="blind", memory_bytes=10**6)
+    assert stopped.status == "feasible"
+    assert stopped.lower_bound < best.cost <= stopped.cost
+    task = prepare_task(problem)
+    tiny = AStarEngine(task, "tour", state_bytes=1)
+    assert tiny.find(range(6)).status in ("feasible", "optimal")
+    assert vr.cover(problem, targets, engine="auto", memory_bytes=1).cost == best.cost
+
+
+def test_progress_is_told(line5: vr.Domain) -> None:
+    problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3], vr.WithinDistance(1))
+    for engine in ENGINES:
+        told: list[vr.Progress] = []
+        vr.cover(problem, [1, 2, 3], engine=engine, progress=told.append)
+        assert told
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"engine": "magic"}, "engine: expected one of auto, astar, fields, got 'magic'"),
+        ({"engine": "astar", "heuristic": "magic"}, "heuristic: expected one of blind, tunnel"),
+        ({"engine": "fields", "heuristic": "tunnel"}, "heuristic: expected none but with the engine astar"),
+        ({"trip": 1}, "trip: expected an index from 0 to 0, got 1"),
+        ({"trip": True}, "trip: expected"),
+        ({"cost_bound": -1}, "cost_bound: expected a number >= 0, got -1"),
+        ({"cost_bound": math.nan}, "cost_bound: expected"),
+        ({"time_limit_s": "soon"}, "time_limit_s: expected"),
+        ({"memory_bytes": 0}, "memory_bytes: expected"),
+    ],
+)
+def test_bad_options(line5: vr.Domain, options: dict[str, Any], message: str) -> None:
+    problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2])
+    with pytest.raises(vr.InvalidInputError) as caught:
+        vr.cover(problem, [1], **options)
+    assert str(caught.value).startswith(message)
+
+
+def test_bad_members(line5: vr.Domain) -> None:
+    problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2])
+    for members, message in (([3], "members: expected candidates of the problem"), ([9], "members"), (5, "members")):
+        with pytest.raises(vr.InvalidInputError, match=message):
+            vr.cover(problem, members)  # type: ignore[arg-type]
+
+
+def test_too_many_members() -> None:
+    line = vr.Domain.from_edges(40, range(39), range(1, 40), [1] * 39)
+    for engine, heuristic, most in (("fields", None, 20), ("astar", "tour", 20), ("astar", "tunnel", 31)):
+        problem = vr.Problem(line, [vr.Trip(0, 39)], range(1, most + 2))
+        with pytest.raises(vr.InvalidInputError, match=f"members: expected at most {most}"):
+            vr.cover(problem, problem.candidates, engine=engine, heuristic=heuristic)
+    assert vr.cover(problem, range(1, 32), engine="astar", heuristic="tunnel").cost == 39

@@ -1,0 +1,59 @@
+"""Memory for fields: budget and spill."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import veilroute as vr
+from veilroute.covering import rows
+from veilroute.covering.class_costs import compute_class_costs
+from veilroute.covering.rows import RowStore, allocate_rows
+from veilroute.covering.task import prepare_task
+from veilroute.progress import Watch
+
+
+def test_a_store_grows_in_memory_then_in_a_file() -> None:
+    store = RowStore(width=10, num_bytes=40 * 80)
+    was_spilled = []
+    for number in range(100):
+        assert store.add(1) == number
+        store.rows[number] = number
+        was_spilled.append(store.is_spilled)
+    assert was_spilled == [False] * 40 + [True] * 60
+    assert np.array_equal(store.rows[:100], np.repeat(np.arange(100.0), 10).reshape(100, 10))
+
+
+def test_a_file_of_rows_has_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    spilled = allocate_rows(1000, 8, in_memory=False)
+    spilled[:] = 3.0
+    assert list(tmp_path.iterdir()) == []
+    assert spilled.sum() == 24000
+    assert type(spilled) is np.ndarray
+
+
+def test_a_full_disk_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(descriptor: int, num_bytes: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(rows, "_reserve", refuse)
+    with pytest.raises(vr.InvalidInputError, match=r"room for 0\.1 GB in the temporary folder \(set TMPDIR.*No space"):
+        allocate_rows(2**20, 8, in_memory=False)
+
+
+def test_class_costs_do_not_depend_on_the_budget() -> None:
+    domain = vr.generate_rooms(20, 24, seed=3)
+    start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
+    candidates = vr.draw_candidates(domain, start, goal, 7, seed=1)
+    trips = [vr.Trip(start, goal), vr.Trip(goal, start)]
+    task = prepare_task(vr.Problem(domain, trips, candidates, vr.WithinDistance(4)))
+    needed = np.arange(1 << 7) > 0
+    roomy = compute_class_costs(task, needed, Watch())
+    tight = compute_class_costs(task, needed, Watch(), field_bytes=0)
+    assert np.isfinite(roomy.costs[:, 1:]).all()
+    assert np.array_equal(roomy.costs, tight.costs)
