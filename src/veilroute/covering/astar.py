@@ -30,7 +30,7 @@ from veilroute.progress import Watch
 STATE_BYTES = 2 * 2**30
 """A search whose states would take more memory than this stops with the best it has."""
 
-_EXPANSIONS_PER_SLICE = 1 << 16
+_EXPANSIONS_PER_SLICE = 1 << 14
 _FIRST_ROOM = 1 << 12
 
 
@@ -46,7 +46,8 @@ class AStarEngine:
     field_bytes
         Memory for the fields of the heuristic that are kept between searches.
     state_bytes
-        Memory for the states of one search; beyond it the search gives up with the bound that it has proved.
+        Memory for the states of one search, its heuristic not counted; beyond it the search gives up with the bound
+        that it has proved.
     """
 
     def __init__(

@@ -23,14 +23,15 @@ class Cover:
     cost
         Cost of the walk, infinite without one.
     status
-        ``optimal``; ``feasible`` when stopped early with a walk at hand, ``unknown`` without one; ``infeasible`` when
-        no walk covers the set; ``over-bound`` when every one costs more than the bound that was given.
+        ``optimal``; ``feasible`` when stopped early, by the clock, the caller or for lack of memory, with a walk at
+        hand, ``unknown`` without one; ``infeasible`` when no walk covers the set; ``over-bound`` when it is proved
+        that none does within the bound that was given.
     lower_bound
         No walk that covers the set costs less.
     num_expanded, num_generated
         States that A* took off and put on its open list; 0 for the fields engine.
     num_sweeps
-        Sweeps of the graph, those for the heuristic included.
+        Sweeps of the graph, those for the heuristic included, those for watchers and base costs not.
     """
 
     walk: tuple[Any, ...]
@@ -62,12 +63,13 @@ def cover(
     problem
         Domain, trips, candidates and visibility.
     members
-        Labels of the candidates to cover. Start and goal may be among them; none at all asks for a shortest path.
+        Labels of the candidates to cover, at most 20 (31 for A* with ``blind``, ``tunnel`` or ``singleton``). Start
+        and goal may be among them; none at all asks for a shortest path.
     trip
         Index of the trip.
     engine
-        ``astar`` (the paper's search), ``fields`` (subset recursion, up to 20 members) or ``auto``: A* with ``tour``,
-        then fields if that takes more memory than it may.
+        ``astar`` (the paper's search), ``fields`` (subset recursion) or ``auto``: A* with ``tour``, then fields if
+        that takes more memory than it may.
     heuristic
         For ``astar``: ``blind``, ``tunnel``, ``singleton``, ``tree`` or ``tour`` (when left out).
     cost_bound
@@ -75,8 +77,8 @@ def cover(
     time_limit_s
         Stop after about this many seconds, with a quick walk and the bound proved so far.
     memory_bytes
-        What ``fields`` keeps in memory before it goes on in a temporary file (512 MB when left out), or what the
-        states of ``astar`` may take before it stops (2 GB).
+        What the fields of ``fields`` may take before they move to a temporary file (512 MB when left out), or what
+        the states of ``astar`` may take before it stops (2 GB).
     progress, should_stop
         As in :func:`veilroute.solve`.
     """
@@ -88,6 +90,8 @@ def cover(
         raise InvalidInputError("trip", f"an index from 0 to {len(problem.trips) - 1}", trip)
     _check_number("cost_bound", cost_bound, least=0)
     _check_number("time_limit_s", time_limit_s, least=0)
+    if memory_bytes is not None and (isinstance(memory_bytes, bool) or not isinstance(memory_bytes, int)):
+        raise InvalidInputError("memory_bytes", "a whole number of bytes", memory_bytes)
     _check_number("memory_bytes", memory_bytes, least=1)
     wanted = _find_members(problem, members)
     alone = Problem(problem.domain, [problem.trips[trip]], problem.candidates, problem.visibility)
@@ -124,9 +128,10 @@ def _find_members(problem: Problem, members: Iterable[Any]) -> list[int]:
         raise InvalidInputError("members", "several candidates of the problem", members)
     at = {node: i for i, node in enumerate(problem.candidate_nodes)}
     positions = set()
-    for label in members:
-        node = problem.domain.node(label, field="members")
-        if node not in at:
-            raise InvalidInputError("members", "candidates of the problem", label)
-        positions.add(at[node])
+    for number, label in enumerate(members):
+        try:
+            positions.add(at[problem.domain.node(label)])
+        except (InvalidInputError, KeyError):
+            # Without the label: somebody may have asked for the one place that matters.
+            raise InvalidInputError(f"members[{number}]", "a candidate of the problem") from None
     return sorted(positions)

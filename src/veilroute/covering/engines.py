@@ -19,6 +19,7 @@ from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.progress import Watch
 
 ENGINES = ("auto", "astar", "fields")
+"""The names."""
 
 
 def build_engine(

@@ -7,7 +7,7 @@ With ``f_S(n)`` the cheapest walk from the start to n that covers S, and ``h_T(n
 for any fixed size of S. The engine meets in the middle: a set of z members needs forward fields of up to
 ``(z - 1) // 2`` members and backward fields of up to ``z // 2``. Pairs therefore need one backward sweep per candidate,
 triples one forward sweep more, and no sweep per pair. A field is worked out once, whatever the sets that ask for it,
-and kept at the posts only, in memory up to ``field_bytes`` and in a file beyond.
+and kept at the posts only: in memory up to ``field_bytes``, all of them in a file once they take more.
 
 Walks come from the same fields, without a parent being stored anywhere: the best middle is known, and from there the
 next post is the one where distance and remaining field add up, one sweep for each.
@@ -30,7 +30,7 @@ from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import NO_WALK, Counts, CoverStatus, Found, stop_with_walk, walk_cost, walk_through
 from veilroute.domain.tolerance import RELATIVE, at_most
-from veilroute.errors import TooLargeError
+from veilroute.errors import InvalidInputError, TooLargeError
 from veilroute.kernels.subsets import Positions, join_rows
 from veilroute.kernels.sweep import Floats
 from veilroute.progress import Watch
@@ -58,12 +58,13 @@ class FieldsEngine:
         Distances between all posts of the task, when somebody has them already. Without, the engine builds them
         where posts are hardly more than members, and sweeps the graph elsewhere.
     field_bytes
-        Memory for fields, over all trips and both directions.
+        Memory for fields, shared evenly between the trips and directions.
     """
 
     def __init__(self, task: CoveringTask, *, table: Floats | None = None, field_bytes: int = FIELD_BYTES) -> None:
         self.task = task
         self._table = table
+        self._num_table_sweeps = 0
         self._field_bytes = field_bytes
         self._fields: dict[tuple[int, bool], SharedFields] = {}
         self._margin = 1.0 if task.domain.has_integer_costs else 1 - _ROUNDING
@@ -74,6 +75,8 @@ class FieldsEngine:
         if members.ndim != 2 or members.shape[1] == 0:
             return np.full(len(members), self.task.direct[trip]) * self.task.unit
         self._check_size(members.shape[1])
+        if members.size and not 0 <= members.min() <= members.max() < len(self.task.members):
+            raise InvalidInputError("sets", f"positions from 0 to {len(self.task.members) - 1}")
         self._ensure(members, trip, Watch())
         return self._join(members, trip)[0] * self.task.unit
 
@@ -197,7 +200,9 @@ class FieldsEngine:
     @cached_property
     def table(self) -> Floats | None:
         """Distances between posts: given, or built where that takes no more sweeps than the members' fields would."""
-        if self._table is None and self.task.posts.nodes.size <= 2 * len(self.task.members):
+        num_posts = self.task.posts.nodes.size
+        if self._table is None and num_posts <= 2 * len(self.task.members):
+            self._num_table_sweeps = num_posts
             return distance_table(self.task.domain, self.task.posts)
         return self._table
 
@@ -213,8 +218,7 @@ class FieldsEngine:
         return Counts(num_sweeps=self._num_sweeps() - swept)
 
     def _num_sweeps(self) -> int:
-        built = 0 if self._table is not None or self.table is None else len(self.table)
-        return built + self._forward.num_sweeps + self._backward.num_sweeps
+        return self._num_table_sweeps + self._forward.num_sweeps + self._backward.num_sweeps
 
     def _shared(self, trip: int, *, backward: bool) -> SharedFields:
         if (trip, backward) not in self._fields:

@@ -1,7 +1,7 @@
 """Heuristics for the A* engine: lower bounds from sweeps out of the targets' watcher sets.
 
 ============== =========================================================================================
-``blind``      0 everywhere: breadth-first search (paper)
+``blind``      0 everywhere: breadth-first search where all edges cost the same, else Dijkstra's (paper)
 ``tunnel``     the furthest target, then from the target nearest to the goal (paper, section 4.3)
 ``singleton``  the target that is dearest to cover alone on the way to the goal
 ``tree``       the nearest target, then a minimum spanning tree over the targets left and the goal
@@ -14,7 +14,8 @@ is ``tour``, exact where every target has one watcher. It loses the way *within*
 everything but one target and nothing of that one, which is why they are taken together. All five are consistent.
 ``benchmarks/heuristics.py`` has the measurements behind the choice.
 
-Memory: two fields of one number per node for each target, and a table of ``targets * 2^targets`` for ``tour``.
+Memory: a field of one number per node for each target, two for ``tour``; and a table of ``2^targets`` numbers for
+``tree``, ``targets`` times that for ``tour``.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ HEURISTICS = {
     "tree": Heuristic(estimates.TREE, has_reach=True, has_through=False, max_targets=20),
     "tour": Heuristic(estimates.TOUR, has_reach=True, has_through=True, max_targets=20),
 }
+"""By name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +117,9 @@ class TargetFields:
         """The heuristic for a search that covers ``members``; bit i of its masks stands for ``members[i]``."""
         num = len(members)
         if num > self.heuristic.max_targets:
-            raise TooLargeError("members", f"at most {self.heuristic.max_targets} for this heuristic", num)
+            more = ", ".join(name for name, each in HEURISTICS.items() if each.max_targets >= num)
+            other = f"; these take more: {more}" if more else ""
+            raise TooLargeError("members", f"at most {self.heuristic.max_targets} for this heuristic{other}", num)
         empty = np.empty((0, 0))
         if self.heuristic.kind == estimates.BLIND:
             nothing = np.zeros(self.task.domain.num_nodes)

@@ -1,8 +1,8 @@
-"""Memory for fields: in RAM up to a budget of bytes, in a temporary file beyond it.
+"""Memory for fields: in RAM up to a budget of bytes, in a temporary file once they need more.
 
 A field is a row of one number per post. Computations over large sets of candidates need more rows than fit; instead
-of failing they go on in a file without a name in the system's temporary folder (``TMPDIR`` says where), which is
-gone as soon as the process is. Nothing in it tells one candidate from another.
+of failing they move to a file without a name in the system's temporary folder (``TMPDIR`` says where), which is
+gone as soon as the process is. It holds distances and no names.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class RowStore:
     width
         Numbers to a row.
     num_bytes
-        The budget: a store beyond it lives in a file.
+        The budget: a store that needs more lives in a file. Growing doubles it, so that for a moment the file of a
+        store may take three times its rows.
     """
 
     def __init__(self, width: int, num_bytes: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 import numpy as np
@@ -50,10 +50,9 @@ class Found:
     cost
         Cost of the walk, infinite without one.
     status
-        ``optimal``; ``feasible`` when stopped early with a walk at hand, ``unknown`` without one; ``infeasible`` when
-        no walk covers the set; ``over-bound`` when every one costs more than the bound that was given.
+        As :class:`~veilroute.covering.cover.Cover` has it.
     lower_bound
-        No walk that covers the set costs less.
+        What the search proved that every covering walk costs at least.
     counts
         How much work it was.
     """
@@ -130,7 +129,9 @@ def stop_with_walk(
     counts: Counts,
 ) -> Found:
     """What a search returns when the time is over: what it proved, and a quick walk if one keeps to the bound."""
+    swept = forward.num_sweeps
     walk = walk_greedily(task, members, trip, forward)
+    counts = replace(counts, num_sweeps=counts.num_sweeps + forward.num_sweeps - swept)
     cost = walk_cost(task.domain, walk) if walk.size else math.inf
     if cost > highest or cost == math.inf:
         return Found(NO_WALK, math.inf, "unknown", lower, counts)

@@ -17,6 +17,7 @@ from veilroute.kernels.sweep import Floats, Indices
 Links = npt.NDArray[np.int32]
 
 PAUSED, FOUND, EXHAUSTED, NO_ROOM = range(4)
+"""How :func:`expand_states` ends."""
 
 NUM_STATES, HEAP_SIZE, NUM_EXPANDED, NUM_GENERATED, GOAL_STATE = range(5)
 """What stands where in ``counts``."""

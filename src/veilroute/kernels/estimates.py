@@ -15,6 +15,7 @@ from veilroute.kernels.subsets import Positions
 from veilroute.kernels.sweep import Floats
 
 BLIND, TUNNEL, SINGLETON, TREE, TOUR = range(5)
+"""The heuristics by number."""
 
 
 @jit

@@ -141,6 +141,7 @@ def test_progress_is_told(line5: vr.Domain) -> None:
         ({"cost_bound": math.nan}, "cost_bound: expected"),
         ({"time_limit_s": "soon"}, "time_limit_s: expected"),
         ({"memory_bytes": 0}, "memory_bytes: expected"),
+        ({"memory_bytes": 1e6}, "memory_bytes: expected a whole number of bytes"),
     ],
 )
 def test_bad_options(line5: vr.Domain, options: dict[str, Any], message: str) -> None:
@@ -152,9 +153,16 @@ def test_bad_options(line5: vr.Domain, options: dict[str, Any], message: str) ->
 
 def test_bad_members(line5: vr.Domain) -> None:
     problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2])
-    for members, message in (([3], "members: expected candidates of the problem"), ([9], "members"), (5, "members")):
-        with pytest.raises(vr.InvalidInputError, match=message):
+    for members, message in (
+        ([1, 3], "members[1]: expected a candidate of the problem"),
+        ([9], "members[0]: expected a candidate of the problem"),
+        ([{}], "members[0]: expected a candidate of the problem"),
+        (5, "members: expected several candidates of the problem, got 5"),
+        ("12", "members: expected several candidates of the problem, got '12'"),
+    ):
+        with pytest.raises(vr.InvalidInputError) as caught:
             vr.cover(problem, members)  # type: ignore[arg-type]
+        assert str(caught.value) == message
 
 
 def test_too_many_members() -> None:
