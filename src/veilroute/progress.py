@@ -6,6 +6,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from veilroute.errors import InvalidInputError
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -25,6 +29,15 @@ class Progress:
 
 
 ProgressCallback = Callable[[Progress], None]
+
+
+def check_time_limit(seconds: object) -> float | None:
+    """Return a time limit as seconds, or say what is wrong with it."""
+    if seconds is None:
+        return None
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float | np.number) or not seconds > 0:
+        raise InvalidInputError("time_limit_s", "a number of seconds > 0", seconds)
+    return float(seconds)
 
 
 @dataclass

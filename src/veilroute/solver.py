@@ -10,7 +10,7 @@ from veilroute.errors import InvalidInputError
 from veilroute.metrics import anonymized_path_ratio, local_anonymity, mean_anonymization_cost, weighted_mac
 from veilroute.playbook import Claims, Playbook, PlaybookClass, Route
 from veilroute.problem import Privacy, Problem, check_fit
-from veilroute.progress import ProgressCallback, Watch
+from veilroute.progress import ProgressCallback, Watch, check_time_limit
 
 if TYPE_CHECKING:
     from veilroute.planners.plan import Plan
@@ -60,11 +60,9 @@ def solve(
     privacy = Privacy() if privacy is None else privacy
     if isinstance(seed, bool) or not isinstance(seed, int) or not -(2**53) < seed < 2**53:
         raise InvalidInputError("seed", "an integer between -2^53 and 2^53", seed)
-    if time_limit_s is not None and not (isinstance(time_limit_s, int | float) and time_limit_s > 0):
-        raise InvalidInputError("time_limit_s", "a number of seconds > 0", time_limit_s)
     check_fit(problem, privacy)
     run = find_planner(planner, options)
-    watch = Watch(progress, time_limit_s, should_stop)
+    watch = Watch(progress, check_time_limit(time_limit_s), should_stop)
     plan = run(problem, privacy, seed=seed, watch=watch, **options)
     return _assemble(problem, privacy, planner, plan)
 

@@ -14,10 +14,10 @@ from reference import adjacency, covering_cost, watchers
 from strategies import problems
 from veilroute.covering.astar import AStarEngine
 from veilroute.covering.fields_engine import FieldsEngine
+from veilroute.covering.found import CoverEngine, Found
 from veilroute.covering.heuristics import HEURISTICS
 from veilroute.covering.posts import distance_table
 from veilroute.covering.task import CoveringTask, prepare_task
-from veilroute.covering.walks import CoverEngine, Found
 
 
 def all_engines(task: CoveringTask) -> dict[str, CoverEngine]:

@@ -16,15 +16,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from veilroute.covering.found import Counts, Found
+from veilroute.covering.greedy import stop_with_walk
 from veilroute.covering.heuristics import HEURISTICS, Estimator, TargetFields
 from veilroute.covering.rows import FIELD_BYTES
 from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.task import CoveringTask
-from veilroute.covering.walks import NO_WALK, Counts, Found, stop_with_walk, walk_cost
+from veilroute.covering.walks import NO_WALK, walk_cost
 from veilroute.domain.tolerance import at_most
 from veilroute.errors import UnknownMethodError
 from veilroute.kernels import astar as kernel
-from veilroute.kernels.estimates import estimate_state, mark_seen
+from veilroute.kernels.estimates import estimate_state
 from veilroute.progress import Watch
 
 STATE_BYTES = 2 * 2**30
@@ -32,6 +34,11 @@ STATE_BYTES = 2 * 2**30
 
 _EXPANSIONS_PER_SLICE = 1 << 14
 _FIRST_ROOM = 1 << 12
+_MOST_STATES = 2**30
+# A state takes 33 bytes and two to four slots of 4; while arrays grow, old and new are there together.
+_BYTES_PER_STATE = 33 + 16
+_BYTES_PER_HEAP_ENTRY = 20
+_ROUNDING = 1e-12
 
 
 class AStarEngine:
@@ -58,17 +65,20 @@ class AStarEngine:
         field_bytes: int = FIELD_BYTES,
         state_bytes: int = STATE_BYTES,
     ) -> None:
-        if heuristic not in HEURISTICS:
+        if heuristic not in tuple(HEURISTICS):
             raise UnknownMethodError("heuristic", heuristic, tuple(HEURISTICS))
         self.task = task
         self._fields = TargetFields(task, HEURISTICS[heuristic], field_bytes)
         self._state_bytes = state_bytes
         self._costs = task.domain.costs.astype(np.float64)
+        self._margin = 1.0 if task.domain.has_integer_costs else 1 - _ROUNDING
         self._max_degree = int(np.diff(task.domain.indptr).max(initial=0))
 
     def prepare(self, members: Sequence[int], trip: int = 0) -> Estimator:
-        """The heuristic of the search that :meth:`find` runs for these members, in ascending order."""
-        return self._fields.prepare(sorted(members), trip)
+        """The heuristic of the search that :meth:`find` runs for these members, in ascending order, to study it."""
+        group = sorted(members)
+        self._fields.sweep(group, trip, Watch())
+        return self._fields.prepare(group, trip)
 
     def find(
         self, members: Sequence[int], trip: int = 0, *, cost_bound: float = math.inf, watch: Watch | None = None
@@ -76,32 +86,29 @@ class AStarEngine:
         """The cheapest walk of a trip that covers ``members`` (positions in the task).
 
         States whose f exceeds ``cost_bound`` are cut; when nothing else is left the search stops.
+
+        Complexity: the sweeps of the heuristic, then O(z + log states) for each state generated, of which there are
+        at most nodes times 2^z.
         """
         watch = watch or Watch()
-        group = sorted(members)
-        swept = self._fields.backward.num_sweeps
-        estimator = self._fields.prepare(group, trip)
         domain = self.task.domain
-        posts = self.task.posts.subset(group)[0] if group else None
-        watch_ptr = np.zeros(1, dtype=np.int64) if posts is None else posts.watch_ptr
-        watch_nodes = np.empty(0, dtype=np.uint32) if posts is None else posts.nodes[posts.watch_posts]
-        seen = mark_seen(domain.num_nodes, watch_ptr, watch_nodes)
+        group = sorted(members)
+        highest = float(at_most(cost_bound, exact=domain.has_integer_costs))
+        swept = self._fields.backward.num_sweeps
         states = _States()
-        start, goal = self.task.starts[trip], self.task.goals[trip]
-        left = ((1 << len(group)) - 1) & ~int(seen[start])
-        first = estimate_state(estimator.kind, start, left, *estimator.arguments()[1:])
-        highest = at_most(cost_bound, exact=domain.has_integer_costs)
-        if first <= highest and first < math.inf:
-            states.begin(start, left, first)
-        else:
-            states.least_cut[0] = first
         outcome = kernel.PAUSED
-        is_stopped = False
+        is_stopped = not self._fields.sweep(group, trip, watch)
+        if not is_stopped:
+            estimator = self._fields.prepare(group, trip)
+            seen = self._mark_seen(group)
+            start = self.task.starts[trip]
+            left = ((1 << len(group)) - 1) & ~int(seen[start])
+            states.begin(start, left, estimate_state(estimator.kind, start, left, *estimator.arguments()), highest)
         while outcome in (kernel.PAUSED, kernel.NO_ROOM) and not is_stopped:
             outcome = kernel.expand_states(
-                _EXPANSIONS_PER_SLICE, goal, highest,
+                _EXPANSIONS_PER_SLICE, self.task.goals[trip], highest, self._margin,
                 domain.indptr, domain.indices, self._costs, seen,
-                *estimator.arguments(), *states.arrays(),
+                estimator.kind, *estimator.arguments(), *states.arrays(),
             )  # fmt: skip
             watch.tell("states expanded", int(states.counts[kernel.NUM_EXPANDED]))
             if outcome in (kernel.PAUSED, kernel.NO_ROOM):
@@ -117,8 +124,16 @@ class AStarEngine:
         lower = states.least_key()
         if is_stopped:
             forward = Sweeper(domain, backward=False, num_seeds=1)
-            return stop_with_walk(self.task, group, trip, forward, lower, highest, counts)
+            proved = lower if states.counts[kernel.NUM_STATES] else 0.0
+            return stop_with_walk(self.task, group, trip, forward, proved, highest, counts)
         return Found(NO_WALK, math.inf, "infeasible" if lower == math.inf else "over-bound", lower, counts)
+
+    def _mark_seen(self, group: list[int]) -> npt.NDArray[np.int64]:
+        lists = [self.task.posts.nodes[self.task.posts.posts_of(member)] for member in group]
+        ptr = np.zeros(len(lists) + 1, dtype=np.int64)
+        np.cumsum([nodes.size for nodes in lists], out=ptr[1:])
+        watchers = np.concatenate([np.empty(0, dtype=np.uint32), *lists])
+        return kernel.mark_seen(self.task.domain.num_nodes, ptr, watchers)
 
 
 class _States:
@@ -139,8 +154,11 @@ class _States:
         self._resize_states(_FIRST_ROOM)
         self._resize_heap(_FIRST_ROOM)
 
-    def begin(self, node: int, left: int, ahead: float) -> None:
-        """Put the first state on the open list."""
+    def begin(self, node: int, left: int, ahead: float, highest: float) -> None:
+        """Put the first state on the open list, unless it is cut."""
+        if ahead > highest or ahead == math.inf:
+            self.least_cut[0] = ahead
+            return
         self.nodes[0], self.lefts[0], self.paid[0], self.ahead[0] = node, left, 0.0, ahead
         self.parents[0], self.is_open[0] = -1, True
         self.heap_keys[0], self.heap_ahead[0], self.heap_states[0] = ahead, ahead, 0
@@ -162,12 +180,16 @@ class _States:
     def grow(self, max_degree: int, num_bytes: int) -> bool:
         """Double what is nearly full; false when that would take more than ``num_bytes``."""
         in_use = sum(array.nbytes for array in self.arrays())
-        if 2 * in_use > num_bytes:
-            return False
         if self.counts[kernel.NUM_STATES] + max_degree > self.nodes.size:
-            self._resize_states(2 * self.nodes.size + max_degree)
+            room = 2 * self.nodes.size + max_degree
+            if in_use + room * _BYTES_PER_STATE > num_bytes or room > _MOST_STATES:
+                return False
+            self._resize_states(room)
         if self.counts[kernel.HEAP_SIZE] + max_degree > self.heap_keys.size:
-            self._resize_heap(2 * self.heap_keys.size + max_degree)
+            room = 2 * self.heap_keys.size + max_degree
+            if in_use + room * _BYTES_PER_HEAP_ENTRY > num_bytes:
+                return False
+            self._resize_heap(room)
         return True
 
     def _resize_states(self, room: int) -> None:

@@ -12,6 +12,9 @@ through a table of distances between them. :func:`choose_method` picks the cheap
 Memory: O(candidates x nodes) for the table, which is only built when it fits that bound, plus two levels of fields
 at the posts, within :data:`~veilroute.covering.rows.FIELD_BYTES`. Where no method keeps to it, the levels go to a
 file. No table of nodes by nodes is ever built.
+
+This is :mod:`veilroute.covering.fields_engine` for whole families of sets over a few candidates: bit masks in place of
+tuples, a level at a time, each dropped when the next is there.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ import numpy.typing as npt
 
 from veilroute.covering.fields import FieldStepper
 from veilroute.covering.posts import distance_table
-from veilroute.covering.rows import FIELD_BYTES, allocate_rows
+from veilroute.covering.rows import FIELD_BYTES, allocate_rows, check_room
 from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.task import CoveringTask
 from veilroute.kernels.subsets import Masks, join_fields
@@ -128,7 +131,10 @@ def compute_class_costs(
     largest = len(levels) - 1
     sets_by_size = [level.size for level in levels]
     method = method or choose_method(task, sets_by_size, field_bytes)
-    in_memory = task.num_trips * _estimate_bytes(task, sets_by_size, method) <= field_bytes
+    num_bytes = task.num_trips * _estimate_bytes(task, sets_by_size, method)
+    in_memory = num_bytes <= field_bytes
+    if not in_memory:
+        check_room(num_bytes)
     table = distance_table(task.domain, task.posts) if method.by_table else None
     transports = _both_ways(task, table)
     costs = np.full((task.num_trips, needed.size), np.inf)

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from veilroute.errors import InvalidInputError
 from veilroute.problem import Problem
-from veilroute.progress import ProgressCallback, Watch
+from veilroute.progress import ProgressCallback, Watch, check_time_limit
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Cover:
         hand, ``unknown`` without one; ``infeasible`` when no walk covers the set; ``over-bound`` when it is proved
         that none does within the bound that was given.
     lower_bound
-        No walk that covers the set costs less.
+        No walk that covers the set costs less; where costs are not integers, up to rounding, a billionth of it.
     num_expanded, num_generated
         States that A* took off and put on its open list; 0 for the fields engine.
     num_sweeps
@@ -86,24 +88,18 @@ def cover(
     from veilroute.covering.engines import build_engine
     from veilroute.covering.task import prepare_task
 
-    if isinstance(trip, bool) or not isinstance(trip, int) or not 0 <= trip < len(problem.trips):
+    if not isinstance(problem, Problem):
+        raise InvalidInputError("problem", "a Problem", type(problem).__name__)
+    if isinstance(trip, bool) or not isinstance(trip, int | np.integer) or not 0 <= trip < len(problem.trips):
         raise InvalidInputError("trip", f"an index from 0 to {len(problem.trips) - 1}", trip)
-    _check_number("cost_bound", cost_bound, least=0)
-    _check_number("time_limit_s", time_limit_s, least=0)
-    if memory_bytes is not None and (isinstance(memory_bytes, bool) or not isinstance(memory_bytes, int)):
-        raise InvalidInputError("memory_bytes", "a whole number of bytes", memory_bytes)
-    _check_number("memory_bytes", memory_bytes, least=1)
-    wanted = _find_members(problem, members)
+    watch = Watch(progress, check_time_limit(time_limit_s), should_stop)
     alone = Problem(problem.domain, [problem.trips[trip]], problem.candidates, problem.visibility)
-    task = prepare_task(alone, wanted)
-    chosen = build_engine(engine, task, heuristic=heuristic, memory_bytes=memory_bytes)
+    task = prepare_task(alone, _find_members(problem, members))
+    chosen = build_engine(engine, task, heuristic=heuristic, memory_bytes=_check_bytes(memory_bytes))
+    highest = _check_bound(cost_bound)
     if task.uncoverable:
         return Cover((), math.inf, "infeasible", math.inf, 0, 0, 0)
-    found = chosen.find(
-        range(len(task.members)),
-        cost_bound=math.inf if cost_bound is None else cost_bound,
-        watch=Watch(progress, time_limit_s, should_stop),
-    )
+    found = chosen.find(range(len(task.members)), cost_bound=highest, watch=watch)
     counts = found.counts
     return Cover(
         walk=tuple(problem.domain.labels_of(found.walk)),
@@ -116,16 +112,29 @@ def cover(
     )
 
 
-def _check_number(field: str, value: object, *, least: float) -> None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if value is not None and not (is_number and value >= least):  # type: ignore[operator]
-        raise InvalidInputError(field, f"a number >= {least:g}", value)
+def _check_bound(value: object) -> float:
+    if value is None:
+        return math.inf
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not value >= 0:
+        raise InvalidInputError("cost_bound", "a number >= 0", value)
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _check_bytes(value: object) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not value > 0:
+        raise InvalidInputError("memory_bytes", "a whole number of bytes > 0", value)
+    return int(value)
 
 
 def _find_members(problem: Problem, members: Iterable[Any]) -> list[int]:
     """Positions of the candidates that are meant, ascending."""
     if isinstance(members, str | bytes) or not isinstance(members, Iterable):
-        raise InvalidInputError("members", "several candidates of the problem", members)
+        raise InvalidInputError("members", "several candidates of the problem", type(members).__name__)
     at = {node: i for i, node in enumerate(problem.candidate_nodes)}
     positions = set()
     for number, label in enumerate(members):

@@ -13,9 +13,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from veilroute.covering.found import CoverEngine, Found
 from veilroute.covering.task import CoveringTask
-from veilroute.covering.walks import CoverEngine, Found
-from veilroute.errors import InvalidInputError, UnknownMethodError
+from veilroute.errors import InvalidInputError, TooLargeError, UnknownMethodError
 from veilroute.progress import Watch
 
 ENGINES = ("auto", "astar", "fields")
@@ -68,6 +68,10 @@ class _AutoEngine:
         if found.status not in ("feasible", "unknown") or watch.is_over():
             return found
         second = build_engine("fields", self.task, memory_bytes=self.memory_bytes)
-        better = second.find(members, trip, cost_bound=cost_bound, watch=watch)
+        try:
+            better = second.find(members, trip, cost_bound=cost_bound, watch=watch)
+        except TooLargeError:  # no room for its fields either
+            return found
         counts = replace(found.counts, num_sweeps=found.counts.num_sweeps + better.counts.num_sweeps)
-        return replace(better, lower_bound=max(found.lower_bound, better.lower_bound), counts=counts)
+        lower_bound = min(better.cost, max(found.lower_bound, better.lower_bound))
+        return replace(better, lower_bound=lower_bound, counts=counts)

@@ -110,16 +110,16 @@ class SharedFields:
         """
         sets = [members for members in sets if members not in self._row_of]
         per_chunk = self._stepper.sets_per_chunk
+        first = self._store.add(len(sets))
         for begin in range(0, len(sets), per_chunk):
             if watch.is_over():
                 return False
             watch.tell(f"fields of {len(sets[0])} {self._direction}", begin, len(sets))
             chunk = sets[begin : begin + per_chunk]
             smaller = [[self._row_of[s[:i] + s[i + 1 :]] for i in range(len(s))] for s in chunk]
-            first = self._store.add(len(chunk))
-            out = self._store.rows[first : first + len(chunk)]
+            out = self._store.rows[first + begin : first + begin + len(chunk)]
             self._stepper.advance(np.array(chunk), np.array(smaller), self._store.rows, out)
-            for row, members in enumerate(chunk, first):
+            for row, members in enumerate(chunk, first + begin):
                 self._row_of[members] = row
                 if len(members) == 1:
                     self._row_of_one[members[0]] = row

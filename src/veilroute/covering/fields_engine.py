@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, combinations, islice
 
@@ -24,11 +25,12 @@ import numpy as np
 import numpy.typing as npt
 
 from veilroute.covering.fields import FieldStepper, Members, SharedFields
-from veilroute.covering.posts import distance_table
+from veilroute.covering.found import Counts, CoverStatus, Found
+from veilroute.covering.greedy import stop_with_walk
 from veilroute.covering.rows import FIELD_BYTES
 from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.task import CoveringTask
-from veilroute.covering.walks import NO_WALK, Counts, CoverStatus, Found, stop_with_walk, walk_cost, walk_through
+from veilroute.covering.walks import NO_WALK, walk_cost, walk_through
 from veilroute.domain.tolerance import RELATIVE, at_most
 from veilroute.errors import InvalidInputError, TooLargeError
 from veilroute.kernels.subsets import Positions, join_rows
@@ -63,14 +65,21 @@ class FieldsEngine:
 
     def __init__(self, task: CoveringTask, *, table: Floats | None = None, field_bytes: int = FIELD_BYTES) -> None:
         self.task = task
-        self._table = table
-        self._num_table_sweeps = 0
+        # Where posts are hardly more than members, a table takes no more sweeps than the members' fields would.
+        num_posts = task.posts.nodes.size
+        is_built = table is None and num_posts <= 2 * len(task.members)
+        self._table = np.empty((num_posts, num_posts)) if is_built else table
+        self._num_table_rows = num_posts if table is not None else 0
         self._field_bytes = field_bytes
         self._fields: dict[tuple[int, bool], SharedFields] = {}
         self._margin = 1.0 if task.domain.has_integer_costs else 1 - _ROUNDING
 
     def costs(self, sets: Sequence[Sequence[int]] | npt.NDArray[np.int64], trip: int = 0) -> Floats:
-        """Covering costs of sets of one size, each given in ascending order; infinite where no walk covers one."""
+        """Covering costs of sets of one size, each given in ascending order; infinite where no walk covers one.
+
+        Complexity: one sweep for each subset of at most ``(z - 1) // 2`` members of a set, and one for each of at most
+        ``z // 2``, as far as no call before needed them; then ``z * comb(z - 1, z // 2)`` looks at a watcher set each.
+        """
         members = np.asarray(sets, dtype=np.int64)
         if members.ndim != 2 or members.shape[1] == 0:
             return np.full(len(members), self.task.direct[trip]) * self.task.unit
@@ -85,32 +94,34 @@ class FieldsEngine:
     ) -> Found:
         """The cheapest walk of a trip that covers ``members`` (positions in the task).
 
-        With a ``cost_bound`` the work ends as soon as no walk can keep to it.
+        With a ``cost_bound`` the work ends as soon as no walk can keep to it: the members one by one, then their pairs
+        and triples, are looked at on the way. Complexity as in :meth:`costs`, and up to 2z sweeps for the walk.
         """
         watch = watch or Watch()
         group = tuple(sorted(members))
         self._check_size(len(group))
         swept = self._num_sweeps()
-        lower = self._bound_by_members(group, trip)
+        lower = float(self.task.least_costs(group, trip).max())
         highest = at_most(cost_bound, exact=self.task.domain.has_integer_costs)
-        choice, choice_post = np.full((2, 1), -1)
+        middle = _Middle()
         for size in _sizes_up_to(len(group)):
             if lower > highest or lower == math.inf:
                 break
             sets = np.array(list(combinations(group, size)))
             if not self._ensure(sets, trip, watch):
                 return stop_with_walk(self.task, group, trip, self._forward, lower, highest, self._count(swept))
-            values, choice, choice_post = self._join(sets, trip)
+            values, splits, posts = self._join(sets, trip)
             lower = max(lower, float(values.max()) * self.task.unit)
+            middle = _Middle(int(splits[0]), int(posts[0]))
         if lower == math.inf:
             return Found(NO_WALK, math.inf, "infeasible", math.inf, self._count(swept))
         if lower > highest:
             return Found(NO_WALK, math.inf, "over-bound", lower, self._count(swept))
-        stops = self._stops(group, trip, int(choice[0]), int(choice_post[0]))
+        stops = self._stops(group, trip, middle)
         walk = walk_through(self._backward, self.task.starts[trip], (*stops, self.task.goals[trip]))
         cost = walk_cost(self.task.domain, walk)
         # The walk is priced edge by edge, the bound comes from the fields: they differ by rounding at most.
-        is_proved = math.isclose(cost, lower, rel_tol=RELATIVE, abs_tol=_ROUNDING)
+        is_proved = math.isclose(cost, lower, rel_tol=RELATIVE)
         status: CoverStatus = "optimal" if is_proved else "feasible"
         return Found(walk, cost, status, cost if is_proved else lower, self._count(swept))
 
@@ -120,12 +131,10 @@ class FieldsEngine:
                 "members", f"at most {MAX_MEMBERS} for the fields engine; cover them by several walks", num_members
             )
 
-    def _bound_by_members(self, group: Members, trip: int) -> float:
-        base: list[float] = self.task.base_costs[trip][list(group)].tolist()
-        return max([float(self.task.direct[trip]) * self.task.unit, *base])
-
     def _ensure(self, sets: npt.NDArray[np.int64], trip: int, watch: Watch) -> bool:
         """Work out the fields that joining these sets needs; false when the time is over."""
+        if not self._complete_table(watch):
+            return False
         in_front, behind = _halves(sets.shape[1])
         for backward, largest in ((True, behind), (False, in_front)):
             for size in range(1, largest + 1):
@@ -162,16 +171,17 @@ class FieldsEngine:
             first_split += num
         return best, choice, choice_post
 
-    def _stops(self, group: Members, trip: int, split: int, post: int) -> list[int]:
+    def _stops(self, group: Members, trip: int, middle: _Middle) -> list[int]:
         """The posts at which an optimal walk covers each member, in order of travel, from its middle."""
         if not group:
             return []
-        middle, number = divmod(split, math.comb(len(group) - 1, len(group) // 2))
-        _, in_front, behind = next(islice(_splits(len(group)), middle, None))
+        # Splits are numbered through all middles, as many for each.
+        position, number = divmod(middle.split, math.comb(len(group) - 1, len(group) // 2))
+        _, in_front, behind = next(islice(_splits(len(group)), position, None))
         first, last = (tuple(group[i] for i in side[number].tolist()) for side in (in_front, behind))
-        before = self._descend(post, first, self._shared(trip, backward=False))
-        after = self._descend(post, last, self._shared(trip, backward=True))
-        return [int(self.task.posts.nodes[p]) for p in (*before[::-1], post, *after)]
+        before = self._descend(middle.post, first, self._shared(trip, backward=False))
+        after = self._descend(middle.post, last, self._shared(trip, backward=True))
+        return [int(self.task.posts.nodes[p]) for p in (*before[::-1], middle.post, *after)]
 
     def _descend(self, post: int, left: Members, fields: SharedFields) -> list[int]:
         """The posts that lead from the middle to the end where the fields begin, covering ``left`` on the way."""
@@ -192,19 +202,26 @@ class FieldsEngine:
 
     def _distances_at_posts(self, post: int, *, is_onward: bool) -> Floats:
         """Distances from a post to all posts when ``is_onward``, else from all of them to it."""
-        if self.table is not None:
-            return self.table[post] if is_onward else self.table[:, post]
+        if self._table is not None:
+            return self._table[post] if is_onward else self._table[:, post]
         sweeper = self._forward if is_onward else self._backward
         return sweeper.run(int(self.task.posts.nodes[post]))[self.task.posts.nodes]
 
+    def _complete_table(self, watch: Watch) -> bool:
+        """Work out what is missing of the distances between posts; false when the time is over."""
+        nodes = self.task.posts.nodes
+        while self._table is not None and self._num_table_rows < nodes.size:
+            if watch.is_over():
+                return False
+            watch.tell("distances", self._num_table_rows, nodes.size)
+            self._table[self._num_table_rows] = self._forward.run(int(nodes[self._num_table_rows]))[nodes]
+            self._num_table_rows += 1
+        return True
+
     @cached_property
-    def table(self) -> Floats | None:
-        """Distances between posts: given, or built where that takes no more sweeps than the members' fields would."""
-        num_posts = self.task.posts.nodes.size
-        if self._table is None and num_posts <= 2 * len(self.task.members):
-            self._num_table_sweeps = num_posts
-            return distance_table(self.task.domain, self.task.posts)
-        return self._table
+    def _table_back(self) -> Floats:
+        assert self._table is not None
+        return np.ascontiguousarray(self._table.T)
 
     @cached_property
     def _forward(self) -> Sweeper:
@@ -218,14 +235,14 @@ class FieldsEngine:
         return Counts(num_sweeps=self._num_sweeps() - swept)
 
     def _num_sweeps(self) -> int:
-        return self._num_table_sweeps + self._forward.num_sweeps + self._backward.num_sweeps
+        return self._forward.num_sweeps + self._backward.num_sweeps
 
     def _shared(self, trip: int, *, backward: bool) -> SharedFields:
         if (trip, backward) not in self._fields:
-            if self.table is None:
+            if self._table is None:
                 transport: Sweeper | Floats = self._backward if backward else self._forward
             else:
-                transport = np.ascontiguousarray(self.table.T) if backward else self.table
+                transport = self._table_back if backward else self._table
             self._fields[trip, backward] = SharedFields(
                 FieldStepper(self.task.posts, transport),
                 self.task.to_goal[trip] if backward else self.task.from_start[trip],
@@ -233,6 +250,14 @@ class FieldsEngine:
                 is_backward=backward,
             )
         return self._fields[trip, backward]
+
+
+@dataclass(frozen=True)
+class _Middle:
+    """Where the halves of a walk meet: the number of the split, see :func:`_splits`, and the post."""
+
+    split: int = -1
+    post: int = -1
 
 
 def _sizes_up_to(size: int) -> list[int]:

@@ -21,7 +21,8 @@ Memory: a field of one number per node for each target, two for ``tour``; and a 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +33,7 @@ from veilroute.covering.task import CoveringTask
 from veilroute.errors import TooLargeError
 from veilroute.kernels import estimates
 from veilroute.kernels.sweep import Floats
+from veilroute.progress import Watch
 
 
 @dataclass(frozen=True)
@@ -69,20 +71,21 @@ class Estimator:
     """A heuristic made ready for the targets of one search: the arguments of the kernel, in its order."""
 
     kind: int
-    rows: npt.NDArray[np.int64]
+    reach_rows: npt.NDArray[np.int64]
+    through_rows: npt.NDArray[np.int64]
     reach: Floats
     through: Floats
     to_goal: Floats
     ends: Floats
     rest: Floats
 
-    def arguments(self) -> tuple[int, npt.NDArray[np.int64], Floats, Floats, Floats, Floats, Floats]:
-        """Everything, for ``*`` in a call."""
-        return self.kind, self.rows, self.reach, self.through, self.to_goal, self.ends, self.rest
+    def arguments(self) -> tuple[Any, ...]:
+        """Everything but the kind, for ``*`` in a call."""
+        return tuple(getattr(self, each.name) for each in fields(self))[1:]
 
     def all_states(self) -> Floats:
-        """The heuristic at every state: by targets left (a bit mask) and node. For small instances."""
-        return estimates.estimate_states(*self.arguments())
+        """The heuristic at every state: by targets left (a bit mask) and node. To study it on small instances."""
+        return estimates.estimate_states(self.kind, *self.arguments())
 
 
 class TargetFields:
@@ -103,52 +106,63 @@ class TargetFields:
         self.heuristic = heuristic
         self.backward = Sweeper(task.domain, backward=True, num_seeds=max(1, task.posts.nodes.size))
         num_kinds = heuristic.has_reach + heuristic.has_through * task.num_trips
-        shape = (len(task.members), task.domain.num_nodes)
-        self._is_kept = num_kinds * shape[0] * shape[1] * 8 <= field_bytes
-        # Pages of these arrays take memory only once they are written.
-        self._reach = np.empty(shape if self._is_kept and heuristic.has_reach else (0, 0))
-        self._through = [
-            np.empty(shape if self._is_kept and heuristic.has_through else (0, 0)) for _ in range(task.num_trips)
-        ]
-        self._done: set[tuple[int, int]] = set()
+        self._is_kept = num_kinds * len(task.members) * task.domain.num_nodes * 8 <= field_bytes
+        # By trip, and under -1 what no trip matters for. Pages take memory only once they are written.
+        self._fields: dict[int, Floats] = {}
+        self._row_of: dict[int, dict[int, int]] = {}
         self._to_goal: dict[int, Floats] = {}
 
-    def prepare(self, members: Sequence[int], trip: int) -> Estimator:
-        """The heuristic for a search that covers ``members``; bit i of its masks stands for ``members[i]``."""
-        num = len(members)
-        if num > self.heuristic.max_targets:
-            more = ", ".join(name for name, each in HEURISTICS.items() if each.max_targets >= num)
-            other = f"; these take more: {more}" if more else ""
-            raise TooLargeError("members", f"at most {self.heuristic.max_targets} for this heuristic{other}", num)
-        empty = np.empty((0, 0))
-        if self.heuristic.kind == estimates.BLIND:
-            nothing = np.zeros(self.task.domain.num_nodes)
-            return Estimator(self.heuristic.kind, np.arange(num), empty, empty, nothing, np.zeros(num), empty)
-        to_goal = self._distances_to_goal(trip)
-        if self._is_kept:
-            rows, reach, through = np.array(members, dtype=np.int64), self._reach, self._through[trip]
-        else:
-            shape = (num, self.task.domain.num_nodes)
-            rows = np.arange(num)
-            reach = np.empty(shape if self.heuristic.has_reach else (0, 0))
-            through = np.empty(shape if self.heuristic.has_through else (0, 0))
-        watchers = [self.task.posts.nodes[self.task.posts.posts_of(member)] for member in members]
-        for row, member, nodes in zip(rows.tolist(), members, watchers, strict=True):
-            if self.heuristic.has_reach and (member, -1) not in self._done:
-                reach[row] = self.backward.run_from(nodes, np.zeros(nodes.size)) * self.task.unit
-            if self.heuristic.has_through and (member, trip) not in self._done:
-                through[row] = self.backward.run_from(nodes, to_goal[nodes] / self.task.unit) * self.task.unit
-            if self._is_kept:
-                self._done |= {(member, -1), (member, trip)}
-        ends = np.array([to_goal[nodes].min() for nodes in watchers])
-        rest = empty
-        if self.heuristic.kind in (estimates.TREE, estimates.TOUR):
-            between = np.array([[reach[row][nodes].min() for row in rows.tolist()] for nodes in watchers])
-            table = estimates.tree_table if self.heuristic.kind == estimates.TREE else estimates.tour_table
-            rest = table(between.reshape(num, num), ends)
-        return Estimator(self.heuristic.kind, rows, reach, through, to_goal, ends, rest)
-
-    def _distances_to_goal(self, trip: int) -> Floats:
-        if trip not in self._to_goal:
+    def sweep(self, members: Sequence[int], trip: int, watch: Watch) -> bool:
+        """Make the sweeps for a search that covers ``members``; false when the time is over."""
+        if len(members) > self.heuristic.max_targets:
+            more = ", ".join(name for name, each in HEURISTICS.items() if each.max_targets >= len(members))
+            other = f"; the engine astar takes more with {more}" if more else ""
+            raise TooLargeError(
+                "members", f"at most {self.heuristic.max_targets} for this heuristic{other}", len(members)
+            )
+        if self.heuristic.kind != estimates.BLIND and trip not in self._to_goal:
             self._to_goal[trip] = self.backward.run(self.task.goals[trip]) * self.task.unit
-        return self._to_goal[trip]
+        is_done = not self.heuristic.has_reach or self._sweep_from(members, -1, watch)
+        return is_done and (not self.heuristic.has_through or self._sweep_from(members, trip, watch))
+
+    def _sweep_from(self, members: Sequence[int], key: int, watch: Watch) -> bool:
+        if not self._is_kept or key not in self._fields:
+            num_rows = len(self.task.members) if self._is_kept else len(members)
+            self._fields[key] = np.empty((num_rows, self.task.domain.num_nodes))
+            self._row_of[key] = {}
+        rows = self._row_of[key]
+        for member in members:
+            if member in rows:
+                continue
+            if watch.is_over():
+                return False
+            nodes = self._watchers(member)
+            seeds = np.zeros(nodes.size) if key < 0 else self._to_goal[key][nodes] / self.task.unit
+            self._fields[key][len(rows)] = self.backward.run_from(nodes, seeds) * self.task.unit
+            rows[member] = len(rows)
+        return True
+
+    def prepare(self, members: Sequence[int], trip: int) -> Estimator:
+        """The heuristic after its sweeps; bit i of its masks stands for ``members[i]``."""
+        kind, num = self.heuristic.kind, len(members)
+        nothing = np.empty((0, 0))
+        if kind == estimates.BLIND:
+            no_rows, no_costs = np.empty(num, dtype=np.int64), np.zeros(self.task.domain.num_nodes)
+            return Estimator(kind, no_rows, no_rows, nothing, nothing, no_costs, np.zeros(num), nothing)
+        to_goal = self._to_goal[trip]
+        reach, through = self._fields.get(-1, nothing), self._fields.get(trip, nothing)
+        reach_rows, through_rows = (
+            np.array([self._row_of.get(key, {}).get(member, -1) for member in members], dtype=np.int64)
+            for key in (-1, trip)
+        )
+        watchers = [self._watchers(member) for member in members]
+        ends = np.array([to_goal[nodes].min() for nodes in watchers])
+        rest = nothing
+        if kind in (estimates.TREE, estimates.TOUR):
+            between = np.array([[reach[row][nodes].min() for row in reach_rows.tolist()] for nodes in watchers])
+            table = estimates.tree_table if kind == estimates.TREE else estimates.tour_table
+            rest = table(between.reshape(num, num), ends)
+        return Estimator(kind, reach_rows, through_rows, reach, through, to_goal, ends, rest)
+
+    def _watchers(self, member: int) -> npt.NDArray[np.uint32]:
+        return self.task.posts.nodes[self.task.posts.posts_of(member)]

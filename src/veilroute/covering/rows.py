@@ -8,6 +8,7 @@ gone as soon as the process is. It holds distances and no names.
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 
 import numpy as np
@@ -26,18 +27,32 @@ def allocate_rows(num_rows: int, width: int, *, in_memory: bool) -> Floats:
     if in_memory or num_rows * width == 0:
         return np.empty((num_rows, width))
     num_bytes = num_rows * width * 8
-    with tempfile.TemporaryFile(prefix="veilroute-") as file:
-        try:
+    try:
+        with tempfile.TemporaryFile(prefix="veilroute-") as file:
             _reserve(file.fileno(), num_bytes)
-        except OSError as error:
-            raise TooLargeError(
-                "fields",
-                f"room for {num_bytes / 2**30:.1f} GB in the temporary folder (set TMPDIR to a larger disk), fewer "
-                "members to a set or a smaller radius",
-                os.strerror(error.errno or 0),
-            ) from error
-        # The mapping keeps the file alive after it is closed.
-        return np.memmap(file, dtype=np.float64, mode="r+", shape=(num_rows, width)).view(np.ndarray)
+            # The mapping keeps the file alive after it is closed.
+            return np.memmap(file, dtype=np.float64, mode="r+", shape=(num_rows, width)).view(np.ndarray)
+    except OSError as error:
+        raise _no_room(num_bytes, os.strerror(error.errno or 0)) from error
+
+
+def check_room(num_bytes: int) -> None:
+    """Refuse at once what the temporary folder could not take later."""
+    try:
+        free = shutil.disk_usage(tempfile.gettempdir()).free
+    except OSError as error:
+        raise _no_room(num_bytes, os.strerror(error.errno or 0)) from error
+    if num_bytes > free:
+        raise _no_room(num_bytes, f"{free / 1e6:.0f} MB")
+
+
+def _no_room(num_bytes: int, got: str) -> TooLargeError:
+    return TooLargeError(
+        "fields",
+        f"room for {num_bytes / 1e6:.0f} MB in the temporary folder (set TMPDIR to a larger disk), fewer members to a "
+        "set or a smaller radius",
+        got,
+    )
 
 
 def _reserve(descriptor: int, num_bytes: int) -> None:

@@ -68,6 +68,10 @@ class CoveringTask:
         base = np.where(self.base_costs > 0, self.base_costs, self.domain.smallest_positive_cost)
         return 1.0 / base
 
+    def least_costs(self, members: Sequence[int], trip: int) -> Floats:
+        """What covering the members one by one costs, after what covering nothing does."""
+        return np.concatenate(([self.direct[trip] * self.unit], self.base_costs[trip][list(members)]))
+
 
 def prepare_task(problem: Problem, positions: Sequence[int] | None = None) -> CoveringTask:
     """Find watchers and base costs, by two sweeps per trip.

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 IndexArray = npt.NDArray[np.uint32]
 CostArray = npt.NDArray[np.float64 | np.int64]
 
-_EXACT_INTEGER = 2**53
+# A walk may cross the graph once for each place that it covers, and integers are exact in a float up to 2^53.
+_MOST_TOTAL_COST = 2**46
 _MOST_NODES = 2**31 - 1
 _LEAST_COST, _LARGEST_COST = 1e-100, 1e100
 
@@ -260,8 +261,10 @@ def checked_costs(costs: npt.ArrayLike) -> CostArray:
         first = int(bad[0])
         expected = f"a finite number >= 0 (0, or {_LEAST_COST:g} to {_LARGEST_COST:g})"
         raise InvalidInputError(f"edges[{first}].cost", expected, values[first].item())
-    if values.dtype.kind == "i" and values.size and float(values.sum(dtype=np.float64)) >= _EXACT_INTEGER:
-        raise InvalidInputError("edges.cost", "integers whose sum stays below 2^53", int(values.max()))
+    if values.dtype.kind == "i" and values.size and float(values.sum(dtype=np.float64)) >= _MOST_TOTAL_COST:
+        raise InvalidInputError(
+            "edges.cost", "integers whose sum stays below 2^46; use a larger unit", int(values.max())
+        )
     return values
 
 

@@ -28,16 +28,28 @@ _HALF = np.uint64(32)
 
 
 @jit
+def mark_seen(num_nodes: int, watch_ptr: Positions, watch_nodes: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
+    """For every node the bit mask of the targets that it sees."""
+    seen = np.zeros(num_nodes, dtype=np.int64)
+    for u in range(watch_ptr.size - 1):
+        for w in range(watch_ptr[u], watch_ptr[u + 1]):
+            seen[watch_nodes[w]] |= np.int64(1) << u
+    return seen
+
+
+@jit
 def expand_states(
     num_expansions: int,
     goal: int,
     bound: float,
+    margin: float,
     indptr: Indices,
     indices: Indices,
     costs: Floats,
     seen: npt.NDArray[np.int64],
     kind: int,
-    rows: Positions,
+    reach_rows: Positions,
+    through_rows: Positions,
     reach: Floats,
     through: Floats,
     to_goal: Floats,
@@ -64,9 +76,12 @@ def expand_states(
         Pause after this many.
     goal, bound
         Where to end; states whose f is above the bound are cut, ``least_cut[0]`` keeps the smallest such f.
+    margin
+        A state that was expanded is taken up again only when it is reached for less than this times what was paid, so
+        that the order of additions does not reopen it.
     indptr, indices, costs, seen
         The graph, and the targets that each node sees.
-    kind, rows, reach, through, to_goal, ends, rest
+    kind, reach_rows, through_rows, reach, through, to_goal, ends, rest
         The heuristic, see :mod:`veilroute.kernels.estimates`.
     nodes, lefts, paid, ahead, parents, is_open
         The states: node, targets left, g, h, the state before it, whether it waits to be expanded.
@@ -114,11 +129,13 @@ def expand_states(
             slot = find_slot(other, other_left, nodes, lefts, slots)
             next_state = slots[slot]
             if next_state >= 0:
-                if cost >= paid[next_state]:
+                if cost >= (paid[next_state] if is_open[next_state] else margin * paid[next_state]):
                     continue
                 value = ahead[next_state]
             else:
-                value = estimate_state(kind, other, other_left, rows, reach, through, to_goal, ends, rest)
+                value = estimate_state(
+                    kind, other, other_left, reach_rows, through_rows, reach, through, to_goal, ends, rest
+                )
             if value == np.inf:
                 continue
             if cost + value > bound:

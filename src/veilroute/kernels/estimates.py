@@ -1,14 +1,13 @@
 """Lower bounds on what a covering walk still has to travel, for A* (paper, section 4.3, and two steps beyond).
 
 A state is a node and the bit mask of the targets that are left. ``reach[r, n]`` is the distance from n to the nearest
-watcher of a target, ``through[r, n]`` the same plus the way on to the goal, ``ends[u]`` the distance from the nearest
-watcher of u to the goal; target u of the mask has row ``rows[u]``.
+watcher of a target, ``through[r, n]`` that from n by one of its watchers to the goal; target u of the mask has the rows
+``reach_rows[u]`` and ``through_rows[u]``. ``ends[u]`` is the distance from the nearest watcher of u to the goal.
 """
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from veilroute.kernels.jit import jit
 from veilroute.kernels.subsets import Positions
@@ -23,7 +22,8 @@ def estimate_state(
     kind: int,
     node: int,
     left: int,
-    rows: Positions,
+    reach_rows: Positions,
+    through_rows: Positions,
     reach: Floats,
     through: Floats,
     to_goal: Floats,
@@ -44,17 +44,17 @@ def estimate_state(
     last = np.inf
     alone = 0.0
     tour = np.inf
-    for u in range(rows.size):
+    for u in range(ends.size):
         if not (left >> u) & 1:
             continue
         if kind != SINGLETON:
-            there = reach[rows[u], node]
+            there = reach[reach_rows[u], node]
             furthest = max(furthest, there)
             nearest = min(nearest, there)
             if kind == TOUR:
                 tour = min(tour, there + rest[left, u])
         if kind in (SINGLETON, TOUR):
-            alone = max(alone, through[rows[u], node])
+            alone = max(alone, through[through_rows[u], node])
         last = min(last, ends[u])
     if kind == TUNNEL:
         return furthest + last
@@ -69,7 +69,8 @@ def estimate_state(
 @jit
 def estimate_states(
     kind: int,
-    rows: Positions,
+    reach_rows: Positions,
+    through_rows: Positions,
     reach: Floats,
     through: Floats,
     to_goal: Floats,
@@ -77,10 +78,12 @@ def estimate_states(
     rest: Floats,
 ) -> Floats:
     """The heuristic at every state: a row for each set of targets left, a column for each node."""
-    values = np.empty((1 << rows.size, to_goal.size))
+    values = np.empty((1 << ends.size, to_goal.size))
     for left in range(values.shape[0]):
         for node in range(values.shape[1]):
-            values[left, node] = estimate_state(kind, node, left, rows, reach, through, to_goal, ends, rest)
+            values[left, node] = estimate_state(
+                kind, node, left, reach_rows, through_rows, reach, through, to_goal, ends, rest
+            )
     return values
 
 
@@ -112,7 +115,8 @@ def tour_table(between: Floats, ends: Floats) -> Floats:
 def tree_table(between: Floats, ends: Floats) -> Floats:
     """For every set of targets the weight of a minimum spanning tree over them and the goal, one column.
 
-    Edges weigh the lesser of ``between`` in both directions, those to the goal ``ends``. Prim's algorithm per set.
+    Edges weigh the lesser of ``between`` in both directions, those to the goal ``ends``. Prim's algorithm for each
+    set, O(2^z z^2).
     """
     num = ends.size
     table = np.zeros((1 << num, 1))
@@ -136,13 +140,3 @@ def tree_table(between: Floats, ends: Floats) -> Floats:
                 nearest[u] = min(nearest[u], between[u, best], between[best, u])
         table[left, 0] = total
     return table
-
-
-@jit
-def mark_seen(num_nodes: int, watch_ptr: Positions, watch_nodes: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
-    """For every node the bit mask of the targets that it sees."""
-    seen = np.zeros(num_nodes, dtype=np.int64)
-    for u in range(watch_ptr.size - 1):
-        for w in range(watch_ptr[u], watch_ptr[u + 1]):
-            seen[watch_nodes[w]] |= np.int64(1) << u
-    return seen

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 import veilroute as vr
@@ -121,6 +122,71 @@ def test_a_search_beyond_its_memory_stops_and_auto_goes_on() -> None:
     assert vr.cover(problem, targets, engine="auto", memory_bytes=1).cost == best.cost
 
 
+@pytest.fixture
+def fresco() -> vr.Problem:
+    """Float costs whose sums depend on the order of addition, on an open grid."""
+    side = 30
+    pairs = [(r * side + c, r * side + c + 1, 0.7) for r in range(side) for c in range(side - 1)]
+    pairs += [(r * side + c, (r + 1) * side + c, 0.1) for r in range(side - 1) for c in range(side)]
+    edges = pairs + [(b, a, cost) for a, b, cost in pairs]
+    domain = vr.Domain.from_edges(side**2, *zip(*edges, strict=True))
+    targets = vr.draw_candidates(domain, 0, side**2 - 1, 4, seed=3)
+    return vr.Problem(domain, [vr.Trip(0, side**2 - 1)], targets, vr.WithinDistance(1.5))
+
+
+def test_rounding_does_not_take_states_up_again(fresco: vr.Problem) -> None:
+    task = prepare_task(fresco)
+    for heuristic in HEURISTICS:
+        found = AStarEngine(task, heuristic).find(range(4))
+        assert found.counts.num_expanded <= 2**4 * task.domain.num_nodes
+        assert found.cost == pytest.approx(vr.cover(fresco, fresco.candidates, engine="fields").cost, rel=1e-12)
+    expanded = {name: AStarEngine(task, name).find(range(4)).counts.num_expanded for name in HEURISTICS}
+    assert expanded["tour"] <= expanded["singleton"] <= expanded["tunnel"] <= expanded["blind"]
+
+
+def test_an_optimum_is_never_below_its_bound(fresco: vr.Problem, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("veilroute.covering.astar._FIRST_ROOM", 64)
+    cover = vr.cover(fresco, fresco.candidates, engine="auto", memory_bytes=1)
+    assert (cover.status, cover.lower_bound) == ("optimal", cover.cost)
+    assert cover.num_expanded > 0
+
+
+def test_auto_keeps_its_walk_when_there_is_no_room_for_fields(
+    fresco: vr.Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("veilroute.covering.astar._FIRST_ROOM", 64)
+
+    def refuse(descriptor: int, num_bytes: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("veilroute.covering.rows._reserve", refuse)
+    cover = vr.cover(fresco, fresco.candidates, engine="auto", memory_bytes=1)
+    assert cover.status == "feasible"
+    assert cover.walk[-1] == fresco.trips[0].goal
+
+
+def test_a_stopped_search_knows_the_dearest_member(fresco: vr.Problem) -> None:
+    dearest = max(vr.cover(fresco, [target]).cost for target in fresco.candidates)
+    stopped = vr.cover(fresco, fresco.candidates, engine="astar", heuristic="blind", should_stop=lambda: True)
+    assert stopped.lower_bound >= dearest * (1 - 1e-12)
+
+
+def test_numbers_of_any_kind(line5: vr.Domain) -> None:
+    problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2])
+    for engine in ENGINES:
+        for bound in (2**70, 10**400, np.int64(4), np.float32(4.5), math.inf):
+            found = vr.cover(
+                problem, np.array([1, 2]), trip=np.int64(0), engine=engine,  # type: ignore[arg-type]
+                cost_bound=bound, memory_bytes=np.int64(10**9),  # type: ignore[arg-type]
+            )  # fmt: skip
+            assert found.cost == 4
+
+
+def test_costs_that_a_walk_could_not_add_up_exactly() -> None:
+    with pytest.raises(vr.InvalidInputError, match=r"edges.cost: expected integers whose sum stays below 2\^46"):
+        vr.Domain.from_edges(2, [0, 1], [1, 0], [2**46, 1])
+
+
 def test_progress_is_told(line5: vr.Domain) -> None:
     problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3], vr.WithinDistance(1))
     for engine in ENGINES:
@@ -142,6 +208,10 @@ def test_progress_is_told(line5: vr.Domain) -> None:
         ({"time_limit_s": "soon"}, "time_limit_s: expected"),
         ({"memory_bytes": 0}, "memory_bytes: expected"),
         ({"memory_bytes": 1e6}, "memory_bytes: expected a whole number of bytes"),
+        ({"engine": []}, "engine: expected"),
+        ({"engine": "astar", "heuristic": []}, "heuristic: expected"),
+        ({"time_limit_s": 0}, "time_limit_s: expected a number of seconds > 0"),
+        ({"time_limit_s": True}, "time_limit_s: expected"),
     ],
 )
 def test_bad_options(line5: vr.Domain, options: dict[str, Any], message: str) -> None:
@@ -157,8 +227,8 @@ def test_bad_members(line5: vr.Domain) -> None:
         ([1, 3], "members[1]: expected a candidate of the problem"),
         ([9], "members[0]: expected a candidate of the problem"),
         ([{}], "members[0]: expected a candidate of the problem"),
-        (5, "members: expected several candidates of the problem, got 5"),
-        ("12", "members: expected several candidates of the problem, got '12'"),
+        (5, "members: expected several candidates of the problem, got 'int'"),
+        ("12", "members: expected several candidates of the problem, got 'str'"),
     ):
         with pytest.raises(vr.InvalidInputError) as caught:
             vr.cover(problem, members)  # type: ignore[arg-type]

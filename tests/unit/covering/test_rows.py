@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -42,8 +43,23 @@ def test_a_full_disk_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(rows, "_reserve", refuse)
-    with pytest.raises(vr.InvalidInputError, match=r"room for 0\.1 GB in the temporary folder \(set TMPDIR.*No space"):
+    with pytest.raises(vr.InvalidInputError, match=r"room for 67 MB in the temporary folder \(set TMPDIR.*No space"):
         allocate_rows(2**20, 8, in_memory=False)
+
+
+def test_no_temporary_folder_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", "/nowhere/at/all")
+    with pytest.raises(vr.InvalidInputError, match=r"fields: expected room for 67 MB.*No such file"):
+        allocate_rows(2**20, 8, in_memory=False)
+    with pytest.raises(vr.InvalidInputError, match=r"fields: expected room for 1000 MB.*No such file"):
+        rows.check_room(10**9)
+
+
+def test_what_the_disk_cannot_take_is_refused_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=2_000_000))
+    rows.check_room(1_000_000)
+    with pytest.raises(vr.InvalidInputError, match=r"room for 3 MB .*, got '2 MB'"):
+        rows.check_room(3_000_000)
 
 
 def test_class_costs_do_not_depend_on_the_budget() -> None:
