@@ -13,7 +13,7 @@ from reference import Adjacency, adjacency, covering_cost, watchers
 from strategies import problems
 from veilroute.covering.class_costs import Method, compute_class_costs
 from veilroute.covering.fields_engine import FieldsEngine
-from veilroute.covering.posts import distance_table
+from veilroute.covering.posts import PostTable
 from veilroute.covering.task import CoveringTask, prepare_task
 from veilroute.progress import Watch
 
@@ -50,7 +50,7 @@ def test_every_method_gives_every_subset_its_covering_cost(problem: vr.Problem) 
 def test_walks_cover_their_class_at_its_cost(problem: vr.Problem) -> None:
     task, graph, seen = open_problem(problem)
     num = len(seen)
-    finders = [FieldsEngine(task), FieldsEngine(task, table=distance_table(problem.domain, task.posts))]
+    finders = [FieldsEngine(task), FieldsEngine(task, table=PostTable(problem.domain, task.posts))]
     for trip in range(task.num_trips):
         for mask in range(1, 1 << num):
             group = members_of(mask)

@@ -16,7 +16,7 @@ from veilroute.covering.astar import AStarEngine
 from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.found import CoverEngine, Found
 from veilroute.covering.heuristics import HEURISTICS
-from veilroute.covering.posts import distance_table
+from veilroute.covering.posts import PostTable
 from veilroute.covering.task import CoveringTask, prepare_task
 
 
@@ -24,7 +24,7 @@ def all_engines(task: CoveringTask) -> dict[str, CoverEngine]:
     engines: dict[str, CoverEngine] = {name: AStarEngine(task, name) for name in HEURISTICS}
     engines["tour, fields not kept"] = AStarEngine(task, "tour", field_bytes=0)
     engines["fields"] = FieldsEngine(task)
-    engines["fields by table"] = FieldsEngine(task, table=distance_table(task.domain, task.posts))
+    engines["fields by table"] = FieldsEngine(task, table=PostTable(task.domain, task.posts))
     engines["fields in a file"] = FieldsEngine(task, field_bytes=0)
     return engines
 

@@ -23,7 +23,7 @@ from veilroute.covering.rows import FIELD_BYTES
 from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import NO_WALK, walk_cost
-from veilroute.domain.tolerance import at_most
+from veilroute.domain.tolerance import at_most, choice_margin
 from veilroute.errors import UnknownMethodError
 from veilroute.kernels import astar as kernel
 from veilroute.kernels.estimates import estimate_state
@@ -38,7 +38,6 @@ _MOST_STATES = 2**30
 # A state takes 33 bytes and two to four slots of 4; while arrays grow, old and new are there together.
 _BYTES_PER_STATE = 33 + 16
 _BYTES_PER_HEAP_ENTRY = 20
-_ROUNDING = 1e-12
 
 
 class AStarEngine:
@@ -71,7 +70,7 @@ class AStarEngine:
         self._fields = TargetFields(task, HEURISTICS[heuristic], field_bytes)
         self._state_bytes = state_bytes
         self._costs = task.domain.costs.astype(np.float64)
-        self._margin = 1.0 if task.domain.has_integer_costs else 1 - _ROUNDING
+        self._margin = choice_margin(exact=task.domain.has_integer_costs)
         self._max_degree = int(np.diff(task.domain.indptr).max(initial=0))
 
     def prepare(self, members: Sequence[int], trip: int = 0) -> Estimator:

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veilroute.covering.fields import FieldStepper
-from veilroute.covering.posts import distance_table
+from veilroute.covering.posts import PostTable
 from veilroute.covering.rows import FIELD_BYTES, allocate_rows, check_room
 from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.task import CoveringTask
@@ -56,7 +56,7 @@ class ClassCosts:
 
     costs: Floats
     is_complete: bool
-    table: Floats | None
+    table: PostTable | None
 
 
 @dataclass(frozen=True)
@@ -135,9 +135,11 @@ def compute_class_costs(
     in_memory = num_bytes <= field_bytes
     if not in_memory:
         check_room(num_bytes)
-    table = distance_table(task.domain, task.posts) if method.by_table else None
-    transports = _both_ways(task, table)
+    table = PostTable(task.domain, task.posts) if method.by_table else None
     costs = np.full((task.num_trips, needed.size), np.inf)
+    if table is not None and not table.complete(watch):
+        return ClassCosts(costs, is_complete=False, table=None)
+    transports = _both_ways(task, table)
     counter = _Counter(watch, total=sum(level.size for level in levels[1:]) * task.num_trips)
     runs = [
         _TripRun(task, trip, levels, transports, method, counter, costs[trip], in_memory=in_memory)
@@ -165,9 +167,9 @@ def _members_of(masks: Masks, size: int) -> Masks:
     return np.nonzero(masks[:, None] >> positions & 1)[1].reshape(-1, size)
 
 
-def _both_ways(task: CoveringTask, table: Floats | None) -> tuple[Sweeper | Floats, Sweeper | Floats]:
+def _both_ways(task: CoveringTask, table: PostTable | None) -> tuple[Sweeper | Floats, Sweeper | Floats]:
     if table is not None:
-        return table, np.ascontiguousarray(table.T)
+        return table.distances, table.transposed
     num = task.posts.nodes.size
     return Sweeper(task.domain, backward=False, num_seeds=num), Sweeper(task.domain, backward=True, num_seeds=num)
 

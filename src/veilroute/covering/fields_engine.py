@@ -27,11 +27,12 @@ import numpy.typing as npt
 from veilroute.covering.fields import FieldStepper, Members, SharedFields
 from veilroute.covering.found import Counts, CoverStatus, Found
 from veilroute.covering.greedy import stop_with_walk
+from veilroute.covering.posts import PostTable
 from veilroute.covering.rows import FIELD_BYTES
 from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import NO_WALK, walk_cost, walk_through
-from veilroute.domain.tolerance import RELATIVE, at_most
+from veilroute.domain.tolerance import RELATIVE, at_most, choice_margin
 from veilroute.errors import InvalidInputError, TooLargeError
 from veilroute.kernels.subsets import Positions, join_rows
 from veilroute.kernels.sweep import Floats
@@ -40,7 +41,6 @@ from veilroute.progress import Watch
 MAX_MEMBERS = 20
 """The most members that a set may have: their fields number about two to that power."""
 
-_ROUNDING = 1e-12
 _PIECES_PER_JOIN = 1 << 16
 _SIZES_FOR_BOUNDS = (2, 3)
 
@@ -63,16 +63,16 @@ class FieldsEngine:
         Memory for fields, shared evenly between the trips and directions.
     """
 
-    def __init__(self, task: CoveringTask, *, table: Floats | None = None, field_bytes: int = FIELD_BYTES) -> None:
+    def __init__(self, task: CoveringTask, *, table: PostTable | None = None, field_bytes: int = FIELD_BYTES) -> None:
         self.task = task
         # Where posts are hardly more than members, a table takes no more sweeps than the members' fields would.
-        num_posts = task.posts.nodes.size
-        is_built = table is None and num_posts <= 2 * len(task.members)
-        self._table = np.empty((num_posts, num_posts)) if is_built else table
-        self._num_table_rows = num_posts if table is not None else 0
+        if table is None and task.posts.nodes.size <= 2 * len(task.members):
+            table = PostTable(task.domain, task.posts)
+        self._table = table
+        self._num_rows_given = 0 if table is None else table.num_done
         self._field_bytes = field_bytes
         self._fields: dict[tuple[int, bool], SharedFields] = {}
-        self._margin = 1.0 if task.domain.has_integer_costs else 1 - _ROUNDING
+        self._margin = choice_margin(exact=task.domain.has_integer_costs)
 
     def costs(self, sets: Sequence[Sequence[int]] | npt.NDArray[np.int64], trip: int = 0) -> Floats:
         """Covering costs of sets of one size, each given in ascending order; infinite where no walk covers one.
@@ -81,10 +81,14 @@ class FieldsEngine:
         ``z // 2``, as far as no call before needed them; then ``z * comb(z - 1, z // 2)`` looks at a watcher set each.
         """
         members = np.asarray(sets, dtype=np.int64)
-        if members.ndim != 2 or members.shape[1] == 0:
+        if len(members) == 0:
+            return np.empty(0)
+        if members.ndim != 2:
+            raise InvalidInputError("sets", "sets of one size, each a row")
+        if members.shape[1] == 0:
             return np.full(len(members), self.task.direct[trip]) * self.task.unit
         self._check_size(members.shape[1])
-        if members.size and not 0 <= members.min() <= members.max() < len(self.task.members):
+        if not 0 <= members.min() <= members.max() < len(self.task.members):
             raise InvalidInputError("sets", f"positions from 0 to {len(self.task.members) - 1}")
         self._ensure(members, trip, Watch())
         return self._join(members, trip)[0] * self.task.unit
@@ -100,7 +104,7 @@ class FieldsEngine:
         watch = watch or Watch()
         group = tuple(sorted(members))
         self._check_size(len(group))
-        swept = self._num_sweeps()
+        swept = self.num_sweeps
         lower = float(self.task.least_costs(group, trip).max())
         highest = at_most(cost_bound, exact=self.task.domain.has_integer_costs)
         middle = _Middle()
@@ -133,7 +137,7 @@ class FieldsEngine:
 
     def _ensure(self, sets: npt.NDArray[np.int64], trip: int, watch: Watch) -> bool:
         """Work out the fields that joining these sets needs; false when the time is over."""
-        if not self._complete_table(watch):
+        if self._table is not None and not self._table.complete(watch):
             return False
         in_front, behind = _halves(sets.shape[1])
         for backward, largest in ((True, behind), (False, in_front)):
@@ -203,25 +207,9 @@ class FieldsEngine:
     def _distances_at_posts(self, post: int, *, is_onward: bool) -> Floats:
         """Distances from a post to all posts when ``is_onward``, else from all of them to it."""
         if self._table is not None:
-            return self._table[post] if is_onward else self._table[:, post]
+            return (self._table.distances if is_onward else self._table.transposed)[post]
         sweeper = self._forward if is_onward else self._backward
         return sweeper.run(int(self.task.posts.nodes[post]))[self.task.posts.nodes]
-
-    def _complete_table(self, watch: Watch) -> bool:
-        """Work out what is missing of the distances between posts; false when the time is over."""
-        nodes = self.task.posts.nodes
-        while self._table is not None and self._num_table_rows < nodes.size:
-            if watch.is_over():
-                return False
-            watch.tell("distances", self._num_table_rows, nodes.size)
-            self._table[self._num_table_rows] = self._forward.run(int(nodes[self._num_table_rows]))[nodes]
-            self._num_table_rows += 1
-        return True
-
-    @cached_property
-    def _table_back(self) -> Floats:
-        assert self._table is not None
-        return np.ascontiguousarray(self._table.T)
 
     @cached_property
     def _forward(self) -> Sweeper:
@@ -232,17 +220,20 @@ class FieldsEngine:
         return Sweeper(self.task.domain, backward=True, num_seeds=self.task.posts.nodes.size)
 
     def _count(self, swept: int) -> Counts:
-        return Counts(num_sweeps=self._num_sweeps() - swept)
+        return Counts(num_sweeps=self.num_sweeps - swept)
 
-    def _num_sweeps(self) -> int:
-        return self._forward.num_sweeps + self._backward.num_sweeps
+    @property
+    def num_sweeps(self) -> int:
+        """Sweeps of the graph so far."""
+        in_table = 0 if self._table is None else self._table.num_done - self._num_rows_given
+        return in_table + self._forward.num_sweeps + self._backward.num_sweeps
 
     def _shared(self, trip: int, *, backward: bool) -> SharedFields:
         if (trip, backward) not in self._fields:
             if self._table is None:
                 transport: Sweeper | Floats = self._backward if backward else self._forward
             else:
-                transport = self._table_back if backward else self._table
+                transport = self._table.transposed if backward else self._table.distances
             self._fields[trip, backward] = SharedFields(
                 FieldStepper(self.task.posts, transport),
                 self.task.to_goal[trip] if backward else self.task.from_start[trip],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from veilroute.covering.sweeps import Sweeper
 from veilroute.domain.graph import Domain
 from veilroute.kernels.sweep import Floats, Indices
+from veilroute.progress import Watch
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +53,36 @@ class Posts:
         return Posts(self.nodes[kept], ptr, positions.reshape(-1).astype(np.int64)), kept
 
 
-def distance_table(domain: Domain, posts: Posts) -> Floats:
-    """Distance from every post to every post, in the sweeper's units, by one sweep per post."""
-    sweeper = Sweeper(domain, backward=False, num_seeds=1)
-    table = np.empty((posts.nodes.size, posts.nodes.size))
-    for i, node in enumerate(posts.nodes.tolist()):
-        table[i] = sweeper.run(node)[posts.nodes]
-    return table
+class PostTable:
+    """Distances between all posts, by one sweep per post.
+
+    Parameters
+    ----------
+    domain
+        The world.
+    posts
+        Among which distances are wanted.
+    """
+
+    def __init__(self, domain: Domain, posts: Posts) -> None:
+        self._nodes = posts.nodes
+        self._sweeper = Sweeper(domain, backward=False, num_seeds=1)
+        num = posts.nodes.size
+        # From each post (row) to each, in the sweeper's units; rows are valid once they are done.
+        self.distances: Floats = np.empty((num, num))
+        self.num_done = 0
+
+    def complete(self, watch: Watch) -> bool:
+        """Make the sweeps that are missing; false when the time is over."""
+        while self.num_done < self._nodes.size:
+            if watch.is_over():
+                return False
+            watch.tell("distances", self.num_done, self._nodes.size)
+            self.distances[self.num_done] = self._sweeper.run(int(self._nodes[self.num_done]))[self._nodes]
+            self.num_done += 1
+        return True
+
+    @cached_property
+    def transposed(self) -> Floats:
+        """The distances to each post (row) from each, once complete."""
+        return np.ascontiguousarray(self.distances.T)

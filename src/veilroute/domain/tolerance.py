@@ -7,6 +7,7 @@ Adding the same floating-point costs in another order can change the last bits, 
 from __future__ import annotations
 
 RELATIVE = 1e-9
+_ROUNDING = 1e-12
 
 
 def at_most(bound: float, *, exact: bool) -> float:
@@ -17,3 +18,8 @@ def at_most(bound: float, *, exact: bool) -> float:
 def at_least(bound: float, *, exact: bool) -> float:
     """The smallest length that counts as ``>= bound``; ``exact`` where lengths are sums of integers."""
     return bound if exact else bound * (1 - RELATIVE)
+
+
+def choice_margin(*, exact: bool) -> float:
+    """Factor of the best so far that a later choice must stay below to be preferred, so that rounding never chooses."""
+    return 1.0 if exact else 1 - _ROUNDING

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from veilroute.kernels.sweep import Floats
+from veilroute.covering.posts import PostTable
 
 
 @dataclass(frozen=True)
@@ -35,4 +35,4 @@ class Partition:
     is_stopped: bool = False
     least_mac: float | None = None
     num_anonymizable: int | None = None
-    table: Floats | None = None
+    table: PostTable | None = None
