@@ -18,6 +18,7 @@ from veilroute.covering.found import CoverEngine, Found
 from veilroute.covering.heuristics import HEURISTICS
 from veilroute.covering.posts import PostTable
 from veilroute.covering.task import CoveringTask, prepare_task
+from veilroute.kernels.estimates import estimate_states
 
 
 def all_engines(task: CoveringTask) -> dict[str, CoverEngine]:
@@ -98,7 +99,7 @@ def test_heuristics_are_admissible_consistent_and_ordered(problem: vr.Problem) -
     everyone = range(len(seen))
     sees = [sum(1 << i for i in everyone if node in seen[i]) for node in range(len(graph))]
     for trip in range(task.num_trips):
-        values = {name: AStarEngine(task, name).prepare(everyone, trip).all_states() for name in HEURISTICS}
+        values = {name: estimate_states(AStarEngine(task, name).prepare(everyone, trip)) for name in HEURISTICS}
         for node, left in itertools.product(range(len(graph)), range(1 << len(seen))):
             if left & sees[node]:
                 continue  # no state: what a node sees is not left there
@@ -124,7 +125,7 @@ def test_tour_is_exact_where_every_target_has_one_watcher(problem: vr.Problem) -
     assume(task.members)
     everyone = range(len(task.members))
     start = task.starts[0]
-    value = AStarEngine(task, "tour").prepare(everyone).all_states()[-1, start]
+    value = estimate_states(AStarEngine(task, "tour").prepare(everyone))[-1, start]
     assert value == pytest.approx(FieldsEngine(task).find(everyone).cost, rel=1e-12)
 
 

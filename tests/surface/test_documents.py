@@ -6,6 +6,7 @@ import doctest
 import io
 import json
 import re
+import runpy
 import shlex
 import sys
 from collections.abc import Iterator
@@ -116,8 +117,11 @@ def test_links_of_the_readme_lead_somewhere() -> None:
 
 def test_pictures_are_small_and_used() -> None:
     texts = "".join(document.read_text(encoding="utf-8") for document in DOCUMENTS)
-    pictures = sorted((DOCS / "images").iterdir())
+    pictures = sorted((DOCS / "images").glob("*.png"))
     assert pictures
+    # Beside each picture the checksum of what it shows, and nothing else.
+    beside = {picture.with_suffix(".sha256") for picture in pictures}
+    assert {*pictures, *beside} == set((DOCS / "images").iterdir())
     for picture in pictures:
         assert picture.stat().st_size < 250_000, picture.name
         assert f"images/{picture.name}" in texts, picture.name
@@ -213,3 +217,12 @@ def test_the_reference_has_every_public_name_and_every_module() -> None:
         # The command line has pages of its own; of the drawing code only its front is for others.
         if name not in ("__init__", "__main__") and not {"cli", "plotting"} & set(rooms):
             assert ".".join(["veilroute", *rooms, name]) in listed
+
+
+def test_the_pictures_show_the_routes_of_the_demo(command: Command, tmp_path: Path) -> None:
+    """Out of date? `python docs/make_images.py` draws them again."""
+    routes_sha256 = runpy.run_path(str(DOCS / "make_images.py"))["routes_sha256"]
+    assert command("demo", "--out", tmp_path / "tour").code == 0
+    for picture in sorted((DOCS / "images").glob("*.png")):
+        playbook = vr.read_playbook(tmp_path / "tour" / f"{picture.stem}.json")
+        assert picture.with_suffix(".sha256").read_text(encoding="utf-8").strip() == routes_sha256(playbook)

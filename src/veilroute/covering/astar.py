@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from veilroute.covering.found import Counts, Found
 from veilroute.covering.greedy import stop_with_walk
-from veilroute.covering.heuristics import HEURISTICS, Estimator, TargetFields
+from veilroute.covering.heuristics import HEURISTICS, TargetFields
 from veilroute.covering.rows import FIELD_BYTES
 from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.task import CoveringTask
@@ -26,7 +26,7 @@ from veilroute.covering.walks import NO_WALK, walk_cost
 from veilroute.domain.tolerance import at_most, choice_margin
 from veilroute.errors import UnknownMethodError
 from veilroute.kernels import astar as kernel
-from veilroute.kernels.estimates import estimate_state
+from veilroute.kernels.estimates import Estimator, estimate_state
 from veilroute.progress import Watch
 
 STATE_BYTES = 2 * 2**30
@@ -102,12 +102,12 @@ class AStarEngine:
             seen = self._mark_seen(group)
             start = self.task.starts[trip]
             left = ((1 << len(group)) - 1) & ~int(seen[start])
-            states.begin(start, left, estimate_state(estimator.kind, start, left, *estimator.arguments()), highest)
+            states.begin(start, left, estimate_state(estimator, start, left), highest)
         while outcome in (kernel.PAUSED, kernel.NO_ROOM) and not is_stopped:
             outcome = kernel.expand_states(
                 _EXPANSIONS_PER_SLICE, self.task.goals[trip], highest, self._margin,
                 domain.indptr, domain.indices, self._costs, seen,
-                estimator.kind, *estimator.arguments(), *states.arrays(),
+                estimator, *states.arrays(),
             )  # fmt: skip
             watch.tell("states expanded", int(states.counts[kernel.NUM_EXPANDED]))
             if outcome in (kernel.PAUSED, kernel.NO_ROOM):

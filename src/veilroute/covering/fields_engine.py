@@ -207,7 +207,8 @@ class FieldsEngine:
     def _distances_at_posts(self, post: int, *, is_onward: bool) -> Floats:
         """Distances from a post to all posts when ``is_onward``, else from all of them to it."""
         if self._table is not None:
-            return (self._table.distances if is_onward else self._table.transposed)[post]
+            table = self._table.distances if is_onward else self._table.transposed
+            return np.asarray(table[post])
         sweeper = self._forward if is_onward else self._backward
         return sweeper.run(int(self.task.posts.nodes[post]))[self.task.posts.nodes]
 

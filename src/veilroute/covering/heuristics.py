@@ -21,8 +21,7 @@ Memory: a field of one number per node for each target, two for ``tour``; and a 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +31,7 @@ from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.task import CoveringTask
 from veilroute.errors import TooLargeError
 from veilroute.kernels import estimates
+from veilroute.kernels.estimates import Estimator
 from veilroute.kernels.sweep import Floats
 from veilroute.progress import Watch
 
@@ -64,28 +64,6 @@ HEURISTICS = {
     "tour": Heuristic(estimates.TOUR, has_reach=True, has_through=True, max_targets=20),
 }
 """By name."""
-
-
-@dataclass(frozen=True, eq=False)
-class Estimator:
-    """A heuristic made ready for the targets of one search: the arguments of the kernel, in its order."""
-
-    kind: int
-    reach_rows: npt.NDArray[np.int64]
-    through_rows: npt.NDArray[np.int64]
-    reach: Floats
-    through: Floats
-    to_goal: Floats
-    ends: Floats
-    rest: Floats
-
-    def arguments(self) -> tuple[Any, ...]:
-        """Everything but the kind, for ``*`` in a call."""
-        return tuple(getattr(self, each.name) for each in fields(self))[1:]
-
-    def all_states(self) -> Floats:
-        """The heuristic at every state: by targets left (a bit mask) and node. To study it on small instances."""
-        return estimates.estimate_states(self.kind, *self.arguments())
 
 
 class TargetFields:
@@ -147,8 +125,8 @@ class TargetFields:
         kind, num = self.heuristic.kind, len(members)
         nothing = np.empty((0, 0))
         if kind == estimates.BLIND:
-            no_rows, no_costs = np.empty(num, dtype=np.int64), np.zeros(self.task.domain.num_nodes)
-            return Estimator(kind, no_rows, no_rows, nothing, nothing, no_costs, np.zeros(num), nothing)
+            no_rows, no_costs = np.zeros(num, dtype=np.int64), np.zeros(self.task.domain.num_nodes)
+            return Estimator(kind, no_rows, nothing, no_rows, nothing, no_costs, np.zeros(num), nothing)
         to_goal = self._to_goal[trip]
         reach, through = self._fields.get(-1, nothing), self._fields.get(trip, nothing)
         reach_rows, through_rows = (
@@ -162,7 +140,7 @@ class TargetFields:
             between = np.array([[reach[row][nodes].min() for row in reach_rows.tolist()] for nodes in watchers])
             table = estimates.tree_table if kind == estimates.TREE else estimates.tour_table
             rest = table(between.reshape(num, num), ends)
-        return Estimator(kind, reach_rows, through_rows, reach, through, to_goal, ends, rest)
+        return Estimator(kind, reach_rows, reach, through_rows, through, to_goal, ends, rest)
 
     def _watchers(self, member: int) -> npt.NDArray[np.uint32]:
         return self.task.posts.nodes[self.task.posts.posts_of(member)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from veilroute.kernels.estimates import estimate_state
+from veilroute.kernels.estimates import Estimator, estimate_state
 from veilroute.kernels.jit import jit
 from veilroute.kernels.subsets import Positions
 from veilroute.kernels.sweep import Floats, Indices
@@ -47,14 +47,7 @@ def expand_states(
     indices: Indices,
     costs: Floats,
     seen: npt.NDArray[np.int64],
-    kind: int,
-    reach_rows: Positions,
-    through_rows: Positions,
-    reach: Floats,
-    through: Floats,
-    to_goal: Floats,
-    ends: Floats,
-    rest: Floats,
+    estimator: Estimator,
     nodes: Indices,
     lefts: npt.NDArray[np.int64],
     paid: Floats,
@@ -81,8 +74,8 @@ def expand_states(
         that the order of additions does not reopen it.
     indptr, indices, costs, seen
         The graph, and the targets that each node sees.
-    kind, reach_rows, through_rows, reach, through, to_goal, ends, rest
-        The heuristic, see :mod:`veilroute.kernels.estimates`.
+    estimator
+        The heuristic.
     nodes, lefts, paid, ahead, parents, is_open
         The states: node, targets left, g, h, the state before it, whether it waits to be expanded.
     slots
@@ -133,9 +126,7 @@ def expand_states(
                     continue
                 value = ahead[next_state]
             else:
-                value = estimate_state(
-                    kind, other, other_left, reach_rows, through_rows, reach, through, to_goal, ends, rest
-                )
+                value = estimate_state(estimator, other, other_left)
             if value == np.inf:
                 continue
             if cost + value > bound:

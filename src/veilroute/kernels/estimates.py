@@ -1,11 +1,11 @@
 """Lower bounds on what a covering walk still has to travel, for A* (paper, section 4.3, and two steps beyond).
 
-A state is a node and the bit mask of the targets that are left. ``reach[r, n]`` is the distance from n to the nearest
-watcher of a target, ``through[r, n]`` that from n by one of its watchers to the goal; target u of the mask has the rows
-``reach_rows[u]`` and ``through_rows[u]``. ``ends[u]`` is the distance from the nearest watcher of u to the goal.
+A state is a node and the bit mask of the targets that are left.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,73 +17,78 @@ BLIND, TUNNEL, SINGLETON, TREE, TOUR = range(5)
 """The heuristics by number."""
 
 
-@jit
-def estimate_state(
-    kind: int,
-    node: int,
-    left: int,
-    reach_rows: Positions,
-    through_rows: Positions,
-    reach: Floats,
-    through: Floats,
-    to_goal: Floats,
-    ends: Floats,
-    rest: Floats,
-) -> float:
-    """The heuristic ``kind`` at a state, in O(targets).
+class Estimator(NamedTuple):
+    """A heuristic made ready for the targets of one search. Arrays that its kind does not need are empty.
 
-    ``rest`` is the table of :func:`tree_table` or :func:`tour_table` for the heuristics of that name.
+    Parameters
+    ----------
+    kind
+        Which heuristic.
+    reach_rows, reach
+        ``reach[reach_rows[u], n]`` is the distance from n to the nearest watcher of target u.
+    through_rows, through
+        ``through[through_rows[u], n]`` is the distance from n by some watcher of u to the goal.
+    to_goal
+        Per node the distance to the goal.
+    ends
+        Per target the distance from its nearest watcher to the goal.
+    rest
+        The table of :func:`tree_table` or :func:`tour_table`.
     """
+
+    kind: int
+    reach_rows: Positions
+    reach: Floats
+    through_rows: Positions
+    through: Floats
+    to_goal: Floats
+    ends: Floats
+    rest: Floats
+
+
+@jit
+def estimate_state(estimator: Estimator, node: int, left: int) -> float:
+    """The heuristic at a state, in O(targets)."""
+    kind = estimator.kind
     if kind == BLIND:
         return 0.0
     if left == 0:
-        onward: float = to_goal[node]
+        onward: float = estimator.to_goal[node]
         return onward
     furthest = 0.0
     nearest = np.inf
     last = np.inf
     alone = 0.0
     tour = np.inf
-    for u in range(ends.size):
+    for u in range(estimator.ends.size):
         if not (left >> u) & 1:
             continue
         if kind != SINGLETON:
-            there = reach[reach_rows[u], node]
+            there = estimator.reach[estimator.reach_rows[u], node]
             furthest = max(furthest, there)
             nearest = min(nearest, there)
             if kind == TOUR:
-                tour = min(tour, there + rest[left, u])
+                tour = min(tour, there + estimator.rest[left, u])
         if kind in (SINGLETON, TOUR):
-            alone = max(alone, through[through_rows[u], node])
-        last = min(last, ends[u])
+            alone = max(alone, estimator.through[estimator.through_rows[u], node])
+        last = min(last, estimator.ends[u])
     if kind == TUNNEL:
         return furthest + last
     if kind == SINGLETON:
         return alone
     if kind == TREE:
-        tree: float = nearest + rest[left, 0]
+        tree: float = nearest + estimator.rest[left, 0]
         return tree
     return max(alone, tour)
 
 
 @jit
-def estimate_states(
-    kind: int,
-    reach_rows: Positions,
-    through_rows: Positions,
-    reach: Floats,
-    through: Floats,
-    to_goal: Floats,
-    ends: Floats,
-    rest: Floats,
-) -> Floats:
-    """The heuristic at every state: a row for each set of targets left, a column for each node."""
-    values = np.empty((1 << ends.size, to_goal.size))
+def estimate_states(estimator: Estimator) -> Floats:
+    """The heuristic at every state, a row for each set of targets left, a column for each node: to study it."""
+    values = np.empty((1 << estimator.ends.size, estimator.to_goal.size))
     for left in range(values.shape[0]):
         for node in range(values.shape[1]):
-            values[left, node] = estimate_state(
-                kind, node, left, reach_rows, through_rows, reach, through, to_goal, ends, rest
-            )
+            values[left, node] = estimate_state(estimator, node, left)
     return values
 
 
