@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from itertools import combinations
 from math import comb
 from pathlib import Path
 
 import veilroute as vr
-from timing import best_time, dijkstra_time, map_or_building, parse_shared, peak_memory_mb
+from timing import best_times, dijkstra_run, map_or_building, parse_shared, peak_memory_mb
 from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.task import prepare_task
 
@@ -59,7 +60,7 @@ def measure_small_sets(shared: Path | None) -> bool:
     for radius in (0, 10):
         problem = vr.Problem(domain, [vr.Trip(start, goal)], candidates, vr.WithinDistance(radius))
         seconds = small_set_costs(problem)
-        one = dijkstra_time(domain, problem.start_nodes[0], repeats=3)
+        [one] = best_times(dijkstra_run(domain, problem.start_nodes[0]), repeats=3)
         ratios = [seconds[part] / one for part in ("base", "pairs", "triples")]
         is_within &= sum(ratios) <= RATIO_LIMIT and peak_memory_mb() <= MEMORY_LIMIT_MB
         base, pairs, triples = ratios
@@ -83,7 +84,7 @@ def measure_one_set(shared: Path | None) -> bool:
         costs = set()
         for engine, limit in SECONDS_LIMITS.items():
             cover = vr.cover(problem, targets, engine=engine)
-            seconds = best_time(lambda p=problem, e=engine: vr.cover(p, p.candidates, engine=e), 3)  # type: ignore[misc]
+            [seconds] = best_times(partial(vr.cover, problem, targets, engine=engine), repeats=3)
             costs.add(cover.cost)
             is_within &= seconds <= limit and cover.status == "optimal"
             print(

@@ -16,13 +16,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from scipy.sparse.csgraph import dijkstra
 
 import veilroute as vr
 from paper_instances import build_problem, read_rows
-from timing import best_time, parse_shared, scipy_matrix
+from timing import best_times, parse_shared, scipy_matrix
 from veilroute.formats import Instance
 
 NUM_CANDIDATES = 16
@@ -65,8 +66,9 @@ def main() -> int:
     for name, problem in instances(shared):
         privacy = vr.Privacy(k=2)
         vr.solve(problem, privacy)
-        solve_s = best_time(lambda problem=problem, privacy=privacy: vr.solve(problem, privacy), REPEATS)  # type: ignore[misc]
-        scipy_s = best_time(lambda problem=problem: run_dijkstras(problem), REPEATS)  # type: ignore[misc]
+        solve_s, scipy_s = best_times(
+            partial(vr.solve, problem, privacy), partial(run_dijkstras, problem), repeats=REPEATS
+        )
         ratios.append(solve_s / scipy_s)
         peaks.append(command_peak_mb(problem))
         print(

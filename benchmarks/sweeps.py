@@ -9,11 +9,12 @@ On Berlin_0_256 and Berlin_0_1024, or, without --shared, on generated buildings 
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 import numpy as np
 
 import veilroute as vr
-from timing import best_time, dijkstra_time, map_or_building, parse_shared
+from timing import best_times, dijkstra_run, map_or_building, parse_shared
 from veilroute.covering.sweeps import Sweeper
 
 REPEATS = 7
@@ -46,8 +47,7 @@ def main() -> int:
             source = domain.num_nodes // 2
             sweeper = Sweeper(domain, backward=False, num_seeds=1)
             sweeper.run(source)
-            sweep_s = best_time(lambda sweeper=sweeper, source=source: sweeper.run(source), REPEATS)  # type: ignore[misc]
-            scipy_s = dijkstra_time(domain, source, REPEATS)
+            sweep_s, scipy_s = best_times(partial(sweeper.run, source), dijkstra_run(domain, source), repeats=REPEATS)
             ratio, limit = sweep_s / scipy_s, LIMITS[costs.split(",")[0]]
             is_within &= ratio <= limit
             print(

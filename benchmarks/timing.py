@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import math
 import resource
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from scipy.sparse import csr_matrix
@@ -16,14 +18,15 @@ import veilroute as vr
 from paper_instances import read_map
 
 
-def best_time(work: Callable[[], object], repeats: int) -> float:
-    """Seconds of the fastest of several runs."""
-    times = []
+def best_times(*works: Callable[[], object], repeats: int) -> list[float]:
+    """Seconds of the fastest of several runs of each; they take turns, so that a slow spell of the machine hits all."""
+    best = [math.inf] * len(works)
     for _ in range(repeats):
-        began = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - began)
-    return min(times)
+        for i, work in enumerate(works):
+            began = time.perf_counter()
+            work()
+            best[i] = min(best[i], time.perf_counter() - began)
+    return best
 
 
 def scipy_matrix(domain: vr.Domain) -> csr_matrix:
@@ -34,10 +37,9 @@ def scipy_matrix(domain: vr.Domain) -> csr_matrix:
     )
 
 
-def dijkstra_time(domain: vr.Domain, node: int, repeats: int) -> float:
-    """Seconds of one `scipy.sparse.csgraph.dijkstra` run, the fastest of several."""
-    matrix = scipy_matrix(domain)
-    return best_time(lambda: dijkstra(matrix, indices=node), repeats)
+def dijkstra_run(domain: vr.Domain, node: int) -> Callable[[], object]:
+    """One `scipy.sparse.csgraph.dijkstra` run, ready to be timed."""
+    return partial(dijkstra, scipy_matrix(domain), indices=node)
 
 
 def peak_memory_mb() -> float:
