@@ -12,6 +12,23 @@ from veilroute.errors import InvalidInputError
 
 
 @dataclass(frozen=True)
+class Incumbent:
+    """The best partition that a search has found so far.
+
+    Parameters
+    ----------
+    elapsed_s
+        Seconds since the search was asked for.
+    num_anonymized, mac
+        How many members it groups, and at what mean anonymization cost.
+    """
+
+    elapsed_s: float
+    num_anonymized: int
+    mac: float
+
+
+@dataclass(frozen=True)
 class Progress:
     """One report of a running computation.
 
@@ -21,11 +38,14 @@ class Progress:
         What is being done, in a few words.
     done, total
         Units of work finished and expected; ``total`` is 0 while unknown.
+    incumbent
+        Set once for each improvement of a search that works towards better and better partitions.
     """
 
     stage: str
     done: int = 0
     total: int = 0
+    incumbent: Incumbent | None = None
 
 
 ProgressCallback = Callable[[Progress], None]
@@ -63,6 +83,13 @@ class Watch:
         """Pass a report on."""
         if self.report is not None:
             self.report(Progress(stage, done, total))
+
+    def tell_improvement(self, stage: str, num_anonymized: int, mac: float) -> Incumbent:
+        """Pass a better partition on, with the time at which it was found."""
+        incumbent = Incumbent(time.monotonic() - self.started_s, num_anonymized, mac)
+        if self.report is not None:
+            self.report(Progress(stage, incumbent=incumbent))
+        return incumbent
 
     def is_over(self) -> bool:
         """Whether the time is used up or the caller asked to stop."""
