@@ -36,7 +36,7 @@ def solve(
     privacy
         What to reach; ``Privacy()`` when left out.
     planner
-        Name of a planner: ``optimal`` or ``pbp``.
+        Name of a planner: ``optimal``, ``pbp``, ``m-pbp``, ``cbp`` or ``rbp``. The last two need a finite m.
     time_limit_s
         Return the best plan found after about this many seconds.
     seed
@@ -46,7 +46,9 @@ def solve(
     should_stop
         Asked now and then; true ends the work with the best plan so far.
     **options
-        Options of the planner, such as ``partitioner="exact"`` for ``pbp``.
+        Options of the planner. For ``pbp`` and ``m-pbp``: ``partitioner`` (``exact``, ``merge-bb``, ``df-bb``, ``naive``);
+        for all but the first ``engine`` (``astar``, ``fields``) and, for ``astar``, ``heuristic`` (``tunnel``, ``blind``
+        and others); for ``merge-bb`` also ``merge_order`` (``cost-asc``, ``random``).
 
     Returns
     -------
@@ -77,7 +79,11 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
             for trip, (walk, cost) in enumerate(zip(group.walks, group.costs, strict=True))
         )
         members = tuple(label_of_member[i] for i in group.members)
-        classes.append(PlaybookClass(members, group.is_anonymized, routes))
+        member_routes = {
+            (trip, label_of_member[member]): Route(problem.domain.labels_of(walk), cost, trip)
+            for (trip, member), (walk, cost) in group.own.items()
+        }
+        classes.append(PlaybookClass(members, group.is_anonymized, routes, member_routes))
     claims = _claims(problem, plan)
     return Playbook(
         domain=problem.domain,
@@ -106,7 +112,7 @@ def _claims(problem: Problem, plan: Plan) -> Claims:
     mac_by_trip = []
     for trip in range(task.num_trips):
         pairs = [
-            (group.costs[trip], float(task.base_costs[trip, member]))
+            (group.cost_of(member, trip), float(task.base_costs[trip, member]))
             for group in plan.classes
             if group.is_anonymized
             for member in group.members

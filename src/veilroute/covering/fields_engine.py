@@ -74,8 +74,12 @@ class FieldsEngine:
         self._fields: dict[tuple[int, bool], SharedFields] = {}
         self._margin = choice_margin(exact=task.domain.has_integer_costs)
 
-    def costs(self, sets: Sequence[Sequence[int]] | npt.NDArray[np.int64], trip: int = 0) -> Floats:
+    def costs(
+        self, sets: Sequence[Sequence[int]] | npt.NDArray[np.int64], trip: int = 0, watch: Watch | None = None
+    ) -> Floats:
         """Covering costs of sets of one size, each given in ascending order; infinite where no walk covers one.
+
+        All are not-a-number when the time of ``watch`` was over before they were worked out.
 
         Complexity: one sweep for each subset of at most ``(z - 1) // 2`` members of a set, and one for each of at most
         ``z // 2``, as far as no call before needed them; then ``z * comb(z - 1, z // 2)`` looks at a watcher set each.
@@ -90,7 +94,8 @@ class FieldsEngine:
         self._check_size(members.shape[1])
         if not 0 <= members.min() <= members.max() < len(self.task.members):
             raise InvalidInputError("sets", f"positions from 0 to {len(self.task.members) - 1}")
-        self._ensure(members, trip, Watch())
+        if not self._ensure(members, trip, watch or Watch()):
+            return np.full(len(members), np.nan)
         return self._join(members, trip)[0] * self.task.unit
 
     def find(

@@ -56,6 +56,13 @@ class Found:
     counts: Counts
 
 
+class WalkSource(Protocol):
+    """Whatever can be asked for the covering walks of one task."""
+
+    def find(self, members: Sequence[int], trip: int = 0) -> Found:
+        """The cheapest walk of a trip that covers ``members`` (positions in the task)."""
+
+
 class CoverEngine(Protocol):
     """Finds covering walks for the members of one task."""
 

@@ -11,23 +11,34 @@ from veilroute.covering.sweeps import Sweeper
 from veilroute.domain.graph import Domain
 from veilroute.domain.tolerance import at_least
 
+Relation = npt.NDArray[np.bool_]
 
-def far_masks(domain: Domain, nodes: Sequence[int], ell: float) -> npt.NDArray[np.int64]:
-    """For each node the bit mask of the others at least ``ell`` away, in both directions.
+
+def far_matrix(domain: Domain, nodes: Sequence[int], ell: float) -> Relation:
+    """For every two nodes whether they are at least ``ell`` apart, in both directions; false for a node and itself.
 
     One sweep per node, cut off at ``ell``; none when even neighbours are that far apart.
     """
     num = len(nodes)
-    others = np.array([((1 << num) - 1) ^ (1 << i) for i in range(num)], dtype=np.int64)
+    far = ~np.eye(num, dtype=np.bool_)
     least = at_least(ell, exact=domain.has_integer_costs)
     if least <= domain.smallest_cost:
-        return others
+        return far
     sweeper = Sweeper(domain, backward=False, num_seeds=1)
     limit = least / sweeper.unit
     for i, node in enumerate(nodes):
         near = sweeper.run(node, limit)[np.array(nodes)] < limit
-        for j in np.flatnonzero(near).tolist():
-            if i != j:
-                others[i] &= ~(1 << j)
-                others[j] &= ~(1 << i)
-    return others
+        far[i, near] = far[near, i] = False
+    return far
+
+
+def far_masks(domain: Domain, nodes: Sequence[int], ell: float) -> npt.NDArray[np.int64]:
+    """The rows of :func:`far_matrix` as bit masks, for at most 62 nodes."""
+    bits = np.int64(1) << np.arange(len(nodes), dtype=np.int64)
+    masks: npt.NDArray[np.int64] = far_matrix(domain, nodes, ell).astype(np.int64) @ bits
+    return masks
+
+
+def is_everybody_far(far: npt.NDArray[np.int64]) -> bool:
+    """Whether all nodes of :func:`far_masks` are far from all others, so that both readings of spread agree."""
+    return bool(np.all(np.bitwise_count(far) == far.size - 1))

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veilroute.covering.class_costs import ClassCosts, compute_class_costs
+from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.spread import far_masks
 from veilroute.covering.task import CoveringTask
 from veilroute.errors import TooLargeError
@@ -29,7 +30,7 @@ _SETS_PER_STEP = 1 << 13
 Classes = tuple[tuple[int, ...], ...]
 
 
-def partition_exact(problem: Problem, task: CoveringTask, privacy: Privacy, watch: Watch) -> Partition:
+def partition_exact(problem: Problem, task: CoveringTask, privacy: Privacy, *, seed: int, watch: Watch) -> Partition:
     """Find an optimal partition, or the best one over the class sizes that were worked out in time.
 
     Complexity: the covering costs (see :mod:`veilroute.covering.class_costs`), then at most 3^n steps, far fewer
@@ -54,6 +55,10 @@ def partition_exact(problem: Problem, task: CoveringTask, privacy: Privacy, watc
     classes, least_mac = _best_partition(num, needed, shares, watch)
     grouped = {member for members in classes for member in members}
     is_optimal = class_costs.is_complete and least_mac is not None
+    improvements = []
+    if classes:
+        cost = sum(float(shares[sum(1 << i for i in members)]) for members in classes)
+        improvements.append(watch.tell_improvement("partition", len(grouped), cost / len(grouped)))
     return Partition(
         classes=classes,
         left_out=tuple(i for i in range(num) if i not in grouped),
@@ -61,7 +66,8 @@ def partition_exact(problem: Problem, task: CoveringTask, privacy: Privacy, watc
         is_stopped=not is_optimal,
         least_mac=least_mac if is_optimal else None,
         num_anonymizable=_count_members(num, qualifies) if class_costs.is_complete else None,
-        table=class_costs.table,
+        improvements=tuple(improvements),
+        source=FieldsEngine(task, table=class_costs.table),
     )
 
 

@@ -3,22 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
-from veilroute.covering.task import CoveringTask
-from veilroute.errors import UnknownMethodError
+from veilroute.errors import InvalidInputError, UnknownMethodError
+from veilroute.partition.df_bb import partition_df_bb
 from veilroute.partition.exact import partition_exact
+from veilroute.partition.merge_bb import partition_merge_bb
+from veilroute.partition.naive import partition_naive
 from veilroute.partition.result import Partition
-from veilroute.problem import Privacy, Problem
-from veilroute.progress import Watch
-
-Partitioner = Callable[[Problem, CoveringTask, Privacy, Watch], Partition]
-
-PARTITIONERS: dict[str, Partitioner] = {"exact": partition_exact}
 
 
-def find_partitioner(name: str) -> Partitioner:
-    """The partitioner called ``name``."""
-    try:
-        return PARTITIONERS[name]
-    except KeyError:
-        raise UnknownMethodError("partitioner", name, tuple(PARTITIONERS)) from None
+@dataclass(frozen=True)
+class Partitioner:
+    """A partitioner and the names of its own options.
+
+    Parameters
+    ----------
+    partition
+        Called as ``partition(problem, task, privacy, seed=..., watch=..., **options)``.
+    options
+        What it takes beyond these.
+    """
+
+    partition: Callable[..., Partition]
+    options: tuple[str, ...] = ()
+
+
+PARTITIONERS: dict[str, Partitioner] = {
+    "exact": Partitioner(partition_exact),
+    "merge-bb": Partitioner(partition_merge_bb, ("merge_order", "engine", "heuristic")),
+    "df-bb": Partitioner(partition_df_bb, ("engine", "heuristic")),
+    "naive": Partitioner(partition_naive, ("engine", "heuristic")),
+}
+
+OPTIONS = ("merge_order", "engine", "heuristic")
+"""All options that some partitioner has."""
+
+
+def find_partitioner(name: str, options: dict[str, Any]) -> Callable[..., Partition]:
+    """The partitioner called ``name``, after checking that it takes ``options``."""
+    if name not in PARTITIONERS:
+        raise UnknownMethodError("partitioner", name, tuple(PARTITIONERS))
+    partitioner = PARTITIONERS[name]
+    for option in options:
+        if option not in partitioner.options:
+            takes = ", ".join(partitioner.options) or "no options"
+            raise InvalidInputError(option, f"a partitioner that has this option; {name} takes {takes}")
+    return partitioner.partition

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from veilroute.covering.posts import PostTable
+from veilroute.covering.found import WalkSource
+from veilroute.progress import Incumbent
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,10 @@ class Partition:
         When it is optimal, the MAC that no other partition of as many members undercuts, from the class costs alone.
     num_anonymizable
         How many members belong to some qualifying class, ``None`` when not worked out.
-    table
-        Distances between the task's posts, when the method built them; walks can use it.
+    improvements
+        Each partition on the way that was better than all before it, in order; the last one is this partition.
+    source
+        Where to get the classes' walks, with what the method has worked out already; ``None`` when it has nothing.
     """
 
     classes: tuple[tuple[int, ...], ...]
@@ -35,4 +38,5 @@ class Partition:
     is_stopped: bool = False
     least_mac: float | None = None
     num_anonymizable: int | None = None
-    table: PostTable | None = None
+    improvements: tuple[Incumbent, ...] = ()
+    source: WalkSource | None = None

@@ -5,37 +5,35 @@ from __future__ import annotations
 from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.task import prepare_task
 from veilroute.partition.registry import find_partitioner
-from veilroute.planners.plan import Plan, PlannedClass
+from veilroute.planners.plan import Plan, plan_alone, plan_shared
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch
 
 
-def plan_pbp(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch, partitioner: str = "exact") -> Plan:
+def plan_pbp(
+    problem: Problem, privacy: Privacy, *, seed: int, watch: Watch, partitioner: str = "exact", **options: str
+) -> Plan:
     """Group the candidates with ``partitioner`` and walk each class together.
 
     All members of a class share their whole walk, so the plan reaches (k, ell, m) for every m. Whether it is the
     best one is claimed for m = infinity only: at finite m, routes may part earlier and cost less.
     """
-    partition_method = find_partitioner(partitioner)
+    partition_method = find_partitioner(partitioner, options)
     watch.tell("covering fields")
     task = prepare_task(problem)
-    partition = partition_method(problem, task, privacy, watch)
-    engine = FieldsEngine(task, table=partition.table)
-    groups = [(members, True) for members in partition.classes]
-    groups += [((member,), False) for member in partition.left_out]
-    classes = []
-    for number, (members, is_anonymized) in enumerate(groups):
-        watch.tell("walks", number, len(groups))
-        found = [engine.find(members, trip) for trip in range(task.num_trips)]
-        walks = tuple(each.walk for each in found)
-        classes.append(PlannedClass(members, is_anonymized, walks, tuple(each.cost for each in found)))
+    partition = partition_method(problem, task, privacy, seed=seed, watch=watch, **options)
+    source = partition.source or FieldsEngine(task)
+    anonymized = []
+    for number, members in enumerate(partition.classes):
+        watch.tell("walks", number, len(partition.classes))
+        anonymized.append(plan_shared(task, members, source, is_anonymized=True))
     is_optimal = partition.is_optimal and privacy.m is None
     return Plan(
         task=task,
-        classes=tuple(classes),
+        classes=(*anonymized, *plan_alone(task, partition.left_out, source)),
         is_optimal=is_optimal,
         mac_lower_bound=partition.least_mac if is_optimal else None,
         # At finite m more candidates may be anonymizable, on directed graphs, than a shared walk can cover.
         num_anonymizable=partition.num_anonymizable if privacy.m is None else None,
-        options={"partitioner": partitioner, "seed": seed, "stopped_early": partition.is_stopped},
+        options={"partitioner": partitioner, **options, "seed": seed, "stopped_early": partition.is_stopped},
     )

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from veilroute.errors import InvalidInputError, UnknownMethodError
+from veilroute.partition.registry import OPTIONS as PARTITIONER_OPTIONS
+from veilroute.planners.cbp import plan_cbp
+from veilroute.planners.m_pbp import plan_m_pbp
 from veilroute.planners.optimal import plan_optimal
 from veilroute.planners.pbp import plan_pbp
 from veilroute.planners.plan import Plan
+from veilroute.planners.rbp import plan_rbp
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,10 @@ class Planner:
 
 PLANNERS: dict[str, Planner] = {
     "optimal": Planner(plan_optimal),
-    "pbp": Planner(plan_pbp, options=("partitioner",)),
+    "pbp": Planner(plan_pbp, options=("partitioner", *PARTITIONER_OPTIONS)),
+    "m-pbp": Planner(plan_m_pbp, options=("partitioner", *PARTITIONER_OPTIONS)),
+    "cbp": Planner(plan_cbp),
+    "rbp": Planner(plan_rbp),
 }
 
 

@@ -1,0 +1,107 @@
+"""What the paper's two branch-and-bound searches share: the pool of sets, the tree, the best partition so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from veilroute.covering.memo import CoverMemo
+from veilroute.covering.spread import far_masks, is_everybody_far
+from veilroute.covering.task import CoveringTask
+from veilroute.errors import TooLargeError
+from veilroute.kernels import branching as kernel
+from veilroute.kernels.branching import Pool, Tree
+from veilroute.partition.pool import MAX_MEMBERS, SetPool
+from veilroute.partition.result import Partition
+from veilroute.problem import Privacy, Problem
+from veilroute.progress import Incumbent, Watch
+
+STEPS_PER_CALL = 1 << 14
+"""Partitions between two looks at the clock."""
+
+ROUNDING = 1e-12
+"""Per member: a partition is better only if it is cheaper by more than this."""
+
+Step = Callable[[Pool, Tree], int]
+"""Goes on with a search until it needs something, has found something, or is at its end."""
+
+
+def start_tree(num: int, num_first: int, draw: int = 0) -> Tree:
+    """A tree whose root has the first ``num_first`` single members as its sets, one each."""
+    tree = Tree(
+        parts=np.zeros((num + 1, num), dtype=np.int32),
+        counts=np.zeros(num + 1, dtype=np.int64),
+        pairs=np.zeros((num + 1, num * (num - 1) // 2), dtype=np.int32),
+        num_pairs=np.zeros(num + 1, dtype=np.int64),
+        positions=np.zeros(num + 1, dtype=np.int64),
+        sums=np.zeros(num + 1),
+        best=np.zeros(num, dtype=np.int32),
+        best_cost=np.full(1, np.inf),
+        numbers=np.zeros(10, dtype=np.int64),
+    )
+    tree.parts[0, :num_first] = np.arange(num_first)
+    tree.counts[0] = num_first
+    tree.numbers[kernel.IS_FRESH] = 1
+    tree.numbers[kernel.DRAW] = draw
+    return tree
+
+
+def search_partitions(
+    problem: Problem,
+    task: CoveringTask,
+    privacy: Privacy,
+    watch: Watch,
+    *,
+    memo: CoverMemo,
+    start: Callable[[int], tuple[Tree, Step]],
+) -> Partition:
+    """Walk a search tree to its end or until the time is over.
+
+    Both searches enforce the all-pairs reading of spread. What they return holds under ``witness`` too, but is claimed
+    to be optimal there only if the readings agree: when all members stand far apart.
+
+    Parameters
+    ----------
+    problem, task, privacy, watch
+        As for every partitioner.
+    memo
+        Where covering costs come from.
+    start
+        For a number of members the root of the tree, and how to go on from there.
+    """
+    num = len(task.members)
+    if num == 0:
+        return Partition((), (), is_optimal=True, num_anonymizable=0, source=memo)
+    if num > MAX_MEMBERS:
+        raise TooLargeError("candidates", f"at most {MAX_MEMBERS} coverable candidates for this partitioner", num)
+    far = far_masks(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy.ell)
+    pool = SetPool(task, memo, far.tolist())
+    is_over = not all(pool.add(1 << i, watch) for i in range(num))
+    tree, step = start(num)
+    improvements: list[Incumbent] = []
+    outcome = kernel.PAUSED
+    while not is_over and outcome != kernel.EXHAUSTED:
+        outcome = step(pool.arrays, tree)
+        if outcome == kernel.IMPROVED:
+            grouped = int(tree.numbers[kernel.BEST_GROUPED])
+            improvements.append(watch.tell_improvement("partition", grouped, float(tree.best_cost[0]) / grouped))
+        elif outcome == kernel.NEEDS_SET:
+            is_over = not pool.add(int(tree.numbers[kernel.WANTED]), watch)
+        watch.tell("partitions", int(tree.numbers[kernel.NUM_VISITED]))
+        is_over = is_over or (outcome != kernel.EXHAUSTED and watch.is_over())
+    best = [pool.members_of(at) for at in tree.best[: tree.numbers[kernel.BEST_COUNT]].tolist()]
+    classes = tuple(sorted(members for members in best if len(members) >= privacy.k))
+    grouped_members = {i for members in classes for i in members}
+    is_proved = not is_over and not pool.num_unsolved
+    is_optimal = is_proved and (privacy.spread == "all-pairs" or is_everybody_far(far))
+    return Partition(
+        classes=classes,
+        left_out=tuple(i for i in range(num) if i not in grouped_members),
+        is_optimal=is_optimal,
+        is_stopped=not is_proved,
+        least_mac=(float(tree.best_cost[0]) / len(grouped_members) if classes else 0.0) if is_optimal else None,
+        num_anonymizable=num if len(grouped_members) == num else None,
+        improvements=tuple(improvements),
+        source=memo,
+    )

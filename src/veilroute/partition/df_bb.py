@@ -1,0 +1,59 @@
+"""DF-BB: depth-first branch and bound over assignments (paper's supplement, "Depth-BB Partitioning").
+
+The baseline of the paper's experiments::
+
+    Depth_BB_Search(Psi, unassigned):
+        if unassigned is empty:  keep Psi if it is better than the best;  return
+        n = first of unassigned
+        for psi in Psi:
+            continue if Prunable(psi, {n})
+            Depth_BB_Search(Psi - psi + (psi + n), unassigned - n)
+        Depth_BB_Search(Psi + {n}, unassigned - n)
+
+:mod:`veilroute.kernels.df_bb` is this text over bit masks. As in Merge-BB, a set that no walk covers is not gone into,
+and the third rule of Prunable waits for a partition that holds all members, assigned or not.
+"""
+
+from __future__ import annotations
+
+from veilroute.covering.memo import CoverMemo
+from veilroute.covering.task import CoveringTask
+from veilroute.kernels.branching import Pool, Tree
+from veilroute.kernels.df_bb import search_assignments
+from veilroute.partition.branch_and_bound import ROUNDING, STEPS_PER_CALL, Step, search_partitions, start_tree
+from veilroute.partition.result import Partition
+from veilroute.problem import Privacy, Problem
+from veilroute.progress import Watch
+
+
+def partition_df_bb(
+    problem: Problem,
+    task: CoveringTask,
+    privacy: Privacy,
+    *,
+    seed: int,
+    watch: Watch,
+    engine: str | None = None,
+    heuristic: str | None = None,
+) -> Partition:
+    """Find an optimal partition under all-pairs spread, or the best one in the time given.
+
+    Complexity: at most one visit for each partition of each first few members, and one covering walk for each set that
+    is met; the very first partition has everybody in one set. Ties: the first partition met stays.
+
+    Parameters
+    ----------
+    problem, task, privacy, seed, watch
+        As for every partitioner; the seed does not matter.
+    engine, heuristic
+        What finds covering walks, see :class:`~veilroute.covering.memo.CoverMemo`.
+    """
+
+    def start(num: int) -> tuple[Tree, Step]:
+        def step(pool: Pool, tree: Tree) -> int:
+            return int(search_assignments(STEPS_PER_CALL, privacy.k, num, ROUNDING * num, pool, tree))
+
+        return start_tree(num, 0), step
+
+    memo = CoverMemo(task, engine=engine, heuristic=heuristic)
+    return search_partitions(problem, task, privacy, watch, memo=memo, start=start)

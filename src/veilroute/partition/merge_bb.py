@@ -1,0 +1,112 @@
+"""Merge-BB: branch and bound over merges (paper, section 4.4, Algorithms 2 and 3).
+
+The search begins with every member in a set of its own and merges two sets at a time::
+
+    Merge_BB_Search(Psi):
+        ap, mac of the sets of Psi that qualify;  keep Psi if (ap, -mac) is better than the best
+        return if Psi is one set, or all of Psi qualifies,
+               or the best holds everybody and Psi costs as much already         # the three terminations
+        for (i, j) in MergeOrder(Psi):                                          # CostAsc or Random
+            continue if Prunable(psi_i, psi_j)                                  # the three rules
+            continue if no walk covers psi_i + psi_j
+            Psi' = Psi - psi_i - psi_j + (psi_i + psi_j)
+            Merge_BB_Search(Psi') unless Psi' was met before                    # duplicate detection
+
+:mod:`veilroute.kernels.merge_bb` is this text over bit masks. In two places we read the paper so that its claim of
+optimality is true. Its third termination compares *mean* costs, ``mac >= mac*``; a partition of which only the dearest
+class qualifies so far has a high mean and may still become the best, so we compare the sums ``ap * mac``, as its
+Prunable does. And Prunable's third rule speaks of the sets of Psi; with "everybody" we mean all members.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from veilroute.covering.memo import CoverMemo
+from veilroute.covering.task import CoveringTask
+from veilroute.errors import UnknownMethodError
+from veilroute.kernels import branching
+from veilroute.kernels import merge_bb as kernel
+from veilroute.kernels.branching import Pool, Tree, Words
+from veilroute.partition.branch_and_bound import ROUNDING, STEPS_PER_CALL, Step, search_partitions, start_tree
+from veilroute.partition.result import Partition
+from veilroute.problem import Privacy, Problem
+from veilroute.progress import Watch
+
+MERGE_ORDERS = ("cost-asc", "random")
+
+CLOSED_BYTES = 2**30
+"""Partitions are remembered up to this much memory; from then on some may be met again."""
+
+_FIRST_ROOM = 1 << 12
+
+
+def partition_merge_bb(
+    problem: Problem,
+    task: CoveringTask,
+    privacy: Privacy,
+    *,
+    seed: int,
+    watch: Watch,
+    merge_order: str = "cost-asc",
+    engine: str | None = None,
+    heuristic: str | None = None,
+) -> Partition:
+    """Find an optimal partition under all-pairs spread, or the best one in the time given.
+
+    Complexity: at most one visit for each partition of the members (a Bell number: 4,140 for 8 members, 4 million for
+    12), and one covering walk for each set that is met. Ties: the first partition met stays; pairs of equal cost are
+    merged in the order of their lowest members.
+
+    Parameters
+    ----------
+    problem, task, privacy, seed, watch
+        As for every partitioner. The seed matters for the order ``random``.
+    merge_order
+        ``cost-asc`` (by the dearer walk times the number of members) or ``random``.
+    engine, heuristic
+        What finds covering walks, see :class:`~veilroute.covering.memo.CoverMemo`.
+    """
+    if merge_order not in MERGE_ORDERS:
+        raise UnknownMethodError("merge order", merge_order, MERGE_ORDERS)
+    memo = CoverMemo(task, engine=engine, heuristic=heuristic)
+
+    def start(num: int) -> tuple[Tree, Step]:
+        return start_tree(num, num, _draw_state(seed)), _Merging(task, privacy.k, num, merge_order == "cost-asc")
+
+    return search_partitions(problem, task, privacy, watch, memo=memo, start=start)
+
+
+def _draw_state(seed: int) -> int:
+    digest = hashlib.sha256(f"veilroute-merge-order-{seed}".encode()).digest()
+    return int.from_bytes(digest[:8], "little", signed=True)
+
+
+class _Merging:
+    """Calls the kernel with the partitions met before, for which it makes room."""
+
+    def __init__(self, task: CoveringTask, k: int, num: int, by_cost: bool) -> None:
+        self.k, self.num, self.by_cost = k, num, by_cost
+        self.weights = np.array(task.weights)
+        self.keys = np.empty(max(1, num * (num - 1) // 2))
+        self.closed: Words = np.empty((0, -(-num // kernel.MEMBERS_PER_WORD)), dtype=np.int64)
+        self._resize(_FIRST_ROOM, 0)
+
+    def __call__(self, pool: Pool, tree: Tree) -> int:
+        outcome = kernel.search_merges(
+            STEPS_PER_CALL, self.k, self.num, ROUNDING * self.num, self.by_cost, self.weights,
+            pool, tree, self.closed, self.closed_slots, self.keys,
+        )  # fmt: skip
+        if outcome == branching.NO_ROOM:
+            self._resize(2 * len(self.closed), int(tree.numbers[branching.NUM_CLOSED]))
+        tree.numbers[branching.MAY_GROW] = 2 * (self.closed.nbytes + self.closed_slots.nbytes) <= CLOSED_BYTES
+        return int(outcome)
+
+    def _resize(self, room: int, num: int) -> None:
+        closed = np.empty((room, self.closed.shape[1]), dtype=np.int64)
+        closed[:num] = self.closed[:num]
+        self.closed = closed
+        self.closed_slots = np.full(2 * room, -1, dtype=np.int32)
+        kernel.fill_closed_slots(num, self.closed, self.closed_slots)

@@ -1,0 +1,70 @@
+"""Naive: random groups of k (paper, section 6, baseline 1).
+
+The paper splits its candidates into pairs. For any k: members are shuffled and cut into groups of k, and those left
+over join the last group. Nothing is optimised, and a group that no walk covers, or whose members stand too close, is
+not repaired: its members are left out.
+"""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+
+from veilroute.covering.memo import CoverMemo
+from veilroute.covering.spread import far_matrix
+from veilroute.covering.task import CoveringTask
+from veilroute.partition.result import Partition
+from veilroute.partition.spread import is_spread
+from veilroute.problem import Privacy, Problem
+from veilroute.progress import Watch
+
+
+def partition_naive(
+    problem: Problem,
+    task: CoveringTask,
+    privacy: Privacy,
+    *,
+    seed: int,
+    watch: Watch,
+    engine: str | None = None,
+    heuristic: str | None = None,
+) -> Partition:
+    """Draw a partition, with the seed and nothing else.
+
+    Parameters
+    ----------
+    problem, task, privacy, seed, watch
+        As for every partitioner.
+    engine, heuristic
+        What finds covering walks, see :class:`~veilroute.covering.memo.CoverMemo`.
+    """
+    num, k = len(task.members), privacy.k
+    memo = CoverMemo(task, engine=engine, heuristic=heuristic)
+    order = list(range(num))
+    random.Random(f"veilroute-naive-{seed}").shuffle(order)
+    ends = [*range(k, num - k + 1, k), num] if num >= k else []
+    groups = [tuple(sorted(order[a:b])) for a, b in zip([0, *ends], ends, strict=False)]
+    far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy.ell)
+    classes = []
+    cost = 0.0
+    is_over = False
+    for group in groups:
+        costs = memo.costs(group, watch)
+        is_over = is_over or costs is None
+        if costs is None or np.isinf(costs).any() or not is_spread(group, far, privacy):
+            continue
+        classes.append(group)
+        members = list(group)
+        extra = (costs[:, None] - task.base_costs[:, members]) * task.ratio_weights[:, members]
+        cost += float(np.array(task.weights) @ extra.sum(axis=1))
+    grouped = {i for members in classes for i in members}
+    improvements = [watch.tell_improvement("partition", len(grouped), cost / len(grouped))] if classes else []
+    return Partition(
+        classes=tuple(sorted(classes)),
+        left_out=tuple(i for i in range(num) if i not in grouped),
+        is_optimal=False,
+        is_stopped=is_over,
+        improvements=tuple(improvements),
+        source=memo,
+    )

@@ -1,0 +1,37 @@
+"""m-Pbp (paper, section 5): Pbp's first m nodes, then each member's own cheapest way on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from veilroute.covering.completions import Completions
+from veilroute.planners.pbp import plan_pbp
+from veilroute.planners.plan import Plan, PlannedClass, plan_parting
+from veilroute.problem import Privacy, Problem
+from veilroute.progress import Watch
+
+
+def plan_m_pbp(
+    problem: Problem, privacy: Privacy, *, seed: int, watch: Watch, partitioner: str = "exact", **options: str
+) -> Plan:
+    """Plan as Pbp does and let the routes of a class part after m nodes.
+
+    A member whose place the shared nodes have passed goes straight to the goal, the others past their places. A walk
+    of at most m nodes is shared to its end, so the plan is Pbp's once m reaches the longest walk, or is infinite.
+    """
+    plan = plan_pbp(problem, privacy, seed=seed, watch=watch, partitioner=partitioner, **options)
+    if privacy.m is None:
+        return plan
+    completions = Completions(plan.task)
+    parted = (part_after(group, privacy.m, completions) if group.is_anonymized else group for group in plan.classes)
+    return replace(plan, classes=tuple(parted))
+
+
+def part_after(group: PlannedClass, m: int, completions: Completions) -> PlannedClass:
+    """The class with its walks shared for m nodes only."""
+    routes = {}
+    for trip, (walk, cost) in enumerate(zip(group.walks, group.costs, strict=True)):
+        for member in group.members:
+            is_whole = walk.size <= m
+            routes[trip, member] = (walk, cost) if is_whole else completions.complete(walk[:m], member, trip)
+    return plan_parting(group.members, routes)

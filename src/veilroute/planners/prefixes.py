@@ -1,0 +1,71 @@
+"""From prefixes to plans: what Rbp and Cbp do once they know how each class begins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from veilroute.covering.completions import Completions
+from veilroute.covering.fields_engine import FieldsEngine
+from veilroute.covering.spread import far_matrix
+from veilroute.covering.task import CoveringTask
+from veilroute.covering.walks import Walk
+from veilroute.errors import InvalidInputError
+from veilroute.partition.spread import split_into_classes
+from veilroute.planners.plan import Plan, PlannedClass, plan_alone, plan_parting
+from veilroute.problem import Privacy, Problem
+from veilroute.progress import Watch
+
+
+def require_finite_m(privacy: Privacy, planner: str) -> int:
+    """The m of a planner whose routes begin at random: it has none for m = infinity."""
+    if privacy.m is None:
+        raise InvalidInputError("Privacy.m", f"a whole number for the planner {planner}; pbp hides whole routes")
+    return privacy.m
+
+
+def plan_prefixes(
+    problem: Problem,
+    privacy: Privacy,
+    task: CoveringTask,
+    groups: Sequence[tuple[Sequence[int], Sequence[Walk]]],
+    *,
+    seed: int,
+    watch: Watch,
+) -> Plan:
+    """Complete every member's route after the nodes that its group shares.
+
+    A member without a way on from there gets the paper's Failure: it is left out, as are groups that are too small or
+    too close together without it.
+
+    Parameters
+    ----------
+    problem, privacy, task, seed, watch
+        As planners get them.
+    groups
+        Members, and the shared first nodes for each trip: m of them or more, or fewer where no edge leads on.
+    """
+    completions = Completions(task)
+    far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy.ell)
+    anonymized: list[PlannedClass] = []
+    for number, (members, prefixes) in enumerate(groups):
+        watch.tell("walks", number, len(groups))
+        routes = {
+            (trip, member): completions.complete(prefix, member, trip)
+            for trip, prefix in enumerate(prefixes)
+            for member in members
+        }
+        covered = [i for i in members if all(math.isfinite(routes[trip, i][1]) for trip in range(task.num_trips))]
+        classes, _ = split_into_classes(covered, far, privacy)
+        anonymized += [plan_parting(inside, routes) for inside in classes]
+    anonymized.sort(key=lambda group: group.members)
+    grouped = {i for group in anonymized for i in group.members}
+    left_out = [i for i in range(len(task.members)) if i not in grouped]
+    return Plan(
+        task=task,
+        classes=(*anonymized, *plan_alone(task, left_out, FieldsEngine(task))),
+        is_optimal=False,
+        mac_lower_bound=None,
+        num_anonymizable=None,
+        options={"seed": seed, "stopped_early": False},
+    )

@@ -1,0 +1,30 @@
+"""Random walks that depend on the seed, the trip and a name alone, as the privacy rules ask."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import numpy as np
+
+from veilroute.covering.walks import Walk
+from veilroute.domain.graph import Domain
+
+
+def draw_walk(domain: Domain, start: int, rng: random.Random, is_long_enough: Callable[[int, int], bool]) -> Walk:
+    """A walk that goes to a neighbour drawn uniformly until ``is_long_enough(number of nodes, last node)``.
+
+    It ends early at a node that no edge leaves.
+    """
+    walk = [start]
+    while not is_long_enough(len(walk), walk[-1]):
+        first, end = int(domain.indptr[walk[-1]]), int(domain.indptr[walk[-1] + 1])
+        if first == end:
+            break
+        walk.append(int(domain.indices[rng.randrange(first, end)]))
+    return np.array(walk, dtype=np.int64)
+
+
+def seeded(planner: str, seed: int, trip: int, name: object = "") -> random.Random:
+    """The generator for one walk."""
+    return random.Random(f"veilroute-{planner}-{seed}-{trip}-{name}")
