@@ -94,33 +94,53 @@ def qualifies(group: Sequence[int], privacy: vr.Privacy, apart: list[list[float]
     return any(is_spread(chosen) for chosen in combinations(group, privacy.k))
 
 
+class World:
+    """What a problem's sets of coverable candidates cost, by brute force.
+
+    Candidates are named by their positions among those that count. ``costs`` and ``ac`` are given by ascending tuples
+    of them; ``ac`` is the paper's: the sum over trips and members of what the set costs them, trips weighted.
+    """
+
+    def __init__(self, problem: vr.Problem) -> None:
+        domain = problem.domain
+        self.graph = adjacency(domain)
+        nodes = [problem.candidate_nodes[i] for i in problem.counted]
+        self.seen = [watchers(problem, node) for node in nodes]
+        trips = list(zip(problem.start_nodes, problem.goal_nodes, strict=True))
+        base = [[covering_cost(self.graph, s, g, [w]) for w in self.seen] for s, g in trips]
+        self.weights = [trip.weight / sum(t.weight for t in problem.trips) for trip in problem.trips]
+        self.coverable = [i for i in range(len(nodes)) if all(math.isfinite(costs[i]) for costs in base)]
+        self.apart = [[distances(self.graph, a)[b] for b in nodes] for a in nodes]
+        self.base = base
+        self.divisors = [[b if b > 0 else domain.smallest_positive_cost for b in costs] for costs in base]
+        self.costs: dict[tuple[int, ...], list[float]] = {}
+        self.ac: dict[tuple[int, ...], float] = {}
+        for size in range(1, len(self.coverable) + 1):
+            for group in combinations(self.coverable, size):
+                costs = [covering_cost(self.graph, s, g, [self.seen[i] for i in group]) for s, g in trips]
+                self.costs[group] = costs
+                self.ac[group] = self.price(group, costs)
+
+    def price(self, group: Sequence[int], costs: Sequence[float]) -> float:
+        """What it adds to MAC's sum when the members of a group pay these costs, one for each trip."""
+        total = 0.0
+        for trip, (weight, cost) in enumerate(zip(self.weights, costs, strict=True)):
+            total += weight * sum((cost - self.base[trip][i]) / self.divisors[trip][i] for i in group)
+        return total
+
+
 def best_partition(problem: vr.Problem, privacy: vr.Privacy) -> tuple[int, int, float | None]:
     """Coverable and anonymized counts and the optimal MAC, over all set partitions."""
-    domain = problem.domain
-    graph = adjacency(domain)
-    nodes = [problem.candidate_nodes[i] for i in problem.counted]
-    seen = [watchers(problem, node) for node in nodes]
-    trips = list(zip(problem.start_nodes, problem.goal_nodes, strict=True))
-    base = [[covering_cost(graph, s, g, [w]) for w in seen] for s, g in trips]
-    coverable = [i for i in range(len(nodes)) if all(math.isfinite(costs[i]) for costs in base)]
-    apart = [[distances(graph, a)[b] for b in nodes] for a in nodes]
-    total_weight = sum(trip.weight for trip in problem.trips)
-    shares: dict[tuple[int, ...], float] = {}
-    for size in range(1, len(coverable) + 1):
-        for group in combinations(coverable, size):
-            share = 0.0
-            for trip, (s, g) in enumerate(trips):
-                cost = covering_cost(graph, s, g, [seen[i] for i in group])
-                for i in group:
-                    b = base[trip][i]
-                    share += problem.trips[trip].weight * (cost - b) / (b if b > 0 else domain.smallest_positive_cost)
-            good = math.isfinite(share) and qualifies(group, privacy, apart)
-            shares[group] = share / total_weight if good else math.inf
+    world = World(problem)
+    shares = {
+        group: ac if math.isfinite(ac) and qualifies(group, privacy, world.apart) else math.inf
+        for group, ac in world.ac.items()
+    }
     best_count, best_sum = 0, 0.0
-    for partition in set_partitions(coverable):
+    for partition in set_partitions(world.coverable):
         good_groups = [tuple(g) for g in partition if math.isfinite(shares[tuple(g)])]
         count = sum(len(g) for g in good_groups)
         value = sum(shares[g] for g in good_groups)
         if count > best_count or (count == best_count and value < best_sum - 1e-12):
             best_count, best_sum = count, value
-    return len(coverable), best_count, best_sum / best_count if best_count else None
+    return len(world.coverable), best_count, best_sum / best_count if best_count else None

@@ -6,45 +6,144 @@ import itertools
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import veilroute as vr
+from reference import World, adjacency, distances, qualifies, watchers
 from strategies import privacies, problems
-from veilroute.partition.registry import PARTITIONERS
+from veilroute.partition.registry import OPTIONS, PARTITIONERS
 from veilroute.planners.registry import PLANNERS
 
-METHODS = [("optimal", {}), *(("pbp", {"partitioner": name}) for name in PARTITIONERS)]
+UNDERNEATH: list[dict[str, str]] = [{"heuristic": "blind"}, {"heuristic": "tunnel"}, {"engine": "fields"}]
+PARTITIONING: list[dict[str, str]] = [
+    {"partitioner": "exact"},
+    *({"partitioner": "naive", **below} for below in UNDERNEATH),
+    *({"partitioner": "df-bb", **below} for below in UNDERNEATH),
+    *(
+        {"partitioner": "merge-bb", "merge_order": order, **below}
+        for order in ("cost-asc", "random")
+        for below in UNDERNEATH
+    ),
+]
+METHODS: list[tuple[str, dict[str, str]]] = [
+    ("optimal", {}),
+    *(("pbp", options) for options in PARTITIONING),
+    *(("m-pbp", options) for options in PARTITIONING[::3]),
+    ("cbp", {}),
+    ("rbp", {}),
+]
+BOUNDED_ONLY = ("cbp", "rbp")
+PROVING = ("exact", "merge-bb", "df-bb")
 
 
-def test_every_planner_is_under_contract() -> None:
+def name_of(method: object) -> str:
+    return "-".join(method.values()) if isinstance(method, dict) else str(method)
+
+
+def test_every_planner_and_partitioner_is_under_contract() -> None:
     assert {name for name, _ in METHODS} == set(PLANNERS)
+    assert {options["partitioner"] for name, options in METHODS if name == "pbp"} == set(PARTITIONERS)
+    assert {option for one in PARTITIONERS.values() for option in one.options} == set(OPTIONS)
+    assert {option for _, options in METHODS for option in options} == {"partitioner", *OPTIONS}
 
 
-@pytest.mark.parametrize(("planner", "options"), METHODS)
-@given(problem=problems(max_nodes=9, max_candidates=6), privacy=privacies(), m=st.sampled_from([None, 1, 3, 50]))
+@pytest.mark.parametrize(("planner", "options"), METHODS, ids=name_of)
+@settings(max_examples=40)
+@given(problem=problems(max_nodes=9, max_candidates=6), privacy=privacies(), m=st.sampled_from([None, 1, 3, 6, 50]))
 def test_contract(
     planner: str, options: dict[str, Any], problem: vr.Problem, privacy: vr.Privacy, m: int | None
 ) -> None:
     assume(privacy.k <= len(problem.counted))
+    assume(m is not None or planner not in BOUNDED_ONLY)
     privacy = vr.Privacy(privacy.k, privacy.ell, m, privacy.spread)
     playbook = vr.solve(problem, privacy, planner=planner, seed=3, **options)
-    edges = {(a, b) for a, b, _ in zip(*(x.tolist() for x in problem.domain.edge_arrays()), strict=True)}
-    for group in playbook.classes:
-        assert len(group.routes) == len(problem.trips)
-        for trip, route in zip(problem.trips, group.routes, strict=True):
-            assert (route[0], route[-1]) == (trip.start, trip.goal)
-            assert all(step in edges for step in itertools.pairwise(route))
-        if group.anonymized:
-            assert len(group.members) >= privacy.k
-    assert playbook.status in ("optimal", "feasible", "infeasible")
-    assert (playbook.mac is None) == (playbook.claims.num_anonymized == 0)
-    if m is None:
-        assert (playbook.mac is None) == (playbook.status == "infeasible")
+    check_routes(problem, playbook)
+    check_classes(problem, playbook)
+    check_status(playbook, planner, options)
     report = vr.audit(playbook)
     assert report.holds, report.to_text()
     again = vr.solve(problem, privacy, planner=planner, seed=3, **options)
     assert again.to_json() == playbook.to_json()
+
+
+def check_routes(problem: vr.Problem, playbook: vr.Playbook) -> None:
+    """Every member's route is a walk of the trip that covers it; the members of a class share their first m nodes."""
+    edges = {(a, b): c for a, b, c in zip(*(x.tolist() for x in problem.domain.edge_arrays()), strict=True)}
+    m = playbook.privacy.m
+    for group in playbook.classes:
+        assert len(group.routes) == len(problem.trips)
+        for number, trip in enumerate(problem.trips):
+            for member in group.members:
+                route = group.route_of(member, number)
+                assert (route[0], route[-1]) == (trip.start, trip.goal)
+                assert all(step in edges for step in itertools.pairwise(route))
+                assert route.cost == pytest.approx(sum(edges[step] for step in itertools.pairwise(route)))
+                assert watchers(problem, problem.domain.node(member)) & set(route)
+                if m is None:
+                    assert route is group.routes[number]
+                if group.anonymized:
+                    assert route[:m] == group.routes[number][:m]
+
+
+def check_classes(problem: vr.Problem, playbook: vr.Playbook) -> None:
+    """Classes are disjoint, hold everybody who can be covered, and qualify where they say so."""
+    members = [member for group in playbook.classes for member in group.members]
+    nodes = [problem.domain.node(label) for label in members]
+    world = World(problem)
+    assert sorted(nodes) == sorted(problem.candidate_nodes[problem.counted[i]] for i in world.coverable)
+    graph = adjacency(problem.domain)
+    apart = {a: distances(graph, a) for a in nodes}
+    for group in playbook.classes:
+        inside = [problem.domain.node(label) for label in group.members]
+        table = [[apart[a][b] for b in inside] for a in inside]
+        if group.anonymized:
+            assert qualifies(range(len(inside)), playbook.privacy, table)
+
+
+def check_status(playbook: vr.Playbook, planner: str, options: dict[str, Any]) -> None:
+    """Where a method claims optimality, it is the exact partitioner's equal; where it should claim it, it does."""
+    privacy = playbook.privacy
+    assert playbook.status in ("optimal", "feasible", "infeasible")
+    assert (playbook.mac is None) == (playbook.claims.num_anonymized == 0)
+    is_claimed = playbook.status != "feasible"
+    partitioner = options.get("partitioner", "exact" if planner == "optimal" else "none")
+    if is_claimed:
+        exact = vr.solve(playbook.problem, privacy)
+        assert privacy.m is None
+        assert playbook.claims.num_anonymized == exact.claims.num_anonymized
+        assert playbook.mac == (None if exact.mac is None else pytest.approx(exact.mac, abs=1e-9))
+    is_in_reach = partitioner == "exact" or (partitioner in PROVING and privacy.spread == "all-pairs")
+    if privacy.m is None and is_in_reach:
+        assert is_claimed
+    if partitioner not in PROVING:
+        assert not is_claimed
+
+
+@pytest.mark.parametrize("planner", BOUNDED_ONLY)
+def test_planners_that_draw_their_beginning_need_a_finite_m(planner: str, line5: vr.Domain) -> None:
+    problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3])
+    with pytest.raises(vr.InvalidInputError, match=f"Privacy.m: expected a whole number for the planner {planner}"):
+        vr.solve(problem, vr.Privacy(k=2), planner=planner)
+
+
+def test_options_of_another_method_are_refused(line5: vr.Domain) -> None:
+    problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3])
+    for options, message in [
+        ({"partitioner": "exact", "heuristic": "tunnel"}, "exact takes no options"),
+        ({"partitioner": "df-bb", "merge_order": "random"}, "df-bb takes engine, heuristic"),
+        (
+            {"partitioner": "merge-bb", "merge_order": "upwards"},
+            "merge order: expected one of cost-asc, random, got 'upwards'",
+        ),
+        ({"partitioner": "naive", "engine": "fields", "heuristic": "blind"}, "none but with the engine astar"),
+        ({"partitioner": "naive", "engine": "auto"}, "engine: expected one of astar, fields, got 'auto'"),
+        ({"partitioner": "best"}, "partitioner: expected one of exact, merge-bb, df-bb, naive, got 'best'"),
+    ]:
+        with pytest.raises(vr.InvalidInputError, match=message):
+            vr.solve(problem, vr.Privacy(k=2), planner="pbp", **options)
+    with pytest.raises(vr.InvalidInputError, match="rbp takes no options"):
+        vr.solve(problem, vr.Privacy(k=2, m=3), planner="rbp", partitioner="exact")
 
 
 @pytest.mark.parametrize(
@@ -62,6 +161,10 @@ def test_buildings_of_every_kind_pass_the_audit(visibility: vr.Visibility, movem
         report = vr.audit(playbook)
         assert report.holds, report.to_text()
         assert playbook.status == "optimal"
+    for planner in ("m-pbp", "cbp", "rbp"):
+        for m in (1, 9, 60):
+            report = vr.audit(vr.solve(problem, vr.Privacy(k=3, ell=6, m=m, spread=spread), planner=planner))
+            assert report.holds, report.to_text()
 
 
 def test_asking_for_more_privacy_never_costs_less() -> None:

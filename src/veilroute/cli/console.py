@@ -73,8 +73,13 @@ def live_progress() -> Iterator[ProgressCallback]:
     timer = threading.Timer(_PATIENCE_S, bar.start)
     timer.daemon = True
 
+    best = ""
+
     def report(progress: Progress) -> None:
-        bar.update(task, description=progress.stage, completed=progress.done, total=progress.total or None)
+        nonlocal best
+        if progress.incumbent is not None:
+            best = f" (best so far: {progress.incumbent.num_anonymized} hidden, MAC {progress.incumbent.mac:.4g})"
+        bar.update(task, description=progress.stage + best, completed=progress.done, total=progress.total or None)
 
     timer.start()
     try:
@@ -87,10 +92,17 @@ def live_progress() -> Iterator[ProgressCallback]:
 
 
 class Interrupt:
-    """Turns the first Ctrl-C into a request to finish with the best so far; the second one really interrupts."""
+    """Turns the first Ctrl-C into a request to finish with the best so far; the second one really interrupts.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    reply
+        What to say to the first.
+    """
+
+    def __init__(self, reply: str = "stopping with the best so far; once more to drop it") -> None:
         self.is_requested = False
+        self._reply = reply
 
     def __call__(self) -> bool:
         """Whether to stop."""
@@ -107,4 +119,4 @@ class Interrupt:
         if self.is_requested:
             raise KeyboardInterrupt
         self.is_requested = True
-        print("veilroute: stopping with the best so far; once more to drop it", file=sys.stderr)
+        print(f"veilroute: {self._reply}", file=sys.stderr)

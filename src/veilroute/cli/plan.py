@@ -25,8 +25,15 @@ from veilroute.progress import ProgressCallback
 def run_plan(
     instance: FileArgument,
     options: InstanceOptions,
-    planner: Annotated[str, typer.Option(help="optimal or pbp.")] = "optimal",
-    partitioner: Annotated[str | None, typer.Option(help="exact; for pbp.")] = None,
+    planner: Annotated[str, typer.Option(help="optimal, pbp, m-pbp, cbp or rbp.")] = "optimal",
+    partitioner: Annotated[str | None, typer.Option(help="exact, merge-bb, df-bb or naive; for pbp and m-pbp.")] = None,
+    merge_order: Annotated[str | None, typer.Option(help="cost-asc or random; for merge-bb.")] = None,
+    heuristic: Annotated[
+        str | None, typer.Option(help="tunnel, blind, singleton, tree or tour; for all partitioners but exact.")
+    ] = None,
+    engine: Annotated[
+        str | None, typer.Option(help="astar or fields, to find covering walks; for all partitioners but exact.")
+    ] = None,
     time_limit: Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop with the best so far.")] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the playbook here.")] = None,
     embed: Annotated[bool, typer.Option(help="Keep the whole map in the playbook, or only its hash.")] = True,
@@ -39,7 +46,8 @@ def run_plan(
     if out is not None and not out.parent.is_dir():
         raise InvalidInputError("--out", "a file in a folder that exists", str(out))
     loaded = load_instance(instance, options)
-    extra = {} if partitioner is None else {"partitioner": partitioner}
+    given = {"partitioner": partitioner, "merge_order": merge_order, "heuristic": heuristic, "engine": engine}
+    extra = {name: value for name, value in given.items() if value is not None}
     with live_progress() as report, Interrupt() as interrupt:
         playbook, runtime_s = timed_solve(
             loaded.problem,
@@ -104,11 +112,23 @@ def plan_summary(playbook: Playbook, runtime_s: float) -> dict[str, Any]:
 
 def _class_summary(group: PlaybookClass, m: int | None) -> dict[str, Any]:
     first = group.routes[0]
-    shared = {"route": first.nodes} if m is None else {"prefix": first.nodes[:m]}
-    summary = {"members": group.members, "cost": first.cost, "anonymized": group.anonymized, **shared}
-    if len(group.routes) > 1:
+    summary: dict[str, Any] = {"members": group.members, "anonymized": group.anonymized}
+    if m is None:
+        summary |= {"cost": first.cost, "route": first.nodes}
+    else:
+        costs = _member_costs(group, 0)
+        summary |= {"cost": sum(costs) / len(costs), "costs": costs, "prefix": first.nodes[:m]}
+    if len(group.routes) > 1 and m is None:
         summary["routes"] = [{"trip": r.trip, "cost": r.cost, "route": r.nodes} for r in group.routes]
+    elif len(group.routes) > 1:
+        summary["prefixes"] = [
+            {"trip": r.trip, "costs": _member_costs(group, r.trip), "prefix": r.nodes[:m]} for r in group.routes
+        ]
     return summary
+
+
+def _member_costs(group: PlaybookClass, trip: int) -> list[float]:
+    return [group.route_of(member, trip).cost for member in group.members]
 
 
 def peak_memory_mb() -> float | None:
@@ -136,12 +156,12 @@ def print_plan(playbook: Playbook, runtime_s: float, out: Path | None) -> None:
     for name in ("class", "size", "cost", "route", "members"):
         table.add_column(name, justify="left" if name == "members" else "right", overflow="fold")
     for number, group in enumerate((g for g in playbook.classes if g.anonymized), start=1):
-        costs = " ".join(f"{r.cost:g}" for r in group.routes)
+        costs = " ".join(_cost_text(group, r.trip) for r in group.routes)
         table.add_row(
             str(number),
             str(len(group.members)),
             costs,
-            f"{len(group.routes[0])} nodes",
+            _route_text(group, playbook.privacy.m),
             " ".join(label_text(label) for label in group.members),
         )
     if claims.num_anonymized:
@@ -157,6 +177,18 @@ def print_plan(playbook: Playbook, runtime_s: float, out: Path | None) -> None:
         console.print(f"Playbook: {out}   (check it: veilroute audit {out})")
     else:
         console.print("Add -o FILE to keep the playbook.")
+
+
+def _cost_text(group: PlaybookClass, trip: int) -> str:
+    costs = _member_costs(group, trip)
+    low, high = f"{min(costs):g}", f"{max(costs):g}"
+    return low if low == high else f"{low} to {high}"
+
+
+def _route_text(group: PlaybookClass, m: int | None) -> str:
+    if m is None or not group.member_routes:
+        return f"{len(group.routes[0])} nodes"
+    return f"{m} nodes shared"
 
 
 def headline(playbook: Playbook) -> list[str]:
@@ -175,8 +207,6 @@ def headline(playbook: Playbook) -> list[str]:
         f"{claims.num_anonymized} of {claims.num_coverable} candidates hidden in {num_classes} {word} ({goal}).",
         f"Routes are {claims.mac:.1%} longer on average than without hiding (MAC {claims.mac:.6g}, {proof}).",
     ]
-    if privacy.m is not None:
-        lines.append(
-            "The whole route is hidden, which covers the first nodes; shorter routes for them are not sought yet."
-        )
+    if privacy.m is not None and any(group.member_routes for group in playbook.classes):
+        lines.append(f"After {privacy.m} nodes the routes of a class may part: from there on nothing is promised.")
     return lines

@@ -97,8 +97,9 @@ def search_merges(
             numbers[IS_FRESH] = 0
             numbers[NUM_VISITED] += 1
             is_better = keep_if_better(grouped, cost, margin, depth, tree)
-            is_perfect = numbers[BEST_GROUPED] == num
-            if tree.counts[depth] == 1 or grouped == num or (is_perfect and cost >= tree.best_cost[0] - margin):
+            # mac >= mac*, by cross multiplication.
+            is_dear = grouped > 0 and cost * num >= (tree.best_cost[0] - margin) * grouped
+            if tree.counts[depth] == 1 or grouped == num or (numbers[BEST_GROUPED] == num and is_dear):
                 numbers[DEPTH] -= 1
             else:
                 _order_pairs(k, num, margin, by_cost, cost, weights, pool, tree, keys)

@@ -5,17 +5,20 @@ The search begins with every member in a set of its own and merges two sets at a
     Merge_BB_Search(Psi):
         ap, mac of the sets of Psi that qualify;  keep Psi if (ap, -mac) is better than the best
         return if Psi is one set, or all of Psi qualifies,
-               or the best holds everybody and Psi costs as much already         # the three terminations
+               or the best holds everybody and mac >= mac*                       # the three terminations
         for (i, j) in MergeOrder(Psi):                                          # CostAsc or Random
             continue if Prunable(psi_i, psi_j)                                  # the three rules
             continue if no walk covers psi_i + psi_j
             Psi' = Psi - psi_i - psi_j + (psi_i + psi_j)
             Merge_BB_Search(Psi') unless Psi' was met before                    # duplicate detection
 
-:mod:`veilroute.kernels.merge_bb` is this text over bit masks. In two places we read the paper so that its claim of
-optimality is true. Its third termination compares *mean* costs, ``mac >= mac*``; a partition of which only the dearest
-class qualifies so far has a high mean and may still become the best, so we compare the sums ``ap * mac``, as its
-Prunable does. And Prunable's third rule speaks of the sets of Psi; with "everybody" we mean all members.
+:mod:`veilroute.kernels.merge_bb` is this text over bit masks.
+
+The third termination looks unsafe: if only the dearest class of Psi qualifies so far, its mean is high although Psi may
+still become the best. It loses nothing all the same, because the same classes can be built in another order. Take a
+partition with a mean below ``mac*`` and build its classes from the cheapest mean to the dearest, each from its
+cheapest members on; what qualifies on the way never has a higher mean than the whole, so this path is never left. The
+other rules spare it too, and a duplicate on it was left for the same reasons before, or was gone into.
 """
 
 from __future__ import annotations

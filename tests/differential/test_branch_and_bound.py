@@ -1,0 +1,93 @@
+"""Merge-BB and DF-BB in kernels against the paper's pseudo-code, and what it rests on."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import veilroute as vr
+from paper_searches import Best, PlainSearch
+from reference import World, best_partition
+from strategies import build_domain, build_visibility, privacies, problems
+from veilroute.covering.task import prepare_task
+from veilroute.partition.df_bb import partition_df_bb
+from veilroute.partition.merge_bb import partition_merge_bb
+from veilroute.partition.result import Partition
+from veilroute.progress import Watch
+
+
+def run(problem: vr.Problem, privacy: vr.Privacy, method: str, **options: str) -> tuple[Partition, Best]:
+    search = PlainSearch(World(problem), privacy.k, privacy.ell)
+    task = prepare_task(problem)
+    if method == "merge-bb":
+        return partition_merge_bb(problem, task, privacy, seed=0, watch=Watch(), **options), search.run_merge_bb()
+    return partition_df_bb(problem, task, privacy, seed=0, watch=Watch(), **options), search.run_df_bb()
+
+
+@pytest.mark.parametrize("method", ["merge-bb", "df-bb"])
+@pytest.mark.parametrize("engine", ["astar", "fields"])
+@given(problem=problems(max_nodes=9, max_candidates=6), privacy=privacies())
+def test_kernels_equal_the_pseudo_code(method: str, engine: str, problem: vr.Problem, privacy: vr.Privacy) -> None:
+    assume(privacy.k <= len(problem.counted))
+    found, plain = run(problem, vr.Privacy(privacy.k, privacy.ell, spread="all-pairs"), method, engine=engine)
+    assert found.is_optimal
+    assert sum(map(len, found.classes)) == plain.ap
+    assert (found.least_mac or 0) == pytest.approx(plain.cost / plain.ap if plain.ap else 0, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", ["merge-bb", "df-bb"])
+def test_kernels_go_the_same_way_as_the_pseudo_code(method: str) -> None:
+    """With whole numbers there is no rounding, so every improvement comes in the same order."""
+    num_improved = 0
+    for number in range(60):
+        rng = random.Random(f"way-{number}")
+        domain = build_domain(rng, rng.choice(["tree", "ring"]), rng.choice(["unit", "integer"]), 10)
+        problem = vr.Problem(domain, [vr.Trip(0, 9)], rng.sample(range(1, 9), 7))
+        privacy = vr.Privacy(rng.choice([2, 3]), rng.choice([1, 2]), spread="all-pairs")
+        found, plain = run(problem, privacy, method)
+        names = [tuple(sorted(group)) for group in plain.partition if len(group) >= privacy.k]
+        # Positions among the coverable ones: here everybody is coverable.
+        assert sorted(names) == list(found.classes), number
+        assert len(found.improvements) == plain.num_improvements, number
+        num_improved += plain.num_improvements > 3
+    assert num_improved > 20
+
+
+def test_termination_by_mean_cost_loses_no_optimum() -> None:
+    """Partitions are left whose qualifying classes are dear although cheap ones may follow; see the module's text."""
+    for number in range(80):
+        rng = random.Random(f"means-{number}")
+        domain = build_domain(rng, "tree", "integer", 14)
+        problem = vr.Problem(domain, [vr.Trip(0, 13)], rng.sample(range(1, 13), 9))
+        privacy = vr.Privacy(rng.choice([2, 3]), 1, spread="all-pairs")
+        found = partition_merge_bb(problem, prepare_task(problem), privacy, seed=0, watch=Watch(), engine="fields")
+        assert found.least_mac == pytest.approx(vr.solve(problem, privacy).mac, abs=1e-9)
+
+
+@given(problem=problems(max_nodes=8, max_candidates=5), privacy=privacies(), seed=st.integers(0, 50))
+def test_the_order_of_merges_does_not_change_the_optimum(problem: vr.Problem, privacy: vr.Privacy, seed: int) -> None:
+    assume(privacy.k <= len(problem.counted))
+    privacy = vr.Privacy(privacy.k, privacy.ell, spread="all-pairs")
+    playbook = vr.solve(problem, privacy, planner="pbp", partitioner="merge-bb", merge_order="random", seed=seed)
+    _, anonymized, mac = best_partition(problem, privacy)
+    assert playbook.claims.num_anonymized == anonymized
+    assert playbook.mac == (None if mac is None else pytest.approx(mac, abs=1e-9))
+
+
+def test_full_memory_of_partitions_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When no more partitions can be remembered some are met twice, and the optimum stays."""
+    rng = random.Random(4)
+    domain = build_domain(rng, "tree", "integer", 14)
+    problem = vr.Problem(domain, [vr.Trip(0, 13)], rng.sample(range(1, 13), 9), build_visibility(rng, "at", 14))
+    task = prepare_task(problem)
+    privacy = vr.Privacy(3, 1, spread="all-pairs")
+    whole = partition_merge_bb(problem, task, privacy, seed=0, watch=Watch())
+    monkeypatch.setattr("veilroute.partition.merge_bb._FIRST_ROOM", 4)
+    grown = partition_merge_bb(problem, task, privacy, seed=0, watch=Watch())
+    monkeypatch.setattr("veilroute.partition.merge_bb.CLOSED_BYTES", 0)
+    forgetful = partition_merge_bb(problem, task, privacy, seed=0, watch=Watch())
+    assert whole.classes == grown.classes == forgetful.classes
+    assert forgetful.is_optimal

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import veilroute as vr
+from veilroute.covering.task import prepare_task
+from veilroute.partition.clusters import cluster_members
+from veilroute.progress import Watch
+
+
+def corridor(length: int) -> vr.Domain:
+    return vr.grid_domain(["." * length])
+
+
+def clusters_of(problem: vr.Problem, k: int, seed: int = 0) -> list[tuple[list[object], object]]:
+    task = prepare_task(problem)
+    found = cluster_members(task, k, seed=seed, watch=Watch())
+    return [
+        ([problem.candidates[task.members[i]] for i in one.members], problem.domain.label(one.centroid))
+        for one in found
+    ]
+
+
+def test_centroid_is_where_the_furthest_member_is_nearest() -> None:
+    """Cells 1, 2 and 9: from cell 5 the furthest is 4 away; from cell 4 or 6 it is 5 away."""
+    problem = vr.Problem(corridor(12), [vr.Trip((0, 0), (0, 11))], [(0, 1), (0, 2), (0, 9)])
+    assert clusters_of(problem, 3) == [([(0, 1), (0, 2), (0, 9)], (0, 5))]
+
+
+def test_centroid_measures_the_distance_to_see_a_member() -> None:
+    """With sight of 3, cell 1 is seen up to cell 4 and cell 9 from cell 6 on: cell 5 is one step from both."""
+    problem = vr.Problem(corridor(12), [vr.Trip((0, 0), (0, 11))], [(0, 1), (0, 9)], vr.WithinDistance(3))
+    assert clusters_of(problem, 2) == [([(0, 1), (0, 9)], (0, 5))]
+    problem = vr.Problem(corridor(12), [vr.Trip((0, 0), (0, 11))], [(0, 1), (0, 8)], vr.WithinDistance(3))
+    # From 4 one sees 1, and from 5 one sees 8: each is one step from the other's place, and 4 is the lower.
+    assert clusters_of(problem, 2) == [([(0, 1), (0, 8)], (0, 4))]
+
+
+def test_two_heaps_become_two_clusters() -> None:
+    """Unless both middles were dealt to the same place: then one cluster takes all."""
+    heaps = [[(0, 1), (0, 2), (0, 3)], [(0, 36), (0, 37), (0, 38)]]
+    problem = vr.Problem(corridor(40), [vr.Trip((0, 0), (0, 39))], [*heaps[0], *heaps[1]])
+    found = [clusters_of(problem, 3, seed) for seed in range(10)]
+    apart = [(heaps[0], (0, 2)), (heaps[1], (0, 37))]
+    together = [([*heaps[0], *heaps[1]], (0, 19))]
+    assert all(one in (apart, together) for one in found)
+    assert sum(one == apart for one in found) >= 5
+
+
+def test_small_clusters_join_the_nearest_one() -> None:
+    """Five far cells and k = 2: nobody may be left alone."""
+    cells = [(0, 1), (0, 2), (0, 20), (0, 38), (0, 39)]
+    problem = vr.Problem(corridor(41), [vr.Trip((0, 0), (0, 40))], cells)
+    for seed in range(20):
+        found = clusters_of(problem, 2, seed)
+        assert sorted(cell for members, _ in found for cell in members) == cells  # type: ignore[type-var]
+        assert all(len(members) >= 2 for members, _ in found)
+
+
+def test_fewer_members_than_k_are_no_cluster() -> None:
+    problem = vr.Problem(corridor(5), [vr.Trip((0, 0), (0, 4))], [(0, 1), (0, 2)])
+    assert clusters_of(problem, 3) == []

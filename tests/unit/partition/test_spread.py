@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import numpy as np
+
+import veilroute as vr
+from veilroute.partition.spread import is_spread, split_into_classes
+
+# 0, 1 and 2 stand in one heap, 3 and 4 in another; 5 is far from all.
+HEAP = np.array([0, 0, 0, 1, 1, 2])
+FAR = HEAP[:, None] != HEAP[None, :]
+
+
+def test_readings_of_spread() -> None:
+    for spread, expected in (("witness", True), ("all-pairs", False)):
+        assert is_spread((0, 1, 3), FAR, vr.Privacy(2, 1, spread=spread)) is expected  # type: ignore[arg-type]
+    assert not is_spread((0, 1, 2), FAR, vr.Privacy(2))
+    assert not is_spread((0, 1, 3), FAR, vr.Privacy(3))
+    assert is_spread((0, 1, 3, 5), FAR, vr.Privacy(3))
+    assert is_spread((0, 3, 5), FAR, vr.Privacy(3, spread="all-pairs"))
+
+
+def test_members_of_one_prefix_are_one_class_under_witness() -> None:
+    everybody = range(6)
+    assert split_into_classes(everybody, FAR, vr.Privacy(3)) == ([(0, 1, 2, 3, 4, 5)], ())
+    assert split_into_classes(everybody, FAR, vr.Privacy(4)) == ([], (0, 1, 2, 3, 4, 5))
+
+
+def test_members_of_one_prefix_are_split_under_all_pairs() -> None:
+    pairs = vr.Privacy(2, spread="all-pairs")
+    assert split_into_classes(range(6), FAR, pairs) == ([(0, 3, 5), (1, 4)], (2,))
+    assert split_into_classes([3, 4], FAR, pairs) == ([], (3, 4))
+    # 2 finds no class that keeps k without it, but one that it fits in.
+    assert split_into_classes([0, 3, 2, 5], FAR, pairs) == ([(0, 3, 5)], (2,))

@@ -1,0 +1,113 @@
+"""Routes of the planners for finite m, by hand."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import veilroute as vr
+from veilroute.covering.completions import Completions
+from veilroute.covering.memo import CoverMemo
+from veilroute.covering.sweeps import Sweeper
+from veilroute.covering.task import prepare_task
+from veilroute.partition.clusters import Cluster
+from veilroute.planners.cbp import lead_to
+from veilroute.progress import Watch
+
+
+@pytest.fixture
+def corridor() -> vr.Problem:
+    """Eleven cells; from the middle to the middle, past one of the ends' neighbours."""
+    domain = vr.grid_domain(["..........."])
+    return vr.Problem(domain, [vr.Trip((0, 5), (0, 5))], [(0, 3), (0, 8)])
+
+
+def columns(route: vr.Route) -> list[int]:
+    return [cell[1] for cell in route]  # type: ignore[index, misc]
+
+
+def test_m_pbp_parts_after_m_nodes(corridor: vr.Problem) -> None:
+    whole = vr.solve(corridor, vr.Privacy(k=2), planner="pbp")
+    assert columns(whole.route_for((0, 3))) == columns(whole.route_for((0, 8)))
+    assert whole.route_for((0, 3)).cost == 10
+    parted = vr.solve(corridor, vr.Privacy(k=2, m=4), planner="m-pbp")
+    first = columns(whole.route_for((0, 3)))[:4]
+    assert first in ([5, 4, 3, 4], [5, 6, 7, 8])
+    near, far = columns(parted.route_for((0, 3))), columns(parted.route_for((0, 8)))
+    assert near[:4] == far[:4] == first
+    if first == [5, 4, 3, 4]:  # 3 has been passed; 8 is still to come
+        assert (near, far) == ([5, 4, 3, 4, 5], [5, 4, 3, 4, 5, 6, 7, 8, 7, 6, 5])
+    else:
+        assert (near, far) == ([5, 6, 7, 8, 7, 6, 5, 4, 3, 4, 5], [5, 6, 7, 8, 7, 6, 5])
+    assert parted.status == "feasible"
+    assert parted.mac_lower_bound is None
+
+
+def test_completion_goes_past_the_nearest_watcher() -> None:
+    domain = vr.grid_domain(["..........."])
+    problem = vr.Problem(domain, [vr.Trip((0, 0), (0, 0))], [(0, 8), (0, 2)], vr.WithinDistance(3))
+    completions = Completions(prepare_task(problem))
+    walk, cost = completions.complete(np.array([0, 1]), 0, 0)
+    assert walk.tolist() == [0, 1, 2, 3, 4, 5, 4, 3, 2, 1, 0]
+    assert cost == 10
+    walk, cost = completions.complete(np.array([0, 1]), 1, 0)  # seen from the start already
+    assert walk.tolist() == [0, 1, 0]
+    assert cost == 2
+
+
+def test_completion_without_a_way_on() -> None:
+    domain = vr.Domain.from_edges(4, [0, 0, 1, 2], [1, 2, 3, 3], [1, 1, 1, 1])
+    task = prepare_task(vr.Problem(domain, [vr.Trip(0, 3)], [1, 2]))
+    walk, cost = Completions(task).complete(np.array([0, 1]), 1, 0)
+    assert walk.size == 0
+    assert cost == float("inf")
+
+
+@pytest.mark.parametrize("m", [1, 2, 5, 6, 7, 8, 20, 51])
+def test_cbp_leads_to_the_centroid_with_padding_in_front(m: int, corridor: vr.Problem) -> None:
+    task = prepare_task(corridor)
+    backward = Sweeper(corridor.domain, backward=True, num_seeds=1)
+    walk = lead_to(task, Cluster((0, 1), 9), m, 0, 3, backward).tolist()
+    assert walk[0] == 5
+    assert all(abs(a - b) == 1 for a, b in itertools.pairwise(walk))
+    if m <= 5:
+        assert walk == list(range(5, 5 + m))
+    else:  # on a line, padding changes the length by two nodes at a time
+        assert walk[-1] == 9
+        assert m <= len(walk) <= m + 1
+
+
+def test_cbp_padding_is_drawn_for_each_class_and_trip(corridor: vr.Problem) -> None:
+    task = prepare_task(vr.Problem(corridor.domain, [vr.Trip((0, 5), (0, 5))] * 2, corridor.candidates))
+    backward = Sweeper(corridor.domain, backward=True, num_seeds=1)
+    drawn = [
+        lead_to(task, Cluster(members, 9), 60, trip, seed, backward).tobytes()
+        for members in ((0, 1), (0,))
+        for trip in (0, 1)
+        for seed in (3, 4)
+    ]
+    assert len(set(drawn)) == len(drawn)
+
+
+@pytest.mark.parametrize("engine", ["astar", "fields"])
+def test_memo_solves_no_set_twice(engine: str, corridor: vr.Problem, monkeypatch: pytest.MonkeyPatch) -> None:
+    memo = CoverMemo(prepare_task(corridor), engine=engine)
+    asked = []
+    solve = memo._solve
+    monkeypatch.setattr(memo, "_solve", lambda *given: (asked.append(given[0]), solve(*given))[1])
+    for _ in range(3):
+        assert memo.costs((0, 1), Watch()) == pytest.approx([10])
+        assert memo.costs((0,), Watch()) == pytest.approx([4])
+    assert asked == [(0, 1), (0,)]
+    assert memo.num_solved == 2
+    assert memo.find((1, 0)).cost == 10
+
+
+def test_memo_says_when_the_time_was_over(corridor: vr.Problem) -> None:
+    for engine in ("astar", "fields"):
+        memo = CoverMemo(prepare_task(corridor), engine=engine)
+        assert memo.costs((0, 1), Watch(should_stop=lambda: True)) is None
+        assert memo.num_solved == 0
+        assert memo.costs((0, 1), Watch()) is not None
