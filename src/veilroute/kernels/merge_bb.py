@@ -168,10 +168,11 @@ def _order_pairs(
                     tree.pairs[depth, at] = tree.pairs[depth, at - 1]
                     at -= 1
                 keys[at] = key
+                tree.pairs[depth, at] = code
             else:
-                at = _draw(num_pairs + 1, tree.numbers)
-                tree.pairs[depth, num_pairs] = tree.pairs[depth, at]
-            tree.pairs[depth, at] = code
+                drawn = _draw(num_pairs + 1, tree.numbers)
+                tree.pairs[depth, num_pairs] = tree.pairs[depth, drawn]
+                tree.pairs[depth, drawn] = code
             num_pairs += 1
     tree.num_pairs[depth] = num_pairs
     tree.positions[depth] = 0

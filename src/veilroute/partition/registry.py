@@ -7,10 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from veilroute.errors import InvalidInputError, UnknownMethodError
-from veilroute.partition.df_bb import partition_df_bb
 from veilroute.partition.exact import partition_exact
-from veilroute.partition.merge_bb import partition_merge_bb
-from veilroute.partition.naive import partition_naive
 from veilroute.partition.result import Partition
 
 
@@ -30,11 +27,32 @@ class Partitioner:
     options: tuple[str, ...] = ()
 
 
+# The paper's methods load the A* engine, a tenth of a second that who plans with `exact` need not wait for.
+
+
+def _partition_merge_bb(*given: Any, **options: Any) -> Partition:
+    from veilroute.partition.merge_bb import partition_merge_bb
+
+    return partition_merge_bb(*given, **options)
+
+
+def _partition_df_bb(*given: Any, **options: Any) -> Partition:
+    from veilroute.partition.df_bb import partition_df_bb
+
+    return partition_df_bb(*given, **options)
+
+
+def _partition_naive(*given: Any, **options: Any) -> Partition:
+    from veilroute.partition.naive import partition_naive
+
+    return partition_naive(*given, **options)
+
+
 PARTITIONERS: dict[str, Partitioner] = {
     "exact": Partitioner(partition_exact),
-    "merge-bb": Partitioner(partition_merge_bb, ("merge_order", "engine", "heuristic")),
-    "df-bb": Partitioner(partition_df_bb, ("engine", "heuristic")),
-    "naive": Partitioner(partition_naive, ("engine", "heuristic")),
+    "merge-bb": Partitioner(_partition_merge_bb, ("merge_order", "engine", "heuristic")),
+    "df-bb": Partitioner(_partition_df_bb, ("engine", "heuristic")),
+    "naive": Partitioner(_partition_naive, ("engine", "heuristic")),
 }
 
 OPTIONS = ("merge_order", "engine", "heuristic")
