@@ -17,7 +17,7 @@ class Outcome:
     Parameters
     ----------
     status
-        Of the playbook: ``optimal``, ``feasible`` or ``infeasible``.
+        Of the playbook: ``optimal``, ``feasible`` or ``infeasible``; ``error`` when there is none.
     is_finished
         Whether the method came to its own end, and was not stopped by the time limit.
     m
@@ -34,6 +34,8 @@ class Outcome:
         What the auditor says, ``None`` when it was not asked.
     playbook
         Without its domain, when the cell asked to keep it.
+    error
+        Why the cell could not be run to an end, in one line; empty when it was.
     """
 
     status: str
@@ -49,6 +51,7 @@ class Outcome:
     peak_memory_mb: float | None = None
     audit_holds: bool | None = None
     playbook: dict[str, Any] | None = None
+    error: str = ""
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ COMMANDS = {
     "audit": "run_audit",
     "draw": "run_draw",
     "convert": "run_convert",
+    "bench": "run_bench",
     "maps": "app",
 }
 """Each command's module in this room and what in it runs the command, in the order in which help lists them."""

@@ -1,0 +1,208 @@
+"""Where cells run: processes of this machine, or a Dask cluster. Both give out a ``concurrent.futures.Executor``."""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from typing import Any, Literal, Protocol
+
+from veilroute import __version__
+from veilroute.errors import InvalidInputError, MissingExtraError, VeilrouteError
+
+CONNECT_S = 5.0
+"""How long to wait for a Dask scheduler, and then for its first worker."""
+
+_COUNT_EVERY_S = 2.0
+
+
+Loss = Literal["executor", "job", ""]
+"""What died with a job: its whole executor, so that other jobs may be to blame; its own worker, again and again;
+nothing, the job failed by itself."""
+
+
+class Workforce(Protocol):
+    """Gives out executors, and takes them back."""
+
+    def open(self) -> Executor:
+        """An executor that is ready for jobs; a fresh one after the last was closed."""
+
+    @property
+    def num_slots(self) -> int:
+        """How many jobs to hand in at a time: one for each process that can run them."""
+
+    def diagnose(self, error: BaseException) -> Loss:
+        """Why a job failed."""
+
+    def close(self, *, at_once: bool = False) -> None:
+        """Let the executor go, after its jobs or, at once, without waiting for them."""
+
+
+class LocalWorkforce:
+    """A pool of processes that never outlive this one.
+
+    Parameters
+    ----------
+    num_workers
+        How many.
+    """
+
+    def __init__(self, num_workers: int) -> None:
+        if isinstance(num_workers, bool) or not isinstance(num_workers, int) or num_workers < 1:
+            raise InvalidInputError("--workers", "an integer >= 1", num_workers)
+        self._num_workers = num_workers
+        self._executor: ProcessPoolExecutor | None = None
+        self._lifeline: Connection | None = None
+
+    @property
+    def num_slots(self) -> int:
+        """The number of processes."""
+        return self._num_workers
+
+    def open(self) -> Executor:
+        """A pool of fresh processes, after they have answered."""
+        # Spawned and not forked: a fork of a process with threads may hang, and Windows has none.
+        context = multiprocessing.get_context("spawn")
+        watched, self._lifeline = context.Pipe(duplex=False)
+        self._executor = ProcessPoolExecutor(
+            self._num_workers, mp_context=context, initializer=_start_worker, initargs=(watched,)
+        )
+        try:
+            # All at once, so that all processes are there from the start: a pool that starts one for a later job may
+            # not look whether it lives until the next answer of another.
+            for answer in [self._executor.submit(os.getpid) for _ in range(self._num_workers)]:
+                answer.result()
+        except BrokenExecutor:
+            self.close(at_once=True)
+            raise VeilrouteError("worker processes end as soon as they start; try fewer --workers") from None
+        return self._executor
+
+    def diagnose(self, error: BaseException) -> Loss:
+        """A pool breaks when one of its processes is killed, or runs out of memory, and takes all jobs with it."""
+        return "executor" if isinstance(error, BrokenExecutor) else ""
+
+    def close(self, *, at_once: bool = False) -> None:
+        """End the processes, after their jobs or at once."""
+        if at_once and self._lifeline is not None:
+            self._lifeline.close()
+        if self._executor is not None:
+            self._executor.shutdown(wait=True, cancel_futures=True)
+            self._executor = None
+        if self._lifeline is not None:
+            self._lifeline.close()
+            self._lifeline = None
+
+
+def _start_worker(lifeline: Connection) -> None:
+    """Make a process of the pool deaf to Ctrl-C, which is the parent's business, and tie its life to the parent's."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
+
+
+def _end_with(lifeline: Connection) -> None:
+    # The other end closes when the parent lets go of it, and also when the parent is killed.
+    wait([lifeline])
+    os._exit(1)
+
+
+class DaskWorkforce:
+    """The workers of a Dask cluster that is there already; each needs veilroute installed.
+
+    Dask itself hands the jobs of a lost worker to another one.
+
+    Parameters
+    ----------
+    address
+        Of the scheduler, such as ``tcp://10.0.0.5:8786``.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._client: Any = None
+        self._executor: Any = None
+        self._num_workers = 1
+        self._counted_at_s = -math.inf
+
+    @property
+    def num_slots(self) -> int:
+        """One for each worker that is there now, perhaps none; workers may come and go during a run."""
+        if self._client is not None and time.monotonic() - self._counted_at_s > _COUNT_EVERY_S:
+            with suppress(OSError, RuntimeError):  # the jobs will tell when the scheduler is gone
+                self._num_workers = len(self._client.nthreads())
+            self._counted_at_s = time.monotonic()
+        return self._num_workers
+
+    def open(self) -> Executor:
+        """Connect to the scheduler, or say in one line why not."""
+        try:
+            from distributed import Client
+        except ImportError:
+            raise MissingExtraError("dask.distributed", "cluster") from None
+        connect: Any = Client
+        try:
+            self._client = connect(self.address, timeout=CONNECT_S, set_as_default=False, name="veilroute-bench")
+        except (OSError, ValueError, TypeError) as error:
+            raise InvalidInputError(
+                "--dask", f"the address of a running Dask scheduler ({_first_line(error)})", self.address
+            ) from None
+        try:
+            self._client.wait_for_workers(1, timeout=CONNECT_S)
+        except (OSError, TimeoutError):
+            self.close(at_once=True)
+            raise InvalidInputError(
+                "--dask", f"a cluster with workers; start some with 'dask worker {self.address}'", "none"
+            ) from None
+        try:
+            self._check_versions()
+        except BaseException:
+            self.close(at_once=True)
+            raise
+        # Equal jobs are never taken for one another, and an error of a job is final; lost workers do not count as such.
+        self._executor = self._client.get_executor(pure=False, retries=0)
+        executor: Executor = self._executor
+        return executor
+
+    def _check_versions(self) -> None:
+        """A worker that cannot import veilroute would end when it is handed a job, and its jobs would wander on."""
+
+        def ask() -> str:
+            import veilroute
+
+            return veilroute.__version__
+
+        # A function inside a function travels whole, and not as a name to import.
+        for worker, answer in sorted(self._client.run(ask, on_error="return").items()):
+            if answer != __version__:
+                found = _first_line(answer) if isinstance(answer, BaseException) else f"veilroute {answer}"
+                raise InvalidInputError(
+                    "--dask", f"workers with veilroute {__version__}; install it at {worker}", found
+                )
+
+    def diagnose(self, error: BaseException) -> Loss:
+        """The scheduler gives a job up that has lost its worker more often than it allows (three times by default)."""
+        if isinstance(error, CancelledError):
+            raise VeilrouteError(
+                f"the Dask scheduler at {self.address} has gone; what was finished is recorded, and the same command "
+                "goes on there"
+            )
+        return "job" if type(error).__name__ == "KilledWorker" else ""
+
+    def close(self, *, at_once: bool = False) -> None:
+        """Leave the cluster, which goes on for others."""
+        with suppress(Exception):  # the cluster may be gone
+            if self._executor is not None:
+                self._executor.shutdown(wait=not at_once)
+        with suppress(Exception):
+            if self._client is not None:
+                self._client.close(timeout=CONNECT_S)
+        self._executor = self._client = None
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

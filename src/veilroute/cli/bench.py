@@ -1,0 +1,269 @@
+"""`veilroute bench`: the paper's tables and figures."""
+
+from __future__ import annotations
+
+import logging
+import math
+import shlex
+import sys
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn
+from rich.progress import Progress as RichProgress
+
+from veilroute import __version__
+from veilroute.bench.design import PRESETS, SUITES
+from veilroute.bench.executors import DaskWorkforce, LocalWorkforce, Workforce
+from veilroute.bench.instances import Terrain, find_terrain
+from veilroute.bench.machine import available_cores
+from veilroute.bench.runner import RunProgress, RunReport, run_cells
+from veilroute.bench.store import RecordStore
+from veilroute.bench.suites import SIZED_SUITES, Choice, build_cells, suite_names
+from veilroute.cli.console import Interrupt, emit, stderr
+from veilroute.cli.exit_codes import DONE, INTERRUPTED
+from veilroute.errors import InvalidInputError, UnknownMethodError
+from veilroute.jsontext import dump_canonical
+
+_LINE_EVERY_S = 30.0
+
+
+def run_bench(
+    suite: Annotated[str, typer.Argument(metavar="SUITE", help=f"{', '.join(SUITES)}, or all.")],
+    preset: Annotated[
+        str, typer.Option(metavar="quick|paper", help="How many pairs, and how long for each cell.")
+    ] = "quick",
+    candidates: Annotated[
+        list[str] | None,
+        typer.Option(metavar="N", help=f"How many candidates, 8 or 8,12; for {', '.join(SIZED_SUITES)}. [8,12,16]"),
+    ] = None,
+    map_names: Annotated[
+        list[str] | None, typer.Option("--map", metavar="NAME", help="Only this map; may be repeated. [all six]")
+    ] = None,
+    pairs: Annotated[
+        int | None, typer.Option(metavar="N", help="Pairs of start and goal on each map. [quick 1, paper 5]")
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this method, as pbp/merge-bb/cost-asc/tunnel; may be repeated. [all]"),
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="For each cell. [quick 4, paper 300]")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes on this machine. [one for each core]")
+    ] = None,
+    dask: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Run on the Dask cluster with this scheduler instead.")
+    ] = None,
+    maps: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where the paper's maps are. [the cache of 'veilroute maps']")
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Records and report; an earlier run goes on here.")] = Path(
+        "veilroute-bench"
+    ),
+    retry_errors: Annotated[
+        bool, typer.Option("--retry-errors", help="Run cells again whose record tells of an error.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object in place of the tables.")] = False,
+) -> int:
+    """Run the paper's experiments and write their tables, figures and a report.
+
+    Each finished cell is recorded at once. Started again, the same command runs only what is missing.
+    """
+    if preset not in PRESETS:
+        raise UnknownMethodError("--preset", preset, tuple(PRESETS))
+    if workers is not None and dask is not None:
+        raise InvalidInputError("--workers", "--workers or --dask, not both")
+    amount = PRESETS[preset]
+    names = suite_names(suite)
+    choice = Choice(
+        time_limit_s=amount.time_limit_s if time_limit is None else time_limit,
+        sizes=_read_sizes(candidates or ()),
+        methods=tuple(method or ()),
+    )
+    terrain = find_terrain(
+        num_pairs=amount.num_pairs if pairs is None else pairs, map_names=tuple(map_names or ()), directory=maps
+    )
+    cells = build_cells(names, terrain, choice)
+    workforce: Workforce
+    if dask is not None:
+        _hush_dask()
+        workforce = DaskWorkforce(dask)
+    else:
+        workforce = LocalWorkforce(available_cores() if workers is None else workers)
+    with RecordStore(out) as store, Interrupt("finishing the cells that are running; once more to drop them") as stop:
+        num_known = sum(cell.key in store for cell in cells)
+        known = f", {num_known} of them recorded already" if num_known else ""
+        try:
+            with _live_progress(f"{terrain.remark}; {len(cells)} cells{known}") as report:
+                run = run_cells(
+                    cells,
+                    terrain.domains,
+                    store,
+                    workforce,
+                    run_id=uuid.uuid4().hex[:12],
+                    retry_errors=retry_errors,
+                    report=report,
+                    should_stop=stop,
+                )
+        except KeyboardInterrupt:
+            return _stop(sum(cell.key in store for cell in cells), len(cells))
+    if not run.is_complete:
+        return _stop(len(run.records), len(cells))
+    command = _command_line(suite, preset, candidates, map_names, pairs, method, time_limit, maps)
+    _finish(names, run, terrain, out, command, as_json=json)
+    return DONE
+
+
+def _read_sizes(texts: Sequence[str]) -> tuple[int, ...]:
+    words = [word.strip() for text in texts for word in text.split(",")]
+    for word in words:
+        if not (word.isascii() and word.isdigit()):
+            raise InvalidInputError("--candidates", "whole numbers, as 8 or 8,12", word)
+    return tuple(int(word) for word in words)
+
+
+def _stop(num_done: int, num_cells: int) -> int:
+    _remark(f"interrupted; {num_done} of {num_cells} cells are recorded, and the same command goes on there")
+    return INTERRUPTED
+
+
+def _finish(names: Sequence[str], run: RunReport, terrain: Terrain, out: Path, command: str, *, as_json: bool) -> None:
+    """Write the report, print the tables."""
+    # Here, because drawing takes its time to import.
+    from veilroute.bench.report import write_report
+    from veilroute.bench.tables import build_tables
+
+    notes = _notes(run, terrain)
+    files = write_report(out, names, run.records, domains=terrain.domains, notes=notes, command=command)
+    tables = [table for name in names for table in build_tables(name, run.records)]
+    if as_json:
+        emit(dump_canonical(_summary(names, run, terrain, out, files, tables, notes)).decode())
+        return
+    emit("".join(f"{table.to_text()}\n" for table in tables))
+    emit("".join(f"Note: {note}.\n" for note in notes))
+    emit(f"{run.num_run} cells run, {run.num_cells - run.num_run} taken from {RecordStore(out).path}.\n")
+    emit(f"Report: {files.html}\n")
+
+
+def _summary(
+    names: Sequence[str],
+    run: RunReport,
+    terrain: Terrain,
+    out: Path,
+    files: Any,
+    tables: Sequence[Any],
+    notes: Sequence[str],
+) -> dict[str, Any]:
+    return {
+        "suites": names,
+        "maps": list(terrain.domains),
+        "is_generated": terrain.is_generated,
+        "num_cells": run.num_cells,
+        "num_run": run.num_run,
+        "num_errors": len(run.errors),
+        "records": str(RecordStore(out).path),
+        "report": str(files.html),
+        "notes": notes,
+        "tables": [
+            {"name": t.name, "title": t.title, "columns": t.columns, "rows": t.rows, "notes": t.notes} for t in tables
+        ],
+    }
+
+
+def _notes(run: RunReport, terrain: Terrain) -> list[str]:
+    """What a reader of the report has to know about how it came about."""
+    notes = [terrain.remark]
+    if run.errors:
+        first = run.errors[0]
+        what = f"{first.cell.method.name} on {first.cell.instance.map_name}: {first.outcome.error}"
+        notes.append(
+            f"{len(run.errors)} of {run.num_cells} cells ended with an error (--retry-errors runs them again); "
+            f"the first is {what}"
+        )
+    versions = Counter(str(record.provenance["versions"]["veilroute"]) for record in run.records)
+    others = {version: count for version, count in versions.items() if version != __version__}
+    notes += [f"{count} records were made by veilroute {version}" for version, count in sorted(others.items())]
+    return notes
+
+
+def _command_line(
+    suite: str,
+    preset: str,
+    candidates: Sequence[str] | None,
+    map_names: Sequence[str] | None,
+    pairs: int | None,
+    methods: Sequence[str] | None,
+    time_limit: float | None,
+    maps: Path | None,
+) -> str:
+    """The command that makes the same report, without what only says where and how fast."""
+    words = ["veilroute", "bench", suite, "--preset", preset]
+    for option, values in (("--candidates", candidates), ("--map", map_names), ("--method", methods)):
+        words += [word for value in values or () for word in (option, value)]
+    words += [] if pairs is None else ["--pairs", str(pairs)]
+    words += [] if time_limit is None else ["--time-limit", f"{time_limit:g}"]
+    words += [] if maps is None else ["--maps", "DIR"]
+    return shlex.join(words)
+
+
+@contextmanager
+def _live_progress(opening: str) -> Iterator[Callable[[RunProgress], None]]:
+    """Yield a callback that shows on standard error how far the run is; a line now and then where nobody watches.
+
+    The opening is printed with the first report, when it is clear that there is somebody to run the cells.
+    """
+    screen = stderr()
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    bar = RichProgress(*columns, TextColumn("{task.fields[left]}"), console=screen, transient=True)
+    task = bar.add_task("cells", total=None, left="")
+    told_at_s = 0.0
+
+    def report(progress: RunProgress) -> None:
+        nonlocal told_at_s
+        if not told_at_s:
+            _remark(opening)
+            told_at_s = time.monotonic()
+            if screen.is_terminal:
+                bar.start()
+        left = f"about {_duration(progress.seconds_left)} left" if math.isfinite(progress.seconds_left) else ""
+        if not progress.num_workers and progress.done < progress.total:
+            left = "waiting for workers"
+        doing = "getting ready (a first run compiles for a minute)" if math.isnan(progress.seconds_left) else "cells"
+        bar.update(task, description=doing, completed=progress.done, total=progress.total, left=left)
+        if not screen.is_terminal and time.monotonic() - told_at_s >= _LINE_EVERY_S:
+            _remark(f"{progress.done} of {progress.total} cells{', ' * bool(left)}{left}")
+            told_at_s = time.monotonic()
+
+    try:
+        yield report
+    finally:
+        if bar.live.is_started:
+            bar.stop()
+
+
+def _hush_dask() -> None:
+    """Keep Dask's own log off the screen: what matters of a lost worker or scheduler is said in our words."""
+    with suppress(ImportError):
+        import distributed  # noqa: F401
+    for handler in logging.getLogger("distributed").handlers:
+        handler.setLevel(logging.CRITICAL + 1)
+
+
+def _duration(seconds: float) -> str:
+    """For example ``40 s``, ``7 min``, ``2 h 05 min``."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def _remark(line: str) -> None:
+    print(f"veilroute: {line}", file=sys.stderr, flush=True)

@@ -1,0 +1,272 @@
+"""`veilroute bench` as somebody uses it: killed, interrupted, resumed, on a cluster that loses a worker."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench_runs import InlineWorkforce, quick_cells, without_times
+from commands import Command
+from veilroute.bench.instances import find_terrain
+from veilroute.bench.records import Record
+from veilroute.bench.runner import run_cells
+from veilroute.bench.store import RecordStore, read_records
+
+# Cells of some 50 ms: long enough to be killed among them.
+MAPS = ("rooms-3", "rooms-4")
+SUITE = ("klr", "--map", MAPS[0], "--map", MAPS[1], "--pairs", "2", "--method", "optimal", "--time-limit", "20")
+NUM_CELLS = 48
+
+TINY = ("klr", "--map", "rooms-2", "--method", "optimal")
+
+
+def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    """The command in a process of its own, as a group of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "veilroute", "bench", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=folder,
+        start_new_session=True,
+    )
+
+
+def records_file(folder: Path) -> Path:
+    return folder / "veilroute-bench" / "records.jsonl"
+
+
+def wait_for_lines(folder: Path, num_lines: int, process: subprocess.Popen[str]) -> None:
+    path = records_file(folder)
+    while not (path.exists() and path.read_bytes().count(b"\n") >= num_lines):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.005)
+
+
+def read_lines(folder: Path) -> list[bytes]:
+    return records_file(folder).read_bytes().splitlines(keepends=True)
+
+
+def pid_of(line: bytes) -> int:
+    """Of the process that ran the cell."""
+    pid: int = json.loads(line)["provenance"]["worker"]["pid"]
+    return pid
+
+
+def group_members(group: int) -> list[int]:
+    """The processes of a group that are still alive."""
+    alive = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, its_group = path.read_text().rpartition(")")[2].split()[:3]
+        except OSError:
+            continue
+        if int(its_group) == group and state != "Z":
+            alive.append(int(path.parent.name))
+    return alive
+
+
+def wait_until(is_so: Callable[[], bool], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def tables_of(printed: str) -> str:
+    """What is printed above the notes and the lines that say how many cells were run and where the report is."""
+    tables, mark, _ = printed.partition("\nNote: ")
+    assert mark
+    return tables
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
+    """The same cells, run one after the other in this process."""
+    terrain = find_terrain(num_pairs=2, map_names=MAPS)
+    cells = quick_cells(terrain)
+    with RecordStore(tmp_path_factory.mktemp("undisturbed")) as store:
+        report = run_cells(cells, terrain.domains, store, InlineWorkforce(), run_id="undisturbed")
+    assert len(report.records) == NUM_CELLS
+    return list(report.records)
+
+
+def assert_same(folder: Path, undisturbed: list[Record]) -> None:
+    """Every cell has exactly one line, with the same outcome but for the times."""
+    lines = read_lines(folder)
+    assert len(lines) == NUM_CELLS
+    found = read_records(records_file(folder))
+    assert set(found) == {record.cell.key for record in undisturbed}
+    for record in undisturbed:
+        assert without_times(found[record.cell.key]) == without_times(record)
+
+
+def expected_tables(undisturbed: list[Record]) -> str:
+    from veilroute.bench.tables import build_tables
+
+    return "".join(f"{table.to_text()}\n" for table in build_tables("klr", undisturbed))
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for left processes in /proc")
+def test_a_killed_run_goes_on_and_gives_the_same_table(tmp_path: Path, undisturbed: list[Record]) -> None:
+    first = start(tmp_path, *SUITE, "--workers", "2")
+    wait_for_lines(tmp_path, 12, first)
+    os.kill(first.pid, signal.SIGKILL)
+    first.communicate()
+    wait_until(lambda: not group_members(first.pid))
+    kept = read_lines(tmp_path)
+    assert 12 <= len(kept) < NUM_CELLS, "the run was meant to be killed half way"
+    # As if it had been killed while it wrote.
+    whole = [line for line in kept if line.endswith(b"\n")]
+    with records_file(tmp_path).open("ab") as file:
+        file.write(whole[0][:200] if whole == kept else b"")
+
+    second = start(tmp_path, *SUITE, "--workers", "2")
+    out, err = second.communicate(timeout=300)
+    assert second.returncode == 0, err
+    assert f"{NUM_CELLS} cells, {len(whole)} of them recorded already" in err
+    assert f"{NUM_CELLS - len(whole)} cells run, {len(whole)} taken from" in out
+    assert read_lines(tmp_path)[: len(whole)] == whole
+    assert_same(tmp_path, undisturbed)
+    assert tables_of(out).strip() == expected_tables(undisturbed).strip()
+    assert not group_members(second.pid)
+    assert "Report: " in out
+    assert Path(tmp_path, out.rpartition("Report: ")[2].strip()).stat().st_size > 1000
+
+
+@contextmanager
+def dask_process(*arguments: object) -> Iterator[subprocess.Popen[bytes]]:
+    module, *rest = map(str, arguments)
+    process = subprocess.Popen(
+        [sys.executable, "-m", f"distributed.cli.{module}", *rest],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """A scheduler and two workers, each a process of its own: the address, and the workers."""
+    where = tmp_path / "scheduler.json"
+    with ExitStack() as stack:
+        stack.enter_context(
+            dask_process(
+                "dask_scheduler", "--host", "127.0.0.1", "--port", 0, "--no-dashboard", "--scheduler-file", where
+            )
+        )
+        workers = [
+            stack.enter_context(
+                dask_process(
+                    "dask_worker", "--scheduler-file", where, "--no-nanny", "--nthreads", threads, "--no-dashboard",
+                    "--local-directory", tmp_path / f"worker-{threads}",
+                )
+            )
+            for threads in (1, 2)
+        ]  # fmt: skip
+        wait_until(where.exists)
+        yield json.loads(where.read_bytes())["address"], workers
+
+
+def test_a_cluster_that_loses_a_worker_gives_the_same_table(
+    tmp_path: Path, cluster: tuple[str, list[subprocess.Popen[bytes]]], undisturbed: list[Record]
+) -> None:
+    address, workers = cluster
+    process = start(tmp_path, *SUITE, "--dask", address)
+    wait_for_lines(tmp_path, 6, process)
+    lines = [line for line in read_lines(tmp_path) if line.endswith(b"\n")]
+    assert len(lines) < NUM_CELLS, "the worker was meant to be killed half way"
+    busiest = Counter(map(pid_of, lines)).most_common(1)[0][0]
+    (victim,) = (worker for worker in workers if worker.pid == busiest)
+    victim.kill()
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    assert_same(tmp_path, undisturbed)
+    assert set(map(pid_of, read_lines(tmp_path))) == {worker.pid for worker in workers}
+    assert tables_of(out).strip() == expected_tables(undisturbed).strip()
+    assert "Traceback" not in err
+
+
+def test_ctrl_c_keeps_what_is_recorded(tmp_path: Path, undisturbed: list[Record]) -> None:
+    process = start(tmp_path, *SUITE, "--workers", "1")
+    wait_for_lines(tmp_path, 5, process)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 130, err
+    assert out == ""
+    num_kept = len(read_lines(tmp_path))
+    assert "finishing the cells that are running" in err
+    assert f"interrupted; {num_kept} of {NUM_CELLS} cells are recorded, and the same command goes on there" in err
+    expected = {record.cell.key: without_times(record) for record in undisturbed}
+    for key, record in read_records(records_file(tmp_path)).items():
+        assert without_times(record) == expected[key]
+
+
+def test_tables_report_and_a_second_run_that_runs_nothing(command: Command, tmp_path: Path) -> None:
+    done = command("bench", *TINY, "--out", "results", "--workers", 1)
+    assert done.code == 0, done.err
+    assert "running on generated maps: rooms-2; 12 cells" in done.err
+    assert "paper" in done.out
+    assert "12 cells run, 0 taken from" in done.out
+    again = command("bench", *TINY, "--out", "results", "--workers", 1)
+    assert again.code == 0
+    assert "0 cells run, 12 taken from" in again.out
+    assert tables_of(again.out) == tables_of(done.out)
+    result: dict[str, Any] = json.loads(command("bench", *TINY, "--out", "results", "--json").out)
+    assert (result["suites"], result["maps"], result["is_generated"]) == (["klr"], ["rooms-2"], True)
+    assert (result["num_cells"], result["num_run"], result["num_errors"]) == (12, 0, 0)
+    assert [table["name"] for table in result["tables"]] == ["klr"]
+    assert Path(result["report"]).is_file()
+    assert str(tmp_path) not in Path(result["report"]).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("table9",), ("SUITE", "table1", "all")),
+        (("table1", "--preset", "slow"), ("--preset", "quick, paper")),
+        (("table1", "--candidates", "8;12"), ("--candidates", "8,12")),
+        (("table1", "--candidates", "8,,12"), ("--candidates",)),
+        (("table1", "--candidates", "40"), ("--candidates", "16")),
+        (("table3", "--candidates", "8"), ("--candidates", "table1")),
+        (("table1", "--map", "den999d"), ("--map", "den101d")),
+        (("table1", "--map", "den101d"), ("den101d in the cache", "veilroute maps get dao")),
+        (("table1", "--maps", "nowhere"), ("--maps", "directory")),
+        (("table1", "--maps", "."), ("--maps", "den101d, den201d")),
+        (("table1", "--pairs", "0"), ("pairs",)),
+        (("table1", "--method", "pbp/best"), ("--method", "pbp/naive/blind")),
+        (("table1", "--time-limit", "0"), ("--time-limit",)),
+        (("table1", "--workers", "0"), ("--workers",)),
+        (("table1", "--workers", "2", "--dask", "tcp://127.0.0.1:1"), ("--workers", "not both")),
+        (("table1", "--dask", "nonsense://here"), ("--dask", "scheduler")),
+        ((), ("SUITE",)),
+    ],
+)
+def test_bad_input_is_refused_in_one_line(command: Command, arguments: tuple[str, ...], words: tuple[str, ...]) -> None:
+    done = command("bench", *arguments)
+    assert done.code == 2
+    assert done.out == ""
+    assert done.err.count("\n") == 1
+    for word in words:
+        assert word in done.err
+
+
+def test_help_describes_every_option(command: Command) -> None:
+    text = command("bench", "--help").out
+    for option in ("preset", "candidates", "map", "pairs", "method", "time-limit", "workers", "dask", "maps", "out"):
+        assert f"--{option} " in text

@@ -1,0 +1,130 @@
+"""Where cells run: real processes that die, and a cluster that is not there."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from concurrent.futures import BrokenExecutor, Executor, Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench_runs import InlineExecutor, InlineWorkforce, quick_cells, small_terrain, without_times
+from veilroute.bench import executors
+from veilroute.bench.executors import DaskWorkforce, LocalWorkforce
+from veilroute.bench.runner import run_cells
+from veilroute.bench.store import FILE_NAME, RecordStore
+from veilroute.errors import InvalidInputError, MissingExtraError, VeilrouteError
+
+
+class PoisonedExecutor(InlineExecutor):
+    """A pool in which one cell kills its process while another is still at work beside it."""
+
+    def __init__(self, pool: Executor, poison: str, neighbour: str, tries: Counter[str]) -> None:
+        super().__init__()
+        self.pool, self.poison, self.neighbour, self.tries = pool, poison, neighbour, tries
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        key = args[0].cell.key
+        self.tries[key] += 1
+        if key == self.poison:
+            return self.pool.submit(os._exit, 9)
+        if key == self.neighbour and self.tries[key] == 1:
+            return self.pool.submit(time.sleep, 60)
+        return super().submit(fn, *args)
+
+
+class PoisonedWorkforce(LocalWorkforce):
+    def __init__(self, poison: str, neighbour: str) -> None:
+        super().__init__(2)
+        self.poison, self.neighbour = poison, neighbour
+        self.tries: Counter[str] = Counter()
+
+    def open(self) -> Executor:
+        return PoisonedExecutor(super().open(), self.poison, self.neighbour, self.tries)
+
+
+def is_alive(pid: int) -> bool:
+    status = Path(f"/proc/{pid}/stat")
+    if status.exists():
+        return status.read_text().rpartition(")")[2].split()[0] != "Z"
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_cell_that_kills_its_worker_is_found_and_the_others_finish(tmp_path: Path) -> None:
+    terrain = small_terrain()
+    cells = quick_cells(terrain)
+    workforce = PoisonedWorkforce(poison=cells[5].key, neighbour=cells[4].key)
+    with RecordStore(tmp_path) as store:
+        report = run_cells(cells, terrain.domains, store, workforce, run_id="test")
+    assert report.is_complete
+    assert [record.cell for record in report.errors] == [cells[5]]
+    assert "out of memory" in report.errors[0].outcome.error
+    assert len((tmp_path / FILE_NAME).read_bytes().splitlines()) == len(cells)
+    # Who stood beside it is tried once more too, and not blamed.
+    assert {key for key, count in workforce.tries.items() if count > 1} == {cells[4].key, cells[5].key}
+    assert max(workforce.tries.values()) == 2
+    with RecordStore(tmp_path / "plain") as store:
+        plain = run_cells(cells, terrain.domains, store, InlineWorkforce(), run_id="test")
+    sound = [without_times(record) for record in report.records if not record.outcome.error]
+    assert sound == [without_times(record) for record in plain.records if record.cell != cells[5]]
+
+
+def test_processes_of_a_pool_ignore_ctrl_c_and_end_at_once_when_told() -> None:
+    workforce = LocalWorkforce(1)
+    executor = workforce.open()
+    pid = executor.submit(os.getpid).result()
+    assert pid != os.getpid()
+    os.kill(pid, signal.SIGINT)
+    assert executor.submit(os.getpid).result() == pid
+    long = executor.submit(time.sleep, 60)
+    while not long.running():
+        time.sleep(0.01)
+    began = time.monotonic()
+    workforce.close(at_once=True)
+    assert time.monotonic() - began < 10
+    assert not is_alive(pid)
+    error = long.exception()
+    assert isinstance(error, BrokenExecutor)
+    assert workforce.diagnose(error) == "executor"
+    assert workforce.diagnose(ValueError()) == ""
+    workforce.close()
+
+
+@pytest.mark.parametrize("num_workers", [0, -1, True])
+def test_bad_numbers_of_workers_are_refused(num_workers: int) -> None:
+    with pytest.raises(InvalidInputError, match="--workers"):
+        LocalWorkforce(num_workers)
+
+
+def test_without_dask_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingExtraError, match="veilroute\\[cluster\\]"):
+        DaskWorkforce("tcp://127.0.0.1:1").open()
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://here", ""])
+def test_a_scheduler_that_does_not_answer_is_told_in_one_line(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executors, "CONNECT_S", 0.5)
+    with pytest.raises(InvalidInputError, match="--dask: expected the address of a running Dask scheduler"):
+        DaskWorkforce(address).open()
+
+
+def test_what_dask_says_of_lost_jobs() -> None:
+    from concurrent.futures import CancelledError
+
+    from distributed.scheduler import KilledWorker
+
+    workforce = DaskWorkforce("tcp://127.0.0.1:1")
+    assert workforce.diagnose(KilledWorker.__new__(KilledWorker)) == "job"
+    assert workforce.diagnose(ValueError()) == ""
+    with pytest.raises(VeilrouteError, match="scheduler at tcp://127.0.0.1:1 has gone"):
+        workforce.diagnose(CancelledError())

@@ -1,0 +1,96 @@
+"""The paper's figures against the paper itself, when it is here."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from veilroute.bench import published
+from veilroute.bench.cells import Method
+from veilroute.bench.design import BEST, M_RATIOS, NAIVE, PAPER_MAPS, SIZES, SUITES
+
+DF_BB = {heuristic: Method("pbp", "df-bb", "", heuristic) for heuristic in ("blind", "tunnel")}
+MERGE_BB = [
+    Method("pbp", "merge-bb", order, heuristic) for order in ("random", "cost-asc") for heuristic in ("blind", "tunnel")
+]
+
+
+@pytest.fixture(scope="module")
+def paper(shared: Path) -> str:
+    (path,) = (shared / "paper").glob("*.txt")
+    return path.read_text(encoding="utf-8")
+
+
+def rows_before(paper: str, label: str) -> list[list[str]]:
+    """The rows of the last table before a label, with the commands that only set type taken away."""
+    text = paper[: paper.index(rf"\label{{{label}}}")]
+    text = text[text.rindex(r"\begin{tabular}{@{}c|") :]
+    text = text.replace(r"\textless{}", "<")
+    text = re.sub(r"\\(?:midrule|bottomrule|cmidrule\(l\)\{[0-9-]+\})", "", text)
+    text = re.sub(r"\\(?:multicolumn|multirow)\{\d\}\{[^{}]*\}", "", text)
+    text = re.sub(r"\\begin\{tabular\}\[c\]\{@\{\}c@\{\}\}(.*?)\\end\{tabular\}", r"\1", text, flags=re.DOTALL)
+    text = text.replace(r"\textbf", "").replace("{", "").replace("}", "")
+    return [[" ".join(cell.split()) for cell in row.split("&")] for row in re.split(r"\\\\", text)]
+
+
+def test_table_1(paper: str) -> None:
+    rows = [
+        row[3:] for row in rows_before(paper, "tab:baseline-comp") if len(row) == 15 and row[2] in ("Blind", "Tunnel")
+    ]
+    methods = [*NAIVE.values(), *DF_BB.values(), *MERGE_BB]
+    assert len(rows) == len(methods) == 8
+    for method, row in zip(methods, rows, strict=True):
+        for i, size in enumerate(SIZES):
+            ours = published.TABLE1[method, size]
+            texts = [ours.coverage.text, ours.total_time_s.text, ours.apr.text, ours.mac.text]
+            assert texts == [row[i], row[3 + i], row[6 + i], row[9 + i]]
+    assert len(published.TABLE1) == 24
+
+
+def test_table_2(paper: str) -> None:
+    text = paper[: paper.index(r"\label{tab:relative-mac}")]
+    pairs = re.findall(r"(\d\.\d+) \\\\ \(±(\d\.\d+)\)", text)
+    expected = [published.TABLE2[method, size] for method in MERGE_BB for size in SIZES]
+    assert [(ratio.mean.text, ratio.deviation.text) for ratio in expected] == pairs
+    assert len(published.TABLE2) == len(pairs) == 12
+
+
+def test_table_3(paper: str) -> None:
+    text = paper[: paper.index(r"\end{tabular}", paper.index(r"\label{tab:impact-m-time}"))]
+    lines = text[text.rindex(r"\begin{tabular}") :].splitlines()
+    rows = {row[0]: row[1:] for row in ([cell.strip(" \\") for cell in line.split("&")] for line in lines)}
+    assert rows[r"$m / |\pi^{*}|$"][:5] == ["0.1", "0.3", "0.5", "1.0", "5.0"]
+    for planner, name in (("rbp", "Rbp"), ("cbp", "Cbp"), ("m-pbp", "$m$-Pbp")):
+        assert [published.TABLE3[planner][ratio].text for ratio in M_RATIOS] == [
+            cell.split(" ")[0] for cell in rows[name]
+        ]
+
+
+def test_table_of_the_supplement(paper: str) -> None:
+    names = {"$m$-Pbp": "m-pbp", "Cbp": "cbp", "Rbp": "rbp"}
+    rows = [row for row in rows_before(paper, "tab:impact-m") if len(row) == 8 and row[1] in names]
+    assert len(rows) == len(published.TABLE4) == 9
+    for i, row in enumerate(rows):
+        k = (2, 3, 5)[i // 3]
+        assert [published.TABLE4[names[row[1]], k][ratio].text for ratio in M_RATIOS] == row[2:]
+
+
+def test_captions_of_figures_without_numbers(paper: str) -> None:
+    """What is said in words is what the captions say."""
+    assert "Larger $k$ and $\\ell$ increase MAC. The impact of $r$ is not monotonic." in paper
+    assert "Mege-BB archives higher APR faster, and CostAsc can find solutions with lower MAC earlier." in paper
+    assert "no monotonic effect" in published.SHOWN["klr"].found
+    assert "sooner than DF-BB" in published.SHOWN["convergence"].found
+
+
+def test_texts_that_are_no_numbers() -> None:
+    assert [published.Printed(text).value for text in ("<1", "n/a", "-")] == [None] * 3
+    assert published.TABLE1[BEST, 12].coverage.value == 47
+    assert published.TABLE1[NAIVE["blind"], 16].total_time_s.value is None
+
+
+def test_every_suite_and_every_map_has_its_words() -> None:
+    assert tuple(published.SHOWN) == SUITES
+    assert {name for name, _ in published.EXAMPLES} == set(PAPER_MAPS)

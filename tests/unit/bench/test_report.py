@@ -1,0 +1,326 @@
+"""The report: one page that holds all it shows, the same in Markdown, and sentences that follow from the records."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import veilroute as vr
+from bench_samples import make_record, make_run
+from veilroute.bench.cells import Method
+from veilroute.bench.design import BEST, BOUNDED, M_RATIOS, NAIVE, OPTIMAL, SUITES
+from veilroute.bench.findings import describe
+from veilroute.bench.making import how_it_was_made
+from veilroute.bench.page import Block, Code, Heading, Text, render_html, render_markdown
+from veilroute.bench.records import Record
+from veilroute.bench.report import ReportFiles, suite_command, write_report
+
+COMMAND = "veilroute bench all --preset quick --workers 2"
+VOID = {"meta", "img"}
+RBP, CBP, M_PBP, _ = BOUNDED
+
+
+class Page(HTMLParser):
+    """Reads a page and complains about elements that are not closed in turn."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[str] = []
+        self.images: list[dict[str, str | None]] = []
+        self.addresses: list[str] = []
+        self.ids: list[str] = []
+        self.text = ""
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
+        self.seen.append(tag)
+        given = dict(attrs)
+        self.addresses += [str(given[name]) for name in ("src", "href", "action", "data") if name in given]
+        self.ids += [str(given["id"])] if "id" in given else []
+        if tag == "img":
+            self.images.append(given)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.fixture(scope="module")
+def building() -> vr.Domain:
+    return vr.grid_domain(["...@...", ".......", "...@..."])
+
+
+@pytest.fixture(scope="module")
+def example(building: vr.Domain) -> Record:
+    problem = vr.Problem(building, [vr.Trip((0, 0), (2, 6))], [(0, 2), (2, 2), (0, 4), (2, 4)])
+    book = vr.solve(problem, vr.Privacy(k=2)).to_dict(embed_domain=False)
+    name = "a <b>&\"'| map"
+    return make_record(
+        OPTIMAL, map_name=name, size=4, keep_playbook=True, playbook=book, audit_holds=True, map_sha256=building.sha256
+    )
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory, building: vr.Domain, example: Record) -> ReportFiles:
+    failed = make_record(
+        BEST, pair=9, status="error", is_finished=False, mac=None, error="ValueError: <script>x</script>"
+    )
+    records = [*make_run(maps=("den101d",), num_pairs=1, sizes=(8,)), example, failed]
+    out = tmp_path_factory.mktemp("report") / "new" / "folder"
+    return write_report(
+        out, SUITES, records, domains={building.sha256: building}, notes=["Maps & <more>."], command=COMMAND
+    )
+
+
+def test_page_is_well_formed_and_holds_all_it_shows(written: ReportFiles) -> None:
+    raw = written.html.read_text(encoding="utf-8")
+    page = Page(raw)
+    assert not re.search(r"https?:|//[a-z]|@import|url\(", re.sub(r"base64,[A-Za-z0-9+/=]+", "", raw))
+    assert not {"script", "link", "iframe", "object"} & set(page.seen)
+    assert len(page.ids) == len(set(page.ids))
+    assert all(address.startswith(("#", "data:image/png;base64,")) for address in page.addresses)
+    assert {address[1:] for address in page.addresses if address.startswith("#")} <= set(page.ids)
+    assert {f"suite-{name}" for name in SUITES} <= set(page.ids)
+
+
+def test_pictures_are_those_of_the_files(written: ReportFiles) -> None:
+    page = Page(written.html.read_text(encoding="utf-8"))
+    held = [base64.b64decode(str(image["src"]).partition(",")[2]) for image in page.images]
+    files = [path for path in written.figures if path.suffix == ".png"]
+    assert held == [path.read_bytes() for path in files]
+    assert len(files) == 7
+    assert all(image["alt"] for image in page.images)
+    assert [path.with_suffix(".png") for path in written.figures if path.suffix == ".svg"] == files
+    assert all(path.exists() and path.parent == written.html.parent / "figures" for path in written.figures)
+
+
+def test_names_from_files_are_escaped(written: ReportFiles) -> None:
+    raw = written.html.read_text(encoding="utf-8")
+    assert "<b>" not in raw
+    page = Page(raw)
+    assert "a <b>&\"'| map" in page.text
+    assert "ValueError: <script>x</script>" in page.text
+    assert "A <fast> one & more" in page.text
+    markdown = written.markdown.read_text(encoding="utf-8")
+    assert r"| a \<b\>&amp;" in markdown
+    assert r"ValueError: \<script\>" in markdown
+
+
+def test_links_of_the_markdown_lead_to_files(written: ReportFiles) -> None:
+    text = written.markdown.read_text(encoding="utf-8")
+    links = re.findall(r"(?<!\\)\]\(([^)]+)\)", text)
+    assert len(links) == 7
+    assert all((written.markdown.parent / link).is_file() for link in links)
+    assert not re.search(r"https?:", text)
+    tables = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
+    assert len(tables) == 7
+    for table in tables:
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1
+
+
+def test_both_forms_say_the_same(written: ReportFiles) -> None:
+    page = Page(written.html.read_text(encoding="utf-8"))
+    markdown = written.markdown.read_text(encoding="utf-8").replace("\\", "")
+    for words in (
+        "Maps & <more>.".replace("&", "&amp;"),
+        "$ veilroute bench table1 --preset quick --workers 2",
+        "$ veilroute bench examples --preset quick --workers 2",
+        "Table 1 with 8 candidates",
+        "The auditor confirms 1 of 1 playbook.",
+        "1 ended with an error",
+    ):
+        assert words in markdown
+        assert words.replace("&amp;", "&") in page.text
+
+
+def test_same_records_same_bytes(building: vr.Domain, example: Record, tmp_path: Path) -> None:
+    records = [*make_run(maps=("den101d",), num_pairs=2, sizes=(8,)), example]
+    first, second = (
+        write_report(
+            tmp_path / name,
+            ["table3", "examples"],
+            given,
+            domains={"other": building, building.sha256: building},
+            notes=(),
+            command=COMMAND,
+        )
+        for name, given in (("a", records), ("b", records[::-1]))
+    )
+    for one, other in zip(
+        (first.html, first.markdown, *first.figures), (second.html, second.markdown, *second.figures), strict=True
+    ):
+        assert one.read_bytes() == other.read_bytes()
+        assert one.relative_to(tmp_path / "a") == other.relative_to(tmp_path / "b")
+
+
+def test_empty_and_partial_records(tmp_path: Path) -> None:
+    empty = write_report(tmp_path / "empty", SUITES, [], domains={}, notes=(), command=COMMAND)
+    assert empty.figures == ()
+    page = Page(empty.html.read_text(encoding="utf-8"))
+    assert page.text.count("There are no records of this suite yet.") == len(SUITES)
+    assert "Cells: 0;" in page.text
+    lonely = [
+        make_record(OPTIMAL, keep_playbook=True, playbook={"classes": []}),
+        make_record(OPTIMAL, k=3, m_ratio=0.1),
+    ]
+    partial = write_report(tmp_path / "partial", ["table4", "examples"], lonely, domains={}, notes=(), command=COMMAND)
+    page = Page(partial.html.read_text(encoding="utf-8"))
+    assert "not drawn" in page.text
+    assert [path.name for path in partial.figures] == ["table4.png", "table4.svg"]
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("veilroute bench all --preset quick", "veilroute bench klr --preset quick"),
+        ("veilroute bench --out 'my all' table1", "veilroute bench --out 'my all' klr"),
+        ("python -m veilroute bench table1 --maps table2", "python -m veilroute bench klr --maps table2"),
+        ("veilroute bench all --candidates 8", "veilroute bench all --candidates 8"),
+        ("veilroute bench all --method=rbp", "veilroute bench all --method=rbp"),
+        ("make all", "make all"),
+        ("veilroute bench 'torn", "veilroute bench 'torn"),
+    ],
+)
+def test_command_of_one_suite(command: str, expected: str) -> None:
+    assert suite_command(command, "klr") == expected
+
+
+def test_command_of_a_suite_that_varies_the_number_of_candidates() -> None:
+    assert suite_command("veilroute bench all --candidates 8", "table2") == "veilroute bench table2 --candidates 8"
+
+
+def test_how_it_was_made() -> None:
+    records = [
+        make_record(BEST, runtime_s=30.0, finished_at="2024-05-06T07:00:00.000+00:00"),
+        make_record(BEST, pair=2, runtime_s=300.0, is_finished=False, finished_at="2024-05-06T06:00:00.000+00:00"),
+        make_record(OPTIMAL, map_name="mine", status="error", mac=None, is_finished=False, error="no such node"),
+        make_record(BEST, k=3),  # of another suite
+    ]
+    lines = how_it_was_made(["table1"], records, ["The paper's maps."])
+    assert lines[:2] == ["The paper's maps.", "Suites: table1."]
+    assert lines[2] == ("Cells: 3; 1 came to their own end, 1 were stopped by the clock, 1 ended with an error.")
+    text = "\n".join(lines)
+    assert "Time limit for a cell: 300 s. Sum of the runtimes: 5.5 minutes." in text
+    assert "den101d (00000000) and mine (00000000); not among the paper's: mine." in text
+    assert "Stopped by the clock: Merge-BB, CostAsc, Tunnel: 1 cell." in text
+    assert "Error in optimal on mine, pair 1, 8 candidates, k = 2" in text
+    assert ": no such node" in text
+    assert "numpy 2.4.6" in text
+    assert "cores 2" in text
+    assert "The first cell was finished at 2024-05-06T06:00:00.000+00:00, the last at 2024-05-06T07:08:09" in text
+
+
+def test_sentences_about_table1() -> None:
+    records = [make_record(OPTIMAL, pair=pair, mac=0.2, status="optimal", runtime_s=0.1 * pair) for pair in (1, 2, 3)]
+    whole = [make_record(BEST, pair=pair, mac=0.2) for pair in (1, 2, 3)]
+    assert describe("table1", records + whole) == [
+        "With 8 candidates, Merge-BB with CostAsc and Tunnel finished on 3 of 3 instances (the paper: 100 %) and met "
+        "the optimum on each.",
+        "With 8 candidates, optimal (exact) finished on 3 of 3 instances, in 0.200 s on average and 0.300 s at most.",
+    ]
+    short = [*whole[:2], make_record(BEST, pair=3, mac=0.3, is_finished=False)]
+    assert (
+        "finished on 2 of 3 instances (the paper: 100 %) and met the optimum on 2 of 3."
+        in (describe("table1", records + short)[0])
+    )
+
+
+def test_sentences_about_table2() -> None:
+    records = [make_record(NAIVE["tunnel"], mac=0.8), make_record(BEST, mac=0.2)]
+    assert describe("table2", records) == [
+        "With 8 candidates, on average, Merge-BB with CostAsc and Tunnel has 0.250 of the MAC of Naive (the paper: "
+        "0.423)."
+    ]
+
+
+def bounded(macs: dict[Method, float], *, k: int = 2, pair: int = 1) -> list[Record]:
+    """Records at each ratio of m; a MAC grows with m."""
+    return [
+        make_record(method, pair=pair, k=k, m_ratio=ratio, mac=mac * ratio)
+        for method, mac in macs.items()
+        for ratio in M_RATIOS
+    ]
+
+
+def test_sentences_about_table4() -> None:
+    records = bounded({RBP: 6.0, CBP: 1.0, M_PBP: 2.0}) + bounded({RBP: 6.0, CBP: 1.0, M_PBP: 0.5}, k=3)
+    found = describe("table4", records)
+    assert (
+        found[0] == "The MAC of m-Pbp never falls as m grows: from 0.200 to 20.0 at k = 2 and 0.0500 to 5.00 at k = 3."
+    )
+    assert "The MAC of Rbp is the same for k = 2 and 3." in found
+    assert found[-2:] == [
+        "Values of m, in shortest paths, at which Cbp is cheaper than m-Pbp at k = 2: 0.1, 0.3, 0.5, 1, 5 and 10 (the "
+        "paper: none).",
+        "Values of m, in shortest paths, at which Cbp is cheaper than m-Pbp at k = 3: none (the paper: 0.1 and 0.3).",
+    ]
+
+
+def test_sentences_about_table4_notice_what_the_paper_does_not_show() -> None:
+    falling = [make_record(M_PBP, m_ratio=ratio, mac=1 / ratio) for ratio in M_RATIOS]
+    records = falling + bounded({RBP: 6.0}) + bounded({RBP: 7.0}, k=3)
+    found = describe("table4", records)
+    assert found[0] == "The MAC of m-Pbp falls somewhere as m grows at k = 2: from 10.0 to 0.100 at k = 2."
+    assert "The MAC of Rbp is not the same for k = 2 and 3." in found
+
+
+def test_sentences_leave_out_instances_that_are_not_complete() -> None:
+    records = bounded({RBP: 6.0}) + bounded({RBP: 6.0}, k=3)
+    # A second instance, dearer and only at the first m, would make a mean that falls.
+    records.append(make_record(RBP, pair=2, m_ratio=0.1, mac=500.0))
+    found = describe("table4", records)
+    assert found[0] == "Only the 1 of 2 instances with the most records count here."
+    assert found[1].startswith("The MAC of Rbp never falls as m grows: from 0.600 to 60.0")
+
+
+def test_sentences_about_convergence() -> None:
+    records = [
+        make_record(BEST, pair=1, improvements=((0.5, 4, 0.1), (2.0, 8, 0.3), (4.0, 8, 0.2))),
+        make_record(BEST, pair=2, improvements=((1.0, 8, 0.2),)),
+        make_record(Method("pbp", "df-bb", "", "tunnel"), num_anonymized=6, is_finished=False),
+    ]
+    assert describe("convergence", records) == [
+        "With 8 candidates, APR 1 on every instance: Merge-BB, CostAsc, Tunnel after 2.00 s.",
+        "With 8 candidates, not on every instance within the limit (mean APR): DF-BB, Tunnel (0.750).",
+    ]
+
+
+def test_sentences_about_klr() -> None:
+    macs = {(2, 0): 0.2, (2, 2): 0.3, (2, 10): 0.1, (3, 0): 0.4, (3, 2): 0.2}
+    records = [make_record(BEST, k=k, radius=float(radius), mac=mac) for (k, radius), mac in macs.items()]
+    # k raises it at radius 0 and not at 2; no ell of 10; the radius goes up and down at k = 2 and is not complete at 3.
+    assert describe("klr", records) == [
+        "Merge-BB, CostAsc, Tunnel: a larger k raises the mean MAC in 1 of 2 settings, a larger ell in 0 of 0, the "
+        "radius has a monotonic effect in 0 of 1."
+    ]
+
+
+def test_sentences_about_examples() -> None:
+    records = [make_record(OPTIMAL, pair=pair, keep_playbook=True, audit_holds=pair == 1) for pair in (1, 2)]
+    assert describe("examples", records) == [
+        "The auditor confirms 1 of 2 playbooks.",
+        "It does NOT confirm 1; this is a fault of the planner or of the auditor.",
+    ]
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_no_records_no_sentences(suite: str) -> None:
+    assert describe(suite, []) == []
+
+
+def test_code_with_fences_stays_code() -> None:
+    blocks: list[Block] = [Heading("A & B", "a"), Text("1 < 2"), Code("$ echo ```x```")]
+    assert render_markdown("T", blocks) == ("# T\n\n## A &amp; B\n\n1 \\< 2\n\n````console\n$ echo ```x```\n````\n")
+    assert "<pre><code>$ echo ```x```</code></pre>" in render_html("T", blocks)
