@@ -46,9 +46,9 @@ def solve(
     should_stop
         Asked now and then; true ends the work with the best plan so far.
     **options
-        Options of the planner. For ``pbp`` and ``m-pbp``: ``partitioner`` (``exact``, ``merge-bb``, ``df-bb``, ``naive``);
-        for all but the first ``engine`` (``astar``, ``fields``) and, for ``astar``, ``heuristic`` (``tunnel``, ``blind``
-        and others); for ``merge-bb`` also ``merge_order`` (``cost-asc``, ``random``).
+        Options of the planner. For ``pbp`` and ``m-pbp``: ``partitioner`` (``exact``, ``merge-bb``, ``df-bb`` or
+        ``naive``); for all but the first of these: ``engine`` (``astar`` or ``fields``) and, for ``astar``,
+        ``heuristic`` (``tunnel``, ``blind`` and others); for ``merge-bb``: ``merge_order`` (``cost-asc`` or ``random``).
 
     Returns
     -------

@@ -129,7 +129,7 @@ def test_planners_that_draw_their_beginning_need_a_finite_m(planner: str, line5:
 
 def test_options_of_another_method_are_refused(line5: vr.Domain) -> None:
     problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3])
-    for options, message in [
+    refused: list[tuple[dict[str, Any], str]] = [
         ({"partitioner": "exact", "heuristic": "tunnel"}, "exact takes no options"),
         ({"partitioner": "df-bb", "merge_order": "random"}, "df-bb takes engine, heuristic"),
         (
@@ -139,7 +139,8 @@ def test_options_of_another_method_are_refused(line5: vr.Domain) -> None:
         ({"partitioner": "naive", "engine": "fields", "heuristic": "blind"}, "none but with the engine astar"),
         ({"partitioner": "naive", "engine": "auto"}, "engine: expected one of astar, fields, got 'auto'"),
         ({"partitioner": "best"}, "partitioner: expected one of exact, merge-bb, df-bb, naive, got 'best'"),
-    ]:
+    ]
+    for options, message in refused:
         with pytest.raises(vr.InvalidInputError, match=message):
             vr.solve(problem, vr.Privacy(k=2), planner="pbp", **options)
     with pytest.raises(vr.InvalidInputError, match="rbp takes no options"):

@@ -12,7 +12,8 @@ from typing import Any
 
 from veilroute.audit import audit_playbook
 from veilroute.bench.cells import Cell, Method
-from veilroute.bench.machine import peak_memory_mb, provenance
+from veilroute.bench.machine import provenance
+from veilroute.bench.memory import peak_memory_mb
 from veilroute.bench.records import Outcome, Record
 from veilroute.bench.suites import SPREAD
 from veilroute.covering.cover import cover

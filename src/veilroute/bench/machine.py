@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import platform
 import socket
-import sys
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 from veilroute import __version__
+from veilroute.bench.memory import proc_line
 
 
 def provenance(run_id: str) -> dict[str, Any]:
@@ -33,19 +32,6 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
-def peak_memory_mb() -> float | None:
-    """The most memory that this process has held so far; ``None`` where the system does not tell (Windows)."""
-    peak = _proc_line("/proc/self/status", "VmHWM")
-    if peak:  # Linux, where getrusage would count what the parent held before it started us
-        return int(peak.split()[0]) / 1024
-    try:
-        import resource
-    except ImportError:
-        return None
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most / (1024 * 1024 if sys.platform == "darwin" else 1024)
-
-
 @cache
 def _versions() -> dict[str, str]:
     versions = {"veilroute": __version__, "python": platform.python_version(), "platform": platform.platform()}
@@ -59,7 +45,7 @@ def _versions() -> dict[str, str]:
 
 @cache
 def _machine() -> dict[str, Any]:
-    processor = _proc_line("/proc/cpuinfo", "model name") or platform.processor() or platform.machine()
+    processor = proc_line("/proc/cpuinfo", "model name") or platform.processor() or platform.machine()
     return {
         "system": platform.system(),
         "processor": processor,
@@ -73,12 +59,3 @@ def _memory_mb() -> int | None:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
     except (AttributeError, OSError, ValueError):
         return None
-
-
-def _proc_line(path: str, name: str) -> str:
-    """The value behind a name in one of Linux's files about itself; empty elsewhere."""
-    try:
-        lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return ""
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith(name)), "")

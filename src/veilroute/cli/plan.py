@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from veilroute.bench.memory import peak_memory_mb
 from veilroute.cli.console import Interrupt, emit, live_progress, stdout
 from veilroute.cli.exit_codes import DONE, INTERRUPTED, NOTHING_ANONYMIZED
 from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
@@ -129,21 +130,6 @@ def _class_summary(group: PlaybookClass, m: int | None) -> dict[str, Any]:
 
 def _member_costs(group: PlaybookClass, trip: int) -> list[float]:
     return [group.route_of(member, trip).cost for member in group.members]
-
-
-def peak_memory_mb() -> float | None:
-    """The most memory that the process has held so far; ``None`` where the system does not tell (Windows)."""
-    status = Path("/proc/self/status")
-    if status.exists():  # Linux, where getrusage would count what the parent held before it started us
-        peaks = [line.split()[1] for line in status.read_text().splitlines() if line.startswith("VmHWM")]
-        if peaks:
-            return int(peaks[0]) / 1024
-    try:
-        import resource
-    except ImportError:
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1024 * 1024 if sys.platform == "darwin" else 1024)
 
 
 def print_plan(playbook: Playbook, runtime_s: float, out: Path | None) -> None:

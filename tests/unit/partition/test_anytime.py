@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -65,7 +66,7 @@ def test_a_search_that_is_stopped_gives_the_best_so_far(method: Callable[..., Pa
 
 
 @pytest.mark.parametrize("options", [{"partitioner": "merge-bb"}, {"partitioner": "df-bb"}, {"partitioner": "naive"}])
-def test_no_time_at_all_is_a_sound_playbook(options: dict[str, str], problem: vr.Problem) -> None:
+def test_no_time_at_all_is_a_sound_playbook(options: dict[str, Any], problem: vr.Problem) -> None:
     playbook = vr.solve(problem, vr.Privacy(2), planner="pbp", should_stop=lambda: True, **options)
     assert playbook.status == "feasible"
     assert playbook.apr < 1

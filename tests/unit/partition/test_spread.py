@@ -12,7 +12,7 @@ FAR = HEAP[:, None] != HEAP[None, :]
 
 def test_readings_of_spread() -> None:
     for spread, expected in (("witness", True), ("all-pairs", False)):
-        assert is_spread((0, 1, 3), FAR, vr.Privacy(2, 1, spread=spread)) is expected  # type: ignore[arg-type]
+        assert is_spread((0, 1, 3), FAR, vr.Privacy(2, 1, spread=spread)) is expected
     assert not is_spread((0, 1, 2), FAR, vr.Privacy(2))
     assert not is_spread((0, 1, 3), FAR, vr.Privacy(3))
     assert is_spread((0, 1, 3, 5), FAR, vr.Privacy(3))
