@@ -48,7 +48,7 @@ def solve(
     **options
         Options of the planner. For ``pbp`` and ``m-pbp``: ``partitioner`` (``exact``, ``merge-bb``, ``df-bb`` or
         ``naive``); for all but the first of these: ``engine`` (``astar`` or ``fields``) and, for ``astar``,
-        ``heuristic`` (``tunnel``, ``blind`` and others); for ``merge-bb``: ``merge_order`` (``cost-asc`` or ``random``).
+        ``heuristic`` (``tunnel``, ``blind`` and others); for ``merge-bb``: ``merge_order`` (``cost-asc``, ``random``).
 
     Returns
     -------

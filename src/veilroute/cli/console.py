@@ -59,20 +59,23 @@ def forget_stdout() -> None:
 
 @contextmanager
 def live_progress() -> Iterator[ProgressCallback]:
-    """Yield a callback whose reports are drawn on standard error once the work takes longer than two seconds."""
+    """Yield a callback whose reports are drawn once the work takes longer than two seconds, for who watches it.
+
+    They go to standard error, and nowhere when that is no terminal.
+    """
+    screen = stderr()
     bar = RichProgress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        console=stderr(),
+        console=screen,
         transient=True,
     )
     task = bar.add_task("getting ready (a first run compiles for some seconds)", total=None)
     timer = threading.Timer(_PATIENCE_S, bar.start)
     timer.daemon = True
-
     best = ""
 
     def report(progress: Progress) -> None:
@@ -81,12 +84,14 @@ def live_progress() -> Iterator[ProgressCallback]:
             best = f" (best so far: {progress.incumbent.num_anonymized} hidden, MAC {progress.incumbent.mac:.4g})"
         bar.update(task, description=progress.stage + best, completed=progress.done, total=progress.total or None)
 
-    timer.start()
+    if screen.is_terminal:
+        timer.start()
     try:
         yield report
     finally:
-        timer.cancel()
-        timer.join()
+        if timer.is_alive():
+            timer.cancel()
+            timer.join()
         if bar.live.is_started:
             bar.stop()
 
