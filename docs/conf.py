@@ -36,8 +36,8 @@ autodoc_preserve_defaults = True
 # Signatures name types as the source does: `Label` and not what it stands for.
 autodoc_typehints = "signature"
 _ALIASES = (
-    "ArchiveReport Bytes Classes CostArray Floats Hops IndexArray Indices Label Masks Partitioner Planner Positions "
-    "Prices ProgressCallback Report Visibility Walk npt.ArrayLike npt.NDArray"
+    "ArchiveReport Block Bytes Classes CostArray Floats Group Hops IndexArray Indices InstanceKey Label Links Masks "
+    "Members Positions Prices ProgressCallback Relation Report Step Visibility Walk Words npt.ArrayLike npt.NDArray"
 )
 autodoc_type_aliases = {name: name for name in _ALIASES.split()}
 # Inside brackets Sphinx shows how it keeps an alias, and not the alias.
@@ -65,6 +65,7 @@ def setup(app: Any) -> None:
     app.connect("builder-inited", _leave_kernels_uncompiled)
     app.connect("autodoc-process-docstring", _keep_colons, priority=400)
     app.connect("autodoc-process-signature", _shorten_factories)
+    app.connect("autodoc-skip-member", _skip_fields)
 
 
 def _leave_kernels_uncompiled(app: Any) -> None:
@@ -86,3 +87,8 @@ def _shorten_factories(
 ) -> tuple[str | None, str | None]:
     """Sphinx cannot parse the `<factory>` that a dataclass shows for a default made anew each time."""
     return signature and signature.replace("<factory>", "..."), returns
+
+
+def _skip_fields(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    """Fields of a named tuple are described with its parameters; by themselves they say "Alias for field number 0"."""
+    return True if type(obj).__name__ == "_tuplegetter" else None
