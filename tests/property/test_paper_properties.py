@@ -43,7 +43,7 @@ def undirected_problems(draw: st.DrawFn) -> vr.Problem:
 def test_rbp_and_cbp_give_k_0_m_anonymity_on_undirected_graphs(
     planner: str, problem: vr.Problem, k: int, m: int, seed: int
 ) -> None:
-    """Propositions 4 and 6: every candidate is anonymized, whatever is drawn."""
+    """Propositions 3 and 5: every candidate is anonymized, whatever is drawn."""
     assume(k <= len(problem.counted))
     playbook = vr.solve(problem, vr.Privacy(k=k, ell=0, m=m), planner=planner, seed=seed)
     assert playbook.apr == 1
@@ -54,7 +54,7 @@ def test_rbp_and_cbp_give_k_0_m_anonymity_on_undirected_graphs(
 def test_m_pbp_gives_k_ell_m_anonymity_and_becomes_pbp(
     problem: vr.Problem, k: int, ell: float, data: st.DataObject
 ) -> None:
-    """Proposition 5, and section 6.2: m-Pbp hides whom Pbp hides, costs more as m grows, and equals Pbp at last."""
+    """Proposition 4, and section 6.2: m-Pbp hides whom Pbp hides, costs more as m grows, and equals Pbp at last."""
     assume(k <= len(problem.counted))
     options: dict[str, Any] = {"partitioner": data.draw(st.sampled_from(["exact", "merge-bb", "df-bb", "naive"]))}
     whole = vr.solve(problem, vr.Privacy(k=k, ell=ell), planner="pbp", **options)

@@ -11,7 +11,7 @@ from veilroute.bench import published
 from veilroute.bench.bounded_tables import at_ratio
 from veilroute.bench.design import BOUNDED, KLR_METHODS, KLR_RADII, M_RATIOS
 from veilroute.bench.records import Record
-from veilroute.bench.selection import method_label, select, setting
+from veilroute.bench.selection import bounded_label, method_label, select, setting
 from veilroute.bench.styles import TICK_SIZE, Look, dress, look_of, new_axes
 from veilroute.bench.summaries import average
 from veilroute.bench.table import format_apr
@@ -41,7 +41,7 @@ def plot_runtimes(records: Sequence[Record], *, ax: Axes | None = None) -> Axes:
         ours = [average(setting(own, method, ratio=ratio)).runtime_s for ratio in M_RATIOS]
         paper = published.TABLE3.get(method.planner)
         texts = [paper[ratio].value for ratio in M_RATIOS] if paper else []
-        _draw_lines(ax, look_of(method), method_label(method), ours, texts)
+        _draw_lines(ax, look_of(method), bounded_label(method, own), ours, texts)
     dress(ax, title="", xlabel=_XLABEL, ylabel="mean runtime [s]")
     _scale(ax)
     return ax
@@ -68,7 +68,7 @@ def plot_impact_of_m(records: Sequence[Record], *, k: int, ax: Axes | None = Non
         ours = [average(setting(own, method, k=k, ratio=ratio)).mac for ratio in M_RATIOS]
         paper = published.TABLE4.get((method.planner, k))
         texts = [paper[ratio].value for ratio in M_RATIOS] if paper else []
-        _draw_lines(ax, look, method_label(method), ours, texts)
+        _draw_lines(ax, look, bounded_label(method, own), ours, texts)
         last = average(setting(own, at_ratio(method, None), k=k, ratio=None)).mac
         if last and method.planner == "m-pbp":
             ax.axhline(last, color=look.colour, linewidth=0.9, linestyle=(0, (1, 2)), label="Pbp, m = infinity")

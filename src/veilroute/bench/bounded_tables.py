@@ -5,7 +5,7 @@ from __future__ import annotations
 from veilroute.bench import published
 from veilroute.bench.cells import Method
 from veilroute.bench.design import BEST, BOUNDED, BOUNDED_KS, M_RATIOS
-from veilroute.bench.selection import Selection, method_label, setting
+from veilroute.bench.selection import Selection, bounded_label, setting
 from veilroute.bench.summaries import average
 from veilroute.bench.table import Table, Value
 from veilroute.bench.wording import (
@@ -28,10 +28,12 @@ def build_table3(chosen: Selection) -> list[Table]:
         ours = [average(setting(chosen.records, method, ratio=ratio)) for ratio in M_RATIOS]
         counts = [cells.num_cells for cells in ours]
         bases += counts
-        rows.append((method_label(method), "ours", *map(mean_time, ours), span_of(counts)))
+        rows.append((bounded_label(method, chosen.records), "ours", *map(mean_time, ours), span_of(counts)))
         if method.planner in published.TABLE3:
             paper = published.TABLE3[method.planner]
-            rows.append((method_label(method), "paper", *(paper[ratio].text for ratio in M_RATIOS), None))
+            rows.append(
+                (bounded_label(method, chosen.records), "paper", *(paper[ratio].text for ratio in M_RATIOS), None)
+            )
     ks = sorted({record.cell.k for record in chosen.records})
     notes = (
         setting_note(chosen, f"k = {listed(ks)}, ell = 1, radius 0"),
@@ -58,11 +60,13 @@ def build_table4(chosen: Selection) -> list[Table]:
             ours = [average(setting(chosen.records, at_ratio(method, ratio), k=k, ratio=ratio)) for ratio in ratios]
             counts = [cells.num_macs for cells in ours[: len(M_RATIOS)]]
             bases += [cells.num_cells for cells in ours[: len(M_RATIOS)]]
-            rows.append((k, method_label(method), "ours", *(cells.mac for cells in ours), span_of(counts)))
+            rows.append(
+                (k, bounded_label(method, chosen.records), "ours", *(cells.mac for cells in ours), span_of(counts))
+            )
             if (method.planner, k) in published.TABLE4:
                 paper = published.TABLE4[method.planner, k]
                 texts = [None if ratio is None else paper[ratio].text for ratio in ratios]
-                rows.append((k, method_label(method), "paper", *texts, None))
+                rows.append((k, bounded_label(method, chosen.records), "paper", *texts, None))
     notes = [setting_note(chosen, "ell = 1, radius 0"), *finite_m_note(chosen)]
     if None in ratios:
         notes.append(

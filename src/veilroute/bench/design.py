@@ -80,6 +80,6 @@ class Preset:
 
 
 PRESETS = {
-    "quick": Preset("quick", num_pairs=1, time_limit_s=4.0),
+    "quick": Preset("quick", num_pairs=2, time_limit_s=4.0),
     "paper": Preset("paper", num_pairs=5, time_limit_s=300.0),
 }

@@ -20,7 +20,7 @@ from veilroute.bench.design import (
     OPTIMAL,
 )
 from veilroute.bench.records import Record
-from veilroute.bench.selection import Selection, instance_key, method_label, select, setting
+from veilroute.bench.selection import Selection, bounded_label, instance_key, method_label, select, setting
 from veilroute.bench.summaries import average, compare, num_instances, of_method, relate, steps_of
 from veilroute.bench.table import format_apr, format_number, format_seconds
 from veilroute.bench.wording import counted, listed, mean_time
@@ -95,7 +95,7 @@ def _about_table2(chosen: Selection) -> list[str]:
 
 def _about_table3(chosen: Selection) -> list[str]:
     means = {method: mean_time(average(of_method(chosen.records, method))) for method in BOUNDED}
-    times = [f"{method_label(method)} {text} s" for method, text in means.items() if text is not None]
+    times = [f"{bounded_label(method, chosen.records)} {text} s" for method, text in means.items() if text is not None]
     found = [f"Mean runtime over all m and k: {listed(times)}."]
     first, last = (average(setting(chosen.records, BOUNDED[1], ratio=ratio)).runtime_s for ratio in _ENDS)
     if first is not None and last is not None:

@@ -31,7 +31,8 @@ def how_it_was_made(suite_names: Sequence[str], records: Sequence[Record], notes
     own = [record for record in records if any(belongs(name, record.cell) for name in suite_names)]
     failed = errors_of(own)
     stopped = [r for r in own if r.outcome.status in STATUSES and not r.outcome.is_finished]
-    lines = [*notes, f"Suites: {listed(suite_names)}."]
+    lines = [f"{note[:1].upper()}{note[1:].rstrip('.')}." for note in notes]
+    lines.append(f"Suites: {listed(suite_names)}.")
     num_ended = len(own) - len(stopped) - len(failed)
     lines.append(
         f"Cells: {len(own)}; {num_ended} came to their own end, {len(stopped)} were stopped by the clock, "

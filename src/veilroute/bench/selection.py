@@ -154,6 +154,13 @@ def method_label(method: Method) -> str:
     return ", ".join(part for part in parts if part)
 
 
+def bounded_label(method: Method, records: Sequence[Record]) -> str:
+    """How tables and figures of finite m call a method: ``optimal`` without a proof for that m gets another name."""
+    if method == OPTIMAL and is_finite_optimum_open(records):
+        return "optimal (for m = infinity)"
+    return method_label(method)
+
+
 def is_finite_optimum_open(records: Sequence[Record]) -> bool:
     """Whether the planner ``optimal`` left a finite m without a proof of optimality."""
     finite = [r for r in records if r.cell.method == OPTIMAL and r.cell.m_ratio is not None]

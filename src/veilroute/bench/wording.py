@@ -11,8 +11,9 @@ from veilroute.bench.summaries import Averages, num_instances
 from veilroute.bench.table import format_seconds
 
 FINITE_M = (
-    "At a finite m, optimal (exact) follows the optimum of m = infinity for the first m nodes: hidden as asked, and "
-    "not proved to be the cheapest for this m. An optimum for finite m comes with a later version."
+    "At a finite m the planner optimal still follows the optimum of m = infinity, for the first m nodes. That hides as "
+    "asked, and is not the cheapest for this m: among equally cheap partitions and walks of m = infinity others may "
+    "part better, those of m-Pbp for example. An optimum for finite m comes with a later version."
 )
 
 

@@ -47,7 +47,7 @@ def run_bench(
         list[str] | None, typer.Option("--map", metavar="NAME", help="Only this map; may be repeated. [all six]")
     ] = None,
     pairs: Annotated[
-        int | None, typer.Option(metavar="N", help="Pairs of start and goal on each map. [quick 1, paper 5]")
+        int | None, typer.Option(metavar="N", help="Pairs of start and goal on each map. [quick 2, paper 5]")
     ] = None,
     method: Annotated[
         list[str] | None,
@@ -115,11 +115,10 @@ def run_bench(
                 )
         except KeyboardInterrupt:
             return _stop(sum(cell.key in store for cell in cells), len(cells))
-    if not run.is_complete:
-        return _stop(len(run.records), len(cells))
     command = _command_line(suite, preset, candidates, map_names, pairs, method, time_limit, maps)
-    _finish(names, run, terrain, out, command, as_json=json)
-    return DONE
+    if run.is_complete or run.records:
+        _finish(names, run, terrain, out, command, as_json=json)
+    return DONE if run.is_complete else _stop(len(run.records), len(cells))
 
 
 def _read_sizes(texts: Sequence[str]) -> tuple[int, ...]:
@@ -149,7 +148,7 @@ def _finish(names: Sequence[str], run: RunReport, terrain: Terrain, out: Path, c
         return
     emit("".join(f"{table.to_text()}\n" for table in tables))
     emit("".join(f"Note: {note}.\n" for note in notes))
-    emit(f"{run.num_run} cells run, {run.num_cells - run.num_run} taken from {RecordStore(out).path}.\n")
+    emit(f"{run.num_run} cells run, {len(run.records) - run.num_run} taken from {RecordStore(out).path}.\n")
     emit(f"Report: {files.html}\n")
 
 
@@ -181,6 +180,8 @@ def _summary(
 def _notes(run: RunReport, terrain: Terrain) -> list[str]:
     """What a reader of the report has to know about how it came about."""
     notes = [terrain.remark]
+    if not run.is_complete:
+        notes.append(f"interrupted: {len(run.records)} of {run.num_cells} cells are here")
     if run.errors:
         first = run.errors[0]
         what = f"{first.cell.method.name} on {first.cell.instance.map_name}: {first.outcome.error}"

@@ -10,7 +10,7 @@ from veilroute.covering.astar import AStarEngine
 from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.found import Found
 from veilroute.covering.task import CoveringTask
-from veilroute.errors import InvalidInputError, TooLargeError, UnknownMethodError
+from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.kernels.sweep import Floats
 from veilroute.progress import Watch
 
@@ -55,14 +55,12 @@ class CoverMemo:
     def costs(self, members: Members, watch: Watch) -> Floats | None:
         """Covering cost of a set, given in ascending order, for each trip; infinite where no walk covers it.
 
-        ``None`` when the time was over, or the set too large for the engine, before it was worked out.
+        ``None`` when the time was over, or the engine's memory used up, before it was worked out; a set that is too
+        large for the engine raises `TooLargeError`.
         """
         if members in self._costs:
             return self._costs[members]
-        try:
-            costs = np.array([self._solve(members, trip, watch) for trip in range(self.task.num_trips)])
-        except TooLargeError:
-            return None
+        costs = np.array([self._solve(members, trip, watch) for trip in range(self.task.num_trips)])
         if np.isnan(costs).any():
             return None
         self._costs[members] = costs

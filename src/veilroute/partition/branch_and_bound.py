@@ -59,7 +59,7 @@ def search_partitions(
     """Walk a search tree to its end or until the time is over.
 
     Both searches enforce the all-pairs reading of spread. What they return holds under ``witness`` too, but is claimed
-    to be optimal there only if the readings agree: when all members stand far apart.
+    to be optimal there only if the readings agree: when all members stand far apart, or no class is possible at all.
 
     Parameters
     ----------
@@ -94,7 +94,9 @@ def search_partitions(
     classes = tuple(sorted(members for members in best if len(members) >= privacy.k))
     grouped_members = {i for members in classes for i in members}
     is_proved = not is_over and not pool.num_unsolved
-    is_optimal = is_proved and (privacy.spread == "all-pairs" or is_everybody_far(far))
+    # Where no class is possible under all-pairs, none is under witness: its k far members would be one.
+    is_same_reading = privacy.spread == "all-pairs" or is_everybody_far(far) or not classes
+    is_optimal = is_proved and is_same_reading
     return Partition(
         classes=classes,
         left_out=tuple(i for i in range(num) if i not in grouped_members),

@@ -107,14 +107,15 @@ def _best_partition(
         partition_range(first, finished, max_size, needed, shares, grouped, cost, choice)
         watch.tell("partition", finished, end)
     if finished == end:
-        return _read_classes(num, choice, end - 1), float(cost[-1] / grouped[-1])
+        return read_classes(num, choice, end - 1), float(cost[-1] / grouped[-1])
     # Stopped early: the sets below `finished` are solved, so all subsets of the lowest members are.
     solved = (1 << (finished.bit_length() - 1)) - 1
-    classes = _read_classes(num, choice, solved)
+    classes = read_classes(num, choice, solved)
     return _fill_greedily(num, shares, columns, classes), None
 
 
-def _read_classes(num: int, choice: npt.NDArray[np.int64], mask: int) -> Classes:
+def read_classes(num: int, choice: npt.NDArray[np.int64], mask: int) -> Classes:
+    """The classes that :func:`veilroute.kernels.partition.partition_range` chose for a set of members."""
     classes = []
     while mask:
         group = int(choice[mask])

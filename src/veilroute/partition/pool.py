@@ -9,6 +9,7 @@ import numpy as np
 
 from veilroute.covering.memo import CoverMemo
 from veilroute.covering.task import CoveringTask
+from veilroute.errors import TooLargeError
 from veilroute.kernels.branching import Pool, fill_slots
 from veilroute.progress import Watch
 
@@ -47,7 +48,10 @@ class SetPool:
         A set that is too large for the engine is put in as if no walk covered it, and counted.
         """
         members = tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
-        costs = self._memo.costs(members, watch)
+        try:
+            costs = self._memo.costs(members, watch)
+        except TooLargeError:
+            costs = None
         if costs is None:
             if watch.is_over():
                 return False

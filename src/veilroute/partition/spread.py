@@ -7,9 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from veilroute.covering.spread import Relation
+from veilroute.kernels.partition import largest_spread, mark_needed, partition_range, start_partition
+from veilroute.partition.exact import read_classes
 from veilroute.problem import Privacy
 
 Group = tuple[int, ...]
+
+_MAX_TRIED = 14
 
 
 def is_spread(group: Sequence[int], far: Relation, privacy: Privacy) -> bool:
@@ -36,17 +40,35 @@ def _has_far_members(pool: list[int], far: Relation, num: int) -> bool:
 def split_into_classes(group: Sequence[int], far: Relation, privacy: Privacy) -> tuple[list[Group], Group]:
     """Classes out of members who share their first m nodes anyway, and those who fit in none.
 
-    Under ``witness`` they are one class or none. Under ``all-pairs`` each member, in order, joins the first class from
-    all of which it stands apart; classes that stay too small are dissolved, and their members try the others.
+    Under ``witness`` they are one class or none. Under ``all-pairs`` as many as possible are grouped, by trying all
+    classes, if there are at most 14 of them. Of more, each member, in order, joins the first class from all of which it
+    stands apart; classes that stay too small are dissolved, and their members try the others.
     """
     if privacy.spread == "witness":
         return ([tuple(group)], ()) if is_spread(group, far, privacy) else ([], tuple(group))
+    if is_spread(group, far, privacy):
+        return [tuple(group)], ()
+    if len(group) <= _MAX_TRIED:
+        return _group_most(group, far, privacy.k)
     classes = _join_first_fit(group, [], far, is_open=True)
     kept = [members for members in classes if len(members) >= privacy.k]
     stray = [i for members in classes if len(members) < privacy.k for i in members]
     kept = _join_first_fit(stray, kept, far, is_open=False)
     grouped = {i for members in kept for i in members}
     return sorted(tuple(sorted(members)) for members in kept), tuple(i for i in group if i not in grouped)
+
+
+def _group_most(group: Sequence[int], far: Relation, k: int) -> tuple[list[Group], Group]:
+    num = len(group)
+    masks = far[np.ix_(group, group)].astype(np.int64) @ (np.int64(1) << np.arange(num, dtype=np.int64))
+    spread = largest_spread(num, masks)
+    needed = mark_needed(num, k, True, spread)
+    shares = np.where(needed & (spread >= k), 0.0, np.inf)
+    grouped, cost, choice = start_partition(num)
+    partition_range(1, 1 << num, 2 * k - 1, needed, shares, grouped, cost, choice)
+    classes = [tuple(group[i] for i in members) for members in read_classes(num, choice, (1 << num) - 1)]
+    inside = {i for members in classes for i in members}
+    return sorted(classes), tuple(i for i in group if i not in inside)
 
 
 def _join_first_fit(

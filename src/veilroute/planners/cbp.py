@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 
@@ -27,20 +28,21 @@ def plan_cbp(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch) -> 
     task = prepare_task(problem)
     clusters = cluster_members(task, privacy.k, seed=seed, watch=watch)
     backward = Sweeper(problem.domain, backward=True, num_seeds=1)
-    groups = []
-    for cluster in clusters:
-        prefixes = [lead_to(task, cluster, m, trip, seed, backward) for trip in range(task.num_trips)]
-        if all(prefix.size for prefix in prefixes):
-            groups.append((cluster.members, prefixes))
+    groups = [
+        (cluster.members, [lead_to(task, cluster, m, trip, seed, backward, watch) for trip in range(task.num_trips)])
+        for cluster in clusters
+    ]
     return plan_prefixes(problem, privacy, task, groups, seed=seed, watch=watch)
 
 
-def lead_to(task: CoveringTask, cluster: Cluster, m: int, trip: int, seed: int, backward: Sweeper) -> Walk:
+def lead_to(
+    task: CoveringTask, cluster: Cluster, m: int, trip: int, seed: int, backward: Sweeper, watch: Watch
+) -> Walk:
     """The first nodes of a cluster's routes: m of them, or more where the padding comes out longer.
 
     The paper's ``|s to r| + |r to centroid| < m`` counts the node r twice if lengths count nodes; we pad until the
     *joined* walk has m nodes, so that no node within the first m depends on a member. Empty when one-way streets do not
-    let the padding return to the centroid.
+    let the padding return to the centroid, or the time is over.
     """
     start = task.starts[trip]
     distances = backward.run(cluster.centroid)
@@ -50,11 +52,15 @@ def lead_to(task: CoveringTask, cluster: Cluster, m: int, trip: int, seed: int, 
     if direct.size >= m:
         return direct[:m]
 
+    @cache
+    def num_nodes_from(node: int) -> int:
+        return backward.follow(node).size
+
     def is_long_enough(num_nodes: int, last: int) -> bool:
-        return math.isinf(distances[last]) or num_nodes + backward.follow(last).size - 1 >= m
+        return math.isinf(distances[last]) or num_nodes + num_nodes_from(last) - 1 >= m
 
     name = ",".join(str(task.members[i]) for i in cluster.members)
-    padding = draw_walk(task.domain, start, seeded("cbp", seed, trip, name), is_long_enough)
-    if math.isinf(distances[padding[-1]]):
+    padding = draw_walk(task.domain, start, seeded("cbp", seed, trip, name), is_long_enough, watch)
+    if not padding.size or math.isinf(distances[padding[-1]]):
         return NO_WALK
     return np.concatenate((padding, backward.follow(int(padding[-1]))[1:]))

@@ -10,17 +10,22 @@ from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.spread import far_matrix
 from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import Walk
-from veilroute.errors import InvalidInputError
+from veilroute.errors import InvalidInputError, TooLargeError
 from veilroute.partition.spread import split_into_classes
 from veilroute.planners.plan import Plan, PlannedClass, plan_alone, plan_parting
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch
 
+MAX_DRAWN = 10**6
+"""The most nodes that a route begins with: every member's route holds them all."""
+
 
 def require_finite_m(privacy: Privacy, planner: str) -> int:
     """The m of a planner whose routes begin at random: it has none for m = infinity."""
     if privacy.m is None:
-        raise InvalidInputError("Privacy.m", f"a whole number for the planner {planner}; pbp hides whole routes")
+        raise InvalidInputError("m", f"a whole number for the planner {planner}; pbp and optimal hide whole routes")
+    if privacy.m > MAX_DRAWN:
+        raise TooLargeError("m", f"at most {MAX_DRAWN} nodes for the planner {planner}, which draws them", privacy.m)
     return privacy.m
 
 
@@ -43,13 +48,18 @@ def plan_prefixes(
     problem, privacy, task, seed, watch
         As planners get them.
     groups
-        Members, and the shared first nodes for each trip: m of them or more, or fewer where no edge leads on.
+        Members, and the shared first nodes for each trip: m of them or more, or fewer where no edge leads on; none
+        where they could not be drawn.
     """
     completions = Completions(task)
     far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy.ell)
     anonymized: list[PlannedClass] = []
+    is_over = False
     for number, (members, prefixes) in enumerate(groups):
         watch.tell("walks", number, len(groups))
+        is_over = is_over or watch.is_over()
+        if is_over or not all(prefix.size for prefix in prefixes):
+            continue
         routes = {
             (trip, member): completions.complete(prefix, member, trip)
             for trip, prefix in enumerate(prefixes)
@@ -67,5 +77,5 @@ def plan_prefixes(
         is_optimal=False,
         mac_lower_bound=None,
         num_anonymizable=None,
-        options={"seed": seed, "stopped_early": False},
+        options={"seed": seed, "stopped_early": is_over},
     )

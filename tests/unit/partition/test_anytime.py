@@ -90,6 +90,14 @@ def test_a_set_too_large_for_its_engine_costs_the_proof_not_the_answer(
     assert limited.improvements[-1].mac == pytest.approx(whole.improvements[-1].mac)
 
 
+def test_no_class_at_all_is_proved_under_both_readings(problem: vr.Problem) -> None:
+    for spread in ("witness", "all-pairs"):
+        for partitioner in ("merge-bb", "df-bb"):
+            privacy = vr.Privacy(3, 60, spread=spread)
+            assert vr.solve(problem, privacy).status == "infeasible"
+            assert vr.solve(problem, privacy, planner="pbp", partitioner=partitioner).status == "infeasible"
+
+
 def test_too_many_candidates_are_refused() -> None:
     domain = vr.grid_domain(["." * 70])
     problem = vr.Problem(domain, [vr.Trip((0, 0), (0, 69))], [(0, i) for i in range(1, 65)])

@@ -33,6 +33,11 @@ def test_a_group_that_stands_too_close_is_left_out() -> None:
     assert 0 < playbook.apr < 1
 
 
+def test_a_group_too_large_for_its_heuristic_is_refused() -> None:
+    with pytest.raises(vr.VeilrouteError, match="at most 31 for this heuristic"):
+        solve(40, 33)
+
+
 def test_more_candidates_than_bits_in_an_integer() -> None:
     playbook = solve(150, 2)
     assert playbook.apr == 1

@@ -27,7 +27,16 @@ def test_members_of_one_prefix_are_one_class_under_witness() -> None:
 
 def test_members_of_one_prefix_are_split_under_all_pairs() -> None:
     pairs = vr.Privacy(2, spread="all-pairs")
-    assert split_into_classes(range(6), FAR, pairs) == ([(0, 3, 5), (1, 4)], (2,))
+    assert split_into_classes(range(6), FAR, pairs) == ([(0, 3), (1, 4), (2, 5)], ())
     assert split_into_classes([3, 4], FAR, pairs) == ([], (3, 4))
-    # 2 finds no class that keeps k without it, but one that it fits in.
-    assert split_into_classes([0, 3, 2, 5], FAR, pairs) == ([(0, 3, 5)], (2,))
+    # Taking each in turn would put 0, 3 and 5 together and leave 2 out.
+    assert split_into_classes([0, 3, 2, 5], FAR, pairs) == ([(0, 3), (2, 5)], ())
+
+
+def test_many_members_of_one_prefix_are_split_in_turn() -> None:
+    heap = np.array([i % 3 for i in range(30)] + [3, 3])
+    far = heap[:, None] != heap[None, :]
+    classes, left_out = split_into_classes(range(32), far, vr.Privacy(3, spread="all-pairs"))
+    assert [len(members) for members in classes] == [4, 4, *[3] * 8]
+    assert all(is_spread(members, far, vr.Privacy(3, spread="all-pairs")) for members in classes)
+    assert left_out == ()

@@ -69,7 +69,7 @@ def test_completion_without_a_way_on() -> None:
 def test_cbp_leads_to_the_centroid_with_padding_in_front(m: int, corridor: vr.Problem) -> None:
     task = prepare_task(corridor)
     backward = Sweeper(corridor.domain, backward=True, num_seeds=1)
-    walk = lead_to(task, Cluster((0, 1), 9), m, 0, 3, backward).tolist()
+    walk = lead_to(task, Cluster((0, 1), 9), m, 0, 3, backward, Watch()).tolist()
     assert walk[0] == 5
     assert all(abs(a - b) == 1 for a, b in itertools.pairwise(walk))
     if m <= 5:
@@ -83,7 +83,7 @@ def test_cbp_padding_is_drawn_for_each_class_and_trip(corridor: vr.Problem) -> N
     task = prepare_task(vr.Problem(corridor.domain, [vr.Trip((0, 5), (0, 5))] * 2, corridor.candidates))
     backward = Sweeper(corridor.domain, backward=True, num_seeds=1)
     drawn = [
-        lead_to(task, Cluster(members, 9), 60, trip, seed, backward).tobytes()
+        lead_to(task, Cluster(members, 9), 60, trip, seed, backward, Watch()).tobytes()
         for members in ((0, 1), (0,))
         for trip in (0, 1)
         for seed in (3, 4)
@@ -116,3 +116,14 @@ def test_memo_says_when_the_time_was_over(corridor: vr.Problem) -> None:
         assert memo.costs((0, 1), Watch(should_stop=lambda: True)) is None
         assert memo.num_solved == 0
         assert memo.costs((0, 1), Watch()) is not None
+
+
+@pytest.mark.parametrize("planner", ["rbp", "cbp"])
+def test_planners_that_draw_heed_the_clock_and_have_a_limit(planner: str, corridor: vr.Problem) -> None:
+    playbook = vr.solve(corridor, vr.Privacy(k=2, m=10**6), planner=planner, should_stop=lambda: True)
+    assert playbook.claims.num_anonymized == 0
+    assert playbook.options["stopped_early"]
+    assert playbook.status == "feasible"
+    assert not vr.solve(corridor, vr.Privacy(k=2, m=10), planner=planner).options["stopped_early"]
+    with pytest.raises(vr.InvalidInputError, match=f"m: expected at most 1000000 nodes for the planner {planner}"):
+        vr.solve(corridor, vr.Privacy(k=2, m=10**6 + 1), planner=planner)
