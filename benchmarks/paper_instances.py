@@ -30,10 +30,9 @@ def build_problem(shared: Path, row: dict[str, Any], radius: float) -> vr.Proble
     )
 
 
-def infinite_cases(shared: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any], vr.Problem, vr.Privacy]]:
-    """Row, optimum entry, problem and privacy of every entry with m = infinity."""
+def optimum_cases(shared: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any], vr.Problem, vr.Privacy]]:
+    """Row, optimum entry, problem and privacy of every entry."""
     for row in read_rows(shared):
         for entry in row["optimum"]:
-            if entry["m"] is None:
-                privacy = vr.Privacy(k=entry["k"], ell=entry["ell"], spread=entry["spread"])
-                yield row, entry, build_problem(shared, row, entry["radius"]), privacy
+            privacy = vr.Privacy(k=entry["k"], ell=entry["ell"], m=entry["m"], spread=entry["spread"])
+            yield row, entry, build_problem(shared, row, entry["radius"]), privacy

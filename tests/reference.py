@@ -121,6 +121,35 @@ class World:
                 self.costs[group] = costs
                 self.ac[group] = self.price(group, costs)
 
+        self.problem, self.trips = problem, trips
+
+    def bounded_price(self, group: Sequence[int], m: int) -> float:
+        """The least that a group adds to MAC's sum when its members share their first ``m`` nodes on every trip."""
+        return sum(weight * self._bounded_trip_price(group, m, trip) for trip, weight in enumerate(self.weights))
+
+    def _bounded_trip_price(self, group: Sequence[int], m: int, trip: int) -> float:
+        start, goal = self.trips[trip]
+        layer = {(start, frozenset(i for i in group if start in self.seen[i])): 0.0}
+        best = math.inf
+        for length in range(1, m + 1):
+            for (node, seen), paid in layer.items():
+                if node == goal and len(seen) == len(group):  # all of them walk this and stop here
+                    best = min(best, self._spend(group, [paid] * len(group), trip))
+                if length == m:
+                    rest = [covering_cost(self.graph, node, goal, [] if i in seen else [self.seen[i]]) for i in group]
+                    best = min(best, self._spend(group, [paid + cost for cost in rest], trip))
+            ahead: dict[tuple[int, frozenset[int]], float] = {}
+            for (node, seen), paid in layer.items():
+                for other, cost in self.graph[node]:
+                    state = (other, seen | {i for i in group if other in self.seen[i]})
+                    ahead[state] = min(ahead.get(state, math.inf), paid + cost)
+            layer = ahead
+        return best
+
+    def _spend(self, group: Sequence[int], costs: Sequence[float], trip: int) -> float:
+        base, divisors = self.base[trip], self.divisors[trip]
+        return sum((cost - base[i]) / divisors[i] for i, cost in zip(group, costs, strict=True))
+
     def price(self, group: Sequence[int], costs: Sequence[float]) -> float:
         """What it adds to MAC's sum when the members of a group pay these costs, one for each trip."""
         total = 0.0
@@ -132,10 +161,11 @@ class World:
 def best_partition(problem: vr.Problem, privacy: vr.Privacy) -> tuple[int, int, float | None]:
     """Coverable and anonymized counts and the optimal MAC, over all set partitions."""
     world = World(problem)
-    shares = {
-        group: ac if math.isfinite(ac) and qualifies(group, privacy, world.apart) else math.inf
-        for group, ac in world.ac.items()
-    }
+    shares = {}
+    for group, ac in world.ac.items():
+        is_class = qualifies(group, privacy, world.apart)
+        share = ac if privacy.m is None or not is_class else world.bounded_price(group, privacy.m)
+        shares[group] = share if is_class else math.inf
     best_count, best_sum = 0, 0.0
     for partition in set_partitions(world.coverable):
         good_groups = [tuple(g) for g in partition if math.isfinite(shares[tuple(g)])]

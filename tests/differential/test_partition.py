@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 import veilroute as vr
 from reference import best_partition
@@ -22,6 +23,12 @@ def check_against_brute_force(problem: vr.Problem, privacy: vr.Privacy) -> None:
         assert playbook.mac == pytest.approx(mac, abs=1e-9)
     report = vr.audit(playbook)
     assert report.holds, report.to_text()
+
+
+@given(problems(max_nodes=7, max_candidates=4), privacies(), st.integers(1, 9))
+def test_optimal_equals_brute_force_at_a_finite_m(problem: vr.Problem, privacy: vr.Privacy, m: int) -> None:
+    assume(privacy.k <= len(problem.counted))
+    check_against_brute_force(problem, vr.Privacy(privacy.k, privacy.ell, m, privacy.spread))
 
 
 @given(problems(), privacies())

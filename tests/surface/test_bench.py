@@ -28,7 +28,7 @@ MAPS = ("rooms-3", "rooms-4")
 SUITE = ("klr", "--map", MAPS[0], "--map", MAPS[1], "--pairs", "2", "--method", "optimal", "--time-limit", "20")
 NUM_CELLS = 48
 
-TINY = ("klr", "--map", "rooms-2", "--method", "optimal")
+TINY = ("klr", "--map", "rooms-2", "--pairs", "1", "--method", "optimal")
 
 
 def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:

@@ -49,7 +49,7 @@ def test_finite_m_gives_prefixes(command: Command, building: Path) -> None:
     done = command("plan", building, *ends, "--random-candidates", 6, "--m", 5, "--json")
     result = json.loads(done.out)
     assert result["m"] == 5
-    assert result["status"] == "feasible"
+    assert result["status"] == "optimal"
     assert all(len(group["prefix"]) == 5 and "route" not in group for group in result["classes"])
 
 

@@ -157,7 +157,7 @@ def method_label(method: Method) -> str:
 def bounded_label(method: Method, records: Sequence[Record]) -> str:
     """How tables and figures of finite m call a method: ``optimal`` without a proof for that m gets another name."""
     if method == OPTIMAL and is_finite_optimum_open(records):
-        return "optimal (for m = infinity)"
+        return "optimal (not all proved)"
     return method_label(method)
 
 

@@ -11,9 +11,8 @@ from veilroute.bench.summaries import Averages, num_instances
 from veilroute.bench.table import format_seconds
 
 FINITE_M = (
-    "At a finite m the planner optimal still follows the optimum of m = infinity, for the first m nodes. That hides as "
-    "asked, and is not the cheapest for this m: among equally cheap partitions and walks of m = infinity others may "
-    "part better, those of m-Pbp for example. An optimum for finite m comes with a later version."
+    "Where the planner optimal could not prove an optimum for a finite m, too much work or stopped by the clock, it "
+    "follows the optimum of m = infinity for the first m nodes. That hides as asked, and may cost more than it must."
 )
 
 

@@ -8,11 +8,14 @@ qualifying ones are needed, because a part never costs more than the whole; unde
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 from veilroute.covering.class_costs import ClassCosts, compute_class_costs
 from veilroute.covering.fields_engine import FieldsEngine
+from veilroute.covering.found import WalkSource
 from veilroute.covering.spread import far_masks
 from veilroute.covering.task import CoveringTask
 from veilroute.errors import TooLargeError
@@ -36,6 +39,36 @@ def partition_exact(problem: Problem, task: CoveringTask, privacy: Privacy, *, s
     Complexity: the covering costs (see :mod:`veilroute.covering.class_costs`), then at most 3^n steps, far fewer
     when classes are small. Ties: see :func:`veilroute.kernels.partition.partition_range`.
     """
+    if not task.members:
+        return Partition((), (), is_optimal=True, num_anonymizable=0)
+    family = mark_classes(problem, task, privacy)
+    class_costs = compute_class_costs(task, family.needed, watch)
+    shares = np.where(np.isfinite(class_costs.costs).all(axis=0), mac_shares(task, class_costs), np.inf)
+    source = FieldsEngine(task, table=class_costs.table)
+    return partition_by_shares(family, shares, source, watch, is_complete=class_costs.is_complete)
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """The classes worth considering, as bit masks.
+
+    Parameters
+    ----------
+    num
+        How many members there are.
+    needed
+        Marks them and all their subsets.
+    qualifies
+        Marks those of ``needed`` that have k members apart.
+    """
+
+    num: int
+    needed: npt.NDArray[np.bool_]
+    qualifies: npt.NDArray[np.bool_]
+
+
+def mark_classes(problem: Problem, task: CoveringTask, privacy: Privacy) -> Family:
+    """The family of classes for a privacy: see :func:`veilroute.kernels.partition.mark_needed`."""
     num = len(task.members)
     if num > MAX_MEMBERS:
         raise TooLargeError(
@@ -44,17 +77,36 @@ def partition_exact(problem: Problem, task: CoveringTask, privacy: Privacy, *, s
             "separately (column generation and local search for larger sets come with a later version)",
             num,
         )
-    if num == 0:
-        return Partition((), (), is_optimal=True, num_anonymizable=0)
     nodes = [problem.candidate_nodes[i] for i in task.members]
     spread = largest_spread(num, far_masks(problem.domain, nodes, privacy.ell))
     needed = mark_needed(num, privacy.k, privacy.spread == "all-pairs", spread)
-    class_costs = compute_class_costs(task, needed, watch)
-    qualifies = needed & (spread >= privacy.k) & np.isfinite(class_costs.costs).all(axis=0)
-    shares = np.where(qualifies, mac_shares(task, class_costs), np.inf)
-    classes, least_mac = _best_partition(num, needed, shares, watch)
+    return Family(num, needed, needed & (spread >= privacy.k))
+
+
+def partition_by_shares(
+    family: Family, shares: Floats, source: WalkSource | None, watch: Watch, *, is_complete: bool
+) -> Partition:
+    """The best partition into classes of a family, given what each adds to the MAC sum.
+
+    Parameters
+    ----------
+    family
+        The classes.
+    shares
+        By mask, infinite where a class is impossible; what does not qualify plays no part.
+    source
+        Where to get walks.
+    watch
+        Progress and stop conditions.
+    is_complete
+        Whether the shares of all classes were worked out.
+    """
+    num = family.num
+    qualifies = family.qualifies & np.isfinite(shares)
+    shares = np.where(qualifies, shares, np.inf)
+    classes, least_mac = _best_partition(num, family.needed, shares, watch)
     grouped = {member for members in classes for member in members}
-    is_optimal = class_costs.is_complete and least_mac is not None
+    is_optimal = is_complete and least_mac is not None
     improvements = []
     if classes:
         cost = sum(float(shares[sum(1 << i for i in members)]) for members in classes)
@@ -65,9 +117,9 @@ def partition_exact(problem: Problem, task: CoveringTask, privacy: Privacy, *, s
         is_optimal=is_optimal,
         is_stopped=not is_optimal,
         least_mac=least_mac if is_optimal else None,
-        num_anonymizable=_count_members(num, qualifies) if class_costs.is_complete else None,
+        num_anonymizable=_count_members(num, qualifies) if is_complete else None,
         improvements=tuple(improvements),
-        source=FieldsEngine(task, table=class_costs.table),
+        source=source,
     )
 
 
