@@ -21,6 +21,7 @@ class Best:
     partition: Partition = ()
     num_improvements: int = 0
     num_visited: int = 0
+    num_duplicates: int = 0
     visited: set[Partition] = field(default_factory=set)
 
 
@@ -82,7 +83,9 @@ class PlainSearch:
             if self.is_prunable(one, other, cost) or math.isinf(self.world.ac[union]):
                 continue
             child = tuple(sorted({*partition, union} - {one, other}))
-            if child not in self.best.visited:
+            if child in self.best.visited:
+                self.best.num_duplicates += 1
+            else:
                 self.best.visited.add(child)
                 self.merge_bb(child)
 

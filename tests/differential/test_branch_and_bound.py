@@ -52,6 +52,8 @@ def test_kernels_go_the_same_way_as_the_pseudo_code(method: str) -> None:
         # Positions among the coverable ones: here everybody is coverable.
         assert sorted(names) == list(found.classes), number
         assert len(found.improvements) == plain.num_improvements, number
+        if method == "merge-bb":
+            assert (found.num_visited, found.num_duplicates) == (plain.num_visited, plain.num_duplicates), number
         num_improved += plain.num_improvements > 3
     assert num_improved > 20
 
@@ -77,6 +79,20 @@ def test_the_order_of_merges_does_not_change_the_optimum(problem: vr.Problem, pr
     assert playbook.mac == (None if mac is None else pytest.approx(mac, abs=1e-9))
 
 
+def test_random_orders_depend_on_the_seed() -> None:
+    rng = random.Random(11)
+    domain = build_domain(rng, "tree", "integer", 14)
+    problem = vr.Problem(domain, [vr.Trip(0, 13)], rng.sample(range(1, 13), 8))
+    privacy = vr.Privacy(2, 1, spread="all-pairs")
+    ways = {
+        tuple(i.mac for i in partition_merge_bb(
+            problem, prepare_task(problem), privacy, seed=seed, watch=Watch(), merge_order="random"
+        ).improvements)
+        for seed in range(5)
+    }  # fmt: skip
+    assert len(ways) > 2
+
+
 def test_full_memory_of_partitions_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """When no more partitions can be remembered some are met twice, and the optimum stays."""
     rng = random.Random(4)
@@ -91,3 +107,5 @@ def test_full_memory_of_partitions_changes_nothing(monkeypatch: pytest.MonkeyPat
     forgetful = partition_merge_bb(problem, task, privacy, seed=0, watch=Watch())
     assert whole.classes == grown.classes == forgetful.classes
     assert forgetful.is_optimal
+    assert (whole.num_visited, whole.num_duplicates) == (grown.num_visited, grown.num_duplicates)
+    assert forgetful.num_visited > whole.num_visited

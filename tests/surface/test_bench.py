@@ -218,6 +218,21 @@ def test_ctrl_c_keeps_what_is_recorded(tmp_path: Path, undisturbed: list[Record]
         assert without_times(record) == expected[key]
 
 
+def test_ctrl_c_while_workers_start_is_no_error(tmp_path: Path) -> None:
+    process = start(tmp_path, *SUITE, "--workers", "2")
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    if not children.exists():
+        process.kill()
+        process.communicate()
+        pytest.skip("this system does not list the children of a process")
+    while process.poll() is None and not children.read_text(encoding="ascii").split():
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+
+
 def test_tables_report_and_a_second_run_that_runs_nothing(command: Command, tmp_path: Path) -> None:
     done = command("bench", *TINY, "--out", "results", "--workers", 1)
     assert done.code == 0, done.err
@@ -250,6 +265,8 @@ def test_tables_report_and_a_second_run_that_runs_nothing(command: Command, tmp_
         (("table1", "--maps", "nowhere"), ("--maps", "directory")),
         (("table1", "--maps", "."), ("--maps", "den101d, den201d")),
         (("table1", "--pairs", "0"), ("pairs",)),
+        (("table1", "--map", "rooms-1", "--pairs", "99999999"), ("--pairs", "1000")),
+        (("table1", "--map", "rooms-1", "--maps", "."), ("--map", "rooms-1")),
         (("table1", "--method", "pbp/best"), ("--method", "pbp/naive/blind")),
         (("table1", "--time-limit", "0"), ("--time-limit",)),
         (("table1", "--workers", "0"), ("--workers",)),
@@ -265,6 +282,7 @@ def test_bad_input_is_refused_in_one_line(command: Command, arguments: tuple[str
     assert done.err.count("\n") == 1
     for word in words:
         assert word in done.err
+    assert not Path("veilroute-bench").exists()
 
 
 def test_help_describes_every_option(command: Command) -> None:

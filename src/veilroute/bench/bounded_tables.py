@@ -9,6 +9,7 @@ from veilroute.bench.selection import Selection, bounded_label, setting
 from veilroute.bench.summaries import average
 from veilroute.bench.table import Table, Value
 from veilroute.bench.wording import (
+    PAPERS_M,
     caveats,
     counted,
     finite_m_note,
@@ -40,7 +41,7 @@ def build_table3(chosen: Selection) -> list[Table]:
         "The mean over all cells, of every k; the paper does not say for which k its times are. ≥ where some cells "
         "were stopped by the clock. The paper's times are from C++ on another machine.",
         *finite_m_note(chosen),
-        *caveats(chosen, bases),
+        *caveats(chosen, bases, "cells"),
     )
     title = "Table 3: mean runtime in seconds by m over the shortest path"
     columns = ("planner", "source", *(f"{ratio:g}" for ratio in M_RATIOS), "cells")
@@ -67,7 +68,7 @@ def build_table4(chosen: Selection) -> list[Table]:
                 paper = published.TABLE4[method.planner, k]
                 texts = [None if ratio is None else paper[ratio].text for ratio in ratios]
                 rows.append((k, bounded_label(method, chosen.records), "paper", *texts, None))
-    notes = [setting_note(chosen, "ell = 1, radius 0"), *finite_m_note(chosen)]
+    notes = [setting_note(chosen, "ell = 1, radius 0"), PAPERS_M, *finite_m_note(chosen)]
     if None in ratios:
         notes.append(
             "m = infinity, for the k that were run: in the row of m-Pbp it is Pbp with Merge-BB, CostAsc, Tunnel."

@@ -8,8 +8,9 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any, Literal, Protocol
 
@@ -76,8 +77,9 @@ class LocalWorkforce:
         try:
             # All at once, so that all processes are there from the start: a pool that starts one for a later job may
             # not look whether it lives until the next answer of another.
-            for answer in [self._executor.submit(os.getpid) for _ in range(self._num_workers)]:
-                answer.result()
+            with _without_ctrl_c():
+                for answer in [self._executor.submit(os.getpid) for _ in range(self._num_workers)]:
+                    answer.result()
         except BrokenExecutor:
             self.close(at_once=True)
             raise VeilrouteError("worker processes end as soon as they start; try fewer --workers") from None
@@ -97,6 +99,19 @@ class LocalWorkforce:
         if self._lifeline is not None:
             self._lifeline.close()
             self._lifeline = None
+
+
+@contextmanager
+def _without_ctrl_c() -> Iterator[None]:
+    """Keep Ctrl-C waiting while processes start: they inherit that, and would otherwise die of it halfway."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _start_worker(lifeline: Connection) -> None:

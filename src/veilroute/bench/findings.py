@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
@@ -147,14 +146,17 @@ def _about_table4(chosen: Selection) -> list[str]:
 
 
 def _complete(records: Sequence[Record]) -> tuple[list[Record], list[str]]:
-    """The records of the instances that have most of them, so that means can be compared, and a word about it."""
-    counts = Counter(instance_key(record) for record in records)
-    most = max(counts.values(), default=0)
-    whole = [record for record in records if counts[instance_key(record)] == most]
+    """The records of the instances that have all of them, so that means can be compared, and a word about it."""
+    settings: dict[object, set[object]] = {}
+    for record in records:
+        cell = record.cell
+        settings.setdefault(instance_key(record), set()).add((cell.method, cell.k, cell.ell, cell.radius, cell.m_ratio))
+    everything = set().union(*settings.values())
+    whole = [record for record in records if settings[instance_key(record)] == everything]
     if len(whole) == len(records):
         return whole, []
     return whole, [
-        f"Only the {num_instances(whole)} of {counted(len(counts), 'instance')} with the most records count here."
+        f"Only the {num_instances(whole)} of {counted(len(settings), 'instance')} that have every record count here."
     ]
 
 

@@ -21,6 +21,9 @@ from veilroute.maps import MapStore, hash_text
 MAX_CANDIDATES = max(SIZES)
 """How many candidates each instance has; an experiment takes the first so many."""
 
+MAX_PAIRS = 1000
+"""The most pairs of start and goal on a generated map."""
+
 GENERATED = {
     "rooms-1": (40, 72),
     "rooms-2": (36, 36),
@@ -78,10 +81,14 @@ def find_terrain(
     store
         The cache, when not the user's own.
     """
-    if isinstance(num_pairs, bool) or not isinstance(num_pairs, int) or num_pairs < 1:
-        raise InvalidInputError("--pairs", "an integer >= 1", num_pairs)
+    if isinstance(num_pairs, bool) or not isinstance(num_pairs, int) or not 1 <= num_pairs <= MAX_PAIRS:
+        raise InvalidInputError("--pairs", f"an integer from 1 to {MAX_PAIRS}", num_pairs)
     names = _checked_names(map_names)
     if names[0] in GENERATED:
+        if directory is not None:
+            raise InvalidInputError(
+                "--map", "maps of the paper with --maps; generated ones need no directory", names[0]
+            )
         return _generated_terrain(names, num_pairs, "running on generated maps")
     if directory is not None:
         return _paper_terrain(_search_directory(directory, names), num_pairs)

@@ -14,8 +14,6 @@ from veilroute.bench.design import BEST, M_RATIOS, NAIVE, SIZES
 NUM_INSTANCES = 30
 """Six maps with five pairs of start and goal each, at every number of candidates."""
 
-TIME_LIMIT_S = 300.0
-
 
 @dataclass(frozen=True)
 class Printed:

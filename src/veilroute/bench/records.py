@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -93,4 +94,29 @@ def record_from_dict(data: dict[str, Any]) -> Record:
     outcome = dict(data["outcome"])
     outcome["improvements"] = tuple(tuple(step) for step in outcome["improvements"])
     method = Method(**cell.pop("method"))
-    return Record(Cell(Instance(**instance), method=method, **cell), Outcome(**outcome), data["provenance"])
+    record = Record(Cell(Instance(**instance), method=method, **cell), Outcome(**outcome), data["provenance"])
+    _check(record)
+    return record
+
+
+def _check(record: Record) -> None:
+    """Raise `TypeError` for a record whose outcome is not of the kinds that tables count on."""
+    outcome = record.outcome
+    numbers = [getattr(outcome, name) for name in _NUMBERS] + [x for step in outcome.improvements for x in step]
+    numbers += [value for name in _NUMBERS_OR_NONE if (value := getattr(outcome, name)) is not None]
+    if not all(isinstance(x, int | float) and not isinstance(x, bool) and math.isfinite(x) for x in numbers):
+        raise TypeError("outcome: expected finite numbers")
+    if not isinstance(outcome.is_finished, bool) or not isinstance(outcome.audit_holds, bool | None):
+        raise TypeError("outcome: expected true or false")
+    if not all(isinstance(text, str) for text in (outcome.status, outcome.error)):
+        raise TypeError("outcome: expected text")
+    if not isinstance(outcome.playbook, dict | None) or any(len(step) != 3 for step in outcome.improvements):
+        raise TypeError("outcome: expected a playbook and steps of three")
+    if not all(isinstance(record.provenance[name], dict) for name in ("versions", "machine", "worker")):
+        raise TypeError("provenance: expected objects")
+    if not all(isinstance(record.provenance[name], str) for name in ("run", "finished_at")):
+        raise TypeError("provenance: expected text")
+
+
+_NUMBERS = ("num_coverable", "num_anonymized", "apr", "runtime_s")
+_NUMBERS_OR_NONE = ("m", "mac", "mac_lower_bound", "peak_memory_mb")

@@ -15,7 +15,7 @@ import errno
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -60,8 +60,13 @@ class RecordStore:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if self._file is not None:
+            is_empty = not self._file.tell()
             self._file.close()
             self._file = None
+            if is_empty:  # nothing came of it: leave no trace
+                with suppress(OSError):
+                    self.path.unlink()
+                    self.path.parent.rmdir()
 
     def __contains__(self, key: str) -> bool:
         return key in self._records

@@ -15,6 +15,12 @@ FINITE_M = (
     "follows the optimum of m = infinity for the first m nodes. That hides as asked, and may cost more than it must."
 )
 
+PAPERS_M = (
+    "m is a number of nodes: the given multiple of those on a shortest path from start to goal. The extra cost of Rbp "
+    "is then at most two steps for each of them, and its MAC at most about twice the multiple. The paper's is above "
+    "that, so its m must have been measured against something else: compare shapes, not heights."
+)
+
 
 def counted(number: int, noun: str) -> str:
     """For example ``1 cell`` or ``3 cells``."""
@@ -58,13 +64,13 @@ def setting_note(chosen: Selection, fixed: str) -> str:
     return f"{fixed}, {sizes}, {limits}. Records of {here}; the paper has {paper}, and a limit of 300 s."
 
 
-def caveats(chosen: Selection, bases: Iterable[object]) -> list[str]:
+def caveats(chosen: Selection, bases: Iterable[object], noun: str = "instances") -> list[str]:
     """What keeps a table from being complete and even: gaps, mixed limits, repetitions."""
     notes = []
     counts = sorted({base for base in bases if isinstance(base, int)})
     if len(counts) > 1:
         notes.append(
-            f"Not complete: some figures rest on {counts[0]} and others on {counts[-1]} of the instances, so they are "
+            f"Not complete: some figures rest on {counts[0]} and others on {counts[-1]} of the {noun}, so they are "
             "not all comparable."
         )
     if len(chosen.time_limits_s) > 1:

@@ -102,7 +102,7 @@ def run_bench(
         num_known = sum(cell.key in store for cell in cells)
         known = f", {num_known} of them recorded already" if num_known else ""
         try:
-            with _live_progress(f"{terrain.remark}; {len(cells)} cells{known}") as report:
+            with _live_progress(f"{terrain.remark}; {_counted(len(cells))}{known}") as report:
                 run = run_cells(
                     cells,
                     terrain.domains,
@@ -148,7 +148,7 @@ def _finish(names: Sequence[str], run: RunReport, terrain: Terrain, out: Path, c
         return
     emit("".join(f"{table.to_text()}\n" for table in tables))
     emit("".join(f"Note: {note}.\n" for note in notes))
-    emit(f"{run.num_run} cells run, {len(run.records) - run.num_run} taken from {RecordStore(out).path}.\n")
+    emit(f"{_counted(run.num_run)} run, {len(run.records) - run.num_run} taken from {RecordStore(out).path}.\n")
     emit(f"Report: {files.html}\n")
 
 
@@ -189,7 +189,7 @@ def _notes(run: RunReport, terrain: Terrain) -> list[str]:
             f"{len(run.errors)} of {run.num_cells} cells ended with an error (--retry-errors runs them again); "
             f"the first is {what}"
         )
-    versions = Counter(str(record.provenance["versions"]["veilroute"]) for record in run.records)
+    versions = Counter(str(record.provenance["versions"].get("veilroute", "unknown")) for record in run.records)
     others = {version: count for version, count in versions.items() if version != __version__}
     notes += [f"{count} records were made by veilroute {version}" for version, count in sorted(others.items())]
     return notes
@@ -256,6 +256,10 @@ def _hush_dask() -> None:
         import distributed  # noqa: F401
     for handler in logging.getLogger("distributed").handlers:
         handler.setLevel(logging.CRITICAL + 1)
+
+
+def _counted(number: int) -> str:
+    return "1 cell" if number == 1 else f"{number} cells"
 
 
 def _duration(seconds: float) -> str:

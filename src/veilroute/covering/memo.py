@@ -60,9 +60,11 @@ class CoverMemo:
         """
         if members in self._costs:
             return self._costs[members]
-        costs = np.array([self._solve(members, trip, watch) for trip in range(self.task.num_trips)])
-        if np.isnan(costs).any():
-            return None
+        costs = np.empty(self.task.num_trips)
+        for trip in range(self.task.num_trips):
+            costs[trip] = self._solve(members, trip, watch)
+            if np.isnan(costs[trip]):
+                return None
         self._costs[members] = costs
         return costs
 

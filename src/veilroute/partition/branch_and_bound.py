@@ -105,5 +105,7 @@ def search_partitions(
         least_mac=(float(tree.best_cost[0]) / len(grouped_members) if classes else 0.0) if is_optimal else None,
         num_anonymizable=num if len(grouped_members) == num else None,
         improvements=tuple(improvements),
+        num_visited=int(tree.numbers[kernel.NUM_VISITED]),
+        num_duplicates=int(tree.numbers[kernel.NUM_DUPLICATES]),
         source=memo,
     )

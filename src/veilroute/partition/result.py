@@ -28,6 +28,8 @@ class Partition:
         How many members belong to some qualifying class, ``None`` when not worked out.
     improvements
         Each partition on the way that was better than all before it, in order; the last one is this partition.
+    num_visited, num_duplicates
+        How many partitions a search has looked at, and how many it met again and passed over.
     source
         Where to get the classes' walks, with what the method has worked out already; ``None`` when it has nothing.
     """
@@ -39,4 +41,6 @@ class Partition:
     least_mac: float | None = None
     num_anonymizable: int | None = None
     improvements: tuple[Incumbent, ...] = ()
+    num_visited: int = 0
+    num_duplicates: int = 0
     source: WalkSource | None = None

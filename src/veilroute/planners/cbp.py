@@ -28,10 +28,11 @@ def plan_cbp(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch) -> 
     task = prepare_task(problem)
     clusters = cluster_members(task, privacy.k, seed=seed, watch=watch)
     backward = Sweeper(problem.domain, backward=True, num_seeds=1)
-    groups = [
+    # Drawn one by one, so that those that are completed before the time is over count.
+    groups = (
         (cluster.members, [lead_to(task, cluster, m, trip, seed, backward, watch) for trip in range(task.num_trips)])
         for cluster in clusters
-    ]
+    )
     return plan_prefixes(problem, privacy, task, groups, seed=seed, watch=watch)
 
 

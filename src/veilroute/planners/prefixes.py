@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from veilroute.covering.completions import Completions
 from veilroute.covering.fields_engine import FieldsEngine
@@ -23,9 +23,13 @@ MAX_DRAWN = 10**6
 def require_finite_m(privacy: Privacy, planner: str) -> int:
     """The m of a planner whose routes begin at random: it has none for m = infinity."""
     if privacy.m is None:
-        raise InvalidInputError("m", f"a whole number for the planner {planner}; pbp and optimal hide whole routes")
+        raise InvalidInputError(
+            "Privacy.m", f"a whole number for the planner {planner}; optimal and pbp hide whole routes"
+        )
     if privacy.m > MAX_DRAWN:
-        raise TooLargeError("m", f"at most {MAX_DRAWN} nodes for the planner {planner}, which draws them", privacy.m)
+        raise TooLargeError(
+            "Privacy.m", f"at most {MAX_DRAWN} nodes for the planner {planner}, which draws them", privacy.m
+        )
     return privacy.m
 
 
@@ -33,7 +37,7 @@ def plan_prefixes(
     problem: Problem,
     privacy: Privacy,
     task: CoveringTask,
-    groups: Sequence[tuple[Sequence[int], Sequence[Walk]]],
+    groups: Iterable[tuple[Sequence[int], Sequence[Walk]]],
     *,
     seed: int,
     watch: Watch,
@@ -48,15 +52,15 @@ def plan_prefixes(
     problem, privacy, task, seed, watch
         As planners get them.
     groups
-        Members, and the shared first nodes for each trip: m of them or more, or fewer where no edge leads on; none
-        where they could not be drawn.
+        Members, and the first nodes that they share on each trip: m of them or more, or fewer where no edge leads on;
+        none where they could not be drawn. Taken one at a time, as long as there is time.
     """
     completions = Completions(task)
     far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy.ell)
     anonymized: list[PlannedClass] = []
     is_over = False
     for number, (members, prefixes) in enumerate(groups):
-        watch.tell("walks", number, len(groups))
+        watch.tell("walks", number)
         is_over = is_over or watch.is_over()
         if is_over or not all(prefix.size for prefix in prefixes):
             continue

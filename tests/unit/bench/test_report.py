@@ -281,7 +281,7 @@ def test_sentences_leave_out_instances_that_are_not_complete() -> None:
     # A second instance, dearer and only at the first m, would make a mean that falls.
     records.append(make_record(RBP, pair=2, m_ratio=0.1, mac=500.0))
     found = describe("table4", records)
-    assert found[0] == "Only the 1 of 2 instances with the most records count here."
+    assert found[0] == "Only the 1 of 2 instances that have every record count here."
     assert found[1].startswith("The MAC of Rbp never falls as m grows: from 0.600 to 60.0")
 
 

@@ -152,3 +152,38 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InvalidInputError, match="--out: expected a folder"), RecordStore(tmp_path / "file"):
         pass
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("provenance",), {}),
+        (("provenance",), None),
+        (("outcome", "mac"), "abc"),
+        (("outcome", "runtime_s"), None),
+        (("outcome", "is_finished"), 1),
+        (("outcome", "improvements"), [[0.5, 8]]),
+        (("outcome", "status"), None),
+    ],
+)
+def test_a_record_of_the_wrong_kinds_is_refused(
+    tmp_path: Path, cells: list[Cell], place: tuple[str, ...], value: object
+) -> None:
+    data = json.loads(json.dumps(record_of(cells[0]).to_dict()))
+    inside = data
+    for name in place[:-1]:
+        inside = inside[name]
+    inside[place[-1]] = value
+    (tmp_path / FILE_NAME).write_text(json.dumps(data) + "\n", encoding="utf-8")
+    with pytest.raises(FileFormatError, match="damaged record"):
+        read_records(tmp_path / FILE_NAME)
+
+
+def test_a_run_that_records_nothing_leaves_no_trace(tmp_path: Path, cells: list[Cell]) -> None:
+    with RecordStore(tmp_path / "new"):
+        pass
+    assert not (tmp_path / "new").exists()
+    fill(tmp_path / "new", cells[:1])
+    with RecordStore(tmp_path / "new"):
+        pass
+    assert (tmp_path / "new" / FILE_NAME).exists()

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import veilroute as vr
 from veilroute.covering.task import prepare_task
-from veilroute.partition.clusters import cluster_members
+from veilroute.partition.clusters import _merge_small, _Middle, cluster_members
 from veilroute.progress import Watch
 
 
@@ -53,6 +53,17 @@ def test_small_clusters_join_the_nearest_one() -> None:
         found = clusters_of(problem, 2, seed)
         assert sorted(cell for members, _ in found for cell in members) == cells  # type: ignore[type-var]
         assert all(len(members) >= 2 for members, _ in found)
+
+
+def test_a_small_cluster_joins_the_nearest_one_and_no_other() -> None:
+    """Three heaps of which the middle one is a single cell, next to the right one."""
+    domain = corridor(60)
+    cells = [(0, 1), (0, 2), (0, 3), (0, 45), (0, 55), (0, 56), (0, 57)]
+    task = prepare_task(vr.Problem(domain, [vr.Trip((0, 0), (0, 59))], cells))
+    middle = _Middle(task, Watch())
+    clusters = [middle.find(members) for members in ((0, 1, 2), (3,), (4, 5, 6))]
+    assert [one.members for one in _merge_small(clusters, 2, middle)] == [(0, 1, 2), (3, 4, 5, 6)]
+    assert [one.members for one in _merge_small(clusters[::-1], 2, middle)] == [(0, 1, 2), (3, 4, 5, 6)]
 
 
 def test_fewer_members_than_k_are_no_cluster() -> None:

@@ -125,5 +125,14 @@ def test_planners_that_draw_heed_the_clock_and_have_a_limit(planner: str, corrid
     assert playbook.options["stopped_early"]
     assert playbook.status == "feasible"
     assert not vr.solve(corridor, vr.Privacy(k=2, m=10), planner=planner).options["stopped_early"]
-    with pytest.raises(vr.InvalidInputError, match=f"m: expected at most 1000000 nodes for the planner {planner}"):
+    with pytest.raises(
+        vr.InvalidInputError, match=f"Privacy.m: expected at most 1000000 nodes for the planner {planner}"
+    ):
         vr.solve(corridor, vr.Privacy(k=2, m=10**6 + 1), planner=planner)
+
+
+def test_rbp_draws_for_each_trip(corridor: vr.Problem) -> None:
+    problem = vr.Problem(corridor.domain, [vr.Trip((0, 5), (0, 5))] * 2, corridor.candidates)
+    playbook = vr.solve(problem, vr.Privacy(k=2, m=60), planner="rbp")
+    first, second = playbook.classes[0].routes
+    assert first[:60] != second[:60]
