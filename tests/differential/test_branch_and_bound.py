@@ -58,9 +58,10 @@ def test_kernels_go_the_same_way_as_the_pseudo_code(method: str) -> None:
     assert num_improved > 20
 
 
-def test_termination_by_mean_cost_loses_no_optimum() -> None:
+@pytest.mark.parametrize("num_problems", [20, pytest.param(400, marks=pytest.mark.slow)])
+def test_termination_by_mean_cost_loses_no_optimum(num_problems: int) -> None:
     """Partitions are left whose qualifying classes are dear although cheap ones may follow; see the module's text."""
-    for number in range(80):
+    for number in range(num_problems):
         rng = random.Random(f"means-{number}")
         domain = build_domain(rng, "tree", "integer", 14)
         problem = vr.Problem(domain, [vr.Trip(0, 13)], rng.sample(range(1, 13), 9))

@@ -130,7 +130,7 @@ def _table1(records: Sequence[Record]) -> tuple[Figure, str]:
         _hollow("<", "paper: below 1 s"),
         Line2D([], [], linestyle="", marker="o", color=MUTED, markersize=7, label="ours, all instances"),
         Line2D([], [], linestyle="", marker=">", color=MUTED, markersize=7, label="ours, at least: some stopped"),
-        Line2D([], [], linestyle="", marker="|", color=INK, markersize=8, label="ours, the paper's instances"),
+        Line2D([], [], linestyle="", marker="|", color=INK, markersize=8, label="ours, where Merge-BB, Blind finished"),
     ]
     _add_legend(figure, handles)
     return figure, (

@@ -112,6 +112,17 @@ def find_set(mask: int, pool: Pool) -> int:
 
 
 @jit
+def find_union(one: int, other: int, pool: Pool, tree: Tree) -> int:
+    """Where the union of two sets stands in the pool; -1 when it does not, after noting that it is wanted."""
+    union = pool.masks[one] | pool.masks[other]
+    found = find_set(union, pool)
+    if found >= 0:
+        return found
+    tree.numbers[WANTED] = union
+    return -1
+
+
+@jit
 def fill_slots(first: int, end: int, pool: Pool) -> None:
     """Enter the sets from ``first`` up to ``end``, which are all different, into the slots."""
     for i in range(first, end):

@@ -12,10 +12,9 @@ from veilroute.kernels.branching import (
     NEEDS_SET,
     NUM_VISITED,
     PAUSED,
-    WANTED,
     Pool,
     Tree,
-    find_set,
+    find_union,
     is_prunable,
     keep_if_better,
     measure,
@@ -59,9 +58,8 @@ def search_assignments(num_steps: int, k: int, num: int, margin: float, pool: Po
             if is_prunable(k, num, margin, one, depth, cost, pool, tree):
                 tree.positions[depth] += 1
                 continue
-            joined = find_set(pool.masks[one] | pool.masks[depth], pool)
+            joined = find_union(one, depth, pool, tree)
             if joined < 0:
-                numbers[WANTED] = pool.masks[one] | pool.masks[depth]
                 return NEEDS_SET
         tree.positions[depth] += 1
         if pool.shares[joined] == np.inf:

@@ -18,12 +18,11 @@ from veilroute.kernels.branching import (
     NUM_DUPLICATES,
     NUM_VISITED,
     PAUSED,
-    WANTED,
     Links,
     Pool,
     Tree,
     Words,
-    find_set,
+    find_union,
     is_prunable,
     keep_if_better,
     measure,
@@ -119,9 +118,8 @@ def search_merges(
         if is_prunable(k, num, margin, one, other, cost, pool, tree):
             tree.positions[depth] += 1
             continue
-        merged = find_set(pool.masks[one] | pool.masks[other], pool)
+        merged = find_union(one, other, pool, tree)
         if merged < 0:
-            numbers[WANTED] = pool.masks[one] | pool.masks[other]
             return NEEDS_SET
         tree.positions[depth] += 1
         if pool.shares[merged] == np.inf:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,9 +63,13 @@ def find_partitioner(name: str, options: dict[str, Any]) -> Callable[..., Partit
     """The partitioner called ``name``, after checking that it takes ``options``."""
     if name not in PARTITIONERS:
         raise UnknownMethodError("partitioner", name, tuple(PARTITIONERS))
-    partitioner = PARTITIONERS[name]
-    for option in options:
-        if option not in partitioner.options:
-            takes = ", ".join(partitioner.options) or "no options"
-            raise InvalidInputError(option, f"a partitioner that has this option; {name} takes {takes}")
-    return partitioner.partition
+    check_options("partitioner", name, options, PARTITIONERS[name].options)
+    return PARTITIONERS[name].partition
+
+
+def check_options(kind: str, name: str, given: Iterable[str], taken: Sequence[str]) -> None:
+    """Refuse options that a method does not take."""
+    for option in given:
+        if option not in taken:
+            takes = ", ".join(taken) or "no options"
+            raise InvalidInputError(option, f"a {kind} that has this option; {name} takes {takes}")

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from veilroute.errors import InvalidInputError, UnknownMethodError
+from veilroute.errors import UnknownMethodError
 from veilroute.partition.registry import OPTIONS as PARTITIONER_OPTIONS
+from veilroute.partition.registry import check_options
 from veilroute.planners.cbp import plan_cbp
 from veilroute.planners.m_pbp import plan_m_pbp
 from veilroute.planners.optimal import plan_optimal
@@ -45,9 +46,5 @@ def find_planner(name: str, options: dict[str, Any]) -> Callable[..., Plan]:
     """The planner called ``name``, after checking that it takes ``options``."""
     if name not in PLANNERS:
         raise UnknownMethodError("planner", name, tuple(PLANNERS))
-    planner = PLANNERS[name]
-    for option in options:
-        if option not in planner.options:
-            takes = ", ".join(planner.options) or "no options"
-            raise InvalidInputError(option, f"a planner that has this option; {name} takes {takes}")
-    return planner.plan
+    check_options("planner", name, options, PLANNERS[name].options)
+    return PLANNERS[name].plan
