@@ -62,7 +62,9 @@ class TimeEstimate:
             kind = _kinds(cell)[0]
             if kind not in known:
                 known[kind] = self._expected(cell)
-            left_s = max(0.0, known[kind] - spent_s)
+            left_s = known[kind] - spent_s
+            if left_s < 0:  # longer than expected already: perhaps as long again, up to its limit
+                left_s = min(spent_s, max(0.0, cell.time_limit_s - spent_s))
             total += left_s
             longest = max(longest, left_s)
         return max(total / num_slots, longest) if num_slots else math.inf

@@ -13,7 +13,7 @@ from veilroute.covering.completions import Completions
 from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.prefixes import SharedBeginnings, find_beginnings
 from veilroute.covering.task import CoveringTask, prepare_task
-from veilroute.covering.walks import walk_cost
+from veilroute.covering.walks import Walk, walk_cost
 from veilroute.partition.exact import mark_classes, partition_by_shares
 from veilroute.planners.m_pbp import plan_m_pbp
 from veilroute.planners.plan import Plan, PlannedClass, plan_alone, plan_parting
@@ -55,10 +55,11 @@ def _plan_class(
     task: CoveringTask, members: tuple[int, ...], shared: SharedBeginnings, completions: Completions
 ) -> PlannedClass:
     mask = sum(1 << i for i in members)
-    routes = {}
+    routes: dict[tuple[int, int], tuple[Walk, float]] = {}
     for trip in range(task.num_trips):
         walk, is_whole = shared.walk(mask, trip)
-        for member in members:
-            whole = (walk, walk_cost(task.domain, walk))
-            routes[trip, member] = whole if is_whole else completions.complete(walk, member, trip)
+        if is_whole:
+            routes |= dict.fromkeys(((trip, i) for i in members), (walk, walk_cost(task.domain, walk)))
+        else:
+            routes |= {(trip, i): completions.complete(walk, i, trip) for i in members}
     return plan_parting(members, routes)

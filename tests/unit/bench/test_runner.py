@@ -248,6 +248,8 @@ def test_time_left_goes_by_method_and_size(cells: list[Cell]) -> None:
     assert estimate.seconds_left([quick] * 10, [], 2) == pytest.approx(20)
     assert estimate.seconds_left([slow] * 2 + [quick], [(slow, 31.0)], 2) == pytest.approx((82 + 4 + 10) / 2)
     assert estimate.seconds_left([slow], [], 8) == pytest.approx(41), "one cell cannot be shared"
+    assert estimate.seconds_left([], [(quick, 12.0)], 2) == pytest.approx(min(12.0, quick.time_limit_s - 12.0))
+    assert estimate.seconds_left([], [(slow, 45.0)], 2) == pytest.approx(5), "its limit is 50 s"
     assert estimate.seconds_left([], [(slow, 100.0)], 2) == 0
     assert estimate.seconds_left([slow], [], 0) == math.inf
     # A method that has not been seen yet: as others of its size and limit did.
