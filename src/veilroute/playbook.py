@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
+from veilroute.certificate import Certificate, certificate_from_dict, certificate_to_dict
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
 from veilroute.domain.graph import Domain
 from veilroute.domain.labels import Label, plain_label
@@ -113,7 +114,8 @@ class Playbook:
     """Classes, one route per class and trip, and the claims made about them.
 
     Everything in it is independent of the secret and may be known to the adversary. :meth:`route_for` is the only
-    function of veilroute that takes the secret.
+    function of veilroute that takes the secret. The ``certificate``, where the planner has one, is the evidence for the
+    bound in the claims.
     """
 
     domain: Domain | None
@@ -128,6 +130,7 @@ class Playbook:
     classes: tuple[PlaybookClass, ...]
     uncoverable: tuple[Label, ...]
     claims: Claims
+    certificate: Certificate | None = None
 
     @property
     def apr(self) -> float:
@@ -214,6 +217,8 @@ class Playbook:
             "uncoverable": list(self.uncoverable),
             "claims": {name: getattr(claims, name) for name in claims.__dataclass_fields__},
         }
+        if self.certificate is not None:
+            data["certificate"] = certificate_to_dict(self.certificate)
         if embed_domain and self.domain is not None:
             data["domain"] = domain_to_dict(self.domain)
         return data
@@ -288,6 +293,7 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
             mac_lower_bound=_figure("claims.mac_lower_bound", claims["mac_lower_bound"]),
             delta=_figure("claims.delta", claims["delta"]),
         ),
+        certificate=certificate_from_dict(data["certificate"]) if "certificate" in data else None,
     )
 
 

@@ -39,13 +39,24 @@ class Progress:
     done, total
         Units of work finished and expected; ``total`` is 0 while unknown.
     incumbent
-        Set once for each improvement of a search that works towards better and better partitions.
+        The best so far of a search that works towards better and better partitions, from its first one on. The same
+        object comes with every report until a better one is found.
+    bound
+        What the MAC is proved to be at least, for as many members as the incumbent groups; ``None`` without a proof.
     """
 
     stage: str
     done: int = 0
     total: int = 0
     incumbent: Incumbent | None = None
+    bound: float | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """How far the incumbent's MAC is above the bound, relative to it; ``None`` when either is missing."""
+        if self.incumbent is None or self.bound is None:
+            return None
+        return max(0.0, self.incumbent.mac - self.bound) / max(self.bound, 1e-12)
 
 
 ProgressCallback = Callable[[Progress], None]
@@ -64,6 +75,8 @@ def check_time_limit(seconds: object) -> float | None:
 class Watch:
     """Carries the caller's progress callback and stop conditions through a computation.
 
+    It remembers the last incumbent and the best bound, and every report holds both.
+
     Parameters
     ----------
     report
@@ -78,18 +91,30 @@ class Watch:
     time_limit_s: float | None = None
     should_stop: Callable[[], bool] | None = None
     started_s: float = field(default_factory=time.monotonic)
+    incumbent: Incumbent | None = field(default=None, init=False)
+    bound: float | None = field(default=None, init=False)
 
     def tell(self, stage: str, done: int = 0, total: int = 0) -> None:
         """Pass a report on."""
         if self.report is not None:
-            self.report(Progress(stage, done, total))
+            self.report(Progress(stage, done, total, self.incumbent, self.bound))
 
     def tell_improvement(self, stage: str, num_anonymized: int, mac: float) -> Incumbent:
-        """Pass a better partition on, with the time at which it was found."""
-        incumbent = Incumbent(time.monotonic() - self.started_s, num_anonymized, mac)
-        if self.report is not None:
-            self.report(Progress(stage, incumbent=incumbent))
-        return incumbent
+        """Pass a better partition on, with the time at which it was found.
+
+        The bound is forgotten when the partition groups another number of members than the one before: it was for that
+        number. One that was told before the first partition is taken to be for the first one's number.
+        """
+        if self.incumbent is not None and self.incumbent.num_anonymized != num_anonymized:
+            self.bound = None
+        self.incumbent = Incumbent(time.monotonic() - self.started_s, num_anonymized, mac)
+        self.tell(stage)
+        return self.incumbent
+
+    def tell_bound(self, stage: str, bound: float) -> None:
+        """Pass on what the MAC is proved to be at least; a bound below the best one changes nothing."""
+        self.bound = bound if self.bound is None else max(self.bound, bound)
+        self.tell(stage)
 
     def is_over(self) -> bool:
         """Whether the time is used up or the caller asked to stop."""

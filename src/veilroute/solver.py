@@ -36,7 +36,8 @@ def solve(
     privacy
         What to reach; ``Privacy()`` when left out.
     planner
-        Name of a planner: ``optimal``, ``pbp``, ``m-pbp``, ``cbp`` or ``rbp``. The last two need a finite m.
+        Name of a planner: ``optimal``, ``pbp``, ``m-pbp``, ``cbp``, ``rbp`` or ``reuse``. ``cbp`` and ``rbp`` need a
+        finite m.
     time_limit_s
         Return the best plan found after about this many seconds.
     seed
@@ -49,6 +50,7 @@ def solve(
         Options of the planner. For ``pbp`` and ``m-pbp``: ``partitioner`` (``exact``, ``merge-bb``, ``df-bb`` or
         ``naive``); for all but the first of these: ``engine`` (``astar`` or ``fields``) and, for ``astar``,
         ``heuristic`` (``tunnel``, ``blind`` and others); for ``merge-bb``: ``merge_order`` (``cost-asc``, ``random``).
+        For ``reuse``: ``partition``, the playbook of an earlier trip, or its classes as lists of labels.
 
     Returns
     -------
@@ -98,6 +100,7 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
         classes=tuple(classes),
         uncoverable=tuple(problem.candidates[i] for i in task.uncoverable),
         claims=claims,
+        certificate=plan.certificate,
     )
 
 

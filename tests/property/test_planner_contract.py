@@ -32,6 +32,7 @@ METHODS: list[tuple[str, dict[str, str]]] = [
     *(("m-pbp", options) for options in PARTITIONING[::3]),
     ("cbp", {}),
     ("rbp", {}),
+    ("reuse", {}),
 ]
 BOUNDED_ONLY = ("cbp", "rbp")
 PROVING = ("exact", "merge-bb", "df-bb")
@@ -57,6 +58,8 @@ def test_contract(
     assume(privacy.k <= len(problem.counted))
     assume(m is not None or planner not in BOUNDED_ONLY)
     privacy = vr.Privacy(privacy.k, privacy.ell, m, privacy.spread)
+    if planner == "reuse":
+        options = {"partition": plan_way_back(problem, privacy)}
     playbook = vr.solve(problem, privacy, planner=planner, seed=3, **options)
     check_routes(problem, playbook)
     check_classes(problem, playbook)
@@ -65,6 +68,12 @@ def test_contract(
     assert report.holds, report.to_text()
     again = vr.solve(problem, privacy, planner=planner, seed=3, **options)
     assert again.to_json() == playbook.to_json()
+
+
+def plan_way_back(problem: vr.Problem, privacy: vr.Privacy) -> vr.Playbook:
+    """What an earlier trip has left to reuse: the problem's trips the other way round."""
+    trips = [vr.Trip(trip.goal, trip.start) for trip in problem.trips]
+    return vr.solve(vr.Problem(problem.domain, trips, problem.candidates, problem.visibility), privacy)
 
 
 def check_routes(problem: vr.Problem, playbook: vr.Playbook) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from veilroute.audit.anonymity import watch_trips
+from veilroute.audit.anonymizable import count_anonymizable
 from veilroute.audit.case import open_case
+from veilroute.audit.certificate import check_certificate, examine_certificate
 from veilroute.audit.cost_claims import (
     check_anonymizable,
     check_bound,
@@ -53,7 +55,12 @@ def audit_playbook(playbook: Playbook, *, planner: Planner | None = None) -> Aud
     case = open_case(playbook, planner)
     facts = case.facts
     real = recompute_mac(case)
-    optimum = find_optimum(facts, playbook.privacy, case.standard.spread) if _claims_optimum(playbook) else None
+    optimum = proof = num_anonymizable = None
+    if _claims_optimum(playbook):
+        optimum = find_optimum(facts, playbook.privacy, case.standard.spread)
+        num_anonymizable = count_anonymizable(case) if optimum is None else optimum.num_anonymizable
+    if playbook.certificate is not None:
+        proof = examine_certificate(case, playbook.certificate)
     claims = (
         check_walk(case),
         check_coverage(case),
@@ -66,9 +73,10 @@ def audit_playbook(playbook: Playbook, *, planner: Planner | None = None) -> Aud
         check_anonymized(case),
         check_apr(case),
         check_mac(case, real),
-        check_bound(case, real, optimum),
-        check_optimality(case, real, optimum),
-        check_anonymizable(case, optimum),
+        check_certificate(proof),
+        check_bound(case, real, optimum, proof),
+        check_optimality(case, real, optimum, proof, num_anonymizable),
+        check_anonymizable(case, num_anonymizable),
     )
     return AuditReport(
         holds=all(verdict.holds for verdict in claims),

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from veilroute.audit.case import Case, is_same
+from veilroute.audit.certificate import Proof
 from veilroute.audit.optimality import Optimum
 from veilroute.audit.report import ClaimVerdict, judge, names, number
 
@@ -82,7 +83,7 @@ def _mac_problem(name: str, stated: float | None, real: float | None) -> list[st
     return [f"{name} is {side} than stated: {real:.9g} instead of {stated:.9g}"]
 
 
-def check_bound(case: Case, real: RealCost, optimum: Optimum | None) -> ClaimVerdict:
+def check_bound(case: Case, real: RealCost, optimum: Optimum | None, proof: Proof | None) -> ClaimVerdict:
     """The lower bound on MAC is none that the playbook, or any other way to group so many candidates, undercuts."""
     bound = case.playbook.claims.mac_lower_bound
     if bound is None:
@@ -93,15 +94,21 @@ def check_bound(case: Case, real: RealCost, optimum: Optimum | None) -> ClaimVer
     elif real.mac is not None and not real.unknown and real.mac < bound and not is_same(real.mac, bound):
         problems.append(f"states that no MAC is below {bound:.9g}, but its own is {real.mac:.9g}")
     best = None if optimum is None else optimum.mac_at.get(case.playbook.claims.num_anonymized)
-    if best is not None and best < bound and not is_same(best, bound):
-        problems.append(f"states that no MAC is below {bound:.9g}, but {best:.9g} is possible")
-    if best is None:
-        evidence = f"{bound:.9g} is not above the MAC; whether none is below it, was not worked out"
-        return judge("bound", problems, evidence, checked=False)
-    return judge("bound", problems, f"{bound:.9g} is not above {best:.9g}, the least possible")
+    cheaper = proof.cheaper_mac if best is None and proof is not None else best
+    if cheaper is not None and cheaper < bound and not is_same(cheaper, bound):
+        problems.append(f"states that no MAC is below {bound:.9g}, but {cheaper:.9g} is possible")
+    if best is not None:
+        return judge("bound", problems, f"{bound:.9g} is not above {best:.9g}, the least possible")
+    if proof is not None and proof.has_bound:
+        return judge("bound", problems, f"no MAC is below {bound:.9g} (certificate: {proof.effort})")
+    reason = "" if proof is None else f" ({proof.effort})"
+    evidence = f"{bound:.9g} is not above the MAC; whether none is below it, was not worked out{reason}"
+    return judge("bound", problems, evidence, checked=False)
 
 
-def check_optimality(case: Case, real: RealCost, optimum: Optimum | None) -> ClaimVerdict:
+def check_optimality(
+    case: Case, real: RealCost, optimum: Optimum | None, proof: Proof | None, num_anonymizable: int | None
+) -> ClaimVerdict:
     """What the status says: proved optimal, or that nothing can be anonymized."""
     status, claims = case.playbook.status, case.playbook.claims
     num_real = len(case.protected)
@@ -125,10 +132,37 @@ def check_optimality(case: Case, real: RealCost, optimum: Optimum | None) -> Cla
             problems.append(
                 f"the real MAC {real.mac:.9g} is {side} than the {claims.mac_lower_bound:.9g} claimed as optimal"
             )
-    if optimum is None:
-        return judge("optimality", problems, f"{status} by the planner's word; too large to re-prove", checked=False)
-    problems += _better_way(case, real, optimum)
-    return judge("optimality", problems, f"{status}; re-proved: {optimum.effort}")
+    if optimum is not None:
+        problems += _better_way(case, real, optimum)
+        return judge("optimality", problems, f"{status}; re-proved: {optimum.effort}")
+    if status == "infeasible":
+        return _judge_infeasible(problems, proof, num_anonymizable)
+    if proof is not None and proof.more is not None:
+        problems.append(f"not optimal: {proof.more} candidates can be anonymized, not only {claims.num_anonymized}")
+    if proof is not None and proof.cheaper_mac is not None:
+        problems.append(f"not optimal: a MAC of {proof.cheaper_mac:.9g} is possible")
+    if proof is None:
+        return judge("optimality", problems, "optimal by the planner's word; too large to re-prove", checked=False)
+    if not proof.has_bound:
+        return judge("optimality", problems, f"optimal by the planner's word: {proof.effort}", checked=False)
+    if _most(proof, num_anonymizable) > claims.num_anonymized:
+        reason = "that no more can be anonymized was not worked out"
+        return judge("optimality", problems, f"optimal by the planner's word: {reason}", checked=False)
+    return judge("optimality", problems, f"optimal (certificate: {proof.effort})")
+
+
+def _judge_infeasible(problems: list[str], proof: Proof | None, num_anonymizable: int | None) -> ClaimVerdict:
+    if num_anonymizable:
+        problems.append(f"says that nothing can be anonymized, but {num_anonymizable} candidates can be")
+    if _most(proof, num_anonymizable) == 0:
+        return judge("optimality", problems, "infeasible: no candidate belongs to a class that could be anonymized")
+    return judge("optimality", problems, "infeasible by the planner's word; too large to re-prove", checked=False)
+
+
+def _most(proof: Proof | None, num_anonymizable: int | None) -> float:
+    """No more than everybody who could be anonymized at all, and no more than the certificate leaves room for."""
+    known = [num_anonymizable, None if proof is None else proof.most]
+    return min((num for num in known if num is not None), default=math.inf)
 
 
 def _better_way(case: Case, real: RealCost, optimum: Optimum) -> list[str]:
@@ -146,7 +180,7 @@ def _better_way(case: Case, real: RealCost, optimum: Optimum) -> list[str]:
     return [f"not optimal: a MAC of {optimum.mac:.9g} is possible, this one is {real.mac:.9g} ({optimum.effort})"]
 
 
-def check_anonymizable(case: Case, optimum: Optimum | None) -> ClaimVerdict:
+def check_anonymizable(case: Case, num_anonymizable: int | None) -> ClaimVerdict:
     """How many candidates some planner could anonymize."""
     stated = case.playbook.claims.num_anonymizable
     if stated is None:
@@ -158,12 +192,13 @@ def check_anonymizable(case: Case, optimum: Optimum | None) -> ClaimVerdict:
         return judge("anonymizable", [problem], "")
     if stated and case.playbook.status == "infeasible":
         return judge("anonymizable", [f"states {stated}, yet says that nothing can be anonymized"], "")
-    if optimum is None:
+    if num_anonymizable is None:
         evidence = f"{stated} by the planner's word; too large to recount"
         return judge("anonymizable", [], evidence, checked=False)
-    real = optimum.num_anonymizable
-    problems = [] if stated == real else [f"states {stated} anonymizable candidates, in truth there are {real}"]
-    return judge("anonymizable", problems, f"{real} belong to some class that could be anonymized")
+    problems = []
+    if stated != num_anonymizable:
+        problems.append(f"states {stated} anonymizable candidates, in truth there are {num_anonymizable}")
+    return judge("anonymizable", problems, f"{num_anonymizable} belong to some class that could be anonymized")
 
 
 def _figure(value: float | None) -> str:

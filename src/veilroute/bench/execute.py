@@ -24,7 +24,7 @@ from veilroute.domain.visibility import WithinDistance
 from veilroute.errors import InvalidInputError, VeilrouteError
 from veilroute.playbook import Playbook
 from veilroute.problem import Privacy, Problem, Trip
-from veilroute.progress import Progress
+from veilroute.progress import Incumbent, Progress
 from veilroute.solver import solve
 
 _SHOWN = 300
@@ -154,9 +154,14 @@ def _solve(
 
 
 def _collect_into(steps: list[tuple[float, int, float]]) -> Callable[[Progress], None]:
+    last: Incumbent | None = None
+
     def report(progress: Progress) -> None:
+        nonlocal last
         found = progress.incumbent
-        if found is not None:
+        # Every report holds the best so far: the same object until a better one is found.
+        if found is not None and found is not last:
+            last = found
             steps.append((float(found.elapsed_s), int(found.num_anonymized), float(found.mac)))
 
     return report

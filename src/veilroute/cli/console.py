@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.console import Console, RenderableType
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.progress import Progress as RichProgress
+from rich.text import Text
 
 from veilroute.progress import Progress, ProgressCallback
 
 _PATIENCE_S = 2.0
+_LARGEST_GAP = 100.0
 
 
 class PlainConsole(Console):
@@ -57,32 +68,81 @@ def forget_stdout() -> None:
     sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
 
 
+def describe_best(progress: Progress) -> str:
+    """What a search has found and proved so far, in one line; empty before it has found anything."""
+    best = progress.incumbent
+    if best is None:
+        return ""
+    parts = [f"best so far: {best.num_anonymized} hidden", f"MAC {best.mac:.4g}"]
+    if progress.bound is not None:
+        parts.append(f"bound {progress.bound:.4g}")
+    if progress.gap is not None and (gap := gap_text(progress.gap)):
+        parts.append(f"gap {gap}")
+    return ", ".join(parts)
+
+
+def gap_text(gap: float) -> str:
+    """A gap in percent, rounded up so that "at most" is true; empty when the bound is too low to say anything."""
+    if gap > _LARGEST_GAP:
+        return ""
+    return f"{math.ceil(1000 * gap - 1e-9) / 10:.1f}%"
+
+
+class _Bar(ProgressColumn):
+    """A bar, as soon as it is known how much work there is."""
+
+    bar = BarColumn()
+
+    def render(self, task: Task) -> RenderableType:
+        return Text() if task.total is None else self.bar.render(task)
+
+
+class _Count(MofNCompleteColumn):
+    """How much is done, and of how much where that is known."""
+
+    def render(self, task: Task) -> Text:
+        if task.total is not None:
+            return super().render(task)
+        return Text(f"{int(task.completed)}" if task.completed else "", style="progress.download")
+
+
+class _SearchProgress(RichProgress):
+    """A progress display with the best so far in a line below."""
+
+    best = ""
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        yield from super().get_renderables()
+        if self.best:
+            yield Text(f"  {self.best}", overflow="ellipsis", no_wrap=True)
+
+
 @contextmanager
 def live_progress() -> Iterator[ProgressCallback]:
     """Yield a callback whose reports are drawn once the work takes longer than two seconds, for who watches it.
 
-    They go to standard error, and nowhere when that is no terminal.
+    They go to standard error, and nowhere when that is no terminal. A report costs next to nothing: it is kept, and
+    drawn at the next refresh, some ten times a second.
     """
     screen = stderr()
-    bar = RichProgress(
+    display = _SearchProgress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
+        _Bar(),
+        _Count(),
         TimeElapsedColumn(),
         console=screen,
         transient=True,
     )
-    task = bar.add_task("getting ready (a first run compiles for some seconds)", total=None)
-    timer = threading.Timer(_PATIENCE_S, bar.start)
+    display.add_task("getting ready (a first run compiles for some seconds)", total=None)
+    (task,) = display.tasks
+    timer = threading.Timer(_PATIENCE_S, display.start)
     timer.daemon = True
-    best = ""
 
     def report(progress: Progress) -> None:
-        nonlocal best
-        if progress.incumbent is not None:
-            best = f" (best so far: {progress.incumbent.num_anonymized} hidden, MAC {progress.incumbent.mac:.4g})"
-        bar.update(task, description=progress.stage + best, completed=progress.done, total=progress.total or None)
+        # Not by `update`, which keeps the total of the stage before and stops the clock when a stage is complete.
+        task.description, task.completed, task.total = progress.stage, progress.done, progress.total or None
+        display.best = describe_best(progress)
 
     if screen.is_terminal:
         timer.start()
@@ -92,8 +152,8 @@ def live_progress() -> Iterator[ProgressCallback]:
         if timer.is_alive():
             timer.cancel()
             timer.join()
-        if bar.live.is_started:
-            bar.stop()
+        if display.live.is_started:
+            display.stop()
 
 
 class Interrupt:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,13 +12,13 @@ import typer
 from rich.table import Table
 
 from veilroute.bench.memory import peak_memory_mb
-from veilroute.cli.console import Interrupt, emit, live_progress, stdout
+from veilroute.cli.console import Interrupt, emit, gap_text, live_progress, stdout
 from veilroute.cli.exit_codes import DONE, INTERRUPTED, NOTHING_ANONYMIZED
 from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
 from veilroute.domain.labels import label_text
 from veilroute.errors import InvalidInputError
 from veilroute.jsontext import dump_canonical
-from veilroute.playbook import Playbook, PlaybookClass
+from veilroute.playbook import Playbook, PlaybookClass, read_playbook
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import ProgressCallback
 
@@ -26,7 +27,7 @@ from veilroute.progress import ProgressCallback
 def run_plan(
     instance: FileArgument,
     options: InstanceOptions,
-    planner: Annotated[str, typer.Option(help="optimal, pbp, m-pbp, cbp or rbp.")] = "optimal",
+    planner: Annotated[str | None, typer.Option(help="optimal, pbp, m-pbp, cbp, rbp or reuse. [optimal]")] = None,
     partitioner: Annotated[str | None, typer.Option(help="exact, merge-bb, df-bb or naive; for pbp and m-pbp.")] = None,
     merge_order: Annotated[str | None, typer.Option(help="cost-asc or random; for merge-bb.")] = None,
     heuristic: Annotated[
@@ -34,6 +35,9 @@ def run_plan(
     ] = None,
     engine: Annotated[
         str | None, typer.Option(help="astar or fields, to find covering walks; for all partitioners but exact.")
+    ] = None,
+    reuse: Annotated[
+        Path | None, typer.Option(metavar="PLAYBOOK", help="Keep the classes of this earlier playbook, for a new trip.")
     ] = None,
     time_limit: Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop with the best so far.")] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the playbook here.")] = None,
@@ -46,14 +50,20 @@ def run_plan(
     """
     if out is not None and not out.parent.is_dir():
         raise InvalidInputError("--out", "a file in a folder that exists", str(out))
-    loaded = load_instance(instance, options)
     given = {"partitioner": partitioner, "merge_order": merge_order, "heuristic": heuristic, "engine": engine}
-    extra = {name: value for name, value in given.items() if value is not None}
+    extra: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if reuse is not None:
+        planner = _check_reuse(planner, extra)
+        extra["partition"] = earlier = read_playbook(reuse)
+        options = _same_candidates(instance, options, earlier)
+    elif planner == "reuse":
+        raise InvalidInputError("--reuse", "the playbook of an earlier trip, for the planner reuse")
+    loaded = load_instance(instance, options)
     with live_progress() as report, Interrupt() as interrupt:
         playbook, runtime_s = timed_solve(
             loaded.problem,
             loaded.privacy,
-            planner=planner,
+            planner="optimal" if planner is None else planner,
             time_limit_s=time_limit,
             seed=options.seed,
             progress=report,
@@ -70,6 +80,24 @@ def run_plan(
         print("veilroute: interrupted; this is the best playbook so far", file=sys.stderr)
         return INTERRUPTED
     return DONE if playbook.claims.num_anonymized else NOTHING_ANONYMIZED
+
+
+def _check_reuse(planner: str | None, extra: dict[str, Any]) -> str:
+    """The planner for --reuse, after refusing options that would make other classes."""
+    if planner not in (None, "reuse"):
+        raise InvalidInputError("--planner", "reuse, or none named, with --reuse", planner)
+    if extra:
+        option = "--" + next(iter(extra)).replace("_", "-")
+        raise InvalidInputError(option, "none with --reuse, which keeps the classes of the earlier playbook")
+    return "reuse"
+
+
+def _same_candidates(instance: Path, options: InstanceOptions, earlier: Playbook) -> InstanceOptions:
+    """The options with the earlier playbook's candidates, where neither they nor the file name any."""
+    is_named = options.candidates is not None or options.random_candidates is not None
+    if is_named or instance.suffix not in (".map", ".scen"):
+        return options
+    return replace(options, candidates=" ".join(label_text(label) for label in earlier.candidates))
 
 
 def timed_solve(
@@ -184,15 +212,32 @@ def headline(playbook: Playbook) -> list[str]:
     goal = f"k={privacy.k}, ell={privacy.ell:g}, {span}, spread by {privacy.spread}"
     if playbook.status == "infeasible":
         return [f"Nothing can be hidden: no class of candidates reaches {goal}.", "Lower k or ell, or add candidates."]
+    if not claims.num_anonymized and playbook.planner == "reuse":
+        return [
+            f"Nothing is hidden: no class of the earlier playbook reaches {goal} on this trip.",
+            "Lower k or ell, or plan all trips together, before the first one is taken.",
+        ]
     if not claims.num_anonymized:
         return [f"Nothing is hidden: no class was found that reaches {goal}.", "That is not proved impossible."]
     num_classes = sum(group.anonymized for group in playbook.classes)
     word = "class" if num_classes == 1 else "classes"
-    proof = {"optimal": "proved optimal", "feasible": "not proved optimal"}[playbook.status]
     lines = [
         f"{claims.num_anonymized} of {claims.num_coverable} candidates hidden in {num_classes} {word} ({goal}).",
-        f"Routes are {claims.mac:.1%} longer on average than without hiding (MAC {claims.mac:.6g}, {proof}).",
+        f"Routes are {claims.mac:.1%} longer on average than without hiding "
+        f"(MAC {claims.mac:.6g}, {_proof_text(playbook)}).",
     ]
     if privacy.m is not None and any(group.member_routes for group in playbook.classes):
         lines.append(f"After {privacy.m} nodes the routes of a class may part: from there on nothing is promised.")
     return lines
+
+
+def _proof_text(playbook: Playbook) -> str:
+    """How good the plan is proved to be."""
+    claims = playbook.claims
+    if playbook.status == "optimal":
+        return "proved optimal"
+    gap = "" if claims.gap is None else gap_text(claims.gap)
+    if not gap:
+        return "not proved optimal"
+    best = "the optimum" if claims.num_anonymized == claims.num_coverable else "the best that hides as many"
+    return f"at most {gap} above {best}: bound {claims.mac_lower_bound:.6g}"

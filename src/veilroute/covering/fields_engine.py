@@ -31,7 +31,7 @@ from veilroute.covering.posts import PostTable
 from veilroute.covering.rows import FIELD_BYTES
 from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.task import CoveringTask
-from veilroute.covering.walks import NO_WALK, walk_cost, walk_through
+from veilroute.covering.walks import NO_WALK, Walk, walk_cost, walk_through
 from veilroute.domain.tolerance import RELATIVE, at_most, choice_margin
 from veilroute.errors import InvalidInputError, TooLargeError
 from veilroute.kernels.subsets import Positions, join_rows
@@ -72,6 +72,7 @@ class FieldsEngine:
         self._num_rows_given = 0 if table is None else table.num_done
         self._field_bytes = field_bytes
         self._fields: dict[tuple[int, bool], SharedFields] = {}
+        self._to_goal: dict[int, Sweeper] = {}
         self._margin = choice_margin(exact=task.domain.has_integer_costs)
 
     def costs(
@@ -126,8 +127,7 @@ class FieldsEngine:
             return Found(NO_WALK, math.inf, "infeasible", math.inf, self._count(swept))
         if lower > highest:
             return Found(NO_WALK, math.inf, "over-bound", lower, self._count(swept))
-        stops = self._stops(group, trip, middle)
-        walk = walk_through(self._backward, self.task.starts[trip], (*stops, self.task.goals[trip]))
+        walk = self._walk(self._stops(group, trip, middle), trip)
         cost = walk_cost(self.task.domain, walk)
         # The walk is priced edge by edge, the bound comes from the fields: they differ by rounding at most.
         is_proved = math.isclose(cost, lower, rel_tol=RELATIVE)
@@ -180,6 +180,21 @@ class FieldsEngine:
             first_split += num
         return best, choice, choice_post
 
+    def _walk(self, stops: list[int], trip: int) -> Walk:
+        """The walk past posts, in order of travel."""
+        nodes = self.task.posts.nodes[stops].tolist()
+        start, goal = self.task.starts[trip], self.task.goals[trip]
+        lengths = None
+        if self._table is not None and stops:
+            steps = self._table.distances[stops[:-1], stops[1:]].tolist()
+            lengths = [float(self.task.from_start[trip][stops[0]]), *steps]
+        walk = walk_through(self._backward, start, nodes, lengths)
+        if goal not in self._to_goal:
+            # All walks of a trip end alike: one sweep for all.
+            self._to_goal[goal] = Sweeper(self.task.domain, backward=True, num_seeds=1)
+            self._to_goal[goal].run(goal)
+        return np.concatenate((walk, self._to_goal[goal].follow(int(walk[-1]))[1:]))
+
     def _stops(self, group: Members, trip: int, middle: _Middle) -> list[int]:
         """The posts at which an optimal walk covers each member, in order of travel, from its middle."""
         if not group:
@@ -190,7 +205,7 @@ class FieldsEngine:
         first, last = (tuple(group[i] for i in side[number].tolist()) for side in (in_front, behind))
         before = self._descend(middle.post, first, self._shared(trip, backward=False))
         after = self._descend(middle.post, last, self._shared(trip, backward=True))
-        return [int(self.task.posts.nodes[p]) for p in (*before[::-1], middle.post, *after)]
+        return [*before[::-1], middle.post, *after]
 
     def _descend(self, post: int, left: Members, fields: SharedFields) -> list[int]:
         """The posts that lead from the middle to the end where the fields begin, covering ``left`` on the way."""
@@ -232,7 +247,7 @@ class FieldsEngine:
     def num_sweeps(self) -> int:
         """Sweeps of the graph so far."""
         in_table = 0 if self._table is None else self._table.num_done - self._num_rows_given
-        return in_table + self._forward.num_sweeps + self._backward.num_sweeps
+        return in_table + len(self._to_goal) + self._forward.num_sweeps + self._backward.num_sweeps
 
     def _shared(self, trip: int, *, backward: bool) -> SharedFields:
         if (trip, backward) not in self._fields:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -24,12 +24,18 @@ def walk_cost(domain: Domain, nodes: Walk) -> float:
     return int(total) if domain.has_integer_costs and math.isfinite(total) else total
 
 
-def walk_through(backward: Sweeper, start: int, stops: Iterable[int]) -> Walk:
-    """The walk from ``start`` to each stop in turn, by the shortest paths of :meth:`Sweeper.follow`; a sweep each."""
+def walk_through(
+    backward: Sweeper, start: int, stops: Sequence[int], lengths: Sequence[float] | None = None
+) -> Walk:
+    """The walk from ``start`` to each stop in turn, by the shortest paths of :meth:`Sweeper.follow`; a sweep each.
+
+    Where the ``lengths`` of the ways to the stops are known, in the sweeper's units, sweeps go no farther.
+    """
     legs = [np.array([start], dtype=np.int64)]
-    for stop in stops:
+    for number, stop in enumerate(stops):
         here = int(legs[-1][-1])
         if here != stop:
-            backward.run(stop)
+            # With some room: what is rounded must not cut the way off.
+            backward.run(stop, math.inf if lengths is None else 1 + lengths[number] * (1 + 1e-9))
             legs.append(backward.follow(here)[1:])
     return np.concatenate(legs)

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from veilroute.kernels.jit import jit
 from veilroute.kernels.subsets import Masks
 from veilroute.kernels.sweep import Floats, Indices
+from veilroute.kernels.tours import Sets
 
 
 @jit
@@ -115,3 +116,44 @@ def advance_layer(
                 if cost < least:
                     least = cost
             after[row, node] = least
+
+
+@jit
+def price_beginnings(
+    sets: Sets,
+    rows: Masks,
+    is_there: npt.NDArray[np.bool_],
+    to_goal: Floats,
+    ahead: Floats,
+    ratios: Floats,
+    out: Floats,
+) -> None:
+    """What the best end of a shared beginning of fixed length leaves to be paid, for each set.
+
+    Of a set with members t, ``rows[i, b]`` is the row of ``is_there`` with the nodes where a beginning can end that has
+    covered the members in the bits of b, or -1. At a node, covered members pay ``to_goal``, others ``ahead[t]``, times
+    their ratios.
+    """
+    size = sets.shape[1]
+    for s in range(sets.shape[0]):
+        members = sets[s]
+        least = np.inf
+        for covered in range(1 << size):
+            row = rows[s, covered]
+            if row < 0:
+                continue
+            weight = 0.0
+            for i in range(size):
+                if (covered >> i) & 1:
+                    weight += ratios[members[i]]
+            for node in range(to_goal.size):
+                if not is_there[row, node]:
+                    continue
+                price = weight * to_goal[node]
+                if price >= least:
+                    continue
+                for i in range(size):
+                    if not (covered >> i) & 1:
+                        price += ratios[members[i]] * ahead[members[i], node]
+                least = min(least, price)
+        out[s] = least

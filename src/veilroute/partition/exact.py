@@ -1,199 +1,135 @@
-"""The optimal partition by dynamic programming over bit masks (theory, section 3).
+"""The optimal partition, or the best one with a proved bound: whichever method fits the number of members.
 
-The objective is lexicographic: group as many members as possible, then at the least mean anonymization cost. Since
-that cost is a sum over classes, the optimum is a cheapest set partition. Only classes that cannot be split into two
-qualifying ones are needed, because a part never costs more than the whole; under all-pairs spread these have k to
-2k - 1 members.
+Few members: every set is tried (:mod:`veilroute.partition.bitmask`). More: column generation
+(:mod:`veilroute.partition.columns`), which says what its proof rests on.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from veilroute.covering.class_costs import ClassCosts, compute_class_costs
+from veilroute.certificate import Certificate, Cut, DualPrices
 from veilroute.covering.fields_engine import FieldsEngine
-from veilroute.covering.found import WalkSource
-from veilroute.covering.spread import far_masks
+from veilroute.covering.set_costs import TourCosts
 from veilroute.covering.task import CoveringTask
-from veilroute.errors import TooLargeError
-from veilroute.kernels.partition import largest_spread, mark_needed, partition_range, start_partition
-from veilroute.kernels.sweep import Floats
+from veilroute.partition.bitmask import partition_by_bitmask
 from veilroute.partition.result import Partition
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch
 
-MAX_MEMBERS = 20
-"""The most coverable candidates that the method takes: its tables have two to that power entries."""
+if TYPE_CHECKING:
+    from veilroute.domain.labels import Label
+    from veilroute.covering.found import WalkSource
+    from veilroute.partition.class_space import ClassSpace, Prices
+    from veilroute.partition.columns import Record
+    from veilroute.partition.local_search import Grouping
 
-_SETS_PER_STEP = 1 << 13
+MAX_TRIED = 12
+"""Up to so many members every set is tried, as the auditor does; it needs no certificate then."""
 
-Classes = tuple[tuple[int, ...], ...]
+_EFFORT_PER_MEMBER = 400
 
 
 def partition_exact(problem: Problem, task: CoveringTask, privacy: Privacy, *, seed: int, watch: Watch) -> Partition:
-    """Find an optimal partition, or the best one over the class sizes that were worked out in time.
+    """An optimal partition, or the best that was found in time with a proved bound on the MAC.
 
-    Complexity: the covering costs (see :mod:`veilroute.covering.class_costs`), then at most 3^n steps, far fewer
-    when classes are small. Ties: see :func:`veilroute.kernels.partition.partition_range`.
+    Complexity: see :mod:`veilroute.partition.bitmask` and :mod:`veilroute.partition.columns`. Ties: that partition of
+    equal cost which the method meets first; it is the same one in every process.
     """
-    if not task.members:
-        return Partition((), (), is_optimal=True, num_anonymizable=0)
-    family = mark_classes(problem, task, privacy)
-    class_costs = compute_class_costs(task, family.needed, watch)
-    shares = np.where(np.isfinite(class_costs.costs).all(axis=0), mac_shares(task, class_costs), np.inf)
-    source = FieldsEngine(task, table=class_costs.table)
-    return partition_by_shares(family, shares, source, watch, is_complete=class_costs.is_complete)
+    if len(task.members) <= MAX_TRIED:
+        return partition_by_bitmask(problem, task, privacy, watch=watch)
+    return partition_by_columns(problem, task, privacy, watch=watch)
 
 
-@dataclass(frozen=True, eq=False)
-class Family:
-    """The classes worth considering, as bit masks.
-
-    Parameters
-    ----------
-    num
-        How many members there are.
-    needed
-        Marks them and all their subsets.
-    qualifies
-        Marks those of ``needed`` that have k members apart.
-    """
-
-    num: int
-    needed: npt.NDArray[np.bool_]
-    qualifies: npt.NDArray[np.bool_]
-
-
-def mark_classes(problem: Problem, task: CoveringTask, privacy: Privacy) -> Family:
-    """The family of classes for a privacy: see :func:`veilroute.kernels.partition.mark_needed`."""
-    num = len(task.members)
-    if num > MAX_MEMBERS:
-        raise TooLargeError(
-            "candidates",
-            f"at most {MAX_MEMBERS} coverable candidates for the exact partitioner; thin them out or plan districts "
-            "separately (column generation and local search for larger sets come with a later version)",
-            num,
-        )
-    nodes = [problem.candidate_nodes[i] for i in task.members]
-    spread = largest_spread(num, far_masks(problem.domain, nodes, privacy.ell))
-    needed = mark_needed(num, privacy.k, privacy.spread == "all-pairs", spread)
-    return Family(num, needed, needed & (spread >= privacy.k))
-
-
-def partition_by_shares(
-    family: Family, shares: Floats, source: WalkSource | None, watch: Watch, *, is_complete: bool
+def partition_by_columns(
+    problem: Problem, task: CoveringTask, privacy: Privacy, *, watch: Watch, m: int | None = None
 ) -> Partition:
-    """The best partition into classes of a family, given what each adds to the MAC sum.
+    """An optimal partition of many members, or the best that was found in time with a proved bound on the MAC.
 
-    Parameters
-    ----------
-    family
-        The classes.
-    shares
-        By mask, infinite where a class is impossible; what does not qualify plays no part.
-    source
-        Where to get walks.
-    watch
-        Progress and stop conditions.
-    is_complete
-        Whether the shares of all classes were worked out.
+    Classes share whole walks or, on domains of two colours, their first ``m`` nodes.
     """
-    num = family.num
-    qualifies = family.qualifies & np.isfinite(shares)
-    shares = np.where(qualifies, shares, np.inf)
-    classes, least_mac = _best_partition(num, family.needed, shares, watch)
-    grouped = {member for members in classes for member in members}
-    is_optimal = is_complete and least_mac is not None
-    improvements = []
-    if classes:
-        cost = sum(float(shares[sum(1 << i for i in members)]) for members in classes)
-        improvements.append(watch.tell_improvement("partition", len(grouped), cost / len(grouped)))
+    # Here and not at the top: who plans for a dozen candidates need not wait until HiGHS is loaded.
+    from veilroute.partition.class_space import ClassSpace
+    from veilroute.partition.columns import CLOSED, Record, prove_cost
+    from veilroute.partition.counting import count_anonymizable, price_again, prove_count
+    from veilroute.partition.local_search import greedy_partition, improve
+
+    num = len(task.members)
+    space = ClassSpace(problem, task, privacy)
+    source = FieldsEngine(task, table=space.prices_of.table if isinstance(space.prices_of, TourCosts) else None)
+    if not space.prepare(watch):
+        return Partition((), tuple(range(num)), is_optimal=False, is_stopped=True, source=source)
+    record = Record(greedy_partition(space, watch), watch)
+    record.offer(improve(space, record.best, seed=0, effort=_EFFORT_PER_MEMBER * num, watch=watch))
+    if m is not None:
+        space = ClassSpace(problem, task, privacy, m=m)
+        is_prepared = space.prepare(watch)
+        record = Record(price_again(space, record.best), watch)
+        if not is_prepared:
+            return _stopped(space, record, source)
+    count_prices = prove_count(space, record, watch) if record.best.left_out else None
+    is_most = count_prices is not None or not record.best.left_out
+    num_anonymizable = count_anonymizable(space, record.best, watch)
+    best = record.best
+    if not best.classes:
+        return Partition(
+            (), tuple(range(num)), is_optimal=is_most, is_stopped=not is_most, num_anonymizable=num_anonymizable,
+            source=source,
+        )  # fmt: skip
+    proof = prove_cost(space, record, watch)
+    best = record.best
+    is_closed = best.total - proof.bound <= CLOSED * abs(best.total)
+    bound = best.total if is_closed else proof.bound
+    labels = [problem.candidates[task.members[i]] for i in space.order.tolist()]
     return Partition(
-        classes=classes,
-        left_out=tuple(i for i in range(num) if i not in grouped),
-        is_optimal=is_optimal,
-        is_stopped=not is_optimal,
-        least_mac=least_mac if is_optimal else None,
-        num_anonymizable=_count_members(num, qualifies) if is_complete else None,
-        improvements=tuple(improvements),
+        classes=_named(space, best),
+        left_out=tuple(sorted(space.order[list(best.left_out)].tolist())),
+        is_optimal=is_closed and is_most,
+        is_stopped=watch.is_over() and not (is_closed and is_most),
+        least_mac=bound / best.num_grouped,
+        num_anonymizable=num_anonymizable,
+        improvements=tuple(record.improvements),
+        certificate=Certificate(
+            members=tuple(labels),
+            cost=_published(proof.prices, labels),
+            count=None if count_prices is None else _published(_turned(count_prices), labels),
+            bound=proof.price_bound,
+            threshold=proof.threshold,
+            num_enumerated=proof.num_enumerated,
+            num_columns=proof.num_columns,
+            num_nodes=proof.num_nodes,
+        ),
         source=source,
     )
 
 
-def mac_shares(task: CoveringTask, class_costs: ClassCosts) -> Floats:
-    """Every set's share of the MAC sum: over trips and members, ``(c(C) - b_t) * w_t``, trips weighted."""
-    total = np.zeros(class_costs.costs.shape[1])
-    for trip, weight in enumerate(task.weights):
-        ratio = task.ratio_weights[trip]
-        with np.errstate(invalid="ignore"):  # infinity times the empty set's zero
-            spent = class_costs.costs[trip] * _subset_sums(ratio)
-        total += weight * (spent - _subset_sums(ratio * task.base_costs[trip]))
-    return total
+def _stopped(space: ClassSpace, record: Record, source: WalkSource) -> Partition:
+    """A partition about which nothing is proved, because the time was over."""
+    return Partition(
+        classes=_named(space, record.best),
+        left_out=tuple(sorted(space.order[list(record.best.left_out)].tolist())),
+        is_optimal=False,
+        is_stopped=True,
+        improvements=tuple(record.improvements),
+        source=source,
+    )
 
 
-def _subset_sums(values: Floats) -> Floats:
-    sums = np.zeros(1)
-    for value in values.tolist():
-        sums = np.concatenate((sums, sums + value))
-    return sums
+def _named(space: ClassSpace, grouping: Grouping) -> tuple[tuple[int, ...], ...]:
+    return tuple(sorted(tuple(sorted(space.order[list(members)].tolist())) for members in grouping.classes))
 
 
-def _best_partition(
-    num: int, needed: npt.NDArray[np.bool_], shares: Floats, watch: Watch
-) -> tuple[Classes, float | None]:
-    """The best classes, and their MAC when no partition of these classes can be better."""
-    columns = np.flatnonzero(np.isfinite(shares))
-    if columns.size == 0:
-        return (), 0.0
-    max_size = int(np.bitwise_count(columns).max())
-    grouped, cost, choice = start_partition(num)
-    end = 1 << num
-    finished = 1
-    for first in range(1, end, _SETS_PER_STEP):
-        if watch.is_over():
-            break
-        finished = min(end, first + _SETS_PER_STEP)
-        partition_range(first, finished, max_size, needed, shares, grouped, cost, choice)
-        watch.tell("partition", finished, end)
-    if finished == end:
-        return read_classes(num, choice, end - 1), float(cost[-1] / grouped[-1])
-    # Stopped early: the sets below `finished` are solved, so all subsets of the lowest members are.
-    solved = (1 << (finished.bit_length() - 1)) - 1
-    classes = read_classes(num, choice, solved)
-    return _fill_greedily(num, shares, columns, classes), None
+def _turned(prices: Prices) -> Prices:
+    """From what leaving a member out costs to what grouping it is worth."""
+    return replace(prices, duals=1.0 - np.minimum(prices.duals, 1.0))
 
 
-def read_classes(num: int, choice: npt.NDArray[np.int64], mask: int) -> Classes:
-    """The classes that :func:`veilroute.kernels.partition.partition_range` chose for a set of members."""
-    classes = []
-    while mask:
-        group = int(choice[mask])
-        if group:
-            classes.append(tuple(i for i in range(num) if group >> i & 1))
-            mask ^= group
-        else:
-            mask &= mask - 1
-    return tuple(classes)
-
-
-def _fill_greedily(num: int, shares: Floats, columns: npt.NDArray[np.int64], classes: Classes) -> Classes:
-    """Group what is left: the class that is cheapest per member first, then each straggler where it costs least."""
-    groups = [sum(1 << i for i in members) for members in classes]
-    left = (1 << num) - 1 - sum(groups)
-    order = columns[np.argsort(shares[columns] / np.bitwise_count(columns), kind="stable")]
-    while (fitting := np.flatnonzero((order & ~left) == 0)).size:
-        groups.append(int(order[fitting[0]]))
-        left ^= groups[-1]
-    for i in range(num):
-        wider = [(float(shares[group | 1 << i] - shares[group]), at) for at, group in enumerate(groups)]
-        if left >> i & 1 and wider and np.isfinite(min(wider)[0]):
-            groups[min(wider)[1]] |= 1 << i
-    return tuple(sorted(tuple(i for i in range(num) if group >> i & 1) for group in groups))
-
-
-def _count_members(num: int, qualifies: npt.NDArray[np.bool_]) -> int:
-    columns = np.flatnonzero(qualifies)
-    return int(np.bitwise_count(np.bitwise_or.reduce(columns))) if columns.size else 0
+def _published(prices: Prices, labels: list[Label]) -> DualPrices:
+    cuts = zip(prices.cuts, prices.cut_duals.tolist(), strict=True)
+    return DualPrices(
+        tuple(prices.duals.tolist()),
+        tuple(Cut(tuple(labels[i] for i in cut), dual) for cut, dual in cuts if dual > 0),
+    )

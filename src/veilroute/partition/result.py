@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from veilroute.certificate import Certificate
 from veilroute.covering.found import WalkSource
 from veilroute.progress import Incumbent
 
@@ -23,13 +24,15 @@ class Partition:
     is_stopped
         Whether the method was stopped before it was done.
     least_mac
-        When it is optimal, the MAC that no other partition of as many members undercuts, from the class costs alone.
+        The MAC that no partition of as many members undercuts, from the class costs alone; ``None`` without a proof.
     num_anonymizable
         How many members belong to some qualifying class, ``None`` when not worked out.
     improvements
         Each partition on the way that was better than all before it, in order; the last one is this partition.
     num_visited, num_duplicates
         How many partitions a search has looked at, and how many it met again and passed over.
+    certificate
+        What the proof rests on, for who checks it; ``None`` where everything was tried.
     source
         Where to get the classes' walks, with what the method has worked out already; ``None`` when it has nothing.
     """
@@ -43,4 +46,5 @@ class Partition:
     improvements: tuple[Incumbent, ...] = ()
     num_visited: int = 0
     num_duplicates: int = 0
+    certificate: Certificate | None = None
     source: WalkSource | None = None

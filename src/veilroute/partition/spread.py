@@ -8,7 +8,7 @@ import numpy as np
 
 from veilroute.covering.spread import Relation
 from veilroute.kernels.partition import largest_spread, mark_needed, partition_range, start_partition
-from veilroute.partition.exact import read_classes
+from veilroute.partition.bitmask import read_classes
 from veilroute.problem import Privacy
 
 Group = tuple[int, ...]

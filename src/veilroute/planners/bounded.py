@@ -7,14 +7,18 @@ class can keep its beginning.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from veilroute.covering.completions import Completions
 from veilroute.covering.fields_engine import FieldsEngine
-from veilroute.covering.prefixes import SharedBeginnings, find_beginnings
+from veilroute.covering.prefixes import SharedBeginnings, find_beginnings, has_two_colours
 from veilroute.covering.task import CoveringTask, prepare_task
 from veilroute.covering.walks import Walk, walk_cost
-from veilroute.partition.exact import mark_classes, partition_by_shares
+from veilroute.partition.bitmask import MAX_MEMBERS, mark_classes, partition_by_shares
+from veilroute.partition.exact import MAX_TRIED, partition_by_columns
+from veilroute.partition.result import Partition
 from veilroute.planners.m_pbp import plan_m_pbp
 from veilroute.planners.plan import Plan, PlannedClass, plan_alone, plan_parting
 from veilroute.problem import Privacy, Problem
@@ -24,23 +28,22 @@ from veilroute.progress import Watch
 def plan_bounded(problem: Problem, privacy: Privacy, *, m: int, seed: int, watch: Watch) -> Plan:
     """An optimal plan, or m-Pbp's over the exact partition where that is too much work or the time is over.
 
-    Complexity: see :func:`veilroute.covering.prefixes.find_beginnings`, then the exact partition.
+    Few candidates: every set is tried. More: column generation where walks can be padded
+    (:func:`~veilroute.covering.prefixes.has_two_colours`); elsewhere the work is too much.
     """
     watch.tell("covering fields")
     task = prepare_task(problem)
     options: dict[str, object] = {"partitioner": "exact", "seed": seed}
     if not task.members:
         return Plan(task, (), True, None, 0, {**options, "stopped_early": False})
-    family = mark_classes(problem, task, privacy)
-    masks = np.flatnonzero(family.needed).astype(np.int64)
-    masks = np.concatenate(([np.int64(0)], masks[np.argsort(np.bitwise_count(masks), kind="stable")]))
-    classes = np.flatnonzero(family.qualifies).astype(np.int64)
-    shared = find_beginnings(task, masks, classes, m, watch)
-    if shared is None:
+    planned = None
+    if len(task.members) <= MAX_TRIED or (len(task.members) <= MAX_MEMBERS and not has_two_colours(task.domain)):
+        planned = _try_everything(problem, task, privacy, m, watch)
+    elif has_two_colours(task.domain):
+        planned = _generate(problem, task, privacy, m, watch)
+    if planned is None:
         return plan_m_pbp(problem, privacy, seed=seed, watch=watch, partitioner="exact")
-    partition = partition_by_shares(family, shared.shares, None, watch, is_complete=True)
-    completions = Completions(task)
-    anonymized = [_plan_class(task, members, shared, completions) for members in partition.classes]
+    partition, anonymized = planned
     return Plan(
         task=task,
         classes=(*anonymized, *plan_alone(task, partition.left_out, FieldsEngine(task))),
@@ -48,12 +51,63 @@ def plan_bounded(problem: Problem, privacy: Privacy, *, m: int, seed: int, watch
         mac_lower_bound=partition.least_mac,
         num_anonymizable=partition.num_anonymizable,
         options={**options, "stopped_early": partition.is_stopped},
+        certificate=partition.certificate,
     )
 
 
-def _plan_class(
+def _try_everything(
+    problem: Problem, task: CoveringTask, privacy: Privacy, m: int, watch: Watch
+) -> tuple[Partition, list[PlannedClass]] | None:
+    """By bit masks: all classes, then all partitions."""
+    family = mark_classes(problem, task, privacy)
+    masks = np.flatnonzero(family.needed).astype(np.int64)
+    masks = np.concatenate(([np.int64(0)], masks[np.argsort(np.bitwise_count(masks), kind="stable")]))
+    classes = np.flatnonzero(family.qualifies).astype(np.int64)
+    shared = find_beginnings(task, masks, classes, m, watch)
+    if shared is None:
+        return None
+    partition = partition_by_shares(family, shared.shares, None, watch, is_complete=True)
+    completions = Completions(task)
+    return partition, [plan_beginning(task, members, shared, completions) for members in partition.classes]
+
+
+def _generate(
+    problem: Problem, task: CoveringTask, privacy: Privacy, m: int, watch: Watch
+) -> tuple[Partition, list[PlannedClass]] | None:
+    """By column generation; the classes that it chose then get their walks one by one, whatever the time."""
+    partition = partition_by_columns(problem, task, privacy, watch=watch, m=m)
+    planned = []
+    for number, members in enumerate(partition.classes):
+        watch.tell("walks", number, len(partition.classes))
+        found = find_class_beginnings(problem, task, members, m, Watch())
+        if found is None:
+            return None
+        planned.append(plan_class_beginning(members, *found))
+    return partition, planned
+
+
+def find_class_beginnings(
+    problem: Problem, task: CoveringTask, members: tuple[int, ...], m: int, watch: Watch
+) -> tuple[CoveringTask, SharedBeginnings] | None:
+    """The best beginning of one class by itself, in a task of its own; ``None`` as for :func:`find_beginnings`."""
+    mine = prepare_task(problem, [task.members[i] for i in members])
+    sets = np.arange(1 << len(members), dtype=np.int64)
+    by_size = sets[np.argsort(np.bitwise_count(sets), kind="stable")]
+    shared = find_beginnings(mine, by_size, sets[-1:], m, watch)
+    return None if shared is None else (mine, shared)
+
+
+def plan_class_beginning(members: tuple[int, ...], task: CoveringTask, shared: SharedBeginnings) -> PlannedClass:
+    """The class that has a task of its own, as one of the task that ``members`` belong to."""
+    group = plan_beginning(task, tuple(range(len(members))), shared, Completions(task))
+    own = {(trip, members[i]): route for (trip, i), route in group.own.items()}
+    return replace(group, members=members, own=own)
+
+
+def plan_beginning(
     task: CoveringTask, members: tuple[int, ...], shared: SharedBeginnings, completions: Completions
 ) -> PlannedClass:
+    """A class with the best beginning that was found for it, from which each member goes on its own way."""
     mask = sum(1 << i for i in members)
     routes: dict[tuple[int, int], tuple[Walk, float]] = {}
     for trip in range(task.num_trips):

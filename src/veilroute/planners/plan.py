@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from veilroute.certificate import Certificate
 from veilroute.covering.found import WalkSource
 from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import Walk
@@ -57,6 +58,8 @@ class Plan:
         How many members any planner could anonymize, ``None`` when not worked out.
     options
         What the planner was run with, for the record.
+    certificate
+        What the bound rests on, for who checks it.
     """
 
     task: CoveringTask
@@ -65,6 +68,7 @@ class Plan:
     mac_lower_bound: float | None
     num_anonymizable: int | None
     options: dict[str, object]
+    certificate: Certificate | None = None
 
 
 def plan_parting(members: tuple[int, ...], routes: dict[tuple[int, int], tuple[Walk, float]]) -> PlannedClass:

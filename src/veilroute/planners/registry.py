@@ -15,6 +15,7 @@ from veilroute.planners.optimal import plan_optimal
 from veilroute.planners.pbp import plan_pbp
 from veilroute.planners.plan import Plan
 from veilroute.planners.rbp import plan_rbp
+from veilroute.planners.reuse import plan_reuse
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ PLANNERS: dict[str, Planner] = {
     "m-pbp": Planner(plan_m_pbp, options=("partitioner", *PARTITIONER_OPTIONS)),
     "cbp": Planner(plan_cbp),
     "rbp": Planner(plan_rbp),
+    "reuse": Planner(plan_reuse, options=("partition",)),
 }
 
 

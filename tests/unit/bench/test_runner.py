@@ -62,6 +62,16 @@ def test_a_cell_gives_what_solve_gives(cells: list[Cell], terrain: Terrain) -> N
     assert run_cell(job_of(cell, terrain))["outcome"]["playbook"] is None
 
 
+def test_each_improvement_is_recorded_once(cells: list[Cell], terrain: Terrain) -> None:
+    method = next(method for method in PARTITIONING if method.partitioner == "merge-bb")
+    outcome = record_from_dict(run_cell(job_of(replace(cells[0], method=method), terrain))).outcome
+    steps = [(-num_anonymized, mac) for _, num_anonymized, mac in outcome.improvements]
+    assert len(steps) > 1
+    assert steps == sorted(set(steps), reverse=True)
+    assert steps[-1][0] == -outcome.num_anonymized
+    assert steps[-1][1] == pytest.approx(outcome.mac)
+
+
 def test_m_follows_the_shortest_path(cells: list[Cell], terrain: Terrain) -> None:
     at = cells[0].instance
     problem = vr.Problem(terrain.domains["rooms-2"], [vr.Trip(at.start, at.goal)], at.candidates)

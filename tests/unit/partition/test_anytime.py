@@ -30,7 +30,7 @@ def test_each_improvement_is_reported_with_its_time(method: Callable[..., Partit
     reports: list[Incumbent] = []
 
     def listen(progress: Progress) -> None:
-        if progress.incumbent is not None:
+        if progress.incumbent is not None and progress.incumbent not in reports:
             reports.append(progress.incumbent)
 
     privacy = vr.Privacy(2, 1, spread="all-pairs")
@@ -49,13 +49,13 @@ def test_a_search_that_is_stopped_gives_the_best_so_far(method: Callable[..., Pa
     task = prepare_task(problem)
     privacy = vr.Privacy(2, 1, spread="all-pairs")
     whole = method(problem, task, privacy, seed=0, watch=Watch(), engine="fields")
-    seen = 0
+    seen: set[Incumbent] = set()
 
     def listen(progress: Progress) -> None:
-        nonlocal seen
-        seen += progress.incumbent is not None
+        if progress.incumbent is not None:
+            seen.add(progress.incumbent)
 
-    watch = Watch(listen, should_stop=lambda: seen >= 2)
+    watch = Watch(listen, should_stop=lambda: len(seen) >= 2)
     stopped = method(problem, task, privacy, seed=0, watch=watch, engine="fields")
     assert stopped.is_stopped
     assert not stopped.is_optimal

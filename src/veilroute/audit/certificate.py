@@ -1,0 +1,287 @@
+"""The certificate of a bound, checked against the map by an enumeration of the auditor's own.
+
+`veilroute.certificate` says what the prices mean. Whether they hold for every class that matters (`ClassSpace` says
+which do), how many classes are within reach of the bound, and whether some of these combine to something cheaper: all
+of this is worked out again, from walks that are priced here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from veilroute.audit.case import ABSOLUTE, RELATIVE, Case
+from veilroute.audit.class_space import ClassSearch, Tariff
+from veilroute.audit.combining import Combiner, Option
+from veilroute.audit.pricing import TooMuchError
+from veilroute.audit.report import ClaimVerdict, judge, names, number
+from veilroute.audit.workbench import MAX_MEMBERS, Workbench, open_workbench
+from veilroute.certificate import Certificate, DualPrices
+
+MAX_EFFORT = 10_000_000
+"""Node visits (or steps of similar cost) after which a part of the check is given up: about five seconds."""
+
+_COUNT_SLACK = 1e-6
+_COUNT_ROUNDING = 1e-9
+"""How far the prices behind a number of members may sum above it, and for a class below its size."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What became of a certificate.
+
+    Parameters
+    ----------
+    problems
+        What is wrong with it.
+    evidence
+        What was found, when nothing is wrong.
+    is_checked
+        Whether its prices were held against every class.
+    has_bound
+        Whether it is proved that no plan for as many candidates undercuts the playbook's bound on MAC.
+    cheaper_mac
+        A MAC below that bound that is possible.
+    most
+        How many candidates can be anonymized at most, where that is proved.
+    more
+        A larger number than the playbook's that can be anonymized.
+    effort
+        What was tried, in words, or why it was not.
+    """
+
+    problems: tuple[str, ...] = ()
+    evidence: str = ""
+    is_checked: bool = False
+    has_bound: bool = False
+    cheaper_mac: float | None = None
+    most: int | None = None
+    more: int | None = None
+    effort: str = ""
+
+
+def check_certificate(proof: Proof | None) -> ClaimVerdict:
+    """The evidence that the playbook gives for its bound is sound."""
+    if proof is None:
+        return judge("certificate", [], "none is given")
+    return judge("certificate", proof.problems, proof.evidence, checked=proof.is_checked)
+
+
+def examine_certificate(case: Case, certificate: Certificate) -> Proof:
+    """Check a certificate for the playbook's bound, as far as the effort allows.
+
+    Sums first, then its prices against every class, the classes within reach of the bound, the number of members, and
+    at last what those classes combine to. Each part has an allowance of its own; what goes beyond it stays unchecked.
+    """
+    problems = _wrong_members(case, certificate)
+    if problems:
+        return Proof(tuple(problems), effort="the certificate is wrong")
+    problems = _wrong_sums(case, certificate)
+    if case.playbook.privacy.m is not None:
+        reason = "certificates are checked for whole routes only"
+    elif len(certificate.members) > MAX_MEMBERS:
+        reason = f"certificates are checked for up to {MAX_MEMBERS} coverable candidates"
+    else:
+        try:
+            return _Examination(case, certificate, open_workbench(case, MAX_EFFORT), problems).run()
+        except TooMuchError:
+            reason = "the map is too large to price all classes"
+    return Proof(tuple(problems), f"its prices give the bound that it states; {reason}", effort=reason)
+
+
+def _wrong_members(case: Case, certificate: Certificate) -> list[str]:
+    facts, num_anonymized = case.facts, case.playbook.claims.num_anonymized
+    found = [facts.find(label) for label in certificate.members]
+    missing = [facts.label(c) for c in facts.coverable if c not in found]
+    strange = [label for label, c in zip(certificate.members, found, strict=True) if c not in facts.coverable]
+    problems = [f"does not price {names(missing)}"] if missing else []
+    problems += [f"prices {names(strange)}, which cannot be covered"] if strange else []
+    if num_anonymized > len(found):
+        problems.append(f"prices {len(found)} members, fewer than the {num_anonymized} said to be anonymized")
+    return problems
+
+
+def _wrong_sums(case: Case, certificate: Certificate) -> list[str]:
+    """What is wrong whatever the classes cost."""
+    claims = case.playbook.claims
+    problems = []
+    proved = _dual_bound(certificate.cost, claims.num_anonymized)
+    if certificate.bound > proved + _margin(certificate.bound):
+        problems.append(f"states that the MAC sum is at least {certificate.bound:.9g}, its prices say {proved:.9g}")
+    if claims.mac_lower_bound is not None:
+        claimed = claims.mac_lower_bound * claims.num_anonymized
+        enough = certificate.bound + certificate.threshold
+        if claimed > enough + _margin(claimed):
+            problems.append(
+                f"compares classes up to {certificate.threshold:.9g} above its bound, which is enough for a MAC sum of "
+                f"{enough:.9g} and not for the {claimed:.9g} claimed"
+            )
+    return problems
+
+
+def _dual_bound(prices: DualPrices, num: int) -> float:
+    """What the prices prove for partitions of ``num`` members when no class has a negative reduced cost."""
+    return math.fsum(sorted(prices.duals)[:num]) - math.fsum(cut.dual * (len(cut.members) // 2) for cut in prices.cuts)
+
+
+def _margin(value: float) -> float:
+    return RELATIVE * abs(value) + ABSOLUTE
+
+
+@dataclass(frozen=True)
+class _Count:
+    most: int | None = None
+    more: int | None = None
+
+
+class _Examination:
+    """The part of the check that looks at classes."""
+
+    def __init__(self, case: Case, certificate: Certificate, bench: Workbench, problems: list[str]) -> None:
+        self.case = case
+        self.certificate = certificate
+        self.bench = bench
+        self.problems = list(problems)
+        self.num = case.playbook.claims.num_anonymized
+        self.bound = _dual_bound(certificate.cost, self.num)
+        self.duals, self.cuts = self._placed(certificate.cost)
+
+    def run(self) -> Proof:
+        """Hold the prices against every class, then combine those within reach of the bound."""
+        certificate, stated = self.certificate, self.case.playbook.claims.mac_lower_bound
+        claimed = self.bound if stated is None else stated * self.num
+        reach = max(0.0, claimed - self.bound)
+        limits = sorted({reach, certificate.threshold})
+        limit = limits.pop()
+        search = self._list_classes(limit)
+        while limits and not search.is_complete:
+            limit = limits.pop()
+            search = self._list_classes(limit)
+        # A partition has at most so many classes, and each may be below zero by as much as the worst.
+        lost = min(0.0, 0.0, *search.found.values()) * (self.num // self.bench.space.k)
+        proved = min(self.bound, certificate.bound)
+        if proved > self.bound + lost + _margin(proved):
+            return Proof((*self.problems, self._undercut(search)), effort="the certificate is wrong")
+        if not search.is_complete:
+            reason = "there are too many classes to price them all"
+            return Proof(tuple(self.problems), f"no class contradicts its prices so far; {reason}", effort=reason)
+        is_counted = limit >= certificate.threshold
+        if is_counted:
+            self._count_listed(search)
+        count = self._count_members()
+        evidence = (
+            f"its prices hold for every class, so the MAC sum is at least {certificate.bound:.9g}; "
+            f"{number(certificate.num_enumerated, 'class', 'classes')} up to {certificate.threshold:.3g} above that"
+            f"{'' if is_counted else ', not counted again'}"
+        )
+        proof = Proof(tuple(self.problems), evidence, is_checked=True, most=count.most, more=count.more)
+        if stated is None:
+            return replace(proof, effort="no bound is stated")
+        if limit < reach:
+            return replace(proof, effort="too many classes are within reach of the bound")
+        return self._combine(proof, search, claimed, lost)
+
+    def _placed(self, prices: DualPrices) -> tuple[list[float], list[tuple[int, float]]]:
+        """Prices in the order of the bench, and cuts as bit masks."""
+        places = {label: self.bench.find(label) for label in self.certificate.members}
+        duals = [0.0] * len(places)
+        for label, dual in zip(self.certificate.members, prices.duals, strict=True):
+            duals[places[label]] = dual
+        return duals, [(sum(1 << places[label] for label in cut.members), cut.dual) for cut in prices.cuts]
+
+    def _list_classes(self, limit: float) -> ClassSearch:
+        gains = [credit + dual for credit, dual in zip(self.bench.credits, self.duals, strict=True)]
+        # What the worst class may be below zero is allowed to the others on top.
+        limit += self._rounding(limit) + _margin(self.bound)
+        return self.bench.search(Tariff(self.bench.weights, gains, self.cuts), limit)
+
+    def _rounding(self, threshold: float) -> float:
+        """How far reduced costs around a threshold may be off."""
+        return RELATIVE * threshold + ABSOLUTE * max([1.0, *map(abs, self.duals)])
+
+    def _undercut(self, search: ClassSearch) -> str:
+        worst = min(search.found, key=lambda group: search.found[group])
+        share = self.bench.share(worst)
+        return (
+            f"its prices are too high: {self.bench.names(worst)} as a class add {share:.9g} to the MAC sum, "
+            f"the prices say at least {share - search.found[worst]:.9g}"
+        )
+
+    def _count_listed(self, search: ClassSearch) -> None:
+        """Whether as many classes were listed as there are, but for those on the threshold itself."""
+        stated, threshold = self.certificate.num_enumerated, self.certificate.threshold
+        if not stated and not threshold:
+            return  # nothing was listed, because nothing had to be
+        rounding = self._rounding(threshold)
+        fewest = sum(reduced <= threshold - rounding for reduced in search.found.values())
+        most = sum(reduced <= threshold + rounding for reduced in search.found.values())
+        if not fewest <= stated <= most:
+            listed = number(stated, "class", "classes")
+            self.problems.append(f"lists {listed} up to {threshold:.9g} above its bound, there are {most:,}")
+
+    def _count_members(self) -> _Count:
+        """How many members can be anonymized at once, by the prices for their number and what these leave open."""
+        num = len(self.duals)
+        # Without prices: everybody counts once.
+        duals, cuts = ([1.0] * num, []) if self.certificate.count is None else self._placed(self.certificate.count)
+        # What a class's prices sum to, less its size, stands for its reduced cost; what its walks cost does not matter.
+        weightless = [[0.0] * num] * len(self.bench.weights)
+        tariff = Tariff(weightless, [1 - dual for dual in duals], cuts)
+        search = self.bench.search(tariff, -_COUNT_ROUNDING)
+        if search.found:
+            group, lacking = min(search.found.items(), key=lambda item: item[1])
+            size = group.bit_count()
+            self.problems.append(
+                f"its prices for the number of candidates are too low: {self.bench.names(group)} as a class are "
+                f"{size}, the prices say at most {size + lacking:.9g}"
+            )
+        if search.found or not search.is_complete:
+            return _Count()
+        total = math.fsum(duals) + math.fsum(price * (inside.bit_count() // 2) for inside, price in cuts)
+        most = math.floor(total + _COUNT_SLACK)
+        if most <= self.num or self.case.playbook.status != "optimal":
+            return _Count(most)
+        search = self.bench.search(tariff, total - self.num - 1 + _COUNT_SLACK)
+        options = [Option(group, excess, 0.0) for group, excess in search.found.items()]
+        while search.is_complete and most > self.num:
+            self.bench.effort.renew()
+            slack = total - most + _COUNT_SLACK
+            combiner = Combiner(options, duals, num - most, cuts, slack, math.inf, self.bench.effort).run()
+            if combiner.cheaper:
+                return _Count(more=most)
+            if not combiner.is_complete:
+                break
+            most -= 1
+        return _Count(most)
+
+    def _combine(self, proof: Proof, search: ClassSearch, claimed: float, lost: float) -> Proof:
+        """Whether classes within reach of the bound combine to less than what is claimed."""
+        target = claimed - RELATIVE * abs(claimed) - ABSOLUTE * self.num
+        slack = target - self.bound - lost
+        # Of the members grouped, those priced above the dearest of the cheapest N add to the bound; of those left out,
+        # those priced below it do.
+        dearest = sorted(self.duals)[self.num - 1] if self.num else 0.0
+        leaving = [max(0.0, dearest - dual) for dual in self.duals]
+        options = []
+        for group, reduced in search.found.items():
+            excess = reduced + math.fsum(
+                max(0.0, dual - dearest) for i, dual in enumerate(self.duals) if group >> i & 1
+            )
+            if excess < slack:
+                options.append(Option(group, excess, self.bench.share(group)))
+        priced = f"{number(search.num_priced, 'set')} priced and the others bounded"
+        if slack <= 0:
+            return replace(proof, has_bound=True, effort=f"{priced}, the prices are enough")
+        self.bench.effort.renew()
+        num_left_out = len(self.duals) - self.num
+        combiner = Combiner(options, leaving, num_left_out, self.cuts, slack, target, self.bench.effort).run()
+        effort = (
+            f"{priced}, {number(len(options), 'class', 'classes')} within reach, "
+            f"{number(combiner.num_tried, 'combination')} tried"
+        )
+        if combiner.cheaper:
+            total = math.fsum(option.share for option in combiner.cheaper)
+            return replace(proof, cheaper_mac=total / self.num, effort=effort)
+        if not combiner.is_complete:
+            return replace(proof, effort=f"{effort}, too few to rule all out")
+        return replace(proof, has_bound=True, effort=effort)

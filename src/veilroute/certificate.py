@@ -1,0 +1,198 @@
+"""The evidence behind a lower bound: prices that any reader can check without solving anything.
+
+What a class C adds to the MAC sum is ``s(C)``: over its members and trips (weights summing to 1), the extra cost of
+the shared walk over the base cost. With a price ``dual_t`` for each member t and a price ``dual_S >= 0`` for each cut
+S, its *reduced cost* is ::
+
+    rc(C) = s(C) - sum of dual_t over t in C + sum over cuts S of dual_S * floor(|C & S| / 2)
+
+Where no class has a negative one, a partition that groups N members costs at least ::
+
+    (sum of the N smallest dual_t) - sum over cuts S of dual_S * floor(|S| / 2) + sum of rc over its classes
+
+because the classes of a partition are disjoint: over them, ``floor(|C & S| / 2)`` sums to at most ``floor(|S| / 2)``.
+So a partition cheaper than the bound plus some threshold is made of classes with reduced costs within that threshold,
+and these are few enough to be listed and compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from operator import index
+from typing import Any
+
+from veilroute.domain.labels import Label, plain_label
+from veilroute.errors import InvalidInputError
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A set of members of which the classes of a partition, together, hold at most so many pairs.
+
+    Over any partition, ``floor(|C & members| / 2)`` summed over its classes C is at most ``floor(len(members) / 2)``.
+
+    Parameters
+    ----------
+    members
+        An odd number, at least 3, of distinct coverable candidates.
+    dual
+        Its price, at least 0.
+    """
+
+    members: tuple[Label, ...]
+    dual: float
+
+    def __post_init__(self) -> None:
+        members = _labels("Cut.members", self.members)
+        if len(members) < 3 or len(members) % 2 == 0:
+            raise InvalidInputError("Cut.members", "an odd number of members, at least 3", len(members))
+        object.__setattr__(self, "members", members)
+        object.__setattr__(self, "dual", _number("Cut.dual", self.dual, least=0))
+
+
+@dataclass(frozen=True)
+class DualPrices:
+    """What members and cuts are priced at.
+
+    Parameters
+    ----------
+    duals
+        One for each member of the certificate.
+    cuts
+        The cuts with their prices.
+    """
+
+    duals: tuple[float, ...]
+    cuts: tuple[Cut, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "duals", tuple(_number("DualPrices.duals", dual) for dual in self.duals))
+        object.__setattr__(self, "cuts", tuple(self.cuts))
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a planner hands over so that others can check its bound.
+
+    Parameters
+    ----------
+    members
+        The coverable candidates, in the order of the duals.
+    cost
+        Prices behind the bound on the MAC sum.
+    count
+        Prices behind "no more candidates can be anonymized": none is negative, and for every class those of its
+        members, and of each cut S times ``floor(|C & S| / 2)``, sum to at least its size. ``None`` when all coverable
+        candidates are anonymized, or where nothing is claimed.
+    bound
+        What ``cost`` alone proves about the MAC sum (not the mean) at the playbook's number of anonymized candidates.
+    threshold
+        All classes with at most this reduced cost were listed, and every partition made of them was compared or ruled
+        out; 0 when nothing was listed.
+    num_enumerated
+        How many classes these are.
+    num_columns
+        Classes that took part in the linear programme.
+    num_nodes
+        Nodes of the branch-and-bound search over the classes listed.
+    """
+
+    members: tuple[Label, ...]
+    cost: DualPrices
+    count: DualPrices | None
+    bound: float
+    threshold: float
+    num_enumerated: int
+    num_columns: int
+    num_nodes: int = 0
+
+    def __post_init__(self) -> None:
+        settle = object.__setattr__
+        settle(self, "members", _labels("Certificate.members", self.members))
+        settle(self, "bound", _number("Certificate.bound", self.bound))
+        settle(self, "threshold", _number("Certificate.threshold", self.threshold, least=0))
+        for name in ("num_enumerated", "num_columns", "num_nodes"):
+            settle(self, name, _count(f"Certificate.{name}", getattr(self, name)))
+        known = set(self.members)
+        for name, prices in (("cost", self.cost), ("count", self.count)):
+            if prices is None:
+                continue
+            if len(prices.duals) != len(self.members):
+                raise InvalidInputError(
+                    f"Certificate.{name}.duals", f"one for each of {len(self.members)} members", len(prices.duals)
+                )
+            if any(not known.issuperset(cut.members) for cut in prices.cuts):
+                raise InvalidInputError(f"Certificate.{name}.cuts", "cuts of the certificate's own members")
+        if self.count is not None and any(dual < 0 for dual in self.count.duals):
+            raise InvalidInputError("Certificate.count.duals", "numbers >= 0", min(self.count.duals))
+
+
+def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
+    """Plain data for a JSON file."""
+    return {
+        "members": list(certificate.members),
+        "cost": _prices_to_dict(certificate.cost),
+        "count": None if certificate.count is None else _prices_to_dict(certificate.count),
+        "bound": certificate.bound,
+        "threshold": certificate.threshold,
+        "num_enumerated": certificate.num_enumerated,
+        "num_columns": certificate.num_columns,
+        "num_nodes": certificate.num_nodes,
+    }
+
+
+def certificate_from_dict(data: dict[str, Any]) -> Certificate:
+    """Read what :func:`certificate_to_dict` made; raises when it is damaged."""
+    return Certificate(
+        members=_listed("members", data["members"]),
+        cost=_prices_from_dict(data["cost"]),
+        count=None if data["count"] is None else _prices_from_dict(data["count"]),
+        bound=data["bound"],
+        threshold=data["threshold"],
+        num_enumerated=data["num_enumerated"],
+        num_columns=data["num_columns"],
+        num_nodes=data["num_nodes"],
+    )
+
+
+def _prices_to_dict(prices: DualPrices) -> dict[str, Any]:
+    return {
+        "duals": list(prices.duals),
+        "cuts": [{"members": list(cut.members), "dual": cut.dual} for cut in prices.cuts],
+    }
+
+
+def _prices_from_dict(data: dict[str, Any]) -> DualPrices:
+    cuts = tuple(Cut(_listed("cuts.members", cut["members"]), cut["dual"]) for cut in _listed("cuts", data["cuts"]))
+    return DualPrices(_listed("duals", data["duals"]), cuts)
+
+
+def _listed(name: str, items: Any) -> tuple[Any, ...]:
+    # Text would pass as a sequence of one-letter labels.
+    if not isinstance(items, list):
+        raise InvalidInputError(f"certificate.{name}", "a list", type(items).__name__)
+    return tuple(items)
+
+
+def _labels(name: str, items: Iterable[Any]) -> tuple[Label, ...]:
+    labels = tuple(plain_label(item, field=name) for item in items)
+    if len(set(labels)) != len(labels):
+        raise InvalidInputError(name, "distinct candidates")
+    return labels
+
+
+def _number(name: str, value: Any, *, least: float = -math.inf) -> float:
+    # Made plain: numpy's floats pass for floats, but no JSON is written of them.
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or value < least:
+        raise InvalidInputError(name, "a finite number" if least < 0 else f"a finite number >= {least:g}", value)
+    return float(value)
+
+
+def _count(name: str, value: Any) -> int:
+    is_whole = hasattr(value, "__index__") and not isinstance(value, bool)
+    if not is_whole or value < 0:
+        raise InvalidInputError(name, "a whole number >= 0", value)
+    return index(value)

@@ -1,0 +1,127 @@
+"""Covering costs of any small sets out of many members, asked for by the thousand.
+
+Two ways: where each member is watched from one post, the cheapest order through a table of distances between members;
+elsewhere the fields engine. Either keeps O(members x nodes) and answers for sets in an order of the caller's.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from veilroute.covering.fields_engine import FieldsEngine
+from veilroute.covering.posts import PostTable
+from veilroute.covering.task import CoveringTask
+from veilroute.kernels.sweep import Floats
+from veilroute.kernels.tours import Sets, tour_costs
+from veilroute.progress import Watch
+
+MAX_TOUR = 12
+"""The most members that a set may have for :class:`TourCosts`: a set takes two to that power times its square."""
+
+_SETS_PER_LOOK = 1 << 16
+
+Order = npt.NDArray[np.int64]
+"""Positions in the task, in the order in which the caller numbers its members."""
+
+
+class SetCosts(Protocol):
+    """Whatever can be asked for covering costs of sets."""
+
+    max_size: int
+
+    def pairs(self, watch: Watch) -> Floats | None:
+        """Costs of all pairs, per trip: a symmetric matrix each, with those of single members on the diagonal."""
+
+    def costs(self, sets: Sets, watch: Watch) -> Floats | None:
+        """Costs per set, of one size each, and trip; infinite where no walk covers one. ``None`` when time is over."""
+
+
+def set_costs(task: CoveringTask, order: Order) -> SetCosts:
+    """The way that fits a task."""
+    has_one_post_each = bool(np.all(np.diff(task.posts.watch_ptr) == 1))
+    return TourCosts(task, order) if has_one_post_each else FieldCosts(task, order)
+
+
+class TourCosts:
+    """Costs of sets whose members have one post each.
+
+    Parameters
+    ----------
+    task
+        Members, posts and trips.
+    order
+        How the members are numbered.
+    """
+
+    max_size = MAX_TOUR
+
+    def __init__(self, task: CoveringTask, order: Order) -> None:
+        self.task = task
+        self.table = PostTable(task.domain, task.posts)
+        self._posts = task.posts.watch_posts[order]
+        self.from_start: Floats = np.ascontiguousarray(task.from_start[:, self._posts]) * task.unit
+        self.to_goal: Floats = np.ascontiguousarray(task.to_goal[:, self._posts]) * task.unit
+        self.between: Floats = np.empty((0, 0))
+
+    def prepare(self, watch: Watch) -> bool:
+        """Work the distances between members out; false when the time is over."""
+        if self.between.shape[0] == 0 and self._posts.size:
+            if not self.table.complete(watch):
+                return False
+            self.between = self.table.distances[np.ix_(self._posts, self._posts)] * self.task.unit
+        return True
+
+    def pairs(self, watch: Watch) -> Floats | None:
+        """See :class:`SetCosts`; one sweep for each member."""
+        if not self.prepare(watch):
+            return None
+        there = self.from_start[:, :, None] + self.between[None] + self.to_goal[:, None, :]
+        return np.minimum(there, there.transpose(0, 2, 1))
+
+    def costs(self, sets: Sets, watch: Watch) -> Floats | None:
+        """See :class:`SetCosts`."""
+        if not self.prepare(watch):
+            return None
+        out = np.empty((len(sets), self.task.num_trips))
+        for first in range(0, len(sets), _SETS_PER_LOOK):
+            if first and watch.is_over():
+                return None
+            part = slice(first, first + _SETS_PER_LOOK)
+            tour_costs(sets[part], self.from_start, self.to_goal, self.between, out[part])
+        return out
+
+
+class FieldCosts:
+    """Costs of sets whose members may be watched from anywhere, by fields.
+
+    Parameters as for :class:`TourCosts`.
+    """
+
+    max_size = MAX_TOUR
+
+    def __init__(self, task: CoveringTask, order: Order) -> None:
+        self.task = task
+        self.engine = FieldsEngine(task)
+        self._order = order
+
+    def pairs(self, watch: Watch) -> Floats | None:
+        """See :class:`SetCosts`; one sweep for each member."""
+        num = self._order.size
+        out = np.empty((self.task.num_trips, num, num))
+        rows, cols = np.triu_indices(num, 1)
+        costs = self.costs(np.column_stack((rows, cols)).astype(np.int32), watch)
+        if costs is None:
+            return None
+        out[:, rows, cols] = out[:, cols, rows] = costs.T
+        out[:, range(num), range(num)] = self.task.base_costs[:, self._order]
+        return out
+
+    def costs(self, sets: Sets, watch: Watch) -> Floats | None:
+        """See :class:`SetCosts`."""
+        asked = np.sort(self._order[sets], axis=1)
+        columns = [self.engine.costs(asked, trip, watch) for trip in range(self.task.num_trips)]
+        out = np.column_stack(columns) if len(sets) else np.empty((0, self.task.num_trips))
+        return None if np.isnan(out).any() else out

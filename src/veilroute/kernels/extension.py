@@ -1,0 +1,257 @@
+"""One more member for each of many sets, as far as a class of low reduced cost can still come of it (theory, section 3).
+
+With ``c`` the covering cost, ``w`` the ratio weights and ``prize`` what a class earns for a member, a set P has the
+reduced cost ``c(P) * w(P) - prize(P) + penalty(P)``, summed over trips. As ``c`` is monotone, any extension P + X has at
+least ``c(P) * w(P + X) - prize(P + X) + penalty(P)``: each further member adds ``c(P) * w_x - prize_x`` or more.
+
+Penalties come from subset-row cuts: a class pays ``sigma_S`` for every two members that it has in S. They only grow.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from veilroute.kernels.jit import jit
+from veilroute.kernels.subsets import Masks, Positions, count_bits
+from veilroute.kernels.sweep import Floats
+from veilroute.kernels.tours import Sets
+
+Flags = npt.NDArray[np.bool_]
+
+
+@jit
+def has_clique(far: Masks, within: int, size: int) -> bool:
+    """Whether some ``size`` members of a set are pairwise far; ``far[i]`` holds i's far partners."""
+    if size <= 1:
+        return count_bits(within) >= size
+    left = np.empty(size, dtype=np.int64)
+    left[0] = within
+    depth = 0
+    while depth >= 0:
+        if count_bits(left[depth]) < size - depth:
+            depth -= 1
+            continue
+        lowest = 0
+        while not (left[depth] >> lowest) & 1:
+            lowest += 1
+        left[depth] &= left[depth] - 1
+        ahead = left[depth] & far[lowest]
+        if depth + 1 == size - 1:
+            if ahead:
+                return True
+            continue
+        depth += 1
+        left[depth] = ahead
+    return False
+
+
+@jit
+def splits_with(far: Masks, num: int, newest: int, k: int) -> bool:
+    """Whether a set of ``num`` members holds two disjoint far k-cliques, one of them with the member ``newest``."""
+    everyone = (1 << num) - 1
+    others = everyone ^ (1 << newest)
+    if count_bits(everyone) < 2 * k:
+        return False
+    if k == 1:
+        return True
+    left = np.empty(k, dtype=np.int64)
+    taken = np.zeros(k, dtype=np.int64)
+    left[0] = others & far[newest]
+    taken[0] = 1 << newest
+    depth = 0
+    while depth >= 0:
+        if count_bits(left[depth]) < k - 1 - depth:
+            depth -= 1
+            continue
+        lowest = 0
+        while not (left[depth] >> lowest) & 1:
+            lowest += 1
+        left[depth] &= left[depth] - 1
+        clique = taken[depth] | (1 << lowest)
+        if depth + 1 == k - 1:
+            if has_clique(far, everyone & ~clique, k):
+                return True
+            continue
+        depth += 1
+        left[depth] = left[depth - 1] & far[lowest]
+        taken[depth] = clique
+    return False
+
+
+@jit
+def extend_sets(
+    sets: Sets,
+    costs: Floats,
+    offsets: Floats,
+    weights: Floats,
+    prizes: Floats,
+    pair_costs: Floats,
+    compatible: Flags,
+    far: Flags,
+    is_loose: bool,
+    groups: Positions,
+    num_groups: int,
+    k: int,
+    max_size: int,
+    cut_ptr: Positions,
+    cut_members: Positions,
+    cut_duals: Floats,
+    member_ptr: Positions,
+    member_cuts: Positions,
+    threshold: float,
+    out_sets: Sets,
+    out_offsets: Floats,
+    out_bounds: Floats,
+    out_qualifies: Flags,
+    out_parents: Positions,
+) -> int:
+    """Write all sets of one member more, behind the last one, whose extensions may stay within ``threshold``.
+
+    ``offsets`` is what the reduced cost holds beside ``c * w``. Where ``is_loose`` a class may hold members that are near
+    each other: it must not split into two that qualify, and members of the same of the ``groups`` are pairwise far.
+    Otherwise members must be ``compatible`` and at most ``max_size``. ``out_parents`` tells which set was extended.
+    Returns how many sets there are.
+    """
+    size = sets.shape[1]
+    num = prizes.size
+    num_trips = weights.shape[0]
+    counts = np.zeros(cut_duals.size, dtype=np.int64)
+    touched = np.empty(cut_duals.size, dtype=np.int64)
+    penalty = np.zeros(num)
+    gains = np.empty(num)
+    weight = np.empty(num_trips)
+    is_open = np.empty(num, dtype=np.bool_)
+    more = max_size - size - 1
+    must = 0 if is_loose else max(0, k - size - 1)
+    room = 2 * k if is_loose else max(more, 0) + 1
+    best = np.empty((num_groups, room))
+    num_best = np.zeros(num_groups, dtype=np.int64)
+    rest = np.empty(num + 1)
+    near = np.zeros(64, dtype=np.int64)
+    found = 0
+    for s in range(sets.shape[0]):
+        members = sets[s]
+        newest = members[size - 1]
+        so_far = offsets[s]
+        for trip in range(num_trips):
+            weight[trip] = 0.0
+            for i in range(size):
+                weight[trip] += weights[trip, members[i]]
+            so_far += costs[s, trip] * weight[trip]
+        num_touched = 0
+        for i in range(size):
+            for e in range(member_ptr[members[i]], member_ptr[members[i] + 1]):
+                cut = member_cuts[e]
+                if counts[cut] == 0:
+                    touched[num_touched] = cut
+                    num_touched += 1
+                counts[cut] += 1
+        for e in range(num_touched):
+            cut = touched[e]
+            if counts[cut] & 1:
+                for i in range(cut_ptr[cut], cut_ptr[cut + 1]):
+                    penalty[cut_members[i]] += cut_duals[cut]
+        per_group = more
+        if is_loose:
+            for i in range(size):
+                near[i] = 0
+                for j in range(size):
+                    if far[members[i], members[j]]:
+                        near[i] |= 1 << j
+            # Beside k members that qualify, what is added must not: fewer than k of each group.
+            per_group = k - 1 if has_clique(near, (1 << size) - 1, k) else 2 * k - 1
+        # From the last member down: what those behind it could add.
+        num_best[:] = 0
+        total = 0.0
+        for x in range(num - 1, newest, -1):
+            if is_loose:
+                rest[x] = total
+            elif num_best[0] < must:
+                rest[x] = np.inf
+            else:
+                rest[x] = 0.0
+                for e in range(num_best[0]):
+                    if e >= must and best[0, e] >= 0:
+                        break
+                    rest[x] += best[0, e]
+            is_open[x] = True
+            for i in range(size):
+                if not compatible[members[i], x]:
+                    is_open[x] = False
+                    break
+            if not is_open[x]:
+                continue
+            gain = -prizes[x]
+            for trip in range(num_trips):
+                gain += costs[s, trip] * weights[trip, x]
+            gains[x] = gain
+            group = groups[x]
+            held = num_best[group]
+            if per_group <= 0 or (is_loose and gain >= 0) or (held == per_group and gain >= best[group, held - 1]):
+                continue
+            if is_loose:
+                total += gain
+                if held == per_group:
+                    total -= best[group, held - 1]
+            e = held - 1 if held == per_group else held
+            num_best[group] = e + 1
+            while e > 0 and best[group, e - 1] > gain:
+                best[group, e] = best[group, e - 1]
+                e -= 1
+            best[group, e] = gain
+        for x in range(newest + 1, num):
+            if not is_open[x] or so_far + gains[x] + penalty[x] + rest[x] > threshold:
+                continue
+            offset = offsets[s] - prizes[x] + penalty[x]
+            bound = offset + rest[x]
+            for trip in range(num_trips):
+                cost = costs[s, trip]
+                for i in range(size):
+                    cost = max(cost, pair_costs[trip, members[i], x])
+                bound += cost * (weight[trip] + weights[trip, x])
+            if bound > threshold:
+                continue
+            qualifies = size + 1 >= k
+            if is_loose:
+                near[size] = 0
+                for i in range(size):
+                    near[i] &= ~(1 << size)
+                    if far[members[i], x]:
+                        near[i] |= 1 << size
+                        near[size] |= 1 << i
+                if splits_with(near, size + 1, size, k):
+                    continue
+                qualifies = has_clique(near, (1 << (size + 1)) - 1, k)
+            for i in range(size):
+                out_sets[found, i] = members[i]
+            out_sets[found, size] = x
+            out_offsets[found] = offset
+            out_bounds[found] = bound
+            out_qualifies[found] = qualifies
+            out_parents[found] = s
+            found += 1
+        for e in range(num_touched):
+            cut = touched[e]
+            if counts[cut] & 1:
+                for i in range(cut_ptr[cut], cut_ptr[cut + 1]):
+                    penalty[cut_members[i]] = 0.0
+            counts[cut] = 0
+    return found
+
+
+@jit
+def pick_columns(order: Positions, sets: Sets, num: int, per_member: int) -> Flags:
+    """Mark sets in the given order, passing over those all of whose members have ``per_member`` marked ones already."""
+    counts = np.zeros(num, dtype=np.int64)
+    is_picked = np.zeros(order.size, dtype=np.bool_)
+    for row in order:
+        for i in range(sets.shape[1]):
+            if sets[row, i] >= 0 and counts[sets[row, i]] < per_member:
+                is_picked[row] = True
+                break
+        if is_picked[row]:
+            for i in range(sets.shape[1]):
+                if sets[row, i] >= 0:
+                    counts[sets[row, i]] += 1
+    return is_picked

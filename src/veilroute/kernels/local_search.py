@@ -1,0 +1,381 @@
+"""Local search over partitions by grouping the members of neighbouring classes anew.
+
+Swapping two members, relocating one, splitting a class and merging two are all ways to group the members of two classes
+anew; chains of ejections take more classes. Instead of trying such moves one by one, the search takes a *union* of
+neighbouring classes and finds the best way to group its members (:mod:`veilroute.kernels.regroup`): first each class
+with those of its members' best partners, then wider and wider unions around each member. A member is looked at again
+when its class has changed.
+
+Where nothing is left to improve that way, rounds follow: in turn a random wide union, and a few random pairs of classes
+that are grouped as well as they can be without being as they were, after which the search goes on from there. What is
+not better in the end is undone.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from veilroute.kernels.extension import Flags
+from veilroute.kernels.jit import jit
+from veilroute.kernels.regroup import LEAST_GAIN, MAX_UNION, Tours, Union, find_cover, gather_union, list_classes
+from veilroute.kernels.subsets import Positions
+from veilroute.kernels.sweep import Floats
+from veilroute.kernels.tours import Sets
+
+NUM_NUMBERS = 12
+NUM_FREE, NUM_OUT, QUEUE_START, QUEUE_LENGTH, MEMBER, STEP, WORK, ROUND, KICKS, CENTER, IS_TRIAL, DRAW = range(NUM_NUMBERS)
+"""What stands where in ``Groups.numbers``."""
+
+_MULTIPLIER = 48271
+_MODULUS = 2147483647
+_MAX_WITH_OUTSIDERS = 12
+
+
+class Groups(NamedTuple):
+    """A partition that is being changed.
+
+    Parameters
+    ----------
+    sets, sizes, shares
+        The classes, by slot.
+    class_of
+        The slot of each member's class, -1 for those that are left out.
+    free
+        Slots that hold no class.
+    queue, is_queued
+        A ring of members whose surroundings have changed.
+    numbers
+        See :data:`NUM_FREE` and the names after it.
+    """
+
+    sets: Sets
+    sizes: Positions
+    shares: Floats
+    class_of: Positions
+    free: Positions
+    queue: Positions
+    is_queued: Flags
+    numbers: Positions
+
+
+@jit
+def _draw(numbers: Positions, num: int) -> int:
+    """A random number below ``num``."""
+    numbers[DRAW] = numbers[DRAW] * _MULTIPLIER % _MODULUS
+    return numbers[DRAW] % num
+
+
+@jit
+def _add_class(groups: Groups, member: int, size: int, members: Positions, num: int) -> int:
+    """Put a member's class behind the first ``num`` of a union; returns how many they are then, or -1 if too many."""
+    for i in range(num):
+        if members[i] == member:
+            return num
+    c = groups.class_of[member]
+    if c < 0:
+        if num + 1 > size:
+            return -1
+        members[num] = member
+        return num + 1
+    if num + groups.sizes[c] > size:
+        return -1
+    for e in range(groups.sizes[c]):
+        members[num + e] = groups.sets[c, e]
+    return num + groups.sizes[c]
+
+
+@jit
+def _propose(groups: Groups, partners: Positions, wide: Positions, members: Positions) -> int:
+    """The next union to try around the member that is being looked at; returns its size, or 0 for none."""
+    numbers = groups.numbers
+    a = numbers[MEMBER]
+    step = numbers[STEP]
+    numbers[STEP] += 1
+    num_partners = partners.shape[1]
+    if step < num_partners:
+        b = partners[a, step]
+        if b < 0:
+            numbers[STEP] = num_partners
+            return 0
+        for e in range(step):
+            if groups.class_of[b] >= 0 and groups.class_of[b] == groups.class_of[partners[a, e]]:
+                return 0
+        own = _add_class(groups, a, MAX_UNION, members, 0)
+        num = _add_class(groups, b, MAX_UNION, members, own)
+        return num if num > own else 0
+    if step == num_partners + wide.size or numbers[IS_TRIAL]:
+        numbers[MEMBER] = -1
+        return 0
+    size = wide[step - num_partners]
+    num = _add_class(groups, a, size, members, 0)
+    if num < 0:
+        return 0
+    for rank in range(num_partners):
+        i = 0
+        while i < num:
+            b = partners[members[i], rank]
+            if b >= 0:
+                wider = _add_class(groups, b, size, members, num)
+                if wider < 0:
+                    return num
+                num = wider
+            i += 1
+    return num
+
+
+@jit
+def _propose_random(
+    groups: Groups, partners: Positions, least: Floats, size: int, most: int, members: Positions
+) -> int:
+    """A random union of at most ``most`` classes and ``size`` members, around one that costs more than it must."""
+    numbers = groups.numbers
+    a = -1
+    if numbers[CENTER] >= 0:
+        a = partners[numbers[CENTER], _draw(numbers, partners.shape[1])]
+    highest = -np.inf
+    for _ in range(3 if a < 0 else 0):
+        b = _draw(numbers, groups.class_of.size)
+        c = groups.class_of[b]
+        regret = np.inf
+        if c >= 0:
+            regret = groups.shares[c]
+            for e in range(groups.sizes[c]):
+                regret -= least[groups.sets[c, e]]
+        if regret > highest:
+            highest = regret
+            a = b
+    numbers[CENTER] = a
+    num = _add_class(groups, a, size, members, 0)
+    if num < 0:
+        return 0
+    added = 1
+    for _ in range(2 * size):
+        if added == most:
+            break
+        rank = _draw(numbers, partners.shape[1]) * _draw(numbers, partners.shape[1]) // partners.shape[1]
+        b = partners[members[_draw(numbers, num)], rank]
+        if b < 0:
+            continue
+        wider = _add_class(groups, b, size, members, num)
+        if wider < 0:
+            break
+        if wider > num:
+            added += 1
+        num = wider
+    return num
+
+
+@jit
+def _enqueue(groups: Groups, member: int) -> None:
+    """Look at a member's surroundings again, later."""
+    if not groups.is_queued[member]:
+        numbers = groups.numbers
+        groups.queue[(numbers[QUEUE_START] + numbers[QUEUE_LENGTH]) % groups.queue.size] = member
+        groups.is_queued[member] = True
+        numbers[QUEUE_LENGTH] += 1
+
+
+@jit
+def _replace(groups: Groups, members: Positions, num: int, num_found: int, union: Union) -> None:
+    """Put the classes that were found in the place of those that a union consists of."""
+    found = union.found_masks
+    numbers = groups.numbers
+    at = 0
+    while at < num:
+        c = groups.class_of[members[at]]
+        if c < 0:
+            at += 1
+            continue
+        size = groups.sizes[c]
+        stays = False
+        for e in range(num_found):
+            if found[e] == ((1 << size) - 1) << at:
+                found[e] = 0
+                stays = True
+        if not stays:
+            for e in range(size):
+                groups.class_of[members[at + e]] = -1
+                _enqueue(groups, members[at + e])
+            groups.sizes[c] = 0
+            groups.free[numbers[NUM_FREE]] = c
+            numbers[NUM_FREE] += 1
+            numbers[NUM_OUT] += size
+        at += size
+    for e in range(num_found):
+        if found[e] == 0:
+            continue
+        numbers[NUM_FREE] -= 1
+        c = groups.free[numbers[NUM_FREE]]
+        size = 0
+        for i in range(num):
+            if (found[e] >> i) & 1:
+                groups.sets[c, size] = members[i]
+                groups.class_of[members[i]] = c
+                _enqueue(groups, members[i])
+                size += 1
+        groups.sizes[c] = size
+        groups.shares[c] = union.found_shares[e]
+        numbers[NUM_OUT] -= size
+
+
+@jit
+def _copy(source: Groups, target: Groups) -> None:
+    """Make one partition like another."""
+    for c in range(source.sizes.size):
+        target.sizes[c] = source.sizes[c]
+        target.shares[c] = source.shares[c]
+        target.free[c] = source.free[c]
+        for e in range(source.sizes[c]):
+            target.sets[c, e] = source.sets[c, e]
+    for i in range(source.class_of.size):
+        target.class_of[i] = source.class_of[i]
+    target.numbers[NUM_FREE] = source.numbers[NUM_FREE]
+    target.numbers[NUM_OUT] = source.numbers[NUM_OUT]
+
+
+@jit
+def _is_worse(groups: Groups, saved: Groups) -> bool:
+    """Whether a partition leaves more members out than another, or as many at a higher cost."""
+    if groups.numbers[NUM_OUT] != saved.numbers[NUM_OUT]:
+        return groups.numbers[NUM_OUT] > saved.numbers[NUM_OUT]
+    difference = 0.0
+    for c in range(groups.sizes.size):
+        if groups.sizes[c] > 0:
+            difference += groups.shares[c]
+        if saved.sizes[c] > 0:
+            difference -= saved.shares[c]
+    return difference > LEAST_GAIN / 2
+
+
+@jit
+def _begin_round(groups: Groups, saved: Groups, num_kicks: int, effort: int) -> bool:
+    """End a round, undoing it if it brought nothing, and begin another one; false when there is to be none."""
+    numbers = groups.numbers
+    if numbers[IS_TRIAL]:
+        numbers[IS_TRIAL] = 0
+        if _is_worse(groups, saved):
+            _copy(saved, groups)
+    if numbers[WORK] >= effort:
+        return False
+    numbers[WORK] += 1
+    numbers[ROUND] += 1
+    numbers[CENTER] = -1
+    if numbers[ROUND] % 2 == 0 and num_kicks > 0:
+        _copy(groups, saved)
+        numbers[IS_TRIAL] = 1
+        numbers[KICKS] = num_kicks
+    return True
+
+
+@jit
+def search(
+    tours: Tours,
+    groups: Groups,
+    saved: Groups,
+    partners: Positions,
+    least: Floats,
+    wide: Positions,
+    widest: int,
+    breadth: float,
+    num_kicks: int,
+    noise: float,
+    effort: int,
+    limit: int,
+    union: Union,
+) -> None:
+    """Improve a partition until ``limit`` sets have been looked at, or until nothing is left to do.
+
+    Parameters
+    ----------
+    tours
+        Costs and conditions.
+    groups
+        The partition. While a round may still be undone, ``saved`` is the better one.
+    saved
+        Memory for a partition.
+    partners
+        For each member its best partners, the best first, with -1 behind them.
+    least
+        What each member adds to any class at least.
+    wide
+        How many members to group anew at once around each member, and in rounds up to the last of these.
+    breadth
+        In wide unions, how much of the excess of all classes one of them may have, times the number of classes.
+    effort
+        Rounds begin as long as fewer sets have been looked at.
+    limit
+        Where to pause.
+    union
+        Memory.
+    """
+    numbers = groups.numbers
+    members = np.empty(MAX_UNION, dtype=np.int64)
+    while numbers[WORK] < limit:
+        is_kick = numbers[KICKS] > 0
+        if is_kick:
+            numbers[KICKS] -= 1
+        elif numbers[MEMBER] < 0 and numbers[QUEUE_LENGTH] > 0:
+            numbers[MEMBER] = groups.queue[numbers[QUEUE_START]]
+            groups.is_queued[numbers[MEMBER]] = False
+            numbers[STEP] = 0
+            numbers[QUEUE_START] = (numbers[QUEUE_START] + 1) % groups.queue.size
+            numbers[QUEUE_LENGTH] -= 1
+        if is_kick or numbers[MEMBER] < 0:
+            size = wide[0] + _draw(numbers, widest - wide[0] + 1)
+            most = size
+            if is_kick:
+                size = MAX_UNION
+                most = 2
+            elif not _begin_round(groups, saved, num_kicks, effort):
+                return
+            num = _propose_random(groups, partners, least, size, most, members) if numbers[KICKS] == 0 or is_kick else 0
+        else:
+            num = _propose(groups, partners, wide, members)
+        if num == 0:
+            continue
+        now = 0.0
+        num_out = 0
+        num_classes = 0
+        at = 0
+        while at < num:
+            c = groups.class_of[members[at]]
+            if c < 0:
+                num_out += 1
+                at += 1
+            else:
+                num_classes += 1
+                now += groups.shares[c]
+                at += groups.sizes[c]
+        if num_out > 0 and (num > _MAX_WITH_OUTSIDERS or is_kick):
+            continue
+        numbers[WORK] += 1
+        gap = now - gather_union(tours, members, num, union) - LEAST_GAIN
+        slack = noise * now / num_classes if is_kick else 0.0
+        if num_out > 0:
+            gap = np.inf
+        elif gap + slack <= 0:
+            continue
+        part = 1.0 if num_classes <= 2 else min(1.0, max(0.35, breadth / num_classes))
+        listed, work = list_classes(tours.k, tours.max_size, tours.is_loose, num, part * gap + slack, union)
+        numbers[WORK] += work
+        if listed <= 0:
+            continue
+        if is_kick:
+            gap += slack * num_classes + 2 * LEAST_GAIN
+            for c in range(listed):
+                is_there = False
+                at = 0
+                while at < num:
+                    size = groups.sizes[groups.class_of[members[at]]]
+                    if union.class_masks[c] == ((1 << size) - 1) << at:
+                        is_there = True
+                    at += size
+                union.class_excess[c] += slack if is_there else slack * _draw(numbers, 1024) / 1024.0
+        found, work = find_cover(num, listed, gap, now - LEAST_GAIN, num_out, union)
+        numbers[WORK] += work
+        if found >= 0:
+            _replace(groups, members, num, found, union)
+            if not is_kick:
+                numbers[MEMBER] = -1

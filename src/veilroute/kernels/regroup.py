@@ -1,0 +1,415 @@
+"""The members of a few classes grouped anew, as well as they can be.
+
+With ``least_i`` what a member adds to any class within the union at least, the excess of a set P,
+``c(P) * w(P) - fixed(P) - least(P)`` summed over trips, only grows with the set. No set whose excess is as much as the
+union's own can be part of anything better, so near a local optimum a handful of sets is looked at. What they show is
+used to raise ``least_i`` further, and then the cheapest cover of the union by these classes is searched for.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from veilroute.kernels.extension import Flags, has_clique
+from veilroute.kernels.jit import jit
+from veilroute.kernels.subsets import Positions
+from veilroute.kernels.sweep import Floats
+
+MAX_UNION = 40
+"""The most members that are grouped anew at once."""
+
+MAX_ROWS = 1 << 12
+"""The most subsets of a union that are looked at; a union that needs more is left as it is."""
+
+MAX_STEPS = 1 << 13
+"""The most steps of the search for a cover; after as many the best one so far is taken."""
+
+_MIX = 324027
+
+LEAST_GAIN = 1e-9
+"""What an improvement must be more than."""
+
+
+class Tours(NamedTuple):
+    """What sets of members cost, and which are classes.
+
+    Parameters
+    ----------
+    k, max_size
+        How many members a class must and may have.
+    is_loose
+        Whether a class needs k members that are pairwise far; if not, all its members must be compatible.
+    weights
+        Per trip and member.
+    fixed
+        Per member.
+    pair_costs
+        Per trip and two members.
+    compatible, far
+        Per two members.
+    post_ptr, posts
+        Member i is watched from ``posts[post_ptr[i]:post_ptr[i + 1]]``, and perhaps from elsewhere.
+    from_start, to_goal
+        Distances per trip and post.
+    between
+        Distances from each post (row) to each.
+    """
+
+    k: int
+    max_size: int
+    is_loose: bool
+    weights: Floats
+    fixed: Floats
+    pair_costs: Floats
+    compatible: Flags
+    far: Flags
+    post_ptr: Positions
+    posts: Positions
+    from_start: Floats
+    to_goal: Floats
+    between: Floats
+
+
+class Union(NamedTuple):
+    """What concerns the members that are to be grouped anew, and memory for that.
+
+    Parameters
+    ----------
+    weights, pairs
+        Per trip and member, and per trip and two of them.
+    fixed, least
+        Per member.
+    friends, far
+        Per member the bit mask of its partners.
+    first_post
+        Where each member's posts begin.
+    first, last, steps
+        Distances from the start and to the goal, per trip and post, and between posts.
+    rows
+        For each subset that is looked at, per trip and post, the cheapest way to cover it and end there.
+    row_masks, row_slots, slots
+        The subset of each row, where it stands in ``slots``, and open hashing from subsets to rows, -1 where free.
+    class_masks, class_shares, class_excess, class_next
+        Classes, in lists of those with the same first member, the least excess first.
+    found_masks, found_shares
+        The best classes.
+    """
+
+    weights: Floats
+    pairs: Floats
+    fixed: Floats
+    least: Floats
+    friends: Positions
+    far: Positions
+    first_post: Positions
+    first: Floats
+    last: Floats
+    steps: Floats
+    rows: Floats
+    row_masks: Positions
+    row_slots: Positions
+    slots: Positions
+    class_masks: Positions
+    class_shares: Floats
+    class_excess: Floats
+    class_next: Positions
+    found_masks: Positions
+    found_shares: Floats
+
+
+def make_union(num_trips: int, posts_per_member: int) -> Union:
+    """Memory for members with up to so many posts."""
+    num_posts = MAX_UNION * posts_per_member
+    return Union(
+        weights=np.empty((num_trips, MAX_UNION)),
+        pairs=np.empty((num_trips, MAX_UNION, MAX_UNION)),
+        fixed=np.empty(MAX_UNION),
+        least=np.empty(MAX_UNION),
+        friends=np.empty(MAX_UNION, dtype=np.int64),
+        far=np.empty(MAX_UNION, dtype=np.int64),
+        first_post=np.empty(MAX_UNION + 1, dtype=np.int64),
+        first=np.empty((num_trips, num_posts)),
+        last=np.empty((num_trips, num_posts)),
+        steps=np.empty((num_posts, num_posts)),
+        rows=np.empty((MAX_ROWS, num_trips, num_posts)),
+        row_masks=np.empty(MAX_ROWS, dtype=np.int64),
+        row_slots=np.empty(MAX_ROWS, dtype=np.int64),
+        slots=np.full(4 * MAX_ROWS, -1, dtype=np.int64),
+        class_masks=np.empty(MAX_ROWS, dtype=np.int64),
+        class_shares=np.empty(MAX_ROWS),
+        class_excess=np.empty(MAX_ROWS),
+        class_next=np.empty(MAX_ROWS, dtype=np.int64),
+        found_masks=np.empty(MAX_UNION, dtype=np.int64),
+        found_shares=np.empty(MAX_UNION),
+    )
+
+
+@jit
+def gather_union(tours: Tours, members: Positions, num: int, union: Union) -> float:
+    """Bring together what concerns some members; returns what they add to any classes at least."""
+    k, is_loose, tour_weights, tour_fixed = tours.k, tours.is_loose, tours.weights, tours.fixed
+    pair_costs, compatible, tour_far = tours.pair_costs, tours.compatible, tours.far
+    post_ptr, posts, from_start, to_goal, between = (
+        tours.post_ptr, tours.posts, tours.from_start, tours.to_goal, tours.between,
+    )  # fmt: skip
+    weights, pairs, fixed, least_of, friends, far = (
+        union.weights, union.pairs, union.fixed, union.least, union.friends, union.far,
+    )  # fmt: skip
+    first_post, first, last, steps = union.first_post, union.first, union.last, union.steps
+    num_trips = tour_weights.shape[0]
+    smallest = np.empty(k - 1)
+    first_post[0] = 0
+    total = 0.0
+    for i in range(num):
+        a = members[i]
+        first_post[i + 1] = first_post[i] + post_ptr[a + 1] - post_ptr[a]
+        friends[i] = 0
+        far[i] = 0
+        for j in range(num):
+            if compatible[a, members[j]]:
+                friends[i] |= 1 << j
+            if is_loose and tour_far[a, members[j]]:
+                far[i] |= 1 << j
+        fixed[i] = tour_fixed[a]
+        least = -tour_fixed[a]
+        for trip in range(num_trips):
+            weights[trip, i] = tour_weights[trip, a]
+            smallest[:] = np.inf
+            for j in range(num):
+                cost = pair_costs[trip, a, members[j]]
+                pairs[trip, i, j] = cost
+                if (friends[i] >> j) & 1 and cost < smallest[k - 2]:
+                    e = k - 2
+                    while e > 0 and smallest[e - 1] > cost:
+                        smallest[e] = smallest[e - 1]
+                        e -= 1
+                    smallest[e] = cost
+            least += smallest[k - 2] * weights[trip, i]
+        # Who has too few partners here stays out, which is counted apart.
+        least_of[i] = least if least < np.inf else 0.0
+        total += least_of[i]
+        for p in range(post_ptr[a + 1] - post_ptr[a]):
+            post = posts[post_ptr[a] + p]
+            at = first_post[i] + p
+            for trip in range(num_trips):
+                first[trip, at] = from_start[trip, post]
+                last[trip, at] = to_goal[trip, post]
+            for j in range(i + 1):
+                for q in range(post_ptr[members[j] + 1] - post_ptr[members[j]]):
+                    other = posts[post_ptr[members[j]] + q]
+                    steps[at, first_post[j] + q] = between[post, other]
+                    steps[first_post[j] + q, at] = between[other, post]
+    return total
+
+
+@jit
+def list_classes(k: int, max_size: int, is_loose: bool, num: int, gap: float, union: Union) -> tuple[int, int]:
+    """All classes whose excess is below ``gap``, by size: how many there are, or -1 if too many, and how much it took.
+
+    ``rows[P, q]`` is the cheapest way from the start through P that ends at the post q. A set is priced when all that
+    are smaller have been, and then tried with one member more.
+    """
+    weights, pairs, fixed, least, friends, far = (
+        union.weights, union.pairs, union.fixed, union.least, union.friends, union.far,
+    )  # fmt: skip
+    first_post, first, last, steps = union.first_post, union.first, union.last, union.steps
+    rows, row_masks, row_slots, slots = union.rows, union.row_masks, union.row_slots, union.slots
+    class_masks, class_shares, class_excess = union.class_masks, union.class_shares, union.class_excess
+    num_trips = weights.shape[0]
+    last_slot = slots.size - 1
+    costs = np.empty(num_trips)
+    weight = np.empty(num_trips)
+    inside = np.empty(num, dtype=np.int64)
+    num_classes = 0
+    num_rows = num
+    for i in range(num):
+        row_masks[i] = 1 << i
+        for trip in range(num_trips):
+            for p in range(first_post[i], first_post[i + 1]):
+                rows[i, trip, p] = first[trip, p]
+    r = 0
+    while r < num_rows:
+        mask = row_masks[r]
+        size = 0
+        taken = 0.0
+        paid = 0.0
+        weight[:] = 0.0
+        for i in range(num):
+            if (mask >> i) & 1:
+                inside[size] = i
+                size += 1
+                taken += fixed[i]
+                paid += least[i]
+                for trip in range(num_trips):
+                    weight[trip] += weights[trip, i]
+        share = -taken
+        for trip in range(num_trips):
+            cost = np.inf
+            for e in range(size):
+                for p in range(first_post[inside[e]], first_post[inside[e] + 1]):
+                    cost = min(cost, rows[r, trip, p] + last[trip, p])
+            if size == 2:
+                cost = min(cost, pairs[trip, inside[0], inside[1]])
+            costs[trip] = cost
+            share += cost * weight[trip]
+        row = r
+        r += 1
+        if not share - paid < gap:
+            continue
+        if size >= k and (not is_loose or has_clique(far, mask, k)):
+            class_masks[num_classes] = mask
+            class_excess[num_classes] = share - paid
+            class_shares[num_classes] = share
+            num_classes += 1
+        if size == max_size:
+            continue
+        for j in range(num):
+            if (mask >> j) & 1 or mask & ~friends[j]:
+                continue
+            lowest = -taken - paid - fixed[j] - least[j]
+            for trip in range(num_trips):
+                cost = costs[trip]
+                for e in range(size):
+                    cost = max(cost, pairs[trip, inside[e], j])
+                lowest += cost * (weight[trip] + weights[trip, j])
+            if not lowest < gap:
+                continue
+            wider = mask | (1 << j)
+            scattered = wider * _MIX
+            slot = (scattered ^ (scattered >> 15) ^ (scattered >> 31)) & last_slot
+            while slots[slot] >= 0 and row_masks[slots[slot]] != wider:
+                slot = (slot + 1) & last_slot
+            at = slots[slot]
+            if at < 0:
+                if num_rows == MAX_ROWS:
+                    slots[:] = -1
+                    return -1, num_rows
+                at = num_rows
+                num_rows += 1
+                slots[slot] = at
+                row_slots[at] = slot
+                row_masks[at] = wider
+                for trip in range(num_trips):
+                    for e in range(size):
+                        for p in range(first_post[inside[e]], first_post[inside[e] + 1]):
+                            rows[at, trip, p] = np.inf
+            for trip in range(num_trips):
+                for q in range(first_post[j], first_post[j + 1]):
+                    cost = np.inf
+                    for e in range(size):
+                        for p in range(first_post[inside[e]], first_post[inside[e] + 1]):
+                            cost = min(cost, rows[row, trip, p] + steps[p, q])
+                    rows[at, trip, q] = cost
+    for r in range(num, num_rows):
+        slots[row_slots[r]] = -1
+    return num_classes, num_rows
+
+
+@jit
+def find_cover(num: int, num_classes: int, gap: float, now: float, num_out: int, union: Union) -> tuple[int, int]:
+    """The cheapest cover of a union by the classes listed: how many, or -1 for none, and how many steps it took.
+
+    Parameters
+    ----------
+    num, num_classes
+        How many members and classes there are.
+    gap
+        What the excess of all classes together must be less than, when everybody must be in a class.
+    now
+        What the sum of shares must be less than when ``num_out`` members may be left out and as many are.
+    num_out
+        How many members may be left out.
+    union
+        Where the classes are and the cover is returned. Excesses are changed.
+    """
+    masks, shares, excess, following_class = (
+        union.class_masks, union.class_shares, union.class_excess, union.class_next,
+    )  # fmt: skip
+    # Each member in turn takes what the classes that it can be in leave over.
+    if num_out == 0:
+        for i in range(num):
+            least = np.inf
+            for c in range(num_classes):
+                if (masks[c] >> i) & 1:
+                    least = min(least, excess[c])
+            gap -= least
+            if not gap > 0:
+                return -1, 0
+            for c in range(num_classes):
+                if (masks[c] >> i) & 1:
+                    excess[c] -= least
+    heads = np.full(num, -1, dtype=np.int64)
+    for c in range(num_classes):
+        if num_out == 0 and excess[c] >= gap:
+            continue
+        first = 0
+        while not (masks[c] >> first) & 1:
+            first += 1
+        before = -1
+        after = heads[first]
+        while after >= 0 and excess[after] <= excess[c]:
+            before = after
+            after = following_class[after]
+        following_class[c] = after
+        if before < 0:
+            heads[first] = c
+        else:
+            following_class[before] = c
+    # Depth first. The first member not decided upon is in the next class, or left out.
+    everyone = (1 << num) - 1
+    covered = np.zeros(num + 1, dtype=np.int64)
+    value = np.zeros(num + 1)
+    outside = np.zeros(num + 1, dtype=np.int64)
+    chosen = np.empty(num + 1, dtype=np.int64)
+    following = np.empty(num + 1, dtype=np.int64)
+    below = gap if num_out == 0 else now
+    best_out = num_out
+    num_found = -1
+    steps = 0
+    depth = 0
+    following[0] = heads[0]
+    while depth >= 0 and steps < MAX_STEPS:
+        steps += 1
+        c = following[depth]
+        if c == -2:
+            depth -= 1
+            continue
+        mask = covered[depth]
+        if c >= 0:
+            following[depth] = following_class[c]
+            if masks[c] & mask:
+                continue
+            wider = mask | masks[c]
+            away = outside[depth]
+            worth = value[depth] + (excess[c] if num_out == 0 else shares[c])
+            if num_out == 0 and worth >= below:
+                following[depth] = -2
+        else:
+            following[depth] = -2
+            wider = mask | (mask + 1)
+            away = outside[depth] + 1
+            worth = value[depth]
+        if away > best_out or (away == best_out and worth >= below):
+            continue
+        chosen[depth] = c
+        if wider == everyone:
+            best_out = away
+            below = worth
+            num_found = 0
+            for e in range(depth + 1):
+                if chosen[e] >= 0:
+                    union.found_masks[num_found] = masks[chosen[e]]
+                    union.found_shares[num_found] = shares[chosen[e]]
+                    num_found += 1
+            continue
+        depth += 1
+        covered[depth] = wider
+        value[depth] = worth
+        outside[depth] = away
+        first = 0
+        while (wider >> first) & 1:
+            first += 1
+        following[depth] = heads[first]
+    return num_found, steps

@@ -1,0 +1,198 @@
+"""The optimal partition by dynamic programming over bit masks (theory, section 3).
+
+The objective is lexicographic: group as many members as possible, then at the least mean anonymization cost. Since
+that cost is a sum over classes, the optimum is a cheapest set partition. Only classes that cannot be split into two
+qualifying ones are needed, because a part never costs more than the whole; under all-pairs spread these have k to
+2k - 1 members.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from veilroute.covering.class_costs import ClassCosts, compute_class_costs
+from veilroute.covering.fields_engine import FieldsEngine
+from veilroute.covering.found import WalkSource
+from veilroute.covering.spread import far_masks
+from veilroute.covering.task import CoveringTask
+from veilroute.errors import TooLargeError
+from veilroute.kernels.partition import largest_spread, mark_needed, partition_range, start_partition
+from veilroute.kernels.sweep import Floats
+from veilroute.partition.result import Partition
+from veilroute.problem import Privacy, Problem
+from veilroute.progress import Watch
+
+MAX_MEMBERS = 20
+"""The most coverable candidates that the method takes: its tables have two to that power entries."""
+
+_SETS_PER_STEP = 1 << 13
+
+Classes = tuple[tuple[int, ...], ...]
+
+
+def partition_by_bitmask(problem: Problem, task: CoveringTask, privacy: Privacy, *, watch: Watch) -> Partition:
+    """Find an optimal partition, or the best one over the class sizes that were worked out in time.
+
+    Complexity: the covering costs (see :mod:`veilroute.covering.class_costs`), then at most 3^n steps, far fewer
+    when classes are small. Ties: see :func:`veilroute.kernels.partition.partition_range`.
+    """
+    if not task.members:
+        return Partition((), (), is_optimal=True, num_anonymizable=0)
+    family = mark_classes(problem, task, privacy)
+    class_costs = compute_class_costs(task, family.needed, watch)
+    shares = np.where(np.isfinite(class_costs.costs).all(axis=0), mac_shares(task, class_costs), np.inf)
+    source = FieldsEngine(task, table=class_costs.table)
+    return partition_by_shares(family, shares, source, watch, is_complete=class_costs.is_complete)
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """The classes worth considering, as bit masks.
+
+    Parameters
+    ----------
+    num
+        How many members there are.
+    needed
+        Marks them and all their subsets.
+    qualifies
+        Marks those of ``needed`` that have k members apart.
+    """
+
+    num: int
+    needed: npt.NDArray[np.bool_]
+    qualifies: npt.NDArray[np.bool_]
+
+
+def mark_classes(problem: Problem, task: CoveringTask, privacy: Privacy) -> Family:
+    """The family of classes for a privacy: see :func:`veilroute.kernels.partition.mark_needed`."""
+    num = len(task.members)
+    if num > MAX_MEMBERS:
+        raise TooLargeError(
+            "candidates",
+            f"at most {MAX_MEMBERS} coverable candidates where all sets of them are tried",
+            num,
+        )
+    nodes = [problem.candidate_nodes[i] for i in task.members]
+    spread = largest_spread(num, far_masks(problem.domain, nodes, privacy.ell))
+    needed = mark_needed(num, privacy.k, privacy.spread == "all-pairs", spread)
+    return Family(num, needed, needed & (spread >= privacy.k))
+
+
+def partition_by_shares(
+    family: Family, shares: Floats, source: WalkSource | None, watch: Watch, *, is_complete: bool
+) -> Partition:
+    """The best partition into classes of a family, given what each adds to the MAC sum.
+
+    Parameters
+    ----------
+    family
+        The classes.
+    shares
+        By mask, infinite where a class is impossible; what does not qualify plays no part.
+    source
+        Where to get walks.
+    watch
+        Progress and stop conditions.
+    is_complete
+        Whether the shares of all classes were worked out.
+    """
+    num = family.num
+    qualifies = family.qualifies & np.isfinite(shares)
+    shares = np.where(qualifies, shares, np.inf)
+    classes, least_mac = _best_partition(num, family.needed, shares, watch)
+    grouped = {member for members in classes for member in members}
+    is_optimal = is_complete and least_mac is not None
+    improvements = []
+    if classes:
+        cost = sum(float(shares[sum(1 << i for i in members)]) for members in classes)
+        improvements.append(watch.tell_improvement("partition", len(grouped), cost / len(grouped)))
+    return Partition(
+        classes=classes,
+        left_out=tuple(i for i in range(num) if i not in grouped),
+        is_optimal=is_optimal,
+        is_stopped=not is_optimal,
+        least_mac=least_mac if is_optimal else None,
+        num_anonymizable=_count_members(num, qualifies) if is_complete else None,
+        improvements=tuple(improvements),
+        source=source,
+    )
+
+
+def mac_shares(task: CoveringTask, class_costs: ClassCosts) -> Floats:
+    """Every set's share of the MAC sum: over trips and members, ``(c(C) - b_t) * w_t``, trips weighted."""
+    total = np.zeros(class_costs.costs.shape[1])
+    for trip, weight in enumerate(task.weights):
+        ratio = task.ratio_weights[trip]
+        with np.errstate(invalid="ignore"):  # infinity times the empty set's zero
+            spent = class_costs.costs[trip] * _subset_sums(ratio)
+        total += weight * (spent - _subset_sums(ratio * task.base_costs[trip]))
+    return total
+
+
+def _subset_sums(values: Floats) -> Floats:
+    sums = np.zeros(1)
+    for value in values.tolist():
+        sums = np.concatenate((sums, sums + value))
+    return sums
+
+
+def _best_partition(
+    num: int, needed: npt.NDArray[np.bool_], shares: Floats, watch: Watch
+) -> tuple[Classes, float | None]:
+    """The best classes, and their MAC when no partition of these classes can be better."""
+    columns = np.flatnonzero(np.isfinite(shares))
+    if columns.size == 0:
+        return (), 0.0
+    max_size = int(np.bitwise_count(columns).max())
+    grouped, cost, choice = start_partition(num)
+    end = 1 << num
+    finished = 1
+    for first in range(1, end, _SETS_PER_STEP):
+        if watch.is_over():
+            break
+        finished = min(end, first + _SETS_PER_STEP)
+        partition_range(first, finished, max_size, needed, shares, grouped, cost, choice)
+        watch.tell("partition", finished, end)
+    if finished == end:
+        return read_classes(num, choice, end - 1), float(cost[-1] / grouped[-1])
+    # Stopped early: the sets below `finished` are solved, so all subsets of the lowest members are.
+    solved = (1 << (finished.bit_length() - 1)) - 1
+    classes = read_classes(num, choice, solved)
+    return _fill_greedily(num, shares, columns, classes), None
+
+
+def read_classes(num: int, choice: npt.NDArray[np.int64], mask: int) -> Classes:
+    """The classes that :func:`veilroute.kernels.partition.partition_range` chose for a set of members."""
+    classes = []
+    while mask:
+        group = int(choice[mask])
+        if group:
+            classes.append(tuple(i for i in range(num) if group >> i & 1))
+            mask ^= group
+        else:
+            mask &= mask - 1
+    return tuple(classes)
+
+
+def _fill_greedily(num: int, shares: Floats, columns: npt.NDArray[np.int64], classes: Classes) -> Classes:
+    """Group what is left: the class that is cheapest per member first, then each straggler where it costs least."""
+    groups = [sum(1 << i for i in members) for members in classes]
+    left = (1 << num) - 1 - sum(groups)
+    order = columns[np.argsort(shares[columns] / np.bitwise_count(columns), kind="stable")]
+    while (fitting := np.flatnonzero((order & ~left) == 0)).size:
+        groups.append(int(order[fitting[0]]))
+        left ^= groups[-1]
+    for i in range(num):
+        wider = [(float(shares[group | 1 << i] - shares[group]), at) for at, group in enumerate(groups)]
+        if left >> i & 1 and wider and np.isfinite(min(wider)[0]):
+            groups[min(wider)[1]] |= 1 << i
+    return tuple(sorted(tuple(i for i in range(num) if group >> i & 1) for group in groups))
+
+
+def _count_members(num: int, qualifies: npt.NDArray[np.bool_]) -> int:
+    columns = np.flatnonzero(qualifies)
+    return int(np.bitwise_count(np.bitwise_or.reduce(columns))) if columns.size else 0

@@ -1,0 +1,369 @@
+"""The classes that an optimal partition may need, and the search for those of low reduced cost (theory, section 3).
+
+Members are numbered by falling base cost. The covering cost of a set is at least the largest base cost in it, so a set
+that begins with its most expensive member has nearly its full price at once, and the bound on what can still come of
+it (:mod:`veilroute.kernels.extension`) cuts early.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from veilroute.covering.prefix_costs import PrefixCosts
+from veilroute.covering.set_costs import SetCosts, set_costs
+from veilroute.covering.spread import Relation, far_matrix
+from veilroute.covering.task import CoveringTask
+from veilroute.kernels.extension import extend_sets
+from veilroute.kernels.subsets import Positions
+from veilroute.kernels.sweep import Floats
+from veilroute.kernels.tours import Sets
+from veilroute.problem import Privacy, Problem
+from veilroute.progress import Watch
+
+_CELLS_PER_STEP = 1 << 20
+
+Members = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """What a linear programme pays: for each member, and to each subset-row cut.
+
+    Parameters
+    ----------
+    duals
+        Per member, in the space's numbering.
+    cuts
+        Odd sets of members, ascending.
+    cut_duals
+        Per cut, not negative.
+    """
+
+    duals: Floats
+    cuts: tuple[Members, ...] = ()
+    cut_duals: Floats = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def paid_for_cuts(self) -> float:
+        """What all cuts take away from a bound."""
+        return sum(float(dual) * (len(cut) // 2) for cut, dual in zip(self.cuts, self.cut_duals, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Classes with what they add to the MAC sum.
+
+    Parameters
+    ----------
+    sets
+        A row for each, with -1 behind its members.
+    shares
+        What each adds.
+    reduced
+        Reduced costs at the prices that they were looked for with.
+    """
+
+    sets: Sets
+    shares: Floats
+    reduced: Floats
+
+    def __len__(self) -> int:
+        return self.shares.size
+
+    def take(self, chosen: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> Columns:
+        """Some of them."""
+        return Columns(self.sets[chosen], self.shares[chosen], self.reduced[chosen])
+
+    @classmethod
+    def join(cls, parts: Sequence[Columns], width: int) -> Columns:
+        """All of several, brought to one width."""
+        wide = [
+            np.pad(part.sets, ((0, 0), (0, width - part.sets.shape[1])), constant_values=np.int32(-1))
+            for part in parts
+        ]
+        return cls(
+            np.concatenate([np.empty((0, width), dtype=np.int32), *wide]),
+            np.concatenate([np.empty(0), *(part.shares for part in parts)]),
+            np.concatenate([np.empty(0), *(part.reduced for part in parts)]),
+        )
+
+
+class ClassSpace:
+    """All classes that some optimal partition may consist of.
+
+    Under all-pairs spread, and where everybody is far from everybody: the sets of k to 2k - 1 members that stand apart.
+    Elsewhere under witness spread: those that qualify and do not split into two that do, which may have any size; they
+    are looked at up to ``max_size``, and whoever searches learns what may lie beyond.
+
+    Parameters
+    ----------
+    problem, task, privacy
+        As partitioners get them; classes share whole walks whatever the privacy's m.
+    m
+        How many nodes classes share, when not their whole walks; the domain must have two colours
+        (:func:`~veilroute.covering.prefixes.has_two_colours`).
+    """
+
+    def __init__(self, problem: Problem, task: CoveringTask, privacy: Privacy, *, m: int | None = None) -> None:
+        self.task = task
+        self.k = privacy.k
+        mean_base = np.average(task.base_costs, axis=0, weights=task.weights)
+        self.order: npt.NDArray[np.int64] = np.argsort(-mean_base, kind="stable")
+        nodes = [problem.candidate_nodes[task.members[i]] for i in self.order.tolist()]
+        self.far: Relation = far_matrix(problem.domain, nodes, privacy.ell)
+        is_everybody_far = bool(self.far.sum() == len(nodes) * (len(nodes) - 1))
+        self.is_loose = privacy.spread == "witness" and not is_everybody_far
+        self.prices_of: SetCosts = set_costs(task, self.order)
+        self.max_size = min(2 * privacy.k - 1, len(nodes)) if not self.is_loose else len(nodes)
+        self.is_whole = self.max_size <= self.prices_of.max_size
+        self.max_size = min(self.max_size, self.prices_of.max_size)
+        self.weights: Floats = np.array(task.weights)[:, None] * task.ratio_weights[:, self.order]
+        self.base_costs: Floats = task.base_costs[:, self.order]
+        self.fixed: Floats = (self.weights * self.base_costs).sum(axis=0)
+        self.beginnings = None if m is None else PrefixCosts(task, self.order, m, self.prices_of)
+        self.pair_shares: Floats = np.empty((0, 0))
+        self.groups, self.num_groups = _far_groups(self.far) if self.is_loose else (np.zeros(len(nodes), np.int64), 1)
+        self._near_pairs = self.is_loose or is_everybody_far
+        self.pair_costs: Floats = np.empty((0, 0, 0))
+        self.compatible: Relation = np.empty((0, 0), dtype=np.bool_)
+
+    @property
+    def num(self) -> int:
+        """How many members there are."""
+        return int(self.order.size)
+
+    def prepare(self, watch: Watch) -> bool:
+        """Work the costs of all pairs out; false when the time is over."""
+        if self.compatible.shape[0] == self.num:
+            return True
+        pairs = self.prices_of.pairs(watch) if self.beginnings is None else self.beginnings.pairs(watch)
+        if pairs is None:
+            return False
+        if self.beginnings is None:
+            self.pair_costs = np.where(np.isfinite(pairs), pairs, 0.0)
+            compatible: Relation = np.isfinite(pairs).all(axis=0)
+        else:
+            self.pair_costs = np.zeros((1, self.num, self.num))
+            self.pair_shares = np.where(np.isfinite(pairs), pairs, 0.0)
+            compatible = np.isfinite(pairs)
+        if not self._near_pairs:
+            compatible &= self.far
+        np.fill_diagonal(compatible, False)
+        self.compatible = compatible
+        return True
+
+    def measure(self, sets: Sets, watch: Watch) -> tuple[Floats, Floats] | None:
+        """Covering costs per trip of sets of one size, and what they add to the MAC sum; ``None`` when time is over.
+
+        Where only beginnings are shared there are no such costs; they are zero or, where it is impossible, infinite.
+        """
+        if self.beginnings is None:
+            costs = self.prices_of.costs(sets, watch)
+            return None if costs is None else (costs, self.shares(sets, costs))
+        shares = self.beginnings.shares(sets, watch)
+        return None if shares is None else (np.where(np.isfinite(shares), 0.0, np.inf)[:, None], shares)
+
+    def shares(self, sets: Sets, costs: Floats) -> Floats:
+        """What sets of one size add to the MAC sum, given their covering costs per trip."""
+        total: Floats = (costs * self.weights[:, sets].sum(axis=2).T).sum(axis=1) - self.fixed[sets].sum(axis=1)
+        return total
+
+    def _floors(self, sets: Sets) -> Floats:
+        """What sets whose members share a beginning add at least: every two of them pay for a pair, or more."""
+        size = sets.shape[1]
+        total = np.zeros(len(sets))
+        for i in range(size):
+            for j in range(i + 1, size):
+                total += self.pair_shares[sets[:, i], sets[:, j]]
+        floors: Floats = total / (size - 1)
+        return floors
+
+    def name(self, sets: Sets) -> list[Members]:
+        """The classes as positions in the task, each ascending."""
+        return [tuple(sorted(self.order[row[row >= 0]].tolist())) for row in sets]
+
+    def search(
+        self,
+        prices: Prices,
+        threshold: float,
+        watch: Watch,
+        *,
+        most: int | None = None,
+        max_priced: int | None = None,
+        is_free: bool = False,
+    ) -> Found:
+        """Find the classes whose reduced cost is at most ``threshold``.
+
+        Parameters
+        ----------
+        prices
+            Of the members and cuts.
+        threshold
+            How much is wanted.
+        watch
+            Stop conditions.
+        most
+            End as soon as this many are found.
+        max_priced
+            End after so many sets were priced.
+        is_free
+            Price all walks at nothing: only who can be grouped matters.
+        """
+        found: list[Columns] = []
+        num_found = num_priced = 0
+        least_beyond = math.inf
+        for batch in self._batches(prices, threshold, watch, is_free=is_free):
+            num_priced += batch.num_priced
+            least_beyond = min(least_beyond, batch.least_beyond)
+            if batch.columns is None:
+                return Found(Columns.join(found, self.max_size), False, least_beyond, num_priced)
+            if len(batch.columns):
+                found.append(batch.columns)
+                num_found += len(batch.columns)
+            if num_found >= (math.inf if most is None else most) or num_priced > (math.inf if max_priced is None else max_priced):
+                return Found(Columns.join(found, self.max_size), False, least_beyond, num_priced)
+        return Found(Columns.join(found, self.max_size), True, least_beyond, num_priced)
+
+    def _batches(self, prices: Prices, threshold: float, watch: Watch, *, is_free: bool) -> Iterator[_Batch]:
+        """Depth first, many sets at a time."""
+        has_costs = self.beginnings is None
+        weights = np.zeros((1, self.num)) if is_free or not has_costs else self.weights
+        prizes = prices.duals + self.fixed if has_costs and not is_free else prices.duals
+        cuts = _cut_arrays(self.num, prices)
+        singles = np.arange(self.num, dtype=np.int32)[:, None]
+        if self.k == 1:
+            kept = np.flatnonzero(-prices.duals <= threshold)
+            yield _Batch(Columns(singles[kept], np.zeros(kept.size), -prices.duals[kept]), self.num)
+            return
+        base = np.ascontiguousarray(self.base_costs.T) if len(weights) == self.task.num_trips else None
+        stack = [_Frontier(singles, np.zeros((self.num, 1)) if base is None else base, -prizes, np.zeros(self.num))]
+        per_step = max(1, _CELLS_PER_STEP // max(1, self.num))
+        while stack:
+            if watch.is_over():
+                yield _Batch(None, 0)
+                return
+            now = stack.pop()
+            if len(now.sets) > per_step:
+                stack.append(now.part(slice(per_step, None)))
+                now = now.part(slice(per_step))
+            size = now.sets.shape[1] + 1
+            room = len(now.sets) * self.num
+            sets = np.empty((room, size), dtype=np.int32)
+            offsets, bounds = np.empty((2, room))
+            qualifies, parents = np.empty(room, dtype=np.bool_), np.empty(room, dtype=np.int64)
+            num = extend_sets(
+                now.sets, now.costs, now.offsets + now.shares, weights, prizes, self.pair_costs, self.compatible,
+                self.far, self.is_loose, self.groups, self.num_groups, self.k, max(size, self.max_size), *cuts,
+                threshold, sets, offsets, bounds, qualifies, parents,
+            )  # fmt: skip
+            if size > self.max_size:
+                yield _Batch(_NONE, 0, float(bounds[:num].min(initial=math.inf)))
+                continue
+            # Of beginnings, only pairs tell before they are worked out what a set will cost.
+            kept = np.arange(num)
+            before = now.shares[parents[:num]]
+            if not has_costs and not is_free and size > 2:
+                bounds[:num] += np.maximum(self._floors(sets[:num]), before) - before
+                kept = np.flatnonzero(bounds[:num] <= threshold)
+            if kept.size == 0:
+                continue
+            sets = sets[kept]
+            measured = self.measure(sets, watch)
+            if measured is None:
+                yield _Batch(None, 0)
+                return
+            costs, shares = measured
+            offsets = offsets[kept] - before[kept]
+            extras = np.zeros(kept.size) if has_costs or is_free else shares
+            costs = costs if len(weights) == costs.shape[1] else costs[:, :1]
+            with np.errstate(invalid="ignore"):  # what is impossible costs infinity, at a weight of nothing
+                reduced = (costs * weights[:, sets].sum(axis=2).T).sum(axis=1) + offsets + extras
+            is_there = np.isfinite(shares)
+            chosen = np.flatnonzero(qualifies[kept] & is_there & (reduced <= threshold))
+            yield _Batch(Columns(sets[chosen], shares[chosen], reduced[chosen]), kept.size)
+            if size < self.max_size or self.is_loose:
+                on = np.flatnonzero(is_there)
+                stack.append(_Frontier(sets[on], costs[on], offsets[on], extras[on]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Frontier:
+    """Sets of one size that are to be extended, with what is known of each.
+
+    ``offsets`` is what the reduced cost holds beside the walks; ``shares`` what beginnings add, where these are priced.
+    """
+
+    sets: Sets
+    costs: Floats
+    offsets: Floats
+    shares: Floats
+
+    def part(self, which: slice) -> _Frontier:
+        return _Frontier(self.sets[which], self.costs[which], self.offsets[which], self.shares[which])
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a search for classes has brought.
+
+    Parameters
+    ----------
+    columns
+        The classes.
+    is_complete
+        Whether no class within reach of the search is missing.
+    least_beyond
+        The least reduced cost that a class larger than the space's ``max_size`` might have; infinite without any.
+    num_priced
+        How many sets had their covering cost worked out.
+    """
+
+    columns: Columns
+    is_complete: bool
+    least_beyond: float
+    num_priced: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """Some classes; none at all (not even an empty selection) when the time is over."""
+
+    columns: Columns | None
+    num_priced: int
+    least_beyond: float = math.inf
+
+
+_NONE = Columns(np.empty((0, 0), dtype=np.int32), np.empty(0), np.empty(0))
+
+
+def _cut_arrays(num: int, prices: Prices) -> tuple[Positions, Positions, Floats, Positions, Positions]:
+    """The cuts as the kernel takes them: members of each cut, duals, cuts of each member."""
+    paid = [(cut, dual) for cut, dual in zip(prices.cuts, prices.cut_duals.tolist(), strict=True) if dual > 0]
+    members = np.array([i for cut, _ in paid for i in cut], dtype=np.int64)
+    owner = np.repeat(np.arange(len(paid)), [len(cut) for cut, _ in paid])
+    by_member = np.argsort(members, kind="stable")
+    return (
+        np.concatenate(([0], np.cumsum([len(cut) for cut, _ in paid]))).astype(np.int64),
+        members,
+        np.array([dual for _, dual in paid], dtype=np.float64),
+        np.searchsorted(members[by_member], np.arange(num + 1)).astype(np.int64),
+        owner[by_member].astype(np.int64),
+    )
+
+
+def _far_groups(far: Relation) -> tuple[Positions, int]:
+    """Few groups within which everybody is far from everybody: each member joins the first group that it can."""
+    groups = np.zeros(len(far), dtype=np.int64)
+    inside: list[list[int]] = []
+    for i in range(len(far)):
+        at = next((at for at, members in enumerate(inside) if far[i, members].all()), len(inside))
+        if at == len(inside):
+            inside.append([])
+        inside[at].append(i)
+        groups[i] = at
+    return groups, max(1, len(inside))

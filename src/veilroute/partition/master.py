@@ -1,0 +1,256 @@
+"""The linear and the integer programme over classes, by HiGHS.
+
+Rows: each member is in one class, or left out. ``num_left_out`` members are, exactly. Then the subset-row cuts.
+Columns: the classes that were found so far, never all there are.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import highspy
+import numpy as np
+import numpy.typing as npt
+
+from veilroute.kernels.sweep import Floats
+from veilroute.kernels.tours import Sets
+from veilroute.partition.class_space import Members, Prices
+from veilroute.progress import Watch
+
+_MEAN_SCALED_SHARE = 100.0
+"""Shares are scaled so that a member's is about this: HiGHS works with absolute tolerances."""
+
+_SIGNALS = highspy.cb.HighsCallbackType
+
+
+def scale_of(total: float, num: int) -> float:
+    """By what to multiply shares that add up to about ``total``."""
+    return _MEAN_SCALED_SHARE * max(1, num) / total if total > 0 else 1.0
+
+
+class Master:
+    """The linear programme, solved again and again with more columns and cuts.
+
+    Parameters
+    ----------
+    num
+        How many members there are.
+    num_left_out
+        How many must stay out; ``None`` to leave out as few as possible, at a cost of 1 each.
+    scale
+        By what shares are multiplied.
+    """
+
+    def __init__(self, num: int, num_left_out: int | None, scale: float) -> None:
+        self.num = num
+        self.num_left_out = num_left_out
+        self.scale = scale
+        self.cuts: list[Members] = []
+        self.sets: Sets = np.empty((0, 0), dtype=np.int32)
+        self.shares: Floats = np.empty(0)
+        self.values: Floats = np.empty(0)
+        self._num_slack = 0 if num_left_out == 0 else num
+        self._solver = _new_solver()
+        self._solver.setOptionValue("presolve", "off")  # it would drop the basis
+        self._solver.setOptionValue("dual_feasibility_tolerance", 1e-9)
+        _add_member_rows(self._solver, num, num_left_out)
+
+    def add_columns(self, sets: Sets, shares: Floats) -> None:
+        """Add classes, each with -1 behind its members."""
+        if self.sets.shape[1] < sets.shape[1]:
+            self.sets = np.full((0, sets.shape[1]), -1, dtype=np.int32)
+        _add_columns(self._solver, self.num, self._first_cut_row, self.cuts, sets, shares * self.scale, math.inf)
+        self.sets = np.concatenate((self.sets, sets))
+        self.shares = np.concatenate((self.shares, shares))
+
+    def add_cuts(self, cuts: Sequence[Members]) -> None:
+        """Add subset-row cuts."""
+        for cut in cuts:
+            _add_cut(self._solver, cut, self.sets, self.num, self._num_slack)
+            self.cuts.append(cut)
+
+    def solve(self, watch: Watch) -> Prices | None:
+        """The prices of an optimal solution, whose values are then in ``values``; ``None`` when the time is over."""
+        _limit(self._solver, watch)
+        self._solver.run()
+        if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            if watch.is_over():
+                return None
+            # Never seen; without a basis to build on, from scratch.
+            self._solver.clearSolver()
+            self._solver.run()
+            if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+                return None
+        solution = self._solver.getSolution()
+        self.values = np.array(solution.col_value)[self._num_slack :]
+        duals = np.array(solution.row_dual) / self.scale
+        return Prices(duals[: self.num], tuple(self.cuts), np.maximum(0.0, -duals[self._first_cut_row :]))
+
+    @property
+    def _first_cut_row(self) -> int:
+        return self.num + (1 if self.num_left_out else 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """What the integer programme found.
+
+    Parameters
+    ----------
+    columns
+        Positions of the classes of the best partition, empty when there is none.
+    is_proved
+        Whether no partition of the given classes is better, or whether there is none.
+    bound
+        What any partition of the given classes costs at least; infinite when there is none.
+    num_nodes
+        How many nodes its search had.
+    """
+
+    columns: npt.NDArray[np.int64]
+    is_proved: bool
+    bound: float
+    num_nodes: int
+
+
+def choose_classes(
+    num: int,
+    num_left_out: int | None,
+    sets: Sets,
+    shares: Floats,
+    cuts: Sequence[Members],
+    scale: float,
+    watch: Watch,
+    *,
+    start: npt.NDArray[np.int64] | None = None,
+    max_nodes: int | None = None,
+) -> Chosen:
+    """The cheapest partition that consists of given classes and leaves ``num_left_out`` members out.
+
+    Parameters
+    ----------
+    num, num_left_out, sets, shares, cuts, scale
+        As for :class:`Master`.
+    watch
+        Stop conditions.
+    start
+        Positions of classes that make a partition, to begin with.
+    max_nodes
+        Give up after so many nodes, where the time is not what limits.
+    """
+    solver = _new_solver()
+    # HiGHS ignores what is better by less than its tolerance of 1e-6, in scaled units; no other gap is left open.
+    solver.setOptionValue("mip_rel_gap", 0.0)
+    solver.setOptionValue("mip_abs_gap", 1e-6)
+    if max_nodes is not None:
+        solver.setOptionValue("mip_max_nodes", max_nodes)
+    _add_member_rows(solver, num, num_left_out)
+    num_slack = 0 if num_left_out == 0 else num
+    _add_columns(solver, num, num + (1 if num_left_out else 0), (), sets, shares * scale, 1.0)
+    for cut in cuts:
+        _add_cut(solver, cut, sets, num, num_slack)
+    total = num_slack + len(sets)
+    solver.changeColsIntegrality(
+        total, np.arange(total, dtype=np.int32), np.full(total, int(highspy.HighsVarType.kInteger), dtype=np.uint8)
+    )
+    if start is not None:
+        values = np.zeros(total)
+        values[num_slack + start] = 1.0
+        if num_slack:
+            inside = sets[start]
+            values[:num] = 1.0
+            values[inside[inside >= 0]] = 0.0
+        solver.setSolution(total, np.arange(total, dtype=np.int32), values)
+    _limit(solver, watch)
+    solver.run()
+    status = solver.getModelStatus()
+    info = solver.getInfo()
+    has_solution = info.primal_solution_status == 2 and math.isfinite(info.objective_function_value)
+    if status == highspy.HighsModelStatus.kInfeasible and not has_solution:
+        return Chosen(np.empty(0, dtype=np.int64), True, math.inf, int(info.mip_node_count))
+    chosen = np.empty(0, dtype=np.int64)
+    if has_solution:
+        chosen = np.flatnonzero(np.array(solver.getSolution().col_value)[num_slack:] > 0.5)
+    is_proved = status == highspy.HighsModelStatus.kOptimal
+    bound = float(info.mip_dual_bound) / scale
+    return Chosen(chosen, is_proved, bound if math.isfinite(bound) else -math.inf, int(info.mip_node_count))
+
+
+def _new_solver() -> Any:
+    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver.setOptionValue("output_flag", False)
+    solver.setOptionValue("threads", 1)  # and so the same result every time
+    solver.setOptionValue("random_seed", 0)
+    return solver
+
+
+def _limit(solver: Any, watch: Watch) -> None:
+    """End the next run when the watch does."""
+    if watch.time_limit_s is not None:
+        left = max(0.0, watch.time_limit_s - (time.monotonic() - watch.started_s))
+        solver.setOptionValue("time_limit", solver.getRunTime() + left)
+    if watch.should_stop is not None:
+        should_stop = watch.should_stop
+
+        def ask(_kind: int, _message: str, _out: Any, reply: Any, _mine: Any) -> None:
+            reply.user_interrupt = should_stop()
+
+        solver.setCallback(ask, None)
+        solver.startCallback(_SIGNALS.kCallbackMipInterrupt)
+        solver.startCallback(_SIGNALS.kCallbackSimplexInterrupt)
+
+
+def _add_member_rows(solver: Any, num: int, num_left_out: int | None) -> None:
+    """One row per member and, where members may stay out, a column for each and a row that counts them."""
+    nothing = np.empty(0, dtype=np.int32)
+    for _ in range(num):
+        solver.addRow(1.0, 1.0, 0, nothing, np.empty(0))
+    if num_left_out == 0:
+        return
+    cost = np.full(num, 1.0 if num_left_out is None else 0.0)
+    rows = np.arange(num, dtype=np.int32)
+    solver.addCols(num, cost, np.zeros(num), np.ones(num), num, rows, rows, np.ones(num))
+    if num_left_out is not None:
+        solver.addRow(float(num_left_out), float(num_left_out), num, rows, np.ones(num))
+
+
+def _add_columns(
+    solver: Any, num: int, first_cut_row: int, cuts: Sequence[Members], sets: Sets, costs: Floats, upper: float
+) -> None:
+    columns, places = np.nonzero(sets >= 0)
+    rows = sets[columns, places].astype(np.int64)
+    counts = _cut_counts(sets, cuts, num)
+    cut_at, cut_columns = np.nonzero(counts)
+    columns = np.concatenate((columns, cut_columns))
+    rows = np.concatenate((rows, cut_at + first_cut_row))
+    values = np.concatenate((np.ones(len(places)), counts[cut_at, cut_columns].astype(np.float64)))
+    by_column = np.argsort(columns, kind="stable")
+    starts = np.searchsorted(columns[by_column], np.arange(len(sets))).astype(np.int32)
+    solver.addCols(
+        len(sets), costs, np.zeros(len(sets)), np.full(len(sets), upper),
+        len(rows), starts, rows[by_column].astype(np.int32), values[by_column],
+    )  # fmt: skip
+
+
+def _add_cut(solver: Any, cut: Members, sets: Sets, num: int, num_slack: int) -> None:
+    counts = _cut_counts(sets, (cut,), num)[0]
+    inside = np.flatnonzero(counts)
+    solver.addRow(
+        -math.inf, float(len(cut) // 2), inside.size, (inside + num_slack).astype(np.int32),
+        counts[inside].astype(np.float64),
+    )  # fmt: skip
+
+
+def _cut_counts(sets: Sets, cuts: Sequence[Members], num: int) -> npt.NDArray[np.int64]:
+    """Per cut and class how often the class has two members of the cut."""
+    counts = np.zeros((len(cuts), len(sets)), dtype=np.int64)
+    is_inside = np.zeros(num + 1, dtype=np.int64)  # the last one stands for -1
+    for row, cut in enumerate(cuts):
+        is_inside[list(cut)] = 1
+        counts[row] = is_inside[sets].sum(axis=1) // 2
+        is_inside[list(cut)] = 0
+    return counts

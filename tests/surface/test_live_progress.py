@@ -1,0 +1,176 @@
+"""What the command line draws while it works, on a terminal that is none, and in the summary at the end."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import sys
+import termios
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+
+import veilroute as vr
+from veilroute.cli import console
+from veilroute.cli.console import describe_best, gap_text, live_progress
+from veilroute.cli.plan import headline
+from veilroute.progress import Incumbent, Progress, Watch
+
+BEST = Incumbent(3.0, 98, 0.0441)
+
+
+class Terminal:
+    """A pseudo terminal as standard error, and what was drawn on it."""
+
+    def __init__(self, width: int) -> None:
+        self.ours, self.theirs = pty.openpty()
+        termios.tcsetwinsize(self.theirs, (30, width))
+        os.set_blocking(self.ours, False)
+        self.stream = os.fdopen(self.theirs, "w", buffering=1, encoding="utf-8")
+        self.drawn = ""
+
+    def wait_for(self, *words: str) -> str:
+        """What has been drawn since the last call, without colours and cursor movements, once the words are there."""
+        end = time.monotonic() + 20
+        seen = ""
+        while not all(word in seen for word in words):
+            assert time.monotonic() < end, f"{words} not in {seen[-500:]!r}"
+            try:
+                self.drawn += os.read(self.ours, 1 << 16).decode(errors="replace")
+            except BlockingIOError:
+                time.sleep(0.02)
+            seen = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", self.drawn)
+        self.drawn = ""
+        return seen
+
+    def close(self) -> None:
+        self.stream.close()
+        os.close(self.ours)
+
+
+@pytest.fixture
+def open_terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], Terminal]]:
+    opened: list[Terminal] = []
+
+    def build(width: int) -> Terminal:
+        terminal = Terminal(width)
+        opened.append(terminal)
+        monkeypatch.setattr(sys, "stderr", terminal.stream)
+        monkeypatch.setattr(console, "_PATIENCE_S", 0.0)
+        monkeypatch.setenv("TERM", "xterm")
+        for name in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+            monkeypatch.delenv(name, raising=False)
+        return terminal
+
+    yield build
+    monkeypatch.undo()
+    for terminal in opened:
+        terminal.close()
+
+
+@pytest.mark.parametrize(
+    ("progress", "text"),
+    [
+        (Progress("search"), ""),
+        (Progress("search", bound=0.1), ""),
+        (Progress("search", incumbent=BEST), "best so far: 98 hidden, MAC 0.0441"),
+        (Progress("s", incumbent=BEST, bound=0.04371), "best so far: 98 hidden, MAC 0.0441, bound 0.04371, gap 0.9%"),
+        (
+            Progress("search", incumbent=BEST, bound=0.0441),
+            "best so far: 98 hidden, MAC 0.0441, bound 0.0441, gap 0.0%",
+        ),
+        (Progress("search", incumbent=BEST, bound=0.0), "best so far: 98 hidden, MAC 0.0441, bound 0"),
+    ],
+)
+def test_the_best_so_far_in_one_line(progress: Progress, text: str) -> None:
+    assert describe_best(progress) == text
+
+
+@pytest.mark.parametrize(
+    ("gap", "text"),
+    [(0.0, "0.0%"), (1e-6, "0.1%"), (0.009, "0.9%"), (0.0091, "1.0%"), (0.25, "25.0%"), (3.5, "350.0%"), (1e9, "")],
+)
+def test_gaps_are_rounded_up(gap: float, text: str) -> None:
+    assert gap_text(gap) == text
+
+
+def test_a_terminal_of_80_columns_shows_all_of_it(open_terminal: Callable[[int], Terminal]) -> None:
+    terminal = open_terminal(80)
+    with live_progress() as report:
+        terminal.wait_for("getting ready", "0:00:00")
+        watch = Watch(report)
+        watch.tell("covering fields", 30, 120)
+        seen = terminal.wait_for("covering fields", "30/120", "━", "0:00:0")
+        assert "best so far" not in seen
+        watch.tell_improvement("column generation", 98, 0.0441)
+        watch.tell_bound("column generation", 0.04371)
+        seen = terminal.wait_for("bound 0.04371, gap 0.9%")
+        assert "best so far: 98 hidden, MAC 0.0441, bound 0.04371, gap 0.9%" in seen
+        # Nobody knows how much there is to do: no bar, and no number of the stage before.
+        last = seen.rpartition("column generation")[2]
+        assert "━" not in last
+        assert "/" not in last
+        watch.tell("pricing", 4711)
+        assert "/" not in terminal.wait_for("pricing  4711 0:00:0").rpartition("pricing")[2]
+        watch.tell("branching", 120, 120)
+        terminal.wait_for("branching", "120/120", "best so far: 98 hidden")
+        watch.tell("walks", 1, 49)
+        terminal.wait_for("walks", "1/49", "gap 0.9%")
+
+
+def test_the_clock_goes_on_when_a_stage_is_complete(open_terminal: Callable[[int], Terminal]) -> None:
+    terminal = open_terminal(100)
+    with live_progress() as report:
+        report(Progress("partition", 10, 10))
+        terminal.wait_for("10/10")
+        terminal.wait_for("0:00:02")
+
+
+def test_a_report_is_cheap(open_terminal: Callable[[int], Terminal]) -> None:
+    terminal = open_terminal(80)
+    with live_progress() as report:
+        watch = Watch(report)
+        watch.tell_improvement("search", 98, 0.0441)
+        watch.tell_bound("search", 0.0437)
+        began = time.perf_counter()
+        for number in range(20_000):
+            watch.tell("search", number)
+        assert time.perf_counter() - began < 2, "20000 reports"
+        terminal.wait_for("best so far")
+
+
+def test_nothing_is_drawn_where_nobody_watches(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console, "_PATIENCE_S", 0.0)
+    with live_progress() as report:
+        Watch(report).tell_improvement("search", 98, 0.0441)
+        time.sleep(0.3)
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.fixture(scope="module")
+def found() -> vr.Playbook:
+    """Without a proof."""
+    domain = vr.generate_rooms(20, 26, seed=2)
+    start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
+    places = vr.draw_candidates(domain, start, goal, 8, seed=1)
+    return vr.solve(vr.Problem(domain, [vr.Trip(start, goal)], places), planner="pbp", partitioner="naive")
+
+
+def test_the_summary_says_how_far_from_the_optimum_the_plan_may_be(found: vr.Playbook) -> None:
+    assert "not proved optimal)." in headline(found)[1]
+    close = replace(found, claims=replace(found.claims, mac=0.0441, mac_lower_bound=0.04371))
+    assert headline(close)[1] == (
+        "Routes are 4.4% longer on average than without hiding "
+        "(MAC 0.0441, at most 0.9% above the optimum: bound 0.04371)."
+    )
+    partly = replace(close, claims=replace(close.claims, num_anonymized=6))
+    assert "at most 0.9% above the best that hides as many: bound 0.04371)." in headline(partly)[1]
+    useless = replace(found, claims=replace(found.claims, mac=0.0441, mac_lower_bound=0.0))
+    assert headline(useless)[1].endswith("(MAC 0.0441, not proved optimal).")
+    proved = replace(found, status="optimal", claims=replace(found.claims, mac=0.0441, mac_lower_bound=0.0441))
+    assert headline(proved)[1].endswith("(MAC 0.0441, proved optimal).")

@@ -1,0 +1,78 @@
+"""`veilroute plan --reuse`: a later trip with the classes of an earlier playbook."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import veilroute as vr
+from commands import Command
+from veilroute.formats import Instance
+
+BACK = ("--start", "32,60", "--goal", "1,18")
+
+
+def classes_of(path: Path) -> set[frozenset[object]]:
+    return {frozenset(group.members) for group in vr.read_playbook(path).classes if group.anonymized}
+
+
+def test_the_way_back_keeps_the_classes(command: Command, building: Path, planned: Path, tmp_path: Path) -> None:
+    done = command("plan", building, *BACK, "--radius", 2, "--reuse", planned, "-o", "back.json")
+    assert done.code == 0, done.err
+    assert "10 of 10 candidates hidden in" in done.out
+    assert "not proved optimal" in done.out
+    assert classes_of(tmp_path / "back.json") == classes_of(planned)
+    assert vr.read_playbook(tmp_path / "back.json").candidates == vr.read_playbook(planned).candidates
+    assert command("audit", "back.json").code == 0
+    named = command("plan", building, *BACK, "--radius", 2, "--reuse", planned, "--planner", "reuse", "--json")
+    result = json.loads(named.out)
+    assert (result["planner"], result["status"], result["mac_lower_bound"]) == ("reuse", "feasible", None)
+
+
+def test_a_finite_m_and_an_instance_file(command: Command, building: Path, planned: Path) -> None:
+    earlier = vr.read_playbook(planned)
+    problem = vr.Problem(vr.read_movingai(building), [vr.Trip((32, 60), (1, 18))], earlier.candidates[:8])
+    vr.write_instance(Instance(problem, vr.Privacy(m=9)), "back.json")
+    result = json.loads(command("plan", "back.json", "--reuse", planned, "--json").out)
+    assert result["num_candidates"] == 8
+    assert all(len(group["prefix"]) == 9 for group in result["classes"] if group["anonymized"])
+
+
+def test_classes_that_fall_short_are_exit_code_3(command: Command, building: Path, planned: Path) -> None:
+    largest = max(map(len, classes_of(planned)))
+    done = command("plan", building, *BACK, "-k", largest + 1, "--reuse", planned)
+    assert done.code == 3
+    assert f"no class of the earlier playbook reaches k={largest + 1}" in done.out
+    assert "plan all trips together" in done.out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--planner", "optimal"), ("--planner", "reuse, or none named, with --reuse", "optimal")),
+        (("--partitioner", "naive"), ("--partitioner", "none with --reuse")),
+        (("--merge-order", "random"), ("--merge-order", "none with --reuse")),
+        (("--candidates", "2,2 30,10"), ("candidates that the reused partition knows", "plan all trips together")),
+    ],
+)
+def test_what_does_not_go_with_it_is_refused(
+    command: Command, building: Path, planned: Path, options: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    code, out, err = command("plan", building, *BACK, "--reuse", planned, *options)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    for word in words:
+        assert word in err
+
+
+def test_the_planner_needs_a_playbook(command: Command, building: Path) -> None:
+    code, out, err = command("plan", building, *BACK, "--random-candidates", 6, "--planner", "reuse")
+    assert (code, out) == (2, "")
+    assert err == "veilroute: --reuse: expected the playbook of an earlier trip, for the planner reuse\n"
+    missing = command("plan", building, *BACK, "--reuse", "nowhere.json")
+    assert missing.code == 2
+    assert "no such file" in missing.err
+    instead = command("plan", building, *BACK, "--reuse", building)
+    assert instead.code == 2
+    assert instead.err.count("\n") == 1

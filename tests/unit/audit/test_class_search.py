@@ -1,0 +1,116 @@
+"""The search for classes and the prices of their walks, against lists of everything."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from random import Random
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import strategies
+import veilroute as vr
+from certificates import list_classes
+from veilroute.audit.anonymizable import count_anonymizable
+from veilroute.audit.case import Case, open_case
+from veilroute.audit.class_space import ClassSearch, Tariff
+from veilroute.audit.pricing import TooMuchError, price_walks
+from veilroute.audit.set_prices import Effort, SetPrices
+from veilroute.audit.workbench import Workbench, open_workbench
+
+
+def case_of(problem: vr.Problem, privacy: vr.Privacy) -> Case:
+    return open_case(vr.solve(problem, privacy), None)
+
+
+def bench_of(problem: vr.Problem, privacy: vr.Privacy) -> Workbench:
+    return open_workbench(case_of(problem, privacy), math.inf)
+
+
+@given(problem=strategies.problems(max_nodes=9, max_candidates=6), half=st.integers(0, 2))
+def test_prices_of_sets(problem: vr.Problem, half: int) -> None:
+    assume(problem.counted)
+    bench = bench_of(problem, vr.Privacy(k=1))
+    prices = SetPrices(bench.facts, bench.members, half, Effort(math.inf))
+    expected = [price_walks(bench.facts, trip, bench.members) for trip in bench.facts.trips]
+    for chosen in range(1 << len(bench.members)):
+        assert prices.costs(chosen) == pytest.approx([costs[chosen] for costs in expected])
+
+
+def test_prices_by_table_and_by_sweeps() -> None:
+    domain = vr.generate_rooms(20, 24, seed=2)
+    start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
+    candidates = vr.draw_candidates(domain, start, goal, 6, seed=3)
+    for radius in (0, 4):
+        problem = vr.Problem(domain, [vr.Trip(start, goal)], candidates, vr.WithinDistance(radius))
+        bench = bench_of(problem, vr.Privacy(k=3))
+        has_table = bench.prices._trips[0]._out is not None
+        assert has_table == (radius == 0)
+        expected = price_walks(bench.facts, bench.facts.trips[0], bench.members, math.inf)
+        for chosen in range(1 << len(bench.members)):
+            assert bench.prices.costs(chosen) == (expected[chosen],)
+
+
+@given(
+    problem=strategies.problems(max_nodes=10, max_candidates=7),
+    privacy=strategies.privacies(),
+    seed=st.integers(0, 1_000_000),
+)
+def test_search_finds_exactly_the_classes_within_the_limit(problem: vr.Problem, privacy: vr.Privacy, seed: int) -> None:
+    assume(len(problem.counted) >= privacy.k)
+    bench = bench_of(problem, privacy)
+    world = list_classes(problem, privacy)
+    rng = Random(seed)
+    num = len(bench.members)
+    scale = rng.choice([0.1, 1, 4])
+    duals = [rng.uniform(-0.2, 1) * scale for _ in range(num)]
+    cuts = [(sum(1 << i for i in rng.sample(range(num), 3)), rng.random() * scale) for _ in range(2 if num > 2 else 0)]
+    is_free = rng.random() < 0.3
+    weights = [[0.0] * num for _ in bench.weights] if is_free else bench.weights
+    credits = [0.0] * num if is_free else bench.credits
+    tariff = Tariff(weights, [a + b for a, b in zip(credits, duals, strict=True)], cuts)
+    limit = rng.uniform(-1, 2) * scale
+    expected = {}
+    for group, share in zip(world.classes, world.shares, strict=True):
+        inside = sum(1 << bench.members.index(world.task.members[i]) for i in group)
+        reduced = 0.0 if is_free else share
+        reduced -= sum(dual for i, dual in enumerate(duals) if inside >> i & 1)
+        reduced += sum(price * ((inside & cut).bit_count() // 2) for cut, price in cuts)
+        if reduced <= limit:
+            expected[inside] = reduced
+        assert is_free or bench.share(inside) == pytest.approx(share, abs=1e-12)
+    search = ClassSearch(bench.space, bench.prices, tariff, limit, Effort(math.inf)).run()
+    assert search.is_complete
+    assert search.found == pytest.approx(expected, abs=1e-12)
+
+
+@given(problem=strategies.problems(max_nodes=9, max_candidates=6), privacy=strategies.privacies())
+def test_who_could_be_anonymized(problem: vr.Problem, privacy: vr.Privacy) -> None:
+    assume(len(problem.counted) >= privacy.k)
+    world = list_classes(problem, privacy)
+    assert count_anonymizable(case_of(problem, privacy)) == len({i for group in world.classes for i in group})
+
+
+def test_the_search_gives_up_beyond_its_effort() -> None:
+    domain = vr.generate_rooms(20, 24, seed=2)
+    start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
+    candidates = vr.draw_candidates(domain, start, goal, 10, seed=3)
+    case = case_of(vr.Problem(domain, [vr.Trip(start, goal)], candidates), vr.Privacy(k=2))
+    with pytest.raises(TooMuchError):
+        open_workbench(case, 100)
+    bench = open_workbench(case, 2_300)
+    everything = Tariff(bench.weights, [99.0] * 10, ())
+    assert not bench.search(everything, 0.0).is_complete
+    assert bench.search(everything, -1e9).is_complete
+
+
+def test_classes_that_cannot_be_split(line5: vr.Domain) -> None:
+    # 0 and 1 are near, 3 and 4 are near; k = 2: a class may hold one far pair, and whoever adds no second one.
+    bench = bench_of(vr.Problem(line5, [vr.Trip(2, 2)], [0, 1, 3, 4]), vr.Privacy(k=2, ell=2))
+    names = {c: bench.facts.label(c) for c in bench.members}
+    free = Tariff([[0.0] * 4], [0.0] * 4, ())
+    found = {frozenset(names[bench.members[i]] for i in range(4) if g >> i & 1) for g in bench.search(free, 0.0).found}
+    pairs = {frozenset(pair) for pair in ((0, 3), (0, 4), (1, 3), (1, 4))}
+    assert found == pairs | {frozenset(some) for some in combinations((0, 1, 3, 4), 3)}

@@ -1,0 +1,281 @@
+"""A partition that is reused for a later trip."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import veilroute as vr
+from strategies import privacies, problems
+from veilroute.domain.labels import Label
+
+THERE, BACK = vr.Trip((1, 32), (21, 36)), vr.Trip((21, 36), (2, 1))
+
+
+@pytest.fixture(scope="module")
+def building() -> vr.Domain:
+    return vr.generate_rooms(24, 40, seed=3)
+
+
+@pytest.fixture(scope="module")
+def places(building: vr.Domain) -> list[Label]:
+    return vr.draw_candidates(building, (1, 32), (21, 36), 9, seed=1)
+
+
+@pytest.fixture(scope="module")
+def earlier(building: vr.Domain, places: list[Label]) -> vr.Playbook:
+    return vr.solve(vr.Problem(building, [THERE], places), vr.Privacy(k=2))
+
+
+@pytest.fixture(scope="module")
+def later(building: vr.Domain, places: list[Label]) -> vr.Problem:
+    return vr.Problem(building, [BACK], places)
+
+
+def reuse(problem: vr.Problem, partition: object, k: int = 2, **privacy: Any) -> vr.Playbook:
+    playbook = vr.solve(problem, vr.Privacy(k=k, **privacy), planner="reuse", partition=partition)
+    report = vr.audit(playbook)
+    assert report.holds, report.to_text()
+    return playbook
+
+
+def classes_of(playbook: vr.Playbook) -> set[frozenset[Label]]:
+    return {frozenset(group.members) for group in playbook.classes if group.anonymized}
+
+
+def linked(playbooks: Sequence[vr.Playbook]) -> dict[Label, set[Label]]:
+    """For each candidate that has a route in all playbooks: who is possible to an observer who links the trips."""
+    left: dict[Label, set[Label]] = {}
+    for candidate in playbooks[0].candidates:
+        homes = [{m for c in classes_of(book) if candidate in c for m in c} for book in playbooks]
+        if all(homes):
+            left[candidate] = set.intersection(*homes)
+    return left
+
+
+def test_linked_trips_leave_a_whole_class(earlier: vr.Playbook, later: vr.Problem) -> None:
+    apart = vr.solve(later, vr.Privacy(k=2))
+    assert min(map(len, linked([earlier, apart]).values())) == 1, "planned apart, somebody is found"
+    playbook = reuse(later, earlier)
+    assert classes_of(playbook) == classes_of(earlier)
+    possible = linked([earlier, playbook])
+    assert len(possible) == 9
+    assert min(map(len, possible.values())) >= 2
+    assert playbook.status == "feasible"
+    assert playbook.mac_lower_bound is None
+    assert playbook.claims.num_anonymizable is None
+    assert playbook.planner == "reuse"
+    assert playbook.options == {"seed": 0, "stopped_early": False}
+    assert apart.mac is not None
+    assert playbook.mac is not None
+    assert playbook.mac >= apart.mac
+
+
+def test_a_playbook_and_its_classes_as_lists_give_the_same_bytes(earlier: vr.Playbook, later: vr.Problem) -> None:
+    lists = [list(group.members) for group in earlier.classes]
+    assert reuse(later, lists[::-1]).to_json() == reuse(later, earlier).to_json()
+    assert reuse(later, {frozenset(members) for members in lists}).to_json() == reuse(later, earlier).to_json()
+
+
+def test_it_works_from_a_file_without_the_map(earlier: vr.Playbook, later: vr.Problem, tmp_path: Any) -> None:
+    earlier.write(tmp_path / "small.json", embed_domain=False)
+    again = vr.read_playbook(tmp_path / "small.json")
+    assert reuse(later, again).to_json() == reuse(later, earlier).to_json()
+
+
+def test_a_member_that_is_an_end_of_the_new_trip_drops_out(
+    earlier: vr.Playbook, building: vr.Domain, places: list[Label]
+) -> None:
+    trio = next(group for group in earlier.classes if len(group.members) == 3)
+    pair = next(group for group in earlier.classes if len(group.members) == 2)
+    problem = vr.Problem(building, [vr.Trip(trio.members[0], pair.members[0])], places)
+    playbook = reuse(problem, earlier)
+    assert frozenset(trio.members[1:]) in classes_of(playbook)
+    assert playbook.claims.num_candidates == 7
+    # The pair has lost one and cannot hide the other any more.
+    with pytest.raises(vr.NotAnonymizedError):
+        playbook.route_for(pair.members[1])
+    assert playbook.claims.num_anonymized == 6
+
+
+def test_members_that_the_new_trip_cannot_cover_drop_out(ring6: vr.Domain) -> None:
+    earlier = vr.solve(vr.Problem(ring6, [vr.Trip(0, 0)], [1, 2, 3, 4]), vr.Privacy(k=4))
+    assert classes_of(earlier) == {frozenset({1, 2, 3, 4})}
+    # A newer map: the way from 2 leads to the exit, and no further.
+    cut = vr.Domain.from_edges(6, [0, 1, 2], [1, 2, 5], [1, 1, 1])
+    playbook = reuse(vr.Problem(cut, [vr.Trip(0, 5)], [1, 2, 3, 4]), earlier)
+    assert set(playbook.uncoverable) == {3, 4}
+    assert classes_of(playbook) == {frozenset({1, 2})}
+    assert reuse(vr.Problem(cut, [vr.Trip(0, 5)], [1, 2, 3, 4]), earlier, k=3).claims.num_anonymized == 0
+
+
+def test_members_that_the_new_problem_does_not_have_drop_out(ring6: vr.Domain) -> None:
+    playbook = reuse(vr.Problem(ring6, [vr.Trip(4, 5)], [1, 3]), [[1, 2, 3, 4]])
+    assert classes_of(playbook) == {frozenset({1, 3})}
+
+
+def test_a_class_that_no_walk_covers_is_left_out() -> None:
+    # 0 to 3 past 1 or past 2, but not past both.
+    fork = vr.Domain.from_edges(4, [0, 0, 1, 2], [1, 2, 3, 3], [1, 1, 1, 1])
+    problem = vr.Problem(fork, [vr.Trip(0, 3)], [1, 2])
+    playbook = reuse(problem, [[1, 2]])
+    assert playbook.claims.num_anonymized == 0
+    assert playbook.claims.num_coverable == 2
+    assert playbook.status == "feasible", "another partition might do"
+    # One node can be shared: then their ways part.
+    assert classes_of(reuse(problem, [[1, 2]], m=1)) == {frozenset({1, 2})}
+    assert reuse(problem, [[1, 2]], m=2).claims.num_anonymized == 0
+
+
+def test_classes_that_fall_short_are_left_out_and_never_regrouped(earlier: vr.Playbook, later: vr.Problem) -> None:
+    sizes = [len(members) for members in classes_of(earlier)]
+    assert set(sizes) == {2, 3}
+    playbook = reuse(later, earlier, k=3)
+    assert classes_of(playbook) == {members for members in classes_of(earlier) if len(members) >= 3}
+    assert playbook.claims.num_anonymized == sum(size for size in sizes if size >= 3)
+    assert vr.solve(later, vr.Privacy(k=3)).apr == 1, "a new partition would hide everybody"
+    assert reuse(later, earlier, k=4).claims.num_anonymized == 0
+
+
+def test_classes_that_stand_too_close_are_left_out(earlier: vr.Playbook, later: vr.Problem) -> None:
+    playbook = reuse(later, earlier, ell=20)
+    assert 0 < playbook.claims.num_anonymized < 9
+    assert classes_of(playbook) < classes_of(earlier)
+    everybody = [list(earlier.candidates)]
+    assert reuse(later, everybody, ell=20).apr == 1
+    assert reuse(later, everybody, ell=20, spread="all-pairs").apr == 0
+
+
+def test_whom_the_earlier_playbook_left_out_stays_out(building: vr.Domain, places: list[Label]) -> None:
+    strict = vr.Privacy(k=4, ell=20, spread="all-pairs")
+    earlier = vr.solve(vr.Problem(building, [THERE], places), strict)
+    assert 0 < earlier.claims.num_anonymized < 9
+    playbook = reuse(vr.Problem(building, [BACK], places), earlier, ell=0)
+    assert classes_of(playbook) == classes_of(earlier)
+
+
+def test_two_new_trips_at_once_lose_the_same_members(earlier: vr.Playbook, building: vr.Domain) -> None:
+    trio = next(group for group in earlier.classes if len(group.members) == 3)
+    ends = [vr.Trip(trio.members[0], (2, 1)), vr.Trip((2, 1), (1, 32), weight=3.0)]
+    playbook = reuse(vr.Problem(building, ends, earlier.candidates), earlier)
+    assert frozenset(trio.members[1:]) in classes_of(playbook)
+    assert all(len(group.routes) == 2 for group in playbook.classes)
+
+
+def test_the_trip_after_that_reuses_the_newer_playbook(earlier: vr.Playbook, building: vr.Domain) -> None:
+    trio = next(group.members for group in earlier.classes if len(group.members) == 3)
+    second, third = (vr.Problem(building, [vr.Trip(end, (2, 1))], earlier.candidates) for end in trio[:2])
+    first_twice = [reuse(second, earlier), reuse(third, earlier)]
+    assert linked(first_twice)[trio[2]] == {trio[2]}, "both lost one, and only one is left in both"
+    chain = [earlier, reuse(second, earlier)]
+    chain.append(reuse(third, chain[-1]))
+    assert all(len(possible) >= 2 for possible in linked(chain).values())
+    with pytest.raises(vr.NotAnonymizedError):
+        chain[-1].route_for(trio[2])
+
+
+@given(problem=problems(max_nodes=9, max_candidates=6, max_trips=3), privacy=privacies(), m=st.sampled_from([None, 3]))
+def test_a_chain_of_trips_leaves_k_candidates_apart(problem: vr.Problem, privacy: vr.Privacy, m: int | None) -> None:
+    privacy = vr.Privacy(privacy.k, privacy.ell, m, privacy.spread)
+    chain: list[vr.Playbook] = []
+    for trip in problem.trips:
+        alone = vr.Problem(problem.domain, [trip], problem.candidates, problem.visibility)
+        assume(privacy.k <= len(alone.counted))
+        how: dict[str, Any] = {"planner": "reuse", "partition": chain[-1]} if chain else {}
+        chain.append(vr.solve(alone, privacy, **how))
+        assert vr.audit(chain[-1]).holds
+    possible = linked(chain)
+    assert set(possible) == {member for members in classes_of(chain[-1]) for member in members}
+    for candidate, others in possible.items():
+        assert frozenset(others) in classes_of(chain[-1])
+        assert candidate in others
+        assert len(others) >= privacy.k
+
+
+@given(problem=problems(max_nodes=9, max_candidates=6), privacy=privacies(), m=st.sampled_from([None, 1, 2, 4, 7]))
+def test_an_optimal_partition_reused_for_its_own_trips_stays_optimal(
+    problem: vr.Problem, privacy: vr.Privacy, m: int | None
+) -> None:
+    assume(privacy.k <= len(problem.counted))
+    privacy = vr.Privacy(privacy.k, privacy.ell, m, privacy.spread)
+    best = vr.solve(problem, privacy)
+    again = reuse(problem, best, **privacy.to_dict())
+    assert classes_of(again) == classes_of(best)
+    assert again.mac == (None if best.mac is None else pytest.approx(best.mac, abs=1e-9))
+
+
+@pytest.mark.parametrize("m", [1, 20, 30, 40, 500])
+def test_a_finite_m_shares_the_best_beginning(
+    m: int, earlier: vr.Playbook, later: vr.Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    best = reuse(later, earlier, m=m)
+    monkeypatch.setattr("veilroute.planners.reuse.MAX_PARTING", 1)
+    parted = reuse(later, earlier, m=m)
+    whole = reuse(later, earlier)
+    assert classes_of(best) == classes_of(parted) == classes_of(earlier)
+    assert best.mac is not None
+    assert parted.mac is not None
+    assert whole.mac is not None
+    assert best.mac <= parted.mac + 1e-12
+    assert parted.mac <= whole.mac + 1e-12
+    if m in (30, 40):
+        assert best.mac < parted.mac < whole.mac
+    if m == 500:
+        assert best.mac == pytest.approx(whole.mac)
+
+
+def test_who_has_no_time_gets_a_sound_playbook(earlier: vr.Playbook, later: vr.Problem) -> None:
+    for m in (None, 9):
+        privacy = vr.Privacy(k=2, m=m)
+        hurried = vr.solve(later, privacy, planner="reuse", partition=earlier, should_stop=lambda: True)
+        assert hurried.options["stopped_early"]
+        assert classes_of(hurried) == classes_of(earlier)
+        assert vr.audit(hurried).holds
+
+
+def test_an_unknown_candidate_is_refused(earlier: vr.Playbook, building: vr.Domain, places: list[Label]) -> None:
+    problem = vr.Problem(building, [BACK], [*places, (1, 32)])
+    with pytest.raises(vr.InvalidInputError, match=r"plan all trips together in one problem\), got \(1, 32\)"):
+        reuse(problem, earlier)
+    # As a start it does not count, and nobody asks for it.
+    back = vr.Problem(building, [vr.Trip((1, 32), (2, 1))], [*places, (1, 32)])
+    assert reuse(back, earlier).apr == 1
+
+
+def test_classes_too_large_for_one_walk_are_refused() -> None:
+    row = vr.grid_domain(["." * 30])
+    problem = vr.Problem(row, [vr.Trip((0, 0), (0, 29))], [(0, i) for i in range(1, 23)])
+    with pytest.raises(vr.InvalidInputError, match="classes of at most 20 members that one walk can cover, got 22"):
+        reuse(problem, [problem.candidates])
+    halves = [problem.candidates[:11], problem.candidates[11:]]
+    assert reuse(problem, halves).apr == 1
+
+
+@pytest.mark.parametrize(
+    ("partition", "words"),
+    [
+        (None, "an earlier playbook, or a list of classes"),
+        ("12", "an earlier playbook, or a list of classes"),
+        ([1, 2], "classes that are lists of candidates, got 'int'"),
+        (["ab", "cd"], "classes that are lists of candidates, got 'str'"),
+        ([[1, 2], [2, 3]], "no candidate in common, got '2 twice'"),
+        ([[1, 1]], "no candidate in common"),
+        ([[1, None]], "partition: expected an integer, printable text"),
+    ],
+)
+def test_what_is_no_partition_is_refused(partition: object, words: str, line5: vr.Domain) -> None:
+    problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3])
+    with pytest.raises(vr.InvalidInputError, match=words):
+        reuse(problem, partition)
+
+
+def test_no_option_but_the_partition(line5: vr.Domain) -> None:
+    problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3])
+    with pytest.raises(vr.InvalidInputError, match="reuse takes partition"):
+        vr.solve(problem, planner="reuse", partition=[[1, 2, 3]], partitioner="exact")
+    with pytest.raises(vr.InvalidInputError, match="optimal takes no options"):
+        vr.solve(problem, partition=[[1, 2, 3]])
