@@ -47,8 +47,8 @@ def solve(
     should_stop
         Asked now and then; true ends the work with the best plan so far.
     **options
-        Options of the planner. For ``pbp`` and ``m-pbp``: ``partitioner`` (``exact``, ``merge-bb``, ``df-bb`` or
-        ``naive``); for all but the first of these: ``engine`` (``astar`` or ``fields``) and, for ``astar``,
+        Options of the planner. For ``pbp`` and ``m-pbp``: ``partitioner`` (``exact``, ``local-search``, ``merge-bb``,
+        ``df-bb`` or ``naive``); for the last three of these: ``engine`` (``astar`` or ``fields``) and, for ``astar``,
         ``heuristic`` (``tunnel``, ``blind`` and others); for ``merge-bb``: ``merge_order`` (``cost-asc``, ``random``).
         For ``reuse``: ``partition``, the playbook of an earlier trip, or its classes as lists of labels.
 

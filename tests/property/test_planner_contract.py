@@ -18,6 +18,7 @@ from veilroute.planners.registry import PLANNERS
 UNDERNEATH: list[dict[str, str]] = [{"heuristic": "blind"}, {"heuristic": "tunnel"}, {"engine": "fields"}]
 PARTITIONING: list[dict[str, str]] = [
     {"partitioner": "exact"},
+    {"partitioner": "local-search"},
     *({"partitioner": "naive", **below} for below in UNDERNEATH),
     *({"partitioner": "df-bb", **below} for below in UNDERNEATH),
     *(
@@ -147,7 +148,7 @@ def test_options_of_another_method_are_refused(line5: vr.Domain) -> None:
         ),
         ({"partitioner": "naive", "engine": "fields", "heuristic": "blind"}, "none but with the engine astar"),
         ({"partitioner": "naive", "engine": "auto"}, "engine: expected one of astar, fields, got 'auto'"),
-        ({"partitioner": "best"}, "partitioner: expected one of exact, merge-bb, df-bb, naive, got 'best'"),
+        ({"partitioner": "best"}, "partitioner: expected one of exact, local-search, merge-bb, df-bb, naive, got 'best'"),
     ]
     for options, message in refused:
         with pytest.raises(vr.InvalidInputError, match=message):

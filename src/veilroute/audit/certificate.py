@@ -169,11 +169,11 @@ class _Examination:
         if is_counted:
             self._count_listed(search)
         count = self._count_members()
-        evidence = (
-            f"its prices hold for every class, so the MAC sum is at least {certificate.bound:.9g}; "
-            f"{number(certificate.num_enumerated, 'class', 'classes')} up to {certificate.threshold:.3g} above that"
-            f"{'' if is_counted else ', not counted again'}"
-        )
+        evidence = f"its prices hold for every class, so the MAC sum is at least {certificate.bound:.9g}"
+        if certificate.num_enumerated:
+            listed = number(certificate.num_enumerated, "class", "classes")
+            evidence += f"; {listed} up to {certificate.threshold:.3g} above that"
+            evidence += "" if is_counted else ", not counted again"
         proof = Proof(tuple(self.problems), evidence, is_checked=True, most=count.most, more=count.more)
         if stated is None:
             return replace(proof, effort="no bound is stated")

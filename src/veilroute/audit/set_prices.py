@@ -12,12 +12,16 @@ from itertools import combinations
 from veilroute.audit.facts import Facts, TripFacts
 from veilroute.audit.pricing import HEAP_VISIT, TABLE_STEP, TooMuchError
 from veilroute.audit.spread import members_of
+from veilroute.audit.walking import WalkingMap
 
 _POST_STEP = 0.3
 """What meeting at a post takes, measured in visits by breadth-first search."""
 
 Row = list[float]
 """A figure for each post."""
+
+_Tables = tuple[list[Row], list[Row]]
+"""For each post the distances to all posts, and from all."""
 
 
 class Effort:
@@ -69,19 +73,21 @@ class SetPrices:
         place = {node: i for i, node in enumerate(posts)}
         places = [[place[node] for node in sorted(facts.watchers[c])] for c in members]
         num_nodes = facts.walking.num_nodes
-        visit = 1 if facts.walking.unit is not None else HEAP_VISIT
+        visit = _visit(facts.walking)
         num_rows = 2 * len(facts.trips) * sum(math.comb(len(members), size) for size in range(1, half + 1))
         seeds = half * sum(map(len, places)) / max(1, len(members))
-        with_table = len(posts) * num_nodes * visit + num_rows * seeds * len(posts) * TABLE_STEP
-        with_sweeps = num_rows * num_nodes * HEAP_VISIT
-        table: list[Row] | None = None
+        building = len(posts) * num_nodes * visit
+        with_table = building + num_rows * seeds * len(posts) * TABLE_STEP
+        with_sweeps = num_rows * num_nodes * visit
+        tables: _Tables | None = None
         if with_table <= with_sweeps:
-            effort.spend(len(posts) * num_nodes * visit)
-            table = []
+            effort.spend(building)
+            out = []
             for node in posts:
                 distances = facts.walking.distances([(node, 0)])
-                table.append([distances[other] for other in posts])
-        self._trips = [_TripPrices(facts, trip, posts, places, table, effort) for trip in facts.trips]
+                out.append([distances[other] for other in posts])
+            tables = out, [list(column) for column in zip(*out, strict=True)]
+        self._trips = [_TripPrices(facts, trip, posts, places, tables, effort) for trip in facts.trips]
 
     def costs(self, chosen: int) -> tuple[float, ...]:
         """The cost on each trip, infinite where no walk covers the set."""
@@ -95,14 +101,13 @@ class _TripPrices:
         trip: TripFacts,
         posts: list[int],
         places: list[list[int]],
-        table: list[Row] | None,
+        tables: _Tables | None,
         effort: Effort,
     ) -> None:
         self._walking = facts.walking
         self._posts = posts
         self._places = places
-        self._out = table
-        self._into = None if table is None else [list(column) for column in zip(*table, strict=True)]
+        self._tables = tables
         self._effort = effort
         self._before: dict[int, Row] = {0: [trip.from_start[node] for node in posts]}
         self._after: dict[int, Row] = {0: [trip.to_goal[node] for node in posts]}
@@ -146,14 +151,18 @@ class _TripPrices:
             for at in self._places[member]:
                 if rest[at] < seeds.get(at, math.inf):
                     seeds[at] = rest[at]
-        table = self._into if backwards else self._out
-        if table is None:
-            self._effort.spend(self._walking.num_nodes * HEAP_VISIT)
+        if self._tables is None:
+            self._effort.spend(self._walking.num_nodes * _visit(self._walking))
             starts = [(self._posts[at], cost) for at, cost in seeds.items()]
             distances = self._walking.distances(starts, backwards=backwards)
             return [distances[node] for node in self._posts]
+        table = self._tables[backwards]
         self._effort.spend(1 + len(seeds) * len(self._posts) * TABLE_STEP)
         row = [math.inf] * len(self._posts)
         for at, cost in seeds.items():
             row = [min(old, cost + step) for old, step in zip(row, table[at], strict=True)]
         return row
+
+
+def _visit(walking: WalkingMap) -> float:
+    return 1 if walking.unit is not None else HEAP_VISIT

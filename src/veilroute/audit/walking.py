@@ -75,8 +75,8 @@ class WalkingMap:
             Walk every edge against its direction, which gives the distances *to* the seeds.
         """
         starts = list(seeds)
-        if self.unit is not None and len({distance for _, distance in starts}) == 1:
-            return self._count_steps([node for node, _ in starts], starts[0][1], backwards=backwards)
+        if self.unit is not None and all(distance % self.unit == 0 for _, distance in starts):
+            return self._count_steps(starts, self.unit, backwards=backwards)
         offsets, heads, costs = self._into if backwards else self._out
         found = [math.inf] * self.num_nodes
         heap: list[tuple[float, int]] = []
@@ -98,24 +98,32 @@ class WalkingMap:
                     push(heap, (there, head))
         return found
 
-    def _count_steps(self, sources: list[int], first: float, *, backwards: bool) -> list[float]:
+    def _count_steps(self, starts: list[tuple[int, float]], unit: float, *, backwards: bool) -> list[float]:
+        """Ring by ring; a seed joins the ring of its own distance, unless it was reached before."""
         offsets, heads, _ = self._into if backwards else self._out
         found = [math.inf] * self.num_nodes
         seen = bytearray(self.num_nodes)
-        for node in sources:
-            found[node] = first
-            seen[node] = 1
-        distance = first
-        while sources:
-            distance += self.unit or 0.0
+        waiting = sorted(starts, key=lambda start: start[1], reverse=True)
+        ring: list[int] = []
+        distance: float = 0
+        while ring or waiting:
+            if not ring:
+                distance = waiting[-1][1]
+            while waiting and waiting[-1][1] == distance:
+                node = waiting.pop()[0]
+                if not seen[node]:
+                    seen[node] = 1
+                    found[node] = distance
+                    ring.append(node)
+            distance += unit
             ahead: list[int] = []
-            for node in sources:
+            for node in ring:
                 for head in heads[offsets[node] : offsets[node + 1]]:
                     if not seen[head]:
                         seen[head] = 1
                         found[head] = distance
                         ahead.append(head)
-            sources = ahead
+            ring = ahead
         return found
 
     def near(

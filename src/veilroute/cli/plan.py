@@ -28,13 +28,15 @@ def run_plan(
     instance: FileArgument,
     options: InstanceOptions,
     planner: Annotated[str | None, typer.Option(help="optimal, pbp, m-pbp, cbp, rbp or reuse. [optimal]")] = None,
-    partitioner: Annotated[str | None, typer.Option(help="exact, merge-bb, df-bb or naive; for pbp and m-pbp.")] = None,
+    partitioner: Annotated[
+        str | None, typer.Option(help="exact, local-search, merge-bb, df-bb or naive; for pbp and m-pbp.")
+    ] = None,
     merge_order: Annotated[str | None, typer.Option(help="cost-asc or random; for merge-bb.")] = None,
     heuristic: Annotated[
-        str | None, typer.Option(help="tunnel, blind, singleton, tree or tour; for all partitioners but exact.")
+        str | None, typer.Option(help="tunnel, blind, singleton, tree or tour; for merge-bb, df-bb and naive.")
     ] = None,
     engine: Annotated[
-        str | None, typer.Option(help="astar or fields, to find covering walks; for all partitioners but exact.")
+        str | None, typer.Option(help="astar or fields, to find covering walks; for merge-bb, df-bb and naive.")
     ] = None,
     reuse: Annotated[
         Path | None, typer.Option(metavar="PLAYBOOK", help="Keep the classes of this earlier playbook, for a new trip.")

@@ -100,7 +100,7 @@ def group_greedily(
     apart: Flags,
     class_of: Positions,
 ) -> int:
-    """Let each member in no class yet begin one with the k - 1 that seem to fit best; returns how many classes there are.
+    """Let each member in no class yet begin one with the k - 1 that seem to fit best; returns how many there are.
 
     Those who find too few then join the class where that seems to cost least. What a class costs is taken to be the
     most that two of its members cost. Ties: the lowest member or class. Complexity: a look at every pair, k times.

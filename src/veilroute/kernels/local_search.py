@@ -6,9 +6,9 @@ neighbouring classes and finds the best way to group its members (:mod:`veilrout
 with those of its members' best partners, then wider and wider unions around each member. A member is looked at again
 when its class has changed.
 
-Where nothing is left to improve that way, rounds follow: in turn a random wide union, and a few random pairs of classes
-that are grouped as well as they can be without being as they were, after which the search goes on from there. What is
-not better in the end is undone.
+Where nothing is left to improve that way, rounds follow, by turns of two kinds: a random wide union is grouped anew; or
+a few neighbouring pairs of classes are kicked out of place, which is to group them well but not as they were, and the
+search goes on from there. What is worse in the end is undone.
 """
 
 from __future__ import annotations
@@ -17,20 +17,28 @@ from typing import NamedTuple
 
 import numpy as np
 
+from veilroute.kernels.exchange import exchange
 from veilroute.kernels.extension import Flags
 from veilroute.kernels.jit import jit
-from veilroute.kernels.regroup import LEAST_GAIN, MAX_UNION, Tours, Union, find_cover, gather_union, list_classes
+from veilroute.kernels.regroup import LEAST_GAIN, Tours, Union, find_cover, gather_union, list_classes
 from veilroute.kernels.subsets import Positions
 from veilroute.kernels.sweep import Floats
 from veilroute.kernels.tours import Sets
 
-NUM_NUMBERS = 12
-NUM_FREE, NUM_OUT, QUEUE_START, QUEUE_LENGTH, MEMBER, STEP, WORK, ROUND, KICKS, CENTER, IS_TRIAL, DRAW = range(NUM_NUMBERS)
+NUM_FREE, NUM_OUT, QUEUE_START, QUEUE_LENGTH, MEMBER, STEP, WORK, ROUND, KICKS, CENTER, IS_TRIAL, DRAW = range(12)
 """What stands where in ``Groups.numbers``."""
+
+NUM_NUMBERS = DRAW + 1
 
 _MULTIPLIER = 48271
 _MODULUS = 2147483647
-_MAX_WITH_OUTSIDERS = 12
+
+_NUM_KICKS = 3
+_NOISE = 1.0
+_NUM_DRAWN = 3
+_BREADTH = 2.0
+_LEAST_PART = 0.35
+_MAX_WHOLE = 12
 
 
 class Groups(NamedTuple):
@@ -64,7 +72,7 @@ class Groups(NamedTuple):
 def _draw(numbers: Positions, num: int) -> int:
     """A random number below ``num``."""
     numbers[DRAW] = numbers[DRAW] * _MULTIPLIER % _MODULUS
-    return numbers[DRAW] % num
+    return int(numbers[DRAW] % num)
 
 
 @jit
@@ -83,7 +91,7 @@ def _add_class(groups: Groups, member: int, size: int, members: Positions, num: 
         return -1
     for e in range(groups.sizes[c]):
         members[num + e] = groups.sets[c, e]
-    return num + groups.sizes[c]
+    return int(num + groups.sizes[c])
 
 
 @jit
@@ -102,8 +110,8 @@ def _propose(groups: Groups, partners: Positions, wide: Positions, members: Posi
         for e in range(step):
             if groups.class_of[b] >= 0 and groups.class_of[b] == groups.class_of[partners[a, e]]:
                 return 0
-        own = _add_class(groups, a, MAX_UNION, members, 0)
-        num = _add_class(groups, b, MAX_UNION, members, own)
+        own = _add_class(groups, a, members.size, members, 0)
+        num = _add_class(groups, b, members.size, members, own)
         return num if num > own else 0
     if step == num_partners + wide.size or numbers[IS_TRIAL]:
         numbers[MEMBER] = -1
@@ -135,7 +143,7 @@ def _propose_random(
     if numbers[CENTER] >= 0:
         a = partners[numbers[CENTER], _draw(numbers, partners.shape[1])]
     highest = -np.inf
-    for _ in range(3 if a < 0 else 0):
+    for _ in range(_NUM_DRAWN if a < 0 else 0):
         b = _draw(numbers, groups.class_of.size)
         c = groups.class_of[b]
         regret = np.inf
@@ -239,7 +247,7 @@ def _copy(source: Groups, target: Groups) -> None:
 def _is_worse(groups: Groups, saved: Groups) -> bool:
     """Whether a partition leaves more members out than another, or as many at a higher cost."""
     if groups.numbers[NUM_OUT] != saved.numbers[NUM_OUT]:
-        return groups.numbers[NUM_OUT] > saved.numbers[NUM_OUT]
+        return bool(groups.numbers[NUM_OUT] > saved.numbers[NUM_OUT])
     difference = 0.0
     for c in range(groups.sizes.size):
         if groups.sizes[c] > 0:
@@ -250,8 +258,8 @@ def _is_worse(groups: Groups, saved: Groups) -> bool:
 
 
 @jit
-def _begin_round(groups: Groups, saved: Groups, num_kicks: int, effort: int) -> bool:
-    """End a round, undoing it if it brought nothing, and begin another one; false when there is to be none."""
+def _begin_round(groups: Groups, saved: Groups, effort: int) -> bool:
+    """End a round, undoing it if it made things worse, and begin another one; false when there is to be none."""
     numbers = groups.numbers
     if numbers[IS_TRIAL]:
         numbers[IS_TRIAL] = 0
@@ -262,11 +270,25 @@ def _begin_round(groups: Groups, saved: Groups, num_kicks: int, effort: int) -> 
     numbers[WORK] += 1
     numbers[ROUND] += 1
     numbers[CENTER] = -1
-    if numbers[ROUND] % 2 == 0 and num_kicks > 0:
+    if numbers[ROUND] % 2 == 0:
         _copy(groups, saved)
         numbers[IS_TRIAL] = 1
-        numbers[KICKS] = num_kicks
+        numbers[KICKS] = _NUM_KICKS
     return True
+
+
+@jit
+def _add_noise(groups: Groups, members: Positions, num: int, num_listed: int, slack: float, union: Union) -> None:
+    """Make classes cost up to ``slack`` more than they do: those that are there all of it, the others at random."""
+    for c in range(num_listed):
+        is_there = False
+        at = 0
+        while at < num:
+            size = groups.sizes[groups.class_of[members[at]]]
+            if union.class_masks[c] == ((1 << size) - 1) << at:
+                is_there = True
+            at += size
+        union.class_excess[c] += slack if is_there else slack * _draw(groups.numbers, 1024) / 1024.0
 
 
 @jit
@@ -278,31 +300,26 @@ def search(
     least: Floats,
     wide: Positions,
     widest: int,
-    breadth: float,
-    num_kicks: int,
-    noise: float,
     effort: int,
     limit: int,
     union: Union,
-) -> None:
-    """Improve a partition until ``limit`` sets have been looked at, or until nothing is left to do.
+) -> bool:
+    """Improve a partition until nothing is left to do (true), or until ``limit`` sets have been looked at (false).
 
     Parameters
     ----------
     tours
         Costs and conditions.
     groups
-        The partition. While a round may still be undone, ``saved`` is the better one.
+        The partition. While a round goes on that may yet be undone, ``saved`` is the better one.
     saved
         Memory for a partition.
     partners
         For each member its best partners, the best first, with -1 behind them.
     least
         What each member adds to any class at least.
-    wide
-        How many members to group anew at once around each member, and in rounds up to the last of these.
-    breadth
-        In wide unions, how much of the excess of all classes one of them may have, times the number of classes.
+    wide, widest
+        How many members to group anew at once around each member, smaller numbers first, and at most in rounds.
     effort
         Rounds begin as long as fewer sets have been looked at.
     limit
@@ -310,34 +327,35 @@ def search(
     union
         Memory.
     """
+    k, max_size, is_loose = tours.k, tours.max_size, tours.is_loose
     numbers = groups.numbers
-    members = np.empty(MAX_UNION, dtype=np.int64)
+    members = np.empty(union.least.size, dtype=np.int64)
     while numbers[WORK] < limit:
         is_kick = numbers[KICKS] > 0
         if is_kick:
             numbers[KICKS] -= 1
         elif numbers[MEMBER] < 0 and numbers[QUEUE_LENGTH] > 0:
             numbers[MEMBER] = groups.queue[numbers[QUEUE_START]]
-            groups.is_queued[numbers[MEMBER]] = False
             numbers[STEP] = 0
+            groups.is_queued[numbers[MEMBER]] = False
             numbers[QUEUE_START] = (numbers[QUEUE_START] + 1) % groups.queue.size
             numbers[QUEUE_LENGTH] -= 1
-        if is_kick or numbers[MEMBER] < 0:
-            size = wide[0] + _draw(numbers, widest - wide[0] + 1)
-            most = size
-            if is_kick:
-                size = MAX_UNION
-                most = 2
-            elif not _begin_round(groups, saved, num_kicks, effort):
-                return
-            num = _propose_random(groups, partners, least, size, most, members) if numbers[KICKS] == 0 or is_kick else 0
-        else:
+        if numbers[MEMBER] >= 0 and not is_kick:
             num = _propose(groups, partners, wide, members)
+        else:
+            if not is_kick:
+                if not _begin_round(groups, saved, effort):
+                    return True
+                if numbers[KICKS] > 0:
+                    continue
+            size = members.size if is_kick else wide[0] + _draw(numbers, widest - wide[0] + 1)
+            num = _propose_random(groups, partners, least, size, 2 if is_kick else size, members)
         if num == 0:
             continue
         now = 0.0
         num_out = 0
         num_classes = 0
+        num_first = 0
         at = 0
         while at < num:
             c = groups.class_of[members[at]]
@@ -345,37 +363,49 @@ def search(
                 num_out += 1
                 at += 1
             else:
-                num_classes += 1
                 now += groups.shares[c]
+                num_classes += 1
                 at += groups.sizes[c]
-        if num_out > 0 and (num > _MAX_WITH_OUTSIDERS or is_kick):
+            if num_first == 0:
+                num_first = at
+        if num_out > 0 and (num > _MAX_WHOLE or is_kick):
             continue
         numbers[WORK] += 1
-        gap = now - gather_union(tours, members, num, union) - LEAST_GAIN
-        slack = noise * now / num_classes if is_kick else 0.0
-        if num_out > 0:
-            gap = np.inf
-        elif gap + slack <= 0:
-            continue
-        part = 1.0 if num_classes <= 2 else min(1.0, max(0.35, breadth / num_classes))
-        listed, work = list_classes(tours.k, tours.max_size, tours.is_loose, num, part * gap + slack, union)
+        gap = np.inf
+        slack = 0.0
+        at_least = gather_union(tours, members, num, union)
+        if num_out == 0:
+            gap = now - at_least - LEAST_GAIN
+            if is_kick:
+                slack = _NOISE * now / num_classes
+            if gap + slack <= 0:
+                continue
+        part = 1.0
+        if num > _MAX_WHOLE and num_classes > 2:
+            part = max(_LEAST_PART, _BREADTH / num_classes)
+        num_listed, work = list_classes(k, max_size, is_loose, num, part * gap + slack, union)
         numbers[WORK] += work
-        if listed <= 0:
+        if num_listed >= 0:
+            if is_kick:
+                gap += slack * num_classes + 2 * LEAST_GAIN
+                _add_noise(groups, members, num, num_listed, slack, union)
+            found, work = find_cover(num, num_listed, gap, now - LEAST_GAIN, num_out, union)
+        elif num_classes == 2 and num_out == 0:
+            leaving = (-1, num_first)
+            coming = (num_first - 1, num)
+            if is_kick:
+                x = _draw(numbers, num_first)
+                y = num_first + _draw(numbers, num - num_first)
+                leaving = (x, x + 1)
+                coming = (y, y + 1)
+            below = np.inf if is_kick else now - LEAST_GAIN
+            found, work = exchange(k, max_size, is_loose, num, num_first, leaving, coming, below, union)
+            work *= 1 << min(num_first, num - num_first)
+        else:
             continue
-        if is_kick:
-            gap += slack * num_classes + 2 * LEAST_GAIN
-            for c in range(listed):
-                is_there = False
-                at = 0
-                while at < num:
-                    size = groups.sizes[groups.class_of[members[at]]]
-                    if union.class_masks[c] == ((1 << size) - 1) << at:
-                        is_there = True
-                    at += size
-                union.class_excess[c] += slack if is_there else slack * _draw(numbers, 1024) / 1024.0
-        found, work = find_cover(num, listed, gap, now - LEAST_GAIN, num_out, union)
         numbers[WORK] += work
         if found >= 0:
             _replace(groups, members, num, found, union)
             if not is_kick:
                 numbers[MEMBER] = -1
+    return False

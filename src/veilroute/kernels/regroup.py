@@ -206,7 +206,7 @@ def gather_union(tours: Tours, members: Positions, num: int, union: Union) -> fl
 
 @jit
 def list_classes(k: int, max_size: int, is_loose: bool, num: int, gap: float, union: Union) -> tuple[int, int]:
-    """All classes whose excess is below ``gap``, by size: how many there are, or -1 if too many, and how much it took.
+    """All classes whose excess is below ``gap``, by size: how many there are, or -1 if too many, and the sets priced.
 
     ``rows[P, q]`` is the cheapest way from the start through P that ends at the post q. A set is priced when all that
     are smaller have been, and then tried with one member more.

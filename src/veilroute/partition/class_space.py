@@ -83,8 +83,7 @@ class Columns:
     def join(cls, parts: Sequence[Columns], width: int) -> Columns:
         """All of several, brought to one width."""
         wide = [
-            np.pad(part.sets, ((0, 0), (0, width - part.sets.shape[1])), constant_values=np.int32(-1))
-            for part in parts
+            np.pad(part.sets, ((0, 0), (0, width - part.sets.shape[1])), constant_values=np.int32(-1)) for part in parts
         ]
         return cls(
             np.concatenate([np.empty((0, width), dtype=np.int32), *wide]),
@@ -120,7 +119,6 @@ class ClassSpace:
         self.is_loose = privacy.spread == "witness" and not is_everybody_far
         self.prices_of: SetCosts = set_costs(task, self.order)
         self.max_size = min(2 * privacy.k - 1, len(nodes)) if not self.is_loose else len(nodes)
-        self.is_whole = self.max_size <= self.prices_of.max_size
         self.max_size = min(self.max_size, self.prices_of.max_size)
         self.weights: Floats = np.array(task.weights)[:, None] * task.ratio_weights[:, self.order]
         self.base_costs: Floats = task.base_costs[:, self.order]
@@ -146,7 +144,7 @@ class ClassSpace:
             return False
         if self.beginnings is None:
             self.pair_costs = np.where(np.isfinite(pairs), pairs, 0.0)
-            compatible: Relation = np.isfinite(pairs).all(axis=0)
+            compatible = np.asarray(np.isfinite(pairs).all(axis=0))
         else:
             self.pair_costs = np.zeros((1, self.num, self.num))
             self.pair_shares = np.where(np.isfinite(pairs), pairs, 0.0)
@@ -225,7 +223,9 @@ class ClassSpace:
             if len(batch.columns):
                 found.append(batch.columns)
                 num_found += len(batch.columns)
-            if num_found >= (math.inf if most is None else most) or num_priced > (math.inf if max_priced is None else max_priced):
+            if num_found >= (math.inf if most is None else most) or num_priced > (
+                math.inf if max_priced is None else max_priced
+            ):
                 return Found(Columns.join(found, self.max_size), False, least_beyond, num_priced)
         return Found(Columns.join(found, self.max_size), True, least_beyond, num_priced)
 

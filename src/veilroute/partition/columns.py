@@ -8,40 +8,43 @@
    what lies between bound and best partition is in no better one, and the few others are all found at these prices.
 5. An integer programme over them settles the matter.
 
-The bound is never taken from the solver of the linear programme: it is worked out from the prices, and less whatever
-negative reduced cost the search has met.
+Where the classes within reach are very many, most differ in members that cost nothing: those at the price 0. Leaving
+these members' rows out of the integer programme makes such classes the same, and its value is still a bound.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from veilroute.kernels.extension import pick_columns
-from veilroute.kernels.sweep import Floats
 from veilroute.kernels.tours import Sets
+from veilroute.partition.bounding import (
+    CLOSED,
+    MOST_PER_SEARCH,
+    PER_MEMBER,
+    Bounding,
+    Record,
+    columns_of,
+    grouping_of,
+    simple_prices,
+)
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
-from veilroute.partition.cuts import separate
-from veilroute.partition.local_search import Grouping
-from veilroute.partition.master import Chosen, Master, choose_classes, scale_of
-from veilroute.progress import Incumbent, Watch
+from veilroute.partition.master import MAX_COMBINED, Chosen, choose_classes, combine_few, scale_of
+from veilroute.progress import Watch
 
 MAX_COLUMNS = 60_000
-"""The most classes that the integer programme is given."""
+"""The most classes that the integer programme is given; few members need none and no such limit."""
 
-CLOSED = 1e-9
-"""Relative distance at which a bound counts as reached."""
+MAX_ENUMERATED = 1 << 20
+"""The most classes that are looked at to find those within reach."""
 
 _FIRST_COLUMNS = 20
 _FIRST_NODES = 500
-_PER_MEMBER = 3
-_MOST_PER_SEARCH = 20
-_MAX_ROUNDS = 60
-_MAX_IDLE_ROUNDS = 4
-_LEAST_GAIN = 0.002
+_MANY_COLUMNS = 8_000
 _SLACK = 1 + 1e-9
+_FREE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,161 +76,6 @@ class Proof:
     num_nodes: int = 0
 
 
-@dataclass(eq=False)
-class Record:
-    """The best partition so far, and each that was better than all before it.
-
-    Parameters
-    ----------
-    best
-        The best one.
-    watch
-        Who is told.
-    """
-
-    best: Grouping
-    watch: Watch
-    improvements: list[Incumbent] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self._tell()
-
-    def offer(self, other: Grouping) -> bool:
-        """Keep a partition that groups more members, or as many for less; whether it was kept."""
-        if not other.classes or (other.num_grouped, -other.total) <= (self.best.num_grouped, -self.best.total):
-            return False
-        self.best = other
-        self._tell()
-        return True
-
-    def _tell(self) -> None:
-        if self.best.classes:
-            mac = self.best.total / self.best.num_grouped
-            self.improvements.append(self.watch.tell_improvement("partition", self.best.num_grouped, mac))
-
-
-@dataclass(eq=False)
-class Bounding:
-    """Raises the bound of one question (the least cost, or the fewest left out) as far as prices can.
-
-    Parameters
-    ----------
-    space
-        The classes.
-    num_left_out
-        How many members stay out; ``None`` when their number is the question, and walks are free.
-    watch
-        Stop conditions and reports.
-    """
-
-    space: ClassSpace
-    num_left_out: int | None
-    watch: Watch
-    scale: float = 1.0
-    bound: float = 0.0
-    prices: Prices = field(default_factory=lambda: Prices(np.empty(0)))
-    is_converged: bool = False
-
-    def __post_init__(self) -> None:
-        self.master = Master(self.space.num, self.num_left_out, self.scale)
-        self.prices = Prices(np.zeros(self.space.num))
-        self._known: set[bytes] = set()
-        self._tolerance = 1e-8 / self.scale
-
-    @property
-    def is_free(self) -> bool:
-        """Whether only who can be grouped matters."""
-        return self.num_left_out is None
-
-    def add(self, columns: Columns) -> int:
-        """Add the classes that are new; returns how many."""
-        is_new = np.array([row.tobytes() not in self._known for row in columns.sets], dtype=np.bool_)
-        new = columns.take(is_new)
-        if len(new):
-            self._known.update(row.tobytes() for row in new.sets)
-            self.master.add_columns(new.sets, np.zeros(len(new)) if self.is_free else new.shares)
-        return len(new)
-
-    def value_of(self, prices: Prices, least_reduced: float) -> float:
-        """The bound that prices prove when no class has a lower reduced cost than the one given."""
-        duals = prices.duals
-        if self.num_left_out is None:
-            num_grouped, total = self.space.num, float(np.minimum(duals, 1.0).sum())
-        else:
-            num_grouped = self.space.num - self.num_left_out
-            total = float(np.sort(duals)[:num_grouped].sum())
-        num_classes = num_grouped // self.space.k
-        return total - prices.paid_for_cuts + num_classes * min(0.0, least_reduced)
-
-    def offer(self, prices: Prices, least_reduced: float) -> None:
-        """Keep prices whose bound is better than the best so far."""
-        value = self.value_of(prices, least_reduced)
-        if value > self.bound:
-            self.bound, self.prices = value, prices
-            num_grouped = self.space.num - (self.num_left_out or 0)
-            if self.num_left_out is not None and num_grouped:
-                self.watch.tell_bound("bounds", self.bound / num_grouped)
-
-    def run(self, target: float) -> None:
-        """Solve the linear programme and add cuts until that stops to help or the bound reaches ``target``."""
-        idle = 0
-        for _ in range(_MAX_ROUNDS):
-            before = self.bound
-            if not self._converge():
-                return
-            self.is_converged = True
-            if target - self.bound <= CLOSED * abs(target):
-                return
-            gain = self.bound - before
-            idle = idle + 1 if gain < _LEAST_GAIN * (target - self.bound) else 0
-            if idle >= _MAX_IDLE_ROUNDS:
-                return
-            num = self.space.num
-            cuts = separate(num, self.master.sets, self.master.values, self.master.cuts, max(30, num // 2))
-            if not cuts:
-                return
-            self.master.add_cuts(cuts)
-
-    def _converge(self) -> bool:
-        """Add classes until none with a negative reduced cost is missing; false when the time is over."""
-        while True:
-            prices = self.master.solve(self.watch)
-            if prices is None:
-                return False
-            self.watch.tell("bounds", len(self.master.sets))
-            most = None if self.space.max_size <= 3 else _MOST_PER_SEARCH * self.space.num
-            found = self.space.search(prices, -self._tolerance, self.watch, most=most, is_free=self.is_free)
-            if self.watch.is_over():
-                return False
-            if found.is_complete:
-                least = min(float(found.columns.reduced.min(initial=0.0)), found.least_beyond, 0.0)
-                self.offer(prices, least - self._tolerance)
-            order = np.argsort(found.columns.reduced, kind="stable")
-            picked = pick_columns(order, found.columns.sets, self.space.num, _PER_MEMBER)
-            # What the programme holds already has a negative reduced cost only within its tolerance.
-            if not self.add(found.columns.take(picked)) and (found.is_complete or not len(found.columns)):
-                return True
-
-
-def simple_prices(space: ClassSpace) -> Prices:
-    """Prices that need no programme: each member pays for the k - 1 partners that are cheapest for it.
-
-    A class with t costs at least as much as t and its (k - 1)-th cheapest partner, on every trip.
-    """
-    if space.k == 1 or space.num < space.k:
-        return Prices(np.zeros(space.num))
-    if space.beginnings is not None:
-        # A class of z members adds at least what its pairs do, each divided by z - 1.
-        duals = np.where(space.compatible, space.pair_shares, np.inf).min(axis=1) / 2
-    else:
-        costs = np.where(space.compatible[None], space.pair_costs, np.inf)
-        least = np.partition(costs, space.k - 2, axis=2)[:, :, space.k - 2]
-        duals = (space.weights * least).sum(axis=0) - space.fixed
-    is_possible = np.isfinite(duals)
-    highest = float(duals[is_possible].max(initial=0.0))
-    return Prices(np.where(is_possible, duals, highest))
-
-
 def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
     """Look for the best partition that leaves as many members out as the best so far, and prove what can be proved."""
     num_left_out = len(record.best.left_out)
@@ -238,21 +86,12 @@ def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
     simple = simple_prices(space)
     bounding.offer(simple, 0.0)
     bounding.add(columns_of(space, record.best))
-    start = space.search(Prices(1.5 * simple.duals), 0.0, watch, most=_MOST_PER_SEARCH * space.num * space.k)
+    start = space.search(Prices(1.5 * simple.duals), 0.0, watch, most=MOST_PER_SEARCH * space.num * space.k)
     order = np.argsort(start.columns.reduced, kind="stable")
-    bounding.add(start.columns.take(pick_columns(order, start.columns.sets, space.num, 3 * _PER_MEMBER)))
+    bounding.add(start.columns.take(pick_columns(order, start.columns.sets, space.num, 3 * PER_MEMBER)))
     bounding.run(total)
     _round(space, bounding, record)
     return _settle(space, bounding, record, watch)
-
-
-def columns_of(space: ClassSpace, grouping: Grouping) -> Columns:
-    """The classes of a partition."""
-    sets = np.full((len(grouping.classes), space.max_size), -1, dtype=np.int32)
-    for row, members in enumerate(grouping.classes):
-        sets[row, : len(members)] = sorted(members)
-    shares = np.array(grouping.shares)
-    return Columns(sets, shares, np.zeros(len(shares)))
 
 
 def _round(space: ClassSpace, bounding: Bounding, record: Record) -> None:
@@ -263,15 +102,6 @@ def _round(space: ClassSpace, bounding: Bounding, record: Record) -> None:
         record.offer(grouping_of(space, bounding.master.sets, bounding.master.shares, chosen))
 
 
-def grouping_of(space: ClassSpace, sets: Sets, shares: Floats, chosen: npt.NDArray[np.int64]) -> Grouping:
-    """The partition that some of the classes make."""
-    classes = [tuple(row[row >= 0].tolist()) for row in sets[chosen]]
-    inside = {i for members in classes for i in members}
-    left_out = tuple(i for i in range(space.num) if i not in inside)
-    order = sorted(range(len(classes)), key=lambda at: classes[at])
-    return Grouping(tuple(classes[at] for at in order), tuple(float(shares[chosen[at]]) for at in order), left_out)
-
-
 def _settle(space: ClassSpace, bounding: Bounding, record: Record, watch: Watch) -> Proof:
     """Compare all partitions of the classes that are within reach of the bound.
 
@@ -279,29 +109,40 @@ def _settle(space: ClassSpace, bounding: Bounding, record: Record, watch: Watch)
     """
     bound, prices = bounding.bound, bounding.prices
     proof = Proof(bound, prices, bound, num_columns=len(bounding.master.sets))
-    if not bounding.is_converged or record.best.total - bound <= CLOSED * record.best.total:
+    if not bounding.is_converged or _is_closed(record, bound):
         return proof
-    most, num_nodes = _FIRST_COLUMNS * space.num, 0
+    most = MAX_ENUMERATED if space.num <= MAX_COMBINED else _FIRST_COLUMNS * space.num
+    num_nodes = 0
     while True:
-        gap = (record.best.total - bound) * _SLACK
-        columns, reach = _within_reach(space, prices, gap, min(most, MAX_COLUMNS), watch)
+        before = record.best.total
+        gap = (before - bound) * _SLACK
+        columns, reach = _within_reach(space, prices, gap, most, watch)
         if watch.is_over():
             return proof
-        is_last = reach >= gap or most >= MAX_COLUMNS
-        max_nodes = None if is_last else _FIRST_NODES
-        chosen = _choose(space, bounding, columns, record, watch, max_nodes=max_nodes)
-        num_nodes += chosen.num_nodes
-        if is_last or (chosen.is_proved and reach >= record.best.total - bound):
-            break
-        most *= 8
-    least = record.best.total if chosen.is_proved else min(record.best.total, chosen.bound)
-    return replace(
-        proof,
-        bound=max(bound, min(bound + reach, least)),
-        threshold=reach,
-        num_enumerated=len(columns) if reach > 0 else 0,
-        num_nodes=num_nodes,
-    )
+        is_last = reach >= gap or most >= MAX_ENUMERATED
+        if space.num > MAX_COMBINED and len(columns) > _MANY_COLUMNS:
+            least, nodes = _choose_without_free(space, bounding, columns, record, watch)
+        else:
+            chosen = _choose(space, bounding, columns, record, watch, max_nodes=None if is_last else _FIRST_NODES)
+            least, nodes = record.best.total if chosen.is_proved else chosen.bound, chosen.num_nodes
+        num_nodes += nodes
+        if reach > proof.threshold or is_last:
+            least = max(bound, min(bound + reach, least, record.best.total))
+            proof = replace(
+                proof,
+                bound=max(proof.bound, least),
+                threshold=reach,
+                num_enumerated=len(columns) if reach > 0 else 0,
+                num_nodes=num_nodes,
+            )
+        # A better partition may have brought all that matter within reach.
+        if _is_closed(record, proof.bound) or watch.is_over() or (is_last and record.best.total == before):
+            return proof
+        most = min(8 * most, MAX_ENUMERATED)
+
+
+def _is_closed(record: Record, bound: float) -> bool:
+    return record.best.total - bound <= CLOSED * record.best.total
 
 
 def _within_reach(space: ClassSpace, prices: Prices, gap: float, most: int, watch: Watch) -> tuple[Columns, float]:
@@ -340,9 +181,71 @@ def _choose(
     columns = Columns.join((columns, mine.take(is_missing)), space.max_size)
     start = np.array([known[row.tobytes()] for row in mine.sets], dtype=np.int64)
     watch.tell(f"choice among {len(columns)} classes")
-    chosen = choose_classes(
-        space.num, len(record.best.left_out), columns.sets, columns.shares, bounding.master.cuts, bounding.scale, watch,
-        start=start, max_nodes=max_nodes,
-    )  # fmt: skip
+    num_left_out = len(record.best.left_out)
+    if space.num <= MAX_COMBINED:
+        chosen = combine_few(space.num, num_left_out, columns.sets, columns.shares)
+    else:
+        chosen = choose_classes(
+            space.num, num_left_out, columns.sets, columns.shares, bounding.master.cuts, bounding.scale, watch,
+            start=start, max_nodes=max_nodes,
+        )  # fmt: skip
     record.offer(grouping_of(space, columns.sets, columns.shares, chosen.columns))
     return chosen
+
+
+def _choose_without_free(
+    space: ClassSpace, bounding: Bounding, columns: Columns, record: Record, watch: Watch
+) -> tuple[float, int]:
+    """A bound on partitions of very many classes, and how many nodes it took; looks for a better partition on the way.
+
+    Members at the price 0, whom no cut in force holds, need not be in exactly one class here. Classes that differ in
+    them only are then one column, at the least of their shares. What it chooses may leave some of them out or hold
+    them twice; a partition is looked for among the classes that look like a chosen one, and some of free members only.
+    """
+    prices = bounding.prices
+    is_free = np.abs(prices.duals) <= _FREE * float(np.abs(prices.duals).max(initial=0.0))
+    for cut, dual in zip(prices.cuts, prices.cut_duals.tolist(), strict=True):
+        if dual > 0:
+            is_free[list(cut)] = False
+    if record.best.left_out or not is_free.any():
+        return _choose_among_many(space, bounding, columns, record, watch)
+    rank = np.concatenate((np.where(is_free, -1, np.cumsum(~is_free) - 1), [-1])).astype(np.int32)
+    columns = columns.take(np.argsort(columns.shares, kind="stable"))
+    shown = _sorted_members(rank[columns.sets])
+    is_whole = shown[:, 0] >= 0
+    kinds, firsts, kind_of = np.unique(shown, axis=0, return_index=True, return_inverse=True)
+    kept = np.flatnonzero(kinds[:, 0] >= 0)
+    if 2 * kept.size > len(columns) or kept.size > MAX_COLUMNS:
+        return _choose_among_many(space, bounding, columns, record, watch)
+    cuts = [
+        tuple(sorted(rank[list(cut)].tolist()))
+        for cut, dual in zip(prices.cuts, prices.cut_duals.tolist(), strict=True)
+        if dual > 0
+    ]
+    watch.tell(f"choice among {kept.size} kinds of classes")
+    chosen = choose_classes(
+        int((~is_free).sum()), 0, kinds[kept], columns.shares[firsts[kept]], cuts, bounding.scale, watch
+    )
+    like_chosen = np.isin(kind_of.reshape(-1), kept[chosen.columns]) & is_whole
+    among_free = np.flatnonzero(~is_whole)[:MAX_COLUMNS]
+    some = np.union1d(np.flatnonzero(like_chosen)[:MAX_COLUMNS], among_free[: _FIRST_COLUMNS * space.num])
+    repaired = _choose(space, bounding, columns.take(some), record, watch, max_nodes=_FIRST_NODES)
+    return chosen.bound, chosen.num_nodes + repaired.num_nodes
+
+
+def _choose_among_many(
+    space: ClassSpace, bounding: Bounding, columns: Columns, record: Record, watch: Watch
+) -> tuple[float, int]:
+    """The integer programme over as many classes as it takes; a bound when these are all."""
+    first = columns.take(np.argsort(columns.reduced, kind="stable")[:MAX_COLUMNS])
+    is_all = len(columns) <= MAX_COLUMNS
+    chosen = _choose(space, bounding, first, record, watch, max_nodes=None if is_all else _FIRST_NODES)
+    least = record.best.total if chosen.is_proved else chosen.bound
+    return least if is_all else bounding.bound, chosen.num_nodes
+
+
+def _sorted_members(sets: Sets) -> Sets:
+    """Each row ascending, with -1 behind the members."""
+    last = np.iinfo(np.int32).max
+    ordered = np.sort(np.where(sets < 0, last, sets), axis=1)
+    return np.where(ordered == last, -1, ordered).astype(np.int32)

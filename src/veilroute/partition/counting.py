@@ -9,8 +9,9 @@ import math
 
 import numpy as np
 
-from veilroute.partition.class_space import ClassSpace, Prices
-from veilroute.partition.columns import MAX_COLUMNS, Bounding, Record, columns_of, grouping_of
+from veilroute.partition.bounding import Bounding, Record, columns_of, grouping_of
+from veilroute.partition.class_space import ClassSpace, Members, Prices
+from veilroute.partition.columns import MAX_COLUMNS
 from veilroute.partition.local_search import Grouping
 from veilroute.partition.master import choose_classes
 from veilroute.progress import Watch
@@ -48,13 +49,18 @@ def _group_more(space: ClassSpace, bounding: Bounding, record: Record, watch: Wa
 
 
 def price_again(space: ClassSpace, grouping: Grouping) -> Grouping:
-    """The same classes with what they really add."""
-    shares = []
+    """The same classes with what they really add; those that are too large to be priced are dissolved."""
+    classes: list[Members] = []
+    shares: list[float] = []
     for members in grouping.classes:
+        if len(members) > space.max_size:
+            continue
         measured = space.measure(np.array([members], dtype=np.int32), Watch())
         assert measured is not None  # without a limit there is time
+        classes.append(members)
         shares.append(float(measured[1][0]))
-    return Grouping(grouping.classes, tuple(shares), grouping.left_out)
+    inside = {i for members in classes for i in members}
+    return Grouping(tuple(classes), tuple(shares), tuple(i for i in range(space.num) if i not in inside))
 
 
 def count_anonymizable(space: ClassSpace, grouping: Grouping, watch: Watch) -> int | None:

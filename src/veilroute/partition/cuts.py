@@ -26,8 +26,12 @@ _MAX_SEEDS = 20_000
 _CUTS_PER_MEMBER = 3
 
 
-def separate(num: int, sets: Sets, values: Floats, known: Sequence[Members], most: int) -> list[Members]:
+def separate(
+    num: int, sets: Sets, values: Floats, known: Sequence[Members], most: int, *, is_wide: bool = False
+) -> list[Members]:
     """Cuts that a fractional solution violates most, at most ``most`` and few through each member.
+
+    Of three members where there are some, unless it ``is_wide``; else of up to :data:`MAX_CUT`.
 
     Complexity: the sum over members of the square of how many others they share a class with, times that number for
     the larger sets.
@@ -42,7 +46,7 @@ def separate(num: int, sets: Sets, values: Floats, known: Sequence[Members], mos
     by_member = np.argsort(members, kind="stable")
     member_ptr = np.searchsorted(members[by_member], np.arange(num + 1)).astype(np.int64)
     found: dict[Members, float] = {}
-    for max_size in (3, MAX_CUT):
+    for max_size in (MAX_CUT,) if is_wide else (3, MAX_CUT):
         out = np.empty((len(seeds), max_size), dtype=np.int32)
         surplus = np.empty(len(seeds))
         grow_cuts(used, amounts, member_ptr, columns[by_member], seeds, max_size, out, surplus)

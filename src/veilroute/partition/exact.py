@@ -16,15 +16,16 @@ from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.set_costs import TourCosts
 from veilroute.covering.task import CoveringTask
 from veilroute.partition.bitmask import partition_by_bitmask
+from veilroute.partition.first import first_partition
 from veilroute.partition.result import Partition
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch
 
 if TYPE_CHECKING:
-    from veilroute.domain.labels import Label
     from veilroute.covering.found import WalkSource
+    from veilroute.domain.labels import Label
+    from veilroute.partition.bounding import Record
     from veilroute.partition.class_space import ClassSpace, Prices
-    from veilroute.partition.columns import Record
     from veilroute.partition.local_search import Grouping
 
 MAX_TRIED = 12
@@ -52,17 +53,28 @@ def partition_by_columns(
     Classes share whole walks or, on domains of two colours, their first ``m`` nodes.
     """
     # Here and not at the top: who plans for a dozen candidates need not wait until HiGHS is loaded.
+    from veilroute.partition.bounding import CLOSED, Record, better
     from veilroute.partition.class_space import ClassSpace
-    from veilroute.partition.columns import CLOSED, Record, prove_cost
+    from veilroute.partition.columns import prove_cost
     from veilroute.partition.counting import count_anonymizable, price_again, prove_count
-    from veilroute.partition.local_search import greedy_partition, improve
+    from veilroute.partition.local_search import Grouping, greedy_partition, improve
 
     num = len(task.members)
     space = ClassSpace(problem, task, privacy)
+    rank = np.argsort(space.order)
     source = FieldsEngine(task, table=space.prices_of.table if isinstance(space.prices_of, TourCosts) else None)
+    first = first_partition(task, space.far[np.ix_(rank, rank)], privacy)
+    if first is not None:
+        watch.tell_improvement("distances", num, first.mac)
     if not space.prepare(watch):
-        return Partition((), tuple(range(num)), is_optimal=False, is_stopped=True, source=source)
-    record = Record(greedy_partition(space, watch), watch)
+        classes = () if first is None else first.classes
+        left_out = tuple(range(num)) if first is None else ()
+        return Partition(classes, left_out, is_optimal=False, is_stopped=True, source=source)
+    begin = greedy_partition(space, watch)
+    if first is not None:
+        classes = tuple(sorted(tuple(sorted(rank[list(members)].tolist())) for members in first.classes))
+        begin = better(begin, price_again(space, Grouping(classes, (), ())))
+    record = Record(begin, watch)
     record.offer(improve(space, record.best, seed=0, effort=_EFFORT_PER_MEMBER * num, watch=watch))
     if m is not None:
         space = ClassSpace(problem, task, privacy, m=m)

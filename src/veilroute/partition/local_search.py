@@ -1,4 +1,9 @@
-"""Local search: a partition that is improved a few classes at a time, for thousands of candidates."""
+"""Local search: a partition that is improved a few classes at a time, for thousands of members.
+
+How it goes about that is told in :mod:`veilroute.kernels.local_search`. Where members are watched from many posts, the
+search prices classes by walks past a few of these (:mod:`veilroute.covering.stops`), so never too low; whatever leaves
+this module has its exact price.
+"""
 
 from __future__ import annotations
 
@@ -6,30 +11,43 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from veilroute.covering.set_costs import TourCosts
+from veilroute.covering.fields_engine import FieldsEngine
+from veilroute.covering.found import WalkSource
+from veilroute.covering.set_costs import FieldCosts, TourCosts
+from veilroute.covering.stops import choose_stops
+from veilroute.covering.task import CoveringTask
+from veilroute.errors import TooLargeError
+from veilroute.kernels.grouping import find_partners, group_greedily
 from veilroute.kernels.local_search import (
-    MEMBER,
-    NUM_NUMBERS,
     DRAW,
+    IS_TRIAL,
+    MEMBER,
     NUM_FREE,
+    NUM_NUMBERS,
     NUM_OUT,
     QUEUE_LENGTH,
     WORK,
     Groups,
     search,
 )
-from veilroute.kernels.greedy_groups import group_greedily
-from veilroute.kernels.regroup import Tours, make_union
+from veilroute.kernels.regroup import MAX_UNION, Tours, make_union
 from veilroute.kernels.subsets import Positions
+from veilroute.kernels.sweep import Floats
 from veilroute.partition.class_space import ClassSpace, Members
-from veilroute.progress import Watch
+from veilroute.partition.result import Partition
+from veilroute.problem import Privacy, Problem
+from veilroute.progress import Incumbent, Watch
 
-NUM_PARTNERS = 12
-NUM_FURTHER = 8
+EFFORT_PER_MEMBER = 10_000
+"""How many sets the partitioner looks at for each member."""
 
+_NUM_STAGES = 10
+_NUM_PARTNERS = 10
+_WIDE = (12, 24)
+_WIDEST = 34
 _WORK_PER_LOOK = 1 << 17
-_ROUNDS_PER_LOOK = 200
 
 
 @dataclass(frozen=True)
@@ -61,53 +79,169 @@ class Grouping:
         return float(sum(self.shares))
 
 
-def greedy_partition(space: ClassSpace, watch: Watch) -> Grouping:
-    """A first partition (see :func:`~veilroute.kernels.local_search.group_greedily`).
+def partition_local_search(
+    problem: Problem, task: CoveringTask, privacy: Privacy, *, seed: int, watch: Watch
+) -> Partition:
+    """Group as many members as the search can, at as little cost as it can; nothing is proved.
 
-    Pair costs must be there (:meth:`ClassSpace.prepare`).
+    Complexity: a sweep of the graph for each member and a look at all pairs, then a number of steps in proportion to
+    the members. Ties: see :mod:`veilroute.kernels.regroup`; whatever is drawn depends on the seed alone.
+    """
+    num = len(task.members)
+    if num < privacy.k:
+        return Partition((), tuple(range(num)), is_optimal=False)
+    space = ClassSpace(problem, task, privacy)
+    if privacy.k > space.max_size:
+        raise TooLargeError("Privacy.k", f"at most {space.max_size} for the partitioner local-search", privacy.k)
+    source = _walk_source(space)
+    # Without a time limit: the walks of any partition need these distances too.
+    space.prepare(Watch(watch.report))
+    best = greedy_partition(space, watch)
+    improvements: list[Incumbent] = []
+    _report(best, improvements, watch)
+    running = LocalSearch(space, best, seed=seed, watch=watch)
+    for stage in range(_NUM_STAGES + 1):
+        running.run(stage * EFFORT_PER_MEMBER * num // _NUM_STAGES, watch)
+        found = running.grouping()
+        if found.num_grouped > best.num_grouped or (found.num_grouped == best.num_grouped and found.total < best.total):
+            best = found
+            _report(best, improvements, watch)
+        if running.is_stopped:
+            break
+    return Partition(
+        classes=tuple(sorted(tuple(sorted(space.order[list(members)].tolist())) for members in best.classes)),
+        left_out=tuple(sorted(space.order[list(best.left_out)].tolist())),
+        is_optimal=False,
+        is_stopped=running.is_stopped,
+        improvements=tuple(improvements),
+        source=source,
+    )
+
+
+def greedy_partition(space: ClassSpace, watch: Watch) -> Grouping:
+    """A first partition: members begin classes in turn, those with the fewest possible partners first.
+
+    The space must be prepared. See :func:`~veilroute.kernels.grouping.group_greedily`. Classes that no walk covers are
+    dissolved; only one-way streets with several posts for a member bring such about.
     """
     if space.k == 1:
         return Grouping(tuple((i,) for i in range(space.num)), (0.0,) * space.num, ())
-    class_of = np.full(space.num, -1, dtype=np.int64)
+    watch.tell("first partition")
     apart = space.far if space.is_loose else space.compatible
     order = np.argsort((space.compatible & apart).sum(axis=1), kind="stable")
-    group_greedily(
+    class_of = np.full(space.num, -1, dtype=np.int64)
+    num_classes = group_greedily(
         order, space.k, space.max_size, space.weights, space.fixed, space.pair_costs, space.compatible, apart, class_of
     )
-    by_class: dict[int, list[int]] = {}
+    classes: list[list[int]] = [[] for _ in range(num_classes)]
     for member, number in enumerate(class_of.tolist()):
         if number >= 0:
-            by_class.setdefault(number, []).append(member)
-    return _price(space, [tuple(members) for members in by_class.values()])
+            classes[number].append(member)
+    return _price(space, [tuple(members) for members in classes])
 
 
 def improve(space: ClassSpace, grouping: Grouping, *, seed: int, effort: int, watch: Watch) -> Grouping:
-    """Improve a partition by local search until ``effort`` sets have been looked at, or the time is over."""
-    if space.k == 1 or space.num < space.k:
-        return grouping
-    tours = _tours(space)
-    groups, saved = _start(space, grouping, seed), _start(space, grouping, seed)
-    near = _partners(space, NUM_PARTNERS)
-    union = make_union(space.task.num_trips, 1)
-    numbers = groups.numbers
-    sought = np.where(space.compatible, space.pair_costs, np.inf)
-    kth = np.partition(sought, space.k - 2, axis=2)[:, :, space.k - 2]
-    least = (kth * space.weights).sum(axis=0) - space.fixed
-    least = np.where(np.isfinite(least), least, 0.0)
-    wide = np.array([12, 20])
-    while not watch.is_over() and (numbers[WORK] < effort or numbers[QUEUE_LENGTH] or numbers[MEMBER] >= 0):
-        search(
-            tours, groups, saved, near, least, wide, 24, 2.0, 3, 1.0, effort, numbers[WORK] + _WORK_PER_LOOK, union
-        )
-    held = np.flatnonzero(groups.sizes)
-    return _price(space, [tuple(sorted(groups.sets[c, : groups.sizes[c]].tolist())) for c in held])
+    """Improve a partition by local search.
+
+    Parameters
+    ----------
+    space
+        Which classes there are; it must be prepared.
+    grouping
+        What to begin with.
+    seed
+        For what is drawn at random.
+    effort
+        How many sets to look at, roughly; 0 ends at the first local optimum. Never more than that at a time without a
+        look at the watch.
+    watch
+        When it is over, the best so far is returned.
+    """
+    running = LocalSearch(space, grouping, seed=seed, watch=watch)
+    running.run(effort, watch)
+    return running.grouping()
+
+
+class LocalSearch:
+    """A local search that can be paused.
+
+    Parameters
+    ----------
+    space, grouping, seed
+        As for :func:`improve`.
+    watch
+        When it is over before the costs are there, the search does nothing.
+    """
+
+    def __init__(self, space: ClassSpace, grouping: Grouping, *, seed: int, watch: Watch) -> None:
+        self._space = space
+        self._begun_with = grouping
+        self._tours: Tours | None = None
+        self.is_stopped = False
+        if space.k == 1 or space.num < space.k:
+            return
+        self._partners: Positions = np.empty((space.num, min(_NUM_PARTNERS, space.num - 1)), dtype=np.int64)
+        self._least: Floats = np.empty(space.num)
+        num_apart = self._partners.shape[1] // 2 if space.is_loose else 0
+        find_partners(
+            space.k, num_apart, space.weights, space.fixed, space.pair_costs, space.compatible, space.far,
+            self._partners, self._least,
+        )  # fmt: skip
+        self._tours = _tours(space, self._partners, watch)
+        if self._tours is None:
+            self.is_stopped = True
+            return
+        self._groups, self._saved = _start(space, grouping, seed), _start(space, grouping, seed)
+        self._union = make_union(space.task.num_trips, int(np.diff(self._tours.post_ptr).max()))
+
+    def run(self, effort: int, watch: Watch) -> None:
+        """Go on until the next local optimum after ``effort`` sets have been looked at in all."""
+        if self._tours is None:
+            return
+        numbers = self._groups.numbers
+        wide = np.array([max(size, min(3 * self._space.k, MAX_UNION)) for size in _WIDE], dtype=np.int64)
+        widest = max(_WIDEST, int(wide[-1]))
+        is_done = False
+        while not is_done:
+            if watch.is_over():
+                self.is_stopped = True
+                return
+            watch.tell("local search", min(int(numbers[WORK]), effort), effort)
+            is_done = search(
+                self._tours, self._groups, self._saved, self._partners, self._least, wide, widest,
+                effort, int(numbers[WORK]) + _WORK_PER_LOOK, self._union,
+            )  # fmt: skip
+
+    def grouping(self) -> Grouping:
+        """The best partition so far."""
+        if self._tours is None:
+            return self._begun_with
+        # A round that is not over yet may be undone.
+        groups = self._saved if self._groups.numbers[IS_TRIAL] else self._groups
+        held = np.flatnonzero(groups.sizes)
+        return _price(self._space, [tuple(sorted(groups.sets[c, : groups.sizes[c]].tolist())) for c in held])
+
+
+def _report(grouping: Grouping, improvements: list[Incumbent], watch: Watch) -> None:
+    if grouping.num_grouped:
+        mac = grouping.total / grouping.num_grouped
+        improvements.append(watch.tell_improvement("local search", grouping.num_grouped, mac))
+
+
+def _walk_source(space: ClassSpace) -> WalkSource:
+    """Where to get walks, with the distances that the search has worked out."""
+    costs = space.prices_of
+    if isinstance(costs, FieldCosts):
+        return costs.engine
+    return FieldsEngine(space.task, table=costs.table if isinstance(costs, TourCosts) else None)
 
 
 def _price(space: ClassSpace, classes: Sequence[Members]) -> Grouping:
     """The grouping with these classes, at their exact shares; those that no walk covers are dissolved."""
-    shares = {}
+    shares: dict[Members, float] = {}
     for size in sorted({len(members) for members in classes}):
         sets = np.array([members for members in classes if len(members) == size], dtype=np.int32)
+        # Without a time limit: the walks of these classes need the same fields.
         costs = space.prices_of.costs(sets, Watch())
         assert costs is not None
         for members, share in zip(sets.tolist(), space.shares(sets, costs).tolist(), strict=True):
@@ -119,42 +253,44 @@ def _price(space: ClassSpace, classes: Sequence[Members]) -> Grouping:
     return Grouping(tuple(kept), tuple(shares[members] for members in kept), left_out)
 
 
-def _tours(space: ClassSpace) -> Tours:
+def _tours(space: ClassSpace, partners: Positions, watch: Watch) -> Tours | None:
+    """Costs as the search takes them; ``None`` when the time is over."""
     costs = space.prices_of
-    assert isinstance(costs, TourCosts)
-    everyone = np.arange(space.num + 1, dtype=np.int64)
+    arrays: tuple[Positions, Positions, Floats, Floats, Floats]
+    if isinstance(costs, TourCosts):
+        everyone = np.arange(space.num + 1, dtype=np.int64)
+        arrays = (everyone, everyone[:-1], costs.from_start, costs.to_goal, costs.between)
+    else:
+        stops = choose_stops(space.task, space.order, partners, watch)
+        if stops is None:
+            return None
+        arrays = (stops.ptr, stops.stops, stops.from_start, stops.to_goal, stops.between)
     return Tours(
         space.k, space.max_size, space.is_loose, space.weights, space.fixed, space.pair_costs, space.compatible,
-        space.far, everyone, everyone[:-1], costs.from_start, costs.to_goal, costs.between,
+        space.far, *arrays,
     )  # fmt: skip
 
 
 def _start(space: ClassSpace, grouping: Grouping, seed: int) -> Groups:
+    """A partition as the search takes it, with everybody waiting to be looked at."""
     num, num_classes = space.num, len(grouping.classes)
+    # The best classes are found before those in their place go, but never more than there can be.
     num_slots = num // space.k + 1
     sets = np.full((num_slots, space.max_size), -1, dtype=np.int32)
-    sizes, shares = np.zeros(num_slots, dtype=np.int64), np.zeros(num_slots)
+    sizes = np.zeros(num_slots, dtype=np.int64)
+    shares = np.zeros(num_slots)
     class_of = np.full(num, -1, dtype=np.int64)
     for c, members in enumerate(grouping.classes):
         sets[c, : len(members)] = members
-        class_of[list(members)] = c
         sizes[c] = len(members)
+        class_of[list(members)] = c
     shares[:num_classes] = grouping.shares
-    free = np.arange(num_slots - 1, -1, -1, dtype=np.int64)
     numbers = np.zeros(NUM_NUMBERS, dtype=np.int64)
-    numbers[MEMBER] = -1
     numbers[NUM_FREE] = num_slots - num_classes
-    numbers[QUEUE_LENGTH] = num
-    numbers[DRAW] = int(np.random.SeedSequence(seed % 2**64).generate_state(1)[0]) % 2147483646 + 1
     numbers[NUM_OUT] = len(grouping.left_out)
-    return Groups(
-        sets, sizes, shares, class_of, free, np.arange(num, dtype=np.int64), np.ones(num, dtype=np.bool_), numbers
-    )
-
-
-def _partners(space: ClassSpace, num: int) -> Positions:
-    weight = space.weights[:, :, None] + space.weights[:, None, :]
-    shares = (space.pair_costs * weight).sum(axis=0) - space.fixed[:, None] - space.fixed[None, :]
-    shares = np.where(space.compatible, shares, np.inf)
-    order = np.argsort(shares, axis=1, kind="stable")[:, :num]
-    return np.where(np.isfinite(np.take_along_axis(shares, order, axis=1)), order, -1)
+    numbers[QUEUE_LENGTH] = num
+    numbers[MEMBER] = -1
+    numbers[DRAW] = int(np.random.SeedSequence(seed % 2**64).generate_state(1)[0]) % (2**31 - 2) + 1
+    waiting: npt.NDArray[np.bool_] = np.ones(num, dtype=np.bool_)
+    free = np.arange(num_slots - 1, -1, -1, dtype=np.int64)
+    return Groups(sets, sizes, shares, class_of, free, np.arange(num, dtype=np.int64), waiting, numbers)

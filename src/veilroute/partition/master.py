@@ -16,6 +16,7 @@ import highspy
 import numpy as np
 import numpy.typing as npt
 
+from veilroute.kernels.cover import combine_classes
 from veilroute.kernels.sweep import Floats
 from veilroute.kernels.tours import Sets
 from veilroute.partition.class_space import Members, Prices
@@ -23,6 +24,9 @@ from veilroute.progress import Watch
 
 _MEAN_SCALED_SHARE = 100.0
 """Shares are scaled so that a member's is about this: HiGHS works with absolute tolerances."""
+
+MAX_COMBINED = 20
+"""Up to so many members the integer programme is not needed (:func:`combine_few`)."""
 
 _SIGNALS = highspy.cb.HighsCallbackType
 
@@ -178,6 +182,29 @@ def choose_classes(
     is_proved = status == highspy.HighsModelStatus.kOptimal
     bound = float(info.mip_dual_bound) / scale
     return Chosen(chosen, is_proved, bound if math.isfinite(bound) else -math.inf, int(info.mip_node_count))
+
+
+def combine_few(num: int, num_left_out: int, sets: Sets, shares: Floats) -> Chosen:
+    """The same for at most :data:`MAX_COMBINED` members, by solving every set of them that comes up."""
+    masks = np.where(sets >= 0, np.int64(1) << np.maximum(sets, 0).astype(np.int64), 0).sum(axis=1)
+    lowest = sets.min(axis=1, where=sets >= 0, initial=num)
+    order = np.argsort(lowest, kind="stable")
+    first_of = np.searchsorted(lowest[order], np.arange(num + 1)).astype(np.int64)
+    choice = combine_classes(num, masks[order], shares[order], first_of, num_left_out > 0)
+    at = {int(mask): number for number, mask in enumerate(masks.tolist())}
+    chosen, left, num_out = [], (1 << num) - 1, 0
+    while left:
+        best = int(choice[left])
+        if best < 0:
+            return Chosen(np.empty(0, dtype=np.int64), True, math.inf, 0)
+        if best:
+            chosen.append(at[best])
+            left ^= best
+        else:
+            left &= left - 1
+            num_out += 1
+    columns = np.array(chosen, dtype=np.int64)
+    return Chosen(columns, True, float(shares[columns].sum()) if num_out == num_left_out else math.inf, 0)
 
 
 def _new_solver() -> Any:

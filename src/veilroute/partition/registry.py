@@ -30,6 +30,12 @@ class Partitioner:
 # The paper's methods load the A* engine, a tenth of a second that who plans with `exact` need not wait for.
 
 
+def _partition_local_search(*given: Any, **options: Any) -> Partition:
+    from veilroute.partition.local_search import partition_local_search
+
+    return partition_local_search(*given, **options)
+
+
 def _partition_merge_bb(*given: Any, **options: Any) -> Partition:
     from veilroute.partition.merge_bb import partition_merge_bb
 
@@ -50,6 +56,7 @@ def _partition_naive(*given: Any, **options: Any) -> Partition:
 
 PARTITIONERS: dict[str, Partitioner] = {
     "exact": Partitioner(partition_exact),
+    "local-search": Partitioner(_partition_local_search),
     "merge-bb": Partitioner(_partition_merge_bb, ("merge_order", "engine", "heuristic")),
     "df-bb": Partitioner(_partition_df_bb, ("engine", "heuristic")),
     "naive": Partitioner(_partition_naive, ("engine", "heuristic")),

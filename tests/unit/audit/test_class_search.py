@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import combinations
 from random import Random
 
@@ -15,7 +16,7 @@ import veilroute as vr
 from certificates import list_classes
 from veilroute.audit.anonymizable import count_anonymizable
 from veilroute.audit.case import Case, open_case
-from veilroute.audit.class_space import ClassSearch, Tariff
+from veilroute.audit.class_space import ClassSearch, ClassSpace, Tariff
 from veilroute.audit.pricing import TooMuchError, price_walks
 from veilroute.audit.set_prices import Effort, SetPrices
 from veilroute.audit.workbench import Workbench, open_workbench
@@ -46,8 +47,7 @@ def test_prices_by_table_and_by_sweeps() -> None:
     for radius in (0, 4):
         problem = vr.Problem(domain, [vr.Trip(start, goal)], candidates, vr.WithinDistance(radius))
         bench = bench_of(problem, vr.Privacy(k=3))
-        has_table = bench.prices._trips[0]._out is not None
-        assert has_table == (radius == 0)
+        assert (bench.prices._trips[0]._tables is not None) == (radius == 0)
         expected = price_walks(bench.facts, bench.facts.trips[0], bench.members, math.inf)
         for chosen in range(1 << len(bench.members)):
             assert bench.prices.costs(chosen) == (expected[chosen],)
@@ -90,7 +90,10 @@ def test_search_finds_exactly_the_classes_within_the_limit(problem: vr.Problem, 
 def test_who_could_be_anonymized(problem: vr.Problem, privacy: vr.Privacy) -> None:
     assume(len(problem.counted) >= privacy.k)
     world = list_classes(problem, privacy)
-    assert count_anonymizable(case_of(problem, privacy)) == len({i for group in world.classes for i in group})
+    playbook = vr.solve(problem, privacy)
+    for classes in (playbook.classes, ()):  # with nobody anonymized, everybody is looked at
+        case = open_case(replace(playbook, classes=classes), None)
+        assert count_anonymizable(case) == len({i for group in world.classes for i in group})
 
 
 def test_the_search_gives_up_beyond_its_effort() -> None:
@@ -106,6 +109,36 @@ def test_the_search_gives_up_beyond_its_effort() -> None:
     assert bench.search(everything, -1e9).is_complete
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_the_space_holds_what_qualifies_and_cannot_be_split(seed: int) -> None:
+    rng = Random(seed)
+    num, k, share = 7, rng.choice([1, 2, 2, 3]), rng.choice([0.3, 0.6, 0.9])
+    far = [0] * num
+    for a, b in combinations(range(num), 2):
+        if rng.random() < share:
+            far[a] |= 1 << b
+            far[b] |= 1 << a
+    is_all_pairs = rng.random() < 0.3
+
+    def qualifies(group: tuple[int, ...]) -> bool:
+        apart = [some for some in combinations(group, k) if all(far[a] >> b & 1 for a, b in combinations(some, 2))]
+        if is_all_pairs:
+            return len(group) >= k and all(far[a] >> b & 1 for a, b in combinations(group, 2))
+        return bool(apart)
+
+    def splits(group: tuple[int, ...]) -> bool:
+        parts = (some for size in range(1, len(group)) for some in combinations(group, size))
+        return any(qualifies(part) and qualifies(tuple(i for i in group if i not in part)) for part in parts)
+
+    space = ClassSpace(k, far, is_all_pairs=is_all_pairs)
+    for size in range(1, num + 1):
+        for group in combinations(range(num), size):
+            masks = [sum(1 << i for i in group[:at]) for at in range(size + 1)]
+            is_joined = all(space.may_join(mask, member) for mask, member in zip(masks, group, strict=False))
+            found = is_joined and size <= space.max_size and space.qualifies(masks[-1])
+            assert found == (qualifies(group) and not splits(group)), group
+
+
 def test_classes_that_cannot_be_split(line5: vr.Domain) -> None:
     # 0 and 1 are near, 3 and 4 are near; k = 2: a class may hold one far pair, and whoever adds no second one.
     bench = bench_of(vr.Problem(line5, [vr.Trip(2, 2)], [0, 1, 3, 4]), vr.Privacy(k=2, ell=2))
@@ -114,3 +147,10 @@ def test_classes_that_cannot_be_split(line5: vr.Domain) -> None:
     found = {frozenset(names[bench.members[i]] for i in range(4) if g >> i & 1) for g in bench.search(free, 0.0).found}
     pairs = {frozenset(pair) for pair in ((0, 3), (0, 4), (1, 3), (1, 4))}
     assert found == pairs | {frozenset(some) for some in combinations((0, 1, 3, 4), 3)}
+
+
+def test_who_stands_near_everybody_can_hide_among_two_who_do_not(line5: vr.Domain) -> None:
+    problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3])
+    for spread, num in (("witness", 3), ("all-pairs", 2)):
+        playbook = vr.solve(problem, vr.Privacy(k=2, ell=2, spread=spread))
+        assert count_anonymizable(open_case(replace(playbook, classes=()), None)) == num

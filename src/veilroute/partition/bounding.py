@@ -1,0 +1,216 @@
+"""Bounds from prices: the linear programme over classes, solved by finding the classes and cuts that it lacks.
+
+The bound is never taken from the solver of the linear programme: it is worked out from the prices, and less whatever
+negative reduced cost the search has met.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from veilroute.kernels.extension import pick_columns
+from veilroute.kernels.sweep import Floats
+from veilroute.kernels.tours import Sets
+from veilroute.partition.class_space import ClassSpace, Columns, Prices
+from veilroute.partition.cuts import separate
+from veilroute.partition.local_search import Grouping
+from veilroute.partition.master import MAX_COMBINED, Master
+from veilroute.progress import Incumbent, Watch
+
+CLOSED = 1e-9
+"""Relative distance at which a bound counts as reached."""
+
+PER_MEMBER = 3
+"""How many new classes through a member the linear programme gets at a time."""
+
+MOST_PER_SEARCH = 20
+"""Searches among large classes end when so many per member are found."""
+
+_MAX_ROUNDS = 60
+_FEW_ROUNDS = 6
+_MAX_IDLE_ROUNDS = 4
+_LEAST_GAIN = 0.002
+
+
+def better(one: Grouping, other: Grouping) -> Grouping:
+    """The partition that groups more members, or as many for less; the first one when they are equal."""
+    return other if (other.num_grouped, -other.total) > (one.num_grouped, -one.total) else one
+
+
+@dataclass(eq=False)
+class Record:
+    """The best partition so far, and each that was better than all before it.
+
+    Parameters
+    ----------
+    best
+        The best one.
+    watch
+        Who is told.
+    """
+
+    best: Grouping
+    watch: Watch
+    improvements: list[Incumbent] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._tell()
+
+    def offer(self, other: Grouping) -> bool:
+        """Keep a partition that groups more members, or as many for less; whether it was kept."""
+        if better(self.best, other) is self.best:
+            return False
+        self.best = other
+        self._tell()
+        return True
+
+    def _tell(self) -> None:
+        if self.best.classes:
+            mac = self.best.total / self.best.num_grouped
+            self.improvements.append(self.watch.tell_improvement("partition", self.best.num_grouped, mac))
+
+
+@dataclass(eq=False)
+class Bounding:
+    """Raises the bound of one question (the least cost, or the fewest left out) as far as prices can.
+
+    Parameters
+    ----------
+    space
+        The classes.
+    num_left_out
+        How many members stay out; ``None`` when their number is the question, and walks are free.
+    watch
+        Stop conditions and reports.
+    """
+
+    space: ClassSpace
+    num_left_out: int | None
+    watch: Watch
+    scale: float = 1.0
+    bound: float = 0.0
+    prices: Prices = field(default_factory=lambda: Prices(np.empty(0)))
+    is_converged: bool = False
+
+    def __post_init__(self) -> None:
+        self.master = Master(self.space.num, self.num_left_out, self.scale)
+        self.prices = Prices(np.zeros(self.space.num))
+        self._known: set[bytes] = set()
+        self._tolerance = 1e-8 / self.scale
+
+    @property
+    def is_free(self) -> bool:
+        """Whether only who can be grouped matters."""
+        return self.num_left_out is None
+
+    def add(self, columns: Columns) -> int:
+        """Add the classes that are new; returns how many."""
+        is_new = np.array([row.tobytes() not in self._known for row in columns.sets], dtype=np.bool_)
+        new = columns.take(is_new)
+        if len(new):
+            self._known.update(row.tobytes() for row in new.sets)
+            self.master.add_columns(new.sets, np.zeros(len(new)) if self.is_free else new.shares)
+        return len(new)
+
+    def value_of(self, prices: Prices, least_reduced: float) -> float:
+        """The bound that prices prove when no class has a lower reduced cost than the one given."""
+        duals = prices.duals
+        if self.num_left_out is None:
+            num_grouped, total = self.space.num, float(np.minimum(duals, 1.0).sum())
+        else:
+            num_grouped = self.space.num - self.num_left_out
+            total = float(np.sort(duals)[:num_grouped].sum())
+        num_classes = num_grouped // self.space.k
+        return total - prices.paid_for_cuts + num_classes * min(0.0, least_reduced)
+
+    def offer(self, prices: Prices, least_reduced: float) -> None:
+        """Keep prices whose bound is better than the best so far."""
+        value = self.value_of(prices, least_reduced)
+        if value > self.bound:
+            self.bound, self.prices = value, prices
+            num_grouped = self.space.num - (self.num_left_out or 0)
+            if self.num_left_out is not None and num_grouped:
+                self.watch.tell_bound("bounds", self.bound / num_grouped)
+
+    def run(self, target: float) -> None:
+        """Solve the linear programme and add cuts until that stops to help or the bound reaches ``target``."""
+        idle = 0
+        for _ in range(_MAX_ROUNDS if self.space.num > MAX_COMBINED else _FEW_ROUNDS):
+            before = self.bound
+            if not self._converge():
+                return
+            self.is_converged = True
+            if target - self.bound <= CLOSED * abs(target):
+                return
+            gain = self.bound - before
+            idle = idle + 1 if gain < _LEAST_GAIN * (target - self.bound) else 0
+            if idle >= _MAX_IDLE_ROUNDS:
+                return
+            num = self.space.num
+            # Larger cuts once those of three members bring little.
+            cuts = separate(
+                num, self.master.sets, self.master.values, self.master.cuts, max(30, num // 2), is_wide=idle > 0
+            )
+            if not cuts:
+                return
+            self.master.add_cuts(cuts)
+
+    def _converge(self) -> bool:
+        """Add classes until none with a negative reduced cost is missing; false when the time is over."""
+        while True:
+            prices = self.master.solve(self.watch)
+            if prices is None:
+                return False
+            self.watch.tell("bounds", len(self.master.sets))
+            most = None if self.space.max_size <= 3 else MOST_PER_SEARCH * self.space.num
+            found = self.space.search(prices, -self._tolerance, self.watch, most=most, is_free=self.is_free)
+            if self.watch.is_over():
+                return False
+            if found.is_complete:
+                least = min(float(found.columns.reduced.min(initial=0.0)), found.least_beyond, 0.0)
+                self.offer(prices, least - self._tolerance)
+            order = np.argsort(found.columns.reduced, kind="stable")
+            picked = pick_columns(order, found.columns.sets, self.space.num, PER_MEMBER)
+            # What the programme holds already has a negative reduced cost only within its tolerance.
+            if not self.add(found.columns.take(picked)) and (found.is_complete or not len(found.columns)):
+                return True
+
+
+def simple_prices(space: ClassSpace) -> Prices:
+    """Prices that need no programme: each member pays for the k - 1 partners that are cheapest for it.
+
+    A class with t costs at least as much as t and its (k - 1)-th cheapest partner, on every trip.
+    """
+    if space.k == 1 or space.num < space.k:
+        return Prices(np.zeros(space.num))
+    if space.beginnings is not None:
+        # A class of z members adds at least what its pairs do, each divided by z - 1.
+        duals = np.where(space.compatible, space.pair_shares, np.inf).min(axis=1) / 2
+    else:
+        costs = np.where(space.compatible[None], space.pair_costs, np.inf)
+        least = np.partition(costs, space.k - 2, axis=2)[:, :, space.k - 2]
+        duals = (space.weights * least).sum(axis=0) - space.fixed
+    is_possible = np.isfinite(duals)
+    highest = float(duals[is_possible].max(initial=0.0))
+    return Prices(np.where(is_possible, duals, highest))
+
+
+def columns_of(space: ClassSpace, grouping: Grouping) -> Columns:
+    """The classes of a partition."""
+    sets = np.full((len(grouping.classes), space.max_size), -1, dtype=np.int32)
+    for row, members in enumerate(grouping.classes):
+        sets[row, : len(members)] = sorted(members)
+    shares = np.array(grouping.shares)
+    return Columns(sets, shares, np.zeros(len(shares)))
+
+
+def grouping_of(space: ClassSpace, sets: Sets, shares: Floats, chosen: npt.NDArray[np.int64]) -> Grouping:
+    """The partition that some of the classes make."""
+    classes = [tuple(row[row >= 0].tolist()) for row in sets[chosen]]
+    inside = {i for members in classes for i in members}
+    left_out = tuple(i for i in range(space.num) if i not in inside)
+    order = sorted(range(len(classes)), key=lambda at: classes[at])
+    return Grouping(tuple(classes[at] for at in order), tuple(float(shares[chosen[at]]) for at in order), left_out)

@@ -1,0 +1,107 @@
+"""A first partition at once, before any two members have been compared: neighbours in the tree of shortest paths.
+
+One sweep from the start gives every member's shortest path. Sorted by these paths, members that stand in one branch of
+the tree stand side by side, and each k of them in a row make a class whose walk is not far from the tree's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from veilroute.covering.spread import Relation
+from veilroute.covering.sweeps import Sweeper
+from veilroute.covering.task import CoveringTask
+from veilroute.domain.graph import Domain
+from veilroute.partition.spread import is_spread
+from veilroute.problem import Privacy
+
+
+@dataclass(frozen=True)
+class FirstPartition:
+    """A partition of all members.
+
+    Parameters
+    ----------
+    classes
+        Positions in the task, each ascending.
+    mac
+        What it costs at most: the walks along the tree.
+    """
+
+    classes: tuple[tuple[int, ...], ...]
+    mac: float
+
+
+def first_partition(task: CoveringTask, far: Relation, privacy: Privacy) -> FirstPartition | None:
+    """Classes of neighbours in the tree of the first trip; ``None`` where there is no saying that walks exist.
+
+    For domains whose edges all lead both ways at the same cost, and where the classes qualify.
+
+    Parameters
+    ----------
+    task
+        Members, posts and trips.
+    far
+        Who stands far from whom.
+    privacy
+        What classes must keep to.
+    """
+    num = len(task.members)
+    if num < privacy.k or not leads_both_ways(task.domain):
+        return None
+    sweeper = Sweeper(task.domain, backward=False, num_seeds=1)
+    mine = [task.posts.posts_of(i) for i in range(num)]
+    posts = [int(each[int((task.from_start[0][each] + task.to_goal[0][each]).argmin())]) for each in mine]
+    stops = task.posts.nodes[posts].tolist()
+    sweeper.run(task.starts[0])
+    paths = [sweeper.follow(stop)[::-1].tolist() for stop in stops]
+    order = sorted(range(num), key=lambda i: (paths[i], i))
+    groups = [order[at : at + privacy.k] for at in range(0, num - privacy.k + 1, privacy.k)]
+    groups[-1] += order[len(groups) * privacy.k :]
+    groups = _widen(groups, far, privacy)
+    if not groups:
+        return None
+    # To the first member and on to the goal, with a way from each to the next and back: no covering walk costs more.
+    distances = sweeper.run(task.starts[0]) * task.unit
+    total = 0.0
+    for group in groups:
+        there = 0.0
+        for one, other in zip(group, group[1:], strict=False):
+            common = 0
+            while common < min(len(paths[one]), len(paths[other])) and paths[one][common] == paths[other][common]:
+                common += 1
+            there += distances[stops[one]] + distances[stops[other]] - 2 * distances[paths[one][common - 1]]
+        for trip, weight in enumerate(task.weights):
+            alone = task.from_start[trip][posts[group[0]]] + task.to_goal[trip][posts[group[0]]]
+            whole = alone * task.unit + 2 * there
+            ratios = task.ratio_weights[trip][group]
+            total += weight * float((ratios * (whole - task.base_costs[trip][group])).sum())
+    return FirstPartition(tuple(sorted(tuple(sorted(group)) for group in groups)), total / num)
+
+
+def leads_both_ways(domain: Domain) -> bool:
+    """Whether every edge has one back at the same cost."""
+    indptr, indices, costs = domain.reversed_rows
+    return (
+        np.array_equal(indptr, domain.indptr)
+        and np.array_equal(indices, domain.indices)
+        and np.array_equal(costs, domain.costs)
+    )
+
+
+def _widen(groups: list[list[int]], far: Relation, privacy: Privacy) -> list[list[int]]:
+    """Put neighbouring groups together until each qualifies; none when that is not to be had."""
+    if privacy.spread == "all-pairs":
+        return groups if all(is_spread(group, far, privacy) for group in groups) else []
+    done: list[list[int]] = []
+    now: list[int] = []
+    for group in groups:
+        now += group
+        if is_spread(now, far, privacy):
+            done.append(now)
+            now = []
+    if done:
+        done[-1] += now
+    return done

@@ -1,0 +1,473 @@
+"""Local search: feasible, deterministic, never better than the optimum, and hardly worse on what can be checked."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import veilroute as vr
+from reference import World, best_partition, qualifies
+from strategies import privacies, problems
+from veilroute.covering.set_costs import FieldCosts
+from veilroute.covering.stops import choose_stops
+from veilroute.covering.task import prepare_task
+from veilroute.kernels.exchange import exchange
+from veilroute.kernels.grouping import find_partners
+from veilroute.kernels.regroup import Tours, find_cover, gather_union, list_classes, make_union
+from veilroute.partition.class_space import ClassSpace
+from veilroute.partition.local_search import (
+    Grouping,
+    LocalSearch,
+    greedy_partition,
+    improve,
+    partition_local_search,
+)
+from veilroute.partition.result import Partition
+from veilroute.partition.spread import is_spread
+from veilroute.progress import Incumbent, Progress, Watch
+
+
+def make_space(problem: vr.Problem, privacy: vr.Privacy) -> ClassSpace:
+    space = ClassSpace(problem, prepare_task(problem), privacy)
+    assert space.prepare(Watch())
+    return space
+
+
+def make_grouping(space: ClassSpace, classes: list[tuple[int, ...]]) -> Grouping:
+    """Classes given as positions in the task."""
+    number_of = {position: number for number, position in enumerate(space.order.tolist())}
+    groups = sorted(tuple(sorted(number_of[i] for i in members)) for members in classes)
+    shares = []
+    for members in groups:
+        sets = np.array([members], dtype=np.int32)
+        costs = space.prices_of.costs(sets, Watch())
+        assert costs is not None
+        shares.append(float(space.shares(sets, costs)[0]))
+    inside = set(itertools.chain.from_iterable(groups))
+    return Grouping(tuple(groups), tuple(shares), tuple(i for i in range(space.num) if i not in inside))
+
+
+def named(space: ClassSpace, grouping: Grouping) -> list[tuple[int, ...]]:
+    return sorted(tuple(sorted(space.order[list(members)].tolist())) for members in grouping.classes)
+
+
+def check(space: ClassSpace, grouping: Grouping, privacy: vr.Privacy) -> None:
+    """Everybody is somewhere once, classes qualify, and shares are exact."""
+    members = [*itertools.chain.from_iterable(grouping.classes), *grouping.left_out]
+    assert sorted(members) == list(range(space.num))
+    assert list(grouping.classes) == sorted(grouping.classes)
+    for group in grouping.classes:
+        assert list(group) == sorted(group)
+        assert is_spread(group, space.far, privacy)
+    again = make_grouping(space, [tuple(space.order[list(group)].tolist()) for group in grouping.classes])
+    assert grouping.shares == pytest.approx(again.shares, abs=1e-9)
+    assert grouping.total == pytest.approx(again.total)
+    assert grouping.num_grouped == space.num - len(grouping.left_out)
+
+
+def make_star(num_arms: int, length: int, candidates: list[tuple[int, int]]) -> vr.Problem:
+    """Arms of unit edges around node 0, where the trip begins and ends; candidates as (arm, distance from there)."""
+    tails, heads = [], []
+    for arm in range(num_arms):
+        for step in range(length):
+            node = 1 + arm * length + step
+            inner = node - 1 if step else 0
+            tails += [inner, node]
+            heads += [node, inner]
+    domain = vr.Domain.from_edges(1 + num_arms * length, tails, heads, [1] * len(tails))
+    return vr.Problem(domain, [vr.Trip(0, 0)], [arm * length + distance for arm, distance in candidates])
+
+
+def make_building(num: int, visibility: vr.Visibility | None = None, num_trips: int = 1) -> vr.Problem:
+    domain = vr.generate_rooms(48, 64, seed=4)
+    rng = np.random.default_rng(num)
+    reached = np.flatnonzero(np.isfinite(_hops_from(domain, 0)))
+    nodes = rng.choice(reached, num + 2 * num_trips, replace=False)
+    labels = [domain.label(int(node)) for node in nodes]
+    trips = [vr.Trip(labels[2 * i], labels[2 * i + 1], 1.0 + i) for i in range(num_trips)]
+    return vr.Problem(domain, trips, labels[2 * num_trips :], visibility or vr.AtNode())
+
+
+def _hops_from(domain: vr.Domain, node: int) -> np.ndarray:
+    from veilroute.covering.sweeps import Sweeper
+
+    return Sweeper(domain, backward=False, num_seeds=1).run(node)
+
+
+@settings(max_examples=150)
+@given(problem=problems(max_nodes=10, max_candidates=6), privacy=privacies(), seed=st.integers(0, 2))
+def test_as_good_as_the_optimum_on_a_handful(problem: vr.Problem, privacy: vr.Privacy, seed: int) -> None:
+    task = prepare_task(problem)
+    found = partition_local_search(problem, task, privacy, seed=seed, watch=Watch())
+    world = World(problem)
+    position_of = {member: at for at, member in enumerate(problem.counted)}
+    groups = [tuple(position_of[task.members[i]] for i in group) for group in found.classes]
+    assert all(qualifies(group, privacy, world.apart) for group in groups)
+    everybody = [*itertools.chain.from_iterable(found.classes), *found.left_out]
+    assert sorted(everybody) == list(range(len(task.members)))
+    _, num_best, best = best_partition(problem, privacy)
+    num_grouped = sum(map(len, groups))
+    assert num_grouped == num_best
+    if num_grouped:
+        mac = sum(world.ac[tuple(sorted(group))] for group in groups) / num_grouped
+        # All members fit into one union; with several posts each, walks past the chosen ones may cost more.
+        has_all_posts = isinstance(problem.visibility, vr.AtNode)
+        assert mac == pytest.approx(best, abs=1e-9) if has_all_posts else mac >= float(best or 0) - 1e-9
+        assert found.improvements[-1].num_anonymized == num_grouped
+        assert found.improvements[-1].mac == pytest.approx(mac, abs=1e-9)
+    assert not found.is_optimal
+    assert not found.is_stopped
+
+
+A1, A2, A3, B1, B2, B3 = range(6)
+TWO_ARMS = [(0, 4), (0, 5), (0, 6), (1, 4), (1, 5), (1, 6)]
+MOVES = {
+    "swap": ([A1, A2, B1, B2], [(0, 2), (1, 3)], [(0, 1), (2, 3)]),
+    "relocate": ([A1, A2, B1, B2, B3], [(0, 1, 2), (3, 4)], [(0, 1), (2, 3, 4)]),
+    # Members of the three classes, one of which is dissolved: no two of them can be grouped better.
+    "ejection": ([A1, A2, A3, B1, B2, B3], [(0, 1), (3, 4), (2, 5)], [(0, 1, 2), (3, 4, 5)]),
+    "insert": ([A1, A2, B1, B2, B3], [(0, 1), (2, 3)], [(0, 1), (2, 3, 4)]),
+    "form": ([A1, A2, B1, B2], [(0, 1)], [(0, 1), (2, 3)]),
+}
+
+
+@pytest.mark.parametrize(("chosen", "before", "after"), MOVES.values(), ids=list(MOVES))
+def test_moves(chosen: list[int], before: list[tuple[int, ...]], after: list[tuple[int, ...]]) -> None:
+    problem = make_star(2, 6, [TWO_ARMS[i] for i in chosen])
+    privacy = vr.Privacy(2)
+    space = make_space(problem, privacy)
+    found = improve(space, make_grouping(space, before), seed=0, effort=0, watch=Watch())
+    check(space, found, privacy)
+    assert named(space, found) == after
+
+
+def test_a_dissolved_class_takes_more_than_two() -> None:
+    """The move of `ejection` is beyond any two of its classes, so it takes a union of three to make it."""
+    problem = make_star(2, 6, TWO_ARMS)
+    space = make_space(problem, vr.Privacy(2))
+    before = make_grouping(space, [(0, 1), (3, 4), (2, 5)])
+    for one, other in itertools.combinations(before.classes, 2):
+        members = sorted(one + other)
+        shares = [before.shares[before.classes.index(group)] for group in (one, other)]
+        for size in range(2, len(members) - 1):
+            for part in itertools.combinations(members, size):
+                rest = [i for i in members if i not in part]
+                both = make_grouping(space, [tuple(space.order[list(group)].tolist()) for group in (part, rest)])
+                assert both.total >= sum(shares) - 1e-9
+
+
+def test_split_and_merge_where_members_may_be_near() -> None:
+    """Two near each other on either arm, k = 2: one class of all splits into two; three near a fourth stay one."""
+    privacy = vr.Privacy(2, 3, spread="witness")
+    problem = make_star(2, 6, [(0, 2), (0, 4), (1, 2), (1, 4)])
+    space = make_space(problem, privacy)
+    assert space.is_loose
+    found = improve(space, make_grouping(space, [(0, 1, 2, 3)]), seed=0, effort=0, watch=Watch())
+    check(space, found, privacy)
+    assert named(space, found) == [(0, 2), (1, 3)]
+    problem = make_star(2, 6, [(0, 4), (0, 5), (0, 6), (1, 4), (1, 5)])
+    space = make_space(problem, privacy)
+    whole = make_grouping(space, [(0, 1, 2, 3, 4)])
+    found = improve(space, make_grouping(space, [(0, 3)]), seed=0, effort=0, watch=Watch())
+    check(space, found, privacy)
+    assert found.num_grouped == 5
+    assert found.total <= whole.total + 1e-9
+
+
+@pytest.mark.parametrize("spread", ["witness", "all-pairs"])
+@pytest.mark.parametrize(
+    ("visibility", "num_trips"), [(vr.AtNode(), 1), (vr.AtNode(), 2), (vr.WithinDistance(2), 1), (vr.LineOfSight(4), 2)]
+)
+def test_buildings(visibility: vr.Visibility, num_trips: int, spread: str) -> None:
+    problem = make_building(40, visibility, num_trips)
+    for k, ell in ((2, 1), (3, 6)):
+        privacy = vr.Privacy(k, ell, spread=spread)
+        space = make_space(problem, privacy)
+        first = greedy_partition(space, Watch())
+        check(space, first, privacy)
+        found = improve(space, first, seed=1, effort=20_000, watch=Watch())
+        check(space, found, privacy)
+        assert found.num_grouped >= first.num_grouped
+        assert found.num_grouped > first.num_grouped or found.total <= first.total + 1e-9
+        assert found.num_grouped == 40
+        assert improve(space, first, seed=1, effort=20_000, watch=Watch()) == found
+        assert improve(space, found, seed=2, effort=0, watch=Watch()).total <= found.total + 1e-9
+
+
+def test_300_members_of_a_building() -> None:
+    problem = make_building(300)
+    privacy = vr.Privacy(2)
+    space = make_space(problem, privacy)
+    first = greedy_partition(space, Watch())
+    found = improve(space, first, seed=0, effort=100_000, watch=Watch())
+    check(space, found, privacy)
+    assert found.num_grouped == 300
+    assert found.total < 0.85 * first.total
+    assert max(map(len, found.classes)) <= 3
+
+
+def test_large_classes_exchange_members() -> None:
+    """Two classes of nine are too many to be grouped anew."""
+    privacy = vr.Privacy(9)
+    space = make_space(make_building(28), privacy)
+    first = greedy_partition(space, Watch())
+    check(space, first, privacy)
+    found = improve(space, first, seed=0, effort=0, watch=Watch())
+    check(space, found, privacy)
+    assert found.num_grouped == 28
+    assert found.total < 0.98 * first.total
+
+
+def test_one_way_streets_leave_out_who_cannot_be_grouped() -> None:
+    """From 0 two one-way roads to 7: whoever is on one of them is never on the other."""
+    tails, heads = [0, 1, 2, 0, 4, 5], [1, 2, 7, 4, 5, 7]
+    domain = vr.Domain.from_edges(8, [*tails, 0, 6], [*heads, 6, 7], [1] * 8)
+    problem = vr.Problem(domain, [vr.Trip(0, 7)], [1, 2, 4, 5, 6])
+    for k in (2, 3):
+        privacy = vr.Privacy(k)
+        space = make_space(problem, privacy)
+        found = improve(space, greedy_partition(space, Watch()), seed=0, effort=1000, watch=Watch())
+        check(space, found, privacy)
+        assert named(space, found) == ([(0, 1), (2, 3)] if k == 2 else [])
+
+
+def make_tours(num: int, k: int, num_trips: int, seed: int, *, is_loose: bool = False) -> Tours:
+    """Members strewn over a square, one post each, some of which cannot be together."""
+    rng = np.random.default_rng(seed)
+    places = rng.random((num + 2 * num_trips, 2))
+    between = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
+    from_start, to_goal = between[num::2, :num].copy(), between[num + 1 :: 2, :num].copy()
+    between = between[:num, :num].copy()
+    there = from_start[:, :, None] + between + to_goal[:, None, :]
+    pair_costs = np.minimum(there, there.transpose(0, 2, 1))
+    base = from_start + to_goal
+    weights = 1.0 / base / num_trips
+    far = rng.random((num, num)) < 0.8
+    far |= far.T
+    np.fill_diagonal(far, False)
+    compatible = ~np.eye(num, dtype=np.bool_) if is_loose else far
+    everyone = np.arange(num + 1, dtype=np.int64)
+    return Tours(
+        k, num if is_loose else 2 * k - 1, is_loose, weights, (weights * base).sum(axis=0), pair_costs, compatible, far,
+        everyone, everyone[:-1], from_start, to_goal, between,
+    )  # fmt: skip
+
+
+def price(tours: Tours, group: Sequence[int]) -> float:
+    """By the definition: all orders tried; infinite for what is no class."""
+    members = list(group)
+    inside = tours.far[np.ix_(members, members)]
+    cliques = itertools.combinations(range(len(members)), tours.k)
+    if tours.is_loose:
+        is_class = any(inside[np.ix_(c, c)].sum() == tours.k * (tours.k - 1) for c in cliques)
+    else:
+        is_class = tours.k <= len(members) <= tours.max_size and inside.sum() == len(members) * (len(members) - 1)
+    if not is_class:
+        return np.inf
+    share = -float(tours.fixed[members].sum())
+    for trip in range(len(tours.weights)):
+        cost = min(
+            tours.from_start[trip, order[0]]
+            + sum(tours.between[a, b] for a, b in itertools.pairwise(order))
+            + tours.to_goal[trip, order[-1]]
+            for order in itertools.permutations(members)
+        )
+        share += float(cost * tours.weights[trip, members].sum())
+    return share
+
+
+@pytest.mark.parametrize(("num", "k", "num_trips", "is_loose"), [(6, 2, 1, False), (6, 2, 2, True), (7, 3, 1, False)])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_union_is_grouped_as_well_as_it_can_be(num: int, k: int, num_trips: int, is_loose: bool, seed: int) -> None:
+    tours = make_tours(num + 3, k, num_trips, seed, is_loose=is_loose)
+    members = np.random.default_rng(seed).permutation(num + 3)[:num].astype(np.int64)
+    union = make_union(num_trips, 1)
+    shares = {}
+    for size in range(1, num + 1):
+        for group in itertools.combinations(range(num), size):
+            shares[sum(1 << i for i in group)] = price(tours, members[list(group)])
+    gather_union(tours, members, num, union)
+    num_classes, _ = list_classes(k, tours.max_size, is_loose, num, np.inf, union)
+    listed = dict(zip(union.class_masks[:num_classes].tolist(), union.class_shares[:num_classes].tolist(), strict=True))
+    assert listed == pytest.approx({mask: share for mask, share in shares.items() if share < np.inf})
+    best = _best_cover(num, shares)
+    assert best[0] == 0, "the seeds are chosen so that nobody is left out"
+    # With somebody left out before, any cover is better; with nobody, only a cheaper one.
+    for now, num_out in ((0.0, 1), (best[1] + 0.01, 0), (best[1] + 1.0, 0), (best[1], 0)):
+        gap = now - gather_union(tours, members, num, union) - 1e-9 if num_out == 0 else np.inf
+        num_classes, _ = list_classes(k, tours.max_size, is_loose, num, gap, union)
+        found, _ = find_cover(num, num_classes, gap, now, num_out, union)
+        assert (found < 0) == (now == best[1])
+        if found >= 0:
+            assert sum(union.found_masks[:found].tolist()) == (1 << num) - 1
+            assert union.found_shares[:found].sum() == pytest.approx(best[1])
+
+
+def _best_cover(num: int, shares: dict[int, float]) -> tuple[int, float]:
+    """How many are left out at least, and the least sum of shares then."""
+    best = {0: (0, 0.0)}
+    for mask in range(1, 1 << num):
+        first = mask & -mask
+        ways = [(best[mask ^ first][0] + 1, best[mask ^ first][1])]
+        for group, share in shares.items():
+            if group & first and group & mask == group and share < np.inf:
+                out, cost = best[mask ^ group]
+                ways.append((out, cost + share))
+        best[mask] = min(ways)
+    return best[(1 << num) - 1]
+
+
+@pytest.mark.parametrize("is_loose", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_best_exchange(seed: int, is_loose: bool) -> None:
+    k, sizes, num_trips = 3, (3, 4), 2
+    num = sum(sizes)
+    tours = make_tours(num, k, num_trips, seed, is_loose=is_loose)
+    members = np.arange(num, dtype=np.int64)
+    own, others = set(range(sizes[0])), set(range(sizes[0], num))
+    for a, b in (*itertools.permutations(own, 2), *itertools.permutations(others, 2)):
+        tours.far[a, b] = True  # they are classes now
+    union = make_union(num_trips, 1)
+    gather_union(tours, members, num, union)
+    ways = {}
+    for x in (None, *own):
+        for y in (None, *others):
+            one = (own - {x}) | ({y} - {None})
+            other = (others - {y}) | ({x} - {None})
+            if one not in (own, others):
+                ways[tuple(sorted(one))] = price(tours, sorted(one)) + price(tours, sorted(other))
+    best = min(ways.values())
+    found, _ = exchange(k, tours.max_size, is_loose, num, sizes[0], (-1, sizes[0]), (sizes[0] - 1, num), np.inf, union)
+    assert found == (2 if best < np.inf else -1)
+    if found == 2:
+        assert union.found_shares[:2].sum() == pytest.approx(best)
+        first = tuple(i for i in range(num) if union.found_masks[0] >> i & 1)
+        assert ways[first] == pytest.approx(best)
+        again = exchange(k, tours.max_size, is_loose, num, sizes[0], (-1, sizes[0]), (sizes[0] - 1, num), best, union)
+        assert again[0] == -1
+
+
+def partition(problem: vr.Problem, privacy: vr.Privacy, seed: int = 0, watch: Watch | None = None) -> Partition:
+    return partition_local_search(problem, prepare_task(problem), privacy, seed=seed, watch=watch or Watch())
+
+
+def test_equal_seeds_give_equal_partitions_however_often_it_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, privacy = make_building(60), vr.Privacy(3)
+    space = make_space(problem, privacy)
+    first = greedy_partition(space, Watch())
+    in_one_go = [improve(space, first, seed=seed, effort=60_000, watch=Watch()) for seed in (-5, 0, 0, 2**40)]
+    assert in_one_go[1] == in_one_go[2]
+    monkeypatch.setattr("veilroute.partition.local_search._WORK_PER_LOOK", 700)
+    assert [improve(space, first, seed=seed, effort=60_000, watch=Watch()) for seed in (-5, 0, 0, 2**40)] == in_one_go
+
+
+def test_no_time_at_all_is_a_greedy_partition() -> None:
+    problem, privacy = make_building(30), vr.Privacy(2)
+    found = partition(problem, privacy, watch=Watch(should_stop=lambda: True))
+    space = make_space(problem, privacy)
+    assert list(found.classes) == named(space, greedy_partition(space, Watch()))
+    assert found.is_stopped
+    assert len(found.improvements) == 1
+    seen = make_building(30, vr.WithinDistance(2))
+    found = partition(seen, privacy, watch=Watch(should_stop=lambda: True))
+    assert found.is_stopped
+    assert not found.left_out
+    playbook = vr.solve(problem, privacy, planner="pbp", partitioner="local-search", should_stop=lambda: True)
+    assert playbook.options["stopped_early"]
+    assert vr.audit(playbook).holds
+
+
+def test_a_search_that_is_stopped_gives_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("veilroute.partition.local_search._WORK_PER_LOOK", 100)
+    space = make_space(make_building(60), vr.Privacy(3))
+    first = greedy_partition(space, Watch())
+    totals = []
+    for num_looks in (0, 3, 30, 300, 3000):
+        looks = itertools.count()
+        watch = Watch(should_stop=lambda looks=looks, end=num_looks: next(looks) >= end)  # type: ignore[misc]
+        found = improve(space, first, seed=0, effort=60_000, watch=watch)
+        check(space, found, vr.Privacy(3))
+        totals.append(found.total)
+    assert totals[0] == first.total
+    assert totals == sorted(totals, reverse=True)
+    assert totals[-1] < totals[0]
+
+
+def test_each_improvement_is_reported() -> None:
+    reports: list[Incumbent] = []
+
+    def listen(progress: Progress) -> None:
+        if progress.incumbent is not None and progress.incumbent not in reports:
+            reports.append(progress.incumbent)
+
+    found = partition(make_building(60), vr.Privacy(2), watch=Watch(listen))
+    assert tuple(reports) == found.improvements
+    assert len(reports) >= 2
+    assert all(after.mac < before.mac for before, after in itertools.pairwise(reports))
+    assert all(each.num_anonymized == 60 for each in reports)
+
+
+def test_few_members_and_large_k() -> None:
+    problem = make_building(30)
+    assert partition(problem, vr.Privacy(1)).classes == tuple((i,) for i in range(30))
+    assert partition(make_building(3), vr.Privacy(4)).left_out == (0, 1, 2)
+    with pytest.raises(vr.VeilrouteError, match="k: expected at most 12 for the partitioner local-search, got 13"):
+        partition(problem, vr.Privacy(13))
+
+
+@pytest.mark.parametrize("num_apart", [0, 3])
+def test_partners_are_the_cheapest_pairs(num_apart: int) -> None:
+    rng = np.random.default_rng(num_apart)
+    num, k, trips = 30, 3, 2
+    costs = rng.integers(10, 30, (trips, num, num)).astype(float)
+    costs += costs.transpose(0, 2, 1)
+    weights = rng.random((trips, num)) + 0.5
+    fixed = rng.random(num)
+    compatible = rng.random((num, num)) < 0.4
+    compatible |= compatible.T
+    apart = rng.random((num, num)) < 0.5
+    np.fill_diagonal(compatible, False)
+    compatible[0] = compatible[:, 0] = False
+    partners, least = np.empty((num, 8), dtype=np.int64), np.empty(num)
+    find_partners(k, num_apart, weights, fixed, costs, compatible, apart, partners, least)
+    for a in range(num):
+        shares = {
+            b: float((costs[:, a, b] * (weights[:, a] + weights[:, b])).sum()) - fixed[a] - fixed[b]
+            for b in np.flatnonzero(compatible[a]).tolist()
+        }
+        order = sorted(shares, key=lambda b: (round(shares[b], 9), b))
+        begin = [b for b in order if apart[a, b]][:num_apart]
+        wanted = [*begin, *(b for b in order if b not in begin)][:8]
+        assert partners[a].tolist() == wanted + [-1] * (8 - len(wanted))
+        if len(order) >= k - 1:
+            kth = np.sort(costs[:, a, order], axis=1)[:, k - 2]
+            assert least[a] == pytest.approx(float(kth @ weights[:, a]) - fixed[a])
+        else:
+            assert least[a] == 0
+
+
+def test_stops_are_posts_and_walks_past_them_cost_hardly_more() -> None:
+    space = make_space(make_building(40, vr.WithinDistance(3)), vr.Privacy(3))
+    assert isinstance(space.prices_of, FieldCosts)
+    first = greedy_partition(space, Watch())
+    running = LocalSearch(space, first, seed=0, watch=Watch())
+    running.run(0, Watch())
+    groups = running._groups
+    priced = float(groups.shares[groups.sizes > 0].sum())
+    exact = running.grouping().total
+    assert exact <= priced + 1e-9
+    assert priced <= 1.02 * exact
+    task = space.task
+    partners = np.full((space.num, 1), -1, dtype=np.int64)
+    stops = choose_stops(task, space.order, partners, Watch())
+    assert stops is not None
+    for at, member in enumerate(space.order.tolist()):
+        mine = stops.stops[stops.ptr[at] : stops.ptr[at + 1]]
+        alone = (stops.from_start[0, mine] + stops.to_goal[0, mine]).min()
+        assert alone == pytest.approx(task.base_costs[0, member])
+    assert choose_stops(task, space.order, partners, Watch(should_stop=lambda: True)) is None
