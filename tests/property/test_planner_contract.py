@@ -148,7 +148,7 @@ def test_options_of_another_method_are_refused(line5: vr.Domain) -> None:
         ),
         ({"partitioner": "naive", "engine": "fields", "heuristic": "blind"}, "none but with the engine astar"),
         ({"partitioner": "naive", "engine": "auto"}, "engine: expected one of astar, fields, got 'auto'"),
-        ({"partitioner": "best"}, "partitioner: expected one of exact, local-search, merge-bb, df-bb, naive, got 'best'"),
+        ({"partitioner": "best"}, "partitioner: expected one of exact, local-search, merge-bb, df-bb, naive, got"),
     ]
     for options, message in refused:
         with pytest.raises(vr.InvalidInputError, match=message):

@@ -1,8 +1,8 @@
 """What sets add to the MAC sum when their members share their first m nodes, asked for by the thousand.
 
-On grids, and wherever walks can be padded (see :mod:`veilroute.covering.prefixes`): a beginning of m nodes that ends at n
-and has covered S exists if and only if ``f_S(n)`` is at most m - 1 and n has the right colour. All beginnings cost the
-same, so a set needs the best end for each of its subsets S, which is a look at the nodes that ``f_S`` reaches.
+On grids, and wherever walks can be padded (see :mod:`veilroute.covering.prefixes`): a beginning of m nodes that ends
+at n and has covered S exists if and only if ``f_S(n)`` is at most m - 1 and n has the right colour. All beginnings cost
+the same, so a set needs the best end for each of its subsets S, which is a look at the nodes that ``f_S`` reaches.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class PrefixCosts:
         self._trips = [_TripBeginnings(task, order, m, trip) for trip in range(task.num_trips)]
 
     def shares(self, sets: Sets, watch: Watch) -> Floats | None:
-        """What sets of one size add, trips weighted; infinite where it is impossible. ``None`` when the time is over."""
+        """What sets of one size add, trips weighted; infinite where it is impossible. ``None`` when time is over."""
         total = np.zeros(len(sets))
         whole = self.whole.costs(sets, watch)
         if whole is None:

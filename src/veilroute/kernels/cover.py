@@ -13,9 +13,9 @@ from veilroute.kernels.sweep import Floats
 def combine_classes(num: int, masks: Masks, shares: Floats, first_of: Positions, may_leave_out: bool) -> Masks:
     """The class chosen for every set of members that comes up, 0 where its lowest member is best left out.
 
-    Classes are sorted by their lowest member; those of member i are ``masks[first_of[i]:first_of[i + 1]]``. More members
-    grouped beats a lower cost; of equally good classes the first one wins. Entry ``(1 << num) - 1`` is the whole set's,
-    and -1 where nobody may be left out and there is no partition.
+    Classes are sorted by their lowest member; those of member i are ``masks[first_of[i]:first_of[i + 1]]``. More
+    members grouped beats a lower cost; of equally good classes the first one wins. The last entry is the whole set's;
+    it is -1 where nobody may be left out and there is no partition.
     """
     everyone = (1 << num) - 1
     comes_up = np.zeros(1 << num, dtype=np.bool_)

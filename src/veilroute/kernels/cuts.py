@@ -24,8 +24,8 @@ def grow_cuts(
     """From each seed the best odd set that adding two members at a time leads to, and by how much it is violated.
 
     ``sets`` and ``values`` are the classes in use and how much of each; those that hold member i are
-    ``member_columns[member_ptr[i]:member_ptr[i + 1]]``. A set of 2q + 1 members has the surplus "sum over classes of the
-    value times the rounded half of the members in common" minus q. Of equally good pairs the first one is added.
+    ``member_columns[member_ptr[i]:member_ptr[i + 1]]``. A set of 2q + 1 members has the surplus "sum over classes of
+    the value times the rounded half of the members in common" minus q. Of equally good pairs the first one is added.
     """
     num = member_ptr.size - 1
     counts = np.zeros(values.size, dtype=np.int64)

@@ -6,42 +6,37 @@ import numpy as np
 
 from veilroute.kernels.extension import has_clique
 from veilroute.kernels.jit import jit
-from veilroute.kernels.regroup import Union
-from veilroute.kernels.subsets import Positions
+from veilroute.kernels.regroup import Listed, Union
+from veilroute.kernels.subsets import Positions, count_bits
+from veilroute.kernels.sweep import Floats
 
 
 @jit
-def _least_share(inside: Positions, size: int, union: Union) -> float:
-    """What a set adds at least: its walk covers every two of its members."""
-    weights, pairs = union.weights, union.pairs
-    share = 0.0
-    for e in range(size):
-        share -= union.fixed[inside[e]]
-    for trip in range(weights.shape[0]):
-        cost = 0.0
-        weight = 0.0
-        for e in range(size):
-            weight += weights[trip, inside[e]]
-            for f in range(e):
-                cost = max(cost, pairs[trip, inside[e], inside[f]])
-        share += cost * weight
-    return share
+def _share(inside: Positions, size: int, below: float, union: Union, costs: Floats) -> float:
+    """What a set adds, infinite where no walk covers it or where two of its members make it clear that it is too much.
 
-
-@jit
-def _share(inside: Positions, size: int, union: Union) -> float:
-    """What a set adds, infinite where no walk covers it; by dynamic programming over (visited members, last post)."""
-    weights, rows, steps = union.weights, union.rows, union.steps
+    By dynamic programming over (visited members, last post), whose values are kept in ``costs``.
+    """
+    weights, pairs, steps = union.weights, union.pairs, union.steps
     first_post, first, last = union.first_post, union.first, union.last
     everyone = (1 << size) - 1
+    num_trips = weights.shape[0]
+    weight = np.zeros(num_trips)
     share = 0.0
     for e in range(size):
         share -= union.fixed[inside[e]]
-    for trip in range(weights.shape[0]):
-        cost = np.inf
-        weight = 0.0
+    at_least = share
+    for trip in range(num_trips):
+        cost = 0.0
         for e in range(size):
-            weight += weights[trip, inside[e]]
+            weight[trip] += weights[trip, inside[e]]
+            for f in range(e):
+                cost = max(cost, pairs[trip, inside[e], inside[f]])
+        at_least += cost * weight[trip]
+    if at_least >= below:
+        return np.inf
+    for trip in range(num_trips):
+        cost = np.inf
         for visited in range(1, everyone + 1):
             for e in range(size):
                 if not (visited >> e) & 1:
@@ -52,11 +47,11 @@ def _share(inside: Positions, size: int, union: Union) -> float:
                     for f in range(size):
                         if (before >> f) & 1:
                             for p in range(first_post[inside[f]], first_post[inside[f] + 1]):
-                                so_far = min(so_far, rows[before, trip, p] + steps[p, q])
-                    rows[visited, trip, q] = so_far
+                                so_far = min(so_far, costs[before, trip, p] + steps[p, q])
+                    costs[visited, trip, q] = so_far
                     if visited == everyone:
                         cost = min(cost, so_far + last[trip, q])
-        share += cost * weight
+        share += cost * weight[trip]
     return share
 
 
@@ -71,6 +66,8 @@ def exchange(
     coming: tuple[int, int],
     below: float,
     union: Union,
+    costs: Floats,
+    listed: Listed,
 ) -> tuple[int, int]:
     """The best two classes that come of two by swapping two members, or by moving one.
 
@@ -86,6 +83,10 @@ def exchange(
     below
         What the sum of shares must be less than.
     union
+        The members.
+    costs
+        Memory, see :class:`~veilroute.kernels.regroup.Rows`.
+    listed
         Where the classes are returned.
 
     Returns
@@ -93,54 +94,53 @@ def exchange(
     tuple[int, int]
         2, or -1 when there is nothing; then how many sets were priced. Ties: the first leaving, then the first coming.
     """
-    friends = union.friends
+    friends, far, least = union.friends, union.far, union.least
     own = (1 << num_own) - 1
-    others = ((1 << num) - 1) ^ own
+    everyone = (1 << num) - 1
     inside = np.empty(num, dtype=np.int64)
-    outside = np.empty(num, dtype=np.int64)
+    masks = np.empty(2, dtype=np.int64)
+    shares = np.empty(2)
     found = -1
     work = 0
     for x in range(leaving[0], leaving[1]):
         for y in range(coming[0], coming[1]):
-            one = own
-            other = others
+            masks[0] = own
             if x >= 0:
-                one ^= 1 << x
-                other ^= 1 << x
+                masks[0] ^= 1 << x
             if y >= num_own:
-                one ^= 1 << y
-                other ^= 1 << y
-            if x >= 0 and other & ~friends[x] & ~(1 << x):
+                masks[0] ^= 1 << y
+            masks[1] = everyone ^ masks[0]
+            if masks[0] == own or (x >= 0 and masks[1] & ~friends[x] & ~(1 << x)):
                 continue
-            if y >= num_own and one & ~friends[y] & ~(1 << y):
+            if y >= num_own and masks[0] & ~friends[y] & ~(1 << y):
                 continue
-            size = 0
-            size_other = 0
+            # What the second class adds at least is spared while the first one is priced.
+            spared = 0.0
             for i in range(num):
-                if (one >> i) & 1:
-                    inside[size] = i
-                    size += 1
-                else:
-                    outside[size_other] = i
-                    size_other += 1
-            if min(size, size_other) < k or max(size, size_other) > max_size or (x < 0 and y < num_own):
-                continue
-            if is_loose and not (has_clique(union.far, one, k) and has_clique(union.far, other, k)):
-                continue
-            at_least = _least_share(outside, size_other, union)
-            if _least_share(inside, size, union) + at_least >= below:
-                continue
-            work += 1
-            share = _share(inside, size, union)
-            if share + at_least >= below:
-                continue
-            work += 1
-            share_other = _share(outside, size_other, union)
-            if share + share_other < below:
-                below = share + share_other
+                if (masks[1] >> i) & 1:
+                    spared += least[i]
+            total = 0.0
+            for side in range(2):
+                size = count_bits(masks[side])
+                e = 0
+                for i in range(num):
+                    if (masks[side] >> i) & 1:
+                        inside[e] = i
+                        e += 1
+                if size < k or size > max_size or (is_loose and not has_clique(far, masks[side], k)):
+                    total = np.inf
+                    break
+                work += 1
+                shares[side] = _share(inside, size, below - total - spared, union, costs)
+                total += shares[side]
+                if total + spared >= below:
+                    total = np.inf
+                    break
+                spared = 0.0
+            if total < below:
+                below = total
                 found = 2
-                union.found_masks[0] = one
-                union.found_masks[1] = other
-                union.found_shares[0] = share
-                union.found_shares[1] = share_other
+                for side in range(2):
+                    listed.found_masks[side] = masks[side]
+                    listed.found_shares[side] = shares[side]
     return found, work

@@ -1,8 +1,9 @@
-"""One more member for each of many sets, as far as a class of low reduced cost can still come of it (theory, section 3).
+"""One more member for each of many sets, as far as a class of low reduced cost can still come of it.
 
 With ``c`` the covering cost, ``w`` the ratio weights and ``prize`` what a class earns for a member, a set P has the
-reduced cost ``c(P) * w(P) - prize(P) + penalty(P)``, summed over trips. As ``c`` is monotone, any extension P + X has at
-least ``c(P) * w(P + X) - prize(P + X) + penalty(P)``: each further member adds ``c(P) * w_x - prize_x`` or more.
+reduced cost ``c(P) * w(P) - prize(P) + penalty(P)``, summed over trips. As ``c`` is monotone, any extension P + X has
+at least ``c(P) * w(P + X) - prize(P + X) + penalty(P)``: each further member adds ``c(P) * w_x - prize_x`` or more
+(theory, section 3).
 
 Penalties come from subset-row cuts: a class pays ``sigma_S`` for every two members that it has in S. They only grow.
 """
@@ -108,8 +109,8 @@ def extend_sets(
 ) -> int:
     """Write all sets of one member more, behind the last one, whose extensions may stay within ``threshold``.
 
-    ``offsets`` is what the reduced cost holds beside ``c * w``. Where ``is_loose`` a class may hold members that are near
-    each other: it must not split into two that qualify, and members of the same of the ``groups`` are pairwise far.
+    ``offsets`` is what the reduced cost holds beside ``c * w``. Where ``is_loose`` a class may hold members that are
+    near each other: it must not split into two that qualify, and members of one of the ``groups`` are pairwise far.
     Otherwise members must be ``compatible`` and at most ``max_size``. ``out_parents`` tells which set was extended.
     Returns how many sets there are.
     """

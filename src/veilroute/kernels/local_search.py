@@ -20,7 +20,7 @@ import numpy as np
 from veilroute.kernels.exchange import exchange
 from veilroute.kernels.extension import Flags
 from veilroute.kernels.jit import jit
-from veilroute.kernels.regroup import LEAST_GAIN, Tours, Union, find_cover, gather_union, list_classes
+from veilroute.kernels.regroup import LEAST_GAIN, Listed, Rows, Tours, Union, find_cover, gather_union, list_classes
 from veilroute.kernels.subsets import Positions
 from veilroute.kernels.sweep import Floats
 from veilroute.kernels.tours import Sets
@@ -76,127 +76,142 @@ def _draw(numbers: Positions, num: int) -> int:
 
 
 @jit
-def _add_class(groups: Groups, member: int, size: int, members: Positions, num: int) -> int:
+def _add_class(
+    sets: Sets, sizes: Positions, class_of: Positions, member: int, most: int, members: Positions, num: int
+) -> int:
     """Put a member's class behind the first ``num`` of a union; returns how many they are then, or -1 if too many."""
     for i in range(num):
         if members[i] == member:
             return num
-    c = groups.class_of[member]
-    if c < 0:
-        if num + 1 > size:
-            return -1
-        members[num] = member
-        return num + 1
-    if num + groups.sizes[c] > size:
+    c = class_of[member]
+    size = 1 if c < 0 else sizes[c]
+    if num + size > most:
         return -1
-    for e in range(groups.sizes[c]):
-        members[num + e] = groups.sets[c, e]
-    return int(num + groups.sizes[c])
+    if c < 0:
+        members[num] = member
+    else:
+        for e in range(size):
+            members[num + e] = sets[c, e]
+    return int(num + size)
 
 
 @jit
-def _propose(groups: Groups, partners: Positions, wide: Positions, members: Positions) -> int:
-    """The next union to try around the member that is being looked at; returns its size, or 0 for none."""
-    numbers = groups.numbers
+def _propose(
+    sets: Sets,
+    sizes: Positions,
+    class_of: Positions,
+    numbers: Positions,
+    partners: Positions,
+    wide: Positions,
+    members: Positions,
+) -> int:
+    """The next union to try around the member that is being looked at; returns its size, or 0 for none.
+
+    First its class with that of each partner. Then wide ones: the classes of all members' best partners, of the second
+    best, and so on, up to the first that does not fit.
+    """
     a = numbers[MEMBER]
     step = numbers[STEP]
     numbers[STEP] += 1
     num_partners = partners.shape[1]
-    if step < num_partners:
-        b = partners[a, step]
-        if b < 0:
-            numbers[STEP] = num_partners
-            return 0
-        for e in range(step):
-            if groups.class_of[b] >= 0 and groups.class_of[b] == groups.class_of[partners[a, e]]:
-                return 0
-        own = _add_class(groups, a, members.size, members, 0)
-        num = _add_class(groups, b, members.size, members, own)
-        return num if num > own else 0
-    if step == num_partners + wide.size or numbers[IS_TRIAL]:
+    is_pair = step < num_partners
+    if step == num_partners + wide.size or (numbers[IS_TRIAL] and not is_pair):
         numbers[MEMBER] = -1
         return 0
-    size = wide[step - num_partners]
-    num = _add_class(groups, a, size, members, 0)
+    most = members.size if is_pair else wide[step - num_partners]
+    num = _add_class(sets, sizes, class_of, a, most, members, 0)
     if num < 0:
         return 0
-    for rank in range(num_partners):
+    if is_pair:
+        for e in range(step):
+            if class_of[partners[a, step]] >= 0 and class_of[partners[a, step]] == class_of[partners[a, e]]:
+                return 0
+    alone = num
+    for rank in range(step if is_pair else 0, step + 1 if is_pair else num_partners):
         i = 0
         while i < num:
-            b = partners[members[i], rank]
+            b = partners[a if is_pair else members[i], rank]
             if b >= 0:
-                wider = _add_class(groups, b, size, members, num)
+                wider = _add_class(sets, sizes, class_of, b, most, members, num)
                 if wider < 0:
-                    return num
+                    return num if num > alone else 0
                 num = wider
             i += 1
-    return num
+            if is_pair:
+                break
+    return num if num > alone or not is_pair else 0
 
 
 @jit
 def _propose_random(
-    groups: Groups, partners: Positions, least: Floats, size: int, most: int, members: Positions
+    sets: Sets,
+    sizes: Positions,
+    shares: Floats,
+    class_of: Positions,
+    numbers: Positions,
+    partners: Positions,
+    least: Floats,
+    most: int,
+    most_classes: int,
+    members: Positions,
 ) -> int:
-    """A random union of at most ``most`` classes and ``size`` members, around one that costs more than it must."""
-    numbers = groups.numbers
+    """A random union of so many members and classes at most, around one that costs more than it must.
+
+    If there is a centre, around a partner of that instead.
+    """
+    num_partners = partners.shape[1]
     a = -1
     if numbers[CENTER] >= 0:
-        a = partners[numbers[CENTER], _draw(numbers, partners.shape[1])]
+        a = partners[numbers[CENTER], _draw(numbers, num_partners)]
     highest = -np.inf
     for _ in range(_NUM_DRAWN if a < 0 else 0):
-        b = _draw(numbers, groups.class_of.size)
-        c = groups.class_of[b]
+        b = _draw(numbers, class_of.size)
+        c = class_of[b]
         regret = np.inf
         if c >= 0:
-            regret = groups.shares[c]
-            for e in range(groups.sizes[c]):
-                regret -= least[groups.sets[c, e]]
-        if regret > highest:
+            regret = shares[c]
+            for e in range(sizes[c]):
+                regret -= least[sets[c, e]]
+        if regret > highest or a < 0:
             highest = regret
             a = b
     numbers[CENTER] = a
-    num = _add_class(groups, a, size, members, 0)
-    if num < 0:
-        return 0
-    added = 1
-    for _ in range(2 * size):
-        if added == most:
-            break
-        rank = _draw(numbers, partners.shape[1]) * _draw(numbers, partners.shape[1]) // partners.shape[1]
-        b = partners[members[_draw(numbers, num)], rank]
+    num = 0
+    num_classes = 0
+    for _ in range(2 * most):
+        b = a
+        if num > 0:
+            # Better partners are drawn more often.
+            rank = _draw(numbers, num_partners) * _draw(numbers, num_partners) // num_partners
+            b = partners[members[_draw(numbers, num)], rank]
         if b < 0:
             continue
-        wider = _add_class(groups, b, size, members, num)
+        wider = _add_class(sets, sizes, class_of, b, most, members, num)
         if wider < 0:
             break
         if wider > num:
-            added += 1
-        num = wider
+            num = wider
+            num_classes += 1
+            if num_classes == most_classes:
+                break
     return num
 
 
 @jit
-def _enqueue(groups: Groups, member: int) -> None:
-    """Look at a member's surroundings again, later."""
-    if not groups.is_queued[member]:
-        numbers = groups.numbers
-        groups.queue[(numbers[QUEUE_START] + numbers[QUEUE_LENGTH]) % groups.queue.size] = member
-        groups.is_queued[member] = True
-        numbers[QUEUE_LENGTH] += 1
-
-
-@jit
-def _replace(groups: Groups, members: Positions, num: int, num_found: int, union: Union) -> None:
-    """Put the classes that were found in the place of those that a union consists of."""
-    found = union.found_masks
-    numbers = groups.numbers
+def _replace(
+    groups: Groups, members: Positions, num: int, num_found: int, found: Positions, found_shares: Floats
+) -> None:
+    """Put the classes that were found in the place of those that a union consists of, and note who has changed."""
+    sets, sizes, shares, class_of, free = groups.sets, groups.sizes, groups.shares, groups.class_of, groups.free
+    queue, is_queued, numbers = groups.queue, groups.is_queued, groups.numbers
+    changed = 0
     at = 0
     while at < num:
-        c = groups.class_of[members[at]]
+        c = class_of[members[at]]
         if c < 0:
             at += 1
             continue
-        size = groups.sizes[c]
+        size = sizes[c]
         stays = False
         for e in range(num_found):
             if found[e] == ((1 << size) - 1) << at:
@@ -204,91 +219,93 @@ def _replace(groups: Groups, members: Positions, num: int, num_found: int, union
                 stays = True
         if not stays:
             for e in range(size):
-                groups.class_of[members[at + e]] = -1
-                _enqueue(groups, members[at + e])
-            groups.sizes[c] = 0
-            groups.free[numbers[NUM_FREE]] = c
+                class_of[members[at + e]] = -1
+            changed |= ((1 << size) - 1) << at
+            sizes[c] = 0
+            free[numbers[NUM_FREE]] = c
             numbers[NUM_FREE] += 1
             numbers[NUM_OUT] += size
         at += size
     for e in range(num_found):
         if found[e] == 0:
             continue
+        changed |= found[e]
         numbers[NUM_FREE] -= 1
-        c = groups.free[numbers[NUM_FREE]]
+        c = free[numbers[NUM_FREE]]
         size = 0
         for i in range(num):
             if (found[e] >> i) & 1:
-                groups.sets[c, size] = members[i]
-                groups.class_of[members[i]] = c
-                _enqueue(groups, members[i])
+                sets[c, size] = members[i]
+                class_of[members[i]] = c
                 size += 1
-        groups.sizes[c] = size
-        groups.shares[c] = union.found_shares[e]
+        sizes[c] = size
+        shares[c] = found_shares[e]
         numbers[NUM_OUT] -= size
-
-
-@jit
-def _copy(source: Groups, target: Groups) -> None:
-    """Make one partition like another."""
-    for c in range(source.sizes.size):
-        target.sizes[c] = source.sizes[c]
-        target.shares[c] = source.shares[c]
-        target.free[c] = source.free[c]
-        for e in range(source.sizes[c]):
-            target.sets[c, e] = source.sets[c, e]
-    for i in range(source.class_of.size):
-        target.class_of[i] = source.class_of[i]
-    target.numbers[NUM_FREE] = source.numbers[NUM_FREE]
-    target.numbers[NUM_OUT] = source.numbers[NUM_OUT]
-
-
-@jit
-def _is_worse(groups: Groups, saved: Groups) -> bool:
-    """Whether a partition leaves more members out than another, or as many at a higher cost."""
-    if groups.numbers[NUM_OUT] != saved.numbers[NUM_OUT]:
-        return bool(groups.numbers[NUM_OUT] > saved.numbers[NUM_OUT])
-    difference = 0.0
-    for c in range(groups.sizes.size):
-        if groups.sizes[c] > 0:
-            difference += groups.shares[c]
-        if saved.sizes[c] > 0:
-            difference -= saved.shares[c]
-    return difference > LEAST_GAIN / 2
+    for i in range(num):
+        if (changed >> i) & 1 and not is_queued[members[i]]:
+            queue[(numbers[QUEUE_START] + numbers[QUEUE_LENGTH]) % queue.size] = members[i]
+            is_queued[members[i]] = True
+            numbers[QUEUE_LENGTH] += 1
 
 
 @jit
 def _begin_round(groups: Groups, saved: Groups, effort: int) -> bool:
     """End a round, undoing it if it made things worse, and begin another one; false when there is to be none."""
-    numbers = groups.numbers
+    numbers, saved_numbers = groups.numbers, saved.numbers
+    is_back = False
     if numbers[IS_TRIAL]:
-        numbers[IS_TRIAL] = 0
-        if _is_worse(groups, saved):
-            _copy(saved, groups)
-    if numbers[WORK] >= effort:
-        return False
+        worse = float(numbers[NUM_OUT] - saved_numbers[NUM_OUT])
+        if worse == 0:
+            for c in range(groups.sizes.size):
+                if groups.sizes[c] > 0:
+                    worse += groups.shares[c]
+                if saved.sizes[c] > 0:
+                    worse -= saved.shares[c]
+        is_back = worse > LEAST_GAIN / 2
+    is_more = bool(numbers[WORK] < effort)
     numbers[WORK] += 1
     numbers[ROUND] += 1
     numbers[CENTER] = -1
-    if numbers[ROUND] % 2 == 0:
-        _copy(groups, saved)
-        numbers[IS_TRIAL] = 1
-        numbers[KICKS] = _NUM_KICKS
-    return True
+    numbers[IS_TRIAL] = is_more and numbers[ROUND] % 2 == 0
+    numbers[KICKS] = _NUM_KICKS if numbers[IS_TRIAL] else 0
+    # Undone or not, both are alike when a round that may be undone begins.
+    if is_back or numbers[IS_TRIAL]:
+        source, target = (saved, groups) if is_back else (groups, saved)
+        for c in range(source.sizes.size):
+            target.sizes[c] = source.sizes[c]
+            target.shares[c] = source.shares[c]
+            target.free[c] = source.free[c]
+            for e in range(source.sizes[c]):
+                target.sets[c, e] = source.sets[c, e]
+        for i in range(source.class_of.size):
+            target.class_of[i] = source.class_of[i]
+        target.numbers[NUM_FREE] = source.numbers[NUM_FREE]
+        target.numbers[NUM_OUT] = source.numbers[NUM_OUT]
+    return is_more
 
 
 @jit
-def _add_noise(groups: Groups, members: Positions, num: int, num_listed: int, slack: float, union: Union) -> None:
+def _add_noise(
+    sizes: Positions,
+    class_of: Positions,
+    numbers: Positions,
+    members: Positions,
+    num: int,
+    num_listed: int,
+    slack: float,
+    masks: Positions,
+    excess: Floats,
+) -> None:
     """Make classes cost up to ``slack`` more than they do: those that are there all of it, the others at random."""
     for c in range(num_listed):
         is_there = False
         at = 0
         while at < num:
-            size = groups.sizes[groups.class_of[members[at]]]
-            if union.class_masks[c] == ((1 << size) - 1) << at:
+            size = sizes[class_of[members[at]]]
+            if masks[c] == ((1 << size) - 1) << at:
                 is_there = True
             at += size
-        union.class_excess[c] += slack if is_there else slack * _draw(groups.numbers, 1024) / 1024.0
+        excess[c] += slack if is_there else slack * _draw(numbers, 1024) / 1024.0
 
 
 @jit
@@ -303,6 +320,8 @@ def search(
     effort: int,
     limit: int,
     union: Union,
+    rows: Rows,
+    listed: Listed,
 ) -> bool:
     """Improve a partition until nothing is left to do (true), or until ``limit`` sets have been looked at (false).
 
@@ -324,11 +343,11 @@ def search(
         Rounds begin as long as fewer sets have been looked at.
     limit
         Where to pause.
-    union
+    union, rows, listed
         Memory.
     """
     k, max_size, is_loose = tours.k, tours.max_size, tours.is_loose
-    numbers = groups.numbers
+    sets, sizes, shares, class_of, numbers = groups.sets, groups.sizes, groups.shares, groups.class_of, groups.numbers
     members = np.empty(union.least.size, dtype=np.int64)
     while numbers[WORK] < limit:
         is_kick = numbers[KICKS] > 0
@@ -341,15 +360,18 @@ def search(
             numbers[QUEUE_START] = (numbers[QUEUE_START] + 1) % groups.queue.size
             numbers[QUEUE_LENGTH] -= 1
         if numbers[MEMBER] >= 0 and not is_kick:
-            num = _propose(groups, partners, wide, members)
+            num = _propose(sets, sizes, class_of, numbers, partners, wide, members)
         else:
             if not is_kick:
                 if not _begin_round(groups, saved, effort):
                     return True
                 if numbers[KICKS] > 0:
                     continue
-            size = members.size if is_kick else wide[0] + _draw(numbers, widest - wide[0] + 1)
-            num = _propose_random(groups, partners, least, size, 2 if is_kick else size, members)
+            most = members.size if is_kick else wide[0] + _draw(numbers, widest - wide[0] + 1)
+            most_classes = 2 if is_kick else most
+            num = _propose_random(
+                sets, sizes, shares, class_of, numbers, partners, least, most, most_classes, members
+            )  # fmt: skip
         if num == 0:
             continue
         now = 0.0
@@ -358,14 +380,14 @@ def search(
         num_first = 0
         at = 0
         while at < num:
-            c = groups.class_of[members[at]]
+            c = class_of[members[at]]
             if c < 0:
                 num_out += 1
                 at += 1
             else:
-                now += groups.shares[c]
+                now += shares[c]
                 num_classes += 1
-                at += groups.sizes[c]
+                at += sizes[c]
             if num_first == 0:
                 num_first = at
         if num_out > 0 and (num > _MAX_WHOLE or is_kick):
@@ -383,29 +405,32 @@ def search(
         part = 1.0
         if num > _MAX_WHOLE and num_classes > 2:
             part = max(_LEAST_PART, _BREADTH / num_classes)
-        num_listed, work = list_classes(k, max_size, is_loose, num, part * gap + slack, union)
+        num_listed, work = list_classes(k, max_size, is_loose, num, part * gap + slack, union, rows, listed)
         numbers[WORK] += work
         if num_listed >= 0:
             if is_kick:
                 gap += slack * num_classes + 2 * LEAST_GAIN
-                _add_noise(groups, members, num, num_listed, slack, union)
-            found, work = find_cover(num, num_listed, gap, now - LEAST_GAIN, num_out, union)
+                _add_noise(sizes, class_of, numbers, members, num, num_listed, slack, listed.masks, listed.excess)
+            found, work = find_cover(num, num_listed, gap, now - LEAST_GAIN, num_out, listed)
         elif num_classes == 2 and num_out == 0:
             leaving = (-1, num_first)
             coming = (num_first - 1, num)
+            below = now - LEAST_GAIN
             if is_kick:
                 x = _draw(numbers, num_first)
                 y = num_first + _draw(numbers, num - num_first)
                 leaving = (x, x + 1)
                 coming = (y, y + 1)
-            below = np.inf if is_kick else now - LEAST_GAIN
-            found, work = exchange(k, max_size, is_loose, num, num_first, leaving, coming, below, union)
+                below = np.inf
+            found, work = exchange(
+                k, max_size, is_loose, num, num_first, leaving, coming, below, union, rows.costs, listed
+            )  # fmt: skip
             work *= 1 << min(num_first, num - num_first)
         else:
             continue
         numbers[WORK] += work
         if found >= 0:
-            _replace(groups, members, num, found, union)
+            _replace(groups, members, num, found, listed.found_masks, listed.found_shares)
             if not is_kick:
                 numbers[MEMBER] = -1
     return False

@@ -73,7 +73,7 @@ class Tours(NamedTuple):
 
 
 class Union(NamedTuple):
-    """What concerns the members that are to be grouped anew, and memory for that.
+    """What concerns the members that are to be grouped anew.
 
     Parameters
     ----------
@@ -87,14 +87,6 @@ class Union(NamedTuple):
         Where each member's posts begin.
     first, last, steps
         Distances from the start and to the goal, per trip and post, and between posts.
-    rows
-        For each subset that is looked at, per trip and post, the cheapest way to cover it and end there.
-    row_masks, row_slots, slots
-        The subset of each row, where it stands in ``slots``, and open hashing from subsets to rows, -1 where free.
-    class_masks, class_shares, class_excess, class_next
-        Classes, in lists of those with the same first member, the least excess first.
-    found_masks, found_shares
-        The best classes.
     """
 
     weights: Floats
@@ -107,22 +99,52 @@ class Union(NamedTuple):
     first: Floats
     last: Floats
     steps: Floats
-    rows: Floats
-    row_masks: Positions
-    row_slots: Positions
+
+
+class Rows(NamedTuple):
+    """The subsets of a union that are looked at.
+
+    Parameters
+    ----------
+    costs
+        Per subset, trip and post the cheapest way to cover the subset and end there.
+    masks, places
+        Each subset, and where it stands in ``slots``.
+    slots
+        Open hashing from subsets to rows, -1 where free.
+    """
+
+    costs: Floats
+    masks: Positions
+    places: Positions
     slots: Positions
-    class_masks: Positions
-    class_shares: Floats
-    class_excess: Floats
-    class_next: Positions
+
+
+class Listed(NamedTuple):
+    """The classes that come into question for a union, and those that were chosen.
+
+    Parameters
+    ----------
+    masks, shares, excess
+        Classes.
+    following
+        The next one with the same first member, by excess.
+    found_masks, found_shares
+        The best of them together.
+    """
+
+    masks: Positions
+    shares: Floats
+    excess: Floats
+    following: Positions
     found_masks: Positions
     found_shares: Floats
 
 
-def make_union(num_trips: int, posts_per_member: int) -> Union:
+def make_union(num_trips: int, posts_per_member: int) -> tuple[Union, Rows, Listed]:
     """Memory for members with up to so many posts."""
     num_posts = MAX_UNION * posts_per_member
-    return Union(
+    union = Union(
         weights=np.empty((num_trips, MAX_UNION)),
         pairs=np.empty((num_trips, MAX_UNION, MAX_UNION)),
         fixed=np.empty(MAX_UNION),
@@ -133,17 +155,22 @@ def make_union(num_trips: int, posts_per_member: int) -> Union:
         first=np.empty((num_trips, num_posts)),
         last=np.empty((num_trips, num_posts)),
         steps=np.empty((num_posts, num_posts)),
-        rows=np.empty((MAX_ROWS, num_trips, num_posts)),
-        row_masks=np.empty(MAX_ROWS, dtype=np.int64),
-        row_slots=np.empty(MAX_ROWS, dtype=np.int64),
+    )
+    rows = Rows(
+        costs=np.empty((MAX_ROWS, num_trips, num_posts)),
+        masks=np.empty(MAX_ROWS, dtype=np.int64),
+        places=np.empty(MAX_ROWS, dtype=np.int64),
         slots=np.full(4 * MAX_ROWS, -1, dtype=np.int64),
-        class_masks=np.empty(MAX_ROWS, dtype=np.int64),
-        class_shares=np.empty(MAX_ROWS),
-        class_excess=np.empty(MAX_ROWS),
-        class_next=np.empty(MAX_ROWS, dtype=np.int64),
+    )
+    listed = Listed(
+        masks=np.empty(MAX_ROWS, dtype=np.int64),
+        shares=np.empty(MAX_ROWS),
+        excess=np.empty(MAX_ROWS),
+        following=np.empty(MAX_ROWS, dtype=np.int64),
         found_masks=np.empty(MAX_UNION, dtype=np.int64),
         found_shares=np.empty(MAX_UNION),
     )
+    return union, rows, listed
 
 
 @jit
@@ -205,18 +232,19 @@ def gather_union(tours: Tours, members: Positions, num: int, union: Union) -> fl
 
 
 @jit
-def list_classes(k: int, max_size: int, is_loose: bool, num: int, gap: float, union: Union) -> tuple[int, int]:
+def list_classes(
+    k: int, max_size: int, is_loose: bool, num: int, gap: float, union: Union, rows: Rows, listed: Listed
+) -> tuple[int, int]:
     """All classes whose excess is below ``gap``, by size: how many there are, or -1 if too many, and the sets priced.
 
-    ``rows[P, q]`` is the cheapest way from the start through P that ends at the post q. A set is priced when all that
-    are smaller have been, and then tried with one member more.
+    ``rows.costs[P, q]`` is the cheapest way from the start through P that ends at the post q. A set is priced when all
+    that are smaller have been, and then tried with one member more.
     """
     weights, pairs, fixed, least, friends, far = (
         union.weights, union.pairs, union.fixed, union.least, union.friends, union.far,
     )  # fmt: skip
     first_post, first, last, steps = union.first_post, union.first, union.last, union.steps
-    rows, row_masks, row_slots, slots = union.rows, union.row_masks, union.row_slots, union.slots
-    class_masks, class_shares, class_excess = union.class_masks, union.class_shares, union.class_excess
+    table, row_masks, places, slots = rows.costs, rows.masks, rows.places, rows.slots
     num_trips = weights.shape[0]
     last_slot = slots.size - 1
     costs = np.empty(num_trips)
@@ -228,7 +256,7 @@ def list_classes(k: int, max_size: int, is_loose: bool, num: int, gap: float, un
         row_masks[i] = 1 << i
         for trip in range(num_trips):
             for p in range(first_post[i], first_post[i + 1]):
-                rows[i, trip, p] = first[trip, p]
+                table[i, trip, p] = first[trip, p]
     r = 0
     while r < num_rows:
         mask = row_masks[r]
@@ -249,7 +277,7 @@ def list_classes(k: int, max_size: int, is_loose: bool, num: int, gap: float, un
             cost = np.inf
             for e in range(size):
                 for p in range(first_post[inside[e]], first_post[inside[e] + 1]):
-                    cost = min(cost, rows[r, trip, p] + last[trip, p])
+                    cost = min(cost, table[r, trip, p] + last[trip, p])
             if size == 2:
                 cost = min(cost, pairs[trip, inside[0], inside[1]])
             costs[trip] = cost
@@ -259,9 +287,9 @@ def list_classes(k: int, max_size: int, is_loose: bool, num: int, gap: float, un
         if not share - paid < gap:
             continue
         if size >= k and (not is_loose or has_clique(far, mask, k)):
-            class_masks[num_classes] = mask
-            class_excess[num_classes] = share - paid
-            class_shares[num_classes] = share
+            listed.masks[num_classes] = mask
+            listed.excess[num_classes] = share - paid
+            listed.shares[num_classes] = share
             num_classes += 1
         if size == max_size:
             continue
@@ -289,26 +317,26 @@ def list_classes(k: int, max_size: int, is_loose: bool, num: int, gap: float, un
                 at = num_rows
                 num_rows += 1
                 slots[slot] = at
-                row_slots[at] = slot
+                places[at] = slot
                 row_masks[at] = wider
                 for trip in range(num_trips):
                     for e in range(size):
                         for p in range(first_post[inside[e]], first_post[inside[e] + 1]):
-                            rows[at, trip, p] = np.inf
+                            table[at, trip, p] = np.inf
             for trip in range(num_trips):
                 for q in range(first_post[j], first_post[j + 1]):
                     cost = np.inf
                     for e in range(size):
                         for p in range(first_post[inside[e]], first_post[inside[e] + 1]):
-                            cost = min(cost, rows[row, trip, p] + steps[p, q])
-                    rows[at, trip, q] = cost
+                            cost = min(cost, table[row, trip, p] + steps[p, q])
+                    table[at, trip, q] = cost
     for r in range(num, num_rows):
-        slots[row_slots[r]] = -1
+        slots[places[r]] = -1
     return num_classes, num_rows
 
 
 @jit
-def find_cover(num: int, num_classes: int, gap: float, now: float, num_out: int, union: Union) -> tuple[int, int]:
+def find_cover(num: int, num_classes: int, gap: float, now: float, num_out: int, listed: Listed) -> tuple[int, int]:
     """The cheapest cover of a union by the classes listed: how many, or -1 for none, and how many steps it took.
 
     Parameters
@@ -321,12 +349,10 @@ def find_cover(num: int, num_classes: int, gap: float, now: float, num_out: int,
         What the sum of shares must be less than when ``num_out`` members may be left out and as many are.
     num_out
         How many members may be left out.
-    union
+    listed
         Where the classes are and the cover is returned. Excesses are changed.
     """
-    masks, shares, excess, following_class = (
-        union.class_masks, union.class_shares, union.class_excess, union.class_next,
-    )  # fmt: skip
+    masks, shares, excess, following_class = listed.masks, listed.shares, listed.excess, listed.following
     # Each member in turn takes what the classes that it can be in leave over.
     if num_out == 0:
         for i in range(num):
@@ -400,8 +426,8 @@ def find_cover(num: int, num_classes: int, gap: float, now: float, num_out: int,
             num_found = 0
             for e in range(depth + 1):
                 if chosen[e] >= 0:
-                    union.found_masks[num_found] = masks[chosen[e]]
-                    union.found_shares[num_found] = shares[chosen[e]]
+                    listed.found_masks[num_found] = masks[chosen[e]]
+                    listed.found_shares[num_found] = shares[chosen[e]]
                     num_found += 1
             continue
         depth += 1

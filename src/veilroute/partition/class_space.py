@@ -223,9 +223,8 @@ class ClassSpace:
             if len(batch.columns):
                 found.append(batch.columns)
                 num_found += len(batch.columns)
-            if num_found >= (math.inf if most is None else most) or num_priced > (
-                math.inf if max_priced is None else max_priced
-            ):
+            is_enough = most is not None and num_found >= most
+            if is_enough or (max_priced is not None and num_priced > max_priced):
                 return Found(Columns.join(found, self.max_size), False, least_beyond, num_priced)
         return Found(Columns.join(found, self.max_size), True, least_beyond, num_priced)
 

@@ -31,6 +31,7 @@ from veilroute.partition.bounding import (
     simple_prices,
 )
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
+from veilroute.partition.local_search import improve
 from veilroute.partition.master import MAX_COMBINED, Chosen, choose_classes, combine_few, scale_of
 from veilroute.progress import Watch
 
@@ -44,6 +45,9 @@ _FIRST_COLUMNS = 20
 _FIRST_NODES = 500
 _MANY_COLUMNS = 8_000
 _SLACK = 1 + 1e-9
+_WIDE_GAP = 0.02
+_EFFORT_PER_MEMBER = 100_000
+_MAX_EFFORT = 10_000_000
 _FREE = 1e-9
 
 
@@ -91,6 +95,10 @@ def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
     bounding.add(start.columns.take(pick_columns(order, start.columns.sets, space.num, 3 * PER_MEMBER)))
     bounding.run(total)
     _round(space, bounding, record)
+    if space.num > MAX_COMBINED and record.best.total - bounding.bound > _WIDE_GAP * record.best.total:
+        # What lies within reach grows fast with the gap: worth a longer search for a better partition.
+        effort = min(_MAX_EFFORT, _EFFORT_PER_MEMBER * space.num)
+        record.offer(improve(space, record.best, seed=0, effort=effort, watch=watch))
     return _settle(space, bounding, record, watch)
 
 
@@ -120,11 +128,13 @@ def _settle(space: ClassSpace, bounding: Bounding, record: Record, watch: Watch)
         if watch.is_over():
             return proof
         is_last = reach >= gap or most >= MAX_ENUMERATED
-        if space.num > MAX_COMBINED and len(columns) > _MANY_COLUMNS:
+        least, nodes = bound, 0
+        if space.num > MAX_COMBINED and len(columns) > (_MANY_COLUMNS if is_last else MAX_COLUMNS):
             least, nodes = _choose_without_free(space, bounding, columns, record, watch)
-        else:
+        if len(columns) <= MAX_COLUMNS and not _is_closed(record, min(bound + reach, least)):
             chosen = _choose(space, bounding, columns, record, watch, max_nodes=None if is_last else _FIRST_NODES)
-            least, nodes = record.best.total if chosen.is_proved else chosen.bound, chosen.num_nodes
+            least = max(least, record.best.total if chosen.is_proved else chosen.bound)
+            nodes += chosen.num_nodes
         num_nodes += nodes
         if reach > proof.threshold or is_last:
             least = max(bound, min(bound + reach, least, record.best.total))
@@ -138,7 +148,7 @@ def _settle(space: ClassSpace, bounding: Bounding, record: Record, watch: Watch)
         # A better partition may have brought all that matter within reach.
         if _is_closed(record, proof.bound) or watch.is_over() or (is_last and record.best.total == before):
             return proof
-        most = min(8 * most, MAX_ENUMERATED)
+        most = MAX_COLUMNS if most < MAX_COLUMNS else MAX_ENUMERATED
 
 
 def _is_closed(record: Record, bound: float) -> bool:
@@ -208,7 +218,7 @@ def _choose_without_free(
         if dual > 0:
             is_free[list(cut)] = False
     if record.best.left_out or not is_free.any():
-        return _choose_among_many(space, bounding, columns, record, watch)
+        return bounding.bound, 0
     rank = np.concatenate((np.where(is_free, -1, np.cumsum(~is_free) - 1), [-1])).astype(np.int32)
     columns = columns.take(np.argsort(columns.shares, kind="stable"))
     shown = _sorted_members(rank[columns.sets])
@@ -216,7 +226,7 @@ def _choose_without_free(
     kinds, firsts, kind_of = np.unique(shown, axis=0, return_index=True, return_inverse=True)
     kept = np.flatnonzero(kinds[:, 0] >= 0)
     if 2 * kept.size > len(columns) or kept.size > MAX_COLUMNS:
-        return _choose_among_many(space, bounding, columns, record, watch)
+        return bounding.bound, 0
     cuts = [
         tuple(sorted(rank[list(cut)].tolist()))
         for cut, dual in zip(prices.cuts, prices.cut_duals.tolist(), strict=True)
@@ -231,17 +241,6 @@ def _choose_without_free(
     some = np.union1d(np.flatnonzero(like_chosen)[:MAX_COLUMNS], among_free[: _FIRST_COLUMNS * space.num])
     repaired = _choose(space, bounding, columns.take(some), record, watch, max_nodes=_FIRST_NODES)
     return chosen.bound, chosen.num_nodes + repaired.num_nodes
-
-
-def _choose_among_many(
-    space: ClassSpace, bounding: Bounding, columns: Columns, record: Record, watch: Watch
-) -> tuple[float, int]:
-    """The integer programme over as many classes as it takes; a bound when these are all."""
-    first = columns.take(np.argsort(columns.reduced, kind="stable")[:MAX_COLUMNS])
-    is_all = len(columns) <= MAX_COLUMNS
-    chosen = _choose(space, bounding, first, record, watch, max_nodes=None if is_all else _FIRST_NODES)
-    least = record.best.total if chosen.is_proved else chosen.bound
-    return least if is_all else bounding.bound, chosen.num_nodes
 
 
 def _sorted_members(sets: Sets) -> Sets:

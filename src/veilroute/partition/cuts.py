@@ -1,8 +1,8 @@
 """Subset-row cuts: what every partition keeps to and a fractional solution need not (theory, section 3).
 
-Of an odd set S of members, a partition has at most ``|S| // 2`` classes that hold two of them, a class with four counted
-twice: the rounded half of the rows of S. Three members close most of the gap. Larger sets are grown from three by two
-members at a time (:func:`~veilroute.kernels.cuts.grow_cuts`).
+Of an odd set S of members, a partition has at most ``|S| // 2`` classes that hold two of them, a class with four
+counted twice: the rounded half of the rows of S. Three members close most of the gap. Larger sets are grown from three
+by two members at a time (:func:`~veilroute.kernels.cuts.grow_cuts`).
 """
 
 from __future__ import annotations

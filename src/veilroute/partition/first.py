@@ -7,6 +7,7 @@ the tree stand side by side, and each k of them in a row make a class whose walk
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -68,7 +69,7 @@ def first_partition(task: CoveringTask, far: Relation, privacy: Privacy) -> Firs
     total = 0.0
     for group in groups:
         there = 0.0
-        for one, other in zip(group, group[1:], strict=False):
+        for one, other in pairwise(group):
             common = 0
             while common < min(len(paths[one]), len(paths[other])) and paths[one][common] == paths[other][common]:
                 common += 1

@@ -40,8 +40,8 @@ from veilroute.partition.result import Partition
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Incumbent, Watch
 
-EFFORT_PER_MEMBER = 10_000
-"""How many sets the partitioner looks at for each member."""
+EFFORT_PER_MEMBER = 20_000
+"""How many sets the partitioner looks at for each member, after the first local optimum."""
 
 _NUM_STAGES = 10
 _NUM_PARTNERS = 10
@@ -101,7 +101,7 @@ def partition_local_search(
     _report(best, improvements, watch)
     running = LocalSearch(space, best, seed=seed, watch=watch)
     for stage in range(_NUM_STAGES + 1):
-        running.run(stage * EFFORT_PER_MEMBER * num // _NUM_STAGES, watch)
+        running.run(EFFORT_PER_MEMBER * num // _NUM_STAGES if stage else 0, watch)
         found = running.grouping()
         if found.num_grouped > best.num_grouped or (found.num_grouped == best.num_grouped and found.total < best.total):
             best = found
@@ -152,12 +152,13 @@ def improve(space: ClassSpace, grouping: Grouping, *, seed: int, effort: int, wa
     seed
         For what is drawn at random.
     effort
-        How many sets to look at, roughly; 0 ends at the first local optimum. Never more than that at a time without a
-        look at the watch.
+        How many sets to look at, roughly, after the first local optimum; a hundred thousand take some hundredths of a
+        second.
     watch
         When it is over, the best so far is returned.
     """
     running = LocalSearch(space, grouping, seed=seed, watch=watch)
+    running.run(0, watch)
     running.run(effort, watch)
     return running.grouping()
 
@@ -192,13 +193,14 @@ class LocalSearch:
             self.is_stopped = True
             return
         self._groups, self._saved = _start(space, grouping, seed), _start(space, grouping, seed)
-        self._union = make_union(space.task.num_trips, int(np.diff(self._tours.post_ptr).max()))
+        self._memory = make_union(space.task.num_trips, int(np.diff(self._tours.post_ptr).max()))
 
     def run(self, effort: int, watch: Watch) -> None:
-        """Go on until the next local optimum after ``effort`` sets have been looked at in all."""
+        """Go on until ``effort`` more sets have been looked at, and then to the next local optimum."""
         if self._tours is None:
             return
         numbers = self._groups.numbers
+        begin = int(numbers[WORK])
         wide = np.array([max(size, min(3 * self._space.k, MAX_UNION)) for size in _WIDE], dtype=np.int64)
         widest = max(_WIDEST, int(wide[-1]))
         is_done = False
@@ -206,10 +208,10 @@ class LocalSearch:
             if watch.is_over():
                 self.is_stopped = True
                 return
-            watch.tell("local search", min(int(numbers[WORK]), effort), effort)
+            watch.tell("local search", min(int(numbers[WORK]) - begin, effort), effort)
             is_done = search(
                 self._tours, self._groups, self._saved, self._partners, self._least, wide, widest,
-                effort, int(numbers[WORK]) + _WORK_PER_LOOK, self._union,
+                begin + effort, int(numbers[WORK]) + _WORK_PER_LOOK, *self._memory,
             )  # fmt: skip
 
     def grouping(self) -> Grouping:

@@ -286,26 +286,26 @@ def price(tours: Tours, group: Sequence[int]) -> float:
 def test_a_union_is_grouped_as_well_as_it_can_be(num: int, k: int, num_trips: int, is_loose: bool, seed: int) -> None:
     tours = make_tours(num + 3, k, num_trips, seed, is_loose=is_loose)
     members = np.random.default_rng(seed).permutation(num + 3)[:num].astype(np.int64)
-    union = make_union(num_trips, 1)
+    union, rows, listed = make_union(num_trips, 1)
     shares = {}
     for size in range(1, num + 1):
         for group in itertools.combinations(range(num), size):
-            shares[sum(1 << i for i in group)] = price(tours, members[list(group)])
+            shares[sum(1 << i for i in group)] = price(tours, members[list(group)].tolist())
     gather_union(tours, members, num, union)
-    num_classes, _ = list_classes(k, tours.max_size, is_loose, num, np.inf, union)
-    listed = dict(zip(union.class_masks[:num_classes].tolist(), union.class_shares[:num_classes].tolist(), strict=True))
-    assert listed == pytest.approx({mask: share for mask, share in shares.items() if share < np.inf})
+    num_classes, _ = list_classes(k, tours.max_size, is_loose, num, np.inf, union, rows, listed)
+    priced = dict(zip(listed.masks[:num_classes].tolist(), listed.shares[:num_classes].tolist(), strict=True))
+    assert priced == pytest.approx({mask: share for mask, share in shares.items() if share < np.inf})
     best = _best_cover(num, shares)
     assert best[0] == 0, "the seeds are chosen so that nobody is left out"
     # With somebody left out before, any cover is better; with nobody, only a cheaper one.
     for now, num_out in ((0.0, 1), (best[1] + 0.01, 0), (best[1] + 1.0, 0), (best[1], 0)):
         gap = now - gather_union(tours, members, num, union) - 1e-9 if num_out == 0 else np.inf
-        num_classes, _ = list_classes(k, tours.max_size, is_loose, num, gap, union)
-        found, _ = find_cover(num, num_classes, gap, now, num_out, union)
+        num_classes, _ = list_classes(k, tours.max_size, is_loose, num, gap, union, rows, listed)
+        found, _ = find_cover(num, num_classes, gap, now, num_out, listed)
         assert (found < 0) == (now == best[1])
         if found >= 0:
-            assert sum(union.found_masks[:found].tolist()) == (1 << num) - 1
-            assert union.found_shares[:found].sum() == pytest.approx(best[1])
+            assert sum(listed.found_masks[:found].tolist()) == (1 << num) - 1
+            assert listed.found_shares[:found].sum() == pytest.approx(best[1])
 
 
 def _best_cover(num: int, shares: dict[int, float]) -> tuple[int, float]:
@@ -332,24 +332,23 @@ def test_the_best_exchange(seed: int, is_loose: bool) -> None:
     own, others = set(range(sizes[0])), set(range(sizes[0], num))
     for a, b in (*itertools.permutations(own, 2), *itertools.permutations(others, 2)):
         tours.far[a, b] = True  # they are classes now
-    union = make_union(num_trips, 1)
+    union, rows, listed = make_union(num_trips, 1)
     gather_union(tours, members, num, union)
     ways = {}
-    for x in (None, *own):
-        for y in (None, *others):
-            one = (own - {x}) | ({y} - {None})
-            other = (others - {y}) | ({x} - {None})
-            if one not in (own, others):
+    for leaving in (set(), *({x} for x in own)):
+        for coming in (set(), *({y} for y in others)):
+            one, other = (own - leaving) | coming, (others - coming) | leaving
+            if leaving or coming:
                 ways[tuple(sorted(one))] = price(tours, sorted(one)) + price(tours, sorted(other))
     best = min(ways.values())
-    found, _ = exchange(k, tours.max_size, is_loose, num, sizes[0], (-1, sizes[0]), (sizes[0] - 1, num), np.inf, union)
+    kind = (k, tours.max_size, is_loose, num, sizes[0], (-1, sizes[0]), (sizes[0] - 1, num))
+    found, _ = exchange(*kind, np.inf, union, rows.costs, listed)
     assert found == (2 if best < np.inf else -1)
     if found == 2:
-        assert union.found_shares[:2].sum() == pytest.approx(best)
-        first = tuple(i for i in range(num) if union.found_masks[0] >> i & 1)
+        assert listed.found_shares[:2].sum() == pytest.approx(best)
+        first = tuple(i for i in range(num) if listed.found_masks[0] >> i & 1)
         assert ways[first] == pytest.approx(best)
-        again = exchange(k, tours.max_size, is_loose, num, sizes[0], (-1, sizes[0]), (sizes[0] - 1, num), best, union)
-        assert again[0] == -1
+        assert exchange(*kind, best, union, rows.costs, listed)[0] == -1
 
 
 def partition(problem: vr.Problem, privacy: vr.Privacy, seed: int = 0, watch: Watch | None = None) -> Partition:
