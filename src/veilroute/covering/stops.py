@@ -17,6 +17,7 @@ MAX_STOPS = 8
 """The most posts that are kept for a member."""
 
 _MAX_OWN = 4
+_NUM_AT_LEAST = 1000
 
 Positions = npt.NDArray[np.int64]
 
@@ -48,11 +49,12 @@ def choose_stops(task: CoveringTask, order: Positions, partners: Positions, watc
     A member's first stop is the post that is cheapest to pass on its own. Further ones, up to four in all, are those
     where a walk to the goal by way of the first stops of its partners (``partners``, -1 where there is none), or back
     from there to the start, meets it most often. Then a member gets the stops of others that happen to be posts of its
-    own. There are only as many stops as keep the distances between them within members times nodes. Ties: the lowest
-    post.
+    own. Where stops are more than a thousand, there are only as many as keep the distances between them within members
+    times nodes. Ties: the lowest post.
     """
     chooser = _Chooser(task, watch)
-    num_own = min(_MAX_OWN, max(1, math.isqrt(task.domain.num_nodes // max(1, order.size))))
+    num_stops = max(_NUM_AT_LEAST, math.isqrt(task.domain.num_nodes * order.size))
+    num_own = min(_MAX_OWN, max(1, num_stops // max(1, order.size)))
     mine = [task.posts.posts_of(member) for member in order.tolist()]
     own = [[int(posts[chooser.detour[posts].argmin()])] for posts in mine]
     for at, stops in enumerate(own):

@@ -12,30 +12,21 @@ from veilroute.kernels.sweep import Floats
 
 
 @jit
-def _share(inside: Positions, size: int, below: float, union: Union, costs: Floats) -> float:
-    """What a set adds, infinite where no walk covers it or where two of its members make it clear that it is too much.
+def _share(inside: Positions, size: int, union: Union, costs: Floats) -> float:
+    """What a set adds, infinite where no walk covers it.
 
     By dynamic programming over (visited members, last post), whose values are kept in ``costs``.
     """
-    weights, pairs, steps = union.weights, union.pairs, union.steps
+    weights, steps = union.weights, union.steps
     first_post, first, last = union.first_post, union.first, union.last
     everyone = (1 << size) - 1
-    num_trips = weights.shape[0]
-    weight = np.zeros(num_trips)
     share = 0.0
     for e in range(size):
         share -= union.fixed[inside[e]]
-    at_least = share
-    for trip in range(num_trips):
-        cost = 0.0
+    for trip in range(weights.shape[0]):
+        weight = 0.0
         for e in range(size):
-            weight[trip] += weights[trip, inside[e]]
-            for f in range(e):
-                cost = max(cost, pairs[trip, inside[e], inside[f]])
-        at_least += cost * weight[trip]
-    if at_least >= below:
-        return np.inf
-    for trip in range(num_trips):
+            weight += weights[trip, inside[e]]
         cost = np.inf
         for visited in range(1, everyone + 1):
             for e in range(size):
@@ -51,7 +42,7 @@ def _share(inside: Positions, size: int, below: float, union: Union, costs: Floa
                     costs[visited, trip, q] = so_far
                     if visited == everyone:
                         cost = min(cost, so_far + last[trip, q])
-        share += cost * weight[trip]
+        share += cost * weight
     return share
 
 
@@ -69,7 +60,7 @@ def exchange(
     costs: Floats,
     listed: Listed,
 ) -> tuple[int, int]:
-    """The best two classes that come of two by swapping two members, or by moving one.
+    """Two classes that come of two by swapping two members, or by moving one: the first that cost less than wanted.
 
     Parameters
     ----------
@@ -92,15 +83,14 @@ def exchange(
     Returns
     -------
     tuple[int, int]
-        2, or -1 when there is nothing; then how many sets were priced. Ties: the first leaving, then the first coming.
+        2, or -1 when there is nothing; then how many sets were priced.
     """
-    friends, far, least = union.friends, union.far, union.least
+    weights, pairs, fixed, friends, far = union.weights, union.pairs, union.fixed, union.friends, union.far
     own = (1 << num_own) - 1
     everyone = (1 << num) - 1
-    inside = np.empty(num, dtype=np.int64)
+    inside = np.empty((2, num), dtype=np.int64)
     masks = np.empty(2, dtype=np.int64)
     shares = np.empty(2)
-    found = -1
     work = 0
     for x in range(leaving[0], leaving[1]):
         for y in range(coming[0], coming[1]):
@@ -114,33 +104,36 @@ def exchange(
                 continue
             if y >= num_own and masks[0] & ~friends[y] & ~(1 << y):
                 continue
-            # What the second class adds at least is spared while the first one is priced.
-            spared = 0.0
-            for i in range(num):
-                if (masks[1] >> i) & 1:
-                    spared += least[i]
+            # What classes add at least: their walks cover every two of their members.
             total = 0.0
             for side in range(2):
-                size = count_bits(masks[side])
-                e = 0
+                size = 0
+                shares[side] = 0.0
                 for i in range(num):
                     if (masks[side] >> i) & 1:
-                        inside[e] = i
-                        e += 1
+                        inside[side, size] = i
+                        shares[side] -= fixed[i]
+                        size += 1
                 if size < k or size > max_size or (is_loose and not has_clique(far, masks[side], k)):
-                    total = np.inf
-                    break
-                work += 1
-                shares[side] = _share(inside, size, below - total - spared, union, costs)
+                    shares[side] = np.inf
+                for trip in range(weights.shape[0]):
+                    cost = 0.0
+                    weight = 0.0
+                    for e in range(size):
+                        weight += weights[trip, inside[side, e]]
+                        for f in range(e):
+                            cost = max(cost, pairs[trip, inside[side, e], inside[side, f]])
+                    shares[side] += cost * weight
                 total += shares[side]
-                if total + spared >= below:
-                    total = np.inf
-                    break
-                spared = 0.0
+            for side in range(2):
+                if total < below:
+                    work += 1
+                    total -= shares[side]
+                    shares[side] = _share(inside[side], count_bits(masks[side]), union, costs)
+                    total += shares[side]
             if total < below:
-                below = total
-                found = 2
                 for side in range(2):
                     listed.found_masks[side] = masks[side]
                     listed.found_shares[side] = shares[side]
-    return found, work
+                return 2, work
+    return -1, work

@@ -249,7 +249,7 @@ def _replace(
 
 
 @jit
-def _begin_round(groups: Groups, saved: Groups, effort: int) -> bool:
+def _begin_round(groups: Groups, saved: Groups, has_rounds: bool) -> bool:
     """End a round, undoing it if it made things worse, and begin another one; false when there is to be none."""
     numbers, saved_numbers = groups.numbers, saved.numbers
     is_back = False
@@ -262,11 +262,10 @@ def _begin_round(groups: Groups, saved: Groups, effort: int) -> bool:
                 if saved.sizes[c] > 0:
                     worse -= saved.shares[c]
         is_back = worse > LEAST_GAIN / 2
-    is_more = bool(numbers[WORK] < effort)
     numbers[WORK] += 1
     numbers[ROUND] += 1
     numbers[CENTER] = -1
-    numbers[IS_TRIAL] = is_more and numbers[ROUND] % 2 == 0
+    numbers[IS_TRIAL] = has_rounds and numbers[ROUND] % 2 == 0
     numbers[KICKS] = _NUM_KICKS if numbers[IS_TRIAL] else 0
     # Undone or not, both are alike when a round that may be undone begins.
     if is_back or numbers[IS_TRIAL]:
@@ -281,7 +280,7 @@ def _begin_round(groups: Groups, saved: Groups, effort: int) -> bool:
             target.class_of[i] = source.class_of[i]
         target.numbers[NUM_FREE] = source.numbers[NUM_FREE]
         target.numbers[NUM_OUT] = source.numbers[NUM_OUT]
-    return is_more
+    return has_rounds
 
 
 @jit
@@ -317,13 +316,13 @@ def search(
     least: Floats,
     wide: Positions,
     widest: int,
-    effort: int,
+    has_rounds: bool,
     limit: int,
     union: Union,
     rows: Rows,
     listed: Listed,
 ) -> bool:
-    """Improve a partition until nothing is left to do (true), or until ``limit`` sets have been looked at (false).
+    """Improve a partition until ``limit`` sets have been looked at (false), or until nothing is left to do (true).
 
     Parameters
     ----------
@@ -339,10 +338,10 @@ def search(
         What each member adds to any class at least.
     wide, widest
         How many members to group anew at once around each member, smaller numbers first, and at most in rounds.
-    effort
-        Rounds begin as long as fewer sets have been looked at.
+    has_rounds
+        Whether there is always something left to do.
     limit
-        Where to pause.
+        Where to pause; the search goes on there when it is called again.
     union, rows, listed
         Memory.
     """
@@ -363,7 +362,7 @@ def search(
             num = _propose(sets, sizes, class_of, numbers, partners, wide, members)
         else:
             if not is_kick:
-                if not _begin_round(groups, saved, effort):
+                if not _begin_round(groups, saved, has_rounds):
                     return True
                 if numbers[KICKS] > 0:
                     continue

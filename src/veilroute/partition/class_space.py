@@ -49,6 +49,11 @@ class Prices:
     cut_duals: Floats = field(default_factory=lambda: np.empty(0))
 
     @property
+    def active_cuts(self) -> list[Members]:
+        """The cuts that have a price."""
+        return [cut for cut, dual in zip(self.cuts, self.cut_duals.tolist(), strict=True) if dual > 0]
+
+    @property
     def paid_for_cuts(self) -> float:
         """What all cuts take away from a bound."""
         return sum(float(dual) * (len(cut) // 2) for cut, dual in zip(self.cuts, self.cut_duals, strict=True))

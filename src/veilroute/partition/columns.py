@@ -196,7 +196,7 @@ def _choose(
         chosen = combine_few(space.num, num_left_out, columns.sets, columns.shares)
     else:
         chosen = choose_classes(
-            space.num, num_left_out, columns.sets, columns.shares, bounding.master.cuts, bounding.scale, watch,
+            space.num, num_left_out, columns.sets, columns.shares, bounding.prices.active_cuts, bounding.scale, watch,
             start=start, max_nodes=max_nodes,
         )  # fmt: skip
     record.offer(grouping_of(space, columns.sets, columns.shares, chosen.columns))
@@ -214,9 +214,8 @@ def _choose_without_free(
     """
     prices = bounding.prices
     is_free = np.abs(prices.duals) <= _FREE * float(np.abs(prices.duals).max(initial=0.0))
-    for cut, dual in zip(prices.cuts, prices.cut_duals.tolist(), strict=True):
-        if dual > 0:
-            is_free[list(cut)] = False
+    for cut in prices.active_cuts:
+        is_free[list(cut)] = False
     if record.best.left_out or not is_free.any():
         return bounding.bound, 0
     rank = np.concatenate((np.where(is_free, -1, np.cumsum(~is_free) - 1), [-1])).astype(np.int32)
@@ -227,11 +226,7 @@ def _choose_without_free(
     kept = np.flatnonzero(kinds[:, 0] >= 0)
     if 2 * kept.size > len(columns) or kept.size > MAX_COLUMNS:
         return bounding.bound, 0
-    cuts = [
-        tuple(sorted(rank[list(cut)].tolist()))
-        for cut, dual in zip(prices.cuts, prices.cut_duals.tolist(), strict=True)
-        if dual > 0
-    ]
+    cuts = [tuple(sorted(rank[list(cut)].tolist())) for cut in prices.active_cuts]
     watch.tell(f"choice among {kept.size} kinds of classes")
     chosen = choose_classes(
         int((~is_free).sum()), 0, kinds[kept], columns.shares[firsts[kept]], cuts, bounding.scale, watch

@@ -43,6 +43,9 @@ from veilroute.progress import Incumbent, Watch
 EFFORT_PER_MEMBER = 20_000
 """How many sets the partitioner looks at for each member, after the first local optimum."""
 
+MOST_PER_MEMBER = 100_000
+"""How many sets are looked at for each member on the way to the first local optimum; it is missed where k is large."""
+
 _NUM_STAGES = 10
 _NUM_PARTNERS = 10
 _WIDE = (12, 24)
@@ -101,7 +104,10 @@ def partition_local_search(
     _report(best, improvements, watch)
     running = LocalSearch(space, best, seed=seed, watch=watch)
     for stage in range(_NUM_STAGES + 1):
-        running.run(EFFORT_PER_MEMBER * num // _NUM_STAGES if stage else 0, watch)
+        if stage == 0:
+            running.descend(watch)
+        else:
+            running.go_on(EFFORT_PER_MEMBER * num // _NUM_STAGES, watch)
         found = running.grouping()
         if found.num_grouped > best.num_grouped or (found.num_grouped == best.num_grouped and found.total < best.total):
             best = found
@@ -152,14 +158,13 @@ def improve(space: ClassSpace, grouping: Grouping, *, seed: int, effort: int, wa
     seed
         For what is drawn at random.
     effort
-        How many sets to look at, roughly, after the first local optimum; a hundred thousand take some hundredths of a
-        second.
+        How many sets to look at after the first local optimum; a hundred thousand take some hundredths of a second.
     watch
         When it is over, the best so far is returned.
     """
     running = LocalSearch(space, grouping, seed=seed, watch=watch)
-    running.run(0, watch)
-    running.run(effort, watch)
+    running.descend(watch)
+    running.go_on(effort, watch)
     return running.grouping()
 
 
@@ -195,24 +200,32 @@ class LocalSearch:
         self._groups, self._saved = _start(space, grouping, seed), _start(space, grouping, seed)
         self._memory = make_union(space.task.num_trips, int(np.diff(self._tours.post_ptr).max()))
 
-    def run(self, effort: int, watch: Watch) -> None:
-        """Go on until ``effort`` more sets have been looked at, and then to the next local optimum."""
+    def descend(self, watch: Watch) -> None:
+        """Improve the partition up to a local optimum."""
+        self._search(MOST_PER_MEMBER * self._space.num, watch, has_rounds=False)
+
+    def go_on(self, effort: int, watch: Watch) -> None:
+        """Look at so many sets more, in rounds that leave local optima behind."""
+        self._search(effort, watch, has_rounds=True)
+
+    def _search(self, effort: int, watch: Watch, *, has_rounds: bool) -> None:
         if self._tours is None:
             return
-        numbers = self._groups.numbers
-        begin = int(numbers[WORK])
         wide = np.array([max(size, min(3 * self._space.k, MAX_UNION)) for size in _WIDE], dtype=np.int64)
         widest = max(_WIDEST, int(wide[-1]))
+        begin = now = int(self._groups.numbers[WORK])
         is_done = False
-        while not is_done:
+        while not is_done and now < begin + effort:
             if watch.is_over():
                 self.is_stopped = True
                 return
-            watch.tell("local search", min(int(numbers[WORK]) - begin, effort), effort)
+            watch.tell("local search", now - begin if has_rounds else 0, effort if has_rounds else 0)
+            limit = min(now + _WORK_PER_LOOK, begin + effort)
             is_done = search(
                 self._tours, self._groups, self._saved, self._partners, self._least, wide, widest,
-                begin + effort, int(numbers[WORK]) + _WORK_PER_LOOK, *self._memory,
+                has_rounds, limit, *self._memory,
             )  # fmt: skip
+            now = int(self._groups.numbers[WORK])
 
     def grouping(self) -> Grouping:
         """The best partition so far."""

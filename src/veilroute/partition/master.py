@@ -147,6 +147,8 @@ def choose_classes(
         Give up after so many nodes, where the time is not what limits.
     """
     solver = _new_solver()
+    # With presolve the same programmes take many times as long, or overrun their time.
+    solver.setOptionValue("presolve", "off")
     # HiGHS ignores what is better by less than its tolerance of 1e-6, in scaled units; no other gap is left open.
     solver.setOptionValue("mip_rel_gap", 0.0)
     solver.setOptionValue("mip_abs_gap", 1e-6)
