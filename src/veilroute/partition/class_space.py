@@ -26,6 +26,7 @@ from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch
 
 _CELLS_PER_STEP = 1 << 20
+_MANY_CUTS = 200
 
 Members = tuple[int, ...]
 
@@ -49,9 +50,10 @@ class Prices:
     cut_duals: Floats = field(default_factory=lambda: np.empty(0))
 
     @property
-    def active_cuts(self) -> list[Members]:
-        """The cuts that have a price."""
-        return [cut for cut, dual in zip(self.cuts, self.cut_duals.tolist(), strict=True) if dual > 0]
+    def useful_cuts(self) -> list[Members]:
+        """The cuts that an integer programme is quicker with: all of them or, when they are many, those with a price."""
+        paid = [cut for cut, dual in zip(self.cuts, self.cut_duals.tolist(), strict=True) if dual > 0]
+        return list(self.cuts) if len(self.cuts) <= _MANY_CUTS else paid
 
     @property
     def paid_for_cuts(self) -> float:

@@ -196,7 +196,7 @@ def _choose(
         chosen = combine_few(space.num, num_left_out, columns.sets, columns.shares)
     else:
         chosen = choose_classes(
-            space.num, num_left_out, columns.sets, columns.shares, bounding.prices.active_cuts, bounding.scale, watch,
+            space.num, num_left_out, columns.sets, columns.shares, bounding.prices.useful_cuts, bounding.scale, watch,
             start=start, max_nodes=max_nodes,
         )  # fmt: skip
     record.offer(grouping_of(space, columns.sets, columns.shares, chosen.columns))
@@ -208,13 +208,13 @@ def _choose_without_free(
 ) -> tuple[float, int]:
     """A bound on partitions of very many classes, and how many nodes it took; looks for a better partition on the way.
 
-    Members at the price 0, whom no cut in force holds, need not be in exactly one class here. Classes that differ in
+    Members at the price 0, whom no cut holds, need not be in exactly one class here. Classes that differ in
     them only are then one column, at the least of their shares. What it chooses may leave some of them out or hold
     them twice; a partition is looked for among the classes that look like a chosen one, and some of free members only.
     """
     prices = bounding.prices
     is_free = np.abs(prices.duals) <= _FREE * float(np.abs(prices.duals).max(initial=0.0))
-    for cut in prices.active_cuts:
+    for cut in prices.useful_cuts:
         is_free[list(cut)] = False
     if record.best.left_out or not is_free.any():
         return bounding.bound, 0
@@ -226,7 +226,7 @@ def _choose_without_free(
     kept = np.flatnonzero(kinds[:, 0] >= 0)
     if 2 * kept.size > len(columns) or kept.size > MAX_COLUMNS:
         return bounding.bound, 0
-    cuts = [tuple(sorted(rank[list(cut)].tolist())) for cut in prices.active_cuts]
+    cuts = [tuple(sorted(rank[list(cut)].tolist())) for cut in prices.useful_cuts]
     watch.tell(f"choice among {kept.size} kinds of classes")
     chosen = choose_classes(
         int((~is_free).sum()), 0, kinds[kept], columns.shares[firsts[kept]], cuts, bounding.scale, watch
