@@ -107,7 +107,9 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
 def _status(plan: Plan, claims: Claims) -> str:
     if not claims.num_anonymized:
         return "infeasible" if plan.is_optimal else "feasible"
-    return "optimal" if claims.mac is not None and claims.mac == claims.mac_lower_bound else "feasible"
+    # A MAC that meets its bound is not enough: it may be the least for so many candidates while more can be anonymized.
+    is_met = claims.mac is not None and claims.mac == claims.mac_lower_bound
+    return "optimal" if plan.is_optimal and is_met else "feasible"
 
 
 def _claims(problem: Problem, plan: Plan) -> Claims:

@@ -95,7 +95,7 @@ def test_ragged_map(command: Command, building: Path) -> None:
         ((*GOOD, "--partitioner", "exact"), ("partitioner", "optimal takes no options")),
         ((*GOOD, "--time-limit", "0"), ("time_limit_s",)),
         ((*GOOD, "--frobnicate"), ("--frobnicate",)),
-        ((*ENDS, "--random-candidates", "21"), ("at most 20",)),
+        ((*ENDS, "--random-candidates", "30", "-k", "13"), ("Privacy.k", "at most 12")),
         ((*GOOD, "-o", "no/such/folder/book.json"), ("--out", "folder")),
     ],
 )

@@ -24,9 +24,7 @@ def walk_cost(domain: Domain, nodes: Walk) -> float:
     return int(total) if domain.has_integer_costs and math.isfinite(total) else total
 
 
-def walk_through(
-    backward: Sweeper, start: int, stops: Sequence[int], lengths: Sequence[float] | None = None
-) -> Walk:
+def walk_through(backward: Sweeper, start: int, stops: Sequence[int], lengths: Sequence[float] | None = None) -> Walk:
     """The walk from ``start`` to each stop in turn, by the shortest paths of :meth:`Sweeper.follow`; a sweep each.
 
     Where the ``lengths`` of the ways to the stops are known, in the sweeper's units, sweeps go no farther.

@@ -51,7 +51,7 @@ class Prices:
 
     @property
     def useful_cuts(self) -> list[Members]:
-        """The cuts that an integer programme is quicker with: all of them or, when they are many, those with a price."""
+        """The cuts that an integer programme is quicker with: all, or when they are many, those with a price."""
         paid = [cut for cut, dual in zip(self.cuts, self.cut_duals.tolist(), strict=True) if dual > 0]
         return list(self.cuts) if len(self.cuts) <= _MANY_CUTS else paid
 
@@ -103,8 +103,8 @@ class ClassSpace:
     """All classes that some optimal partition may consist of.
 
     Under all-pairs spread, and where everybody is far from everybody: the sets of k to 2k - 1 members that stand apart.
-    Elsewhere under witness spread: those that qualify and do not split into two that do, which may have any size; they
-    are looked at up to ``max_size``, and whoever searches learns what may lie beyond.
+    Elsewhere under witness spread: those that qualify and do not split into two that do, which may have any size. Sets
+    are looked at up to ``max_size``, and whoever searches learns what may lie beyond, up to the ``largest``.
 
     Parameters
     ----------
@@ -125,8 +125,8 @@ class ClassSpace:
         is_everybody_far = bool(self.far.sum() == len(nodes) * (len(nodes) - 1))
         self.is_loose = privacy.spread == "witness" and not is_everybody_far
         self.prices_of: SetCosts = set_costs(task, self.order)
-        self.max_size = min(2 * privacy.k - 1, len(nodes)) if not self.is_loose else len(nodes)
-        self.max_size = min(self.max_size, self.prices_of.max_size)
+        self.largest = len(nodes) if self.is_loose else min(2 * privacy.k - 1, len(nodes))
+        self.max_size = min(self.largest, self.prices_of.max_size)
         self.weights: Floats = np.array(task.weights)[:, None] * task.ratio_weights[:, self.order]
         self.base_costs: Floats = task.base_costs[:, self.order]
         self.fixed: Floats = (self.weights * self.base_costs).sum(axis=0)
@@ -264,7 +264,7 @@ class ClassSpace:
             qualifies, parents = np.empty(room, dtype=np.bool_), np.empty(room, dtype=np.int64)
             num = extend_sets(
                 now.sets, now.costs, now.offsets + now.shares, weights, prizes, self.pair_costs, self.compatible,
-                self.far, self.is_loose, self.groups, self.num_groups, self.k, max(size, self.max_size), *cuts,
+                self.far, self.is_loose, self.groups, self.num_groups, self.k, self.largest, *cuts,
                 threshold, sets, offsets, bounds, qualifies, parents,
             )  # fmt: skip
             if size > self.max_size:
@@ -292,7 +292,7 @@ class ClassSpace:
             is_there = np.isfinite(shares)
             chosen = np.flatnonzero(qualifies[kept] & is_there & (reduced <= threshold))
             yield _Batch(Columns(sets[chosen], shares[chosen], reduced[chosen]), kept.size)
-            if size < self.max_size or self.is_loose:
+            if size < self.largest:
                 on = np.flatnonzero(is_there)
                 stack.append(_Frontier(sets[on], costs[on], offsets[on], extras[on]))
 

@@ -95,10 +95,9 @@ def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
     bounding.add(start.columns.take(pick_columns(order, start.columns.sets, space.num, 3 * PER_MEMBER)))
     bounding.run(total)
     _round(space, bounding, record)
-    if space.num > MAX_COMBINED and record.best.total - bounding.bound > _WIDE_GAP * record.best.total:
-        # What lies within reach grows fast with the gap: worth a longer search for a better partition.
-        effort = min(_MAX_EFFORT, _EFFORT_PER_MEMBER * space.num)
-        record.offer(improve(space, record.best, seed=0, effort=effort, watch=watch))
+    if space.num > MAX_COMBINED and space.k > 2 and record.best.total - bounding.bound > _WIDE_GAP * record.best.total:
+        # What lies within reach grows fast with the gap, among large classes: worth a longer search.
+        _search_longer(space, record, watch)
     return _settle(space, bounding, record, watch)
 
 
@@ -121,6 +120,7 @@ def _settle(space: ClassSpace, bounding: Bounding, record: Record, watch: Watch)
         return proof
     most = MAX_ENUMERATED if space.num <= MAX_COMBINED else _FIRST_COLUMNS * space.num
     num_nodes = 0
+    has_searched = False
     while True:
         before = record.best.total
         gap = (before - bound) * _SLACK
@@ -145,10 +145,20 @@ def _settle(space: ClassSpace, bounding: Bounding, record: Record, watch: Watch)
                 num_enumerated=len(columns) if reach > 0 else 0,
                 num_nodes=num_nodes,
             )
-        # A better partition may have brought all that matter within reach.
-        if _is_closed(record, proof.bound) or watch.is_over() or (is_last and record.best.total == before):
+        if _is_closed(record, proof.bound) or watch.is_over():
             return proof
+        # A better partition may bring all that matter within reach.
+        if is_last and record.best.total == before:
+            if has_searched or not _search_longer(space, record, watch):
+                return proof
+            has_searched = True
         most = MAX_COLUMNS if most < MAX_COLUMNS else MAX_ENUMERATED
+
+
+def _search_longer(space: ClassSpace, record: Record, watch: Watch) -> bool:
+    """Local search for some seconds; whether it found a better partition."""
+    effort = min(_MAX_EFFORT, _EFFORT_PER_MEMBER * space.num)
+    return record.offer(improve(space, record.best, seed=0, effort=effort, watch=watch))
 
 
 def _is_closed(record: Record, bound: float) -> bool:

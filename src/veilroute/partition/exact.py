@@ -13,9 +13,10 @@ import numpy as np
 
 from veilroute.certificate import Certificate, Cut, DualPrices
 from veilroute.covering.fields_engine import FieldsEngine
-from veilroute.covering.set_costs import TourCosts
+from veilroute.covering.set_costs import MAX_TOUR, TourCosts
 from veilroute.covering.task import CoveringTask
-from veilroute.partition.bitmask import partition_by_bitmask
+from veilroute.errors import TooLargeError
+from veilroute.partition.bitmask import MAX_MEMBERS, partition_by_bitmask
 from veilroute.partition.first import first_partition
 from veilroute.partition.result import Partition
 from veilroute.problem import Privacy, Problem
@@ -40,9 +41,24 @@ def partition_exact(problem: Problem, task: CoveringTask, privacy: Privacy, *, s
     Complexity: see :mod:`veilroute.partition.bitmask` and :mod:`veilroute.partition.columns`. Ties: that partition of
     equal cost which the method meets first; it is the same one in every process.
     """
-    if len(task.members) <= MAX_TRIED:
+    num = len(task.members)
+    if is_tried(num, privacy):
         return partition_by_bitmask(problem, task, privacy, watch=watch)
-    return partition_by_columns(problem, task, privacy, watch=watch)
+    found = partition_by_columns(problem, task, privacy, watch=watch)
+    if found.is_optimal or found.is_stopped or num > MAX_MEMBERS:
+        return found
+    # Classes so large that they have no price there.
+    return partition_by_bitmask(problem, task, privacy, watch=watch)
+
+
+def is_tried(num: int, privacy: Privacy) -> bool:
+    """Whether every set of so many members is tried: they are few, or classes too large to be priced one by one."""
+    if num <= MAX_TRIED or (num <= MAX_MEMBERS and 2 * privacy.k - 1 > MAX_TOUR):
+        return True
+    if privacy.k > MAX_TOUR:
+        expected = f"at most {MAX_TOUR} where more than {MAX_MEMBERS} candidates can be covered"
+        raise TooLargeError("Privacy.k", expected, privacy.k)
+    return False
 
 
 def partition_by_columns(

@@ -17,7 +17,7 @@ from veilroute.covering.prefixes import SharedBeginnings, find_beginnings, has_t
 from veilroute.covering.task import CoveringTask, prepare_task
 from veilroute.covering.walks import Walk, walk_cost
 from veilroute.partition.bitmask import MAX_MEMBERS, mark_classes, partition_by_shares
-from veilroute.partition.exact import MAX_TRIED, partition_by_columns
+from veilroute.partition.exact import is_tried, partition_by_columns
 from veilroute.partition.result import Partition
 from veilroute.planners.m_pbp import plan_m_pbp
 from veilroute.planners.plan import Plan, PlannedClass, plan_alone, plan_parting
@@ -37,9 +37,10 @@ def plan_bounded(problem: Problem, privacy: Privacy, *, m: int, seed: int, watch
     if not task.members:
         return Plan(task, (), True, None, 0, {**options, "stopped_early": False})
     planned = None
-    if len(task.members) <= MAX_TRIED or (len(task.members) <= MAX_MEMBERS and not has_two_colours(task.domain)):
+    can_pad = has_two_colours(task.domain)
+    if is_tried(len(task.members), privacy) or (len(task.members) <= MAX_MEMBERS and not can_pad):
         planned = _try_everything(problem, task, privacy, m, watch)
-    elif has_two_colours(task.domain):
+    elif can_pad:
         planned = _generate(problem, task, privacy, m, watch)
     if planned is None:
         return plan_m_pbp(problem, privacy, seed=seed, watch=watch, partitioner="exact")

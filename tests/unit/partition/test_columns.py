@@ -55,7 +55,7 @@ def test_columns_and_tables_agree_at_a_finite_m(k: int, m: int, monkeypatch: pyt
     problem = rooms(13, 5)
     privacy = vr.Privacy(k=k, m=m)
     by_columns = vr.solve(problem, privacy)
-    monkeypatch.setattr("veilroute.planners.bounded.MAX_TRIED", 20)
+    monkeypatch.setattr("veilroute.partition.exact.MAX_TRIED", 20)
     by_table = vr.solve(problem, privacy)
     assert by_columns.status == by_table.status == "optimal"
     assert by_columns.mac == pytest.approx(by_table.mac, abs=1e-9)

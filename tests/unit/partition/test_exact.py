@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -76,15 +77,42 @@ def test_partition_kernel_tries_every_class(max_size: int) -> None:
     assert (-int(grouped[-1]), cost[-1]) == pytest.approx(best)
 
 
-def test_too_many_candidates_name_the_alternatives() -> None:
+@pytest.mark.parametrize(("num", "k"), [(16, 13), (15, 8), (16, 16)])
+def test_classes_too_large_for_tours_are_tried_by_tables(num: int, k: int) -> None:
     domain = vr.generate_rooms(seed=1)
     start, goal = domain.label(0), domain.label(9)
-    problem = vr.Problem(domain, [vr.Trip(start, goal)], vr.draw_candidates(domain, start, goal, 21, seed=0))
-    with pytest.raises(vr.InvalidInputError, match=r"at most 20 coverable candidates.*local search.*got 21"):
-        vr.solve(problem)
+    problem = vr.Problem(domain, [vr.Trip(start, goal)], vr.draw_candidates(domain, start, goal, num, seed=0))
+    playbook = vr.solve(problem, vr.Privacy(k=k))
+    assert playbook.status == "optimal"
+    assert len(playbook.classes) == 1
 
 
-def test_stopping_early_gives_a_valid_playbook_without_proof() -> None:
+def test_classes_too_large_for_anything_are_refused() -> None:
+    domain = vr.generate_rooms(seed=1)
+    start, goal = domain.label(0), domain.label(9)
+    problem = vr.Problem(domain, [vr.Trip(start, goal)], vr.draw_candidates(domain, start, goal, 30, seed=0))
+    with pytest.raises(vr.InvalidInputError, match=r"Privacy.k: expected at most 12 .* got 13"):
+        vr.solve(problem, vr.Privacy(k=13))
+    with pytest.raises(vr.InvalidInputError, match=r"Privacy.k: expected at most 12 .* got 13"):
+        vr.solve(problem, vr.Privacy(k=13, m=10))
+
+
+def _has_reports(seen: list[Progress], num: int) -> bool:
+    return len(seen) >= num
+
+
+def test_a_met_bound_is_no_optimum_while_more_might_be_anonymized() -> None:
+    """Thirteen on a line: stopped before it is known that all of them fit in one class."""
+    problem = vr.Problem(vr.grid_domain(["." * 23]), [vr.Trip((0, 0), (0, 22))], [(0, c) for c in range(1, 22)])
+    for after in (1, 5, 20, 60):
+        seen: list[Progress] = []
+        stop = partial(_has_reports, seen, after)
+        playbook = vr.solve(problem, vr.Privacy(k=8), progress=seen.append, should_stop=stop)
+        assert playbook.status == "feasible" or playbook.apr == 1
+
+
+def test_stopping_early_gives_a_valid_playbook_without_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("veilroute.partition.exact.MAX_TRIED", 20)
     domain = vr.generate_rooms(seed=2)
     start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
     problem = vr.Problem(domain, [vr.Trip(start, goal)], vr.draw_candidates(domain, start, goal, 17, seed=0))
