@@ -220,7 +220,7 @@ def _choose_without_free(
 
     Members at the price 0, whom no cut holds, need not be in exactly one class here. Classes that differ in
     them only are then one column, at the least of their shares. What it chooses may leave some of them out or hold
-    them twice; a partition is looked for among the classes that look like a chosen one, and some of free members only.
+    them twice; a partition is looked for among the classes that look like a chosen one, and some others.
     """
     prices = bounding.prices
     is_free = np.abs(prices.duals) <= _FREE * float(np.abs(prices.duals).max(initial=0.0))
@@ -241,9 +241,12 @@ def _choose_without_free(
     chosen = choose_classes(
         int((~is_free).sum()), 0, kinds[kept], columns.shares[firsts[kept]], cuts, bounding.scale, watch
     )
-    like_chosen = np.isin(kind_of.reshape(-1), kept[chosen.columns]) & is_whole
-    among_free = np.flatnonzero(~is_whole)[:MAX_COLUMNS]
-    some = np.union1d(np.flatnonzero(like_chosen)[:MAX_COLUMNS], among_free[: _FIRST_COLUMNS * space.num])
+    like_chosen = np.flatnonzero(np.isin(kind_of.reshape(-1), kept[chosen.columns]) & is_whole)[:MAX_COLUMNS]
+    by_reduced = np.argsort(columns.reduced, kind="stable")
+    others = by_reduced[is_whole[by_reduced]][: _FIRST_COLUMNS * space.num]
+    among_free = by_reduced[~is_whole[by_reduced]]
+    picked = among_free[pick_columns(np.arange(among_free.size), columns.sets[among_free], space.num, _FIRST_COLUMNS)]
+    some = np.unique(np.concatenate((like_chosen, others, picked)))
     repaired = _choose(space, bounding, columns.take(some), record, watch, max_nodes=_FIRST_NODES)
     return chosen.bound, chosen.num_nodes + repaired.num_nodes
 
