@@ -179,7 +179,7 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]
             )
             for threads in (1, 2)
         ]  # fmt: skip
-        wait_until(where.exists)
+        wait_until(lambda: where.exists() and where.stat().st_size > 0)  # it is there before anything is in it
         yield json.loads(where.read_bytes())["address"], workers
 
 
