@@ -6,6 +6,7 @@
 
 from veilroute.audit import AuditReport
 from veilroute.audit import audit_playbook as audit
+from veilroute.certificate import Certificate
 from veilroute.covering.cover import Cover, cover
 from veilroute.domain import (
     AtNode,
@@ -44,6 +45,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AtNode",
     "AuditReport",
+    "Certificate",
     "Claims",
     "Cover",
     "Domain",

@@ -20,9 +20,18 @@ from veilroute.kernels.sweep import Floats
 from veilroute.kernels.tours import Sets
 from veilroute.progress import Watch
 
+MAX_BYTES = 2**30
+"""The most memory for where beginnings that cover two members can end; some 500 members on 8,000 nodes."""
+
 _SETS_PER_LOOK = 256
 
 Members = tuple[int, ...]
+
+
+def fits_memory(task: CoveringTask) -> bool:
+    """Whether the beginnings of all pairs can be kept: half of the nodes, those of one colour, for each."""
+    num = len(task.members)
+    return num * (num - 1) / 2 * task.domain.num_nodes / 2 * task.num_trips <= MAX_BYTES
 
 
 class PrefixCosts:

@@ -13,6 +13,7 @@ import numpy as np
 
 from veilroute.covering.completions import Completions
 from veilroute.covering.fields_engine import FieldsEngine
+from veilroute.covering.prefix_costs import fits_memory
 from veilroute.covering.prefixes import SharedBeginnings, find_beginnings, has_two_colours
 from veilroute.covering.task import CoveringTask, prepare_task
 from veilroute.covering.walks import Walk, walk_cost
@@ -29,7 +30,7 @@ def plan_bounded(problem: Problem, privacy: Privacy, *, m: int, seed: int, watch
     """An optimal plan, or m-Pbp's over the exact partition where that is too much work or the time is over.
 
     Few candidates: every set is tried. More: column generation where walks can be padded
-    (:func:`~veilroute.covering.prefixes.has_two_colours`); elsewhere the work is too much.
+    (:func:`~veilroute.covering.prefixes.has_two_colours`) and what is kept fits the memory; elsewhere it is too much.
     """
     watch.tell("covering fields")
     task = prepare_task(problem)
@@ -40,7 +41,7 @@ def plan_bounded(problem: Problem, privacy: Privacy, *, m: int, seed: int, watch
     can_pad = has_two_colours(task.domain)
     if is_tried(len(task.members), privacy) or (len(task.members) <= MAX_MEMBERS and not can_pad):
         planned = _try_everything(problem, task, privacy, m, watch)
-    elif can_pad:
+    elif can_pad and fits_memory(task):
         planned = _generate(problem, task, privacy, m, watch)
     if planned is None:
         return plan_m_pbp(problem, privacy, seed=seed, watch=watch, partitioner="exact")
