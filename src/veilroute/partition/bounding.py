@@ -106,6 +106,11 @@ class Bounding:
         """Whether only who can be grouped matters."""
         return self.num_left_out is None
 
+    @property
+    def columns(self) -> Columns:
+        """The classes of the linear programme, a good choice of all there are."""
+        return Columns(self.master.sets, self.master.shares, np.zeros(len(self.master.sets)))
+
     def add(self, columns: Columns) -> int:
         """Add the classes that are new; returns how many."""
         is_new = np.array([row.tobytes() not in self._known for row in columns.sets], dtype=np.bool_)

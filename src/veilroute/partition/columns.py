@@ -112,16 +112,20 @@ def _round(space: ClassSpace, bounding: Bounding, record: Record) -> None:
 def _settle(space: ClassSpace, bounding: Bounding, record: Record, watch: Watch) -> Proof:
     """Compare all partitions of the classes that are within reach of the bound.
 
-    A few classes first, where there are many: a better partition leaves fewer within reach.
+    Those of the linear programme first: a better partition leaves fewer within reach.
     """
     bound, prices = bounding.bound, bounding.prices
     proof = Proof(bound, prices, bound, num_columns=len(bounding.master.sets))
     if not bounding.is_converged or _is_closed(record, bound):
         return proof
-    most = MAX_ENUMERATED if space.num <= MAX_COMBINED else _FIRST_COLUMNS * space.num
     num_nodes = 0
+    if space.num > MAX_COMBINED:
+        num_nodes += _choose(space, bounding, bounding.columns, record, watch, max_nodes=_FIRST_NODES).num_nodes
+    most = MAX_ENUMERATED if space.num <= MAX_COMBINED else MAX_COLUMNS
     has_searched = False
     while True:
+        if _is_closed(record, proof.bound):
+            return proof
         before = record.best.total
         gap = (before - bound) * _SLACK
         columns, reach = _within_reach(space, prices, gap, most, watch)
@@ -131,20 +135,15 @@ def _settle(space: ClassSpace, bounding: Bounding, record: Record, watch: Watch)
         least, nodes = bound, 0
         if space.num > MAX_COMBINED and len(columns) > (_MANY_COLUMNS if is_last else MAX_COLUMNS):
             least, nodes = _choose_without_free(space, bounding, columns, record, watch)
-        if len(columns) <= MAX_COLUMNS and not _is_closed(record, min(bound + reach, least)):
+        if reach > 0 and len(columns) <= MAX_COLUMNS and not _is_closed(record, min(bound + reach, least)):
             chosen = _choose(space, bounding, columns, record, watch, max_nodes=None if is_last else _FIRST_NODES)
             least = max(least, record.best.total if chosen.is_proved else chosen.bound)
             nodes += chosen.num_nodes
         num_nodes += nodes
-        if reach > proof.threshold or is_last:
-            least = max(bound, min(bound + reach, least, record.best.total))
-            proof = replace(
-                proof,
-                bound=max(proof.bound, least),
-                threshold=reach,
-                num_enumerated=len(columns) if reach > 0 else 0,
-                num_nodes=num_nodes,
-            )
+        least = max(proof.bound, min(bound + reach, least, record.best.total))
+        proof = replace(proof, bound=least, num_nodes=num_nodes)
+        if reach > 0 and reach >= proof.threshold:
+            proof = replace(proof, threshold=reach, num_enumerated=len(columns))
         if _is_closed(record, proof.bound) or watch.is_over():
             return proof
         # A better partition may bring all that matter within reach.
@@ -152,7 +151,7 @@ def _settle(space: ClassSpace, bounding: Bounding, record: Record, watch: Watch)
             if has_searched or not _search_longer(space, record, watch):
                 return proof
             has_searched = True
-        most = MAX_COLUMNS if most < MAX_COLUMNS else MAX_ENUMERATED
+        most = MAX_ENUMERATED
 
 
 def _search_longer(space: ClassSpace, record: Record, watch: Watch) -> bool:
@@ -168,7 +167,7 @@ def _is_closed(record: Record, bound: float) -> bool:
 def _within_reach(space: ClassSpace, prices: Prices, gap: float, most: int, watch: Watch) -> tuple[Columns, float]:
     """The classes whose reduced cost is at most ``gap``, or less where these are too many; and how far they go.
 
-    When even those at no reduced cost are too many: some of them, which go nowhere.
+    Nowhere, when even those at no reduced cost are too many.
     """
     reach = gap
     while True:
@@ -178,7 +177,7 @@ def _within_reach(space: ClassSpace, prices: Prices, gap: float, most: int, watc
             break
         reach = reach / 4 if reach > 1e-4 * gap else 0.0
     if not found.is_complete:
-        return found.columns.take(np.arange(min(most, len(found.columns)))), 0.0
+        return found.columns, 0.0
     # Of a class that is too large to be looked at nothing is known but this.
     return found.columns, min(reach, max(0.0, found.least_beyond))
 
@@ -243,8 +242,8 @@ def _choose_without_free(
     )
     like_chosen = np.flatnonzero(np.isin(kind_of.reshape(-1), kept[chosen.columns]) & is_whole)[:MAX_COLUMNS]
     by_reduced = np.argsort(columns.reduced, kind="stable")
-    others = by_reduced[is_whole[by_reduced]][: _FIRST_COLUMNS * space.num]
-    among_free = by_reduced[~is_whole[by_reduced]]
+    others, among_free = by_reduced[is_whole[by_reduced]], by_reduced[~is_whole[by_reduced]]
+    others = others[pick_columns(np.arange(others.size), columns.sets[others], space.num, _FIRST_COLUMNS)]
     picked = among_free[pick_columns(np.arange(among_free.size), columns.sets[among_free], space.num, _FIRST_COLUMNS)]
     some = np.unique(np.concatenate((like_chosen, others, picked)))
     repaired = _choose(space, bounding, columns.take(some), record, watch, max_nodes=_FIRST_NODES)
