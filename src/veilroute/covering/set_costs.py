@@ -21,7 +21,7 @@ from veilroute.progress import Watch
 MAX_TOUR = 12
 """The most members that a set may have for :class:`TourCosts`: a set takes two to that power times its square."""
 
-_SETS_PER_LOOK = 1 << 16
+_STEPS_PER_LOOK = 1 << 27
 
 Order = npt.NDArray[np.int64]
 """Positions in the task, in the order in which the caller numbers its members."""
@@ -86,10 +86,12 @@ class TourCosts:
         if not self.prepare(watch):
             return None
         out = np.empty((len(sets), self.task.num_trips))
-        for first in range(0, len(sets), _SETS_PER_LOOK):
+        size = sets.shape[1]
+        per_look = max(1, _STEPS_PER_LOOK // (2**size * size * size * self.task.num_trips))
+        for first in range(0, len(sets), per_look):
             if first and watch.is_over():
                 return None
-            part = slice(first, first + _SETS_PER_LOOK)
+            part = slice(first, first + per_look)
             tour_costs(sets[part], self.from_start, self.to_goal, self.between, out[part])
         return out
 

@@ -14,6 +14,7 @@ import numpy as np
 from veilroute.certificate import Certificate, Cut, DualPrices
 from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.set_costs import MAX_TOUR, TourCosts
+from veilroute.covering.spread import far_matrix
 from veilroute.covering.task import CoveringTask
 from veilroute.errors import TooLargeError
 from veilroute.partition.bitmask import MAX_MEMBERS, partition_by_bitmask
@@ -33,6 +34,7 @@ MAX_TRIED = 12
 """Up to so many members every set is tried, as the auditor does; it needs no certificate then."""
 
 _EFFORT_PER_MEMBER = 400
+_MANY_NEAR = 0.3
 
 
 def partition_exact(problem: Problem, task: CoveringTask, privacy: Privacy, *, seed: int, watch: Watch) -> Partition:
@@ -42,7 +44,7 @@ def partition_exact(problem: Problem, task: CoveringTask, privacy: Privacy, *, s
     equal cost which the method meets first; it is the same one in every process.
     """
     num = len(task.members)
-    if is_tried(num, privacy):
+    if is_tried(num, privacy) or (num <= MAX_MEMBERS and _is_crowded(problem, task, privacy)):
         return partition_by_bitmask(problem, task, privacy, watch=watch)
     found = partition_by_columns(problem, task, privacy, watch=watch)
     if found.is_optimal or found.is_stopped or num > MAX_MEMBERS:
@@ -59,6 +61,13 @@ def is_tried(num: int, privacy: Privacy) -> bool:
         expected = f"at most {MAX_TOUR} where more than {MAX_MEMBERS} candidates can be covered"
         raise TooLargeError("Privacy.k", expected, privacy.k)
     return False
+
+
+def _is_crowded(problem: Problem, task: CoveringTask, privacy: Privacy) -> bool:
+    """Whether so many stand near each other that classes get large; tables do not mind how large they are."""
+    nodes = [problem.candidate_nodes[i] for i in task.members]
+    num_near = len(nodes) * (len(nodes) - 1) - int(far_matrix(problem.domain, nodes, privacy.ell).sum())
+    return privacy.spread == "witness" and num_near > _MANY_NEAR * len(nodes) * (len(nodes) - 1)
 
 
 def partition_by_columns(
