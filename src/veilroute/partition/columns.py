@@ -155,7 +155,9 @@ def _settle(space: ClassSpace, bounding: Bounding, record: Record, watch: Watch)
 
 
 def _search_longer(space: ClassSpace, record: Record, watch: Watch) -> bool:
-    """Local search for some seconds; whether it found a better partition."""
+    """Local search for some seconds; whether it found a better partition. It knows whole walks only, not beginnings."""
+    if space.beginnings is not None:
+        return False
     effort = min(_MAX_EFFORT, _EFFORT_PER_MEMBER * space.num)
     return record.offer(improve(space, record.best, seed=0, effort=effort, watch=watch))
 

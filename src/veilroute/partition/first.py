@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from veilroute.covering.set_costs import MAX_TOUR
 from veilroute.covering.spread import Relation
 from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.task import CoveringTask
@@ -38,7 +39,8 @@ class FirstPartition:
 def first_partition(task: CoveringTask, far: Relation, privacy: Privacy) -> FirstPartition | None:
     """Classes of neighbours in the tree of the first trip; ``None`` where there is no saying that walks exist.
 
-    For domains whose edges all lead both ways at the same cost, and where the classes qualify.
+    For domains whose edges all lead both ways at the same cost, and where the classes qualify and are not too large
+    to be walked.
 
     Parameters
     ----------
@@ -62,7 +64,7 @@ def first_partition(task: CoveringTask, far: Relation, privacy: Privacy) -> Firs
     groups = [order[at : at + privacy.k] for at in range(0, num - privacy.k + 1, privacy.k)]
     groups[-1] += order[len(groups) * privacy.k :]
     groups = _widen(groups, far, privacy)
-    if not groups:
+    if not groups or max(map(len, groups)) > MAX_TOUR:
         return None
     # To the first member and on to the goal, with a way from each to the next and back: no covering walk costs more.
     distances = sweeper.run(task.starts[0]) * task.unit

@@ -163,6 +163,15 @@ def test_stopped_at_once_it_still_groups_everybody() -> None:
     assert vr.audit(playbook).holds
 
 
+def test_stopped_at_once_among_neighbours() -> None:
+    """Nobody stands far from anybody but the last one: a class of all would be too large to be walked."""
+    domain = vr.grid_domain(["." * 90])
+    problem = vr.Problem(domain, [vr.Trip((0, 0), (0, 89))], [(0, c) for c in range(1, 41)] + [(0, 88)])
+    playbook = vr.solve(problem, vr.Privacy(k=2, ell=45), should_stop=lambda: True)
+    assert playbook.status == "feasible"
+    assert vr.audit(playbook).holds
+
+
 @pytest.mark.parametrize("num_reports", [1, 5, 20, 60, 150])
 def test_stopped_on_the_way_the_bound_holds(num_reports: int) -> None:
     problem = rooms(40, 4)
