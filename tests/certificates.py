@@ -67,7 +67,7 @@ def list_classes(problem: vr.Problem, privacy: vr.Privacy) -> World:
     """Every class that qualifies and cannot be split, straight from the definition."""
     task = prepare_task(problem)
     num = len(task.members)
-    far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy.ell)
+    far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy)
 
     def stands_apart(group: Group) -> bool:
         return all(far[a, b] for a, b in combinations(group, 2))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,11 +12,11 @@ from typing import Any, overload
 from veilroute.certificate import Certificate, certificate_from_dict, certificate_to_dict
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
 from veilroute.domain.graph import Domain
-from veilroute.domain.labels import Label, plain_label
+from veilroute.domain.labels import Label, label_text, plain_label
 from veilroute.domain.visibility import Visibility, visibility_from_dict, visibility_to_dict
 from veilroute.errors import FileFormatError, InvalidInputError, NotAnonymizedError, UnknownCandidateError
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes
-from veilroute.problem import Privacy, Problem, Trip
+from veilroute.problem import Privacy, Problem, Trip, checked_names
 
 FORMAT = "veilroute-playbook/1"
 
@@ -115,7 +115,7 @@ class Playbook:
 
     Everything in it is independent of the secret and may be known to the adversary. :meth:`route_for` is the only
     function of veilroute that takes the secret. The ``certificate``, where the planner has one, is the evidence for the
-    bound in the claims.
+    bound in the claims. ``names`` are what people call some of the nodes.
     """
 
     domain: Domain | None
@@ -131,6 +131,7 @@ class Playbook:
     uncoverable: tuple[Label, ...]
     claims: Claims
     certificate: Certificate | None = None
+    names: Mapping[Label, str] = field(default_factory=dict)
 
     @property
     def apr(self) -> float:
@@ -157,7 +158,7 @@ class Playbook:
         """The problem that was solved; needs the domain."""
         if self.domain is None:
             raise InvalidInputError("Playbook.domain", "the domain: this playbook holds only its hash; supply the file")
-        return Problem(self.domain, self.trips, self.candidates, self.visibility)
+        return Problem(self.domain, self.trips, self.candidates, self.visibility, self.names)
 
     def route_for(self, secret: Label, trip: int = 0, *, expose: bool = False) -> Route:
         """Look the route for a secret transit point up.
@@ -192,6 +193,10 @@ class Playbook:
             raise NotAnonymizedError(has_route=False)
         raise UnknownCandidateError
 
+    def name(self, label: Label) -> str:
+        """What people call a node: its name where it has one, else its label as text."""
+        return self.names.get(label) or label_text(label)
+
     def with_domain(self, domain: Domain) -> Playbook:
         """The same playbook with its domain attached, after checking the hash."""
         if domain.sha256 != self.domain_sha256:
@@ -219,6 +224,8 @@ class Playbook:
         }
         if self.certificate is not None:
             data["certificate"] = certificate_to_dict(self.certificate)
+        if self.names:
+            data["names"] = [[label, name] for label, name in self.names.items()]
         if embed_domain and self.domain is not None:
             data["domain"] = domain_to_dict(self.domain)
         return data
@@ -294,6 +301,7 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
             delta=_figure("claims.delta", claims["delta"]),
         ),
         certificate=certificate_from_dict(data["certificate"]) if "certificate" in data else None,
+        names=checked_names({plain_label(label): name for label, name in data.get("names", [])}),
     )
 
 

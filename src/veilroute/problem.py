@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
 from veilroute.domain.graph import Domain
 from veilroute.domain.labels import Label, plain_label
+from veilroute.domain.measures import check_measurable, check_measure
 from veilroute.domain.visibility import AtNode, Visibility, check_visibility
 from veilroute.errors import InvalidInputError
 
@@ -48,18 +49,22 @@ class Privacy:
     k
         How many candidates must stay possible, at least 1.
     ell
-        How far apart they must stand, in cost of walking; both directions count.
+        How far apart they must stand; both directions count.
     m
         For how many nodes of the route the guarantee holds; ``None`` means the whole route.
     spread
         ``"witness"``: some k members of a class are pairwise at least ell apart (Definition 1).
         ``"all-pairs"``: all members are (what the paper's partitioners enforce).
+    measure
+        What ell is measured in: ``"cost"`` of walking over the edges or, on street networks, metres ``"driving"``,
+        ``"walking"`` or ``"straight"`` ahead.
     """
 
     k: int = 2
     ell: float = 1.0
     m: int | None = None
     spread: str = "witness"
+    measure: str = "cost"
 
     def __post_init__(self) -> None:
         if not _is_whole(self.k) or self.k < 1:
@@ -72,10 +77,17 @@ class Privacy:
             raise InvalidInputError("Privacy.m", "an integer >= 1 (below 2^53), or None for the whole route", self.m)
         if self.spread not in SPREADS:
             raise InvalidInputError("Privacy.spread", " or ".join(SPREADS), self.spread)
+        check_measure(self.measure, "Privacy.measure")
+
+    @property
+    def distance_text(self) -> str:
+        """Ell as people say it: ``300`` where it is a cost, ``300 m driving`` where it is in metres."""
+        return f"{self.ell:g}" if self.measure == "cost" else f"{self.ell:g} m {self.measure}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a JSON file."""
-        return {"k": self.k, "ell": self.ell, "m": self.m, "spread": self.spread}
+        data: dict[str, Any] = {"k": self.k, "ell": self.ell, "m": self.m, "spread": self.spread}
+        return data if self.measure == "cost" else data | {"measure": self.measure}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,12 +107,15 @@ class Problem:
         Labels of the possible transit points, distinct.
     visibility
         One of :class:`AtNode`, :class:`WithinDistance`, :class:`LineOfSight`, :class:`Explicit`.
+    names
+        What people call some of the nodes (``{264015624: "Kamppi"}``); for reports and pictures only.
     """
 
     domain: Domain
     trips: Sequence[Trip]
     candidates: Sequence[Label]
     visibility: Visibility = field(default_factory=AtNode)
+    names: Mapping[Label, str] = field(default_factory=dict)
 
     start_nodes: tuple[int, ...] = field(init=False)
     goal_nodes: tuple[int, ...] = field(init=False)
@@ -133,6 +148,7 @@ class Problem:
             twice = next(label for i, label in enumerate(candidates) if nodes[i] in nodes[:i])
             raise InvalidInputError("Problem.candidates", "distinct candidates", f"{twice} twice")
         settle(self, "candidate_nodes", nodes)
+        settle(self, "names", checked_names(self.names))
 
     @property
     def counted(self) -> tuple[int, ...]:
@@ -153,6 +169,19 @@ def check_fit(problem: Problem, privacy: Privacy) -> None:
             f"at most {num_counted}, the number of candidates that are neither start nor goal",
             privacy.k,
         )
+    check_measurable(problem.domain, privacy.measure, "Privacy.measure")
+
+
+def checked_names(names: object) -> dict[Label, str]:
+    """Names of nodes in plain values, or raise naming what is wrong."""
+    if not isinstance(names, Mapping):
+        raise InvalidInputError("names", "an object from nodes to what people call them", type(names).__name__)
+    plain: dict[Label, str] = {}
+    for label, name in names.items():
+        if not isinstance(name, str) or not name.strip() or not name.isprintable():
+            raise InvalidInputError("names", "printable text for each node", name)
+        plain[plain_label(label, field="names")] = name.strip()
+    return plain
 
 
 def _checked_trips(trips: object) -> tuple[Trip, ...]:

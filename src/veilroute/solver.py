@@ -101,6 +101,7 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
         uncoverable=tuple(problem.candidates[i] for i in task.uncoverable),
         claims=claims,
         certificate=plan.certificate,
+        names=problem.names,
     )
 
 

@@ -64,7 +64,7 @@ def open_case(playbook: Playbook, planner: Planner | None) -> Case:
     answers = replay(playbook, facts, planner)
     privacy = playbook.privacy
     standard = Standard(
-        privacy.k, privacy.spread == "all-pairs", Spread(facts, privacy.ell), listed_classes(playbook, facts)
+        privacy.k, privacy.spread == "all-pairs", Spread(facts, privacy), listed_classes(playbook, facts)
     )
     return Case(playbook, facts, answers, standard, group_candidates(facts, answers, privacy.m), planner is not None)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from veilroute.audit.metres import CrowMap, measured_map
 from veilroute.audit.sight import SightLines
 from veilroute.audit.walking import WalkingMap
 from veilroute.domain.labels import Label
@@ -106,10 +107,14 @@ def find_watchers(problem: Problem, walking: WalkingMap, nodes: dict[int, int]) 
     match problem.visibility:
         case AtNode():
             return {c: frozenset((node,)) for c, node in nodes.items()}
-        case WithinDistance(radius):
+        case WithinDistance(radius, "straight"):
+            crow = CrowMap(problem.domain)
+            return {c: crow.within(node, at_most(radius, exact=False)) for c, node in nodes.items()}
+        case WithinDistance(radius, measure):
             # Who can walk to the candidate within the radius: found by walking backwards from it.
-            limit = at_most(radius, exact=problem.domain.has_integer_costs)
-            return {c: frozenset(walking.near(node, limit, backwards=True)) for c, node in nodes.items()}
+            ground = walking if measure == "cost" else measured_map(problem.domain, measure)
+            limit = at_most(radius, exact=measure == "cost" and problem.domain.has_integer_costs)
+            return {c: frozenset(ground.near(node, limit, backwards=True)) for c, node in nodes.items()}
         case LineOfSight(reach):
             return _watchers_in_sight(problem, nodes, reach)
         case Explicit(sees):

@@ -62,18 +62,17 @@ def check_class_size(case: Case) -> ClaimVerdict:
 
 def check_spread(case: Case) -> ClaimVerdict:
     """Enough members of each group stand at least ell apart; groups that are too small are left to ``class-size``."""
-    facts, standard, privacy = case.facts, case.standard, case.playbook.privacy
+    facts, standard, apart = case.facts, case.standard, case.playbook.privacy.distance_text
     problems = []
     if not case.claimed:
         return judge("spread", [], "no class is said to be anonymized")
     if standard.is_all_pairs:
         for own in dict.fromkeys(case.groups.get(c, 1 << c) & standard.listed[c] for c in case.claimed):
             problems += [
-                f"{facts.label(a)} and {facts.label(b)} share a class but are only {gap:.6g} apart, "
-                f"less than {privacy.ell:g}"
+                f"{facts.label(a)} and {facts.label(b)} share a class but are only {gap:.6g} apart, less than {apart}"
                 for a, b, gap in standard.spread.close_pairs(own)
             ]
-        return judge("spread", problems, f"all members of each class are pairwise at least {privacy.ell:g} apart")
+        return judge("spread", problems, f"all members of each class are pairwise at least {apart} apart")
     for group in _claimed_groups(case):
         needed = min(standard.k, group.bit_count())
         far = standard.spread.largest_far_set(group, enough=needed)
@@ -81,10 +80,10 @@ def check_spread(case: Case) -> ClaimVerdict:
             a, b, gap = standard.spread.close_pairs(group)[0]
             most = f"at most {far.size}" if far.is_largest else f"no more than {far.size} were found that"
             problems.append(
-                f"of {names(facts.label(c) for c in members_of(group))} {most} are pairwise at least {privacy.ell:g} "
+                f"of {names(facts.label(c) for c in members_of(group))} {most} are pairwise at least {apart} "
                 f"apart where {standard.k} are needed; {facts.label(a)} and {facts.label(b)} are only {gap:.6g} apart"
             )
-    return judge("spread", problems, f"{standard.k} members of each group are pairwise at least {privacy.ell:g} apart")
+    return judge("spread", problems, f"{standard.k} members of each group are pairwise at least {apart} apart")
 
 
 def check_coverable(case: Case) -> ClaimVerdict:

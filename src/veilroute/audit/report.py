@@ -172,7 +172,8 @@ class AuditReport:
         if not s.num_protected:
             lines = [f"Whoever watches {seen} with our map and our code finds no candidate protected."]
         else:
-            apart = f", {'all' if p.spread == 'all-pairs' else p.k} of them at least {p.ell:g} apart on foot"
+            apart = f", {'all' if p.spread == 'all-pairs' else p.k} of them at least {p.distance_text} apart"
+            apart += " on foot" if p.measure == "cost" else ""
             lines = [
                 f"Whoever watches {seen} with our map and our code is left with at least "
                 f"{number(p.k, 'possible transit point')}{apart if p.k > 1 else ''}: "
@@ -213,7 +214,7 @@ class AuditReport:
         seen = f"node {first.m}" if first.m == last.m else f"nodes {first.m}-{last.m}"
         text = (
             f"  {trip}{seen} seen: smallest group {first.smallest_class}, of whom "
-            f"{first.widest_witness} at least {self.summary.privacy.ell:g} apart"
+            f"{first.widest_witness} at least {self.summary.privacy.distance_text} apart"
         )
         known = set(before.revealed) if before else set()
         revealed = [label for label in first.revealed if label not in known]

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from veilroute.audit.facts import Facts
+from veilroute.audit.metres import CrowMap, measured_map
 from veilroute.domain.tolerance import at_least
+from veilroute.problem import Privacy
 
 _MAX_BRANCHES = 20_000
 _MAX_BRANCHES_WIDEST = 500
@@ -54,7 +56,7 @@ class FarSet:
 
 
 class Spread:
-    """Walking distances between candidates as far as the spread condition needs them.
+    """Distances between candidates as far as the spread condition needs them.
 
     The distance of two candidates is the smaller of both directions; a candidate is infinitely far from itself.
 
@@ -62,19 +64,19 @@ class Spread:
     ----------
     facts
         Map and candidates.
-    ell
-        The distance to keep.
+    privacy
+        The distance to keep, and what it is measured in.
     """
 
-    def __init__(self, facts: Facts, ell: float) -> None:
+    def __init__(self, facts: Facts, privacy: Privacy) -> None:
         self._gaps: dict[tuple[int, int], float] = {}
         self._close = dict.fromkeys(facts.nodes, 0)
         self._known: dict[tuple[int, int | None], FarSet] = {}
-        limit = at_least(ell, exact=facts.problem.domain.has_integer_costs)
+        is_cost = privacy.measure == "cost"
+        limit = at_least(privacy.ell, exact=is_cost and facts.problem.domain.has_integer_costs)
         if limit <= 0:
             return
-        for a, node in facts.nodes.items():
-            around = facts.walking.near(node, limit, wanted=facts.nodes.values())
+        for a, around in _surroundings(facts, privacy.measure, limit):
             for b, there in facts.nodes.items():
                 gap = around.get(there, limit)
                 if a != b and gap < limit:
@@ -107,6 +109,19 @@ class Spread:
             search.extend(0, mask)
             self._known[key] = FarSet(search.best, search.is_done or search.branches < limit)
         return self._known[key]
+
+
+def _surroundings(facts: Facts, measure: str, limit: float) -> Iterator[tuple[int, dict[int, float]]]:
+    """For each candidate the distances to the others' nodes, as far as they are within the limit."""
+    domain, everyone = facts.problem.domain, facts.nodes.values()
+    if measure == "straight":
+        crow = CrowMap(domain)
+        for a, node in facts.nodes.items():
+            yield a, {there: crow.distance(node, there) for there in everyone}
+        return
+    ground = facts.walking if measure == "cost" else measured_map(domain, measure)
+    for a, node in facts.nodes.items():
+        yield a, ground.near(node, limit, wanted=everyone)
 
 
 class _FarSearch:

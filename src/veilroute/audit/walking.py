@@ -23,11 +23,13 @@ class WalkingMap:
     ----------
     domain
         The world to walk in.
+    rows
+        Other edges between its nodes, or other lengths; its own edges and costs when left out.
     """
 
-    def __init__(self, domain: Domain) -> None:
+    def __init__(self, domain: Domain, rows: Rows | None = None) -> None:
         self.num_nodes = domain.num_nodes
-        self._out: Rows = (domain.indptr.tolist(), domain.indices.tolist(), domain.costs.tolist())
+        self._out: Rows = rows or (domain.indptr.tolist(), domain.indices.tolist(), domain.costs.tolist())
         kinds = set(self._out[2]) or {1.0}
         least, most = min(kinds), max(kinds)
         # Counting edges and adding costs agree to the last bit only for whole numbers.

@@ -92,7 +92,9 @@ def load_instance(path: Path, options: InstanceOptions) -> Instance:
             if len(problem.trips) == 1:
                 return completed
             done = completed.problem
-            return Instance(Problem(done.domain, problem.trips, done.candidates, done.visibility), completed.privacy)
+            return Instance(
+                Problem(done.domain, problem.trips, done.candidates, done.visibility, done.names), completed.privacy
+            )
         case suffix:
             raise UnknownMethodError("instance format", suffix or str(path), FORMATS)
 

@@ -211,7 +211,7 @@ def headline(playbook: Playbook) -> list[str]:
     """What was reached, in two sentences."""
     claims, privacy = playbook.claims, playbook.privacy
     span = "the whole route" if privacy.m is None else f"the first {privacy.m} nodes"
-    goal = f"k={privacy.k}, ell={privacy.ell:g}, {span}, spread by {privacy.spread}"
+    goal = f"k={privacy.k}, ell={privacy.distance_text}, {span}, spread by {privacy.spread}"
     if playbook.status == "infeasible":
         return [f"Nothing can be hidden: no class of candidates reaches {goal}.", "Lower k or ell, or add candidates."]
     if not claims.num_anonymized and playbook.planner == "reuse":

@@ -9,22 +9,30 @@ import numpy.typing as npt
 
 from veilroute.covering.sweeps import Sweeper
 from veilroute.domain.graph import Domain
+from veilroute.domain.measures import measured_domain, straight_distances
 from veilroute.domain.tolerance import at_least
+from veilroute.problem import Privacy
 
 Relation = npt.NDArray[np.bool_]
 
 
-def far_matrix(domain: Domain, nodes: Sequence[int], ell: float) -> Relation:
-    """For every two nodes whether they are at least ``ell`` apart, in both directions; false for a node and itself.
+def far_matrix(domain: Domain, nodes: Sequence[int], privacy: Privacy) -> Relation:
+    """For every two nodes whether they are at least ell apart, in both directions; false for a node and itself.
 
-    One sweep per node, cut off at ``ell``; none when even neighbours are that far apart.
+    One sweep per node, cut off at ell; none when even neighbours are that far apart.
     """
     num = len(nodes)
     far = ~np.eye(num, dtype=np.bool_)
-    least = at_least(ell, exact=domain.has_integer_costs)
-    if least <= domain.smallest_cost:
+    if privacy.measure == "straight":
+        least = at_least(privacy.ell, exact=False)
+        for i, node in enumerate(nodes):
+            far[i] &= straight_distances(domain, node)[np.array(nodes)] >= least
         return far
-    sweeper = Sweeper(domain, backward=False, num_seeds=1)
+    ground = measured_domain(domain, privacy.measure)
+    least = at_least(privacy.ell, exact=ground.has_integer_costs)
+    if least <= ground.smallest_cost:
+        return far
+    sweeper = Sweeper(ground, backward=False, num_seeds=1)
     limit = least / sweeper.unit
     for i, node in enumerate(nodes):
         near = sweeper.run(node, limit)[np.array(nodes)] < limit
@@ -32,10 +40,10 @@ def far_matrix(domain: Domain, nodes: Sequence[int], ell: float) -> Relation:
     return far
 
 
-def far_masks(domain: Domain, nodes: Sequence[int], ell: float) -> npt.NDArray[np.int64]:
+def far_masks(domain: Domain, nodes: Sequence[int], privacy: Privacy) -> npt.NDArray[np.int64]:
     """The rows of :func:`far_matrix` as bit masks, for at most 62 nodes."""
     bits = np.int64(1) << np.arange(len(nodes), dtype=np.int64)
-    masks: npt.NDArray[np.int64] = far_matrix(domain, nodes, ell).astype(np.int64) @ bits
+    masks: npt.NDArray[np.int64] = far_matrix(domain, nodes, privacy).astype(np.int64) @ bits
     return masks
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from veilroute.covering.sweeps import Sweeper
 from veilroute.domain.graph import Domain
+from veilroute.domain.measures import measured_domain, straight_distances
 from veilroute.domain.tolerance import at_most
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
 from veilroute.kernels.sight import visible_cells
@@ -19,11 +20,15 @@ def find_watchers(domain: Domain, visibility: Visibility, candidates: Sequence[i
     match visibility:
         case AtNode():
             return [np.array([node], dtype=np.uint32) for node in candidates]
-        case WithinDistance(radius):
-            furthest = at_most(radius, exact=domain.has_integer_costs)
-            if furthest < domain.smallest_cost:
+        case WithinDistance(radius, "straight"):
+            reach = at_most(radius, exact=False)
+            return [np.flatnonzero(straight_distances(domain, n) <= reach).astype(np.uint32) for n in candidates]
+        case WithinDistance(radius, measure):
+            ground = measured_domain(domain, measure)
+            furthest = at_most(radius, exact=ground.has_integer_costs)
+            if furthest < ground.smallest_cost:
                 return [np.array([node], dtype=np.uint32) for node in candidates]
-            sweeper = Sweeper(domain, backward=True, num_seeds=1)
+            sweeper = Sweeper(ground, backward=True, num_seeds=1)
             limit = furthest / sweeper.unit
             return [np.flatnonzero(sweeper.run(node, limit) <= limit).astype(np.uint32) for node in candidates]
         case LineOfSight(reach):

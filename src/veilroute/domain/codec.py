@@ -6,6 +6,7 @@ from typing import Any
 
 from veilroute.domain.graph import Domain
 from veilroute.domain.grid import grid_domain
+from veilroute.domain.streets import street_domain_from_dict, streets_to_dict
 from veilroute.errors import InvalidInputError
 
 
@@ -18,7 +19,9 @@ def domain_to_dict(domain: Domain) -> dict[str, Any]:
         "num_nodes": domain.num_nodes,
         "edges": [list(edge) for edge in zip(tails.tolist(), heads.tolist(), costs.tolist(), strict=True)],
     }
-    if domain.coordinates is not None:
+    if domain.streets is not None:
+        graph["streets"] = streets_to_dict(domain.streets)
+    elif domain.coordinates is not None:
         graph["coordinates"] = domain.coordinates.tolist()
     if domain.labels is not None:
         graph["labels"] = list(domain.labels)
@@ -48,12 +51,18 @@ def _graph_from_edges(num_nodes: Any, edges: list[Any], options: dict[str, Any])
     labels = options.get("labels")
     if labels is not None and not isinstance(labels, list):
         raise InvalidInputError("domain.graph.labels", "a list with one label per node", labels)
+    tails, heads, costs = [edge[0] for edge in edges], [edge[1] for edge in edges], [edge[2] for edge in edges]
+    if "streets" in options:
+        domain = street_domain_from_dict(options["streets"], tails, heads, costs, labels)
+        if domain.num_nodes != num_nodes:
+            raise InvalidInputError("streets.lonlat", f"one place for each of {num_nodes} nodes", domain.num_nodes)
+        return domain
     return Domain.from_edges(
         num_nodes,
-        [edge[0] for edge in edges],
-        [edge[1] for edge in edges],
-        [edge[2] for edge in edges],
-        labels=None if labels is None else labels,
+        tails,
+        heads,
+        costs,
+        labels=labels,
         coordinates=options.get("coordinates"),
     )
 

@@ -18,6 +18,7 @@ from veilroute.jsontext import dump_canonical
 
 if TYPE_CHECKING:
     from veilroute.domain.grid import Grid
+    from veilroute.domain.streets import Streets
 
 IndexArray = npt.NDArray[np.uint32]
 CostArray = npt.NDArray[np.float64 | np.int64]
@@ -46,6 +47,8 @@ class Domain:
         One ``(x, y)`` per node, or ``None``.
     grid
         The grid behind the graph, or ``None``.
+    streets
+        The street network behind the graph, or ``None``.
     """
 
     indptr: IndexArray
@@ -54,6 +57,7 @@ class Domain:
     labels: tuple[Label, ...] | None = None
     coordinates: npt.NDArray[np.float64] | None = None
     grid: Grid | None = None
+    streets: Streets | None = None
 
     @classmethod
     def from_edges(
@@ -231,7 +235,7 @@ class Domain:
 
     @cached_property
     def sha256(self) -> str:
-        """A hash of everything that planning depends on: edges, costs and labels."""
+        """A hash of everything that planning depends on: edges, costs, labels, and lengths and places of streets."""
         digest = hashlib.sha256(b"veilroute-domain/1\n")
         digest.update(self.indptr.astype("<u8").tobytes())
         digest.update(self.indices.astype("<u8").tobytes())
@@ -241,43 +245,67 @@ class Domain:
             digest.update(self.grid.cells.astype("<i8").tobytes())
         elif self.labels is not None:
             digest.update(dump_canonical(list(self.labels)))
+        if self.streets is not None:
+            # Distances in metres depend on these; names and bends are for people only.
+            digest.update(b"streets " + self.streets.unit.encode())
+            digest.update(self.streets.lonlat.astype("<f8").tobytes())
+            digest.update(self.streets.lengths.astype("<f8").tobytes())
         return digest.hexdigest()
 
     def __repr__(self) -> str:
-        kind = "graph" if self.grid is None else f"{self.grid.height}x{self.grid.width} grid"
+        kind = "graph" if self.streets is None else "street network"
+        if self.grid is not None:
+            kind = f"{self.grid.height}x{self.grid.width} grid"
         return f"<Domain: {kind}, {self.num_nodes} nodes, {self.num_edges} edges>"
 
 
-def checked_costs(costs: npt.ArrayLike) -> CostArray:
+def checked_costs(costs: npt.ArrayLike, *, field: str = "edges") -> CostArray:
     """Return edge costs as int64 or float64, or name the first that is no finite number >= 0."""
     try:
         values = np.asarray(costs)
         values = values.astype(np.int64 if values.dtype.kind in "iu" and values.size else np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidInputError("edges.cost", "numbers >= 0") from None
+        raise InvalidInputError(f"{field}.cost", "numbers >= 0") from None
     with np.errstate(invalid="ignore"):
         bad = np.flatnonzero(~((values == 0) | ((values >= _LEAST_COST) & (values <= _LARGEST_COST))))
     if bad.size:
         first = int(bad[0])
         expected = f"a finite number >= 0 (0, or {_LEAST_COST:g} to {_LARGEST_COST:g})"
-        raise InvalidInputError(f"edges[{first}].cost", expected, values[first].item())
+        raise InvalidInputError(f"{field}[{first}].cost", expected, values[first].item())
     if values.dtype.kind == "i" and values.size and float(values.sum(dtype=np.float64)) >= _MOST_TOTAL_COST:
         raise InvalidInputError(
-            "edges.cost", "integers whose sum stays below 2^46; use a larger unit", int(values.max())
+            f"{field}.cost", "integers whose sum stays below 2^46; use a larger unit", int(values.max())
         )
     return values
+
+
+def keep_cheapest(
+    num_nodes: int, tails: npt.ArrayLike, heads: npt.ArrayLike, costs: npt.ArrayLike
+) -> npt.NDArray[np.int64]:
+    """Positions of the edges that :meth:`Domain.from_edges` keeps of those given, in the order of its rows."""
+    tail_ids = _node_ids("edges", "tail", tails, num_nodes)
+    head_ids = _node_ids("edges", "head", heads, num_nodes)
+    values = checked_costs(costs)
+    if not tail_ids.size == head_ids.size == values.size:
+        raise InvalidInputError("edges", "tails, heads and costs of equal length")
+    return _cheapest(tail_ids, head_ids, values)
+
+
+def _cheapest(tails: npt.NDArray[np.int64], heads: npt.NDArray[np.int64], costs: CostArray) -> npt.NDArray[np.int64]:
+    """Positions of the proper edges by (tail, head); of parallel ones the cheapest, of equally cheap ones the first."""
+    proper = np.flatnonzero(tails != heads)
+    order = proper[np.lexsort((costs[proper], heads[proper], tails[proper]))]
+    if order.size:
+        tails, heads = tails[order], heads[order]
+        order = order[np.concatenate(([True], (tails[1:] != tails[:-1]) | (heads[1:] != heads[:-1])))]
+    return order
 
 
 def _canonical_rows(
     num_nodes: int, tails: npt.NDArray[np.int64], heads: npt.NDArray[np.int64], costs: CostArray
 ) -> tuple[IndexArray, IndexArray, CostArray]:
-    proper = tails != heads
-    tails, heads, costs = tails[proper], heads[proper], costs[proper]
-    order = np.lexsort((costs, heads, tails))
-    tails, heads, costs = tails[order], heads[order], costs[order]
-    if tails.size:
-        first = np.concatenate(([True], (tails[1:] != tails[:-1]) | (heads[1:] != heads[:-1])))
-        tails, heads, costs = tails[first], heads[first], costs[first]
+    kept = _cheapest(tails, heads, costs)
+    tails, heads, costs = tails[kept], heads[kept], costs[kept]
     indptr = np.zeros(num_nodes + 1, dtype=np.int64)
     np.cumsum(np.bincount(tails, minlength=num_nodes), out=indptr[1:])
     return indptr.astype(np.uint32), heads.astype(np.uint32), np.ascontiguousarray(costs)

@@ -14,6 +14,7 @@ from typing import Any
 
 from veilroute.domain.graph import Domain
 from veilroute.domain.labels import Label, label_text, plain_label
+from veilroute.domain.measures import check_measurable, check_measure
 from veilroute.errors import InvalidInputError
 
 
@@ -24,12 +25,18 @@ class AtNode:
 
 @dataclass(frozen=True)
 class WithinDistance:
-    """A node sees everything within walking distance ``radius`` of it, itself included, as in the paper."""
+    """A node sees everything within distance ``radius`` of it, itself included.
+
+    The distance is that of walking over the edges, as in the paper, or another ``measure`` (see
+    :data:`~veilroute.domain.measures.MEASURES`): metres by car, on foot or in a straight line on street networks.
+    """
 
     radius: float
+    measure: str = "cost"
 
     def __post_init__(self) -> None:
         _check_length("WithinDistance.radius", self.radius)
+        check_measure(self.measure, "WithinDistance.measure")
 
 
 @dataclass(frozen=True)
@@ -60,7 +67,10 @@ Visibility = AtNode | WithinDistance | LineOfSight | Explicit
 def check_visibility(domain: Domain, visibility: object) -> Visibility:
     """Return the visibility if it fits the domain, else raise naming the field."""
     match visibility:
-        case AtNode() | WithinDistance():
+        case AtNode():
+            return visibility
+        case WithinDistance(_, measure):
+            check_measurable(domain, measure, "visibility.measure")
             return visibility
         case LineOfSight():
             if domain.grid is None:
@@ -83,8 +93,9 @@ def visibility_to_dict(visibility: Visibility) -> dict[str, Any]:
     match visibility:
         case AtNode():
             return {"kind": "at-node"}
-        case WithinDistance(radius):
-            return {"kind": "within-distance", "radius": radius}
+        case WithinDistance(radius, measure):
+            data: dict[str, Any] = {"kind": "within-distance", "radius": radius}
+            return data if measure == "cost" else data | {"measure": measure}
         case LineOfSight(reach):
             return {"kind": "line-of-sight", "range": reach}
         case Explicit(sees):
@@ -99,7 +110,7 @@ def visibility_from_dict(data: object, domain: Domain | None) -> Visibility:
         case "at-node":
             return AtNode()
         case "within-distance":
-            return WithinDistance(_length("visibility.radius", data.get("radius")))
+            return WithinDistance(_length("visibility.radius", data.get("radius")), data.get("measure", "cost"))
         case "line-of-sight":
             return LineOfSight(_length("visibility.range", data.get("range")))
         case "explicit":

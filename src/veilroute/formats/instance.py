@@ -8,6 +8,7 @@ from typing import Any
 
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
 from veilroute.domain.graph import Domain
+from veilroute.domain.labels import Label, plain_label
 from veilroute.domain.visibility import AtNode, visibility_from_dict, visibility_to_dict
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
 from veilroute.formats.authors import read_authors, write_authors
@@ -65,7 +66,7 @@ def write_instance(instance: Instance, path: str | Path) -> list[str]:
 
 def _to_dict(instance: Instance) -> dict[str, Any]:
     problem = instance.problem
-    return {
+    data = {
         "format": FORMAT,
         "domain": domain_to_dict(problem.domain),
         "trips": [{"start": t.start, "goal": t.goal, "weight": t.weight} for t in problem.trips],
@@ -73,6 +74,7 @@ def _to_dict(instance: Instance) -> dict[str, Any]:
         "visibility": visibility_to_dict(problem.visibility),
         "privacy": instance.privacy.to_dict(),
     }
+    return data | {"names": [[label, name] for label, name in problem.names.items()]} if problem.names else data
 
 
 def _read_json(path: str | Path) -> Instance:
@@ -86,6 +88,7 @@ def _read_json(path: str | Path) -> Instance:
             [_trip(trip, i) for i, trip in enumerate(_list(data, "trips"))],
             _list(data, "candidates"),
             visibility_from_dict(data.get("visibility", {"kind": "at-node"}), domain),
+            _names(data.get("names", [])),
         )
         return Instance(problem, _privacy(data.get("privacy", {})))
     except FileFormatError:
@@ -110,10 +113,16 @@ def _trip(data: Any, number: int) -> Trip:
 
 
 def _privacy(data: object) -> Privacy:
-    known = {"k", "ell", "m", "spread"}
+    known = {"k", "ell", "m", "spread", "measure"}
     if not isinstance(data, dict) or set(data) - known:
-        raise InvalidInputError("privacy", "an object with k, ell, m and spread", data)
+        raise InvalidInputError("privacy", "an object with k, ell, m, spread and measure", data)
     return Privacy(**data)
+
+
+def _names(data: object) -> dict[Label, str]:
+    if not isinstance(data, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in data):
+        raise InvalidInputError("names", "a list of [node, name] pairs", data)
+    return {plain_label(label, field="names"): name for label, name in data}
 
 
 def _list(data: dict[str, Any], name: str) -> list[Any]:

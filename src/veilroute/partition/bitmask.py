@@ -77,7 +77,7 @@ def mark_classes(problem: Problem, task: CoveringTask, privacy: Privacy) -> Fami
             num,
         )
     nodes = [problem.candidate_nodes[i] for i in task.members]
-    spread = largest_spread(num, far_masks(problem.domain, nodes, privacy.ell))
+    spread = largest_spread(num, far_masks(problem.domain, nodes, privacy))
     needed = mark_needed(num, privacy.k, privacy.spread == "all-pairs", spread)
     return Family(num, needed, needed & (spread >= privacy.k))
 

@@ -75,7 +75,7 @@ def search_partitions(
         return Partition((), (), is_optimal=True, num_anonymizable=0, source=memo)
     if num > MAX_MEMBERS:
         raise TooLargeError("candidates", f"at most {MAX_MEMBERS} coverable candidates for this partitioner", num)
-    far = far_masks(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy.ell)
+    far = far_masks(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy)
     pool = SetPool(task, memo, far.tolist())
     is_over = not all(pool.add(1 << i, watch) for i in range(num))
     tree, step = start(num)

@@ -121,7 +121,7 @@ class ClassSpace:
         mean_base = np.average(task.base_costs, axis=0, weights=task.weights)
         self.order: npt.NDArray[np.int64] = np.argsort(-mean_base, kind="stable")
         nodes = [problem.candidate_nodes[task.members[i]] for i in self.order.tolist()]
-        self.far: Relation = far_matrix(problem.domain, nodes, privacy.ell)
+        self.far: Relation = far_matrix(problem.domain, nodes, privacy)
         is_everybody_far = bool(self.far.sum() == len(nodes) * (len(nodes) - 1))
         self.is_loose = privacy.spread == "witness" and not is_everybody_far
         self.prices_of: SetCosts = set_costs(task, self.order)

@@ -66,7 +66,7 @@ def is_tried(num: int, privacy: Privacy) -> bool:
 def _is_crowded(problem: Problem, task: CoveringTask, privacy: Privacy) -> bool:
     """Whether so many stand near each other that classes get large; tables do not mind how large they are."""
     nodes = [problem.candidate_nodes[i] for i in task.members]
-    num_near = len(nodes) * (len(nodes) - 1) - int(far_matrix(problem.domain, nodes, privacy.ell).sum())
+    num_near = len(nodes) * (len(nodes) - 1) - int(far_matrix(problem.domain, nodes, privacy).sum())
     return privacy.spread == "witness" and num_near > _MANY_NEAR * len(nodes) * (len(nodes) - 1)
 
 

@@ -45,7 +45,7 @@ def partition_naive(
     random.Random(f"veilroute-naive-{seed}").shuffle(order)
     ends = [*range(k, num - k + 1, k), num] if num >= k else []
     groups = [tuple(sorted(order[a:b])) for a, b in zip([0, *ends], ends, strict=False)]
-    far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy.ell)
+    far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy)
     classes = []
     cost = 0.0
     is_over = False

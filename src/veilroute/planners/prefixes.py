@@ -56,7 +56,7 @@ def plan_prefixes(
         none where they could not be drawn. Taken one at a time, as long as there is time.
     """
     completions = Completions(task)
-    far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy.ell)
+    far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy)
     anonymized: list[PlannedClass] = []
     is_over = False
     for number, (members, prefixes) in enumerate(groups):

@@ -152,7 +152,7 @@ def remaining_classes(
 ) -> tuple[Group, ...]:
     """What is left of the classes and still qualifies, as positions in the task, each ascending, by first member."""
     position = {problem.candidates[i]: at for at, i in enumerate(task.members)}
-    far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy.ell)
+    far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy)
     left = [tuple(sorted(position[label] for label in members if label in position)) for members in earlier.classes]
     groups = tuple(sorted(group for group in left if is_spread(group, far, privacy)))
     largest = max(map(len, groups), default=0)

@@ -100,7 +100,7 @@ def describe(playbook: Playbook, trip: int) -> str:
     """One line: what was asked and what was reached."""
     privacy, claims = playbook.privacy, playbook.claims
     span = "whole route" if privacy.m is None else f"first {privacy.m} nodes"
-    asked = f"k={privacy.k}, ell={privacy.ell:g}, {span}"
+    asked = f"k={privacy.k}, ell={privacy.distance_text}, {span}"
     if len(playbook.trips) > 1:
         asked = f"Trip {trip}, {asked}"
     reached = f"{claims.num_anonymized} of {claims.num_candidates} candidates hidden"

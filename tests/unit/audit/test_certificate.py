@@ -349,7 +349,7 @@ def test_any_prices_that_hold_lead_to_the_optimum(problem: vr.Problem, privacy: 
     world = list_classes(problem, privacy)
     assume(world.classes)
     facts = gather_facts(problem)
-    optimum = optimality.find_optimum(facts, privacy, Spread(facts, privacy.ell))
+    optimum = optimality.find_optimum(facts, privacy, Spread(facts, privacy))
     assert optimum is not None
     rng = Random(seed)
     members = tuple(world.label(i) for i in range(world.num))

@@ -118,7 +118,7 @@ def test_planner_and_auditor_agree_on_the_optimum(seed: int) -> None:
         privacy = replace(privacy, k=1)
     playbook = vr.solve(problem, privacy)
     facts = gather_facts(problem)
-    optimum = find_optimum(facts, privacy, Spread(facts, privacy.ell))
+    optimum = find_optimum(facts, privacy, Spread(facts, privacy))
     assert optimum is not None
     assert optimum.num_anonymized == playbook.claims.num_anonymized
     assert optimum.mac == (None if playbook.mac is None else pytest.approx(playbook.mac, rel=1e-9, abs=1e-12))
@@ -130,7 +130,7 @@ def test_sharing_only_a_prefix_makes_more_possible() -> None:
     facts = gather_facts(vr.Problem(fork, [vr.Trip(0, 3)], [1, 2]))
     found = {}
     for m in (1, 2, None):
-        optimum = find_optimum(facts, vr.Privacy(k=2, ell=0, m=m), Spread(facts, 0))
+        optimum = find_optimum(facts, vr.Privacy(k=2, ell=0, m=m), Spread(facts, vr.Privacy(ell=0)))
         assert optimum is not None
         found[m] = (optimum.num_anonymized, optimum.mac, optimum.num_anonymizable)
     assert found == {1: (2, 0.0, 2), 2: (0, None, 0), None: (0, None, 0)}
@@ -139,7 +139,7 @@ def test_sharing_only_a_prefix_makes_more_possible() -> None:
 def test_least_mac_for_every_number_of_anonymized(line5: vr.Domain) -> None:
     # From 0 to 0: base costs 2, 4, 6 and 8 for the candidates 1 to 4.
     facts = gather_facts(vr.Problem(line5, [vr.Trip(0, 0)], [1, 2, 3, 4]))
-    optimum = find_optimum(facts, vr.Privacy(k=2, ell=1), Spread(facts, 1))
+    optimum = find_optimum(facts, vr.Privacy(k=2, ell=1), Spread(facts, vr.Privacy()))
     assert optimum is not None
     # {3, 4} makes 3 a third dearer, {2, 3, 4} makes 2 twice as dear as well, {1, 2} makes 1 twice as dear.
     assert optimum.mac_at == pytest.approx({2: 1 / 3 / 2, 3: (1 / 3 + 1) / 3, 4: (1 / 3 + 1) / 4})
@@ -150,13 +150,13 @@ def test_least_mac_for_every_number_of_anonymized(line5: vr.Domain) -> None:
 def test_too_large_is_not_tried(line5: vr.Domain, monkeypatch: pytest.MonkeyPatch) -> None:
     many = vr.grid_domain(["." * 20])
     facts = gather_facts(vr.Problem(many, [vr.Trip((0, 0), (0, 0))], [(0, i) for i in range(1, 20)]))
-    assert find_optimum(facts, vr.Privacy(), Spread(facts, 1)) is None
+    assert find_optimum(facts, vr.Privacy(), Spread(facts, vr.Privacy())) is None
     facts = gather_facts(vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3]))
     for m in (None, 3):
         monkeypatch.setattr(optimality, "MAX_EFFORT", 1_000)
-        assert find_optimum(facts, vr.Privacy(m=m), Spread(facts, 1)) is not None
+        assert find_optimum(facts, vr.Privacy(m=m), Spread(facts, vr.Privacy())) is not None
         monkeypatch.setattr(optimality, "MAX_EFFORT", 5)
-        assert find_optimum(facts, vr.Privacy(m=m), Spread(facts, 1)) is None
+        assert find_optimum(facts, vr.Privacy(m=m), Spread(facts, vr.Privacy())) is None
     with pytest.raises(TooMuchError):
         price_prefixes(facts, facts.trips[0], facts.coverable, 50, effort=20)
 
@@ -173,7 +173,7 @@ def test_known_optima_of_the_paper(shared: Path) -> None:
             view = vr.WithinDistance(known["radius"])
             facts = gather_facts(vr.Problem(domain, [trip], [tuple(cell) for cell in case["candidates"]], view))
             privacy = vr.Privacy(k=known["k"], ell=known["ell"], m=known["m"], spread=known["spread"])
-            optimum = find_optimum(facts, privacy, Spread(facts, privacy.ell))
+            optimum = find_optimum(facts, privacy, Spread(facts, privacy))
             if optimum is not None:
                 num_compared += 1
                 assert optimum.num_anonymized == known["anonymized"]

@@ -1,0 +1,239 @@
+"""What a street network knows beyond its graph: where on earth, how long, called what, shaped how."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from veilroute.domain.graph import Domain, checked_costs, keep_cheapest
+from veilroute.domain.labels import Label
+from veilroute.errors import InvalidInputError
+
+Floats = npt.NDArray[np.float64]
+
+UNITS = ("seconds", "metres")
+"""What an edge's cost may be measured in on a street network."""
+
+EARTH_RADIUS_M = 6_371_008.8
+"""Mean radius of the earth (IUGG)."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Streets:
+    """The streets behind a graph; edges are in the order of :meth:`Domain.edge_arrays`.
+
+    Parameters
+    ----------
+    lonlat
+        Longitude and latitude of every node, in degrees.
+    lengths
+        Metres of every edge.
+    unit
+        What the domain's costs are measured in: ``"seconds"`` or ``"metres"``.
+    names, name_ids
+        The street names that occur, and which of them each edge has; an unnamed street has the name ``""``.
+    kinds, kind_ids
+        The kinds of street that occur (``"residential"``), and which of them each edge is.
+    shape_ptr, shape
+        The bends of edge ``e``, its ends excluded, are ``shape[shape_ptr[e]:shape_ptr[e + 1]]`` (longitude, latitude).
+    attribution
+        Whom to credit wherever the map is shown.
+    """
+
+    lonlat: Floats
+    lengths: Floats
+    unit: str
+    names: tuple[str, ...]
+    name_ids: npt.NDArray[np.int32]
+    kinds: tuple[str, ...]
+    kind_ids: npt.NDArray[np.int32]
+    shape_ptr: npt.NDArray[np.int64]
+    shape: Floats
+    attribution: str = ""
+
+    def name(self, edge: int) -> str:
+        """The name of an edge's street, empty where it has none."""
+        return self.names[int(self.name_ids[edge])]
+
+    def kind(self, edge: int) -> str:
+        """What kind of street an edge is, empty where that is not known."""
+        return self.kinds[int(self.kind_ids[edge])]
+
+    def line(self, tail: int, head: int, edge: int) -> Floats:
+        """Longitude and latitude along an edge, its ends included."""
+        bends = self.shape[self.shape_ptr[edge] : self.shape_ptr[edge + 1]]
+        return np.concatenate([self.lonlat[tail : tail + 1], bends, self.lonlat[head : head + 1]])
+
+
+def street_domain(
+    *,
+    lonlat: npt.ArrayLike,
+    tails: npt.ArrayLike,
+    heads: npt.ArrayLike,
+    costs: npt.ArrayLike,
+    lengths: npt.ArrayLike,
+    unit: str,
+    labels: Sequence[Label] | None = None,
+    names: Sequence[str] = ("",),
+    name_ids: npt.ArrayLike | None = None,
+    kinds: Sequence[str] = ("",),
+    kind_ids: npt.ArrayLike | None = None,
+    shape_ptr: npt.ArrayLike | None = None,
+    shape: npt.ArrayLike | None = None,
+    attribution: str = "",
+) -> Domain:
+    """Build the domain of a street network from parallel arrays of directed edges, in any order.
+
+    Self-loops are dropped and of parallel edges the cheapest is kept (of equally cheap ones the first). The nodes'
+    ``coordinates`` become metres east and north of the middle of the map. Parameters are those of :class:`Streets`,
+    with the edges' arrays in the order of ``tails``; what is left out is empty.
+    """
+    if unit not in UNITS:
+        raise InvalidInputError("streets.unit", " or ".join(UNITS), unit)
+    places = _checked_places(lonlat)
+    tail_ids, head_ids = np.asarray(tails), np.asarray(heads)
+    num_edges = tail_ids.size
+    metres = checked_costs(np.asarray(lengths, dtype=np.float64), field="streets.lengths").astype(np.float64)
+    if metres.size != num_edges:
+        raise InvalidInputError("streets.lengths", f"one length for each of {num_edges} edges", metres.size)
+    ptr = _checked_ptr(shape_ptr, num_edges)
+    bends = _checked_places(np.empty((0, 2)) if shape is None else shape, field="streets.shape")
+    if int(ptr[-1]) != len(bends):
+        raise InvalidInputError("streets.shape", f"{int(ptr[-1])} points, as shape_ptr says", len(bends))
+    kept = keep_cheapest(len(places), tail_ids, head_ids, costs)
+    plain = Domain.from_edges(
+        len(places), tail_ids[kept], head_ids[kept], np.asarray(costs)[kept], labels=labels, coordinates=project(places)
+    )
+    sizes = np.diff(ptr)[kept]
+    streets = Streets(
+        places,
+        metres[kept],
+        unit,
+        *_checked_words("names", names, name_ids, kept, num_edges),
+        *_checked_words("kinds", kinds, kind_ids, kept, num_edges),
+        np.concatenate([[0], np.cumsum(sizes)]),
+        bends[_spans(ptr[:-1][kept], sizes)],
+        _checked_text("streets.attribution", attribution),
+    )
+    return Domain(plain.indptr, plain.indices, plain.costs, plain.labels, plain.coordinates, streets=streets)
+
+
+def streets_to_dict(streets: Streets) -> dict[str, Any]:
+    """Plain data for a JSON file; bends are a flat list of longitude, latitude, longitude ... per edge."""
+    flat = streets.shape.reshape(-1).tolist()
+    ends = (2 * streets.shape_ptr).tolist()
+    return {
+        "unit": streets.unit,
+        "lonlat": streets.lonlat.tolist(),
+        "lengths": streets.lengths.tolist(),
+        "names": list(streets.names),
+        "name_ids": streets.name_ids.tolist(),
+        "kinds": list(streets.kinds),
+        "kind_ids": streets.kind_ids.tolist(),
+        "bends": [flat[ends[i] : ends[i + 1]] for i in range(len(ends) - 1)],
+        "attribution": streets.attribution,
+    }
+
+
+def street_domain_from_dict(data: Any, tails: list[Any], heads: list[Any], costs: list[Any], labels: Any) -> Domain:
+    """Build a street network's domain from what :func:`streets_to_dict` wrote, and the edges."""
+    known = {"unit", "lonlat", "lengths", "names", "name_ids", "kinds", "kind_ids", "bends", "attribution"}
+    if not isinstance(data, dict) or not {"unit", "lonlat", "lengths"} <= set(data) <= known:
+        raise InvalidInputError("domain.graph.streets", "an object with unit, lonlat and lengths", data)
+    bends = data.get("bends") or [[] for _ in tails]
+    if not isinstance(bends, list) or not all(isinstance(line, list) and len(line) % 2 == 0 for line in bends):
+        raise InvalidInputError("streets.bends", "one list of longitude, latitude, ... for each edge")
+    try:
+        shape = np.array([part for line in bends for part in line], dtype=np.float64).reshape(-1, 2)
+        return street_domain(
+            lonlat=data["lonlat"],
+            tails=np.array(tails, dtype=np.int64),
+            heads=np.array(heads, dtype=np.int64),
+            costs=costs,
+            lengths=data["lengths"],
+            unit=data["unit"],
+            labels=labels,
+            names=data.get("names", [""]),
+            name_ids=data.get("name_ids"),
+            kinds=data.get("kinds", [""]),
+            kind_ids=data.get("kind_ids"),
+            shape_ptr=np.concatenate([[0], np.cumsum([len(line) // 2 for line in bends], dtype=np.int64)]),
+            shape=shape,
+            attribution=data.get("attribution", ""),
+        )
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, InvalidInputError):
+            raise
+        raise InvalidInputError("domain.graph.streets", "lists of numbers of equal length") from None
+
+
+def great_circle_m(lonlat1: npt.ArrayLike, lonlat2: npt.ArrayLike) -> Floats:
+    """Metres between points given as longitude and latitude, on a sphere; arrays of points are paired."""
+    lon1, lat1 = np.moveaxis(np.radians(np.asarray(lonlat1, dtype=np.float64)), -1, 0)
+    lon2, lat2 = np.moveaxis(np.radians(np.asarray(lonlat2, dtype=np.float64)), -1, 0)
+    rise = np.sin((lat2 - lat1) / 2) ** 2 + np.cos(lat1) * np.cos(lat2) * np.sin((lon2 - lon1) / 2) ** 2
+    metres: Floats = 2 * EARTH_RADIUS_M * np.arcsin(np.sqrt(np.minimum(rise, 1.0)))
+    return metres
+
+
+def project(lonlat: Floats) -> Floats:
+    """Metres east and north of the middle of the points' box, for drawing; good to a few parts in a thousand on a city.
+
+    Rounded to centimetres, so that the last bit of a platform's cosine cannot change a picture.
+    """
+    return project_onto(lonlat, lonlat)
+
+
+def project_onto(lonlat: Floats, places: Floats) -> Floats:
+    """Like :func:`project`, on the plane that belongs to a map's own ``places``."""
+    middle = (places.min(axis=0) + places.max(axis=0)) / 2
+    scale = EARTH_RADIUS_M * math.radians(1)
+    east = (lonlat[:, 0] - middle[0]) * scale * math.cos(math.radians(float(middle[1])))
+    north = (lonlat[:, 1] - middle[1]) * scale
+    return np.round(np.column_stack([east, north]), 2)
+
+
+def _checked_places(lonlat: npt.ArrayLike, *, field: str = "streets.lonlat") -> Floats:
+    values = np.asarray(lonlat, dtype=np.float64)
+    if values.ndim != 2 or values.shape[1] != 2:
+        raise InvalidInputError(field, "[longitude, latitude] pairs", f"shape {values.shape}")
+    if not bool((np.abs(values) <= (180.0, 90.0)).all()):
+        raise InvalidInputError(field, "longitudes from -180 to 180 and latitudes from -90 to 90, in this order")
+    return values
+
+
+def _checked_ptr(shape_ptr: npt.ArrayLike | None, num_edges: int) -> npt.NDArray[np.int64]:
+    ptr = np.zeros(num_edges + 1, dtype=np.int64) if shape_ptr is None else np.asarray(shape_ptr).astype(np.int64)
+    if ptr.size != num_edges + 1 or ptr[0] != 0 or bool((np.diff(ptr) < 0).any()):
+        raise InvalidInputError("streets.shape_ptr", f"{num_edges + 1} offsets that start at 0 and never fall")
+    return ptr
+
+
+def _checked_words(
+    field: str, words: Sequence[str], ids: npt.ArrayLike | None, kept: npt.NDArray[np.int64], num_edges: int
+) -> tuple[tuple[str, ...], npt.NDArray[np.int32]]:
+    texts = tuple(_checked_text(f"streets.{field}", word) for word in words)
+    numbers = np.zeros(num_edges, dtype=np.int64) if ids is None else np.asarray(ids)
+    if numbers.shape != (num_edges,) or (num_edges and numbers.dtype.kind not in "iu"):
+        raise InvalidInputError(f"streets.{field}", f"one number for each of {num_edges} edges")
+    if num_edges and not 0 <= int(numbers.min()) <= int(numbers.max()) < len(texts):
+        raise InvalidInputError(f"streets.{field}", f"numbers from 0 to {len(texts) - 1}, of the {field} listed")
+    return texts, numbers[kept].astype(np.int32)
+
+
+def _checked_text(field: str, text: object) -> str:
+    if not isinstance(text, str) or not (text.isprintable() or not text):
+        raise InvalidInputError(field, "printable text", text)
+    return text
+
+
+def _spans(firsts: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The numbers ``firsts[i], firsts[i] + 1, ...``, ``sizes[i]`` of them, for all ``i`` one after another."""
+    before = np.cumsum(sizes) - sizes
+    spans: npt.NDArray[np.int64] = np.arange(int(sizes.sum()), dtype=np.int64) + np.repeat(firsts - before, sizes)
+    return spans
