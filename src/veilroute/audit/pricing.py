@@ -19,6 +19,12 @@ TABLE_STEP = 0.125
 """What a visit by Dijkstra's algorithm and a look into a table take, measured in visits by breadth-first search."""
 
 
+_FEW_POSTS = 300
+_TABLE_ALLOWANCE = 5
+"""Where there are few watchers, their distances may take this many times the effort: on a city of 100,000 junctions
+they are nearly all of the work, and worth some seconds."""
+
+
 class TooMuchError(Exception):
     """The problem is too large to try everything; never leaves the auditor."""
 
@@ -35,21 +41,25 @@ def price_walks(facts: Facts, trip: TripFacts, candidates: Sequence[int], effort
     posts = sorted(set().union(*watchers))
     num_subsets = 1 << len(candidates)
     visit = 1 if facts.walking.unit is not None else HEAP_VISIT
-    with_table = len(posts) * facts.walking.num_nodes * visit + num_subsets * len(posts) ** 2 * TABLE_STEP
+    building = len(posts) * facts.walking.num_nodes * visit
+    with_table = building + num_subsets * len(posts) ** 2 * TABLE_STEP
     with_sweeps = num_subsets * facts.walking.num_nodes * HEAP_VISIT
-    if min(with_table, with_sweeps) > effort:
+    spared = min(building, table_allowance(len(posts), effort))
+    if min(with_table - spared, with_sweeps) > effort:
         raise TooMuchError
     if with_table <= with_sweeps:
         return _price_at_posts(facts.walking, trip, watchers, posts)
     return _price_by_sweeps(facts.walking, trip, watchers)
 
 
+def table_allowance(num_posts: int, effort: float) -> float:
+    """What a table of the distances between watchers may take beyond an effort."""
+    return (_TABLE_ALLOWANCE - 1) * effort if num_posts <= _FEW_POSTS else 0.0
+
+
 def _price_at_posts(walking: WalkingMap, trip: TripFacts, watchers: list[list[int]], posts: list[int]) -> Prices:
     place = {node: i for i, node in enumerate(posts)}
-    table = []
-    for post in posts:
-        distances = walking.distances([(post, 0)])
-        table.append([distances[node] for node in posts])
+    table = walking.table(posts)
     to_goal = [trip.to_goal[node] for node in posts]
     reached = [[trip.from_start[node] for node in posts]]
     prices = [trip.from_start[trip.goal]]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from veilroute.audit.facts import Facts, TripFacts
-from veilroute.audit.pricing import HEAP_VISIT, TABLE_STEP, TooMuchError
+from veilroute.audit.pricing import HEAP_VISIT, TABLE_STEP, TooMuchError, table_allowance
 from veilroute.audit.spread import members_of
 from veilroute.audit.walking import WalkingMap
 
@@ -34,12 +34,12 @@ class Effort:
     """
 
     def __init__(self, limit: float) -> None:
-        self._limit = limit
+        self.limit = limit
         self._left = limit
 
     def renew(self) -> None:
         """Begin a new piece of work with the whole allowance."""
-        self._left = self._limit
+        self._left = self.limit
 
     def spend(self, amount: float) -> None:
         """Note some work; raises `TooMuchError` when the allowance is used up."""
@@ -81,11 +81,8 @@ class SetPrices:
         with_sweeps = num_rows * num_nodes * visit
         tables: _Tables | None = None
         if with_table <= with_sweeps:
-            effort.spend(building)
-            out = []
-            for node in posts:
-                distances = facts.walking.distances([(node, 0)])
-                out.append([distances[other] for other in posts])
+            effort.spend(max(0.0, building - table_allowance(len(posts), effort.limit)))
+            out = facts.walking.table(posts)
             tables = out, [list(column) for column in zip(*out, strict=True)]
         self._trips = [_TripPrices(facts, trip, posts, places, tables, effort) for trip in facts.trips]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from veilroute.domain.graph import Domain
@@ -29,6 +29,7 @@ class WalkingMap:
 
     def __init__(self, domain: Domain, rows: Rows | None = None) -> None:
         self.num_nodes = domain.num_nodes
+        self._table: tuple[tuple[int, ...], list[list[float]]] | None = None
         self._out: Rows = rows or (domain.indptr.tolist(), domain.indices.tolist(), domain.costs.tolist())
         kinds = set(self._out[2]) or {1.0}
         least, most = min(kinds), max(kinds)
@@ -127,6 +128,17 @@ class WalkingMap:
                         ahead.append(head)
             ring = ahead
         return found
+
+    def table(self, nodes: Sequence[int]) -> list[list[float]]:
+        """Distances from each of some nodes (a row) to all of them; kept, because several checks ask for the same."""
+        wanted = tuple(nodes)
+        if self._table is None or self._table[0] != wanted:
+            rows = []
+            for node in wanted:
+                distances = self.distances([(node, 0)])
+                rows.append([distances[other] for other in wanted])
+            self._table = wanted, rows
+        return self._table[1]
 
     def near(
         self, source: int, limit: float, *, backwards: bool = False, wanted: Collection[int] | None = None
