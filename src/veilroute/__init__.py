@@ -8,6 +8,7 @@ from veilroute.audit import AuditReport
 from veilroute.audit import audit_playbook as audit
 from veilroute.certificate import Certificate
 from veilroute.covering.cover import Cover, cover
+from veilroute.diagnosis import Obstacle, find_obstacles
 from veilroute.domain import (
     AtNode,
     Domain,
@@ -55,6 +56,7 @@ __all__ = [
     "InvalidInputError",
     "LineOfSight",
     "NotAnonymizedError",
+    "Obstacle",
     "Playbook",
     "PlaybookClass",
     "Privacy",
@@ -70,6 +72,7 @@ __all__ = [
     "audit",
     "cover",
     "draw_candidates",
+    "find_obstacles",
     "generate_rooms",
     "generate_streets",
     "grid_domain",

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 from rich.table import Table
 
 from veilroute.bench.memory import peak_memory_mb
 from veilroute.cli.console import Interrupt, emit, gap_text, live_progress, stdout
 from veilroute.cli.exit_codes import DONE, INTERRUPTED, NOTHING_ANONYMIZED
-from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
-from veilroute.domain.labels import label_text
+from veilroute.cli.instances import (
+    FileArgument,
+    InstanceOptions,
+    load_instance,
+    names_candidates,
+    takes_instance_options,
+)
+from veilroute.domain.labels import Label, label_text
 from veilroute.errors import InvalidInputError
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook, PlaybookClass, read_playbook
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import ProgressCallback
+
+_MOST_REASONS = 12
 
 
 @takes_instance_options
@@ -96,8 +106,7 @@ def _check_reuse(planner: str | None, extra: dict[str, Any]) -> str:
 
 def _same_candidates(instance: Path, options: InstanceOptions, earlier: Playbook) -> InstanceOptions:
     """The options with the earlier playbook's candidates, where neither they nor the file name any."""
-    is_named = options.candidates is not None or options.random_candidates is not None
-    if is_named or instance.suffix not in (".map", ".scen"):
+    if names_candidates(instance, options):
         return options
     return replace(options, candidates=" ".join(label_text(label) for label in earlier.candidates))
 
@@ -119,6 +128,8 @@ def timed_solve(
 
 def plan_summary(playbook: Playbook, runtime_s: float) -> dict[str, Any]:
     """The object that `plan --json` prints."""
+    from veilroute.diagnosis import find_obstacles
+
     claims, privacy = playbook.claims, playbook.privacy
     return {
         "status": playbook.status,
@@ -136,6 +147,8 @@ def plan_summary(playbook: Playbook, runtime_s: float) -> dict[str, Any]:
         "gap": claims.gap,
         "classes": [_class_summary(group, privacy.m) for group in playbook.classes],
         "uncoverable": playbook.uncoverable,
+        "obstacles": [obstacle.to_dict() for obstacle in find_obstacles(playbook)],
+        "names": [[label, name] for label, name in playbook.names.items()],
         "runtime_s": runtime_s,
         "peak_memory_mb": peak_memory_mb(),
     }
@@ -178,21 +191,45 @@ def print_plan(playbook: Playbook, runtime_s: float, out: Path | None) -> None:
             str(len(group.members)),
             costs,
             _route_text(group, playbook.privacy.m),
-            " ".join(label_text(label) for label in group.members),
+            _listing(playbook, group.members),
         )
     if claims.num_anonymized:
         console.print(table)
     exposed = [label for group in playbook.classes if not group.anonymized for label in group.members]
     if exposed:
-        console.print(f"Not protected (no route is given): {' '.join(label_text(label) for label in exposed)}")
+        console.print(f"Not protected (no route is given): {_listing(playbook, exposed)}")
     if playbook.uncoverable:
-        console.print(f"Cannot be covered: {' '.join(label_text(label) for label in playbook.uncoverable)}")
+        console.print(f"Cannot be covered: {_listing(playbook, playbook.uncoverable)}")
+    if exposed or playbook.uncoverable:
+        _print_shortfall(console, playbook)
     peak = peak_memory_mb()
     console.print(f"Planned in {runtime_s:.2f} s" + (f", peak memory {peak:.0f} MB." if peak is not None else "."))
     if out is not None:
         console.print(f"Playbook: {out}   (check it: veilroute audit {out})")
     else:
         console.print("Add -o FILE to keep the playbook.")
+
+
+def _listing(playbook: Playbook, labels: Sequence[Label]) -> str:
+    return (", " if playbook.names else " ").join(playbook.name(label) for label in labels)
+
+
+def _print_shortfall(console: Console, playbook: Playbook) -> None:
+    """Against what the figures are to be read, and why candidates are missing."""
+    from veilroute.diagnosis import find_obstacles
+
+    claims = playbook.claims
+    shares = f"{claims.num_coverable} of {claims.num_candidates} candidates can be covered"
+    if claims.num_coverable:
+        shares += f", {claims.num_anonymized} of these are hidden (APR {claims.apr:.3g})"
+    if claims.num_anonymizable is not None and claims.delta is not None:
+        shares += f", {claims.num_anonymizable} could be in some class (delta {claims.delta:.3g})"
+    console.print(shares + ".")
+    obstacles = find_obstacles(playbook, limit=_MOST_REASONS + 1)
+    for obstacle in obstacles[:_MOST_REASONS]:
+        console.print(f"  {playbook.name(obstacle.candidate)}: {obstacle.reason}.")
+    if len(obstacles) > _MOST_REASONS:
+        console.print("  More reasons: --json")
 
 
 def _cost_text(group: PlaybookClass, trip: int) -> str:

@@ -1,0 +1,135 @@
+"""Distances in metres for ell and for sight, planned in seconds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import veilroute as vr
+from veilroute.audit.facts import gather_facts
+from veilroute.covering.spread import far_matrix
+from veilroute.covering.watchers import find_watchers
+from veilroute.domain.streets import street_domain
+
+
+@pytest.fixture
+def detour() -> vr.Domain:
+    """0 -> 1 -> 2 -> 0 one-way, 100 m each, and 2 - 3 both ways, 50 m; by air 0 to 2 are about 56 m apart."""
+    return street_domain(
+        lonlat=[(24.900, 60.100), (24.9005, 60.1008), (24.901, 60.100), (24.902, 60.100)],
+        tails=[0, 1, 2, 2, 3],
+        heads=[1, 2, 0, 3, 2],
+        costs=[1.0, 1.0, 9.0, 1.0, 1.0],
+        lengths=[100.0, 100.0, 100.0, 50.0, 50.0],
+        unit="seconds",
+    )
+
+
+@pytest.mark.parametrize(
+    ("measure", "radius", "seers"),
+    [
+        ("cost", 1, [1, 2, 3]),
+        ("driving", 100, [1, 2, 3]),
+        ("driving", 49, [2]),
+        ("driving", 200, [0, 1, 2, 3]),
+        ("walking", 100, [0, 1, 2, 3]),
+        ("walking", 99, [2, 3]),
+        ("straight", 60, [0, 2, 3]),
+        ("straight", 10, [2]),
+    ],
+)
+def test_who_sees_the_third_junction(detour: vr.Domain, measure: str, radius: float, seers: list[int]) -> None:
+    visibility = vr.WithinDistance(radius, measure)
+    assert find_watchers(detour, visibility, [2])[0].tolist() == seers
+    assert sorted(gather_facts(vr.Problem(detour, [vr.Trip(0, 3)], [2], visibility)).watchers[0]) == seers
+
+
+@pytest.mark.parametrize(
+    ("measure", "ell", "is_far"),
+    [
+        ("cost", 3, False),
+        ("cost", 2, True),
+        ("driving", 100, True),
+        ("driving", 101, False),
+        ("walking", 101, False),
+        ("straight", 50, True),
+        ("straight", 60, False),
+    ],
+)
+def test_how_far_the_first_is_from_the_third(detour: vr.Domain, measure: str, ell: float, is_far: bool) -> None:
+    far = far_matrix(detour, [0, 2], vr.Privacy(ell=ell, measure=measure))
+    assert far.tolist() == [[False, is_far], [is_far, False]]
+
+
+@pytest.mark.parametrize("measure", ["cost", "driving", "walking", "straight"])
+def test_planned_and_audited_by_any_measure(detour: vr.Domain, measure: str) -> None:
+    problem = vr.Problem(detour, [vr.Trip(0, 3)], [1, 2], vr.WithinDistance(10, measure))
+    playbook = vr.solve(problem, vr.Privacy(k=2, ell=0.5, measure=measure))
+    assert playbook.claims.num_anonymized == 2
+    assert vr.audit(playbook).holds
+    if measure != "cost":
+        apart = replace(playbook, privacy=vr.Privacy(k=2, ell=1000, measure=measure))
+        broken = {verdict.claim for verdict in vr.audit(apart).claims if not verdict.holds}
+        assert "spread" in broken
+
+
+def test_files_keep_the_measure_and_the_names(detour: vr.Domain, tmp_path: Path) -> None:
+    problem = vr.Problem(
+        detour, [vr.Trip(0, 3)], [1, 2], vr.WithinDistance(10, "walking"), names={1: "Bank", 0: "Depot"}
+    )
+    playbook = vr.solve(problem, vr.Privacy(k=2, ell=20, measure="driving"))
+    playbook.write(tmp_path / "playbook.json")
+    again = vr.read_playbook(tmp_path / "playbook.json")
+    assert again.to_json() == playbook.to_json()
+    assert again.privacy.measure == "driving"
+    assert again.visibility == vr.WithinDistance(10, "walking")
+    assert (again.name(1), again.name(0), again.name(2)) == ("Bank", "Depot", "2")
+    vr.write_instance(vr.Instance(problem, playbook.privacy), tmp_path / "instance.json")
+    instance = vr.read_instance(tmp_path / "instance.json")
+    assert instance.problem.names == {1: "Bank", 0: "Depot"}
+    assert vr.solve(instance.problem, instance.privacy).to_json() == playbook.to_json()
+
+
+def test_files_say_nothing_of_measure_and_names_where_there_are_none(line5: vr.Domain) -> None:
+    text = vr.solve(vr.Problem(line5, [vr.Trip(0, 4)], [1, 2])).to_json()
+    assert b"measure" not in text
+    assert b'"names"' not in text
+
+
+def test_measures_need_lengths_or_places(line5: vr.Domain) -> None:
+    problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2])
+    for measure, message in (("driving", "only street networks"), ("straight", "no coordinates")):
+        with pytest.raises(vr.InvalidInputError, match=f"Privacy.measure: expected cost: .*{message}"):
+            vr.solve(problem, vr.Privacy(measure=measure))
+        with pytest.raises(vr.InvalidInputError, match=f"visibility.measure: expected cost: .*{message}"):
+            vr.Problem(line5, [vr.Trip(0, 4)], [1], vr.WithinDistance(1, measure))
+    with pytest.raises(vr.InvalidInputError, match="Privacy.measure: expected cost, driving, walking or straight"):
+        vr.Privacy(measure="flying")
+    with pytest.raises(vr.InvalidInputError, match="WithinDistance.measure"):
+        vr.WithinDistance(1, "flying")
+
+
+def test_straight_lines_on_plain_graphs_use_their_coordinates() -> None:
+    domain = vr.Domain.from_edges(3, [0, 1], [1, 2], [5, 5], coordinates=[(0, 0), (3, 4), (30, 40)])
+    assert find_watchers(domain, vr.WithinDistance(5, "straight"), [0])[0].tolist() == [0, 1]
+    playbook = vr.solve(vr.Problem(domain, [vr.Trip(0, 2)], [1]), vr.Privacy(k=1, ell=7, measure="straight"))
+    assert vr.audit(playbook).holds
+
+
+@pytest.mark.parametrize("names", [{1: ""}, {1: 3}, {1: "a\nb"}, [(1, "a")]])
+def test_bad_names_are_refused(line5: vr.Domain, names: object) -> None:
+    with pytest.raises(vr.InvalidInputError, match="names: expected"):
+        vr.Problem(line5, [vr.Trip(0, 4)], [1], names=names)  # type: ignore[arg-type]
+
+
+def test_walking_distances_are_the_same_in_both_directions(detour: vr.Domain) -> None:
+    from veilroute.domain.measures import measured_domain
+
+    walking = measured_domain(detour, "walking")
+    tails, heads, costs = walking.edge_arrays()
+    there = dict(zip(zip(tails.tolist(), heads.tolist(), strict=True), costs.tolist(), strict=True))
+    assert all(there[b, a] == metres for (a, b), metres in there.items())
+    assert np.isclose(walking.costs.sum(), 2 * 350)

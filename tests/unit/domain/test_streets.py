@@ -1,0 +1,134 @@
+"""Street networks as data: canonical order, JSON, hash and distances on earth."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import veilroute as vr
+from veilroute.domain.codec import domain_from_dict, domain_to_dict
+from veilroute.domain.streets import Streets, great_circle_m, project, street_domain
+from veilroute.jsontext import dump_canonical
+
+PARTS: dict[str, Any] = {
+    "lonlat": [(24.90, 60.10), (24.91, 60.10), (24.91, 60.11)],
+    "tails": [1, 0, 0, 2, 1],
+    "heads": [2, 1, 1, 2, 0],
+    "costs": [20.0, 12.0, 10.0, 1.0, 11.0],
+    "lengths": [200.0, 120.0, 110.0, 5.0, 130.0],
+    "unit": "seconds",
+    "labels": [501, 502, 503],
+    "names": ["", "High Street", "Low Street"],
+    "name_ids": [1, 0, 2, 1, 1],
+    "kinds": ["", "primary"],
+    "kind_ids": [1, 0, 1, 0, 0],
+    "shape_ptr": [0, 2, 2, 3, 4, 4],
+    "shape": [(24.911, 60.101), (24.912, 60.105), (24.905, 60.099), (0.0, 0.0)],
+    "attribution": "© somebody",
+}
+"""Edges out of order, with a loop at 2 and two edges from 0 to 1, of which the second is cheaper."""
+
+
+def streets_of(domain: vr.Domain) -> Streets:
+    assert domain.streets is not None
+    return domain.streets
+
+
+def test_edges_are_sorted_with_all_that_belongs_to_them() -> None:
+    domain = street_domain(**PARTS)
+    streets = streets_of(domain)
+    tails, heads, costs = domain.edge_arrays()
+    assert list(zip(tails.tolist(), heads.tolist(), costs.tolist(), strict=True)) == [
+        (0, 1, 10.0), (1, 0, 11.0), (1, 2, 20.0),
+    ]  # fmt: skip
+    assert streets.lengths.tolist() == [110.0, 130.0, 200.0]
+    assert [streets.name(edge) for edge in range(3)] == ["Low Street", "High Street", "High Street"]
+    assert [streets.kind(edge) for edge in range(3)] == ["primary", "", "primary"]
+    assert streets.line(0, 1, 0).tolist() == [[24.90, 60.10], [24.905, 60.099], [24.91, 60.10]]
+    assert streets.line(1, 0, 1).tolist() == [[24.91, 60.10], [24.90, 60.10]]
+    assert len(streets.line(1, 2, 2)) == 4
+
+
+def test_json_gives_the_same_network_back() -> None:
+    domain = street_domain(**PARTS)
+    data = domain_to_dict(domain)
+    again = domain_from_dict(data)
+    assert again.sha256 == domain.sha256
+    assert dump_canonical(domain_to_dict(again)) == dump_canonical(data)
+    assert streets_of(again).attribution == "© somebody"
+    assert again.node(502) == 1
+    assert np.array_equal(np.asarray(again.coordinates), np.asarray(domain.coordinates))
+
+
+def test_the_hash_covers_what_distances_depend_on_and_not_what_is_for_people() -> None:
+    plain = street_domain(**PARTS).sha256
+    assert street_domain(**PARTS | {"names": ["", "A", "B"], "shape_ptr": None, "shape": None}).sha256 == plain
+    for change in (
+        {"unit": "metres"},
+        {"lengths": [200.0, 120.0, 111.0, 5.0, 130.0]},
+        {"lonlat": [(24.90, 60.10), (24.91, 60.10), (24.92, 60.11)]},
+    ):
+        assert street_domain(**PARTS | change).sha256 != plain
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"unit": "hours"}, "streets.unit: expected seconds or metres"),
+        ({"lonlat": [(60.1, 124.9), (60.1, 24.91), (60.11, 24.91)]}, "streets.lonlat: expected longitudes from -180"),
+        ({"lonlat": [1, 2, 3]}, "streets.lonlat: expected [longitude, latitude] pairs"),
+        ({"lengths": [1.0]}, "streets.lengths: expected one length for each of 5 edges, got 1"),
+        ({"lengths": [200.0, 120.0, math.nan, 5.0, 130.0]}, "streets.lengths[2].cost: expected a finite number"),
+        ({"name_ids": [3, 0, 0, 0, 0]}, "streets.names: expected numbers from 0 to 2"),
+        ({"kind_ids": [0, 0]}, "streets.kinds: expected one number for each of 5 edges"),
+        ({"shape_ptr": [0, 2, 1, 3, 4, 4]}, "streets.shape_ptr: expected 6 offsets"),
+        ({"shape": [(0.0, 0.0)]}, "streets.shape: expected 4 points"),
+        ({"names": ["", "a\nb", "c"]}, "streets.names: expected printable text"),
+        ({"attribution": 3}, "streets.attribution: expected printable text"),
+        ({"costs": [1.0]}, "edges: expected tails, heads and costs of equal length"),
+    ],
+)
+def test_bad_parts_are_named(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(vr.InvalidInputError) as error:
+        street_domain(**PARTS | change)
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"unit": None},
+        {"lonlat": "x"},
+        {"lonlat": [[24.9, 60.1]]},
+        {"lengths": [[1]]},
+        {"lengths": ["a", "b", "c"]},
+        {"bends": [[1.0], [], []]},
+        {"bends": [["a", "b"], [], []]},
+        {"bends": 7},
+        {"names": 7},
+        {"name_ids": ["a", "b", "c"]},
+        {"more": 1},
+    ],
+)
+def test_bad_json_is_refused(change: dict[str, Any]) -> None:
+    data = domain_to_dict(street_domain(**PARTS))
+    data["graph"]["streets"] |= change
+    with pytest.raises(vr.InvalidInputError):
+        domain_from_dict(data)
+
+
+def test_a_degree_of_latitude_and_of_longitude() -> None:
+    assert great_circle_m((0, 0), (0, 1)) == pytest.approx(111_195, abs=1)
+    assert great_circle_m((24, 60), (25, 60)) == pytest.approx(55_597, abs=3)
+    assert great_circle_m([(24, 60), (24, 60)], [(24, 60), (24, 61)]) == pytest.approx([0, 111_195], abs=1)
+
+
+def test_the_plane_for_drawing_keeps_distances_within_a_city() -> None:
+    places = np.array([(24.90, 60.15), (24.98, 60.15), (24.98, 60.20), (24.93, 60.18)])
+    flat = project(places)
+    for a in range(4):
+        for b in range(a):
+            assert math.dist(flat[a], flat[b]) == pytest.approx(float(great_circle_m(places[a], places[b])), rel=2e-3)
