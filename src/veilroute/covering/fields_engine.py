@@ -16,9 +16,9 @@ next post is the one where distance and remaining field add up, one sweep for ea
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain, combinations, islice
 
 import numpy as np
@@ -43,6 +43,9 @@ MAX_MEMBERS = 20
 
 _PIECES_PER_JOIN = 1 << 16
 _SIZES_FOR_BOUNDS = (2, 3)
+_MAX_KEPT = 8
+
+_Split = tuple[Positions, Positions, Positions]
 
 
 class FieldsEngine:
@@ -114,7 +117,8 @@ class FieldsEngine:
         lower = float(self.task.least_costs(group, trip).max())
         highest = at_most(cost_bound, exact=self.task.domain.has_integer_costs)
         middle = _Middle()
-        for size in _sizes_up_to(len(group)):
+        # Without a bound to break, the small subsets would be looked at for nothing.
+        for size in [len(group)][: len(group)] if highest == math.inf else _sizes_up_to(len(group)):
             if lower > highest or lower == math.inf:
                 break
             sets = np.array(list(combinations(group, size)))
@@ -282,11 +286,20 @@ def _halves(size: int) -> tuple[int, int]:
     return max(0, size - 1) // 2, size // 2
 
 
-def _splits(size: int) -> Iterator[tuple[Positions, Positions, Positions]]:
+def _splits(size: int) -> Iterable[_Split]:
     """All ways to place the members of a set of a size: middle, those in front, those behind, as positions in the set.
 
     In the order of (middle, behind), the ways with one middle at a time.
     """
+    return _kept_splits(size) if size <= _MAX_KEPT else _make_splits(size)
+
+
+@lru_cache
+def _kept_splits(size: int) -> tuple[_Split, ...]:
+    return tuple(_make_splits(size))
+
+
+def _make_splits(size: int) -> Iterator[_Split]:
     num_in_front, num_behind = _halves(size)
     for middle in range(size):
         others = [i for i in range(size) if i != middle]

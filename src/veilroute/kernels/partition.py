@@ -92,11 +92,27 @@ def partition_range(
     members, and ``needed`` marks them and all their subsets. The lowest member either stays out or is in the class
     that is tried; classes are tried in lexicographic order of their members and the first best one wins. More members
     grouped beats a lower cost.
+
+    Left out are sets that are not met on the way down from all members up to some number: below its lowest member a set
+    has lost everybody, so that above it, it has lost no more than the classes of these can hold.
     """
     stack = np.empty(64, dtype=np.int64)
     bits = np.empty(64, dtype=np.int64)
+    num_up_to = 0
     for mask in range(first, last):
         low = mask & -mask
+        while mask >> num_up_to:
+            num_up_to += 1
+        num_below = 0
+        while not (mask >> num_below) & 1:
+            num_below += 1
+        num_lost = num_up_to - num_below
+        rest = mask
+        while rest:
+            rest &= rest - 1
+            num_lost -= 1
+        if num_lost > num_below * (max_size - 1):
+            continue
         rest = mask ^ low
         best_grouped = np.int64(grouped[rest])
         best_cost = cost[rest]
