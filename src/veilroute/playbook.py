@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, overload
 
@@ -78,6 +79,22 @@ class PlaybookClass:
         """The route that ``member`` gets on a trip."""
         own = self.member_routes.get((trip, member))
         return self.routes[trip] if own is None else own
+
+    def walks(self, trip: int, m: int | None) -> list[tuple[Label, ...]]:
+        """What is walked on a trip: the shared route, then the parts in which single members leave it.
+
+        When every member leaves the shared route, no more of it is given than the first ``m`` nodes.
+        """
+        shared = self.routes[trip].nodes
+        own = [route.nodes for (of_trip, _), route in self.member_routes.items() if of_trip == trip]
+        if m is not None and len(own) == len(self.members):
+            shared = shared[:m]
+        walks = [shared]
+        for nodes in dict.fromkeys(own):
+            common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(nodes, shared, strict=False)))
+            if len(nodes) > common:
+                walks.append(nodes[max(common - 1, 0) :])
+        return walks
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import json
 import re
 import runpy
 import shlex
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -96,6 +97,42 @@ def test_commands_print_what_the_document_shows(name: str, command: Command, mon
         assert agrees(shown, done.out), f"{line} printed\n{done.out}"
         num_run += 1
     assert num_run >= 4
+
+
+def test_the_street_example_prints_what_is_shown(
+    helsinki: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(helsinki, "Helsinki.osm.pbf")
+    shutil.copy(DOCS / "examples" / "helsinki.csv", "helsinki.csv")
+    num_run = 0
+    for line, shown in steps(read("docs/streets.rst")):
+        program, *arguments = shlex.split(line)
+        if program != "veilroute":
+            continue
+        if arguments[-2:] == ["--transit", "-"]:
+            monkeypatch.setattr(sys, "stdin", io.StringIO(shown[0] + "\n"))
+            shown = shown[1:]
+        done = command(*arguments)
+        assert done.code == 0, f"{line}: {done.err}"
+        assert agrees(shown, done.out), f"{line} printed\n{done.out}"
+        num_run += 1
+    assert num_run == 9
+    left = {path.name for path in Path().iterdir()}
+    assert {"map.html", "routes.gpx", "routes.geojson", "directions.txt", "playbook.png"} <= left
+    written = (DOCS / "images" / "helsinki.sha256").read_text(encoding="utf-8").strip()
+    images = runpy.run_path(str(DOCS / "make_images.py"))
+    assert written == images["routes_sha256"](vr.read_playbook("playbook.json")), "python docs/make_images.py"
+
+
+def test_make_demo_streets_is_the_example_of_the_page() -> None:
+    """The page shows what the target runs, but for where files are."""
+    recipe = read("Makefile").partition("\ndemo-streets:")[2].partition("\n\n")[0].replace("\\\n", "")
+    recipe = recipe.replace("$(HELSINKI)", "Helsinki.osm.pbf").replace("docs/examples/", "").replace("$(OUT)/", "")
+    made = {" ".join(line.split()[1:]) for line in recipe.splitlines() if line.strip().startswith("$(BIN)/veilroute")}
+    shown = {line.removeprefix("veilroute ") for line, _ in steps(read("docs/streets.rst")) if "--transit" not in line}
+    shown = {line for line in shown if not line.startswith("python")}
+    assert shown <= made | {line.partition(" >")[0] for line in made}
+    assert {line.partition(" ")[0] for line in made} == {line.partition(" ")[0] for line in shown}
 
 
 def test_other_commands_in_documents_exist() -> None:
@@ -224,5 +261,7 @@ def test_the_pictures_show_the_routes_of_the_demo(command: Command, tmp_path: Pa
     routes_sha256 = runpy.run_path(str(DOCS / "make_images.py"))["routes_sha256"]
     assert command("demo", "--out", tmp_path / "tour").code == 0
     for picture in sorted((DOCS / "images").glob("*.png")):
+        if picture.stem == "helsinki":  # looked at with the street example
+            continue
         playbook = vr.read_playbook(tmp_path / "tour" / f"{picture.stem}.json")
         assert picture.with_suffix(".sha256").read_text(encoding="utf-8").strip() == routes_sha256(playbook)

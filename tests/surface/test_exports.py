@@ -25,7 +25,7 @@ def test_audit_is_the_function_even_after_its_room_was_imported() -> None:
 
 
 def test_importing_veilroute_loads_nothing_heavy() -> None:
-    heavy = ("numba", "scipy", "matplotlib", "networkx", "rich", "typer")
+    heavy = ("numba", "scipy", "matplotlib", "networkx", "osmium", "rich", "typer")
     script = f"import sys, veilroute; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "[]"

@@ -15,17 +15,23 @@ from veilroute.progress import Progress
 
 def run_draw(
     playbook: Annotated[Path, typer.Argument(metavar="PLAYBOOK", help="A playbook made by `veilroute plan`.")],
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="A .png, .svg or .pdf file.")],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="A .png, .svg, .pdf or .html file.")],
     trip: Annotated[int, typer.Option(help="Which trip, from 0.")] = 0,
     domain: DomainOption = None,
     movement: MovementOption = 4,
 ) -> int:
-    """Draw a playbook: obstacles, start, goal, and one colour per class for candidates and route."""
-    from veilroute.plotting import draw_playbook
+    """Draw a playbook: obstacles, start, goal, and one colour per class for candidates and route.
+
+    A .html is a map for the browser, on street networks only; it loads nothing from anywhere.
+    """
+    from veilroute.plotting import draw_playbook, write_html_map
 
     book = load_playbook(playbook, domain, movement)
     with live_progress() as report:
         report(Progress("drawing"))
-        draw_playbook(book, out, trip=trip)
+        if out.suffix.lower() == ".html":
+            write_html_map(book, out, trip=trip)
+        else:
+            draw_playbook(book, out, trip=trip)
     stdout().print(f"Picture: {out}")
     return DONE

@@ -3,45 +3,75 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from veilroute.domain.generate import draw_candidates
+from veilroute.cli.stops import find_stops
 from veilroute.domain.graph import Domain
 from veilroute.domain.labels import Label
-from veilroute.domain.visibility import AtNode, LineOfSight, Visibility, WithinDistance
+from veilroute.domain.measures import check_measurable, check_measure
+from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.formats import Instance, read_instance, read_movingai, read_scenarios
+from veilroute.jsontext import read_bytes
 from veilroute.problem import Privacy, Problem, Trip
+from veilroute.streets.places import FAR_M
 
-FORMATS = (".in", ".json", ".map", ".scen")
+NETWORKS = (".npz", ".graphml", ".gr", ".csv")
+_MAYBE_NETWORKS = (*NETWORKS, ".gz", ".osm", ".pbf", ".bz2")  # the reader of networks knows what to say about these
+FORMATS = (".in", ".json", ".map", ".scen", *NETWORKS)
 
-FileArgument = Annotated[Path, typer.Argument(metavar="INSTANCE", help="An .in, .json, .map or .scen file.")]
+FileArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="INSTANCE", help="An .in, .json, .map or .scen file, or a street network (.json, .npz, .graphml, ...)."
+    ),
+]
 
 
 @dataclass(frozen=True)
 class InstanceOptions:
     """Options that complete or override what an instance file says; ``None`` where not given."""
 
-    start: Annotated[str | None, typer.Option(metavar="R,C", help="Where the trip starts.")] = None
-    goal: Annotated[str | None, typer.Option(metavar="R,C", help="Where it ends.")] = None
-    candidates: Annotated[str | None, typer.Option(metavar="'R,C R,C ...'", help="The possible transit points.")] = None
+    start: Annotated[
+        str | None,
+        typer.Option(metavar="PLACE", help="Where the trip starts: R,C on a grid; LAT,LON, id or name on streets."),
+    ] = None
+    goal: Annotated[str | None, typer.Option(metavar="PLACE", help="Where it ends.")] = None
+    candidates: Annotated[
+        str | None, typer.Option(metavar="'PLACE PLACE ...'", help="The possible transit points.")
+    ] = None
     random_candidates: Annotated[
         int | None, typer.Option(metavar="N", help="Draw N candidates with the seed instead.")
     ] = None
+    places: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Named points, .csv or .geojson: candidates, start, goal.")
+    ] = None
+    snap_warning: Annotated[
+        float, typer.Option(metavar="METRES", help="Warn when the nearest junction is further than this.")
+    ] = FAR_M
     movement: Annotated[int | None, typer.Option(metavar="4|8", help="Moves on a .map: 4-way (default) or 8-way.")] = (
         None
     )
     scenario: Annotated[int, typer.Option(metavar="N", help="Which line of a .scen file, from 0.")] = 0
     radius: Annotated[float | None, typer.Option(help="Walking distance from which a candidate is seen. [0]")] = None
+    radius_measure: Annotated[
+        str | None,
+        typer.Option(metavar="MEASURE", help="cost; or metres: driving, walking or straight, on streets. [cost]"),
+    ] = None
     sight: Annotated[float | None, typer.Option(metavar="RANGE", help="See by line of sight instead (grids).")] = None
     k: Annotated[int | None, typer.Option("-k", help="How many candidates must stay possible. [2]")] = None
     ell: Annotated[float | None, typer.Option(help="How far apart they must stand. [1]")] = None
+    ell_measure: Annotated[
+        str | None,
+        typer.Option(metavar="MEASURE", help="cost; or metres: driving, walking or straight, on streets. [cost]"),
+    ] = None
     m: Annotated[str | None, typer.Option(metavar="INT|inf", help="For how many nodes of the route. [inf]")] = None
     spread: Annotated[str | None, typer.Option(metavar="witness|all-pairs", help="Reading of ell. [witness]")] = None
     seed: Annotated[int, typer.Option(help="For everything drawn at random.")] = 0
@@ -70,40 +100,64 @@ def takes_instance_options(command: Callable[..., int]) -> Callable[..., int]:
     return run
 
 
+@dataclass(frozen=True)
+class _Given:
+    """What a file says."""
+
+    domain: Domain
+    trips: Sequence[Trip] = ()
+    candidates: Sequence[Label] | None = None
+    visibility: Visibility = field(default_factory=AtNode)
+    privacy: Privacy = field(default_factory=Privacy)
+    names: Mapping[Label, str] = field(default_factory=dict)
+
+
 def load_instance(path: Path, options: InstanceOptions) -> Instance:
-    """Read an instance in any format and apply the options."""
-    path = _locate(path)
+    """Read an instance in any format and apply the options; remarks about places go to standard error."""
+    return _complete(_read(_locate(path), options), options)
+
+
+def names_candidates(path: Path, options: InstanceOptions) -> bool:
+    """Whether the options or the file say what the candidates are."""
+    if not (options.candidates is None and options.random_candidates is None and options.places is None):
+        return True
+    return path.suffix not in (".map", ".scen") and not _is_network(path)
+
+
+def _read(path: Path, options: InstanceOptions) -> _Given:
     match path.suffix:
         case ".map":
-            domain = read_movingai(path, movement=options.movement or 4)
-            return _complete(domain, None, None, AtNode(), Privacy(), options)
+            return _Given(read_movingai(path, movement=options.movement or 4))
         case ".scen":
             domain, trip = _read_scenario(path, options)
-            return _complete(domain, trip, None, AtNode(), Privacy(), options)
-        case ".json" | ".in":
+            return _Given(domain, [trip])
+        case ".json" | ".in" | ".npz" | ".graphml" | ".gr" | ".csv" | ".gz" | ".osm" | ".pbf" | ".bz2":
             if options.movement is not None:
                 raise InvalidInputError("--movement", "a .map or .scen file; other instances state their own edges")
+            if _is_network(path):
+                # Here, because the readers of street networks take a while to load.
+                from veilroute.formats.network import read_network
+
+                return _Given(read_network(path))
             given = read_instance(path)
             problem = given.problem
-            first = problem.trips[0]
-            if len(problem.trips) > 1:
-                _refuse_with_several_trips(options)
-            completed = _complete(problem.domain, first, problem.candidates, problem.visibility, given.privacy, options)
-            if len(problem.trips) == 1:
-                return completed
-            done = completed.problem
-            return Instance(
-                Problem(done.domain, problem.trips, done.candidates, done.visibility, done.names), completed.privacy
+            if len(problem.trips) > 1 and options.random_candidates is not None:
+                several = "an instance with one trip; edit the file, which has several"
+                raise InvalidInputError("--random-candidates", several)
+            return _Given(
+                problem.domain, problem.trips, problem.candidates, problem.visibility, given.privacy, problem.names
             )
         case suffix:
             raise UnknownMethodError("instance format", suffix or str(path), FORMATS)
 
 
-def _refuse_with_several_trips(options: InstanceOptions) -> None:
-    for name in ("start", "goal", "random_candidates"):
-        if getattr(options, name) is not None:
-            option = "--" + name.replace("_", "-")
-            raise InvalidInputError(option, "an instance with one trip; edit the file, which has several")
+def _is_network(path: Path) -> bool:
+    """Whether a file is a street network, which says nothing of trips and candidates."""
+    if path.suffix != ".json":
+        return path.suffix in _MAYBE_NETWORKS
+    # The word is looked for as it is, because parsing a large network twice would take longer than planning on it.
+    raw = read_bytes(path)
+    return b'"veilroute-network/' in raw and b'"veilroute-instance/' not in raw
 
 
 def _locate(path: Path) -> Path:
@@ -128,64 +182,63 @@ def _read_scenario(path: Path, options: InstanceOptions) -> tuple[Domain, Trip]:
     return domain, Trip(scenario.start, scenario.goal)
 
 
-def _complete(
-    domain: Domain,
-    trip: Trip | None,
-    candidates: Sequence[Label] | None,
-    visibility: Visibility,
-    privacy: Privacy,
-    options: InstanceOptions,
-) -> Instance:
-    start = domain.parse_label(options.start, field="--start") if options.start else trip and trip.start
-    goal = domain.parse_label(options.goal, field="--goal") if options.goal else trip and trip.goal
-    for name, value in (("--start", start), ("--goal", goal)):
-        if value is None:
-            raise InvalidInputError(name, f"a cell such as {name} 3,4: the file does not say where the trip goes")
-        domain.node(value, field=name)
-    chosen = _candidates(domain, start, goal, candidates, options)
-    weight = 1.0 if trip is None else trip.weight
-    problem = Problem(domain, [Trip(start, goal, weight)], chosen, _visibility(visibility, options))
-    return Instance(problem, _privacy(privacy, options))
+def _complete(given: _Given, options: InstanceOptions) -> Instance:
+    visibility, privacy = _visibility(given.visibility, options), _privacy(given, options)
+    stops = find_stops(
+        given.domain,
+        given.trips,
+        given.candidates,
+        given.names,
+        options,
+        is_seen_along_streets=not _is_seen_from_anywhere(visibility),
+    )
+    trips = given.trips
+    if len(trips) < 2:
+        trips = [Trip(stops.start, stops.goal, trips[0].weight if trips else 1.0)]
+    problem = Problem(given.domain, trips, stops.candidates, visibility, stops.names)
+    for remark in stops.remarks:
+        print(f"veilroute: {remark}", file=sys.stderr)
+    return Instance(problem, privacy)
 
 
-def _candidates(
-    domain: Domain,
-    start: Label,
-    goal: Label,
-    given: Sequence[Label] | None,
-    options: InstanceOptions,
-) -> list[Label]:
-    if options.candidates is not None and options.random_candidates is not None:
-        raise InvalidInputError("--candidates", "either --candidates or --random-candidates, not both")
-    if options.candidates is not None:
-        labels = [domain.parse_label(word, field="--candidates") for word in options.candidates.split()]
-        for label in labels:
-            domain.node(label, field="--candidates")
-        return labels
-    if options.random_candidates is not None:
-        return draw_candidates(domain, start, goal, options.random_candidates, seed=options.seed)
-    if given is None:
-        raise InvalidInputError(
-            "--candidates", 'the possible transit points as "R,C R,C ...", or --random-candidates N'
-        )
-    return list(given)
+def _is_seen_from_anywhere(visibility: Visibility) -> bool:
+    """Whether a candidate may be seen from streets that are not joined to its own."""
+    match visibility:
+        case WithinDistance(_, "straight") | Explicit():
+            return True
+    return False
 
 
 def _visibility(given: Visibility, options: InstanceOptions) -> Visibility:
     if options.radius is not None and options.sight is not None:
         raise InvalidInputError("--radius", "either --radius or --sight, not both")
+    if options.radius_measure is not None:
+        check_measure(options.radius_measure, "--radius-measure")
     if options.sight is not None:
+        if options.radius_measure is not None:
+            raise InvalidInputError("--radius-measure", "--radius, and not --sight")
         return LineOfSight(options.sight)
-    if options.radius is not None:
-        return WithinDistance(options.radius) if options.radius else AtNode()
-    return given
+    was = given if isinstance(given, WithinDistance) else None
+    radius = was.radius if options.radius is None and was is not None else options.radius
+    if radius is None:
+        if options.radius_measure is not None:
+            raise InvalidInputError("--radius-measure", "--radius as well: how far a candidate is seen")
+        return given
+    if options.radius is None and options.radius_measure is None:
+        return given
+    measure = options.radius_measure or (was.measure if was is not None else "cost")
+    return WithinDistance(radius, measure) if radius else AtNode()
 
 
-def _privacy(given: Privacy, options: InstanceOptions) -> Privacy:
+def _privacy(given: _Given, options: InstanceOptions) -> Privacy:
     changes = {name: value for name in ("k", "ell", "spread") if (value := getattr(options, name)) is not None}
     if options.m is not None:
         changes["m"] = _parse_m(options.m)
-    return replace(given, **changes)
+    if options.ell_measure is not None:
+        check_measure(options.ell_measure, "--ell-measure")
+        check_measurable(given.domain, options.ell_measure, "--ell-measure")
+        changes["measure"] = options.ell_measure
+    return replace(given.privacy, **changes)
 
 
 def _parse_m(text: str) -> int | None:

@@ -27,6 +27,8 @@ COMMANDS = {
     "route": "run_route",
     "audit": "run_audit",
     "draw": "run_draw",
+    "export": "run_export",
+    "streets": "run_streets",
     "convert": "run_convert",
     "bench": "run_bench",
     "maps": "app",

@@ -26,6 +26,7 @@ CostArray = npt.NDArray[np.float64 | np.int64]
 # A walk may cross the graph once for each place that it covers, and integers are exact in a float up to 2^53.
 _MOST_TOTAL_COST = 2**46
 _MOST_NODES = 2**31 - 1
+_WIDEST_LABEL = 2**63
 _LEAST_COST, _LARGEST_COST = 1e-100, 1e100
 
 
@@ -94,7 +95,8 @@ class Domain:
         """Build a domain from a networkx graph; undirected edges count in both directions.
 
         Node names become labels, the edge attribute ``weight`` the cost (``default_cost`` where absent), and node
-        attributes ``x`` and ``y`` (or ``pos``) the coordinates when every node has them.
+        attributes ``x`` and ``y`` (or ``pos``) the coordinates when every node has them. For a graph made by OSMnx
+        there is :func:`~veilroute.formats.osmnx.domain_from_osmnx`, which keeps its streets.
         """
         names = list(graph.nodes)
         index = {name: i for i, name in enumerate(names)}
@@ -327,11 +329,18 @@ def _node_ids(name: str, end: str, ids: npt.ArrayLike, num_nodes: int) -> npt.ND
 def _checked_labels(labels: Sequence[Label] | None, num_nodes: int) -> tuple[Label, ...] | None:
     if labels is None:
         return None
-    names = tuple(plain_label(label, field="labels") for label in labels)
+    # Large networks have whole numbers for labels, which need neither a closer look one by one nor their text.
+    whole = [label for label in labels if type(label) is int]
+    names: tuple[Label, ...]
+    if whole and len(whole) == len(labels) and min(whole) >= -_WIDEST_LABEL and max(whole) < _WIDEST_LABEL:
+        names = tuple(whole)
+        distinct = len(set(whole))
+    else:
+        names = tuple(plain_label(label, field="labels") for label in labels)
+        # Distinct as text, so that what is typed or used as a JSON key names one node.
+        distinct = len({label_text(name) for name in names})
     if len(names) != num_nodes:
         raise InvalidInputError("labels", f"one label for each of {num_nodes} nodes", len(names))
-    # Distinct as text, so that what is typed or used as a JSON key names one node.
-    distinct = len({label_text(name) for name in names})
     if distinct != num_nodes:
         raise InvalidInputError("labels", "labels that differ as text", f"{num_nodes - distinct} repeated")
     return names
@@ -350,10 +359,11 @@ def _checked_coordinates(coordinates: npt.ArrayLike | None, num_nodes: int) -> n
 
 
 def _networkx_position(data: dict[str, Any]) -> tuple[float, float] | None:
-    if "x" in data and "y" in data:
-        return float(data["x"]), float(data["y"])
-    position: Iterable[float] | None = data.get("pos")
+    position: Iterable[float] | None = (data["x"], data["y"]) if "x" in data and "y" in data else data.get("pos")
     if position is None:
         return None
-    x, y = position
-    return float(x), float(y)
+    try:
+        x, y = position
+        return float(x), float(y)
+    except (TypeError, ValueError):
+        raise InvalidInputError("coordinates", "numbers as x and y, or a pair of numbers as pos") from None

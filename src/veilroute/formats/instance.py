@@ -13,6 +13,7 @@ from veilroute.domain.visibility import AtNode, visibility_from_dict, visibility
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
 from veilroute.formats.authors import read_authors, write_authors
 from veilroute.formats.movingai import read_movingai, write_movingai
+from veilroute.formats.network import is_network_data, network_from_data, read_network
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes
 from veilroute.problem import Privacy, Problem, Trip
 
@@ -31,7 +32,7 @@ def read_instance(path: str | Path) -> Instance:
     """Read an instance from ``.json`` or ``.in``; a ``.map`` or ``.scen`` alone lacks candidates."""
     match Path(path).suffix:
         case ".json":
-            return _read_json(path)
+            return _from_data(parse_json(read_bytes(path), path), path)
         case ".in":
             return Instance(read_authors(path))
         case suffix:
@@ -39,10 +40,17 @@ def read_instance(path: str | Path) -> Instance:
 
 
 def read_domain(path: str | Path, *, movement: int = 4) -> Domain:
-    """Read only the domain of a ``.map``, ``.json`` or ``.in`` file."""
-    if Path(path).suffix == ".map":
-        return read_movingai(path, movement=movement)
-    return read_instance(path).problem.domain
+    """Read only the domain of a ``.map``, of an instance (``.json``, ``.in``) or of a network file."""
+    match Path(path).suffix:
+        case ".map":
+            return read_movingai(path, movement=movement)
+        case ".in":
+            return read_authors(path).domain
+        case ".json":
+            data = parse_json(read_bytes(path), path)
+            return network_from_data(data, path) if is_network_data(data) else _from_data(data, path).problem.domain
+        case _:
+            return read_network(path)
 
 
 def write_instance(instance: Instance, path: str | Path) -> list[str]:
@@ -77,8 +85,7 @@ def _to_dict(instance: Instance) -> dict[str, Any]:
     return data | {"names": [[label, name] for label, name in problem.names.items()]} if problem.names else data
 
 
-def _read_json(path: str | Path) -> Instance:
-    data = parse_json(read_bytes(path), path)
+def _from_data(data: Any, path: str | Path) -> Instance:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise FileFormatError(path, f"not a veilroute instance; expected a JSON object with format {FORMAT}")
     try:

@@ -14,6 +14,8 @@ from veilroute.domain.grid import Grid
 from veilroute.plotting import palette
 from veilroute.plotting.arrows import arrow_heads
 from veilroute.plotting.frame import Frame, frame_of, new_axes
+from veilroute.plotting.map_notes import draw_notes
+from veilroute.plotting.street_map import draw_street_map
 
 # Cells and streets shorter than this many points get no lines between them and no one-way arrows.
 _FINE_CELL_PT = 7.0
@@ -25,7 +27,8 @@ def plot_domain(domain: Domain, *, ax: Axes | None = None) -> Axes:
 
     A grid is drawn with row 0 at the top, cropped to its free cells; walls are dark. A graph is drawn with its
     streets as thin grey lines, one-way streets with a small arrow where there is room. A graph without coordinates is
-    laid out so that distances on paper resemble numbers of steps (see :func:`veilroute.plotting.layout.lay_out`).
+    laid out so that distances on paper resemble numbers of steps (see :func:`veilroute.plotting.layout.lay_out`). A
+    street network is drawn with its bends, main roads wider, and with a scale and the credits of the map.
 
     Parameters
     ----------
@@ -47,6 +50,9 @@ def draw_domain(ax: Axes, domain: Domain, frame: Frame) -> None:
     ax.set_facecolor(palette.FLOOR)
     if domain.grid is not None:
         _draw_grid(ax, domain.grid, frame, scale)
+    elif domain.streets is not None:
+        draw_street_map(ax, domain, frame, scale)
+        draw_notes(ax, frame, scale, domain.streets.attribution)
     else:
         _draw_streets(ax, domain, frame, scale)
     frame.apply(ax)

@@ -35,7 +35,8 @@ def fit_figure(ax: Axes, frame: Frame, entries: Sequence[Entry], size_in: tuple[
     figure = ax.figure
     assert isinstance(figure, Figure)
     width, height = frame.size_in
-    beside = height > _TALL * width
+    # Names of places make a legend wide, and there would be little beside it.
+    beside = height > _TALL * width and not frame.notes_in
     left = _PAD_IN + frame.ticks_in
     page_width = max(left + width + _PAD_IN, _NARROWEST_IN) if size_in is None else size_in[0]
     # The legend's columns depend on the width there is for it, which is the axes' at this moment.
@@ -44,7 +45,7 @@ def fit_figure(ax: Axes, frame: Frame, entries: Sequence[Entry], size_in: tuple[
     if entries:
         extent = add_legend(ax, entries, frame, beside=beside).get_window_extent()
         legend_width, legend_height = extent.width / figure.dpi + _PAD_IN, extent.height / figure.dpi + _PAD_IN
-    bottom = _PAD_IN + frame.ticks_in + (0.0 if beside else legend_height)
+    bottom = _PAD_IN + frame.below_in + (0.0 if beside else legend_height)
     right = _PAD_IN + (legend_width if beside else 0.0)
     if beside:
         # Over a narrow map the title would hang out on the left; let it run on above the legend.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -64,7 +65,9 @@ def draw_playbook(
             raise InvalidInputError("size", "width and height in inches", size)
         _check_positive("size[0]", size[0])
         _check_positive("size[1]", size[1])
-    with mpl.rc_context():
+    with mpl.rc_context(), warnings.catch_warnings():
+        # A name in a script that the font lacks shows boxes; the picture is of use all the same.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         mpl.rcdefaults()
         mpl.rcParams["svg.hashsalt"] = "veilroute"
         ax = draw_on_axes(playbook, trip=trip, ax=None, title=None, legend=True, size_in=size)

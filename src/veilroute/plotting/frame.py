@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from matplotlib.figure import Figure
 
 from veilroute.domain.graph import Domain
 from veilroute.domain.grid import Grid
+from veilroute.domain.streets import project_onto
 from veilroute.plotting.layout import lay_out
 
 POINTS_PER_INCH = 72.0
@@ -21,6 +23,10 @@ _CELL_IN = 0.135
 _STREET_IN = 0.42
 # A street that is all in one line would give a picture of no height.
 _FLATTEST = 0.3
+# Around what a picture of real streets is about: a share of its extent, and metres at least.
+_AROUND, _AROUND_M = 0.07, 60.0
+# Below a map of real streets, for its scale and credits.
+_NOTES_IN = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +45,8 @@ class Frame:
         Width and height of the map in inches, without title and legend.
     ticks_in
         Room for tick labels beside and below the map, in inches.
+    notes_in
+        Room for scale and credits below the map, in inches.
     """
 
     positions: npt.NDArray[np.float64]
@@ -49,6 +57,12 @@ class Frame:
     step: float
     size_in: tuple[float, float]
     ticks_in: float
+    notes_in: float = 0.0
+
+    @property
+    def below_in(self) -> float:
+        """How much room the map takes below itself, in inches."""
+        return self.ticks_in + self.notes_in
 
     def apply(self, ax: Axes) -> None:
         """Set limits and aspect."""
@@ -64,13 +78,17 @@ class Frame:
         return float(abs(ends[1, 0] - ends[0, 0]) / abs(self.right - self.left) / ax.figure.dpi * POINTS_PER_INCH)
 
 
-def frame_of(domain: Domain) -> Frame:
+def frame_of(domain: Domain, focus: Sequence[int] = ()) -> Frame:
     """Work the drawing plane out: grids are cropped to their free cells, graphs to their nodes, plus a margin.
 
-    The map's longer side measures 5.5 to 9.5 inches, growing with the number of cells or streets along it.
+    A street network is cropped to the nodes in ``focus``, when there are some, and what is around them: a van's round
+    may be a small part of its city. The map's longer side measures 5.5 to 9.5 inches, growing with the number of cells
+    or streets along it.
     """
     if domain.grid is not None:
         return _grid_frame(domain.grid)
+    if domain.streets is not None:
+        return _street_frame(domain, focus)
     positions = lay_out(domain) if domain.coordinates is None else domain.coordinates
     step = _typical_edge(domain, positions)
     low, high = positions.min(axis=0), positions.max(axis=0)
@@ -102,6 +120,24 @@ def _grid_frame(grid: Grid) -> Frame:
     top, bottom = float(rows[0]) - margin - 0.5, float(rows[-1]) + margin + 0.5
     size_in = _size_in(right - left, bottom - top, _CELL_IN)
     return Frame(grid.cells[:, ::-1].astype(np.float64), left, right, bottom, top, 1.0, size_in, 0.3)
+
+
+def _street_frame(domain: Domain, focus: Sequence[int]) -> Frame:
+    positions, streets = domain.coordinates, domain.streets
+    assert positions is not None and streets is not None
+    step = _typical_edge(domain, positions)
+    whole = np.concatenate([positions, project_onto(streets.shape, streets.lonlat)])
+    shown = positions[list(focus)] if focus else whole
+    low, high = shown.min(axis=0), shown.max(axis=0)
+    around = max(_AROUND * float((high - low).max()), _AROUND_M)
+    # No empty margin where the map ends, but room for the marks on its edge.
+    low = np.maximum(low - around, whole.min(axis=0) - 0.4 * around)
+    high = np.minimum(high + around, whole.max(axis=0) + 0.4 * around)
+    half = np.maximum((high - low) / 2, _FLATTEST * float((high - low).max()) / 2)
+    centre = (low + high) / 2
+    size_in = _size_in(2 * float(half[0]), 2 * float(half[1]), _STREET_IN / step)
+    (left, bottom), (right, top) = (centre - half).tolist(), (centre + half).tolist()
+    return Frame(positions, left, right, bottom, top, step, size_in, 0.0, _NOTES_IN)
 
 
 def _size_in(width: float, height: float, inches_per_unit: float) -> tuple[float, float]:

@@ -70,14 +70,21 @@ class Lanes:
             shifts[i] = users.index(index) - (len(users) - 1) / 2
         return shifts
 
+    def left_shifts(self, index: int, walk: Walk) -> Points:
+        """Like :meth:`tight_shifts`, but to the left of who walks."""
+        return self.tight_shifts(index, walk) * self._signs(walk)
+
+    def _signs(self, walk: Walk) -> Points:
+        """For each move +1 where higher lanes are on the left of who walks, -1 where they are on the right."""
+        return np.array([self.sides.get(_edge(a, b), 0) * (1.0 if a < b else -1.0) for a, b in pairwise(walk)])
+
     def normals(self, walk: Walk, positions: Points) -> Points:
         """For each move of a walk the unit vector across it, towards higher lanes; zero for a move of no length."""
         ends = positions[np.asarray(walk, dtype=np.int64)]
         along = np.diff(ends, axis=0)
         lengths = np.hypot(along[:, 0], along[:, 1])
-        signs = np.array([self.sides.get(_edge(a, b), 0) * (1 if a < b else -1) for a, b in pairwise(walk)])
         across = np.column_stack([-along[:, 1], along[:, 0]])
-        return across * (signs / np.where(lengths > 0, lengths, 1.0))[:, None]
+        return across * (self._signs(walk) / np.where(lengths > 0, lengths, 1.0))[:, None]
 
 
 def assign_lanes(walks: Sequence[Sequence[Walk]], positions: Points) -> Lanes:

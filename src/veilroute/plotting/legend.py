@@ -37,9 +37,9 @@ class Entry:
 
 
 def add_legend(ax: Axes, entries: Sequence[Entry], frame: Frame, *, beside: bool) -> Legend:
-    """Put the legend below the axes of a map and their tick labels, or ``beside`` them on the right."""
+    """Put the legend below the axes of a map and what stands below these, or ``beside`` them on the right."""
     width, height = ax.get_window_extent().size
-    shift = (_GAP_IN, 0.0) if beside else (0.0, -_GAP_IN - frame.ticks_in)
+    shift = (_GAP_IN, 0.0) if beside else (0.0, -_GAP_IN - frame.below_in)
     single = _make_legend(ax, entries, shift, beside=beside, num_columns=1)
     extent = single.get_window_extent()
     spacing = _COLUMN_SPACING * _FONT_SIZE * ax.figure.dpi / POINTS_PER_INCH
@@ -56,7 +56,7 @@ def _make_legend(
     ax: Axes, entries: Sequence[Entry], shift: tuple[float, float], *, beside: bool, num_columns: int
 ) -> Legend:
     outside = ax.transAxes + ScaledTranslation(*shift, ax.figure.dpi_scale_trans)
-    return ax.legend(
+    legend = ax.legend(
         cast(list[Artist], list(entries)),
         [entry.label for entry in entries],
         handler_map={Entry: _EntryHandler()},
@@ -72,6 +72,9 @@ def _make_legend(
         labelspacing=0.75,
         columnspacing=_COLUMN_SPACING,
     )
+    for text in legend.get_texts():
+        text.set_parse_math(False)  # a place may be called "$"
+    return legend
 
 
 class _EntryHandler(HandlerBase):

@@ -1,8 +1,7 @@
 """Colours, markers and line styles: one look per class, told apart without relying on hue.
 
-The eight colours are those of Okabe and Ito ("Color universal design", 2008). They stand in the order that keeps the
-first few furthest apart (CIE Lab) for normal sight, protanopia, deuteranopia and tritanopia alike. Number, marker
-shape and, beyond eight classes, the line style are further cues.
+The eight colours are those of :mod:`veilroute.formats.colours`. Number, marker shape and, beyond eight classes, the
+line style are further cues.
 """
 
 from __future__ import annotations
@@ -11,16 +10,7 @@ from dataclasses import dataclass
 
 from matplotlib.colors import to_hex, to_rgb
 
-OKABE_ITO = (
-    "#0072B2",  # blue
-    "#D55E00",  # vermillion
-    "#F0E442",  # yellow
-    "#000000",  # black
-    "#56B4E9",  # sky blue
-    "#CC79A7",  # reddish purple
-    "#E69F00",  # orange
-    "#009E73",  # bluish green
-)
+from veilroute.formats.colours import OKABE_ITO
 
 # Shapes that leave room for a number; squares are kept for start and goal. Five shapes and eight colours repeat
 # together only after forty classes.
@@ -34,6 +24,8 @@ WALL = "#4D4D50"
 CELL_LINE = "#E4E4DF"
 STREET = "#B4B4B0"
 JUNCTION = "#9C9C98"
+# Real streets, from main roads to service roads and paths.
+ROADS = ("#A9A9A4", "#B7B7B2", "#C6C6C1", "#D6D6D1")
 MUTED = "#7A7A7A"
 INK = "#1A1A1A"
 START = "#22E3F2"

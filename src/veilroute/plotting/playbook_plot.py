@@ -17,9 +17,13 @@ from veilroute.plotting.legend import Entry, add_legend
 from veilroute.plotting.palette import class_style
 from veilroute.plotting.routes import class_walks, draw_routes
 from veilroute.plotting.sights import sight_lines
+from veilroute.plotting.street_lines import BentWalks
+from veilroute.streets.directions import distance_text, duration_text
 
 # Of a class's marker, in points; on grids it follows the cell in between.
 _SMALLEST_MARK_PT, _LARGEST_MARK_PT = 12.0, 20.0
+# Characters of names in one line of the legend.
+_LONGEST_NAMES = 48
 
 
 def plot_playbook(
@@ -64,8 +68,17 @@ def draw_on_axes(
         raise InvalidInputError("trip", f"a trip from 0 to {len(playbook.trips) - 1}", trip)
     problem = playbook.problem
     domain = problem.domain
-    frame = frame_of(domain)
     hidden = [group for group in playbook.classes if group.anonymized]
+    walks = [class_walks(problem, group, trip, playbook.privacy.m) for group in hidden]
+    shown = all_marks(playbook, hidden, trip)
+    positions = None
+    focus = [mark.node for mark in shown]
+    if domain.streets is not None:
+        bent = BentWalks(domain)
+        focus += [node for group in walks for walk in group for node in walk]
+        walks = [[bent.bend(walk) for walk in group] for group in walks]
+        positions = bent.positions
+    frame = frame_of(domain, focus)
 
     # The legend comes first: it decides how large the figure is, and that how far lanes and markers are apart.
     own_figure = ax is None
@@ -84,14 +97,21 @@ def draw_on_axes(
     size = (
         min(max(0.72 * frame.step * scale, _SMALLEST_MARK_PT), _LARGEST_MARK_PT) if is_grid else _SMALLEST_MARK_PT + 1
     )
-    shown = _all_marks(playbook, hidden, trip)
     homes = frame.positions[[mark.node for mark in shown]]
     placed = marks.draw_marks(ax, shown, homes, scale, size)
     for i, ends in sight_lines(playbook, hidden, trip, frame.positions):
         line = frame.positions[list(ends)]
         ax.plot(*line.T, ":", color=class_style(i).edge, linewidth=1.4, zorder=2.5, gid=f"sight-{i + 1}")
-    walks = [class_walks(problem, group, trip, playbook.privacy.m) for group in hidden]
-    draw_routes(ax, walks, frame.positions, placed, mark_size=size, step=frame.step, scale=scale, is_grid=is_grid)
+    draw_routes(
+        ax,
+        walks,
+        frame.positions if positions is None else positions,
+        placed,
+        mark_size=size,
+        step=frame.step,
+        scale=scale,
+        is_grid=is_grid,
+    )
     frame.apply(ax)
     return ax
 
@@ -111,13 +131,16 @@ def describe(playbook: Playbook, trip: int) -> str:
 
 def legend_entries(playbook: Playbook, hidden: Sequence[PlaybookClass], trip: int) -> list[Entry]:
     """Start, goal, the classes by number, and how many candidates are left out for which reason."""
-    entries = [Entry(marks.start_mark(0), "start"), Entry(marks.goal_mark(0), "goal")]
+    ends = playbook.trips[trip]
+    entries = [
+        Entry(marks.start_mark(0), _named(playbook, "start", ends.start)),
+        Entry(marks.goal_mark(0), _named(playbook, "goal", ends.goal)),
+    ]
     for i, group in enumerate(hidden):
         style = class_style(i)
-        size = len(group.members)
-        label = f"{i + 1}: {size} candidate{'' if size == 1 else 's'}, cost {_costs(group, trip)}"
+        label = f"{i + 1}: {_members(playbook, group)}, {costs_text(playbook, group, trip)}"
         entries.append(Entry(marks.class_mark(0, i + 1, style), label, style))
-    exposed, uncounted = _exposed(playbook), _uncounted(playbook)
+    exposed, uncounted = exposed_candidates(playbook), _uncounted(playbook)
     if exposed:
         entries.append(Entry(marks.exposed_mark(0), f"not protected: {len(exposed)}"))
     if playbook.uncoverable:
@@ -127,20 +150,22 @@ def legend_entries(playbook: Playbook, hidden: Sequence[PlaybookClass], trip: in
     return entries
 
 
-def _all_marks(playbook: Playbook, hidden: Sequence[PlaybookClass], trip: int) -> list[marks.Mark]:
+def all_marks(playbook: Playbook, hidden: Sequence[PlaybookClass], trip: int) -> list[marks.Mark]:
+    """Start and goal, the candidates of the classes, then those that are left out."""
     node = playbook.problem.domain.node
     start, goal = node(playbook.trips[trip].start), node(playbook.trips[trip].goal)
     shown = [marks.start_mark(start), marks.goal_mark(goal)]
     for i, group in enumerate(hidden):
         shown += [marks.class_mark(node(member), i + 1, class_style(i)) for member in group.members]
-    shown += [marks.exposed_mark(node(label)) for label in _exposed(playbook)]
+    shown += [marks.exposed_mark(node(label)) for label in exposed_candidates(playbook)]
     shown += [marks.uncoverable_mark(node(label)) for label in playbook.uncoverable]
     # Those at the ends of the trip that is drawn are marked S or G already.
     others = {node(label) for label in _uncounted(playbook)} - {start, goal}
     return shown + [marks.uncounted_mark(other) for other in sorted(others)]
 
 
-def _exposed(playbook: Playbook) -> list[Label]:
+def exposed_candidates(playbook: Playbook) -> list[Label]:
+    """The candidates that could be covered but are not hidden."""
     return [member for group in playbook.classes if not group.anonymized for member in group.members]
 
 
@@ -149,10 +174,37 @@ def _uncounted(playbook: Playbook) -> list[Label]:
     return [label for label in playbook.candidates if label not in known]
 
 
-def _costs(group: PlaybookClass, trip: int) -> str:
+def _named(playbook: Playbook, role: str, label: Label) -> str:
+    name = playbook.names.get(label)
+    return role if name is None else f"{role}: {_shortened(name)}"
+
+
+def _members(playbook: Playbook, group: PlaybookClass) -> str:
+    """The members by name, as many as fit into a line; their number where they have no names."""
+    size = len(group.members)
+    names = [playbook.names[member] for member in group.members if member in playbook.names]
+    if not names:
+        return f"{size} candidate{'' if size == 1 else 's'}"
+    text = _shortened(names[0])
+    fitting = 1
+    while fitting < len(names) and len(f"{text}, {names[fitting]}") <= _LONGEST_NAMES:
+        text += f", {names[fitting]}"
+        fitting += 1
+    return text if fitting == size else f"{text} and {size - fitting} more"
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAMES else name[: _LONGEST_NAMES - 1].rstrip() + "…"
+
+
+def costs_text(playbook: Playbook, group: PlaybookClass, trip: int) -> str:
+    """What the routes of a class cost, in minutes or kilometres on street networks."""
     costs = [group.route_of(member, trip).cost for member in group.members]
-    low, high = _number(min(costs)), _number(max(costs))
-    return low if low == high else f"{low} to {high}"
+    streets = playbook.problem.domain.streets
+    say = _number if streets is None else duration_text if streets.unit == "seconds" else distance_text
+    low, high = say(min(costs)), say(max(costs))
+    span = low if low == high else f"{low} to {high}"
+    return f"cost {span}" if streets is None else span
 
 
 def _number(cost: float) -> str:

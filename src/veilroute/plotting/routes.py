@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -72,16 +71,7 @@ def class_walks(problem: Problem, group: PlaybookClass, trip: int, m: int | None
 
     When every member leaves the shared route, no more of it is drawn than the first ``m`` nodes.
     """
-    shared = group.routes[trip].nodes
-    own = [route.nodes for (of_trip, _), route in group.member_routes.items() if of_trip == trip]
-    if m is not None and len(own) == len(group.members):
-        shared = shared[:m]
-    walks = [shared]
-    for nodes in dict.fromkeys(own):
-        common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(nodes, shared, strict=False)))
-        if len(nodes) > common:
-            walks.append(nodes[max(common - 1, 0) :])
-    return [[problem.domain.node(label) for label in walk] for walk in walks]
+    return [[problem.domain.node(label) for label in walk] for walk in group.walks(trip, m)]
 
 
 def draw_routes(

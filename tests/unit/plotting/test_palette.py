@@ -7,7 +7,8 @@ import numpy.typing as npt
 import pytest
 from matplotlib.colors import to_rgb
 
-from veilroute.plotting.palette import FLOOR, OKABE_ITO, WALL, class_style, luminance, mix
+from veilroute.formats.colours import OKABE_ITO
+from veilroute.plotting.palette import FLOOR, WALL, class_style, luminance, mix
 
 # Machado, Oliveira and Fernandes (2009), severity 1, on linear RGB.
 SIGHT = {

@@ -1,0 +1,61 @@
+"""`veilroute export`: a whole playbook for maps, devices and people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from veilroute.cli.audit import DomainOption, MovementOption, load_playbook
+from veilroute.cli.console import live_progress, stdout
+from veilroute.cli.exit_codes import DONE
+from veilroute.errors import UnknownMethodError
+from veilroute.playbook import Playbook
+from veilroute.progress import Progress
+
+FORMATS = (".gpx", ".geojson", ".html", ".txt")
+
+
+def run_export(
+    playbook: Annotated[Path, typer.Argument(metavar="PLAYBOOK", help="A playbook made by `veilroute plan`.")],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="A .gpx, .geojson, .html or .txt file.")],
+    trip: Annotated[
+        int | None, typer.Option(help="Only this trip, from 0; all when left out, the first in a .html.")
+    ] = None,
+    domain: DomainOption = None,
+    movement: MovementOption = 4,
+) -> int:
+    """Write the routes of all classes as GPX, GeoJSON, turn-by-turn directions, or a map that a browser shows offline.
+
+    The playbook must be on a street network. What is written is as public as the playbook: it does not know the secret.
+    """
+    if out.suffix.lower() not in FORMATS:
+        raise UnknownMethodError("export format", out.suffix or str(out), FORMATS)
+    book = load_playbook(playbook, domain, movement)
+    with live_progress() as report:
+        report(Progress("writing"))
+        _export(book, out, trip)
+    stdout().print(f"Written: {out}")
+    return DONE
+
+
+def _export(book: Playbook, out: Path, trip: int | None) -> None:
+    # Each imported where it is needed: pictures load matplotlib, which takes a while.
+    match out.suffix.lower():
+        case ".gpx":
+            from veilroute.formats.gpx import write_gpx
+
+            write_gpx(book, out, trip=trip)
+        case ".geojson":
+            from veilroute.formats.geojson import write_geojson
+
+            write_geojson(book, out, trip=trip)
+        case ".html":
+            from veilroute.plotting.html_map import write_html_map
+
+            write_html_map(book, out, trip=trip or 0)
+        case _:
+            from veilroute.streets.class_routes import playbook_directions
+
+            out.write_text(playbook_directions(book, trip=trip), encoding="utf-8", newline="\n")

@@ -1,0 +1,95 @@
+"""`veilroute streets`: from a map or a graph from elsewhere to a street network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from veilroute.cli.console import emit, live_progress
+from veilroute.cli.exit_codes import DONE
+from veilroute.domain.graph import Domain
+from veilroute.errors import InvalidInputError, UnknownMethodError
+from veilroute.formats.network import WRITABLE, network_suffix, read_network, write_network
+from veilroute.formats.osm import is_osm_name, read_osm
+from veilroute.jsontext import dump_canonical
+from veilroute.progress import Progress
+from veilroute.streets.network import StreetNetwork
+
+
+def run_streets(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="IN", help="An .osm.pbf, .osm, .osm.gz or .osm.bz2 file, or a .graphml, .gr, .csv, .json or .npz."
+        ),
+    ],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="OUT", help="A .json or .npz file.")],
+    network: Annotated[
+        str | None, typer.Option(metavar="drive|cycle|walk", help="Which streets of a map. [drive]")
+    ] = None,
+    cost: Annotated[
+        str | None, typer.Option(metavar="seconds|metres", help="What streets cost: time or length. [seconds]")
+    ] = None,
+    service: Annotated[
+        bool, typer.Option("--service", help="With service roads: alleys, driveways, ways through yards.")
+    ] = False,
+    connected: Annotated[
+        bool, typer.Option("--connected", help="Only the largest part within which everything can be reached.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Make a street network of a map from OpenStreetMap, or of a graph from elsewhere, and say what was left out."""
+    if out.suffix not in WRITABLE:
+        raise UnknownMethodError("--out", out.name, tuple(f"*{suffix}" for suffix in WRITABLE))
+    made: StreetNetwork | Domain
+    with live_progress() as report:
+        report(Progress("reading"))
+        if is_osm_name(source):
+            if service and network not in (None, "drive"):
+                raise InvalidInputError("--service", "--network drive; the others have service roads anyway")
+            made = read_osm(
+                source,
+                network="drive" if network is None else network,
+                cost="seconds" if cost is None else cost,
+                service=service,
+                connected=connected,
+                progress=report,
+            )
+        else:
+            _check_graph_options(source, network, cost, service=service, connected=connected)
+            made = read_network(source, cost=cost)
+        report(Progress("writing"))
+        write_network(made, out)
+    if json:
+        emit(dump_canonical(_described(made)).decode())
+    else:
+        text = made.report.to_text() if isinstance(made, StreetNetwork) else _line(made)
+        emit(f"{text}Written: {out}\n")
+    return DONE
+
+
+def _check_graph_options(
+    source: Path, network: str | None, cost: str | None, *, service: bool, connected: bool
+) -> None:
+    """A graph from elsewhere is taken as it is."""
+    suffix = network_suffix(source)
+    for name, is_given in (("--network", network is not None), ("--service", service), ("--connected", connected)):
+        if is_given:
+            raise InvalidInputError(name, f"a map from OpenStreetMap; a {suffix} file is taken as it is")
+    if cost is not None and suffix not in (".graphml", ".gr"):
+        raise InvalidInputError("--cost", f"a map, .graphml or .gr; a {suffix} file says itself what its costs are")
+
+
+def _described(made: StreetNetwork | Domain) -> dict[str, object]:
+    if isinstance(made, StreetNetwork):
+        return made.report.to_dict()
+    unit = None if made.streets is None else made.streets.unit
+    return {"num_nodes": made.num_nodes, "num_edges": made.num_edges, "unit": unit}
+
+
+def _line(domain: Domain) -> str:
+    kind = "Graph" if domain.streets is None else "Street network"
+    unit = "" if domain.streets is None else f", costs in {domain.streets.unit}"
+    return f"{kind}: {domain.num_nodes:,} junctions, {domain.num_edges:,} directed edges{unit}.\n"

@@ -1,0 +1,106 @@
+"""GeoJSON (RFC 7946): routes and playbooks for maps in other programs.
+
+Files are canonical JSON, so that equal routes give equal bytes. A single route's file depends on the route alone: it
+names neither the secret nor any other candidate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from veilroute.domain.labels import Label
+from veilroute.formats.colours import class_colour
+from veilroute.jsontext import dump_canonical
+from veilroute.playbook import Playbook
+from veilroute.streets.class_routes import ClassRoute, chosen_trips, class_routes, street_network_of
+from veilroute.streets.itinerary import Floats, Itinerary, streets_of
+
+_DECIMALS = 7
+_UNPROTECTED = "#7A7A7A"
+
+
+def route_geojson(itinerary: Itinerary, *, cost: float, trip: int = 0) -> bytes:
+    """One route as a feature collection with one line; ``cost`` is that of the :class:`~veilroute.playbook.Route`."""
+    feature = _line(itinerary, {"cost": cost, "trip": trip})
+    return dump_canonical(_collection([feature], itinerary.attribution))
+
+
+def playbook_geojson(playbook: Playbook, *, trip: int | None = None) -> bytes:
+    """A whole playbook: a line for each anonymized class and trip (or for one ``trip``), and points for all places.
+
+    Lines have the colour of their class (``stroke``), as in pictures. Points are starts, goals and candidates.
+    """
+    domain = street_network_of(playbook)
+    lines = [line for route in class_routes(playbook, trip=trip) for line in _class_lines(playbook, route)]
+    points = [*_ends(playbook, trip), *_candidates(playbook)]
+    return dump_canonical(_collection(lines + points, streets_of(domain).attribution))
+
+
+def write_geojson(playbook: Playbook, path: str | Path, *, trip: int | None = None) -> None:
+    """Write a whole playbook as :func:`playbook_geojson` makes it."""
+    Path(path).write_bytes(playbook_geojson(playbook, trip=trip))
+
+
+def _collection(features: list[dict[str, Any]], attribution: str) -> dict[str, Any]:
+    collection: dict[str, Any] = {"type": "FeatureCollection", "features": features}
+    return collection | {"attribution": attribution} if attribution else collection
+
+
+def _line(itinerary: Itinerary, properties: dict[str, Any]) -> dict[str, Any]:
+    known = {
+        "role": "route",
+        "unit": itinerary.unit,
+        "metres": round(itinerary.metres, 1),
+        "streets": itinerary.street_names,
+    }
+    positions = _positions(itinerary.polyline())
+    # A line has two positions at least, also where the route stays where it is.
+    positions = positions if len(positions) > 1 else 2 * positions
+    return _feature("LineString", positions, known | properties)
+
+
+def _class_lines(playbook: Playbook, route: ClassRoute) -> Iterator[dict[str, Any]]:
+    style = {"stroke": class_colour(route.number - 1), "stroke-width": 5, "stroke-opacity": 0.8}
+    about: dict[str, Any] = {"class": route.number, "trip": route.trip, "name": route.title}
+    cost = route.group.routes[route.trip].cost if route.is_whole else route.itinerary.cost
+    members = [playbook.name(member) for member in route.group.members]
+    yield _line(route.itinerary, about | style | {"cost": cost, "members": members})
+    for part in route.partings:
+        yield _line(part, about | style | {"stroke-width": 3, "role": "parting", "cost": part.cost})
+
+
+def _ends(playbook: Playbook, trip: int | None) -> Iterator[dict[str, Any]]:
+    for which in chosen_trips(playbook, trip):
+        ends = playbook.trips[which]
+        for role, label, symbol in (("start", ends.start, "s"), ("goal", ends.goal, "g")):
+            yield _point(playbook, label, {"role": role, "trip": which, "marker-symbol": symbol})
+
+
+def _candidates(playbook: Playbook) -> Iterator[dict[str, Any]]:
+    number_of: dict[Label, int] = {}
+    hidden = (group for group in playbook.classes if group.anonymized)
+    for number, group in enumerate(hidden, start=1):
+        number_of |= dict.fromkeys(group.members, number)
+    for label in playbook.candidates:
+        of_class = number_of.get(label)
+        colour = _UNPROTECTED if of_class is None else class_colour(of_class - 1)
+        properties = {"role": "candidate", "class": of_class, "anonymized": of_class is not None}
+        yield _point(playbook, label, properties | {"marker-color": colour})
+
+
+def _point(playbook: Playbook, label: Label, properties: dict[str, Any]) -> dict[str, Any]:
+    domain = street_network_of(playbook)
+    place = streets_of(domain).lonlat[domain.node(label)]
+    about = {"node": label, "name": playbook.name(label)}
+    return _feature("Point", _positions(place.reshape(1, 2))[0], about | properties)
+
+
+def _feature(kind: str, coordinates: list[Any], properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "Feature", "geometry": {"type": kind, "coordinates": coordinates}, "properties": properties}
+
+
+def _positions(points: Floats) -> list[Any]:
+    positions: list[Any] = points.round(_DECIMALS).tolist()
+    return positions

@@ -1,0 +1,216 @@
+"""OpenStreetMap files (``.osm.pbf``, ``.osm``, ``.osm.gz``, ``.osm.bz2``), read with osmium."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from veilroute.domain.streets import UNITS
+from veilroute.errors import FileFormatError, InvalidInputError, MissingExtraError, UnknownMethodError
+from veilroute.formats.pbf_blocks import check_blocks
+from veilroute.progress import ProgressCallback, Watch
+from veilroute.streets import rules, speeds
+from veilroute.streets.network import StreetNetwork, build_network
+from veilroute.streets.segments import refs_of, select_ways
+from veilroute.streets.ways import Ways, WaysCollector
+
+SUFFIXES = (".osm", ".osm.gz", ".osm.bz2", ".pbf")
+"""What the names of OpenStreetMap files end with."""
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_TELL_EVERY = 20_000
+
+
+def read_osm(
+    path: str | Path,
+    *,
+    network: str = "drive",
+    cost: str = "seconds",
+    service: bool = False,
+    connected: bool = False,
+    progress: ProgressCallback | None = None,
+) -> StreetNetwork:
+    """Read the street network of an OpenStreetMap file; nodes keep the numbers that they have there.
+
+    The file is read twice, ways before nodes, so that only the places of nodes that are needed are held.
+
+    Parameters
+    ----------
+    path
+        An ``.osm.pbf``, ``.osm``, ``.osm.gz`` or ``.osm.bz2`` file.
+    network
+        One of ``drive``, ``cycle`` and ``walk``.
+    cost
+        What edges cost: ``seconds`` or ``metres``.
+    service
+        Whether the drive network is to have service roads; the others always do.
+    connected
+        Whether to keep only the largest strongly connected component, within which one can get from everywhere to
+        everywhere.
+    progress
+        Called with a :class:`~veilroute.progress.Progress` now and then.
+    """
+    moving = rules.network_called(network)
+    if cost not in UNITS:
+        raise UnknownMethodError("cost", cost, UNITS)
+    watch = Watch(report=progress)
+    _check_file(path)
+    ways = _read_ways(path, watch)
+    if not ways.num_read:
+        raise FileFormatError(path, "the file has no ways, so no streets; check that it is a map, and complete")
+    is_in = select_ways(ways, moving, service=service).is_in
+    if not is_in.any():
+        raise FileFormatError(path, f"the file has no ways for the network {network}; {_described(ways)}")
+    needed = refs_of(ways, is_in)
+    numbers, places, barriers = _read_nodes(path, needed, watch)
+    if not numbers.size:
+        raise FileFormatError(
+            path, f"the nodes of all {int(is_in.sum())} ways are missing; extract the map again with complete ways"
+        )
+    watch.tell("joining streets")
+    try:
+        return build_network(
+            replace(ways, node_ids=numbers, lonlat=places, barriers=barriers),
+            network=network,
+            cost=cost,
+            service=service,
+            connected=connected,
+        )
+    except InvalidInputError as error:
+        raise FileFormatError(path, str(error)) from None
+
+
+def is_osm_name(path: str | Path) -> bool:
+    """Whether a file's name says that it is from OpenStreetMap."""
+    return Path(path).name.lower().endswith(SUFFIXES)
+
+
+def _check_file(path: str | Path) -> None:
+    """Say in one line what osmium would say in many words, or not at all."""
+    if not is_osm_name(path):
+        raise UnknownMethodError("OpenStreetMap file", Path(path).name, tuple(f"*{suffix}" for suffix in SUFFIXES))
+    try:
+        with Path(path).open("rb") as file:
+            if not file.read(1):
+                raise FileFormatError(path, "the file is empty; expected a map from OpenStreetMap")
+    except FileNotFoundError:
+        raise FileFormatError(path, "no such file; check the path") from None
+    except IsADirectoryError:
+        raise FileFormatError(path, "this is a directory; name a file in it") from None
+    except ValueError as error:
+        if isinstance(error, FileFormatError):
+            raise
+        raise FileFormatError("file name", "not a path; it holds a null byte") from None
+    except OSError as error:
+        raise FileFormatError(path, f"cannot be read ({error.strerror}); check its permissions") from None
+    if Path(path).suffix.lower() == ".pbf":
+        check_blocks(path)
+
+
+def _read_ways(path: str | Path, watch: Watch) -> Ways:
+    osmium = _osmium()
+    collector = WaysCollector(rules.KEYS | speeds.KEYS)
+    for thing in _things(path, osmium.osm.WAY | osmium.osm.RELATION):
+        if thing.is_way():
+            collector.num_read += 1
+            if "highway" in thing.tags:
+                collector.add_way(thing.id, [node.ref for node in thing.nodes], dict(thing.tags))
+            if collector.num_read % _TELL_EVERY == 0:
+                watch.tell("reading ways", collector.num_read)
+        elif thing.tags.get("type") == "restriction":
+            collector.add_restriction(dict(thing.tags))
+    return collector.pack()
+
+
+class _Barriers:
+    """Takes the tags of those nodes that are wanted."""
+
+    def __init__(self, wanted: frozenset[int]) -> None:
+        self.found: dict[int, dict[str, str]] = {}
+        self._wanted = wanted
+
+    def node(self, node: Any) -> None:
+        if node.id in self._wanted:
+            self.found[node.id] = dict(node.tags)
+
+
+def _read_nodes(path: str | Path, needed: Ints, watch: Watch) -> tuple[Ints, Floats, dict[int, dict[str, str]]]:
+    """Of the needed nodes that the file has: the numbers, ascending, the places, and the tags of barriers."""
+    watch.tell("reading places", 0, int(needed.size))
+    osmium = _osmium()
+    # Sixteen bytes for each node of the file, sorted; other indexes of osmium need memory by the largest number.
+    index = osmium.index.create_map("sparse_mem_array")
+    barriers = _Barriers(frozenset(needed.tolist()))
+    with _reading(path):
+        osmium.apply(
+            osmium.io.Reader(_file(path), osmium.osm.NODE),
+            osmium.NodeLocationsForWays(index),
+            osmium.filter.KeyFilter("barrier"),
+            barriers,
+        )
+    places: dict[int, tuple[float, float]] = {}
+    for number in needed.tolist():
+        with suppress(KeyError, TypeError):  # the latter where a number is below zero
+            place = index.get(number)
+            if place.valid():
+                places[number] = (place.lon, place.lat)
+    if needed[0] < 0:
+        # Editors give such numbers to what is not uploaded yet, and the index does not hold them.
+        for node in _things(path, osmium.osm.NODE):
+            if node.id < 0 and node.location.valid():
+                places[node.id] = (node.location.lon, node.location.lat)
+    numbers = [number for number in needed.tolist() if number in places]
+    lonlat = np.array([places[number] for number in numbers], dtype=np.float64).reshape(-1, 2)
+    return np.array(numbers, dtype=np.int64), lonlat, barriers.found
+
+
+def _things(path: str | Path, kinds: Any) -> Iterator[Any]:
+    """What a file holds, one by one; each is gone when the next one comes."""
+    with _reading(path):
+        for thing in _osmium().FileProcessor(_file(path), kinds):
+            if not thing.deleted:
+                yield thing
+
+
+def _file(path: str | Path) -> Any:
+    """What osmium is to open, with its format, which it would not know by a name in capitals."""
+    name = Path(path).name.lower()
+    return _osmium().io.File(str(path), next(suffix[1:] for suffix in SUFFIXES if name.endswith(suffix)))
+
+
+@contextmanager
+def _reading(path: str | Path) -> Iterator[None]:
+    """Turn what osmium says of a damaged file into one line."""
+    try:
+        yield
+    except (RuntimeError, ValueError, OverflowError) as error:
+        if isinstance(error, InvalidInputError):
+            raise
+        reason = " ".join(str(error).split())
+        raise FileFormatError(
+            path, f"damaged, cut off or not a map from OpenStreetMap ({reason}); download it again"
+        ) from None
+
+
+def _described(ways: Ways) -> str:
+    """What kinds of highway there are, in a few words."""
+    kinds = [f"{kind} {count}" for kind, count in ways.count_kinds()]
+    if not kinds:
+        return f"none of its {ways.num_read} ways has a highway tag"
+    return f"it has {', '.join(kinds[:5])}" + (" and others" if len(kinds) > 5 else "")
+
+
+def _osmium() -> Any:
+    try:
+        import osmium
+    except ImportError:
+        raise MissingExtraError("osmium", "streets") from None
+    return osmium

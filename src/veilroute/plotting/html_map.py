@@ -1,0 +1,203 @@
+"""A playbook as one HTML file that shows it on its streets.
+
+The file loads nothing: no library, no font, no tile, no picture. A map that asks a server for tiles tells that server
+where its reader's trips are. Here the streets themselves are in the file, and a content security policy makes the
+browser refuse whatever would be fetched. Style and script are in the folder ``web`` beside this module.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from veilroute.domain.graph import Domain
+from veilroute.domain.streets import project_onto
+from veilroute.jsontext import dump_canonical
+from veilroute.playbook import Playbook
+from veilroute.plotting import map_page, marks
+from veilroute.plotting.lanes import Points, Walk, assign_lanes
+from veilroute.plotting.palette import class_style
+from veilroute.plotting.playbook_plot import all_marks
+from veilroute.plotting.routes import class_walks
+from veilroute.plotting.sights import sight_lines
+from veilroute.plotting.street_lines import BentWalks, street_lines
+from veilroute.streets.class_routes import chosen_trips, street_network_of
+from veilroute.streets.itinerary import streets_of
+
+# Coordinates are whole decimetres: finer than a pixel at the closest zoom, and short as text.
+_PER_METRE = 10
+
+
+def html_map(playbook: Playbook, *, trip: int = 0) -> str:
+    """The text of an HTML file with the playbook on its streets.
+
+    It shows the streets, start, goal and candidates, and a route for each anonymized class, with turn-by-turn
+    directions. It can be moved and zoomed, works offline and from a file, and holds nothing that is not in the
+    playbook. The text depends only on the playbook and the trip.
+
+    Parameters
+    ----------
+    playbook
+        On a street network, with its domain attached.
+    trip
+        Which trip's routes to show.
+    """
+    (trip,) = chosen_trips(playbook, trip)
+    domain = street_network_of(playbook)
+    script, style = _web("geometry.js") + _web("map.js"), _web("map.css")
+    # A browser runs this script and no other, whatever the names in the playbook hold.
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    parts = {
+        "policy": escape(policy),
+        "css": style,
+        "js": script,
+        "data": _embedded(_data(playbook, domain, trip)),
+        **map_page.page_texts(playbook, trip),
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _web("map.html"))
+
+
+def write_html_map(playbook: Playbook, path: str | Path, *, trip: int = 0) -> None:
+    """Write what :func:`html_map` makes to a file."""
+    Path(path).write_text(html_map(playbook, trip=trip), encoding="utf-8", newline="\n")
+
+
+def _web(name: str) -> str:
+    return files("veilroute.plotting").joinpath("web", name).read_text(encoding="utf-8")
+
+
+def _embedded(data: object) -> str:
+    """JSON that may stand inside a ``<script>``: no name can end it."""
+    text = dump_canonical(data).decode()
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _data(playbook: Playbook, domain: Domain, trip: int) -> dict[str, Any]:
+    hidden = [group for group in playbook.classes if group.anonymized]
+    bent = BentWalks(domain)
+    walks = [
+        [bent.bend(walk) for walk in class_walks(playbook.problem, group, trip, playbook.privacy.m)] for group in hidden
+    ]
+    places = [_place(playbook, mark, domain) for mark in all_marks(playbook, hidden, trip)]
+    start, goal = places[0], places[1]
+    if (start["x"], start["y"]) == (goal["x"], goal["y"]):
+        start["aside"], goal["aside"] = -1, 1
+    # What comes last is drawn on top.
+    places = [*places[2:], start, goal]
+    positions = bent.positions
+    sights: list[list[list[int]]] = [[] for _ in hidden]
+    for i, ends in sight_lines(playbook, hidden, trip, positions):
+        sights[i].append(_whole(positions[list(ends)]).reshape(-1).tolist())
+    marked = np.array([[place["x"], place["y"]] for place in places], dtype=np.int64)
+    seen = [_whole(positions[walk]) for group in walks for walk in group]
+    return {
+        "streets": _streets(domain),
+        "classes": _classes(walks, positions, sights),
+        "places": places,
+        "box": _box(_whole(positions)),
+        "focus": _box(np.concatenate([marked, *seen])),
+    }
+
+
+def _streets(domain: Domain) -> dict[str, Any]:
+    streets, shown = streets_of(domain), street_lines(domain)
+    assert domain.coordinates is not None
+    ends, bends = _whole(domain.coordinates), _whole(project_onto(streets.shape, streets.lonlat))
+    lines = [
+        np.concatenate(
+            [ends[tail : tail + 1], bends[streets.shape_ptr[edge] : streets.shape_ptr[edge + 1]], ends[[head]]]
+        )
+        for tail, head, edge in zip(shown.tails.tolist(), shown.heads.tolist(), shown.edges.tolist(), strict=True)
+    ]
+    return {
+        "points": _differences(np.concatenate(lines) if lines else np.empty((0, 2), dtype=np.int64)),
+        "sizes": [len(line) for line in lines],
+        "ranks": shown.ranks.tolist(),
+        "oneWay": shown.is_one_way.astype(np.int64).tolist(),
+        "names": list(streets.names),
+        "nameIds": streets.name_ids[shown.edges].tolist(),
+    }
+
+
+def _classes(
+    walks: Sequence[Sequence[Walk]], positions: Points, sights: Sequence[Sequence[Sequence[int]]]
+) -> list[dict[str, Any]]:
+    lanes = assign_lanes(walks, positions)
+    classes = []
+    for i, group in enumerate(walks):
+        style = class_style(i)
+        parts = [
+            {
+                "points": _differences(_whole(positions[walk])),
+                # In halves of a lane, to the left of who walks.
+                "shifts": (2 * lanes.left_shifts(i, walk)).astype(np.int64).tolist(),
+            }
+            for walk in group
+        ]
+        classes.append(
+            {
+                "number": i + 1,
+                "route": style.route,
+                "edge": style.edge,
+                "dashes": list(style.dashes),
+                "parts": parts,
+                # From a candidate that the route only passes by to where it is seen from.
+                "sights": sights[i],
+                "box": _box(np.concatenate([_whole(positions[walk]) for walk in group])),
+            }
+        )
+    return classes
+
+
+def _place(playbook: Playbook, mark: marks.Mark, domain: Domain) -> dict[str, Any]:
+    assert domain.coordinates is not None
+    x, y = _whole(domain.coordinates[[mark.node]])[0].tolist()
+    role, number = mark.gid, 0
+    if role.startswith("candidate-"):
+        role, number = "candidate", int(mark.text)
+    name = playbook.name(domain.label(mark.node))
+    return {
+        "x": x,
+        "y": y,
+        "aside": 0,
+        "role": role,
+        "number": number,
+        "mark": mark.text or "×",
+        "shape": mark.shape if mark.shape in "osD^vp" else "o",
+        "face": mark.face if mark.shape != "x" else "#FFFFFF",
+        "edge": mark.edge,
+        "ink": mark.ink,
+        "text": f"{name}\n{map_page.role_text(role, number)}",
+    }
+
+
+def _whole(points: Points) -> npt.NDArray[np.int64]:
+    """Metres as whole decimetres."""
+    return np.rint(points * _PER_METRE).astype(np.int64)
+
+
+def _differences(points: npt.NDArray[np.int64]) -> list[int]:
+    """Each point as the way from the one before, the first from (0, 0); x and y in turn."""
+    steps: list[int] = np.diff(points, axis=0, prepend=np.zeros((1, 2), dtype=np.int64)).reshape(-1).tolist()
+    return steps
+
+
+def _box(points: npt.NDArray[np.int64]) -> list[int]:
+    """West, south, east, north."""
+    corners: list[int] = [*points.min(axis=0).tolist(), *points.max(axis=0).tolist()]
+    return corners

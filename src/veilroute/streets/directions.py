@@ -1,0 +1,218 @@
+"""Turn by turn: a route as a driver reads it.
+
+Directions are made from the route's line and the names of its streets, and from nothing else. They do not know the
+candidates: no place on the way is announced, so they say as much about the secret as the route does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from veilroute.domain.labels import Label
+from veilroute.domain.streets import project_onto
+from veilroute.streets.itinerary import Floats, Itinerary, Leg
+
+# How much of a street beside a junction tells its direction: its first metres may be a bend of the kerb.
+_REACH_M = 15.0
+# Turns up to these angles, in degrees, are no turn, a slight one, a turn, a sharp one; beyond is a U-turn.
+_STRAIGHT, _SLIGHT, _PLAIN, _SHARP = 25.0, 50.0, 125.0, 168.0
+_COMPASS = ("north", "northeast", "east", "southeast", "south", "southwest", "west", "northwest")
+
+_UNNAMED = {
+    "": "an unnamed road",
+    "bridleway": "a bridleway",
+    "cycleway": "a cycle path",
+    "footway": "a footpath",
+    "living_street": "a living street",
+    "motorway": "the motorway",
+    "path": "a path",
+    "pedestrian": "a pedestrian street",
+    "primary": "a main road",
+    "residential": "a residential street",
+    "secondary": "a secondary road",
+    "service": "a service road",
+    "steps": "steps",
+    "tertiary": "a minor road",
+    "track": "a track",
+    "trunk": "a trunk road",
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One instruction.
+
+    Parameters
+    ----------
+    text
+        What to do: ``"Turn left onto Kaivokatu"``.
+    street
+        The street that is taken, by name or by kind; empty on arrival.
+    metres
+        How far to go before the next instruction.
+    seconds
+        How long that takes; ``None`` when the domain's costs are metres.
+    place
+        Longitude and latitude of where it is done.
+    first_leg
+        Which leg of the itinerary it begins with; their number on arrival.
+    """
+
+    text: str
+    street: str
+    metres: float
+    seconds: float | None
+    place: tuple[float, float]
+    first_leg: int
+
+    def to_text(self) -> str:
+        """The instruction with its distance and, where known, its time."""
+        measures = [distance_text(self.metres)] if self.metres > 0 else []
+        if measures and self.seconds is not None:
+            measures.append(duration_text(self.seconds))
+        return f"{self.text} ({', '.join(measures)})" if measures else self.text
+
+
+def directions(
+    itinerary: Itinerary, *, names: Mapping[Label, str] | None = None, arrival: str | None = None
+) -> list[Step]:
+    """Work out the instructions for a route.
+
+    Moves along one street are one instruction as long as it does not turn.
+
+    Parameters
+    ----------
+    itinerary
+        The route over the streets.
+    names
+        What people call nodes. Only the names of the first and the last node are used: what else lies on the route
+        is nobody's business.
+    arrival
+        What to say at the end; that one arrives, when left out.
+    """
+    names = names or {}
+    if arrival is None:
+        goal = names.get(itinerary.nodes[-1], "")
+        arrival = f"Arrive at {goal}" if goal else "Arrive"
+    steps: list[Step] = []
+    for text, first, last in _stretches(itinerary.legs):
+        legs = itinerary.legs[first:last]
+        if not steps and (start := names.get(itinerary.nodes[0], "")):
+            text = f"From {start}, {text[0].lower()}{text[1:]}"
+        metres = math.fsum(leg.metres for leg in legs)
+        seconds = float(sum(leg.cost for leg in legs)) if itinerary.unit == "seconds" else None
+        steps.append(Step(text, street_called(legs[0]), metres, seconds, _place(legs[0].line[0]), first))
+    last_place = _place(itinerary.legs[-1].line[-1]) if itinerary.legs else itinerary.start_place
+    return [*steps, Step(arrival, "", 0.0, None, last_place, len(itinerary.legs))]
+
+
+def directions_text(itinerary: Itinerary, steps: Sequence[Step]) -> str:
+    """The instructions, one a line and numbered, with the total and the credits of the map below them."""
+    width = len(str(len(steps)))
+    lines = [f"{number:>{width}}. {step.to_text()}" for number, step in enumerate(steps, start=1)]
+    lines.append(f"Total: {total_text(itinerary)}")
+    if itinerary.attribution:
+        lines.append(f"Map: {itinerary.attribution}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def total_text(itinerary: Itinerary) -> str:
+    """How long a whole route is and takes: ``3.2 km, 8 min``."""
+    length = distance_text(itinerary.metres)
+    return length if itinerary.seconds is None else f"{length}, {duration_text(itinerary.seconds)}"
+
+
+def street_called(leg: Leg) -> str:
+    """The name of a leg's street, or what kind of street it is: ``a service road``."""
+    if leg.name:
+        return leg.name
+    if leg.kind.endswith("_link"):
+        return "a slip road"
+    return _UNNAMED.get(leg.kind, _UNNAMED[""])
+
+
+def distance_text(metres: float) -> str:
+    """Metres as people say them: to 5 m below 50 m, to 10 m below a kilometre, to 100 m beyond."""
+    if metres < 47.5:
+        return f"{_fives(metres)} m"
+    if metres < 995:
+        return f"{10 * round(metres / 10)} m"
+    return f"{metres / 1000:.1f} km"
+
+
+def duration_text(seconds: float) -> str:
+    """Seconds as people say them: to 5 s below a minute and a half, to a minute beyond."""
+    if seconds < 87.5:
+        return f"{_fives(seconds)} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def bearing(line: Floats, *, at_end: bool = False) -> float:
+    """The direction of a line at its beginning, or at its end, in degrees clockwise from north.
+
+    It is that of the straight from the end of the line to the point 15 m along it, or as far as the line goes.
+    """
+    points = project_onto(line, line)
+    if at_end:
+        points = points[::-1]
+    along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
+    reach = min(_REACH_M, float(along[-1]))
+    east, north = (float(np.interp(reach, along, points[:, i])) - float(points[0, i]) for i in range(2))
+    angle = math.degrees(math.atan2(east, north))
+    return (angle + 180.0 if at_end else angle) % 360.0
+
+
+def turn_angle(before: float, after: float) -> float:
+    """How far to turn from one bearing to another: from -180 exclusive to 180, right is positive."""
+    angle = (after - before) % 360.0
+    return angle - 360.0 if angle > 180.0 else angle
+
+
+def _stretches(legs: Sequence[Leg]) -> Iterator[tuple[str, int, int]]:
+    """Yield each instruction with its first leg and the one after its last."""
+    first, text = 0, ""
+    for i, leg in enumerate(legs):
+        if i == 0:
+            text = f"Head {_compass(bearing(leg.line))} on {street_called(leg)}"
+            continue
+        doing = _manoeuvre(legs[i - 1], leg)
+        if doing:
+            yield text, first, i
+            first, text = i, doing
+    if legs:
+        yield text, first, len(legs)
+
+
+def _manoeuvre(before: Leg, after: Leg) -> str:
+    """What to do between two legs; empty when the street just goes on."""
+    angle = turn_angle(bearing(before.line, at_end=True), bearing(after.line))
+    street = street_called(after)
+    goes_on = street_called(before) == street
+    is_back = before.tail == after.head and np.array_equal(before.line, after.line[::-1])
+    if is_back or abs(angle) > _SHARP:
+        return f"Make a U-turn on {street}" if goes_on else f"Make a U-turn onto {street}"
+    if goes_on and abs(angle) <= _SLIGHT:
+        return ""
+    if abs(angle) <= _STRAIGHT:
+        return f"Continue onto {street}"
+    side = "right" if angle > 0 else "left"
+    sharpness = "slightly " if abs(angle) <= _SLIGHT else "" if abs(angle) <= _PLAIN else "sharp "
+    return f"Turn {sharpness}{side} to stay on {street}" if goes_on else f"Turn {sharpness}{side} onto {street}"
+
+
+def _fives(value: float) -> int:
+    """Rounded to fives; only nothing is 0."""
+    return max(5, 5 * round(value / 5)) if value > 0 else 0
+
+
+def _compass(degrees: float) -> str:
+    return _COMPASS[round(degrees / 45.0) % 8]
+
+
+def _place(point: Floats) -> tuple[float, float]:
+    return float(point[0]), float(point[1])

@@ -1,0 +1,158 @@
+"""A route laid over the streets: which street each move takes, how far it is, and along which line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from veilroute.domain.graph import Domain
+from veilroute.domain.labels import Label
+from veilroute.domain.streets import Streets
+from veilroute.errors import InvalidInputError
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Leg:
+    """One move of a route.
+
+    Parameters
+    ----------
+    tail, head
+        Labels of the junctions that it joins.
+    edge
+        Its number in the order of :meth:`Domain.edge_arrays`.
+    name, kind
+        Of the street; empty where it has none.
+    metres, cost
+        How long it is, and what it costs in the domain's unit.
+    line
+        Longitude and latitude of its points, both ends included.
+    """
+
+    tail: Label
+    head: Label
+    edge: int
+    name: str
+    kind: str
+    metres: float
+    cost: float
+    line: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Itinerary:
+    """A route over the streets, made by :func:`lay_route`.
+
+    It depends on the route alone. Members of a class have the same route, and so they have the same itinerary.
+
+    Parameters
+    ----------
+    nodes
+        Labels of the junctions, start and goal included.
+    legs
+        The moves between them.
+    start_place
+        Longitude and latitude of the first junction.
+    unit
+        What costs are measured in: ``"seconds"`` or ``"metres"``.
+    attribution
+        Whom to credit for the map.
+    """
+
+    nodes: tuple[Label, ...]
+    legs: tuple[Leg, ...]
+    start_place: tuple[float, float]
+    unit: str
+    attribution: str
+
+    @property
+    def metres(self) -> float:
+        """How long the whole route is."""
+        return math.fsum(leg.metres for leg in self.legs)
+
+    @property
+    def cost(self) -> float:
+        """What the whole route costs, in the domain's unit."""
+        return sum(leg.cost for leg in self.legs)
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the whole route takes, ``None`` when costs are metres."""
+        return self.cost if self.unit == "seconds" else None
+
+    @property
+    def street_names(self) -> list[str]:
+        """The streets in the order in which they are taken; unnamed ones are left out, and so are repetitions."""
+        names = [leg.name for leg in self.legs if leg.name]
+        return [name for i, name in enumerate(names) if i == 0 or name != names[i - 1]]
+
+    def polyline(self) -> Floats:
+        """Longitude and latitude along the whole route, no point twice in a row."""
+        points = np.concatenate([np.array([self.start_place]), *(leg.line[1:] for leg in self.legs)])
+        kept = np.concatenate([[True], (np.diff(points, axis=0) != 0).any(axis=1)])
+        return np.asarray(points[kept])
+
+
+def lay_route(domain: Domain, route: Sequence[Label]) -> Itinerary:
+    """Lay a route over the streets of its domain.
+
+    Parameters
+    ----------
+    domain
+        A street network.
+    route
+        Labels of the nodes, as in a :class:`~veilroute.playbook.Route`.
+
+    Raises
+    ------
+    InvalidInputError
+        When the domain is no street network, or the route leaves the streets.
+    """
+    streets = streets_of(domain)
+    try:
+        nodes = [domain.node(label) for label in route]
+    except InvalidInputError:
+        # Without the node, as below: this may be the route of a secret.
+        raise InvalidInputError("route", "nodes of this domain") from None
+    if not nodes:
+        raise InvalidInputError("route", "at least one node", "none")
+    legs = [_leg(domain, streets, tail, head) for tail, head in pairwise(nodes)]
+    west_east, south_north = streets.lonlat[nodes[0]].tolist()
+    return Itinerary(tuple(route), tuple(legs), (west_east, south_north), streets.unit, streets.attribution)
+
+
+def streets_of(domain: Domain) -> Streets:
+    """The streets behind a domain, or one line that says why there are none."""
+    if domain.streets is None:
+        raise InvalidInputError("domain", "a street network: only street networks have places on earth and directions")
+    return domain.streets
+
+
+def edge_number(domain: Domain, tail: int, head: int) -> int:
+    """The number of the edge between two nodes, -1 where there is none."""
+    first, last = int(domain.indptr[tail]), int(domain.indptr[tail + 1])
+    edge = first + int(np.searchsorted(domain.indices[first:last], head))
+    return edge if edge < last and int(domain.indices[edge]) == head else -1
+
+
+def _leg(domain: Domain, streets: Streets, tail: int, head: int) -> Leg:
+    edge = edge_number(domain, tail, head)
+    if edge < 0:
+        raise InvalidInputError("route", "neighbouring nodes that a street joins in this direction")
+    return Leg(
+        domain.label(tail),
+        domain.label(head),
+        edge,
+        streets.name(edge),
+        streets.kind(edge),
+        float(streets.lengths[edge]),
+        domain.costs[edge].item(),
+        streets.line(tail, head, edge),
+    )

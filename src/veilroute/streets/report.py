@@ -1,0 +1,159 @@
+"""What became of the ways of a file: how many were kept, and why the others were not."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+Counts = tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkReport:
+    """How a street network was made, in numbers.
+
+    Parameters
+    ----------
+    network, unit
+        What the network is for, and what its costs are measured in.
+    service
+        Whether service roads were wanted.
+    num_ways_read, num_highways
+        Ways in the file, and those among them with a ``highway`` tag.
+    num_ways_kept, kept
+        Ways in the network, and how many of each kind.
+    dropped
+        Ways left out for each reason, which is a tag.
+    num_ways_cut, num_ways_lost
+        Ways with a gap because nodes are missing in the file, and ways of which nothing is left for that reason.
+    num_raw_nodes, num_raw_segments
+        Nodes of these ways and directed segments between them, before simplification.
+    num_edges_multi, metres_multi
+        Edges between junctions after simplification and their metres, with loops and parallel edges.
+    num_loops, metres_loops
+        Edges among these that lead from a junction to itself; they are dropped, as no cheapest walk has one.
+    num_parallel, metres_parallel
+        Edges among these that are dropped because another one joins the same junctions more cheaply.
+    num_nodes_multi
+        Junctions after simplification.
+    is_connected
+        Whether only the largest strongly connected component was kept.
+    num_nodes_apart, num_edges_apart
+        Junctions and edges that were dropped because they are not in it.
+    num_nodes_alone
+        Junctions that were dropped because no edge is left there.
+    num_nodes, num_edges, metres
+        The network: junctions, directed edges, and the metres of these.
+    street_m
+        Metres of street in the ways kept, each counted once, whatever its directions and whatever is dropped later.
+    one_way_share, stated_share
+        Of these metres, how many go one way only, and how many have a stated speed limit (null where limits play no
+        part).
+    num_turn_restrictions
+        Turn restrictions in the file for this way of moving, which the network does not honour.
+    num_barriers
+        Nodes on its streets that cannot be passed, as bollards and closed gates, which it does not honour either.
+    """
+
+    network: str
+    unit: str
+    service: bool
+    num_ways_read: int
+    num_highways: int
+    num_ways_kept: int
+    kept: Counts
+    dropped: Counts
+    num_ways_cut: int
+    num_ways_lost: int
+    num_raw_nodes: int
+    num_raw_segments: int
+    num_nodes_multi: int
+    num_edges_multi: int
+    metres_multi: float
+    num_loops: int
+    metres_loops: float
+    num_parallel: int
+    metres_parallel: float
+    is_connected: bool
+    num_nodes_apart: int
+    num_edges_apart: int
+    num_nodes_alone: int
+    num_nodes: int
+    num_edges: int
+    metres: float
+    street_m: float
+    one_way_share: float
+    stated_share: float | None
+    num_turn_restrictions: int
+    num_barriers: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for a JSON file."""
+        data = asdict(self)
+        data["kept"] = [list(pair) for pair in self.kept]
+        data["dropped"] = [list(pair) for pair in self.dropped]
+        return data
+
+    def to_text(self) -> str:
+        """The report for people, some lines."""
+        return "\n".join([*self._result(), *self._left_out(), *self._warnings()]) + "\n"
+
+    def _result(self) -> list[str]:
+        limits = "" if self.stated_share is None else f", {self.stated_share:.0%} with a stated speed limit"
+        return [
+            f"{self.network.capitalize()} network: {self.num_nodes:,} junctions, {self.num_edges:,} directed edges, "
+            f"costs in {self.unit}.",
+            f"  {_km(self.street_m)} of street, {self.one_way_share:.0%} one-way{limits}",
+            f"  kept {self.num_ways_kept:,} of {self.num_highways:,} highways among {self.num_ways_read:,} ways: "
+            f"{_listed(self.kept)}",
+            f"  simplified: {self.num_raw_nodes:,} nodes to {self.num_nodes_multi:,} junctions, "
+            f"{self.num_raw_segments:,} segments to {self.num_edges_multi:,} edges",
+        ]
+
+    def _left_out(self) -> list[str]:
+        mark = "highway="
+        kinds = tuple((reason.removeprefix(mark), count) for reason, count in self.dropped if reason.startswith(mark))
+        others = tuple((reason, count) for reason, count in self.dropped if not reason.startswith(mark))
+        is_choice = self.network == "drive" and any(kind == "service" for kind, _ in kinds)
+        hint = " (--service keeps service roads)" if is_choice else ""
+        lines = []
+        if kinds:
+            lines.append(f"  not for {self.network}: {_listed(kinds)}{hint}")
+        if others:
+            lines.append(f"  closed or unfit: {_listed(others)}")
+        if self.num_ways_cut or self.num_ways_lost:
+            lines.append(
+                f"  nodes missing in the file: gaps in {_many(self.num_ways_cut, 'way')}, "
+                f"{_many(self.num_ways_lost, 'way')} lost"
+            )
+        if self.num_loops or self.num_parallel:
+            lines.append(
+                f"  of no use to a cheapest walk: {_many(self.num_loops, 'loop')} ({_km(self.metres_loops)}), "
+                f"{_many(self.num_parallel, 'edge')} beside a cheaper one ({_km(self.metres_parallel)})"
+            )
+        if self.is_connected:
+            lines.append(
+                f"  outside the largest connected part: {_many(self.num_nodes_apart, 'junction')}, "
+                f"{_many(self.num_edges_apart, 'edge')}"
+            )
+        return lines
+
+    def _warnings(self) -> list[str]:
+        lines = []
+        if self.num_turn_restrictions:
+            lines.append(f"  not honoured: {_many(self.num_turn_restrictions, 'turn restriction')}, so mind the signs")
+        if self.num_barriers:
+            lines.append(f"  not honoured: {_many(self.num_barriers, 'barrier')} on the way (bollards, closed gates)")
+        return lines
+
+
+def _listed(counts: Counts) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counts)
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}" + ("" if count == 1 else "s")
+
+
+def _km(metres: float) -> str:
+    return f"{metres / 1000:,.1f} km"

@@ -1,0 +1,269 @@
+"""Which ways one may drive, cycle or walk along, and in which directions: pure functions of a way's tags.
+
+The drive network is that of OSMnx's ``drive`` filter, but by a list of what is a road in place of one of what is not,
+and with the whole hierarchy of access tags in place of a few. Restrictions that hold only at times
+(``access:conditional``) or for some vehicles (``maxweight``) are not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from veilroute.errors import UnknownMethodError
+from veilroute.streets.ways import Tags
+
+MAIN_ROADS = (
+    "primary", "primary_link", "secondary", "secondary_link", "tertiary", "tertiary_link",
+    "unclassified", "residential", "living_street", "road",
+)  # fmt: skip
+"""Kinds of highway that everybody may use."""
+
+FAST_ROADS = ("motorway", "motorway_link", "trunk", "trunk_link")
+"""Kinds of highway that are for cars unless tags say otherwise."""
+
+FOOT_PATHS = ("footway", "pedestrian", "path", "bridleway", "steps", "corridor", "platform", "crossing", "elevator")
+"""Kinds of highway that are for people on foot; ``steps`` and what follows it never for bicycles."""
+
+OPEN = frozenset(("yes", "designated", "permissive", "official", "destination", "customers", "delivery", "permit"))
+"""Values of an access tag that open a way that its kind alone would close."""
+
+CLOSED = frozenset(
+    (
+        "no", "private", "agricultural", "forestry", "emergency", "military", "restricted", "residents", "psv", "bus",
+        "taxi", "service", "staff", "employees", "dismount", "use_sidepath",
+    )
+)  # fmt: skip
+"""Values of an access tag that close a way."""
+
+BACK_YARDS = frozenset(("emergency_access", "parking", "parking_aisle", "private"))
+"""Values of ``service`` that never belong to the drive network (OSMnx: ``drive_service``)."""
+
+SIDE_WAYS = BACK_YARDS | {"alley", "driveway"}
+"""Values of ``service`` that belong to the drive network only with service roads (OSMnx: ``drive``)."""
+
+OBSTACLES = frozenset(
+    ("stile", "kissing_gate", "turnstile", "full-height_turnstile", "log", "debris", "fence", "wall", "hedge")
+)
+"""Values of ``barrier`` that stop everyone on wheels, unless an access tag beside it says otherwise."""
+
+BOLLARDS = frozenset(("bollard", "block", "cycle_barrier", "motorcycle_barrier", "chain", "planter", "jersey_barrier"))
+"""Values of ``barrier`` that stop cars, unless an access tag beside it says otherwise."""
+
+_YES, _REVERSED, _NO = ("yes", "true", "1"), ("-1", "reverse"), ("no", "false", "0")
+_CHANGING = ("alternating", "reversible")
+_SIDES = ("cycleway:left", "cycleway:right", "cycleway:both")
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """Whether a way belongs to a network.
+
+    Parameters
+    ----------
+    forward, backward
+        Whether one may go along the way as it is drawn, and against that.
+    reason
+        The tag that keeps the way out, as ``access=private``; empty when it belongs.
+    """
+
+    forward: bool
+    backward: bool
+    reason: str = ""
+
+    @property
+    def is_in(self) -> bool:
+        """Whether the way belongs to the network."""
+        return not self.reason
+
+
+@dataclass(frozen=True)
+class Network:
+    """One way to move about.
+
+    Parameters
+    ----------
+    name
+        What it is called: ``drive``.
+    modes
+        Its access tags, the most general first: a later one overrules those before it.
+    barred
+        From the tags and whether service roads are wanted: the tag that makes the kind of way unfit, or nothing.
+    heeds_oneway
+        Whether ``oneway`` without a mode is meant for it.
+    """
+
+    name: str
+    modes: tuple[str, ...]
+    barred: Callable[[Tags, bool], str]
+    heeds_oneway: bool
+
+
+def rule_way(network: Network, tags: Tags, *, service: bool = False) -> Ruling:
+    """Decide whether a way belongs to a network, and in which directions.
+
+    Parameters
+    ----------
+    network
+        One of :data:`NETWORKS`.
+    tags
+        The tags of the way, ``highway`` among them.
+    service
+        Whether the drive network is to have service roads: alleys, driveways, ways through yards.
+    """
+    reason = network.barred(tags, service) or _area(tags) or _closed(network, tags)
+    if reason:
+        return Ruling(False, False, reason)
+    key, value = _oneway(network, tags)
+    if value in _CHANGING:
+        return Ruling(False, False, f"{key}={value}")
+    forward, backward = value not in _REVERSED, value not in _YES
+    if network.name == "cycle" and key != "oneway:bicycle" and forward != backward and _has_contraflow(tags, value):
+        forward = backward = True
+    forward, backward, reason = _turned(network, tags, forward, backward)
+    if not forward and not backward:
+        return Ruling(False, False, reason)
+    return Ruling(forward, backward)
+
+
+def network_called(name: str) -> Network:
+    """The network of that name."""
+    try:
+        return NETWORKS[name]
+    except (KeyError, TypeError):
+        raise UnknownMethodError("network", name, tuple(NETWORKS)) from None
+
+
+def is_for(network: Network, restriction: Tags) -> bool:
+    """Whether a turn restriction with these tags holds for a network."""
+    excepted = {word.strip() for word in restriction.get("except", "").split(";")}
+    if excepted & set(network.modes):
+        return False
+    named = {key.split(":")[1] for key in restriction if key.startswith("restriction:")} - {"conditional"}
+    general = "restriction" in restriction or "restriction:conditional" in restriction
+    return bool(named & set(network.modes)) or (general and network.heeds_oneway)
+
+
+def is_stopped(network: Network, barrier: Tags) -> bool:
+    """Whether a node with these tags cannot be passed: by the access tags beside ``barrier``, or else by its kind."""
+    if any(mode in barrier for mode in network.modes):
+        return bool(_closed(network, barrier))
+    kind = barrier.get("barrier", "")
+    return (network.heeds_oneway and kind in OBSTACLES) or (network.name == "drive" and kind in BOLLARDS)
+
+
+def _drive(tags: Tags, service: bool) -> str:
+    kind = tags["highway"]
+    if kind not in MAIN_ROADS and kind not in FAST_ROADS and not (service and kind == "service"):
+        return f"highway={kind}"
+    return _one_of(tags, "service", BACK_YARDS if service else SIDE_WAYS)
+
+
+def _cycle(tags: Tags, service: bool) -> str:
+    kind = tags["highway"]
+    if kind in (*MAIN_ROADS, "cycleway", "service", "track"):
+        return _motorroad(tags, "bicycle")
+    invited = kind in (*FAST_ROADS, *FOOT_PATHS[:4], "busway") and _is_invited(tags, "bicycle")
+    return "" if invited else f"highway={kind}"
+
+
+def _walk(tags: Tags, service: bool) -> str:
+    kind = tags["highway"]
+    if kind in (*MAIN_ROADS, *FOOT_PATHS, "cycleway", "service", "track"):
+        return _motorroad(tags, "foot")
+    invited = kind in (*FAST_ROADS, "busway") and _is_invited(tags, "foot")
+    return "" if invited else f"highway={kind}"
+
+
+def _motorroad(tags: Tags, mode: str) -> str:
+    return "motorroad=yes" if tags.get("motorroad") == "yes" and not _is_invited(tags, mode) else ""
+
+
+def _is_invited(tags: Tags, mode: str) -> bool:
+    return any(word.strip() in OPEN for word in tags.get(mode, "").split(";"))
+
+
+def _one_of(tags: Tags, key: str, values: frozenset[str]) -> str:
+    found = [word.strip() for word in tags.get(key, "").split(";") if word.strip() in values]
+    return f"{key}={found[0]}" if found else ""
+
+
+def _area(tags: Tags) -> str:
+    return "area=yes" if tags.get("area") == "yes" else ""
+
+
+def _is_closed(value: str) -> bool:
+    words = [word.strip() for word in value.split(";")]
+    return all(word in CLOSED for word in words)
+
+
+def _closed(network: Network, tags: Tags) -> str:
+    """The access tag that closes a way, which is the most special one that there is; or nothing."""
+    for mode in reversed(network.modes):
+        if mode in tags:
+            return f"{mode}={tags[mode]}" if _is_closed(tags[mode]) else ""
+    return ""
+
+
+def _oneway(network: Network, tags: Tags) -> tuple[str, str]:
+    """The tag that says in which direction to go and its value, which is ``no`` when both are free."""
+    known = (*_YES, *_REVERSED, *_NO, *_CHANGING)
+    for mode in reversed(network.modes[1:]):
+        if tags.get(f"oneway:{mode}") in known:
+            return f"oneway:{mode}", tags[f"oneway:{mode}"]
+    if not network.heeds_oneway:
+        return "implied", "no"
+    if tags.get("oneway") in known:
+        return "oneway", tags["oneway"]
+    is_round = tags.get("junction") in ("roundabout", "circular")
+    return "implied", "yes" if is_round or tags["highway"] in ("motorway", "motorway_link") else "no"
+
+
+def _has_contraflow(tags: Tags, oneway: str) -> bool:
+    """Whether bicycles may go against a one-way street."""
+    if any(tags.get(key, "").startswith("opposite") for key in ("cycleway", *_SIDES)):
+        return True
+    against = (_YES if oneway in _REVERSED else _REVERSED) + _NO
+    return any(
+        tags.get(side, "no") not in ("no", "none", "separate") and tags.get(f"{side}:oneway") in against
+        for side in _SIDES
+    )
+
+
+def _turned(network: Network, tags: Tags, forward: bool, backward: bool) -> tuple[bool, bool, str]:
+    """Apply access tags for one direction, and name the last that closes one.
+
+    Only those of the network's own mode can open what ``oneway`` closed.
+    """
+    is_open, reason = {"forward": forward, "backward": backward}, ""
+    for direction in is_open:
+        for mode in network.modes:
+            value = tags.get(f"{mode}:{direction}")
+            if value is not None and _is_closed(value):
+                is_open[direction], reason = False, f"{mode}:{direction}={value}"
+            elif value in OPEN and mode == network.modes[-1]:
+                is_open[direction] = True
+    return is_open["forward"], is_open["backward"], reason
+
+
+NETWORKS = {
+    network.name: network
+    for network in (
+        Network("drive", ("access", "vehicle", "motor_vehicle", "motorcar"), _drive, True),
+        Network("cycle", ("access", "vehicle", "bicycle"), _cycle, True),
+        Network("walk", ("access", "foot"), _walk, False),
+    )
+}
+"""The networks by name."""
+
+KEYS = frozenset(
+    ["highway", "area", "service", "motorroad", "junction", "oneway", "cycleway", *_SIDES]
+    + [f"{side}:oneway" for side in _SIDES]
+    + [
+        key
+        for network in NETWORKS.values()
+        for mode in network.modes
+        for key in (mode, f"oneway:{mode}", f"{mode}:forward", f"{mode}:backward")
+    ]
+)
+"""The tags that these rules read."""

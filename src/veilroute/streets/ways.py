@@ -1,0 +1,131 @@
+"""Ways as they stand in an OpenStreetMap file, before anything is decided about them."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+Tags = Mapping[str, str]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ways:
+    """The ways of a file that have a ``highway`` tag.
+
+    Cities repeat themselves, so equal tags are held once, and all node references are in one array.
+
+    Parameters
+    ----------
+    ids
+        The number of every way.
+    ptr, refs
+        Way ``w`` runs through the nodes ``refs[ptr[w]:ptr[w + 1]]``, which are numbers of OpenStreetMap.
+    tag_sets, tag_ids
+        The different sets of tags, and which of them each way has.
+    names, name_ids
+        The different street names, and which of them each way has; ``""`` where there is none.
+    node_ids, lonlat
+        The nodes whose place is known, ascending, and their longitude and latitude in degrees.
+    num_read
+        How many ways the file has, buildings and shores included.
+    restrictions
+        The different sets of tags of the file's turn restrictions, and how often each occurs.
+    barriers
+        The tags of nodes with a ``barrier``.
+    """
+
+    ids: npt.NDArray[np.int64]
+    ptr: npt.NDArray[np.int64]
+    refs: npt.NDArray[np.int64]
+    tag_sets: tuple[Tags, ...]
+    tag_ids: npt.NDArray[np.int32]
+    names: tuple[str, ...]
+    name_ids: npt.NDArray[np.int32]
+    node_ids: npt.NDArray[np.int64]
+    lonlat: npt.NDArray[np.float64]
+    num_read: int
+    restrictions: tuple[tuple[Tags, int], ...] = ()
+    barriers: Mapping[int, Tags] = field(default_factory=dict)
+
+    @property
+    def num_ways(self) -> int:
+        """How many ways have a ``highway`` tag."""
+        return int(self.ids.size)
+
+    def tags(self, way: int) -> Tags:
+        """The tags of a way that matter here."""
+        return self.tag_sets[int(self.tag_ids[way])]
+
+    def count_kinds(self) -> list[tuple[str, int]]:
+        """Each kind of highway and how many ways it has, the most frequent first, equals by name."""
+        kinds: Counter[str] = Counter()
+        for tag_id, count in enumerate(np.bincount(self.tag_ids, minlength=len(self.tag_sets)).tolist()):
+            kinds[self.tag_sets[tag_id]["highway"]] += count
+        return sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
+
+
+class WaysCollector:
+    """Takes ways one by one and packs them.
+
+    Parameters
+    ----------
+    keys
+        The tags that matter; all others but the name are forgotten.
+    """
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        self._keys = frozenset(keys) | {"highway"}
+        self._ids, self._ends, self._refs = array("q"), array("q", [0]), array("q")
+        self._tag_ids, self._name_ids = array("i"), array("i")
+        self._tag_sets: dict[tuple[tuple[str, str], ...], int] = {}
+        self._names: dict[str, int] = {}
+        self._restrictions: Counter[tuple[tuple[str, str], ...]] = Counter()
+        self._seen: set[int] = set()
+        self.num_read = 0
+        """How many ways the file had so far, of any kind."""
+
+    def add_way(self, number: int, refs: Iterable[int], tags: Tags) -> None:
+        """Take a way with a ``highway`` tag; one that was here before is left out."""
+        if number in self._seen:
+            return
+        self._seen.add(number)
+        kept = tuple(sorted((key, tags[key].strip()) for key in self._keys & tags.keys()))
+        self._ids.append(number)
+        self._refs.extend(refs)
+        self._ends.append(len(self._refs))
+        self._tag_ids.append(self._tag_sets.setdefault(kept, len(self._tag_sets)))
+        self._name_ids.append(self._names.setdefault(_street_name(tags), len(self._names)))
+
+    def add_restriction(self, tags: Tags) -> None:
+        """Take a turn restriction."""
+        wanted = ((key, value) for key, value in tags.items() if key == "except" or key.startswith("restriction"))
+        self._restrictions[tuple(sorted(wanted))] += 1
+
+    def pack(self) -> Ways:
+        """The ways so far, without places."""
+        return Ways(
+            ids=np.array(self._ids, dtype=np.int64),
+            ptr=np.array(self._ends, dtype=np.int64),
+            refs=np.array(self._refs, dtype=np.int64),
+            tag_sets=tuple(dict(tags) for tags in self._tag_sets),
+            tag_ids=np.array(self._tag_ids, dtype=np.int32),
+            names=tuple(self._names),
+            name_ids=np.array(self._name_ids, dtype=np.int32),
+            node_ids=np.empty(0, dtype=np.int64),
+            lonlat=np.empty((0, 2)),
+            num_read=self.num_read,
+            restrictions=tuple((dict(tags), count) for tags, count in sorted(self._restrictions.items())),
+        )
+
+
+def _street_name(tags: Tags) -> str:
+    """The name of a street, or its number where it has no name; in characters that can be printed."""
+    text = (tags.get("name") or tags.get("ref") or "").strip()
+    if text.isprintable():
+        return text
+    return " ".join("".join(character if character.isprintable() else " " for character in text).split())

@@ -1,0 +1,198 @@
+"""Routes and playbooks on streets, as files for devices, maps and people; and what must not be in them."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+import veilroute as vr
+from commands import Command
+from street_samples import NAMES, little_book, little_problem, little_town
+from veilroute.formats import Instance
+
+FORMATS = ("text", "json", "gpx", "geojson", "directions")
+
+
+@pytest.fixture
+def town_book(command: Command) -> vr.Playbook:
+    """The little town's playbook, also written as town.json."""
+    book = little_book()
+    book.write("town.json")
+    return book
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_member_of_a_class_gets_the_same_bytes(command: Command, town_book: vr.Playbook, format: str) -> None:
+    for group in town_book.classes:
+        assert len(group.members) >= 2
+        given = {command("route", "town.json", "--transit", member, "--format", format).out for member in group.members}
+        assert len(given) == 1
+        for member in group.members:
+            command("route", "town.json", "--transit", member, "--format", format, "-o", f"{member}.out")
+        written = {Path(f"{member}.out").read_text(encoding="utf-8") for member in group.members}
+        assert written == given
+
+
+@pytest.mark.parametrize("format", ["gpx", "geojson", "directions"])
+def test_no_candidate_is_named(command: Command, town_book: vr.Playbook, format: str) -> None:
+    for member in town_book.candidates:
+        text = command("route", "town.json", "--transit", member, "--format", format).out
+        assert len(text) > 100
+        for label in town_book.candidates:
+            assert NAMES[int(str(label))] not in text
+            assert f'"{label}"' not in text
+            assert f">{label}<" not in text
+    assert "Depot" in command("route", "town.json", "--transit", 102, "--format", "directions").out
+
+
+def test_a_route_in_each_format(command: Command, town_book: vr.Playbook) -> None:
+    route = town_book.route_for(102)
+    assert command("route", "town.json", "--transit", 102).out.split() == [str(node) for node in route]
+    said = command("route", "town.json", "--transit", 102, "--format", "directions").out
+    assert said.startswith("1. From Depot, head north on Länsitie (110 m, 15 s)\n")
+    gpx = ET.fromstring(command("route", "town.json", "--transit", 102, "--format", "gpx").out.encode())
+    assert [child.tag.rpartition("}")[2] for child in gpx] == ["metadata", "rte", "trk"]
+    line = json.loads(command("route", "town.json", "--transit", 102, "--format", "geojson").out)
+    assert line["features"][0]["properties"]["cost"] == route.cost
+
+
+def test_the_suffix_of_the_file_chooses_the_format(command: Command, town_book: vr.Playbook) -> None:
+    for suffix, begins in ((".gpx", "<?xml"), (".geojson", '{"attribution"'), (".json", '{"cost"'), (".txt", "105\n")):
+        done = command("route", "town.json", "--transit", 102, "-o", f"van{suffix}")
+        assert (done.code, done.out) == (0, "Route written.\n")
+        assert Path(f"van{suffix}").read_text(encoding="utf-8").startswith(begins)
+
+
+@pytest.mark.parametrize("typed", ["102", "Branch North", "branch NORTH ", "60.172,24.942", "60.17205, 24.9419"])
+def test_the_secret_by_node_name_or_place(
+    command: Command, town_book: vr.Playbook, monkeypatch: pytest.MonkeyPatch, typed: str
+) -> None:
+    expected = command("route", "town.json", "--transit", 102).out
+    assert command("route", "town.json", "--transit", typed).out == expected
+    monkeypatch.setattr(sys, "stdin", io.StringIO(typed + "\n"))
+    assert command("route", "town.json", "--transit", "-").out == expected
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "Branch Nort",
+        "Depot",  # a name, but of no candidate
+        "60.171,24.942",  # the nearest junction is no candidate
+        "24.942,60.172",  # the wrong way round
+        "60.199,24.942",  # off the map
+        "1e999,24.942",
+        "nan,nan",
+        "60.172,",
+    ],
+)
+def test_other_secrets_are_refused_without_an_echo(command: Command, town_book: vr.Playbook, typed: str) -> None:
+    done = command("route", "town.json", "--transit", typed)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        "veilroute: the transit point is not among the playbook's candidates; plan again with it included\n"
+    )
+
+
+def test_a_name_that_two_candidates_have_is_nobody(command: Command) -> None:
+    little_book(names={102: "Branch", 104: "Branch", 109: "branch"}).write("town.json")
+    assert command("route", "town.json", "--transit", "Branch").code == 2
+    assert command("route", "town.json", "--transit", "branch").code == 0
+
+
+def test_slips_are_not_echoed(command: Command, town_book: vr.Playbook) -> None:
+    for arguments in (
+        ("--transit", "102", "--format", "Branch North"),
+        ("--transit", "102", "-o", "no/Branch North"),
+        ("--transit", "102", "--domain", "Branch North.map"),
+        ("--transit", "102", "-o", "."),
+    ):
+        done = command("route", "town.json", *arguments)
+        assert (done.code, done.out) == (2, ""), arguments
+        assert "Branch" not in done.err
+        assert len(done.err.splitlines()) == 1
+
+
+def test_a_playbook_without_its_map_needs_it(command: Command, town_book: vr.Playbook) -> None:
+    town_book.write("bare.json", embed_domain=False)
+    vr.write_instance(Instance(little_problem()), "instance.json")
+    vr.write_instance(Instance(little_problem(little_town(unit="metres"))), "other.json")
+    route = ("route", "bare.json", "--transit", 102, "--format", "directions")
+    assert command("route", "bare.json", "--transit", 102).code == 0
+    assert "--domain" in command(*route).err
+    assert command(*route, "--domain", "instance.json").out.startswith("1. From Depot")
+    wrong = command(*route, "--domain", "other.json")
+    assert wrong.code == 2
+    assert "that the playbook was made for" in wrong.err
+    assert command("export", "bare.json", "-o", "a.gpx").code == 2
+    assert command("export", "bare.json", "-o", "a.gpx", "--domain", "instance.json").code == 0
+
+
+def test_finite_m_gives_members_their_own_route(command: Command) -> None:
+    book = little_book(m=3)
+    book.write("town.json")
+    ((trip, member), own), *_ = book.classes[0].member_routes.items()
+    assert trip == 0
+    text = command("route", "town.json", "--transit", member, "--format", "geojson").out
+    assert json.loads(text)["features"][0]["properties"]["cost"] == own.cost
+    other = next(label for label in book.classes[0].members if label != member)
+    assert command("route", "town.json", "--transit", other, "--format", "geojson").out != text
+
+
+@pytest.mark.parametrize(
+    ("suffix", "begins"),
+    [(".gpx", "<?xml"), (".geojson", '{"attribution"'), (".html", "<!DOCTYPE html>"), (".txt", "Class 1: ")],
+)
+def test_export_writes_all_classes(command: Command, town_book: vr.Playbook, suffix: str, begins: str) -> None:
+    done = command("export", "town.json", "-o", f"town{suffix}")
+    assert (done.code, done.out) == (0, f"Written: town{suffix}\n")
+    text = Path(f"town{suffix}").read_text(encoding="utf-8")
+    assert text.startswith(begins)
+    assert all(NAMES[int(str(label))] in text for label in town_book.candidates)
+    command("export", "town.json", "-o", f"again{suffix}", "--trip", 0)
+    assert Path(f"again{suffix}").read_text(encoding="utf-8") == text
+
+
+def test_draw_makes_the_same_map(command: Command, town_book: vr.Playbook) -> None:
+    command("export", "town.json", "-o", "export.html")
+    assert command("draw", "town.json", "-o", "draw.html").code == 0
+    assert Path("draw.html").read_bytes() == Path("export.html").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("town.json", "-o", "a.kml"), "one of .gpx, .geojson, .html, .txt"),
+        (("town.json", "-o", "a"), "one of .gpx, .geojson, .html, .txt"),
+        (("town.json", "-o", "a.gpx", "--trip", 3), "a trip from 0 to 0"),
+        (("town.json", "-o", "no/a.gpx"), "check the path"),
+        (("none.json", "-o", "a.gpx"), "no such file"),
+    ],
+)
+def test_bad_exports_are_one_line(
+    command: Command, town_book: vr.Playbook, arguments: tuple[object, ...], says: str
+) -> None:
+    done = command("export", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert says in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+def test_other_domains_have_no_streets(command: Command, planned: Path) -> None:
+    for suffix in (".gpx", ".geojson", ".html", ".txt"):
+        done = command("export", planned, "-o", f"a{suffix}")
+        assert (done.code, done.out) == (2, "")
+        assert "only street networks" in done.err
+        assert not Path(f"a{suffix}").exists()
+    transit = vr.read_playbook(planned).classes[0].members[0]
+    assert isinstance(transit, tuple)
+    typed = ",".join(map(str, transit))
+    done = command("route", planned, "--transit", typed, "--format", "gpx")
+    assert (done.code, done.out) == (2, "")
+    assert "only street networks" in done.err
+    assert typed not in done.err

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import veilroute as vr
+from veilroute.domain.streets import great_circle_m
+
+ARCS = """c a comment with a, p and numbers 1 2 3
+p sp 3 4
+c
+a 1 2 803
+a 2 1 803
+a 2 3 158
+a 3 1 774
+"""
+POINTS = """c coordinates
+p aux sp co 3
+v 2 -73530767 41086098
+v 1 -73530538 41085396
+v 3 -73519366 41048796
+"""
+LONLAT = [[-73.530538, 41.085396], [-73.530767, 41.086098], [-73.519366, 41.048796]]
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_bytes(gzip.compress(text.encode(), mtime=0) if name.endswith(".gz") else text.encode())
+    return path
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+@pytest.mark.parametrize("name", ["ny.gr", "ny.gr.gz"])
+def test_arcs_alone_are_a_plain_graph(tmp_path: Path, name: str, ends: str) -> None:
+    domain = vr.read_dimacs(write(tmp_path, name, ARCS.replace("\n", ends)))
+    assert domain.labels == (1, 2, 3)
+    assert domain.has_integer_costs
+    tails, heads, costs = domain.edge_arrays()
+    assert tails.tolist() == [0, 1, 1, 2]
+    assert heads.tolist() == [1, 0, 2, 0]
+    assert costs.tolist() == [803, 803, 158, 774]
+    assert domain.coordinates is None
+    assert domain.parse_label("3") == 3
+
+
+@pytest.mark.parametrize("name", ["USA-road-d.NY.co", "USA-road-d.NY.co.gz"])
+def test_coordinates_beside_the_arcs_are_used(tmp_path: Path, name: str) -> None:
+    arcs = write(tmp_path, "USA-road-d.NY.gr", ARCS)
+    write(tmp_path, name, POINTS)
+    plain = vr.read_dimacs(arcs)
+    assert plain.streets is None
+    assert plain.coordinates is not None
+    # Metres: nodes 1 and 2 are 78 m north and 19 m west of each other.
+    assert np.round(plain.coordinates[1] - plain.coordinates[0]).tolist() == [-19, 78]
+    metres = vr.read_dimacs(arcs, unit="metres")
+    assert metres.streets is not None
+    assert metres.streets.lonlat.tolist() == LONLAT
+    assert metres.streets.lengths.tolist() == [803, 803, 158, 774]
+    assert metres.has_integer_costs
+
+
+def test_seconds_have_the_distance_between_the_ends_as_lengths(tmp_path: Path) -> None:
+    points = write(tmp_path, "elsewhere.co", POINTS)
+    domain = vr.read_dimacs(write(tmp_path, "ny.gr", ARCS), points, unit="seconds")
+    assert domain.streets is not None
+    assert domain.costs.tolist() == [803, 803, 158, 774]
+    assert domain.streets.lengths[2] == great_circle_m(LONLAT[1], LONLAT[2])
+
+
+def test_points_that_are_no_degrees_are_kept_as_they_are(tmp_path: Path) -> None:
+    arcs = write(tmp_path, "plane.gr", ARCS)
+    write(tmp_path, "plane.co", POINTS.replace("41048796", "900000000"))
+    domain = vr.read_dimacs(arcs)
+    assert domain.coordinates is not None
+    assert domain.coordinates[2].tolist() == [-73519366, 900000000]
+    with pytest.raises(vr.FileFormatError, match="coordinates in millionths of a degree, got 'a .co file with others'"):
+        vr.read_dimacs(arcs, unit="metres")
+
+
+def test_costs_with_a_decimal_point_are_floats(tmp_path: Path) -> None:
+    domain = vr.read_dimacs(write(tmp_path, "a.gr", ARCS.replace("158", "158.5")))
+    assert domain.costs.tolist() == [803.0, 803.0, 158.5, 774.0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("p sp 3 4", "p sp 3 5", "truncated: 5 arcs promised, the file has 4"),
+        ("p sp 3 4", "p sp 3 3", "3 arcs promised, the file has 4; correct one"),
+        ("p sp 3 4", "", "expected one line 'p sp NODES ARCS'"),
+        ("p sp 3 4", "p sp 3 400000", "truncated: 400000 lines promised"),
+        ("p sp 3 4", "p max 3 4", "expected one line 'p sp NODES ARCS'"),
+        ("a 2 3 158", "a 2 3", "line 6: expected 'a TAIL HEAD COST', got 'a 2 3'"),
+        # One number too few, then one too many: together the right number of numbers.
+        ("a 2 3 158\na 3 1 774", "a 2 3\na 158 3 1 774", "line 6: expected 'a TAIL HEAD COST'"),
+        ("a 2 3 158", "e 2 3 158", "line 6: expected 'a TAIL HEAD COST', got 'e 2 3 158'"),
+        ("a 2 3 158", "a 2 3 far", "line 6"),
+        ("a 2 3 158", "a 2 3 158a", "line 6"),
+        ("a 2 3 158", "2 3 158", "line 6"),
+        ("a 2 3 158", "a 2 4 158", "expected nodes from 1 to 3, got 4"),
+        ("a 2 3 158", "a 0 3 158", "expected nodes from 1 to 3, got 0"),
+        ("a 2 3 158", "a 2.5 3 158", "expected nodes from 1 to 3, got 2.5"),
+        ("a 2 3 158", "a 2 3 -1", r"edges\[2\].cost: expected a finite number >= 0"),
+        ("a 2 3 158", "a 2 3 nan", "line 6"),
+        ("a 2 3 158", "a 2 3 99999999999999999999", "sum stays below"),
+        ("p sp 3 4", "p sp 0 0", "0 arcs promised, the file has 4"),
+    ],
+)
+def test_bad_arcs_say_what_to_change(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in ARCS
+    with pytest.raises(vr.FileFormatError, match=message):
+        vr.read_dimacs(write(tmp_path, "bad.gr", ARCS.replace(old, new)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("v 3 -73519366 41048796\n", "", "expected 3 nodes, as many as the arcs have, got 2"),
+        ("v 3 ", "v 2 ", "a node occurs twice"),
+        ("v 3 ", "v 4 ", "expected nodes from 1 to 3, got 4"),
+        ("co 3", "co 2", "expected 3 nodes"),
+        ("p aux sp co 3", "p sp 3 4", "expected one line 'p aux sp co NODES'"),
+        ("v 3 -73519366 41048796", "v 3 -73519366", "line 5: expected 'v NODE X Y'"),
+    ],
+)
+def test_bad_points_say_what_to_change(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in POINTS
+    arcs = write(tmp_path, "bad.gr", ARCS)
+    write(tmp_path, "bad.co", POINTS.replace(old, new))
+    with pytest.raises(vr.FileFormatError, match=f"bad.co.*{message}"):
+        vr.read_dimacs(arcs)
+
+
+def test_other_mistakes_are_named(tmp_path: Path) -> None:
+    arcs = write(tmp_path, "a.gr", ARCS)
+    with pytest.raises(vr.InvalidInputError, match="unit: expected seconds or metres, got 'miles'"):
+        vr.read_dimacs(arcs, unit="miles")
+    with pytest.raises(vr.FileFormatError, match="coordinates in millionths of a degree, got 'no .co file'"):
+        vr.read_dimacs(arcs, unit="seconds")
+    with pytest.raises(vr.FileFormatError, match="no such file"):
+        vr.read_dimacs(arcs, tmp_path / "absent.co")
+    packed = write(tmp_path, "b.gr.gz", ARCS)
+    packed.write_bytes(packed.read_bytes()[:-20])
+    with pytest.raises(vr.FileFormatError, match="damaged or incomplete gzip"):
+        vr.read_dimacs(packed)

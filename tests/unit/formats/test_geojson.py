@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import veilroute as vr
+from street_samples import ATTRIBUTION, NAMES, little_book, little_town, place
+from veilroute.formats.colours import OKABE_ITO, class_colour
+from veilroute.formats.geojson import playbook_geojson, route_geojson, write_geojson
+from veilroute.streets.itinerary import lay_route
+
+
+def features(raw: bytes) -> list[dict[str, Any]]:
+    """The features of a collection that RFC 7946 allows."""
+    data = json.loads(raw)
+    assert data["type"] == "FeatureCollection"
+    assert data["attribution"] == ATTRIBUTION
+    assert "crs" not in data
+    for feature in data["features"]:
+        assert set(feature) == {"type", "geometry", "properties"}
+        assert feature["type"] == "Feature"
+        kind, coordinates = feature["geometry"]["type"], feature["geometry"]["coordinates"]
+        positions = [coordinates] if kind == "Point" else coordinates
+        assert kind in ("Point", "LineString")
+        assert kind == "Point" or len(positions) >= 2
+        assert all(len(position) == 2 and 24 < position[0] < 25 and 60 < position[1] < 61 for position in positions)
+    found: list[dict[str, Any]] = data["features"]
+    return found
+
+
+def test_a_route_is_one_line_with_its_streets() -> None:
+    (line,) = features(route_geojson(lay_route(little_town(), (110, 111, 107, 106)), cost=43.5, trip=2))
+    assert line["geometry"]["coordinates"][:3] == [list(place(110)), [24.9425, 60.1699], [24.943, 60.1698]]
+    assert line["properties"] == {
+        "cost": 43.5,
+        "metres": pytest.approx(2 * (29.8 + 29.8) + 111.2 + 110.6, abs=0.3),
+        "role": "route",
+        "streets": ["Rantatie", "Keskuskatu"],
+        "trip": 2,
+        "unit": "seconds",
+    }
+
+
+def test_a_route_that_stays_is_still_a_line() -> None:
+    (line,) = features(route_geojson(lay_route(little_town(), (105,)), cost=0))
+    assert line["geometry"]["coordinates"] == [list(place(105))] * 2
+
+
+def test_a_playbook_has_lines_and_places(tmp_path: Path) -> None:
+    book = little_book()
+    write_geojson(book, tmp_path / "town.geojson")
+    found = features((tmp_path / "town.geojson").read_bytes())
+    lines = [f["properties"] for f in found if f["geometry"]["type"] == "LineString"]
+    assert [(line["class"], line["stroke"], line["cost"]) for line in lines] == [
+        (i + 1, OKABE_ITO[i], group.routes[0].cost) for i, group in enumerate(book.classes)
+    ]
+    ends = {f["properties"]["role"]: f for f in found if f["properties"]["role"] in ("start", "goal")}
+    assert ends["start"]["geometry"]["coordinates"] == list(place(105))
+    assert ends["start"]["properties"]["name"] == "Depot"
+    assert ends["goal"]["properties"]["node"] == 108
+    candidates = {f["properties"]["node"]: f for f in found if f["properties"]["role"] == "candidate"}
+    assert list(candidates) == list(book.candidates)
+    for number, group in enumerate(book.classes, start=1):
+        for member in group.members:
+            assert isinstance(member, int)
+            properties = candidates[member]["properties"]
+            assert (properties["class"], properties["anonymized"]) == (number, True)
+            assert properties["name"] == NAMES[member]
+            assert properties["marker-color"] == class_colour(number - 1)
+
+
+def test_candidates_that_are_not_hidden_have_no_class() -> None:
+    book = vr.solve(
+        vr.Problem(little_town(), [vr.Trip(105, 108)], [102, 103, 112]),
+        vr.Privacy(k=2, ell=320, measure="straight"),
+    )
+    found = features(playbook_geojson(book))
+    alone = [f["properties"] for f in found if f["properties"].get("anonymized") is False]
+    assert alone
+    assert {properties["class"] for properties in alone} == {None}
+    hidden = sum(group.anonymized for group in book.classes)
+    assert sum(f["geometry"]["type"] == "LineString" for f in found) == hidden
+
+
+def test_where_members_part_their_ways_are_lines_of_their_own() -> None:
+    book = little_book(m=3)
+    found = features(playbook_geojson(book))
+    partings = [f for f in found if f["properties"]["role"] == "parting"]
+    num = sum(len(group.member_routes) for group in book.classes)
+    assert len(partings) == num > 0
+    # They begin on the shared route of their class.
+    shared = {f["properties"]["class"]: f for f in found if f["properties"]["role"] == "route"}
+    for part in partings:
+        line = shared[part["properties"]["class"]]["geometry"]["coordinates"]
+        assert part["geometry"]["coordinates"][0] in line
+
+
+def test_equal_playbooks_give_equal_bytes() -> None:
+    assert playbook_geojson(little_book()) == playbook_geojson(little_book())
+
+
+def test_only_street_networks(line5: vr.Domain) -> None:
+    book = vr.solve(vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3]), vr.Privacy(k=2))
+    with pytest.raises(vr.InvalidInputError, match="only street networks"):
+        playbook_geojson(book)

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import veilroute as vr
+from osm_files import Row, on_grid, write_osm
+from veilroute.domain.streets import street_domain
+from veilroute.formats import read_domain
+
+ROWS: list[Row] = [(1, [11, 12, 13], {"highway": "residential", "name": "Main"}), (2, [13, 23], {"highway": "primary"})]
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> vr.StreetNetwork:
+    path = write_osm(tmp_path / "a.osm", [*ROWS, (3, [13, 14], {"highway": "tertiary"})], on_grid(11, 12, 13, 14, 23))
+    return vr.read_osm(path)
+
+
+@pytest.mark.parametrize("name", ["city.json", "city.npz"])
+def test_round_trip(tmp_path: Path, network: vr.StreetNetwork, name: str) -> None:
+    path = tmp_path / name
+    vr.write_network(network, path)
+    again = vr.read_network(path)
+    assert again.sha256 == network.domain.sha256
+    assert again.streets is not None
+    assert network.domain.streets is not None
+    assert again.streets.names == network.domain.streets.names
+    assert again.streets.shape.tolist() == network.domain.streets.shape.tolist()
+    assert read_domain(path).sha256 == network.domain.sha256
+    first = path.read_bytes()
+    vr.write_network(again, path)
+    assert (path.read_bytes() == first) == (name == "city.npz"), "a domain alone has no report"
+    vr.write_network(network, path)
+    assert path.read_bytes() == first
+
+
+def test_the_report_is_in_the_json(tmp_path: Path, network: vr.StreetNetwork) -> None:
+    vr.write_network(network, tmp_path / "city.json")
+    data = json.loads((tmp_path / "city.json").read_bytes())
+    assert data["format"] == "veilroute-network/1"
+    assert data["report"] == network.report.to_dict()
+
+
+def test_any_domain_can_be_written(tmp_path: Path) -> None:
+    plain = vr.generate_streets(3, 4, seed=1)
+    vr.write_network(plain, tmp_path / "a.json")
+    assert vr.read_network(tmp_path / "a.json").sha256 == plain.sha256
+
+
+def test_files_from_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("from,to,cost\n1,2,3\n", encoding="utf-8")
+    assert vr.read_network(tmp_path / "a.csv").num_edges == 1
+    assert read_domain(tmp_path / "a.csv").num_edges == 1
+    (tmp_path / "a.gr").write_text("p sp 2 1\na 1 2 7\n", encoding="ascii")
+    assert vr.read_network(tmp_path / "a.gr").costs.tolist() == [7]
+    with pytest.raises(vr.InvalidInputError, match="cost: expected nothing: a .csv file says what its costs are"):
+        vr.read_network(tmp_path / "a.csv", cost="metres")
+
+
+def test_domains_of_instances_are_still_read(tmp_path: Path) -> None:
+    lonlat = [[0.0, 0.0], [0.0, 0.001]]
+    domain = street_domain(lonlat=lonlat, tails=[0, 1], heads=[1, 0], costs=[9, 9], lengths=[111, 111], unit="seconds")
+    problem = vr.Problem(domain, [vr.Trip(0, 1)], [1])
+    for name in ("a.json", "a.in"):
+        vr.write_instance(vr.Instance(problem), tmp_path / name)
+        assert read_domain(tmp_path / name).num_edges == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.json", "", "the file is empty"),
+        ("a.json", "[]", "not a veilroute network; expected a JSON object with format veilroute-network/1"),
+        ("a.json", '{"format": "veilroute-instance/1"}', "not a veilroute network"),
+        ("a.json", '{"format": "veilroute-network/1"}', "domain: expected"),
+        ("a.osm.pbf", "", "a map, not yet a network; run: veilroute streets a.osm.pbf -o city.json"),
+        ("a.txt", "", "network format: expected one of .json, .npz, .graphml, .gr, .csv, got '.txt'"),
+        ("a.csv.gz", "", "network format: expected one of"),
+    ],
+)
+def test_what_is_no_network_file(tmp_path: Path, name: str, text: str, message: str) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(vr.InvalidInputError, match=message):
+        vr.read_network(tmp_path / name)
+
+
+def test_formats_that_cannot_be_written(tmp_path: Path, network: vr.StreetNetwork) -> None:
+    with pytest.raises(vr.InvalidInputError, match="network format: expected one of .json, .npz, got '.graphml'"):
+        vr.write_network(network, tmp_path / "a.graphml")

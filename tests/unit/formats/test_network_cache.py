@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import io
+import random
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import veilroute as vr
+from veilroute.domain.streets import street_domain
+from veilroute.formats import read_network_cache, write_network_cache
+from veilroute.jsontext import dump_canonical, parse_json
+
+
+def harbour(**changes: Any) -> vr.Domain:
+    """Three junctions and four streets, two of them bent."""
+    given: dict[str, Any] = {
+        "lonlat": [[24.90, 60.16], [24.91, 60.17], [24.92, 60.16]],
+        "tails": [0, 1, 1, 2],
+        "heads": [1, 0, 2, 1],
+        "costs": [60.5, 61.0, 90.0, 0.0],
+        "lengths": [700.0, 700.0, 800.0, 800.0],
+        "unit": "seconds",
+        "labels": [2**40, 7, 8],
+        "names": ["", "Bulevardi", "Yrjönkatu"],
+        "name_ids": [1, 1, 2, 0],
+        "kinds": ["", "primary"],
+        "kind_ids": [1, 1, 0, 0],
+        "shape_ptr": [0, 2, 3, 3, 3],
+        "shape": [[24.902, 60.162], [24.905, 60.168], [24.903, 60.165]],
+        "attribution": "© somebody",
+    }
+    return street_domain(**given | changes)
+
+
+def everything(domain: vr.Domain) -> list[object]:
+    """All that a domain holds, as plain values with their types."""
+    arrays: list[Any] = [domain.indptr, domain.indices, domain.costs, domain.coordinates]
+    plain: list[object] = [domain.sha256, domain.labels]
+    if domain.streets is not None:
+        parts = vars(domain.streets)
+        arrays += [part for part in parts.values() if isinstance(part, np.ndarray)]
+        plain += [part for part in parts.values() if not isinstance(part, np.ndarray)]
+    return plain + [None if a is None else (a.dtype.str, a.shape, a.tolist(), a.flags.writeable) for a in arrays]
+
+
+def domains() -> list[vr.Domain]:
+    tuples = [(0, "a"), (0, ("b", 1)), (1, "ö")]
+    return [
+        harbour(),
+        harbour(labels=None, unit="metres", costs=[700, 700, 800, 800], shape_ptr=None, shape=None),
+        harbour(labels=["a", "b", "ö"], names=("",), name_ids=None, attribution=""),
+        vr.Domain.from_edges(3, [0, 1], [1, 2], [1, 2]),
+        vr.Domain.from_edges(3, [0, 1], [1, 2], [1.5, 2], labels=[-5, 0, 5], coordinates=[[0, 0], [1, 2], [3, 4]]),
+        vr.Domain.from_edges(3, [0, 1], [1, 2], [1, 2], labels=tuples),
+        vr.Domain.from_edges(1, [], [], []),
+        vr.generate_streets(5, 5, seed=1),
+    ]
+
+
+def test_everything_comes_back_and_equal_domains_are_equal_bytes(tmp_path: Path) -> None:
+    for domain in domains():
+        write_network_cache(domain, tmp_path / "a.npz")
+        again = read_network_cache(tmp_path / "a.npz")
+        assert everything(again) == everything(domain)
+        write_network_cache(again, tmp_path / "b.npz")
+        assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+
+
+def test_numpy_reads_the_file_and_no_part_has_a_date(tmp_path: Path) -> None:
+    write_network_cache(harbour(), tmp_path / "a.npz")
+    with np.load(tmp_path / "a.npz", allow_pickle=False) as arrays:
+        assert arrays["costs"].tolist() == [60.5, 61.0, 90.0, 0.0]
+    with zipfile.ZipFile(tmp_path / "a.npz") as archive:
+        assert {info.date_time for info in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+
+
+def test_grids_are_refused(tmp_path: Path, two_rooms: vr.Domain) -> None:
+    with pytest.raises(vr.InvalidInputError, match="a graph or street network; write a grid as .map"):
+        write_network_cache(two_rooms, tmp_path / "a.npz")
+
+
+def rewrite(path: Path, about: dict[str, Any] | None = None, *, compression: int = 0, **arrays: object) -> None:
+    """The file again with other contents and right checksums; an array that is None is left out."""
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    parts["about.json"] = dump_canonical(parse_json(parts["about.json"], path) | (about or {}))
+    for name, values in arrays.items():
+        packed = io.BytesIO()
+        np.save(packed, np.asarray(values), allow_pickle=True)
+        parts[f"{name}.npy"] = packed.getvalue() if values is not None else b""
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, data in parts.items():
+            if data:
+                archive.writestr(name, data)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"about": {"format": "veilroute-network/2"}}, "expected about.json with format veilroute-network/1"),
+        ({"about": {"sha256": "0" * 64}}, "another hash"),
+        ({"about": {"arrays": ["../costs"]}}, "arrays: expected what write_network_cache writes"),
+        ({"about": {"arrays": [["costs"]]}}, "arrays"),
+        ({"about": {"streets": {"unit": "miles"}}}, "streets"),
+        ({"about": {"streets": []}}, "streets"),
+        ({"compression": zipfile.ZIP_DEFLATED}, "stored without compression"),
+        ({"indptr": np.array([0, 1, 3, 5], np.uint32)}, "indptr"),
+        ({"indptr": np.array([0, 3, 1, 4], np.uint32)}, "indptr"),
+        ({"indptr": np.array([1, 1, 3, 4], np.uint32)}, "indptr"),
+        ({"indptr": np.array([], np.uint32)}, "indptr"),
+        ({"indptr": np.array([4], np.uint32)}, "indptr"),
+        ({"indptr": np.array([[0, 1, 3, 4]], np.uint32)}, "indptr"),
+        ({"indptr": np.array([0, 1, 3, 4], np.int32)}, "indptr.npy: expected numbers of type <u4"),
+        ({"indices": np.array([1, 0, 3, 1], np.uint32)}, "indices"),
+        ({"indices": np.array([1, 2, 0, 1], np.uint32)}, "indices"),
+        ({"indices": np.array([1, 0, 0, 1], np.uint32)}, "indices"),
+        ({"indices": np.array([0, 0, 2, 1], np.uint32)}, "indices"),
+        ({"costs": np.array([1.0, 1, 1])}, "costs"),
+        ({"costs": np.array([1.0, 1, 1, -1])}, r"edges\[3\].cost"),
+        ({"costs": np.array([1.0, 1, 1, np.nan])}, r"edges\[3\].cost"),
+        ({"costs": np.array([1.0, 1, 1, 2])}, "another hash"),
+        ({"costs": np.array([1, 1, 1, {}], dtype=object)}, "damaged"),
+        ({"costs": None}, "damaged, or no .npz file"),
+        ({"labels": np.array([7, 7, 8])}, "labels"),
+        ({"labels": np.array([7, 8])}, "labels"),
+        ({"labels": np.array([7, 8, 9])}, "another hash"),
+        ({"coordinates": np.zeros((2, 2))}, "coordinates"),
+        ({"coordinates": np.full((3, 2), np.inf)}, "coordinates"),
+        ({"lonlat": np.full((3, 2), 91.0)}, "lonlat"),
+        ({"lonlat": np.zeros((3, 3))}, "lonlat"),
+        ({"lengths": np.zeros(3)}, "lengths"),
+        ({"lengths": np.full(4, -1.0)}, "lengths"),
+        ({"name_ids": np.array([0, 1, 2, 3], np.int32)}, "names"),
+        ({"kind_ids": np.array([0, 0, 0, -1], np.int32)}, "kinds"),
+        ({"shape_ptr": np.array([0, 2, 1, 3, 3])}, "shape_ptr"),
+        ({"shape_ptr": np.array([0, 2, 3, 3, 4])}, "shape_ptr"),
+        ({"shape": np.zeros((3, 1))}, "shape"),
+        ({"shape": np.full((3, 2), np.nan)}, "shape"),
+    ],
+)
+def test_files_that_could_mislead_are_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    path = tmp_path / "a.npz"
+    write_network_cache(harbour(), path)
+    rewrite(path, **changes)
+    with pytest.raises(vr.FileFormatError, match=message):
+        read_network_cache(path)
+
+
+def test_text_labels_are_checked(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    for labels in (["a", "b"], ["a", "b", "b"], "abc", ["a", "b", "\n"], ["a", "b", 1.5]):
+        write_network_cache(harbour(labels=["a", "b", "c"]), path)
+        rewrite(path, {"labels": labels})
+        with pytest.raises(vr.FileFormatError, match="damaged: labels"):
+            read_network_cache(path)
+
+
+def test_damaged_bytes_never_give_another_graph(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    write_network_cache(harbour(), path)
+    whole, right = path.read_bytes(), everything(harbour())
+    rng = random.Random(0)
+    broken = [whole[:size] for size in range(0, len(whole), 311)]
+    for _ in range(120):
+        place = rng.randrange(len(whole))
+        broken.append(whole[:place] + bytes([whole[place] ^ (1 << rng.randrange(8))]) + whole[place + 1 :])
+    num_refused = 0
+    for data in broken:
+        path.write_bytes(data)
+        try:
+            assert everything(read_network_cache(path)) == right  # a bit that nobody reads, such as a date
+        except vr.FileFormatError as error:
+            num_refused += 1
+            assert "\n" not in str(error)
+    assert num_refused > 80
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "text.npz").write_text("hello")
+    np.savez(tmp_path / "foreign.npz", a=np.arange(3))
+    for name, message in (("text", "no .npz file"), ("foreign", "not a network written by veilroute")):
+        with pytest.raises(vr.FileFormatError, match=message):
+            read_network_cache(tmp_path / f"{name}.npz")
+    with pytest.raises(vr.FileFormatError, match="no such file"):
+        read_network_cache(tmp_path / "absent.npz")

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import builtins
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import veilroute as vr
+from osm_files import Row, on_grid, osm_text, write_osm
+from veilroute.errors import MissingExtraError
+
+ROAD = {"highway": "residential", "maxspeed": "36", "name": "Öja & Söner <gata>"}
+TOWN: list[Row] = [
+    (1, [11, 12, 13], ROAD),
+    (2, [13, 14], ROAD | {"oneway": "yes"}),
+    (3, [12, 22], {"highway": "footway"}),
+    (4, [11, 22, 11], {"building": "yes"}),
+]
+PLACES = on_grid(11, 12, 13, 14, 22)
+TURNS = [{"type": "restriction", "restriction": "no_left_turn"}, {"type": "route"}]
+
+
+@pytest.mark.parametrize("name", ["a.osm", "a.osm.gz", "a.osm.bz2", "a.osm.pbf", "a.pbf", "A.OSM.PBF"])
+def test_every_kind_of_file(tmp_path: Path, name: str) -> None:
+    lower = write_osm(tmp_path / name.lower(), TOWN, PLACES, TURNS)
+    network = vr.read_osm(lower.rename(tmp_path / name))
+    assert network.domain.labels == (11, 13, 14)
+    assert network.domain.num_edges == 3
+    streets = network.domain.streets
+    assert streets is not None
+    assert streets.names == ("Öja & Söner <gata>",)
+    assert streets.lonlat.tolist() == [list(PLACES[n]) for n in (11, 13, 14)]
+    report = network.report
+    assert (report.num_ways_read, report.num_highways, report.num_turn_restrictions) == (4, 3, 1)
+
+
+def test_options_are_passed_on(tmp_path: Path) -> None:
+    path = write_osm(tmp_path / "a.osm", [*TOWN, (5, [13, 22], {"highway": "service"})], PLACES)
+    assert vr.read_osm(path, network="walk").domain.num_nodes == 4
+    assert vr.read_osm(path, service=True).domain.num_nodes == 4
+    assert vr.read_osm(path, connected=True).domain.labels == (11, 13)
+    metres = vr.read_osm(path, cost="metres").domain.streets
+    assert metres is not None
+    assert metres.unit == "metres"
+    seen: list[vr.Progress] = []
+    vr.read_osm(path, progress=seen.append)
+    assert [report.stage for report in seen] == ["reading places", "joining streets"]
+
+
+def test_ways_before_nodes_and_numbers_below_zero(tmp_path: Path) -> None:
+    """As editors write files that were not uploaded yet."""
+    places = {-number: place for number, place in PLACES.items()}
+    rows: list[Row] = [(-number, [-ref for ref in refs], tags) for number, refs, tags in TOWN]
+    lines = osm_text(rows, places).splitlines()
+    nodes = [line for line in lines if line.startswith("<node")]
+    others = [line for line in lines if not line.startswith("<node")]
+    path = tmp_path / "a.osm"
+    path.write_text("\n".join([*others[:-1], *nodes, others[-1]]), encoding="utf-8")
+    assert vr.read_osm(path).domain.labels == (-14, -13, -11)
+
+
+def test_barriers_are_counted(tmp_path: Path) -> None:
+    path = write_osm(tmp_path / "a.osm", TOWN, PLACES)
+    text = path.read_text(encoding="utf-8")
+    node = next(line for line in text.splitlines() if line.startswith('<node id="12"'))
+    path.write_text(text.replace(node, f'{node[:-2]}><tag k="barrier" v="bollard"/></node>'), encoding="utf-8")
+    assert vr.read_osm(path).report.num_barriers == 1
+    assert vr.read_osm(path, network="cycle").report.num_barriers == 0
+
+
+def test_a_network_without_a_name_and_with_odd_ones(tmp_path: Path) -> None:
+    names = ["", " Main\u200b\tstreet ", "E18"]
+    tags = [{"name": names[0]}, {"name": names[1]}, {"ref": names[2]}]
+    rows: list[Row] = [(n, [11, 12 + n], {"highway": "residential"} | tags[n]) for n in range(3)]
+    domain = vr.read_osm(write_osm(tmp_path / "a.osm", rows, PLACES)).domain
+    assert domain.streets is not None
+    assert domain.streets.names == ("", "E18", "Main street")
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        ([], {}, "the file has no ways"),
+        (
+            [(1, [11, 12], {"building": "yes"})],
+            {},
+            "no ways for .* drive; none of its 1 ways has a highway tag",
+        ),
+        (TOWN[2:], {}, "no ways for the network drive; it has footway 1"),
+        (
+            [(1, [11, 12], {"highway": "motorway"})],
+            {"network": "walk"},
+            "no ways for the network walk; .* motorway 1",
+        ),
+        ([(1, [98, 99], ROAD)], {}, "the nodes of all 1 ways are missing; extract the map again"),
+        ([(1, [11, 99], ROAD)], {}, "at least one to drive along"),
+        ([(1, [11, 12, 13, 11], ROAD)], {}, "from one junction to another"),
+    ],
+)
+def test_files_without_a_network(tmp_path: Path, rows: list[Row], options: dict[str, Any], message: str) -> None:
+    path = write_osm(tmp_path / "a.osm", rows, PLACES)
+    with pytest.raises(vr.FileFormatError, match=f"a.osm: .*{message}"):
+        vr.read_osm(path, **options)
+
+
+@pytest.mark.parametrize("name", ["a.osm", "a.osm.gz", "a.osm.bz2", "a.osm.pbf"])
+def test_a_file_cut_anywhere_is_refused(tmp_path: Path, name: str) -> None:
+    path = write_osm(tmp_path / name, TOWN, PLACES)
+    whole = path.read_bytes().rstrip(b"\n") if name == "a.osm" else path.read_bytes()
+    step = max(1, len(whole) // 40)
+    for size in sorted({*range(0, len(whole), step), 1, 2, 3, 4, 5, len(whole) - 5, len(whole) - 1}):
+        path.write_bytes(whole[:size])
+        with pytest.raises(vr.FileFormatError) as caught:
+            vr.read_osm(path)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_cut_pbf_is_called_truncated(tmp_path: Path) -> None:
+    path = write_osm(tmp_path / "a.osm.pbf", TOWN, PLACES)
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(vr.FileFormatError, match="a.osm.pbf: truncated: it ends in the middle of block"):
+        vr.read_osm(path)
+
+
+def test_bytes_changed_in_a_pbf_are_an_error_or_another_map(tmp_path: Path) -> None:
+    path = write_osm(tmp_path / "a.osm.pbf", TOWN, PLACES)
+    whole = path.read_bytes()
+    draw = random.Random(5)
+    for _ in range(60):
+        spot = draw.randrange(len(whole))
+        path.write_bytes(whole[:spot] + bytes([draw.randrange(256)]) + whole[spot + 1 :])
+        try:
+            vr.read_osm(path)
+        except vr.FileFormatError as error:
+            assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("name", ["a.osm", "a.osm.gz", "a.osm.bz2", "a.osm.pbf"])
+@pytest.mark.parametrize("data", [b"", b"hello", b"<html></html>", random.Random(0).randbytes(5000)])
+def test_files_that_are_something_else(tmp_path: Path, name: str, data: bytes) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(vr.FileFormatError, match=name):
+        vr.read_osm(tmp_path / name)
+
+
+def test_paths_that_lead_nowhere(tmp_path: Path) -> None:
+    with pytest.raises(vr.FileFormatError, match="no such file"):
+        vr.read_osm(tmp_path / "a.osm.pbf")
+    (tmp_path / "b.osm.pbf").mkdir()
+    with pytest.raises(vr.FileFormatError, match="this is a directory"):
+        vr.read_osm(tmp_path / "b.osm.pbf")
+    with pytest.raises(vr.FileFormatError, match="null byte"):
+        vr.read_osm("a\0.osm")
+    with pytest.raises(vr.InvalidInputError, match=r"OpenStreetMap file: expected one of \*.osm, "):
+        vr.read_osm(tmp_path / "a.txt")
+
+
+def test_options_are_checked_before_the_file(tmp_path: Path) -> None:
+    for options, message in (({"network": "fly"}, "network"), ({"cost": "hours"}, "cost")):
+        with pytest.raises(vr.InvalidInputError, match=f"^{message}: expected one of"):
+            vr.read_osm(tmp_path / "missing.osm", **options)  # type: ignore[arg-type]
+
+
+def test_without_osmium(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_osm(tmp_path / "a.osm", TOWN, PLACES)
+    real = builtins.__import__
+
+    def refuse(name: str, *rest: Any) -> Any:
+        if name == "osmium":
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(MissingExtraError, match=r"osmium is not installed; run: pip install 'veilroute\[streets\]'"):
+        vr.read_osm(path)

@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import veilroute as vr
+from street_samples import ATTRIBUTION, little_book, little_town
+from veilroute.plotting.html_map import html_map, write_html_map
+from veilroute.plotting.street_lines import street_lines
+
+EVIL = "</script><script>alert(1)</script><!-- {{js}} \u2028"
+
+
+class Page(HTMLParser):
+    """The elements of a page, its texts and its scripts as a browser would split them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[str] = []
+        self.styles: list[str] = []
+        self.texts: list[str] = []
+        self._inside = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self._inside = tag
+        if tag in ("script", "style"):
+            (self.scripts if tag == "script" else self.styles).append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == "script":
+            self.scripts[-1] += data
+        elif self._inside == "style":
+            self.styles[-1] += data
+        else:
+            self.texts.append(data)
+
+    @property
+    def data(self) -> Any:
+        return json.loads(self.scripts[0])
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@pytest.fixture
+def page() -> Page:
+    return Page(html_map(little_book()))
+
+
+def points(differences: list[int]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    return np.cumsum(np.array(differences, dtype=np.int64).reshape(-1, 2), axis=0)
+
+
+def test_nothing_is_loaded_from_anywhere(page: Page) -> None:
+    text = html_map(little_book())
+    assert not re.search(r"https?:|//[a-z]|@import|url\(|fetch\(|XMLHttpRequest|WebSocket|import\(", text)
+    assert not {"link", "img", "iframe", "object", "embed", "base", "a", "form"} & {tag for tag, _ in page.elements}
+    assert not [attributes for _, attributes in page.elements if {"src", "href", "srcset", "data"} & set(attributes)]
+    (policy,) = [m["content"] for m in page.all("meta") if m.get("http-equiv") == "Content-Security-Policy"]
+    assert policy is not None
+    assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-")
+
+
+def test_the_policy_admits_this_script_and_no_other(page: Page) -> None:
+    digest = base64.b64encode(hashlib.sha256(page.scripts[1].encode()).digest()).decode()
+    (policy,) = [m["content"] for m in page.all("meta") if m.get("http-equiv") == "Content-Security-Policy"]
+    assert policy is not None
+    assert f"script-src 'sha256-{digest}'" in policy
+
+
+@pytest.mark.parametrize("where", ["street", "place"])
+def test_no_name_breaks_out(where: str) -> None:
+    evil = "".join(character for character in EVIL if character.isprintable()).strip()
+    if where == "street":
+        page = Page(html_map(little_book(little_town(evil_name=evil), m=3)))
+        assert evil in page.data["streets"]["names"]
+    else:
+        page = Page(html_map(little_book(names={102: evil, 105: evil})))
+        assert [place["text"] for place in page.data["places"] if evil in place["text"]]
+        assert any(evil in text for text in page.texts)
+    assert len(page.scripts) == 2
+    assert [script.get("type") for script in page.all("script")] == ["application/json", None]
+    assert "alert" not in page.scripts[1]
+
+
+def test_every_street_is_there_once_with_its_bends(page: Page) -> None:
+    town = little_town()
+    streets, shown = page.data["streets"], street_lines(town)
+    # 9 streets from west to east and 8 from north to south, each once.
+    assert len(streets["sizes"]) == len(shown.edges) == 17
+    assert sum(streets["sizes"]) == len(streets["points"]) // 2 == 2 * 17 + 3 + 1
+    assert sum(streets["oneWay"]) == 2
+    assert [streets["names"][i] for i in streets["nameIds"]].count("Rantatie") == 3
+    assert town.coordinates is not None
+    ends = points(streets["points"])[np.cumsum(streets["sizes"]) - 1]
+    assert np.abs(ends - 10 * town.coordinates[shown.heads]).max() <= 0.5
+
+
+def test_routes_follow_the_streets_in_lanes(page: Page) -> None:
+    first, second = page.data["classes"]
+    assert (first["number"], second["number"]) == (1, 2)
+    # Around the north: 5 moves without bends. Around the south: 5 moves with 3 + 1 bends.
+    assert [len(group["parts"][0]["points"]) // 2 for group in (first, second)] == [6, 10]
+    assert [len(group["parts"][0]["shifts"]) for group in (first, second)] == [5, 9]
+    # They share no street, so both run in the middle.
+    assert not any(first["parts"][0]["shifts"] + second["parts"][0]["shifts"])
+    line = points(second["parts"][0]["points"])
+    assert second["box"] == [*line.min(axis=0).tolist(), *line.max(axis=0).tolist()]
+    parting = Page(html_map(little_book(m=3))).data["classes"]
+    # From 106 to 108 both run east on Keskuskatu, side by side.
+    north, south = parting[0]["parts"][0]["shifts"][3:5], parting[1]["parts"][0]["shifts"][1:3]
+    assert sorted([north, south]) == [[-1, -1], [1, 1]]
+    assert [len(group["parts"]) for group in parting] == [2, 2, 1]
+
+
+def test_places_and_words(page: Page) -> None:
+    places = page.data["places"]
+    assert [place["role"] for place in places] == ["candidate"] * 6 + ["start", "goal"]
+    assert places[-2]["text"] == "Depot\nStart"
+    assert {place["text"] for place in places[:-2]} >= {"Branch North\nClass 1", "Branch West\nClass 2"}
+    text = " ".join(page.texts)
+    for words in ("6 of 6", "100 m straight", "optimal", "APR", "delta", "MAC", "veilroute audit", ATTRIBUTION):
+        assert words in text, words
+    assert "Turn right onto Pohjoiskatu (330 m, 40 s)" in text
+    assert len(page.all("details")) == 2
+
+
+def test_a_round_trip_shows_start_and_goal_side_by_side() -> None:
+    problem = vr.Problem(little_town(), [vr.Trip(105, 105)], [102, 104, 111])
+    book = vr.solve(problem, vr.Privacy(k=3, ell=0))
+    places = Page(html_map(book)).data["places"]
+    assert [place["aside"] for place in places] == [0, 0, 0, -1, 1]
+
+
+def test_candidates_that_are_not_hidden_are_listed() -> None:
+    problem = vr.Problem(little_town(), [vr.Trip(105, 108)], [102, 103, 112], names={103: "Yard & Co"})
+    book = vr.solve(problem, vr.Privacy(k=2, ell=320, measure="straight"))
+    exposed = [place for place in Page(html_map(book)).data["places"] if place["role"] == "not-protected"]
+    assert exposed
+    assert all("Not protected" in place["text"] for place in exposed)
+    assert "Not hidden" in html_map(book)
+
+
+def test_usable_without_a_mouse_and_on_a_phone(page: Page) -> None:
+    assert page.all("canvas")[0]["tabindex"] == "0"
+    assert all(button.get("aria-label") or button.get("title") for button in page.all("button"))
+    assert all(box.get("aria-label") for box in page.all("input"))
+    assert [m for m in page.all("meta") if m.get("name") == "viewport"]
+    for feature in ("prefers-color-scheme: dark", "@media print", "max-width"):
+        assert feature in page.styles[0]
+
+
+def test_equal_playbooks_give_equal_files(tmp_path: Path) -> None:
+    write_html_map(little_book(), tmp_path / "a.html")
+    text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert text == html_map(little_book())
+
+
+def test_only_street_networks_and_trips_that_are_there(line5: vr.Domain) -> None:
+    book = vr.solve(vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3]), vr.Privacy(k=2))
+    with pytest.raises(vr.InvalidInputError, match="only street networks"):
+        html_map(book)
+    with pytest.raises(vr.InvalidInputError, match="a trip from 0 to 0"):
+        html_map(little_book(), trip=1)
+
+
+def test_candidates_seen_from_afar_are_joined_to_the_route() -> None:
+    problem = vr.Problem(
+        little_town(), [vr.Trip(105, 108)], [102, 110, 103, 111], vr.WithinDistance(120, measure="walking")
+    )
+    book = vr.solve(problem, vr.Privacy(k=4, ell=0))
+    (group,) = Page(html_map(book)).data["classes"]
+    # All four are seen from Keskuskatu, each from the junction one block away.
+    assert len(group["parts"][0]["shifts"]) == 3
+    assert len(group["sights"]) == 4
+    for x1, y1, x2, y2 in group["sights"]:
+        assert abs(x1 - x2) <= 1
+        assert abs(y1 - y2) == pytest.approx(1112, abs=2)

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+
+import numpy as np
+import pytest
+
+import veilroute as vr
+from street_samples import ATTRIBUTION, NAMES, little_book, little_town
+from veilroute.domain.streets import street_domain
+from veilroute.streets.class_routes import class_routes, playbook_directions
+from veilroute.streets.directions import (
+    bearing,
+    directions,
+    directions_text,
+    distance_text,
+    duration_text,
+    turn_angle,
+)
+from veilroute.streets.itinerary import lay_route
+
+
+def texts(*route: int, domain: vr.Domain | None = None, names: dict[Hashable, str] | None = None) -> list[str]:
+    itinerary = lay_route(domain or little_town(), route)
+    return [step.text for step in directions(itinerary, names=names)]
+
+
+def star(degrees: float, *, lead_m: float = 0.0, name: str = "Out") -> vr.Domain:
+    """North along In to a junction, then away at an angle; ``lead_m`` metres straight on come before the turn."""
+    metre = math.degrees(1 / 6_371_008.8)
+    reach = (math.sin(math.radians(degrees)) * 100 * metre, math.cos(math.radians(degrees)) * 100 * metre)
+    lonlat = [(0.0, -100 * metre), (0.0, 0.0), (reach[0], reach[1] + lead_m * metre)]
+    bends = [(0.0, lead_m * metre)] if lead_m else []
+    return street_domain(
+        lonlat=lonlat,
+        tails=[0, 1],
+        heads=[1, 2],
+        costs=[1, 1],
+        lengths=[100.0, 100.0 + lead_m],
+        unit="metres",
+        names=["In", name],
+        name_ids=[0, 0 if name == "In" else 1],
+        shape_ptr=[0, 0, len(bends)],
+        shape=np.array(bends).reshape(-1, 2),
+    )
+
+
+@pytest.mark.parametrize(
+    ("degrees", "text"),
+    [
+        (0, "Continue onto Out"),
+        (20, "Continue onto Out"),
+        (-40, "Turn slightly left onto Out"),
+        (90, "Turn right onto Out"),
+        (-90, "Turn left onto Out"),
+        (140, "Turn sharp right onto Out"),
+        (-150, "Turn sharp left onto Out"),
+        (176, "Make a U-turn onto Out"),
+    ],
+)
+def test_turns_by_their_angle(degrees: float, text: str) -> None:
+    assert texts(0, 1, 2, domain=star(degrees)) == ["Head north on In", text, "Arrive"]
+
+
+def test_a_street_is_one_step_until_it_turns() -> None:
+    assert texts(0, 1, 2, domain=star(40, name="In")) == ["Head north on In", "Arrive"]
+    assert texts(0, 1, 2, domain=star(80, name="In"))[1] == "Turn right to stay on In"
+
+
+def test_the_first_15_metres_tell_the_direction_not_the_first_segment() -> None:
+    # Two metres ahead, then right: nobody goes straight on here.
+    assert texts(0, 1, 2, domain=star(90, lead_m=2))[1] == "Turn right onto Out"
+    # After 30 m it is a bend of the street and no turn at the junction.
+    assert texts(0, 1, 2, domain=star(90, lead_m=30))[1] == "Continue onto Out"
+
+
+def test_a_way_through_the_little_town() -> None:
+    assert texts(105, 106, 105, 101, 102, 106, 110, 111, 107) == [
+        "Head east on Keskuskatu",
+        "Make a U-turn on Keskuskatu",
+        "Turn right onto Länsitie",
+        "Turn right onto Pohjoiskatu",
+        "Turn right onto Koulukuja",
+        "Turn left onto Rantatie",
+        "Turn left onto a service road",
+        "Arrive",
+    ]
+
+
+def test_steps_add_up_and_stand_where_they_are_done() -> None:
+    itinerary = lay_route(little_town(), (105, 109, 110, 111, 112, 108))
+    steps = directions(itinerary)
+    assert math.fsum(step.metres for step in steps) == pytest.approx(itinerary.metres)
+    assert math.fsum(step.seconds or 0 for step in steps) == pytest.approx(itinerary.cost)
+    assert [step.first_leg for step in steps] == [0, 1, 4, 5]
+    assert [step.place for step in steps[:-1]] == [
+        tuple(itinerary.legs[step.first_leg].line[0].tolist()) for step in steps[:-1]
+    ]
+    assert steps[-1].place == tuple(itinerary.legs[-1].line[-1].tolist())
+
+
+def test_text_has_distances_times_total_and_credits() -> None:
+    itinerary = lay_route(little_town(), (105, 109, 110))
+    assert directions_text(itinerary, directions(itinerary)).splitlines() == [
+        "1. Head south on Länsitie (110 m, 15 s)",
+        "2. Turn left onto Rantatie (110 m, 10 s)",
+        "3. Arrive",
+        "Total: 220 m, 25 s",
+        f"Map: {ATTRIBUTION}",
+    ]
+    in_metres = lay_route(little_town(unit="metres"), (105, 109))
+    assert directions_text(in_metres, directions(in_metres)).splitlines()[0] == "1. Head south on Länsitie (110 m)"
+
+
+def test_a_route_that_stays_where_it_is_only_arrives() -> None:
+    assert texts(105) == ["Arrive"]
+
+
+def test_only_the_ends_are_named() -> None:
+    around = texts(105, 101, 102, 103, 104, 108, names={**NAMES, 108: "Bank"})
+    assert around[0] == "From Depot, head north on Länsitie"
+    assert around[-1] == "Arrive at Bank"
+    assert "Branch" not in " ".join(around)
+
+
+def test_directions_of_a_playbook_are_headed_by_class() -> None:
+    book = little_book()
+    text = playbook_directions(book)
+    for number, group in enumerate(book.classes, start=1):
+        members = ", ".join(book.name(member) for member in group.members)
+        assert f"Class {number}: {members}\n\n1. From Depot, head" in text
+
+
+def test_where_all_members_part_nobody_arrives() -> None:
+    town = little_town()
+    shared = vr.Route((105, 106, 107, 108), 30.0)
+    own: dict[tuple[int, Hashable], vr.Route] = {
+        (0, 104): vr.Route((105, 106, 107, 108, 104, 108), 50.6),
+        (0, 112): vr.Route((105, 106, 107, 108, 112, 108), 51.8),
+    }
+    group = vr.PlaybookClass((104, 112), True, (shared,), own)
+    solved = little_book(town, m=3)
+    book = vr.Playbook(**{**vars(solved), "classes": (group,)})
+    (route,) = class_routes(book)
+    assert route.itinerary.nodes == (105, 106, 107)
+    assert [part.nodes for part in route.partings] == [(107, 108, 104, 108), (107, 108, 112, 108)]
+    assert "From here on the routes of the members differ" in playbook_directions(book)
+    assert "Arrive" not in playbook_directions(book)
+
+
+def test_a_trip_that_is_not_there_is_refused() -> None:
+    with pytest.raises(vr.InvalidInputError, match="a trip from 0 to 0"):
+        class_routes(little_book(), trip=1)
+
+
+def test_numbers_as_people_say_them() -> None:
+    assert [distance_text(metres) for metres in (0, 1, 12, 47, 48, 254, 994, 996, 12_340)] == [
+        "0 m",
+        "5 m",
+        "10 m",
+        "45 m",
+        "50 m",
+        "250 m",
+        "990 m",
+        "1.0 km",
+        "12.3 km",
+    ]
+    assert [duration_text(seconds) for seconds in (0, 1, 62, 89, 150, 3540, 3900)] == [
+        "0 s",
+        "5 s",
+        "60 s",
+        "1 min",
+        "2 min",
+        "59 min",
+        "1 h 05 min",
+    ]
+
+
+def test_bearings_and_turns() -> None:
+    east = np.array([(24.94, 60.17), (24.942, 60.17)])
+    assert bearing(east) == pytest.approx(90.0, abs=0.01)
+    assert bearing(east, at_end=True) == pytest.approx(90.0, abs=0.01)
+    assert bearing(east[::-1]) == pytest.approx(270.0, abs=0.01)
+    assert turn_angle(350, 10) == 20
+    assert turn_angle(10, 350) == -20
+    assert turn_angle(0, 180) == 180

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import veilroute as vr
+from osm_files import Row, on_grid, pack_ways
+from veilroute.streets.network import build_network
+
+STEP_M = 111.195
+ROAD = {"highway": "residential", "maxspeed": "36"}
+
+TOWN: list[Row] = [
+    (1, [11, 12, 13], ROAD | {"name": "First"}),
+    (2, [13, 14], ROAD | {"name": "Second"}),
+    (3, [13, 23, 33], ROAD | {"name": "Third", "oneway": "yes"}),
+]
+"""A street to the east with a one-way street to the north in its middle."""
+
+PLACES = on_grid(11, 12, 13, 14, 23, 33)
+
+
+def edges_of(network: vr.StreetNetwork) -> dict[tuple[object, object], float]:
+    domain = network.domain
+    tails, heads, costs = domain.edge_arrays()
+    return {
+        (domain.label(t), domain.label(h)): c for t, h, c in zip(tails.tolist(), heads.tolist(), costs, strict=True)
+    }
+
+
+def test_a_town_becomes_junctions_and_edges() -> None:
+    network = build_network(pack_ways(TOWN, PLACES), cost="metres")
+    assert network.domain.labels == (11, 13, 14, 33)
+    edges = edges_of(network)
+    assert sorted(edges) == [(11, 13), (13, 11), (13, 14), (13, 33), (14, 13)]
+    assert edges[11, 13] == pytest.approx(2 * STEP_M, abs=0.1)
+    assert edges[13, 33] == pytest.approx(2 * STEP_M, abs=0.1)
+
+
+def test_seconds_are_metres_over_the_limit() -> None:
+    network = build_network(pack_ways(TOWN, PLACES))
+    assert edges_of(network)[13, 14] == pytest.approx(STEP_M / 10, abs=0.01)
+    streets = network.domain.streets
+    assert streets is not None
+    assert streets.unit == "seconds"
+    assert streets.attribution == "© OpenStreetMap contributors, ODbL 1.0"
+    assert network.domain.costs.tolist() == np.round(network.domain.costs, 3).tolist()
+
+
+def test_speeds_differ_by_direction_and_by_way() -> None:
+    rows: list[Row] = [
+        (1, [11, 12], ROAD | {"maxspeed:backward": "72"}),
+        (2, [12, 13], {"highway": "residential", "maxspeed": "18"}),
+    ]
+    edges = edges_of(build_network(pack_ways(rows, PLACES)))
+    assert edges[11, 13] == pytest.approx(STEP_M / 10 + STEP_M / 5, abs=0.01)
+    assert edges[13, 11] == pytest.approx(STEP_M / 20 + STEP_M / 5, abs=0.01)
+
+
+def test_geometry_names_and_kinds_are_kept() -> None:
+    domain = build_network(pack_ways(TOWN, PLACES)).domain
+    streets = domain.streets
+    assert streets is not None
+    tails, heads, _ = domain.edge_arrays()
+    lines, names = {}, {}
+    for edge, (tail, head) in enumerate(zip(tails.tolist(), heads.tolist(), strict=True)):
+        lines[domain.label(tail), domain.label(head)] = streets.line(tail, head, edge).tolist()
+        names[domain.label(tail), domain.label(head)] = streets.name(edge)
+        assert streets.kind(edge) == "residential"
+    assert lines[11, 13] == [list(PLACES[n]) for n in (11, 12, 13)]
+    assert lines[13, 11] == lines[11, 13][::-1]
+    assert lines[13, 33] == [list(PLACES[n]) for n in (13, 23, 33)]
+    assert names == {(11, 13): "First", (13, 11): "First", (13, 14): "Second", (14, 13): "Second", (13, 33): "Third"}
+
+
+def test_a_merged_edge_has_the_name_of_most_metres() -> None:
+    rows: list[Row] = [
+        (1, [11, 12], ROAD | {"name": "Short"}),
+        (2, [12, 13, 14], {"highway": "primary", "name": "Long"}),
+        (3, [14, 15], ROAD | {"name": "Short"}),
+    ]
+    places = on_grid(11, 12, 13, 14, 15)
+    streets = build_network(pack_ways(rows[:2], places)).domain.streets
+    assert streets is not None
+    assert (streets.name(0), streets.kind(0)) == ("Long", "primary")
+    tied = build_network(pack_ways(rows, places)).domain.streets
+    assert tied is not None
+    assert tied.name(0) == "Short", "of equals the first along the edge"
+
+
+def test_reversed_ways_and_roundabouts() -> None:
+    rows: list[Row] = [
+        (1, [11, 12], ROAD | {"oneway": "-1"}),
+        (2, [12, 13, 23, 22, 12], ROAD | {"junction": "roundabout"}),
+        (3, [23, 24], ROAD),
+    ]
+    edges = edges_of(build_network(pack_ways(rows, on_grid(11, 12, 13, 22, 23, 24)), cost="metres"))
+    assert sorted(edges) == [(12, 11), (12, 23), (23, 12), (23, 24), (24, 23)]
+
+
+def test_ways_with_missing_nodes_have_gaps() -> None:
+    rows: list[Row] = [(1, [11, 12, 99, 14, 15], ROAD), (2, [98, 99], ROAD), (3, [11, 97], ROAD), (4, [15, 15], ROAD)]
+    network = build_network(pack_ways(rows, on_grid(11, 12, 14, 15)))
+    assert sorted(edges_of(network)) == [(11, 12), (12, 11), (14, 15), (15, 14)]
+    assert (network.report.num_ways_cut, network.report.num_ways_lost) == (1, 3)
+    assert network.report.num_ways_kept == 1
+
+
+def test_a_node_twice_in_a_row_is_one_node() -> None:
+    network = build_network(pack_ways([(1, [11, 12, 12, 13], ROAD)], PLACES))
+    assert sorted(edges_of(network)) == [(11, 13), (13, 11)]
+
+
+def test_a_way_that_is_in_the_file_twice_counts_once() -> None:
+    network = build_network(pack_ways([(1, [11, 12, 13], ROAD), (1, [11, 12, 13], ROAD)], PLACES))
+    assert network.domain.num_nodes == 2
+
+
+def test_loops_rings_and_parallel_edges_are_counted_and_dropped() -> None:
+    rows: list[Row] = [
+        (1, [11, 12], ROAD),
+        (2, [12, 22, 23, 12], ROAD | {"oneway": "yes"}),
+        (3, [11, 21, 31, 12], ROAD | {"oneway": "yes"}),
+        (4, [51, 52, 62, 51], ROAD | {"oneway": "yes"}),
+    ]
+    network = build_network(pack_ways(rows, on_grid(11, 12, 21, 22, 23, 31, 51, 52, 62)), cost="metres")
+    report = network.report
+    assert sorted(edges_of(network)) == [(11, 12), (12, 11)]
+    assert edges_of(network)[11, 12] == pytest.approx(STEP_M, abs=0.1)
+    assert (report.num_nodes_multi, report.num_edges_multi) == (3, 5)
+    assert (report.num_loops, report.num_parallel, report.num_nodes_alone) == (2, 1, 1)
+    assert report.metres + report.metres_loops + report.metres_parallel == pytest.approx(report.metres_multi)
+
+
+def test_the_largest_component_on_request() -> None:
+    rows: list[Row] = [
+        (1, [11, 12], ROAD),
+        (2, [12, 13], ROAD),
+        (3, [12, 22], ROAD),
+        (4, [13, 14], ROAD | {"oneway": "yes"}),
+        (5, [51, 52], ROAD),
+    ]
+    ways = pack_ways(rows, on_grid(11, 12, 13, 14, 22, 51, 52))
+    whole, part = build_network(ways), build_network(ways, connected=True)
+    assert whole.domain.labels == (11, 12, 13, 14, 22, 51, 52)
+    assert part.domain.labels == (11, 12, 13, 22)
+    assert part.domain.num_edges == 6
+    assert (part.report.num_nodes_apart, part.report.num_edges_apart) == (3, 3)
+    assert (whole.report.num_nodes_apart, whole.report.num_edges_apart) == (0, 0)
+
+
+def test_of_equal_components_the_one_with_the_lowest_node() -> None:
+    ways = pack_ways([(1, [51, 52], ROAD), (2, [11, 12], ROAD)], on_grid(11, 12, 51, 52))
+    assert build_network(ways, connected=True).domain.labels == (11, 12)
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        ([(1, [11, 12], {"highway": "footway"})], {}, "at least one to drive along"),
+        ([(1, [98, 99], ROAD)], {}, "at least one to drive along"),
+        ([(1, [11, 12, 13, 11], ROAD)], {}, "from one junction to another"),
+        ([(1, [11, 12], ROAD | {"oneway": "yes"})], {"connected": True}, "from one junction to another"),
+        (TOWN, {"network": "fly"}, "network: expected one of drive, cycle, walk, got 'fly'"),
+        (TOWN, {"cost": "hours"}, "cost: expected one of seconds, metres, got 'hours'"),
+    ],
+)
+def test_what_is_no_network(rows: list[Row], options: dict[str, str | bool], message: str) -> None:
+    with pytest.raises(vr.InvalidInputError, match=message):
+        build_network(pack_ways(rows, PLACES), **options)  # type: ignore[arg-type]
+
+
+def test_the_order_of_ways_does_not_matter() -> None:
+    ways = list(TOWN)
+    expected = build_network(pack_ways(ways, PLACES)).domain
+    random.Random(1).shuffle(ways)
+    shuffled = build_network(pack_ways(ways, PLACES)).domain
+    assert shuffled.sha256 == expected.sha256
+    assert shuffled.streets is not None
+    assert expected.streets is not None
+    assert shuffled.streets.names == expected.streets.names
+    assert shuffled.streets.shape.tolist() == expected.streets.shape.tolist()

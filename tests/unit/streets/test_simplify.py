@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from veilroute.streets.components import largest_component, strong_components
+from veilroute.streets.simplify import join_segments
+
+Pairs = list[tuple[int, int]]
+
+
+def join(num_nodes: int, pairs: Pairs) -> tuple[list[int], list[list[int]]]:
+    """The junctions, and the nodes along each edge."""
+    tails, heads = (np.array([pair[end] for pair in pairs], dtype=np.int64) for end in (0, 1))
+    chains = join_segments(num_nodes, tails, heads)
+    edges = []
+    for first, last in zip(chains.ptr[:-1], chains.ptr[1:], strict=True):
+        segments = chains.segments[first:last]
+        assert (heads[segments[:-1]] == tails[segments[1:]]).all()
+        edges.append([*tails[segments].tolist(), int(heads[segments[-1]])])
+    return np.flatnonzero(chains.is_junction).tolist(), sorted(edges)
+
+
+def two_way(*nodes: int) -> Pairs:
+    pairs = list(pairwise(nodes))
+    return pairs + [(head, tail) for tail, head in pairs]
+
+
+def one_way(*nodes: int) -> Pairs:
+    return list(pairwise(nodes))
+
+
+def test_a_street_is_one_edge_for_each_direction() -> None:
+    assert join(4, two_way(0, 1, 2, 3)) == ([0, 3], [[0, 1, 2, 3], [3, 2, 1, 0]])
+    assert join(4, one_way(0, 1, 2, 3)) == ([0, 3], [[0, 1, 2, 3]])
+
+
+def test_streets_meet_at_a_junction() -> None:
+    junctions, edges = join(5, two_way(0, 1, 2) + two_way(1, 3, 4))
+    assert junctions == [0, 1, 2, 4]
+    assert len(edges) == 6
+
+
+def test_where_a_one_way_street_begins_is_a_junction() -> None:
+    junctions, edges = join(4, two_way(0, 1) + one_way(1, 2, 3))
+    assert junctions == [0, 1, 3]
+    assert edges == [[0, 1], [1, 0], [1, 2, 3]]
+
+
+def test_where_one_way_streets_run_against_each_other_is_a_junction() -> None:
+    assert join(3, [(0, 1), (2, 1)])[0] == [0, 1, 2]
+    assert join(3, [(1, 0), (1, 2)])[0] == [0, 1, 2]
+
+
+def test_a_loop_at_a_junction_keeps_its_bends() -> None:
+    junctions, edges = join(4, two_way(0, 1) + one_way(1, 2, 3, 1))
+    assert junctions == [0, 1]
+    assert edges == [[0, 1], [1, 0], [1, 2, 3, 1]]
+
+
+def test_a_ring_by_itself_keeps_its_lowest_node() -> None:
+    assert join(6, one_way(4, 3, 5, 4)) == ([3], [[3, 5, 4, 3]])
+    assert join(6, two_way(4, 3, 5, 4)) == ([3], [[3, 4, 5, 3], [3, 5, 4, 3]])
+
+
+def test_parallel_stretches_lose_nothing() -> None:
+    """Two ways over the same stretch from 0 to 1, and one on to 2."""
+    junctions, edges = join(3, [(0, 1), (0, 1), (1, 2), (1, 2)])
+    assert junctions == [0, 1, 2]
+    assert len(edges) == 4
+
+
+def test_no_segments() -> None:
+    assert join(3, []) == ([], [])
+
+
+@st.composite
+def street_plans(draw: st.DrawFn) -> tuple[int, list[tuple[int, int, int]]]:
+    """Walks over few nodes, each in one direction or both, so that chains, rings and parallel stretches occur."""
+    num_nodes = draw(st.integers(2, 12))
+    node = st.integers(0, num_nodes - 1)
+    segments = []
+    for nodes in draw(st.lists(st.lists(node, min_size=2, max_size=7), min_size=1, max_size=5)):
+        is_two_way = draw(st.booleans())
+        for tail, head in pairwise(nodes):
+            if tail != head:
+                length = draw(st.integers(1, 9))
+                segments.append((tail, head, length))
+                if is_two_way:
+                    segments.append((head, tail, length))
+    return num_nodes, segments
+
+
+def distances(edges: list[tuple[int, int, int]], start: int) -> dict[int, int]:
+    """Plain Dijkstra."""
+    after = defaultdict(list)
+    for tail, head, length in edges:
+        after[tail].append((head, length))
+    found: dict[int, int] = {}
+    heap = [(0, start)]
+    while heap:
+        far, node = heapq.heappop(heap)
+        if node not in found:
+            found[node] = far
+            for head, length in after[node]:
+                heapq.heappush(heap, (far + length, head))
+    return found
+
+
+@settings(max_examples=150, deadline=None)
+@given(street_plans())
+def test_joining_keeps_lengths_and_all_distances_between_junctions(
+    plan: tuple[int, list[tuple[int, int, int]]],
+) -> None:
+    num_nodes, segments = plan
+    tails, heads, lengths = np.array(segments, dtype=np.int64).reshape(-1, 3).T
+    chains = join_segments(num_nodes, tails, heads)
+    assert sorted(chains.segments.tolist()) == list(range(len(segments))), "each segment is in one edge"
+    edges = []
+    for first, last in zip(chains.ptr[:-1], chains.ptr[1:], strict=True):
+        parts = chains.segments[first:last]
+        assert (heads[parts[:-1]] == tails[parts[1:]]).all()
+        assert not chains.is_junction[heads[parts[:-1]]].any()
+        edges.append((int(tails[parts[0]]), int(heads[parts[-1]]), int(lengths[parts].sum())))
+    for start in np.flatnonzero(chains.is_junction).tolist():
+        plain = distances(segments, start)
+        assert distances(edges, start) == {n: far for n, far in plain.items() if chains.is_junction[n]}
+
+
+@settings(max_examples=100, deadline=None)
+@given(street_plans())
+def test_components_are_those_of_mutual_reach(plan: tuple[int, list[tuple[int, int, int]]]) -> None:
+    num_nodes, segments = plan
+    tails, heads, _ = np.array(segments, dtype=np.int64).reshape(-1, 3).T
+    reach = [set(distances(segments, node)) for node in range(num_nodes)]
+    component = strong_components(num_nodes, tails, heads)
+    for one in range(num_nodes):
+        for other in range(num_nodes):
+            assert (component[one] == component[other]) == (other in reach[one] and one in reach[other])
+    groups = [[n for n in range(num_nodes) if n in reach[node] and node in reach[n]] for node in range(num_nodes)]
+    expected = max(groups, key=len)
+    assert np.flatnonzero(largest_component(num_nodes, tails, heads)).tolist() == expected
