@@ -37,9 +37,9 @@ _KMH = {"primary": 50.0, "secondary": 40.0, "residential": 30.0, "service": 15.0
 _WEST, _NORTH, _STEP_LON, _STEP_LAT = 24.94, 60.172, 0.002, 0.001
 
 
-def place(label: int) -> tuple[float, float]:
+def place(label: object) -> tuple[float, float]:
     """Longitude and latitude of a junction."""
-    row, col = divmod(label - 101, 4)
+    row, col = divmod(int(str(label)) - 101, 4)
     return round(_WEST + col * _STEP_LON, 7), round(_NORTH - row * _STEP_LAT, 7)
 
 

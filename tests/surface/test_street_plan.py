@@ -16,7 +16,7 @@ ENDS = ("--start", "60.1710,24.9400", "--goal", "60.17105,24.94605")
 BRANCHES = [label for label in NAMES if label != 105]
 
 
-def latlon(label: int) -> str:
+def latlon(label: object) -> str:
     lon, lat = place(label)
     return f"{lat:.5f},{lon:.5f}"
 
