@@ -182,7 +182,8 @@ def print_plan(playbook: Playbook, runtime_s: float, out: Path | None) -> None:
     for line in headline(playbook):
         console.print(line)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("class", "size", "cost", "route", "members"):
+    streets = None if playbook.domain is None else playbook.domain.streets
+    for name in ("class", "size", "cost" if streets is None else streets.unit, "route", "members"):
         table.add_column(name, justify="left" if name == "members" else "right", overflow="fold")
     for number, group in enumerate((g for g in playbook.classes if g.anonymized), start=1):
         costs = " ".join(_cost_text(group, r.trip) for r in group.routes)
