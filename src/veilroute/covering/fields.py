@@ -48,6 +48,8 @@ class FieldStepper:
         Row i of ``members`` lists the members of a set; ``previous[smaller[i, j]]`` is the field of that set without
         its j-th member.
         """
+        # In one layout: kernels are compiled once for each.
+        members = np.ascontiguousarray(members)
         watch = (self.posts.watch_ptr, self.posts.watch_posts)
         match self.transport:
             case Sweeper() as sweeper:

@@ -108,7 +108,8 @@ def prepare_task(problem: Problem, positions: Sequence[int] | None = None) -> Co
         from_start=np.array([field[at] for field in from_start]),
         to_goal=np.array([field[at] for field in to_goal]),
         direct=np.array(direct),
-        base_costs=base[:, kept] * out.unit,
+        # Picking columns turns the memory round; kernels are compiled once for each layout that they are given.
+        base_costs=np.ascontiguousarray(base[:, kept]) * out.unit,
         unit=out.unit,
     )
 

@@ -46,8 +46,9 @@ def grow_cuts(
                 if counts[member_columns[e]] % 2 == 0:
                     level += values[member_columns[e]]
         surplus[s] = level - size // 2
-        out[s, :] = -1
-        out[s, :size] = grown[:size]
+        # Member by member: to assign a slice, numba compiles how to word a wrong shape, which takes seconds.
+        for i in range(out.shape[1]):
+            out[s, i] = grown[i] if i < size else -1
         while size + 2 <= max_size:
             num_near = 0
             for i in range(size):
@@ -108,7 +109,8 @@ def grow_cuts(
                     counts[member_columns[e]] += 1
             if level - size // 2 > surplus[s] + 1e-9:
                 surplus[s] = level - size // 2
-                out[s, :size] = grown[:size]
+                for i in range(size):
+                    out[s, i] = grown[i]
         for i in range(size):
             is_inside[grown[i]] = False
             for e in range(member_ptr[grown[i]], member_ptr[grown[i] + 1]):

@@ -127,7 +127,9 @@ class ClassSpace:
         self.prices_of: SetCosts = set_costs(task, self.order)
         self.largest = len(nodes) if self.is_loose else min(2 * privacy.k - 1, len(nodes))
         self.max_size = min(self.largest, self.prices_of.max_size)
-        self.weights: Floats = np.array(task.weights)[:, None] * task.ratio_weights[:, self.order]
+        # In one layout for any number of trips: kernels are compiled once for each.
+        ratios = np.ascontiguousarray(task.ratio_weights[:, self.order])
+        self.weights: Floats = np.array(task.weights)[:, None] * ratios
         self.base_costs: Floats = task.base_costs[:, self.order]
         self.fixed: Floats = (self.weights * self.base_costs).sum(axis=0)
         self.beginnings = None if m is None else PrefixCosts(task, self.order, m, self.prices_of)
