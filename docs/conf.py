@@ -1,4 +1,4 @@
-"""How Sphinx builds these pages: `make docs` runs the examples and writes docs/_build/html."""
+"""How Sphinx builds these pages: `make docs` writes docs/_build/html and runs the examples."""
 
 from __future__ import annotations
 
