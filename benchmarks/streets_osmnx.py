@@ -159,6 +159,9 @@ def explain_nodes(graph: Any, labels: set[int], kept: list[Way], network: Networ
 
 REASONS: dict[str, Callable[[list[Step]], bool]] = {
     "two ways run over the same stretch, of which OSMnx keeps one": lambda steps: len(set(steps)) < len(steps),
+    "a bend, which parts one of two streets between the same junctions; OSMnx keeps parallel edges": (
+        lambda steps: len({node for step in steps for node in step}) == 3
+    ),
 }
 
 

@@ -58,7 +58,7 @@ def test_options_change_the_network(command: Command, city: Path) -> None:
     assert 22 in (vr.read_network("b.npz").labels or ())
     assert command("streets", city, "-o", "c.npz", "--network", "walk").code == 0
     walking = vr.read_network("c.npz")
-    assert (walking.labels, walking.num_edges) == ((12, 13, 24, 25, 31, 32), 8)
+    assert (walking.labels, walking.num_edges) == ((11, 12, 13, 22, 23, 24, 25, 31, 32), 18)
 
 
 def test_json_is_one_object(command: Command, city: Path) -> None:

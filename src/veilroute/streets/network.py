@@ -16,7 +16,7 @@ from veilroute.streets.edges import Edges, join_edges
 from veilroute.streets.report import Counts, NetworkReport
 from veilroute.streets.rules import Network, is_for, is_stopped, network_called
 from veilroute.streets.segments import Segments, cut_ways, select_ways
-from veilroute.streets.simplify import join_segments
+from veilroute.streets.simplify import join_segments, nodes_between
 from veilroute.streets.ways import Ways
 
 Ints = npt.NDArray[np.int64]
@@ -48,7 +48,8 @@ def build_network(
     """Build the street network of ways: choose them, cut them into segments, join these into edges between junctions.
 
     Junctions are in the order of their numbers. Lengths are rounded to a centimetre and times to a millisecond, once
-    for each edge. Loops are dropped, and of parallel edges the cheapest is kept: neither can be on a cheapest walk.
+    for each edge. Loops and parallel edges are parted by nodes that stay between junctions, so that no street is lost:
+    one that is slower than another beside it may be shorter, and distances in metres depend on it.
 
     Parameters
     ----------
@@ -71,7 +72,9 @@ def build_network(
     segments, counts = cut_ways(ways, selection, moving, service=service)
     if not segments.tails.size:
         raise InvalidInputError("ways", f"at least one to {network} along")
-    chains = join_segments(ways.node_ids.size, segments.tails, segments.heads)
+    simple = join_segments(ways.node_ids.size, segments.tails, segments.heads)
+    between = nodes_between(simple, segments.tails, segments.heads)
+    chains = join_segments(ways.node_ids.size, segments.tails, segments.heads, between)
     edges = join_edges(ways, segments, chains)
     is_in, is_alone = _choose_nodes(chains.is_junction, edges, connected=connected)
     if is_in.sum() < 2:
@@ -95,9 +98,10 @@ def build_network(
         num_ways_lost=counts.num_lost,
         num_raw_nodes=int(np.unique(np.concatenate([segments.tails, segments.heads])).size),
         num_raw_segments=int(segments.tails.size),
-        num_nodes_multi=int(chains.is_junction.sum()),
-        num_edges_multi=int(edges.tails.size),
+        num_nodes_multi=int(simple.is_junction.sum()),
+        num_edges_multi=int(simple.ptr.size - 1),
         metres_multi=round(float(edges.metres.sum()), 2),
+        num_nodes_between=int(between.size),
         num_loops=int(loops.sum()),
         metres_loops=round(float(edges.metres[loops].sum()), 2),
         num_parallel=int(inside.size) - domain.num_edges,

@@ -30,10 +30,12 @@ class NetworkReport:
         Nodes of these ways and directed segments between them, before simplification.
     num_edges_multi, metres_multi
         Edges between junctions after simplification and their metres, with loops and parallel edges.
+    num_nodes_between
+        Nodes between junctions that were kept to part loops and parallel edges.
     num_loops, metres_loops
-        Edges among these that lead from a junction to itself; they are dropped, as no cheapest walk has one.
+        Loops that are too short to be parted; they are dropped, as no cheapest walk has one.
     num_parallel, metres_parallel
-        Edges among these that are dropped because another one joins the same junctions more cheaply.
+        Edges that are dropped because the same piece of street is there twice.
     num_nodes_multi
         Junctions after simplification.
     is_connected
@@ -70,6 +72,7 @@ class NetworkReport:
     num_nodes_multi: int
     num_edges_multi: int
     metres_multi: float
+    num_nodes_between: int
     num_loops: int
     metres_loops: float
     num_parallel: int
@@ -99,6 +102,8 @@ class NetworkReport:
         return "\n".join([*self._result(), *self._left_out(), *self._warnings()]) + "\n"
 
     def _result(self) -> list[str]:
+        more = _many(self.num_nodes_between, "node")
+        kept = f"; {more} kept to part streets between the same junctions" if self.num_nodes_between else ""
         limits = "" if self.stated_share is None else f", {self.stated_share:.0%} with a stated speed limit"
         return [
             f"{self.network.capitalize()} network: {self.num_nodes:,} junctions, {self.num_edges:,} directed edges, "
@@ -107,7 +112,7 @@ class NetworkReport:
             f"  kept {self.num_ways_kept:,} of {self.num_highways:,} highways among {self.num_ways_read:,} ways: "
             f"{_listed(self.kept)}",
             f"  simplified: {self.num_raw_nodes:,} nodes to {self.num_nodes_multi:,} junctions, "
-            f"{self.num_raw_segments:,} segments to {self.num_edges_multi:,} edges",
+            f"{self.num_raw_segments:,} segments to {self.num_edges_multi:,} edges{kept}",
         ]
 
     def _left_out(self) -> list[str]:
@@ -128,8 +133,8 @@ class NetworkReport:
             )
         if self.num_loops or self.num_parallel:
             lines.append(
-                f"  of no use to a cheapest walk: {_many(self.num_loops, 'loop')} ({_km(self.metres_loops)}), "
-                f"{_many(self.num_parallel, 'edge')} beside a cheaper one ({_km(self.metres_parallel)})"
+                f"  of no use to a walk: {_many(self.num_loops, 'loop')} ({_km(self.metres_loops)}), "
+                f"{_many(self.num_parallel, 'edge')} there twice ({_km(self.metres_parallel)})"
             )
         if self.is_connected:
             lines.append(

@@ -27,7 +27,7 @@ class Chains:
     segments: Ints
 
 
-def join_segments(num_nodes: int, tails: Ints, heads: Ints) -> Chains:
+def join_segments(num_nodes: int, tails: Ints, heads: Ints, more: Ints | None = None) -> Chains:
     """Join directed segments at every node where one can only go on.
 
     A node is a junction unless exactly two nodes are next to it and one passes it either in one direction (one segment
@@ -43,8 +43,12 @@ def join_segments(num_nodes: int, tails: Ints, heads: Ints) -> Chains:
         How many raw nodes there are.
     tails, heads
         The segments; none leads from a node to itself.
+    more
+        Nodes that are to be junctions as well.
     """
     is_junction = _find_junctions(num_nodes, tails, heads)
+    if more is not None:
+        is_junction[more] = True
     following = _find_following(num_nodes, tails, heads, is_junction)
     num_segments = tails.size
     in_edge = np.zeros(num_segments, dtype=np.bool_)
@@ -57,6 +61,39 @@ def join_segments(num_nodes: int, tails: Ints, heads: Ints) -> Chains:
     num_edges = int(edges.max()) + 1 if edges.size else 0
     ptr = np.concatenate([[0], np.cumsum(np.bincount(edges, minlength=num_edges))]).astype(np.int64)
     return Chains(is_junction, ptr, segments[order])
+
+
+def nodes_between(chains: Chains, tails: Ints, heads: Ints) -> Ints:
+    """Nodes which, made junctions, part loops and parallel edges, so that a graph of single edges loses no street.
+
+    Of streets between the same two junctions all but one get a junction in their middle: a straight one is left as it
+    is, else the one with the lowest bend. A loop gets two. Both directions of a street get the same ones. Where the
+    very same segment is there twice, there is nothing to part.
+
+    Parameters
+    ----------
+    chains
+        Edges that were joined.
+    tails, heads
+        The segments.
+    """
+    if chains.ptr.size < 2:
+        return np.empty(0, dtype=np.int64)
+    firsts, sizes = chains.ptr[:-1], np.diff(chains.ptr)
+    starts, ends = tails[chains.segments[firsts]], heads[chains.segments[firsts + sizes - 1]]
+    # Within an edge, the tail of a segment is a bend.
+    bends = tails[chains.segments]
+    bends[firsts] = np.iinfo(np.int64).max
+    lowest = np.where(sizes > 1, np.minimum.reduceat(bends, firsts), -1)
+    order = np.lexsort((lowest, ends, starts))
+    follows = (np.diff(starts[order], prepend=-1) == 0) & (np.diff(ends[order], prepend=-1) == 0)
+    is_twin = np.zeros(sizes.size, dtype=np.bool_)
+    is_twin[order[follows]] = True
+    twins = np.flatnonzero(is_twin & (starts != ends) & (sizes > 1))
+    loops = np.flatnonzero((starts == ends) & (sizes > 2))
+    half = np.where(starts < ends, sizes // 2, sizes - sizes // 2)
+    places = [(firsts + half)[twins], (firsts + sizes // 3)[loops], (firsts + sizes - sizes // 3)[loops]]
+    return np.unique(tails[chains.segments[np.concatenate(places)]])
 
 
 def _find_junctions(num_nodes: int, tails: Ints, heads: Ints) -> npt.NDArray[np.bool_]:

@@ -38,7 +38,7 @@ def test_every_kind_of_file(tmp_path: Path, name: str) -> None:
 
 def test_options_are_passed_on(tmp_path: Path) -> None:
     path = write_osm(tmp_path / "a.osm", [*TOWN, (5, [13, 22], {"highway": "service"})], PLACES)
-    assert vr.read_osm(path, network="walk").domain.num_nodes == 4
+    assert vr.read_osm(path, network="walk").domain.num_nodes == 5
     assert vr.read_osm(path, service=True).domain.num_nodes == 4
     assert vr.read_osm(path, connected=True).domain.labels == (11, 13)
     metres = vr.read_osm(path, cost="metres").domain.streets
@@ -96,7 +96,7 @@ def test_a_network_without_a_name_and_with_odd_ones(tmp_path: Path) -> None:
         ),
         ([(1, [98, 99], ROAD)], {}, "the nodes of all 1 ways are missing; extract the map again"),
         ([(1, [11, 99], ROAD)], {}, "at least one to drive along"),
-        ([(1, [11, 12, 13, 11], ROAD)], {}, "from one junction to another"),
+        ([(1, [11, 12], ROAD | {"oneway": "yes"})], {"connected": True}, "from one junction to another"),
     ],
 )
 def test_files_without_a_network(tmp_path: Path, rows: list[Row], options: dict[str, Any], message: str) -> None:

@@ -118,7 +118,7 @@ def test_a_way_that_is_in_the_file_twice_counts_once() -> None:
     assert network.domain.num_nodes == 2
 
 
-def test_loops_rings_and_parallel_edges_are_counted_and_dropped() -> None:
+def test_loops_rings_and_parallel_edges_are_parted() -> None:
     rows: list[Row] = [
         (1, [11, 12], ROAD),
         (2, [12, 22, 23, 12], ROAD | {"oneway": "yes"}),
@@ -127,11 +127,29 @@ def test_loops_rings_and_parallel_edges_are_counted_and_dropped() -> None:
     ]
     network = build_network(pack_ways(rows, on_grid(11, 12, 21, 22, 23, 31, 51, 52, 62)), cost="metres")
     report = network.report
-    assert sorted(edges_of(network)) == [(11, 12), (12, 11)]
+    ring = [(12, 22), (22, 23), (23, 12), (52, 62), (62, 52)]
+    assert sorted(edges_of(network)) == sorted([(11, 12), (12, 11), (11, 21), (21, 12), *ring])
     assert edges_of(network)[11, 12] == pytest.approx(STEP_M, abs=0.1)
+    assert edges_of(network)[11, 21] == pytest.approx(STEP_M, abs=0.1)
+    assert edges_of(network)[21, 12] == pytest.approx((1 + 5**0.5) * STEP_M, abs=0.1)
     assert (report.num_nodes_multi, report.num_edges_multi) == (3, 5)
-    assert (report.num_loops, report.num_parallel, report.num_nodes_alone) == (2, 1, 1)
-    assert report.metres + report.metres_loops + report.metres_parallel == pytest.approx(report.metres_multi)
+    assert (report.num_loops, report.num_parallel, report.num_nodes_alone, report.num_nodes_between) == (0, 0, 0, 5)
+    assert report.metres == pytest.approx(report.metres_multi)
+
+
+def test_both_directions_of_a_street_are_parted_at_the_same_nodes() -> None:
+    rows: list[Row] = [(1, [10, 11, 12], ROAD), (2, [11, 21, 31, 32, 12], ROAD), (3, [12, 23, 24, 14, 13, 12], ROAD)]
+    network = build_network(pack_ways(rows, on_grid(10, 11, 12, 13, 14, 21, 23, 24, 31, 32)))
+    assert network.domain.labels == (10, 11, 12, 13, 23, 31)
+    there = set(edges_of(network))
+    assert there == {(b, a) for a, b in there}
+    assert len(there) == 2 * (2 + 2 + 3)
+
+
+def test_the_same_piece_of_street_twice_is_one() -> None:
+    rows: list[Row] = [(1, [11, 12], ROAD), (2, [11, 12], ROAD | {"maxspeed": "20"})]
+    network = build_network(pack_ways(rows, on_grid(11, 12)))
+    assert (network.domain.num_edges, network.report.num_parallel, network.report.num_nodes_between) == (2, 2, 0)
 
 
 def test_the_largest_component_on_request() -> None:
@@ -161,7 +179,6 @@ def test_of_equal_components_the_one_with_the_lowest_node() -> None:
     [
         ([(1, [11, 12], {"highway": "footway"})], {}, "at least one to drive along"),
         ([(1, [98, 99], ROAD)], {}, "at least one to drive along"),
-        ([(1, [11, 12, 13, 11], ROAD)], {}, "from one junction to another"),
         ([(1, [11, 12], ROAD | {"oneway": "yes"})], {"connected": True}, "from one junction to another"),
         (TOWN, {"network": "fly"}, "network: expected one of drive, cycle, walk, got 'fly'"),
         (TOWN, {"cost": "hours"}, "cost: expected one of seconds, metres, got 'hours'"),

@@ -38,7 +38,7 @@ def test_counts() -> None:
     assert report.dropped == (("highway=footway", 2), ("access=private", 1), ("highway=service", 1))
     assert (report.num_ways_cut, report.num_ways_lost) == (0, 2)
     assert (report.num_raw_nodes, report.num_raw_segments) == (7, 9)
-    assert (report.num_nodes, report.num_edges, report.num_loops) == (3, 3, 1)
+    assert (report.num_nodes, report.num_edges, report.num_loops, report.num_nodes_between) == (5, 6, 0, 2)
     assert report.num_turn_restrictions == 3
     assert report.num_barriers == 2, "11 is a dead end, 99 is not here, and a gate may be open"
     # Two stretches of seven have a limit; the diagonal of the loop is as long as the square root of two.
@@ -60,14 +60,13 @@ def test_by_network() -> None:
 
 def test_the_text_says_what_was_left_out_and_why() -> None:
     text = report_of().to_text()
-    assert text.startswith("Drive network: 3 junctions, 3 directed edges, costs in seconds.\n")
+    assert text.startswith("Drive network: 5 junctions, 6 directed edges, costs in seconds.\n")
     for part in (
         "kept 3 of 9 highways among 20 ways: residential 2, primary 1",
-        "simplified: 7 nodes to 3 junctions, 9 segments to 4 edges",
+        "simplified: 7 nodes to 3 junctions, 9 segments to 4 edges; 2 nodes kept to part streets between the same",
         "not for drive: footway 2, service 1 (--service keeps service roads)",
         "closed or unfit: access=private 1",
         "nodes missing in the file: gaps in 0 ways, 2 ways lost",
-        "1 loop (0.4 km)",
         "not honoured: 3 turn restrictions",
         "not honoured: 2 barriers",
     ):
