@@ -15,3 +15,15 @@ class Outcome(NamedTuple):
 
 
 Command = Callable[..., Outcome]
+
+
+def assert_refused(outcome: Outcome, *words: str) -> None:
+    """Whether a command said in one line what is wrong, with these words in it, and ended with exit code 2."""
+    code, out, err = outcome
+    assert code == 2, (out, err)
+    assert out == ""
+    assert err.startswith("veilroute: ")
+    assert err.count("\n") == 1, "one line"
+    assert "Traceback" not in err
+    for word in words:
+        assert word in err

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import veilroute as vr
-from commands import Command, Outcome
+from commands import Command, assert_refused
 
 ENDS = ("--start", "1,18", "--goal", "32,60")
 GOOD = (*ENDS, "--random-candidates", "6")
@@ -19,17 +19,6 @@ GRAPH = {
     "trips": [{"start": 0, "goal": 2}],
     "candidates": [1],
 }
-
-
-def assert_refused(outcome: Outcome, *words: str) -> None:
-    code, out, err = outcome
-    assert code == 2, (out, err)
-    assert out == ""
-    assert err.startswith("veilroute: ")
-    assert err.count("\n") == 1, "one line"
-    assert "Traceback" not in err
-    for word in words:
-        assert word in err
 
 
 @pytest.mark.parametrize("name", ["a.map", "a.in", "a.json", "a.scen"])

@@ -64,6 +64,24 @@ def run_examples(text: str) -> None:
     assert not found, "".join(found)
 
 
+def run_commands(text: str, command: Command, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Run the commands of a document in order, compare what they print with what it shows, and count them."""
+    num_run = 0
+    for line, shown in steps(text):
+        program, *arguments = shlex.split(line)
+        if program != "veilroute":
+            continue
+        if arguments[-2:] == ["--transit", "-"]:
+            monkeypatch.setattr(sys, "stdin", io.StringIO(shown[0] + "\n"))
+            shown = shown[1:]
+        done = command(*arguments)
+        assert done.code == 0, f"{line}: {done.err}"
+        assert shown, f"show what it prints: {line}"
+        assert agrees(shown, done.out), f"{line} printed\n{done.out}"
+        num_run += 1
+    return num_run
+
+
 def test_readme_example_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -83,20 +101,7 @@ def test_commands_print_what_the_document_shows(name: str, command: Command, mon
         assert block.startswith("type octile"), "only office.map is shown as text"
         Path("office.map").write_text(block, encoding="ascii")
     run_examples(text)
-    num_run = 0
-    for line, shown in steps(text):
-        program, *arguments = shlex.split(line)
-        if program != "veilroute":
-            continue
-        if arguments[-2:] == ["--transit", "-"]:
-            monkeypatch.setattr(sys, "stdin", io.StringIO(shown[0] + "\n"))
-            shown = shown[1:]
-        done = command(*arguments)
-        assert done.code == 0, f"{line}: {done.err}"
-        assert shown, f"show what it prints: {line}"
-        assert agrees(shown, done.out), f"{line} printed\n{done.out}"
-        num_run += 1
-    assert num_run >= 4
+    assert run_commands(text, command, monkeypatch) >= 4
 
 
 def test_the_street_example_prints_what_is_shown(
@@ -104,19 +109,7 @@ def test_the_street_example_prints_what_is_shown(
 ) -> None:
     shutil.copy(helsinki, "Helsinki.osm.pbf")
     shutil.copy(DOCS / "examples" / "helsinki.csv", "helsinki.csv")
-    num_run = 0
-    for line, shown in steps(read("docs/streets.rst")):
-        program, *arguments = shlex.split(line)
-        if program != "veilroute":
-            continue
-        if arguments[-2:] == ["--transit", "-"]:
-            monkeypatch.setattr(sys, "stdin", io.StringIO(shown[0] + "\n"))
-            shown = shown[1:]
-        done = command(*arguments)
-        assert done.code == 0, f"{line}: {done.err}"
-        assert agrees(shown, done.out), f"{line} printed\n{done.out}"
-        num_run += 1
-    assert num_run == 9
+    assert run_commands(read("docs/streets.rst"), command, monkeypatch) == 9
     left = {path.name for path in Path().iterdir()}
     assert {"map.html", "routes.gpx", "routes.geojson", "directions.txt", "playbook.png"} <= left
     written = (DOCS / "images" / "helsinki.sha256").read_text(encoding="utf-8").strip()

@@ -7,24 +7,13 @@ from pathlib import Path
 import pytest
 
 import veilroute as vr
-from commands import Command, Outcome
+from commands import Command, assert_refused
 from ring_town import ring_town, write_network
 
 ENDS = ("--start", "60.17,24.94", "--goal", "60.171,24.942")
 GOOD = (*ENDS, "--candidates", "60.17,24.942 60.171,24.94")
 SPAN = "latitude 60.170 to 60.171, longitude 24.938 to 24.946"
 SWAPPED = "this looks like longitude,latitude, so write 60.17,24.94"
-
-
-def assert_refused(outcome: Outcome, *words: str) -> None:
-    code, out, err = outcome
-    assert code == 2, (out, err)
-    assert out == ""
-    assert err.startswith("veilroute: ")
-    assert err.count("\n") == 1, "one line"
-    assert "Traceback" not in err
-    for word in words:
-        assert word in err
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import veilroute as vr
-from commands import Command, Outcome
+from commands import Command, assert_refused
 from osm_files import Row, on_grid, write_osm
 
 ROAD = {"highway": "residential", "maxspeed": "36"}
@@ -26,16 +26,6 @@ TOWN: list[Row] = [
 @pytest.fixture
 def city(tmp_path: Path) -> Path:
     return write_osm(tmp_path / "city.osm.pbf", TOWN, on_grid(11, 12, 13, 14, 22, 23, 24, 25, 31, 32))
-
-
-def assert_refused(outcome: Outcome, *words: str) -> None:
-    code, out, err = outcome
-    assert code == 2, (out, err)
-    assert out == ""
-    assert err.startswith("veilroute: ")
-    assert err.count("\n") == 1, "one line"
-    for word in words:
-        assert word in err
 
 
 def test_a_map_becomes_a_network(command: Command, city: Path) -> None:
