@@ -49,4 +49,4 @@ def read_text(path: str | Path) -> str:
     try:
         return raw.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:
-        raise FileFormatError(path, "not a text file; check that it is the right one") from None
+        raise FileFormatError(path, "not text in UTF-8; check that it is the right file, or save it as UTF-8") from None

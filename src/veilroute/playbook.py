@@ -217,7 +217,9 @@ class Playbook:
     def with_domain(self, domain: Domain) -> Playbook:
         """The same playbook with its domain attached, after checking the hash."""
         if domain.sha256 != self.domain_sha256:
-            raise InvalidInputError("domain", f"the domain with SHA-256 {self.domain_sha256}", domain.sha256)
+            raise InvalidInputError(
+                "domain", f"the map that the playbook was made for, with SHA-256 {self.domain_sha256}", domain.sha256
+            )
         # Read without its domain, an explicit visibility still has its nodes as text.
         visibility = visibility_from_dict(visibility_to_dict(self.visibility), domain)
         return replace(self, domain=domain, visibility=visibility)

@@ -13,12 +13,13 @@ from veilroute.errors import InvalidInputError
 def measured_map(domain: Domain, measure: str) -> WalkingMap:
     """The map whose edges are as long as the streets; on foot, every street goes both ways."""
     if domain.streets is None:
-        raise InvalidInputError("measure", "cost: only street networks know lengths in metres", measure)
+        raise InvalidInputError("measure", "cost: only street networks know distances in metres", measure)
+    shortest = domain.streets.shortest.tolist()
     if measure == "driving":
-        return WalkingMap(domain, (domain.indptr.tolist(), domain.indices.tolist(), domain.streets.lengths.tolist()))
+        return WalkingMap(domain, (domain.indptr.tolist(), domain.indices.tolist(), shortest))
     around: list[list[tuple[int, float]]] = [[] for _ in range(domain.num_nodes)]
     tails, heads, _ = domain.edge_arrays()
-    for tail, head, metres in zip(tails.tolist(), heads.tolist(), domain.streets.lengths.tolist(), strict=True):
+    for tail, head, metres in zip(tails.tolist(), heads.tolist(), shortest, strict=True):
         around[tail].append((head, metres))
         around[head].append((tail, metres))
     offsets, ends, lengths = [0], [], []
@@ -30,29 +31,23 @@ def measured_map(domain: Domain, measure: str) -> WalkingMap:
 
 
 class CrowMap:
-    """Straight-line distances: along the great circle on street networks, else by the coordinates.
+    """Straight-line distances, along the great circle.
 
     Parameters
     ----------
     domain
-        The world to fly over.
+        A street network.
     """
 
     def __init__(self, domain: Domain) -> None:
-        self._is_sphere = domain.streets is not None
-        self._places: list[tuple[float, ...]]
-        if domain.streets is not None:
-            self._places = [_on_sphere(lon, lat) for lon, lat in domain.streets.lonlat.tolist()]
-        elif domain.coordinates is not None:
-            self._places = [tuple(place) for place in domain.coordinates.tolist()]
-        else:
-            raise InvalidInputError("measure", "cost: this domain has no coordinates", "straight")
+        if domain.streets is None:
+            raise InvalidInputError("measure", "cost: only street networks know distances in metres", "straight")
+        self._places = [_on_sphere(lon, lat) for lon, lat in domain.streets.lonlat.tolist()]
 
     def distance(self, a: int, b: int) -> float:
-        """How far two nodes are apart."""
+        """How far two nodes are apart: by the angle between them, seen from the middle of the earth."""
         chord = math.dist(self._places[a], self._places[b])
-        # The angle between the two places as seen from the middle of the earth, from their chord.
-        return 2 * EARTH_RADIUS_M * math.asin(min(1.0, chord / 2)) if self._is_sphere else chord
+        return 2 * EARTH_RADIUS_M * math.asin(min(1.0, chord / 2))
 
     def within(self, node: int, reach: float) -> frozenset[int]:
         """The nodes at most ``reach`` away from one."""

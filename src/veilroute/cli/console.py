@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import signal
@@ -54,10 +55,14 @@ def stderr() -> Console:
     return PlainConsole(stderr=True)
 
 
-def emit(text: str) -> None:
-    """Write a result as it is."""
+def emit(text: str, *, is_utf8: bool = False) -> None:
+    """Write a result as it is; in UTF-8 where that is part of its format, whatever the terminal speaks."""
     try:
-        sys.stdout.write(text)
+        if is_utf8 and isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.flush()
+            sys.stdout.buffer.write(text.encode())
+        else:
+            sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
         forget_stdout()

@@ -20,6 +20,7 @@ from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibilit
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.formats import Instance, read_instance, read_movingai, read_scenarios
 from veilroute.jsontext import read_bytes
+from veilroute.playbook import Playbook
 from veilroute.problem import Privacy, Problem, Trip
 from veilroute.streets.places import FAR_M
 
@@ -112,16 +113,22 @@ class _Given:
     names: Mapping[Label, str] = field(default_factory=dict)
 
 
-def load_instance(path: Path, options: InstanceOptions) -> Instance:
-    """Read an instance in any format and apply the options; remarks about places go to standard error."""
-    return _complete(_read(_locate(path), options), options)
+def load_instance(path: Path, options: InstanceOptions, earlier: Playbook | None = None) -> Instance:
+    """Read an instance in any format and apply the options; remarks about places go to standard error.
 
-
-def names_candidates(path: Path, options: InstanceOptions) -> bool:
-    """Whether the options or the file say what the candidates are."""
-    if not (options.candidates is None and options.random_candidates is None and options.places is None):
-        return True
-    return path.suffix not in (".map", ".scen") and not _is_network(path)
+    Where neither options nor file say what the candidates are, they are those of an ``earlier`` playbook, and so are
+    names that neither gives.
+    """
+    given = _read(_locate(path), options)
+    if earlier is not None:
+        is_open = given.candidates is None and options.places is None
+        names = {label: name for label, name in earlier.names.items() if given.domain.has_label(label)}
+        given = replace(
+            given,
+            candidates=earlier.candidates if is_open else given.candidates,
+            names=names | dict(given.names),
+        )
+    return _complete(given, options)
 
 
 def _read(path: Path, options: InstanceOptions) -> _Given:

@@ -79,7 +79,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _mend_streams() -> None:
-    """Make printing safe where a stream is closed or cannot show a label's characters."""
+    """Make streams safe: one that is closed, or that cannot show a label's characters or read what was typed."""
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        # An error would show a byte of the secret.
+        sys.stdin.reconfigure(errors="replace")
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:

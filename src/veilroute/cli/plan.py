@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,10 +19,9 @@ from veilroute.cli.instances import (
     FileArgument,
     InstanceOptions,
     load_instance,
-    names_candidates,
     takes_instance_options,
 )
-from veilroute.domain.labels import Label, label_text
+from veilroute.domain.labels import Label
 from veilroute.errors import InvalidInputError
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook, PlaybookClass, read_playbook
@@ -64,13 +62,13 @@ def run_plan(
         raise InvalidInputError("--out", "a file in a folder that exists", str(out))
     given = {"partitioner": partitioner, "merge_order": merge_order, "heuristic": heuristic, "engine": engine}
     extra: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    earlier: Playbook | None = None
     if reuse is not None:
         planner = _check_reuse(planner, extra)
         extra["partition"] = earlier = read_playbook(reuse)
-        options = _same_candidates(instance, options, earlier)
     elif planner == "reuse":
         raise InvalidInputError("--reuse", "the playbook of an earlier trip, for the planner reuse")
-    loaded = load_instance(instance, options)
+    loaded = load_instance(instance, options, earlier)
     with live_progress() as report, Interrupt() as interrupt:
         playbook, runtime_s = timed_solve(
             loaded.problem,
@@ -102,13 +100,6 @@ def _check_reuse(planner: str | None, extra: dict[str, Any]) -> str:
         option = "--" + next(iter(extra)).replace("_", "-")
         raise InvalidInputError(option, "none with --reuse, which keeps the classes of the earlier playbook")
     return "reuse"
-
-
-def _same_candidates(instance: Path, options: InstanceOptions, earlier: Playbook) -> InstanceOptions:
-    """The options with the earlier playbook's candidates, where neither they nor the file name any."""
-    if names_candidates(instance, options):
-        return options
-    return replace(options, candidates=" ".join(label_text(label) for label in earlier.candidates))
 
 
 def timed_solve(

@@ -18,6 +18,7 @@ from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook, Route, read_playbook
 
 FORMATS = ("text", "json", "gpx", "geojson", "directions")
+_FURTHEST_M = 250.0
 _OF_SUFFIX = {".json": "json", ".gpx": "gpx", ".geojson": "geojson"}
 
 
@@ -58,7 +59,8 @@ def run_route(
     secret = _find_secret(book, _ask() if transit == "-" else transit)
     text = _route_text(book, book.route_for(secret, trip, expose=expose), wanted)
     if out is None:
-        emit(text)
+        # These say in themselves, or are read by programs that take it for granted, that they are UTF-8.
+        emit(text, is_utf8=wanted in ("gpx", "geojson"))
     else:
         _write_quietly(out, text)
         emit("Route written.\n")
@@ -146,12 +148,14 @@ def _nearest(book: Playbook, text: str) -> list[Label]:
     lat, _, lon = text.partition(",")
     if book.domain is None or book.domain.streets is None or not (_is_number(lat) and _is_number(lon)):
         return []
-    from veilroute.streets.places import FURTHEST_M
     from veilroute.streets.snapping import snap
 
-    place = snap(book.domain, (float(lon), float(lat)))
+    where = float(lon), float(lat)
+    if abs(where[0]) > 180 or abs(where[1]) > 90:
+        return []
+    place = snap(book.domain, where)
     label = book.domain.label(place.node)
-    return [label] if place.distance_m <= FURTHEST_M and label in book.candidates else []
+    return [label] if place.distance_m <= _FURTHEST_M and label in book.candidates else []
 
 
 def _is_number(text: str) -> bool:

@@ -209,6 +209,14 @@ class Domain:
             raise InvalidInputError(field, f"a node from 0 to {self.num_nodes - 1}", label)
         return int(label)
 
+    def has_label(self, label: object) -> bool:
+        """Whether a node is called ``label``."""
+        try:
+            self.node(label)
+        except InvalidInputError:
+            return False
+        return True
+
     def parse_label(self, text: str, *, field: str = "node") -> Label:
         """Read a label as typed on a command line or used as a JSON key: ``R,C`` on grids, else its text."""
         if self.grid is not None:
@@ -252,6 +260,8 @@ class Domain:
             digest.update(b"streets " + self.streets.unit.encode())
             digest.update(self.streets.lonlat.astype("<f8").tobytes())
             digest.update(self.streets.lengths.astype("<f8").tobytes())
+            if not np.array_equal(self.streets.shortest, self.streets.lengths):
+                digest.update(self.streets.shortest.astype("<f8").tobytes())
         return digest.hexdigest()
 
     def __repr__(self) -> str:

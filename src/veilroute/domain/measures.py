@@ -24,10 +24,8 @@ def check_measure(measure: object, field: str) -> None:
 
 def check_measurable(domain: Domain, measure: str, field: str) -> None:
     """Raise when the domain does not know the lengths or places that a measure needs."""
-    if measure in ("driving", "walking") and domain.streets is None:
-        raise InvalidInputError(field, "cost: only street networks know lengths in metres", measure)
-    if measure == "straight" and domain.streets is None and domain.coordinates is None:
-        raise InvalidInputError(field, "cost: this domain has no coordinates", measure)
+    if measure != "cost" and domain.streets is None:
+        raise InvalidInputError(field, "cost: only street networks know distances in metres", measure)
 
 
 def measured_domain(domain: Domain, measure: str) -> Domain:
@@ -36,7 +34,7 @@ def measured_domain(domain: Domain, measure: str) -> Domain:
         return domain
     assert domain.streets is not None, "checked with the problem"
     tails, heads, _ = domain.edge_arrays()
-    metres = domain.streets.lengths
+    metres = domain.streets.shortest
     if measure == "driving":
         return Domain.from_edges(domain.num_nodes, tails, heads, metres)
     return Domain.from_edges(
@@ -48,9 +46,6 @@ def measured_domain(domain: Domain, measure: str) -> Domain:
 
 
 def straight_distances(domain: Domain, node: int) -> npt.NDArray[np.float64]:
-    """Straight-line distance of every node: metres on street networks, the coordinates' own unit elsewhere."""
-    if domain.streets is not None:
-        return great_circle_m(domain.streets.lonlat, domain.streets.lonlat[node])
-    assert domain.coordinates is not None, "checked with the problem"
-    distances: npt.NDArray[np.float64] = np.hypot(*(domain.coordinates - domain.coordinates[node]).T)
-    return distances
+    """Metres from a node of a street network to every node, along the great circle."""
+    assert domain.streets is not None, "checked with the problem"
+    return great_circle_m(domain.streets.lonlat, domain.streets.lonlat[node])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,9 @@ class Streets:
         The bends of edge ``e``, its ends excluded, are ``shape[shape_ptr[e]:shape_ptr[e + 1]]`` (longitude, latitude).
     attribution
         Whom to credit wherever the map is shown.
+    shortest
+        Metres of the shortest street from an edge's tail to its head, which is another one where of several the fastest
+        was kept; :attr:`lengths` when left out. Distances in metres are measured by it.
     """
 
     lonlat: Floats
@@ -55,6 +59,20 @@ class Streets:
     shape_ptr: npt.NDArray[np.int64]
     shape: Floats
     attribution: str = ""
+    shortest: Floats = field(default_factory=lambda: np.empty(0))
+
+    def __post_init__(self) -> None:
+        if self.shortest.size != self.lengths.size:
+            object.__setattr__(self, "shortest", self.lengths)
+
+    @cached_property
+    def middle(self) -> tuple[float, float]:
+        """Longitude and latitude of the middle of the nodes' box."""
+        return _middle(self.lonlat)
+
+    def project(self, lonlat: Floats) -> Floats:
+        """Metres east and north of the middle of the map: where points are drawn."""
+        return project(lonlat, self.middle)
 
     def name(self, edge: int) -> str:
         """The name of an edge's street, empty where it has none."""
@@ -86,6 +104,7 @@ def street_domain(
     shape_ptr: npt.ArrayLike | None = None,
     shape: npt.ArrayLike | None = None,
     attribution: str = "",
+    shortest: npt.ArrayLike | None = None,
 ) -> Domain:
     """Build the domain of a street network from parallel arrays of directed edges, in any order.
 
@@ -101,6 +120,11 @@ def street_domain(
     metres = checked_costs(np.asarray(lengths, dtype=np.float64), field="streets.lengths").astype(np.float64)
     if metres.size != num_edges:
         raise InvalidInputError("streets.lengths", f"one length for each of {num_edges} edges", metres.size)
+    least = metres
+    if shortest is not None:
+        least = checked_costs(np.asarray(shortest, dtype=np.float64), field="streets.shortest").astype(np.float64)
+        if least.size != num_edges:
+            raise InvalidInputError("streets.shortest", f"one length for each of {num_edges} edges", least.size)
     ptr = _checked_ptr(shape_ptr, num_edges)
     bends = _checked_places(np.empty((0, 2)) if shape is None else shape, field="streets.shape")
     if int(ptr[-1]) != len(bends):
@@ -110,6 +134,7 @@ def street_domain(
         len(places), tail_ids[kept], head_ids[kept], np.asarray(costs)[kept], labels=labels, coordinates=project(places)
     )
     sizes = np.diff(ptr)[kept]
+    _check_bends(places, bends, metres[kept], tail_ids[kept], ptr[:-1][kept], sizes)
     streets = Streets(
         places,
         metres[kept],
@@ -119,6 +144,7 @@ def street_domain(
         np.concatenate([[0], np.cumsum(sizes)]),
         bends[_spans(ptr[:-1][kept], sizes)],
         _checked_text("streets.attribution", attribution),
+        _least_between(len(places), tail_ids, head_ids, least, kept),
     )
     return Domain(plain.indptr, plain.indices, plain.costs, plain.labels, plain.coordinates, streets=streets)
 
@@ -127,7 +153,7 @@ def streets_to_dict(streets: Streets) -> dict[str, Any]:
     """Plain data for a JSON file; bends are a flat list of longitude, latitude, longitude ... per edge."""
     flat = streets.shape.reshape(-1).tolist()
     ends = (2 * streets.shape_ptr).tolist()
-    return {
+    data = {
         "unit": streets.unit,
         "lonlat": streets.lonlat.tolist(),
         "lengths": streets.lengths.tolist(),
@@ -138,18 +164,23 @@ def streets_to_dict(streets: Streets) -> dict[str, Any]:
         "bends": [flat[ends[i] : ends[i + 1]] for i in range(len(ends) - 1)],
         "attribution": streets.attribution,
     }
+    is_plain = np.array_equal(streets.shortest, streets.lengths)
+    return data if is_plain else data | {"shortest": streets.shortest.tolist()}
 
 
 def street_domain_from_dict(data: Any, tails: list[Any], heads: list[Any], costs: list[Any], labels: Any) -> Domain:
     """Build a street network's domain from what :func:`streets_to_dict` wrote, and the edges."""
-    known = {"unit", "lonlat", "lengths", "names", "name_ids", "kinds", "kind_ids", "bends", "attribution"}
+    known = {"unit", "lonlat", "lengths", "names", "name_ids", "kinds", "kind_ids", "bends", "attribution", "shortest"}
     if not isinstance(data, dict) or not {"unit", "lonlat", "lengths"} <= set(data) <= known:
         raise InvalidInputError("domain.graph.streets", "an object with unit, lonlat and lengths", data)
     bends = data.get("bends") or [[] for _ in tails]
     if not isinstance(bends, list) or not all(isinstance(line, list) and len(line) % 2 == 0 for line in bends):
         raise InvalidInputError("streets.bends", "one list of longitude, latitude, ... for each edge")
+    flat = [part for line in bends for part in line]
+    if not all(isinstance(part, float | int) and part is not True and part is not False for part in flat):
+        raise InvalidInputError("streets.bends", "longitudes and latitudes as numbers")
     try:
-        shape = np.array([part for line in bends for part in line], dtype=np.float64).reshape(-1, 2)
+        shape = np.array(flat, dtype=np.float64).reshape(-1, 2)
         return street_domain(
             lonlat=data["lonlat"],
             tails=np.array(tails, dtype=np.int64),
@@ -165,6 +196,7 @@ def street_domain_from_dict(data: Any, tails: list[Any], heads: list[Any], costs
             shape_ptr=np.concatenate([[0], np.cumsum([len(line) // 2 for line in bends], dtype=np.int64)]),
             shape=shape,
             attribution=data.get("attribution", ""),
+            shortest=data.get("shortest"),
         )
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, InvalidInputError):
@@ -181,21 +213,57 @@ def great_circle_m(lonlat1: npt.ArrayLike, lonlat2: npt.ArrayLike) -> Floats:
     return metres
 
 
-def project(lonlat: Floats) -> Floats:
+def project(lonlat: Floats, middle: tuple[float, float] | None = None) -> Floats:
     """Metres east and north of the middle of the points' box, for drawing; good to a few parts in a thousand on a city.
 
-    Rounded to centimetres, so that the last bit of a platform's cosine cannot change a picture.
+    Or of another ``middle``. Rounded to centimetres, so that the last bit of a platform's cosine cannot change a
+    picture.
     """
-    return project_onto(lonlat, lonlat)
-
-
-def project_onto(lonlat: Floats, places: Floats) -> Floats:
-    """Like :func:`project`, on the plane that belongs to a map's own ``places``."""
-    middle = (places.min(axis=0) + places.max(axis=0)) / 2
+    lon, lat = _middle(lonlat) if middle is None else middle
     scale = EARTH_RADIUS_M * math.radians(1)
-    east = (lonlat[:, 0] - middle[0]) * scale * math.cos(math.radians(float(middle[1])))
-    north = (lonlat[:, 1] - middle[1]) * scale
-    return np.round(np.column_stack([east, north]), 2)
+    east = (lonlat[:, 0] - lon) * scale * math.cos(math.radians(lat))
+    north = (lonlat[:, 1] - lat) * scale
+    return np.asarray(np.round(np.column_stack([east, north]), 2), dtype=np.float64)
+
+
+def _middle(places: Floats) -> tuple[float, float]:
+    lon, lat = ((places.min(axis=0) + places.max(axis=0)) / 2).tolist()
+    return lon, lat
+
+
+def _least_between(
+    num_nodes: int,
+    tails: npt.NDArray[np.int64],
+    heads: npt.NDArray[np.int64],
+    metres: Floats,
+    kept: npt.NDArray[np.int64],
+) -> Floats:
+    """For each edge that is kept the least metres of all that join the same nodes."""
+    pairs, group = np.unique(tails.astype(np.int64) * num_nodes + heads, return_inverse=True)
+    least = np.full(pairs.size, np.inf)
+    np.minimum.at(least, group.reshape(-1), metres)
+    return np.asarray(least[group.reshape(-1)[kept]])
+
+
+def _check_bends(
+    places: Floats,
+    bends: Floats,
+    metres: Floats,
+    tails: npt.NDArray[np.int64],
+    firsts: npt.NDArray[np.int64],
+    sizes: npt.NDArray[np.int64],
+) -> None:
+    """Raise when a bend is so far from its street that a coordinate must be wrong; lengths may be anybody's guess."""
+    edges = np.repeat(np.arange(sizes.size), sizes)
+    away = great_circle_m(places[tails[edges]], bends[_spans(firsts, sizes)])
+    wrong = np.flatnonzero(away > 10 * metres[edges] + 5000.0)
+    if wrong.size:
+        edge = int(edges[wrong[0]])
+        raise InvalidInputError(
+            "streets.bends",
+            f"bends beside their street, which is {metres[edge]:.0f} m long",
+            f"one {away[wrong[0]] / 1000:.0f} km away",
+        )
 
 
 def _checked_places(lonlat: npt.ArrayLike, *, field: str = "streets.lonlat") -> Floats:

@@ -64,6 +64,8 @@ def write_instance(instance: Instance, path: str | Path) -> list[str]:
             write_authors(problem, path)
             lost = ["privacy"]
             lost += [] if isinstance(problem.visibility, AtNode) else ["visibility"]
+            lost += [] if problem.domain.streets is None else ["streets"]
+            lost += ["names"] if problem.names else []
             return lost + (["labels"] if problem.domain.grid is not None or problem.domain.labels is not None else [])
         case ".map":
             write_movingai(problem.domain, path)

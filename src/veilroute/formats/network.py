@@ -11,11 +11,10 @@ from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodEr
 from veilroute.formats.dimacs import read_dimacs
 from veilroute.formats.edge_list import read_edge_list
 from veilroute.formats.graphml import read_graphml
+from veilroute.formats.network_cache import FORMAT, read_network_cache, write_network_cache
 from veilroute.formats.osm import is_osm_name
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes
 from veilroute.streets.network import StreetNetwork
-
-FORMAT = "veilroute-network/1"
 
 READABLE = (".json", ".npz", ".graphml", ".gr", ".csv")
 """What the names of network files end with; a ``.gr`` may also be a ``.gr.gz``."""
@@ -43,9 +42,6 @@ def read_network(path: str | Path, *, cost: str | None = None) -> Domain:
         case ".json":
             return network_from_data(parse_json(read_bytes(path), path), path)
         case ".npz":
-            # It imports FORMAT from here.
-            from veilroute.formats.network_cache import read_network_cache
-
             return read_network_cache(path)
         case ".graphml":
             # OSMnx's names of the two.
@@ -67,8 +63,6 @@ def write_network(network: StreetNetwork | Domain, path: str | Path) -> None:
                 data["report"] = network.report.to_dict()
             Path(path).write_bytes(dump_canonical(data))
         case ".npz":
-            from veilroute.formats.network_cache import write_network_cache
-
             write_network_cache(domain, path)
         case suffix:
             raise UnknownMethodError("network format", suffix or str(path), WRITABLE)
@@ -93,7 +87,7 @@ def network_suffix(path: str | Path) -> str:
     """Which of the readable formats a file's name stands for."""
     name = Path(path).name.lower()
     if is_osm_name(path):
-        raise FileFormatError(path, f"a map, not yet a network; run: veilroute streets {Path(path).name} -o city.json")
+        raise FileFormatError(path, "a map, not yet a network; make one of it with `veilroute streets`")
     suffix = Path(name.removesuffix(".gz")).suffix
     if suffix not in READABLE or (name.endswith(".gz") and suffix != ".gr"):
         raise UnknownMethodError("network format", Path(path).suffix or str(path), READABLE)

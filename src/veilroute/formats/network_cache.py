@@ -37,8 +37,9 @@ _KINDS = {
     "kind_ids": "<i4",
     "shape_ptr": "<i8",
     "shape": "<f8",
+    "shortest": "<f8",
 }
-_STREET_ARRAYS = ("lonlat", "lengths", "name_ids", "kind_ids", "shape_ptr", "shape")
+_STREET_ARRAYS = ("lonlat", "lengths", "name_ids", "kind_ids", "shape_ptr", "shape", "shortest")
 
 
 def write_network_cache(domain: Domain, path: str | Path) -> None:
@@ -178,7 +179,8 @@ def _streets(about: Any, arrays: dict[str, Array], num_nodes: int, num_edges: in
     shape_ptr = _named(arrays, "shape_ptr", 1)
     _check("shape_ptr", shape_ptr.size == num_edges + 1 and _is_ptr(shape_ptr, len(shape)))
     lengths = checked_costs(_named(arrays, "lengths", 1), field="lengths").astype(np.float64, copy=False)
-    _check("lengths", lengths.size == num_edges)
+    shortest = checked_costs(_named(arrays, "shortest", 1), field="shortest").astype(np.float64, copy=False)
+    _check("lengths", lengths.size == shortest.size == num_edges)
     words = {}
     for name in ("names", "kinds"):
         ids, texts = _named(arrays, f"{name[:-1]}_ids", 1), about.get(name)
@@ -186,9 +188,9 @@ def _streets(about: Any, arrays: dict[str, Array], num_nodes: int, num_edges: in
         _check(name, ids.size == num_edges and (not num_edges or 0 <= int(ids.min()) <= int(ids.max()) < len(texts)))
         words[name] = (tuple(texts), ids)
     _check("attribution", _is_text(about.get("attribution")))
-    return Streets(
-        lonlat, lengths, about["unit"], *words["names"], *words["kinds"], shape_ptr, shape, about["attribution"]
-    )
+    (names, name_ids), (kinds, kind_ids) = words["names"], words["kinds"]
+    unit, credit = about["unit"], about["attribution"]
+    return Streets(lonlat, lengths, unit, names, name_ids, kinds, kind_ids, shape_ptr, shape, credit, shortest)
 
 
 def _named(arrays: dict[str, Array], name: str, num_axes: int) -> Array:

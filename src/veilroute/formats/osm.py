@@ -70,6 +70,8 @@ def read_osm(
     if not is_in.any():
         raise FileFormatError(path, f"the file has no ways for the network {network}; {_described(ways)}")
     needed = refs_of(ways, is_in)
+    if not needed.size:
+        raise FileFormatError(path, f"none of its {int(is_in.sum())} ways for the network {network} has nodes")
     numbers, places, barriers = _read_nodes(path, needed, watch)
     if not numbers.size:
         raise FileFormatError(
@@ -131,15 +133,13 @@ def _read_ways(path: str | Path, watch: Watch) -> Ways:
 
 
 class _Barriers:
-    """Takes the tags of those nodes that are wanted."""
+    """Takes the tags of nodes."""
 
-    def __init__(self, wanted: frozenset[int]) -> None:
+    def __init__(self) -> None:
         self.found: dict[int, dict[str, str]] = {}
-        self._wanted = wanted
 
     def node(self, node: Any) -> None:
-        if node.id in self._wanted:
-            self.found[node.id] = dict(node.tags)
+        self.found[node.id] = dict(node.tags)
 
 
 def _read_nodes(path: str | Path, needed: Ints, watch: Watch) -> tuple[Ints, Floats, dict[int, dict[str, str]]]:
@@ -148,10 +148,11 @@ def _read_nodes(path: str | Path, needed: Ints, watch: Watch) -> tuple[Ints, Flo
     osmium = _osmium()
     # Sixteen bytes for each node of the file, sorted; other indexes of osmium need memory by the largest number.
     index = osmium.index.create_map("sparse_mem_array")
-    barriers = _Barriers(frozenset(needed.tolist()))
+    barriers = _Barriers()
     with _reading(path):
         osmium.apply(
             osmium.io.Reader(_file(path), osmium.osm.NODE),
+            osmium.filter.IdFilter(needed[needed >= 0].tolist()),
             osmium.NodeLocationsForWays(index),
             osmium.filter.KeyFilter("barrier"),
             barriers,
@@ -191,7 +192,7 @@ def _reading(path: str | Path) -> Iterator[None]:
     """Turn what osmium says of a damaged file into one line."""
     try:
         yield
-    except (RuntimeError, ValueError, OverflowError) as error:
+    except (RuntimeError, ValueError, OverflowError, _osmium().InvalidLocationError) as error:
         if isinstance(error, InvalidInputError):
             raise
         reason = " ".join(str(error).split())

@@ -134,7 +134,9 @@ def _point(geometry: Any, spot: _Spot) -> tuple[float | None, float | None]:
 
 def _place(cells: dict[str, str], lat: float | None, lon: float | None, spot: _Spot) -> Place:
     """A place from its parts; what is empty or missing was not given. Coordinates go before the id."""
-    name, role = cells.get("name", ""), cells.get("role", "").lower() or "candidate"
+    # A no-break space is a space to whoever types the name.
+    name = cells.get("name", "").replace("\u00a0", " ").replace("\u202f", " ")
+    role = cells.get("role", "").lower() or "candidate"
     if not name.isprintable():
         raise spot.error("expected a printable name")
     if role not in ROLES:

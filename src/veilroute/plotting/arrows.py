@@ -10,6 +10,7 @@ Points = npt.NDArray[np.float64]
 _SPACING = 70.0
 _STRIDE = 4.0
 _REACH = 4.0
+_MOST = 300
 
 
 def arrow_heads(centres: Points, directions: Points, length: float, width: float) -> Points:
@@ -42,7 +43,7 @@ def arrows_along(line: Points, obstacles: Points, *, clearance: float, phase: fl
     directions: list[tuple[float, float]] = []
     spacing = min(_SPACING, max(at[-1] / 3, 2 * clearance))
     position = clearance + phase * spacing / 2
-    while position < at[-1] - _REACH:
+    while position < at[-1] - _REACH and len(centres) < _MOST:
         behind, here, ahead = (_point_at(line, at, position + step) for step in (-_REACH, 0.0, _REACH))
         direction = (ahead[0] - behind[0], ahead[1] - behind[1])
         free = all((here[0] - x) ** 2 + (here[1] - y) ** 2 >= clearance**2 for x, y in taken)

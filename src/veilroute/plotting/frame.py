@@ -13,7 +13,6 @@ from matplotlib.figure import Figure
 
 from veilroute.domain.graph import Domain
 from veilroute.domain.grid import Grid
-from veilroute.domain.streets import project_onto
 from veilroute.plotting.layout import lay_out
 
 POINTS_PER_INCH = 72.0
@@ -126,7 +125,7 @@ def _street_frame(domain: Domain, focus: Sequence[int]) -> Frame:
     positions, streets = domain.coordinates, domain.streets
     assert positions is not None and streets is not None
     step = _typical_edge(domain, positions)
-    whole = np.concatenate([positions, project_onto(streets.shape, streets.lonlat)])
+    whole = np.concatenate([positions, streets.project(streets.shape)])
     shown = positions[list(focus)] if focus else whole
     low, high = shown.min(axis=0), shown.max(axis=0)
     around = max(_AROUND * float((high - low).max()), _AROUND_M)

@@ -20,7 +20,6 @@ import numpy as np
 import numpy.typing as npt
 
 from veilroute.domain.graph import Domain
-from veilroute.domain.streets import project_onto
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook
 from veilroute.plotting import map_page, marks
@@ -117,7 +116,7 @@ def _data(playbook: Playbook, domain: Domain, trip: int) -> dict[str, Any]:
 def _streets(domain: Domain) -> dict[str, Any]:
     streets, shown = streets_of(domain), street_lines(domain)
     assert domain.coordinates is not None
-    ends, bends = _whole(domain.coordinates), _whole(project_onto(streets.shape, streets.lonlat))
+    ends, bends = _whole(domain.coordinates), _whole(streets.project(streets.shape))
     lines = [
         np.concatenate(
             [ends[tail : tail + 1], bends[streets.shape_ptr[edge] : streets.shape_ptr[edge + 1]], ends[[head]]]

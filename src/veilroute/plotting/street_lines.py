@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veilroute.domain.graph import Domain
-from veilroute.domain.streets import Streets, project_onto
+from veilroute.domain.streets import Streets
 from veilroute.plotting.lanes import Points, Walk
 from veilroute.streets.itinerary import edge_number, streets_of
 
@@ -117,7 +117,7 @@ class BentWalks:
         key = np.array(sorted((tail, head)), dtype=np.int64).tobytes() + line.tobytes()
         if key not in self._bends:
             first = self.domain.num_nodes + len(self._points)
-            self._points += [(x, y) for x, y in project_onto(line, streets.lonlat).tolist()]
+            self._points += [(x, y) for x, y in streets.project(line).tolist()]
             self._bends[key] = list(range(first, first + len(line)))
         return self._bends[key][::-1] if is_back else self._bends[key]
 

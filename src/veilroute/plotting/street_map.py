@@ -7,7 +7,6 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 
 from veilroute.domain.graph import Domain
-from veilroute.domain.streets import project_onto
 from veilroute.plotting import palette
 from veilroute.plotting.arrows import arrow_heads
 from veilroute.plotting.frame import Frame
@@ -26,7 +25,7 @@ def draw_street_map(ax: Axes, domain: Domain, frame: Frame, scale: float) -> Non
     """Draw the streets that are in the frame; one-way streets with a small arrow where there is room."""
     streets = streets_of(domain)
     shown = street_lines(domain)
-    bends = project_onto(streets.shape, streets.lonlat)
+    bends = streets.project(streets.shape)
     lines: list[list[Points]] = [[] for _ in range(NUM_RANKS)]
     arrows: list[list[Points]] = [[], []]
     low, high = np.array([frame.left, frame.bottom]), np.array([frame.right, frame.top])

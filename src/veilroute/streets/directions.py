@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from veilroute.domain.labels import Label
-from veilroute.domain.streets import project_onto
+from veilroute.domain.streets import project
 from veilroute.streets.itinerary import Floats, Itinerary, Leg
 
 # How much of a street beside a junction tells its direction: its first metres may be a bend of the kerb.
@@ -157,7 +157,7 @@ def bearing(line: Floats, *, at_end: bool = False) -> float:
 
     It is that of the straight from the end of the line to the point 15 m along it, or as far as the line goes.
     """
-    points = project_onto(line, line)
+    points = project(line)
     if at_end:
         points = points[::-1]
     along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
@@ -193,8 +193,7 @@ def _manoeuvre(before: Leg, after: Leg) -> str:
     angle = turn_angle(bearing(before.line, at_end=True), bearing(after.line))
     street = street_called(after)
     goes_on = street_called(before) == street
-    is_back = before.tail == after.head and np.array_equal(before.line, after.line[::-1])
-    if is_back or abs(angle) > _SHARP:
+    if abs(angle) > _SHARP:
         return f"Make a U-turn on {street}" if goes_on else f"Make a U-turn onto {street}"
     if goes_on and abs(angle) <= _SLIGHT:
         return ""

@@ -181,13 +181,12 @@ def _count_kept(ways: Ways, is_left: Flags) -> Counts:
 
 def _count_barriers(ways: Ways, network: Network, segments: Segments) -> int:
     """How many barriers one would have to pass, which is where streets lead to two other nodes or more."""
-    count = 0
-    for number, tags in ways.barriers.items():
-        spot = int(np.searchsorted(ways.node_ids, number))
-        if spot < ways.node_ids.size and ways.node_ids[spot] == number and is_stopped(network, tags):
-            beside = np.concatenate([segments.heads[segments.tails == spot], segments.tails[segments.heads == spot]])
-            count += int(np.unique(beside).size > 1)
-    return count
+    stopped = [number for number, tags in ways.barriers.items() if is_stopped(network, tags)]
+    num_nodes = ways.node_ids.size
+    low, high = np.minimum(segments.tails, segments.heads), np.maximum(segments.tails, segments.heads)
+    pairs = np.unique(low * num_nodes + high)
+    next_to = np.bincount(pairs // num_nodes, minlength=num_nodes) + np.bincount(pairs % num_nodes, minlength=num_nodes)
+    return int((next_to[np.isin(ways.node_ids, np.array(stopped, dtype=np.int64))] > 1).sum())
 
 
 def _metres(domain: Domain) -> float:

@@ -108,7 +108,7 @@ class NetworkReport:
         return [
             f"{self.network.capitalize()} network: {self.num_nodes:,} junctions, {self.num_edges:,} directed edges, "
             f"costs in {self.unit}.",
-            f"  {_km(self.street_m)} of street, {self.one_way_share:.0%} one-way{limits}",
+            f"  made from {_km(self.street_m)} of street, {self.one_way_share:.0%} one-way{limits}",
             f"  kept {self.num_ways_kept:,} of {self.num_highways:,} highways among {self.num_ways_read:,} ways: "
             f"{_listed(self.kept)}",
             f"  simplified: {self.num_raw_nodes:,} nodes to {self.num_nodes_multi:,} junctions, "

@@ -231,18 +231,21 @@ def _has_contraflow(tags: Tags, oneway: str) -> bool:
 
 
 def _turned(network: Network, tags: Tags, forward: bool, backward: bool) -> tuple[bool, bool, str]:
-    """Apply access tags for one direction, and name the last that closes one.
+    """Apply access tags for one direction, the most special that there is, and name the last that closes one.
 
     Only those of the network's own mode can open what ``oneway`` closed.
     """
     is_open, reason = {"forward": forward, "backward": backward}, ""
     for direction in is_open:
-        for mode in network.modes:
+        for mode in reversed(network.modes):
             value = tags.get(f"{mode}:{direction}")
-            if value is not None and _is_closed(value):
+            if value is None:
+                continue
+            if _is_closed(value):
                 is_open[direction], reason = False, f"{mode}:{direction}={value}"
             elif value in OPEN and mode == network.modes[-1]:
                 is_open[direction] = True
+            break
     return is_open["forward"], is_open["backward"], reason
 
 

@@ -103,6 +103,7 @@ def parse_kmh(text: str) -> float:
 
     Examples
     --------
+    >>> from veilroute.streets.speeds import parse_kmh
     >>> [parse_kmh(text) for text in ("50", "40 km/h", "FI:urban", "50;30", "signals")]
     [50.0, 40.0, 50.0, 30.0, 0.0]
     """

@@ -20,15 +20,16 @@ Mask = npt.NDArray[np.bool_]
 def check_distinct(start: Located, goal: Located, candidates: Sequence[Located]) -> None:
     """Raise when two places are at one junction.
 
-    Start and goal may be: that is a round trip. A candidate at the start or goal is refused when it was given by
-    coordinates, because nobody may have noticed; one that was given by its id does not count, as everywhere.
+    Start and goal may be: that is a round trip. A candidate at the start or goal is refused when one of the two was
+    given by coordinates, because nobody may have noticed; where both were given by ids it does not count, as usual.
     """
     ends = {goal.label: goal, start.label: start}
     first: dict[Label, Located] = {}
     for place in candidates:
         other = first.setdefault(place.label, place)
-        if other is place and place.distance_m is not None:
-            other = ends.get(place.label, place)
+        end = ends.get(place.label)
+        if other is place and end is not None and (place.distance_m is not None or end.distance_m is not None):
+            other = end
         if other is not place:
             raise InvalidInputError(
                 place.origin,

@@ -94,7 +94,7 @@ class WaysCollector:
         if number in self._seen:
             return
         self._seen.add(number)
-        kept = tuple(sorted((key, tags[key].strip()) for key in self._keys & tags.keys()))
+        kept = tuple(sorted((key, tags[key].strip().lower()) for key in self._keys & tags.keys()))
         self._ids.append(number)
         self._refs.extend(refs)
         self._ends.append(len(self._refs))

@@ -12,6 +12,7 @@ import veilroute as vr
 from veilroute.audit.facts import gather_facts
 from veilroute.covering.spread import far_matrix
 from veilroute.covering.watchers import find_watchers
+from veilroute.domain.codec import domain_from_dict, domain_to_dict
 from veilroute.domain.streets import street_domain
 
 
@@ -101,10 +102,10 @@ def test_files_say_nothing_of_measure_and_names_where_there_are_none(line5: vr.D
 
 def test_measures_need_lengths_or_places(line5: vr.Domain) -> None:
     problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2])
-    for measure, message in (("driving", "only street networks"), ("straight", "no coordinates")):
-        with pytest.raises(vr.InvalidInputError, match=f"Privacy.measure: expected cost: .*{message}"):
+    for measure in ("driving", "walking", "straight"):
+        with pytest.raises(vr.InvalidInputError, match="Privacy.measure: expected cost: only street networks"):
             vr.solve(problem, vr.Privacy(measure=measure))
-        with pytest.raises(vr.InvalidInputError, match=f"visibility.measure: expected cost: .*{message}"):
+        with pytest.raises(vr.InvalidInputError, match="visibility.measure: expected cost: only street networks"):
             vr.Problem(line5, [vr.Trip(0, 4)], [1], vr.WithinDistance(1, measure))
     with pytest.raises(vr.InvalidInputError, match="Privacy.measure: expected cost, driving, walking or straight"):
         vr.Privacy(measure="flying")
@@ -112,11 +113,27 @@ def test_measures_need_lengths_or_places(line5: vr.Domain) -> None:
         vr.WithinDistance(1, "flying")
 
 
-def test_straight_lines_on_plain_graphs_use_their_coordinates() -> None:
-    domain = vr.Domain.from_edges(3, [0, 1], [1, 2], [5, 5], coordinates=[(0, 0), (3, 4), (30, 40)])
-    assert find_watchers(domain, vr.WithinDistance(5, "straight"), [0])[0].tolist() == [0, 1]
-    playbook = vr.solve(vr.Problem(domain, [vr.Trip(0, 2)], [1]), vr.Privacy(k=1, ell=7, measure="straight"))
-    assert vr.audit(playbook).holds
+def test_a_slow_street_counts_where_a_fast_one_is_kept() -> None:
+    """Of two streets from 0 to 1 the faster is 500 m long and is the one to drive; the slower is 115 m."""
+    town = street_domain(
+        lonlat=[(24.940, 60.170), (24.942, 60.170), (24.944, 60.170)],
+        tails=[0, 0, 1, 1, 1, 2],
+        heads=[1, 1, 0, 0, 2, 1],
+        costs=[20.0, 40.0, 20.0, 40.0, 9.0, 9.0],
+        lengths=[500.0, 115.0, 500.0, 115.0, 111.0, 111.0],
+        unit="seconds",
+    )
+    assert town.streets is not None
+    assert town.streets.lengths.tolist() == [500.0, 500.0, 111.0, 111.0]
+    assert town.streets.shortest.tolist() == [115.0, 115.0, 111.0, 111.0]
+    assert domain_from_dict(domain_to_dict(town)).sha256 == town.sha256
+    problem = vr.Problem(town, [vr.Trip(2, 2)], [0, 1])
+    for measure in ("driving", "walking"):
+        privacy = vr.Privacy(k=2, ell=300, measure=measure)
+        assert vr.solve(problem, privacy).status == "infeasible"
+        near = vr.solve(problem, vr.Privacy(k=2, ell=100, measure=measure))
+        claims = {verdict.claim for verdict in vr.audit(replace(near, privacy=privacy)).claims if not verdict.holds}
+        assert "spread" in claims
 
 
 @pytest.mark.parametrize("names", [{1: ""}, {1: 3}, {1: "a\nb"}, [(1, "a")]])

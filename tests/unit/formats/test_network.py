@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 import veilroute as vr
@@ -60,6 +61,18 @@ def test_files_from_elsewhere(tmp_path: Path) -> None:
         vr.read_network(tmp_path / "a.csv", cost="metres")
 
 
+@pytest.mark.parametrize(("cost", "expected"), [("seconds", 14.3), ("metres", 139.2)])
+def test_the_cost_of_a_graphml_by_its_unit(tmp_path: Path, cost: str, expected: float) -> None:
+    graph = nx.MultiDiGraph(crs="epsg:4326")
+    graph.add_node(7, x=24.937, y=60.164)
+    graph.add_node(8, x=24.936, y=60.165)
+    graph.add_edge(7, 8, length=139.2, travel_time=14.3)
+    nx.write_graphml(graph, tmp_path / "a.graphml")
+    domain = vr.read_network(tmp_path / "a.graphml", cost=cost)
+    assert domain.streets is not None
+    assert (domain.streets.unit, domain.costs.tolist()) == (cost, [expected])
+
+
 def test_domains_of_instances_are_still_read(tmp_path: Path) -> None:
     lonlat = [[0.0, 0.0], [0.0, 0.001]]
     domain = street_domain(lonlat=lonlat, tails=[0, 1], heads=[1, 0], costs=[9, 9], lengths=[111, 111], unit="seconds")
@@ -76,7 +89,7 @@ def test_domains_of_instances_are_still_read(tmp_path: Path) -> None:
         ("a.json", "[]", "not a veilroute network; expected a JSON object with format veilroute-network/1"),
         ("a.json", '{"format": "veilroute-instance/1"}', "not a veilroute network"),
         ("a.json", '{"format": "veilroute-network/1"}', "domain: expected"),
-        ("a.osm.pbf", "", "a map, not yet a network; run: veilroute streets a.osm.pbf -o city.json"),
+        ("a.osm.pbf", "", "a map, not yet a network; make one of it with `veilroute streets`"),
         ("a.txt", "", "network format: expected one of .json, .npz, .graphml, .gr, .csv, got '.txt'"),
         ("a.csv.gz", "", "network format: expected one of"),
     ],
