@@ -102,3 +102,15 @@ def little_book(
     """The best plan for the van with k = 2 and branches at least 100 m apart."""
     problem = little_problem(domain, names=names)
     return vr.solve(problem, vr.Privacy(k=2, ell=100, m=m, measure="straight"))
+
+
+def two_trip_book() -> vr.Playbook:
+    """The best plan for two vans with different ends: along Keskuskatu, and from the northwest to the southeast."""
+    trips = [vr.Trip(105, 108), vr.Trip(101, 112)]
+    return vr.solve(vr.Problem(little_town(), trips, [102, 103, 110, 111], names=NAMES), vr.Privacy(k=2, ell=0))
+
+
+def exposed_book(*, names: Mapping[Hashable, str] | None = None) -> vr.Playbook:
+    """The best plan when all of a class stand 200 m apart: it hides 102 and 112, and leaves out 103, next to 102."""
+    problem = vr.Problem(little_town(), [vr.Trip(105, 108)], [102, 103, 112], names=names or {})
+    return vr.solve(problem, vr.Privacy(k=2, ell=200, spread="all-pairs", measure="straight"))

@@ -10,7 +10,23 @@ from pathlib import Path
 SCRIPT = """
 import sys
 import veilroute as vr
-for kind in sys.argv[1:]:
+samples, *kinds = sys.argv[1:]
+sys.path.append(samples)
+for kind in kinds:
+    if kind == "town":
+        from street_samples import little_book
+        from veilroute.formats.geojson import write_geojson
+        from veilroute.formats.gpx import write_gpx
+        from veilroute.plotting.html_map import write_html_map
+        from veilroute.streets.class_routes import playbook_directions
+        book = little_book(m=3)
+        book.write("town.json")
+        write_gpx(book, "town.gpx")
+        write_geojson(book, "town.geojson")
+        write_html_map(book, "town.html")
+        with open("town.txt", "w", encoding="utf-8") as file:
+            file.write(playbook_directions(book))
+        continue
     if kind == "grid":
         domain = vr.generate_rooms(seed=6)
         visibility = vr.WithinDistance(3)
@@ -28,11 +44,13 @@ for kind in sys.argv[1:]:
     problem = vr.Problem(domain, [vr.Trip(start, goal), vr.Trip(goal, start, 2.0)], candidates, visibility)
     vr.solve(problem, vr.Privacy(k=3, ell=4 if kind == "grid" else 0.2), seed=9).write(f"{kind}.json")
 """
-KINDS = ("grid", "streets", "names")
+KINDS = ("grid", "streets", "names", "town")
+FILES = (*(f"{kind}.json" for kind in KINDS), "town.gpx", "town.geojson", "town.html", "town.txt")
 
 
 def test_same_bytes_under_different_hash_seeds(tmp_path: Path) -> None:
     folders = []
+    samples = Path(__file__).parents[1]
     for number, hash_seed in enumerate(("0", "1", "4242", "random")):
         folders.append(tmp_path / str(number))
         folders[-1].mkdir()
@@ -40,8 +58,8 @@ def test_same_bytes_under_different_hash_seeds(tmp_path: Path) -> None:
         # so that nothing depends on what was planned before.
         kinds = KINDS if number % 2 == 0 else KINDS[::-1]
         environment = os.environ | {"PYTHONHASHSEED": hash_seed}
-        subprocess.run([sys.executable, "-c", SCRIPT, *kinds], check=True, env=environment, cwd=folders[-1])
-    for kind in KINDS:
-        books = [(folder / f"{kind}.json").read_bytes() for folder in folders]
-        assert len(set(books)) == 1, kind
-        assert b"runtime" not in books[0], kind
+        subprocess.run([sys.executable, "-c", SCRIPT, samples, *kinds], check=True, env=environment, cwd=folders[-1])
+    for name in FILES:
+        written = [(folder / name).read_bytes() for folder in folders]
+        assert len(set(written)) == 1, name
+        assert b"runtime" not in written[0], name

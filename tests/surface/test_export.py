@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest
 
 import veilroute as vr
 from commands import Command
-from street_samples import NAMES, little_book, little_problem, little_town
+from street_samples import NAMES, little_book, little_problem, little_town, two_trip_book
 from veilroute.formats import Instance
 
 FORMATS = ("text", "json", "gpx", "geojson", "directions")
@@ -158,6 +160,12 @@ def test_export_writes_all_classes(command: Command, town_book: vr.Playbook, suf
     assert Path(f"again{suffix}").read_text(encoding="utf-8") == text
 
 
+def test_a_map_of_the_second_trip(command: Command) -> None:
+    two_trip_book().write("two.json")
+    assert command("export", "two.json", "-o", "two.html", "--trip", 1).code == 0
+    assert "From 101 to Branch Point." in Path("two.html").read_text(encoding="utf-8")
+
+
 def test_draw_makes_the_same_map(command: Command, town_book: vr.Playbook) -> None:
     command("export", "town.json", "-o", "export.html")
     assert command("draw", "town.json", "-o", "draw.html").code == 0
@@ -196,3 +204,15 @@ def test_other_domains_have_no_streets(command: Command, planned: Path) -> None:
     assert (done.code, done.out) == (2, "")
     assert "only street networks" in done.err
     assert typed not in done.err
+
+
+@pytest.mark.parametrize("format", ["gpx", "geojson"])
+def test_on_standard_output_as_in_a_file_whatever_the_terminal(
+    command: Command, town_book: vr.Playbook, format: str
+) -> None:
+    member = town_book.classes[0].members[0]
+    assert command("route", "town.json", "--transit", member, "-o", f"route.{format}").code == 0
+    call = [sys.executable, "-m", "veilroute", "route", "town.json", "--transit", str(member), "--format", format]
+    done = subprocess.run(call, capture_output=True, env=os.environ | {"PYTHONIOENCODING": "ascii"}, check=True)
+    assert done.stdout == Path(f"route.{format}").read_bytes()
+    assert not done.stdout.isascii()

@@ -76,3 +76,18 @@ def test_the_planner_needs_a_playbook(command: Command, building: Path) -> None:
     instead = command("plan", building, *BACK, "--reuse", building)
     assert instead.code == 2
     assert instead.err.count("\n") == 1
+
+
+def test_labels_with_spaces_and_names_outlive_the_first_trip(command: Command, tmp_path: Path) -> None:
+    rows = ["from,to,metres,oneway", "Depot Yard,North Gate,100,no", "North Gate,South Gate,400,no"]
+    (tmp_path / "town.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    nodes = ["id,lat,lon", "Depot Yard,60.17,24.94", "North Gate,60.171,24.94", "South Gate,60.171,24.947"]
+    (tmp_path / "town.nodes.csv").write_text("\n".join(nodes) + "\n", encoding="utf-8")
+    (tmp_path / "places.csv").write_text("name,id\nBank,North Gate\nShop,South Gate\n", encoding="utf-8")
+    ends = ("--start", "Depot Yard", "--goal", "Depot Yard")
+    assert command("plan", "town.csv", *ends, "--places", "places.csv", "-o", "first.json").code == 0
+    done = command("plan", "town.csv", *ends, "--reuse", "first.json", "-o", "second.json")
+    assert done.code == 0, done.err
+    assert "Bank, Shop" in done.out
+    assert vr.read_playbook("second.json").names == {"North Gate": "Bank", "South Gate": "Shop"}
+    assert classes_of(tmp_path / "second.json") == classes_of(tmp_path / "first.json")

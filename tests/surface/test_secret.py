@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -81,3 +84,16 @@ def test_exposing_must_be_asked_for(command: Command, exposed: vr.Playbook) -> N
     done = command("route", "book.json", "--transit", "30,17", "--expose")
     assert done.code == 0
     assert "30,17" in done.out.splitlines()
+
+
+def test_bytes_that_are_no_text_show_nothing_of_it(exposed: vr.Playbook, tmp_path: Path) -> None:
+    """A decoding error would name a byte of the secret and its place."""
+    exposed.write(tmp_path / "book.json")
+    call = [sys.executable, "-m", "veilroute", "route", str(tmp_path / "book.json"), "--transit", "-"]
+    strict = os.environ | {"PYTHONIOENCODING": "utf-8:strict"}
+    done = subprocess.run(call, input=b"SECRET\xe4\n", capture_output=True, env=strict, check=False)
+    assert done.returncode == 2
+    assert done.stdout == b""
+    assert done.stderr.count(b"\n") == 1
+    assert b"SECRET" not in done.stderr
+    assert b"0xe4" not in done.stderr

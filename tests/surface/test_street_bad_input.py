@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -111,3 +112,29 @@ def test_measures_need_streets(command: Command, building: Path) -> None:
     assert_refused(command("plan", building, *good, "--ell-measure", "driving"), "--ell-measure", "street networks")
     options = ("--radius", "3", "--radius-measure", "walking")
     assert_refused(command("plan", building, *good, *options), "measure", "street networks")
+
+
+@pytest.mark.parametrize("typed", ["420.17,24.94", "9" * 400 + ",24.94", "60.155,24.94", "nan,24.94", "60.17,-999"])
+def test_a_secret_off_the_map_is_unknown(command: Command, city: Path, typed: str) -> None:
+    assert command("plan", city, *GOOD, "-o", "book.json").code == 0
+    assert_refused(command("route", "book.json", "--transit", typed), "not among the playbook's candidates")
+    assert command("route", "book.json", "--transit", "60.1701,24.9421").code == 0
+
+
+def test_a_place_in_another_encoding(command: Command, city: Path, tmp_path: Path) -> None:
+    (tmp_path / "places.csv").write_bytes("name,lat,lon\nTöölö,60.17,24.942\n".encode("cp1252"))
+    assert_refused(
+        command("plan", city, *ENDS, "--places", "places.csv"), "places.csv: not text in UTF-8", "save it as"
+    )
+    spaced = "name,lat,lon\nMain\u00a0Branch,60.17,24.942\nOther,60.171,24.94\n"
+    (tmp_path / "places.csv").write_text(spaced, encoding="utf-8")
+    assert command("plan", city, *ENDS, "--places", "places.csv", "-o", "book.json").code == 0
+    assert "Main Branch" in vr.read_playbook("book.json").names.values()
+
+
+def test_a_bend_at_the_other_end_of_the_world(command: Command, city: Path) -> None:
+    data = json.loads(city.read_bytes())
+    for bend in ([0.0, 0.0], [False, 0.0]):
+        data["domain"]["graph"]["streets"]["bends"][0] = bend
+        city.write_text(json.dumps(data), encoding="utf-8")
+        assert_refused(command("plan", city, *GOOD), "streets.bends: expected")

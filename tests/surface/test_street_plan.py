@@ -10,7 +10,7 @@ import pytest
 import veilroute as vr
 from commands import Command
 from ring_town import ring_town, write_network
-from street_samples import NAMES, little_town, place
+from street_samples import NAMES, little_problem, little_town, place
 
 ENDS = ("--start", "60.1710,24.9400", "--goal", "60.17105,24.94605")
 BRANCHES = [label for label in NAMES if label != 105]
@@ -122,6 +122,13 @@ def test_a_warning_when_the_junction_is_far(command: Command, town: Path) -> Non
     assert command("convert", *arguments[1:], "problem.json").err == done.err
 
 
+def test_a_place_that_is_given_twice_is_warned_of_once(command: Command, town: Path) -> None:
+    far = "60.1730,24.94"
+    done = command("plan", town, "--start", far, "--goal", far, "--random-candidates", 4)
+    assert done.code == 0
+    assert done.err.count("nearest junction") == 1
+
+
 MEASURED = ("--radius", 120, "--radius-measure", "straight", "--ell", 200, "--ell-measure", "walking")
 
 
@@ -152,6 +159,13 @@ def test_options_override_an_instance_on_streets(command: Command, town: Path, b
     assert book.visibility == vr.AtNode()
 
 
+def test_names_of_an_instance_outlive_other_candidates(command: Command) -> None:
+    vr.write_instance(vr.Instance(little_problem()), "problem.json")
+    book = planned(command, "problem.json", "--candidates", "102 104")
+    assert book.candidates == (102, 104)
+    assert book.names == NAMES
+
+
 def test_measures_change_who_is_seen_and_who_is_far(command: Command, town: Path) -> None:
     """From 106 one drives to 102 round the block, and walks 111 m against the one-way street."""
     seen = ("plan", town, "--start", "106", "--goal", "107", "--candidates", "102 103", "--json", "--radius", 115)
@@ -177,6 +191,17 @@ def test_a_candidate_behind_a_one_way_street_is_reported_not_refused(command: Co
     network = write_network(tmp_path / "ring.json", ring_town())
     book = planned(command, network, "--start", "1", "--goal", "3", "--candidates", "2 4 60.17,24.938")
     assert book.uncoverable == (5,)
+
+
+def test_many_reasons_are_cut_short(command: Command) -> None:
+    """0 -> 1 -> 2, and from 1 an edge to each of twenty traps."""
+    traps = range(3, 23)
+    streets = vr.Domain.from_edges(23, [0, 1, *[1] * 20], [1, 2, *traps], [1] * 22)
+    problem = vr.Problem(streets, [vr.Trip(0, 2)], [1, *traps])
+    vr.write_instance(vr.Instance(problem, vr.Privacy(k=1, ell=0)), "many.json")
+    out = command("plan", "many.json").out
+    assert out.count("no way leads from it to the goal") == 12
+    assert "  More reasons: --json\n" in out
 
 
 def test_a_candidate_across_the_water_can_be_seen(command: Command, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import veilroute as vr
@@ -54,12 +56,34 @@ def test_the_streets_in_the_way_are_named(one_way_town: vr.Domain) -> None:
     assert "one-way streets (1-4 street) lead only towards" in found[4].reason
 
 
+def test_at_most_three_streets_are_named() -> None:
+    """0 -> 1 -> 2 -> 5 -> 6 -> 7 -> 3, and from each of the five between a street into the trap at 4."""
+    pairs = [(0, 1), (1, 2), (2, 5), (5, 6), (6, 7), (7, 3), (1, 4), (2, 4), (5, 4), (6, 4), (7, 4)]
+    town = street_domain(
+        lonlat=[(24.9 + 0.001 * i, 60.1) for i in range(8)],
+        tails=[tail for tail, _ in pairs],
+        heads=[head for _, head in pairs],
+        costs=[1.0] * len(pairs),
+        lengths=[60.0] * len(pairs),
+        unit="seconds",
+        names=["", "A", "B", "C", "D"],
+        name_ids=[0] * 7 + [1, 2, 3, 4],
+    )
+    assert reasons(town, [4, 1, 2], ell=0)[4].streets == ("A", "B", "C")
+
+
 def test_candidates_that_no_walk_passes_together_are_named(one_way: vr.Domain) -> None:
     found = reasons(one_way, [7, 8], ell=0)
     assert found[7].kind == found[8].kind == "unprotected"
     assert found[7].parted_from == (8,)
     assert "needs 1 other candidate on one walk with it, and there are none: no walk passes both it and 8" in str(
         found[7].reason
+    )
+
+
+def test_how_many_others_a_class_needs(one_way: vr.Domain) -> None:
+    assert reasons(one_way, [1, 7, 8], ell=0, k=3)[7].reason == (
+        "a class needs 2 other candidates on one walk with it, and there is 1: no walk passes both it and 8"
     )
 
 
@@ -78,6 +102,17 @@ def test_a_partition_may_have_no_room_for_all(one_way: vr.Domain) -> None:
     found = reasons(one_way, [1, 7, 8], ell=0)
     assert list(found) in ([7], [8])
     assert "a class for it would take members from others" in next(iter(found.values())).reason
+
+
+def test_with_all_pairs_the_candidate_itself_is_one_of_k(one_way: vr.Domain) -> None:
+    (found,) = reasons(one_way, [1, 7, 8], ell=1, spread="all-pairs").values()
+    assert "a class for it would take members from others" in found.reason
+
+
+def test_without_proof_nothing_is_said_to_be_impossible(one_way: vr.Domain) -> None:
+    playbook = vr.solve(vr.Problem(one_way, [vr.Trip(0, 3)], [1, 7, 8]), vr.Privacy(ell=0))
+    (found,) = vr.find_obstacles(replace(playbook, status="feasible"))
+    assert found.reason == "no class for it was found, which is no proof that there is none"
 
 
 def test_a_start_that_cannot_reach_the_goal(one_way: vr.Domain) -> None:

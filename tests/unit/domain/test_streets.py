@@ -52,6 +52,11 @@ def test_edges_are_sorted_with_all_that_belongs_to_them() -> None:
     assert len(streets.line(1, 2, 2)) == 4
 
 
+def test_labels_are_as_wide_as_64_bits() -> None:
+    widest = (2**63 - 1, 0, -(2**63))
+    assert street_domain(**PARTS | {"labels": widest}).labels == widest
+
+
 def test_json_gives_the_same_network_back() -> None:
     domain = street_domain(**PARTS)
     data = domain_to_dict(domain)
@@ -83,6 +88,8 @@ def test_the_hash_covers_what_distances_depend_on_and_not_what_is_for_people() -
         ({"lengths": [1.0]}, "streets.lengths: expected one length for each of 5 edges, got 1"),
         ({"lengths": [200.0, 120.0, math.nan, 5.0, 130.0]}, "streets.lengths[2].cost: expected a finite number"),
         ({"name_ids": [3, 0, 0, 0, 0]}, "streets.names: expected numbers from 0 to 2"),
+        ({"name_ids": [-1, 0, 0, 0, 0]}, "streets.names: expected numbers from 0 to 2"),
+        ({"labels": [2**63, 2, 3]}, "labels: expected an integer"),
         ({"kind_ids": [0, 0]}, "streets.kinds: expected one number for each of 5 edges"),
         ({"shape_ptr": [0, 2, 1, 3, 4, 4]}, "streets.shape_ptr: expected 6 offsets"),
         ({"shape": [(0.0, 0.0)]}, "streets.shape: expected 4 points"),

@@ -124,6 +124,7 @@ def test_bad_arcs_say_what_to_change(tmp_path: Path, old: str, new: str, message
         ("co 3", "co 2", "expected 3 nodes"),
         ("p aux sp co 3", "p sp 3 4", "expected one line 'p aux sp co NODES'"),
         ("v 3 -73519366 41048796", "v 3 -73519366", "line 5: expected 'v NODE X Y'"),
+        ("v 3 -73519366 41048796", "v 3 -73519366 v", "line 5: expected 'v NODE X Y'"),
     ],
 )
 def test_bad_points_say_what_to_change(tmp_path: Path, old: str, new: str, message: str) -> None:

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import veilroute as vr
-from street_samples import ATTRIBUTION, NAMES, little_book, little_town, place
+from street_samples import ATTRIBUTION, NAMES, exposed_book, little_book, little_town, place, two_trip_book
 from veilroute.formats.colours import OKABE_ITO, class_colour
 from veilroute.formats.geojson import playbook_geojson, route_geojson, write_geojson
 from veilroute.streets.itinerary import lay_route
@@ -73,16 +74,10 @@ def test_a_playbook_has_lines_and_places(tmp_path: Path) -> None:
 
 
 def test_candidates_that_are_not_hidden_have_no_class() -> None:
-    book = vr.solve(
-        vr.Problem(little_town(), [vr.Trip(105, 108)], [102, 103, 112]),
-        vr.Privacy(k=2, ell=320, measure="straight"),
-    )
-    found = features(playbook_geojson(book))
-    alone = [f["properties"] for f in found if f["properties"].get("anonymized") is False]
-    assert alone
-    assert {properties["class"] for properties in alone} == {None}
-    hidden = sum(group.anonymized for group in book.classes)
-    assert sum(f["geometry"]["type"] == "LineString" for f in found) == hidden
+    found = features(playbook_geojson(exposed_book()))
+    (alone,) = [f["properties"] for f in found if f["properties"].get("anonymized") is False]
+    assert (alone["node"], alone["class"], alone["marker-color"]) == (103, None, "#7A7A7A")
+    assert sum(f["geometry"]["type"] == "LineString" for f in found) == 1
 
 
 def test_where_members_part_their_ways_are_lines_of_their_own() -> None:
@@ -96,6 +91,25 @@ def test_where_members_part_their_ways_are_lines_of_their_own() -> None:
     for part in partings:
         line = shared[part["properties"]["class"]]["geometry"]["coordinates"]
         assert part["geometry"]["coordinates"][0] in line
+    # Their cost is what is driven on them alone.
+    walks = [nodes for group in book.classes for nodes in group.walks(0, 3)[1:]]
+    assert [f["properties"]["cost"] for f in partings] == [lay_route(little_town(), nodes).cost for nodes in walks]
+
+
+@pytest.mark.parametrize(("trip", "ends"), [(1, [101, 112]), (None, [105, 108, 101, 112])])
+def test_one_trip_has_its_own_ends_and_all_have_all(trip: int | None, ends: list[int]) -> None:
+    found = [feature["properties"] for feature in features(playbook_geojson(two_trip_book(), trip=trip))]
+    shown = [(part["role"], part["node"]) for part in found if part["role"] in ("start", "goal")]
+    assert shown == list(zip(["start", "goal"] * (len(ends) // 2), ends, strict=True))
+
+
+def test_places_are_as_fine_as_the_map() -> None:
+    town = little_town()
+    assert town.streets is not None
+    moved = replace(town, streets=replace(town.streets, lonlat=town.streets.lonlat + 1.234e-5))
+    line, *_ = features(playbook_geojson(little_book(moved)))
+    west, north = place(105)
+    assert line["geometry"]["coordinates"][0] == pytest.approx([west + 1.234e-5, north + 1.234e-5], abs=6e-8)
 
 
 def test_equal_playbooks_give_equal_bytes() -> None:

@@ -79,6 +79,10 @@ def test_seven_decimals_and_no_time() -> None:
     assert 'creator="veilroute"' in text
 
 
+def test_a_single_route_names_the_map() -> None:
+    assert f'<copyright author="{ATTRIBUTION}"/>' in route_gpx(lay_route(little_town(), (105, 106)))
+
+
 def test_turns_are_a_route_of_their_own() -> None:
     itinerary = lay_route(little_town(), (105, 109, 110, 111))
     root = parsed(route_gpx(itinerary, steps=directions(itinerary)))
@@ -99,6 +103,7 @@ def test_a_playbook_has_a_track_for_each_class() -> None:
     assert len(tracks) == len(book.classes) == 2
     for number, (track, group) in enumerate(zip(tracks, book.classes, strict=True), start=1):
         assert track.findtext(f"{NAMESPACE}name") == f"Class {number}"
+        assert track.findtext(f"{NAMESPACE}number") == str(number)
         assert points(track)[0] == place(105)
         assert points(track)[-1] == place(108)
         description = track.findtext(f"{NAMESPACE}desc")

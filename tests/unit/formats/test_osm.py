@@ -94,6 +94,7 @@ def test_a_network_without_a_name_and_with_odd_ones(tmp_path: Path) -> None:
             {"network": "walk"},
             "no ways for the network walk; .* motorway 1",
         ),
+        ([(1, [], ROAD)], {}, "none of its 1 ways for the network drive has nodes"),
         ([(1, [98, 99], ROAD)], {}, "the nodes of all 1 ways are missing; extract the map again"),
         ([(1, [11, 99], ROAD)], {}, "at least one to drive along"),
         ([(1, [11, 12], ROAD | {"oneway": "yes"})], {"connected": True}, "from one junction to another"),
@@ -174,4 +175,15 @@ def test_without_osmium(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(MissingExtraError, match=r"osmium is not installed; run: pip install 'veilroute\[streets\]'"):
+        vr.read_osm(path)
+
+
+@pytest.mark.parametrize("lat", ["", "ninety"])
+def test_places_that_are_nowhere(tmp_path: Path, lat: str) -> None:
+    lon, known = PLACES[12]
+    text = osm_text(TOWN, PLACES).replace(f'lon="{lon}" lat="{known}"', f'lon="{lon}" lat="{lat}"')
+    assert f'lat="{lat}"' in text
+    path = tmp_path / "a.osm"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(vr.FileFormatError, match=r"a\.osm: "):
         vr.read_osm(path)

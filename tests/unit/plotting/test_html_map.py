@@ -4,7 +4,10 @@ import base64
 import hashlib
 import json
 import re
+import shutil
+import subprocess
 from html.parser import HTMLParser
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from street_samples import ATTRIBUTION, little_book, little_town
+from street_samples import ATTRIBUTION, exposed_book, little_book, little_town
 from veilroute.plotting.html_map import html_map, write_html_map
 from veilroute.plotting.street_lines import street_lines
 
@@ -82,12 +85,15 @@ def test_the_policy_admits_this_script_and_no_other(page: Page) -> None:
     assert f"script-src 'sha256-{digest}'" in policy
 
 
-@pytest.mark.parametrize("where", ["street", "place"])
+@pytest.mark.parametrize("where", ["street", "place", "exposed"])
 def test_no_name_breaks_out(where: str) -> None:
     evil = "".join(character for character in EVIL if character.isprintable()).strip()
     if where == "street":
         page = Page(html_map(little_book(little_town(evil_name=evil), m=3)))
         assert evil in page.data["streets"]["names"]
+    elif where == "exposed":
+        page = Page(html_map(exposed_book(names=dict.fromkeys((102, 103, 112), evil))))
+        assert any(text.startswith("Not hidden: ") and evil in text for text in page.texts)
     else:
         page = Page(html_map(little_book(names={102: evil, 105: evil})))
         assert [place["text"] for place in page.data["places"] if evil in place["text"]]
@@ -147,12 +153,10 @@ def test_a_round_trip_shows_start_and_goal_side_by_side() -> None:
 
 
 def test_candidates_that_are_not_hidden_are_listed() -> None:
-    problem = vr.Problem(little_town(), [vr.Trip(105, 108)], [102, 103, 112], names={103: "Yard & Co"})
-    book = vr.solve(problem, vr.Privacy(k=2, ell=320, measure="straight"))
-    exposed = [place for place in Page(html_map(book)).data["places"] if place["role"] == "not-protected"]
-    assert exposed
-    assert all("Not protected" in place["text"] for place in exposed)
-    assert "Not hidden" in html_map(book)
+    book = exposed_book(names={103: "Yard & Co"})
+    (exposed,) = [place for place in Page(html_map(book)).data["places"] if place["role"] == "not-protected"]
+    assert exposed["text"].startswith("Yard & Co\nNot protected")
+    assert "Not hidden: Yard &amp; Co" in html_map(book)
 
 
 def test_usable_without_a_mouse_and_on_a_phone(page: Page) -> None:
@@ -190,3 +194,17 @@ def test_candidates_seen_from_afar_are_joined_to_the_route() -> None:
     for x1, y1, x2, y2 in group["sights"]:
         assert abs(x1 - x2) <= 1
         assert abs(y1 - y2) == pytest.approx(1112, abs=2)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no node to run JavaScript")
+def test_the_geometry_of_the_page() -> None:
+    script = files("veilroute.plotting").joinpath("web", "geometry.js").read_text(encoding="utf-8")
+    script += """
+    const assert = require("node:assert");
+    assert.deepEqual([...decode([1, 2, 3, -4])], [1, 2, 4, -2]);
+    assert.equal(distanceTo(0, 3, -1, 0, 1, 0), 3);
+    assert.deepEqual(lineBeside([[0, 0], [10, 0]], [2]), [[0, -2], [10, -2]]);
+    assert.deepEqual([...pointsAlong([[0, 0], [10, 0]], 10)], [[5, 0, 0]]);
+    """
+    done = subprocess.run(["node", "-e", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

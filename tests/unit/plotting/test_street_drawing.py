@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 import veilroute as vr
 from street_samples import ATTRIBUTION, NAMES, little_book, little_town
 from veilroute.plotting import draw_playbook, plot_domain, plot_playbook
+from veilroute.plotting.arrows import arrows_along
 from veilroute.plotting.frame import frame_of
 from veilroute.plotting.map_notes import scale_length_m
 from veilroute.plotting.street_lines import BentWalks, street_lines, street_rank
@@ -156,3 +157,9 @@ def test_a_plain_graph_keeps_its_legend() -> None:
     domain = vr.generate_streets(4, 5, seed=1)
     book = vr.solve(vr.Problem(domain, [vr.Trip(0, 19)], [3, 7, 11, 15]), vr.Privacy(k=2))
     assert any("candidates, cost " in text for text in legend_texts(plot_playbook(book)))
+
+
+def test_a_line_that_runs_away_gets_so_many_arrows_and_no_more() -> None:
+    far = np.array([[0.0, 0.0], [1e9, 0.0]])
+    centres, directions = arrows_along(far, np.empty((0, 2)), clearance=10.0, phase=0.0)
+    assert len(centres) == len(directions) == 300

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import veilroute as vr
-from street_samples import ATTRIBUTION, NAMES, little_book, little_town
+from street_samples import ATTRIBUTION, NAMES, exposed_book, little_book, little_town, two_trip_book
 from veilroute.domain.streets import street_domain
 from veilroute.streets.class_routes import class_routes, playbook_directions
 from veilroute.streets.directions import (
@@ -16,6 +17,7 @@ from veilroute.streets.directions import (
     directions_text,
     distance_text,
     duration_text,
+    street_called,
     turn_angle,
 )
 from veilroute.streets.itinerary import lay_route
@@ -88,6 +90,13 @@ def test_a_way_through_the_little_town() -> None:
     ]
 
 
+def test_streets_without_a_name_are_called_by_their_kind() -> None:
+    leg = lay_route(little_town(), (103, 107)).legs[0]
+    assert street_called(leg) == "a service road"
+    assert street_called(replace(leg, kind="primary_link")) == "a slip road"
+    assert street_called(replace(leg, kind="raceway")) == "an unnamed road"
+
+
 def test_steps_add_up_and_stand_where_they_are_done() -> None:
     itinerary = lay_route(little_town(), (105, 109, 110, 111, 112, 108))
     steps = directions(itinerary)
@@ -147,6 +156,19 @@ def test_where_all_members_part_nobody_arrives() -> None:
     assert [part.nodes for part in route.partings] == [(107, 108, 104, 108), (107, 108, 112, 108)]
     assert "From here on the routes of the members differ" in playbook_directions(book)
     assert "Arrive" not in playbook_directions(book)
+
+
+def test_titles_name_the_trip() -> None:
+    book = two_trip_book()
+    titles = [f"Class {number}" for number in range(1, len(book.classes) + 1)]
+    assert [route.title for route in class_routes(book, trip=0)] == titles
+    assert [route.title for route in class_routes(book, trip=1)] == [f"{title}, trip 1" for title in titles]
+
+
+def test_classes_that_hide_nobody_have_no_route() -> None:
+    book = exposed_book()
+    assert [(group.members, group.anonymized) for group in book.classes] == [((102, 112), True), ((103,), False)]
+    assert [(route.title, route.group.members) for route in class_routes(book)] == [("Class 1", (102, 112))]
 
 
 def test_a_trip_that_is_not_there_is_refused() -> None:

@@ -5,6 +5,7 @@ import pytest
 
 import veilroute as vr
 from street_samples import ATTRIBUTION, little_town, place
+from veilroute.domain.streets import street_domain
 from veilroute.streets.itinerary import edge_number, lay_route, streets_of
 
 BEACH = [(24.9425, 60.1699), (24.943, 60.1698), (24.9435, 60.1699)]
@@ -52,6 +53,13 @@ def test_the_polyline_has_every_bend_and_no_point_twice() -> None:
     points = [tuple(point) for point in itinerary.polyline().tolist()]
     assert points == [place(110), *BEACH, place(111), *BEACH[::-1], place(110)]
     assert lay_route(little_town(), (105,)).polyline().tolist() == [list(place(105))]
+
+
+def test_two_junctions_at_one_place_are_one_point_of_the_polyline() -> None:
+    town = street_domain(
+        lonlat=[(0, 0), (0, 0), (0.001, 0)], tails=[0, 1], heads=[1, 2], costs=[0, 1], lengths=[0, 111], unit="metres"
+    )
+    assert lay_route(town, (0, 1, 2)).polyline().tolist() == [[0, 0], [0.001, 0]]
 
 
 def test_both_directions_of_a_street_are_one_line() -> None:

@@ -49,6 +49,13 @@ def test_seconds_are_metres_over_the_limit() -> None:
     assert network.domain.costs.tolist() == np.round(network.domain.costs, 3).tolist()
 
 
+def test_lengths_are_metres_when_costs_are_seconds() -> None:
+    domain = build_network(pack_ways([(1, [11, 12, 13], ROAD)], PLACES)).domain
+    assert domain.streets is not None
+    assert domain.streets.lengths.tolist() == pytest.approx([2 * STEP_M] * 2, abs=0.1)
+    assert domain.costs.tolist() == pytest.approx([2 * STEP_M / 10] * 2, abs=0.01)
+
+
 def test_speeds_differ_by_direction_and_by_way() -> None:
     rows: list[Row] = [
         (1, [11, 12], ROAD | {"maxspeed:backward": "72"}),
@@ -98,6 +105,19 @@ def test_reversed_ways_and_roundabouts() -> None:
     ]
     edges = edges_of(build_network(pack_ways(rows, on_grid(11, 12, 13, 22, 23, 24)), cost="metres"))
     assert sorted(edges) == [(12, 11), (12, 23), (23, 12), (23, 24), (24, 23)]
+
+
+def test_ways_drawn_against_their_direction_are_one_way_streets() -> None:
+    rows: list[Row] = [(1, [11, 12], ROAD), (2, [12, 13], ROAD | {"oneway": "-1"})]
+    assert build_network(pack_ways(rows, PLACES)).report.one_way_share == pytest.approx(0.5)
+
+
+def test_names_come_before_numbers_and_spaces_are_no_part_of_tags() -> None:
+    rows: list[Row] = [(1, [11, 12], {"highway": " residential", "name": "Main", "ref": "E18", "oneway": "yes "})]
+    domain = build_network(pack_ways(rows, PLACES)).domain
+    assert domain.num_edges == 1
+    assert domain.streets is not None
+    assert domain.streets.names == ("Main",)
 
 
 def test_ways_with_missing_nodes_have_gaps() -> None:

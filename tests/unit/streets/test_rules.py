@@ -3,7 +3,20 @@ from __future__ import annotations
 import pytest
 
 import veilroute as vr
-from veilroute.streets.rules import NETWORKS, Ruling, is_for, is_stopped, network_called, rule_way
+from veilroute.streets import rules, speeds
+from veilroute.streets.rules import (
+    BOLLARDS,
+    CLOSED,
+    NETWORKS,
+    OBSTACLES,
+    OPEN,
+    Ruling,
+    is_for,
+    is_stopped,
+    network_called,
+    rule_way,
+)
+from veilroute.streets.speeds import way_speeds
 
 BOTH, FORWARD, BACKWARD = (True, True), (True, False), (False, True)
 
@@ -55,6 +68,11 @@ def directions(network: str, text: str) -> tuple[bool, bool]:
         ("residential vehicle:forward=no", BACKWARD),
         ("residential access:forward=private motorcar:forward=yes", BOTH),
         ("residential motor_vehicle:backward=destination", BOTH),
+        ("residential access:backward=no motor_vehicle:backward=yes", BOTH),
+        ("residential vehicle:backward=no motor_vehicle:backward=destination", BOTH),
+        ("residential oneway=yes motorcar:backward=yes", BOTH),
+        ("residential oneway=yes vehicle:backward=yes", FORWARD),
+        ("residential oneway=yes oneway:access=no", FORWARD),
         ("residential cycleway=opposite_lane oneway=yes", FORWARD),
     ],
 )
@@ -84,11 +102,14 @@ def test_directions_of_cars(text: str, expected: tuple[bool, bool]) -> None:
         ("residential oneway=yes cycleway:left=track cycleway:left:oneway=no", BOTH),
         ("residential oneway=yes cycleway:left=lane cycleway:left:oneway=yes", FORWARD),
         ("residential oneway=yes cycleway:left=separate cycleway:left:oneway=-1", FORWARD),
+        ("residential oneway=yes cycleway:left=none cycleway:left:oneway=-1", FORWARD),
+        ("residential oneway=yes cycleway:left=no cycleway:left:oneway=-1", FORWARD),
         ("residential oneway=-1 cycleway:left=lane cycleway:left:oneway=yes", BOTH),
         ("residential oneway=-1 cycleway:left=lane cycleway:left:oneway=-1", BACKWARD),
         ("residential oneway=yes cycleway=opposite oneway:bicycle=yes", FORWARD),
         ("residential oneway=yes bicycle:backward=yes", BOTH),
         ("residential oneway=-1 bicycle:forward=yes", BOTH),
+        ("residential oneway=yes vehicle:backward=yes", FORWARD),
         ("residential bicycle:backward=no", FORWARD),
         ("cycleway oneway=yes", FORWARD),
     ],
@@ -162,6 +183,18 @@ def test_values_that_leave_a_road_open(value: str) -> None:
     assert rule("drive", f"residential access={value}").is_in
 
 
+def test_every_value_of_the_tables_of_access() -> None:
+    """The tables are written down a second time: a value that is lost from them would be missed nowhere else."""
+    closed = {
+        "no", "private", "agricultural", "forestry", "emergency", "military", "restricted", "residents", "psv", "bus",
+        "taxi", "service", "staff", "employees", "dismount", "use_sidepath",
+    }  # fmt: skip
+    assert closed == CLOSED
+    assert {"yes", "designated", "permissive", "official", "destination", "customers", "delivery", "permit"} == OPEN
+    for value in closed:
+        assert rule("drive", f"residential access={value}").reason == f"access={value}"
+
+
 ROADS = ["primary_link", "secondary", "tertiary", "unclassified", "residential", "living_street", "road"]
 EVERYONES_WAYS = [*ROADS, "service", "track"]
 
@@ -197,11 +230,14 @@ def test_kinds(network: str, kinds: list[str], others: str) -> None:
         ("cycle", "footway bicycle=designated", True),
         ("cycle", "path bicycle=yes", True),
         ("cycle", "pedestrian bicycle=permissive", True),
+        ("cycle", "bridleway bicycle=yes", True),
+        ("cycle", "busway bicycle=yes", True),
         ("cycle", "steps bicycle=yes", False),
         ("cycle", "primary motorroad=yes", False),
         ("walk", "primary motorroad=yes", False),
         ("walk", "primary motorroad=yes foot=yes", True),
         ("walk", "trunk foot=designated", True),
+        ("walk", "busway foot=yes", True),
         ("drive", "primary motorroad=yes", True),
     ],
 )
@@ -249,6 +285,46 @@ def test_turn_restrictions_by_mode() -> None:
 def test_barriers(text: str, stopped: list[str]) -> None:
     tags = dict(pair.split("=") for pair in text.split())
     assert [name for name, network in NETWORKS.items() if is_stopped(network, tags)] == stopped
+
+
+def test_every_barrier_of_the_tables() -> None:
+    obstacles = {
+        "stile", "kissing_gate", "turnstile", "full-height_turnstile", "log", "debris", "fence", "wall", "hedge",
+    }  # fmt: skip
+    assert obstacles == OBSTACLES
+    assert {
+        "bollard", "block", "cycle_barrier", "motorcycle_barrier", "chain", "planter", "jersey_barrier",
+    } == BOLLARDS  # fmt: skip
+    for kind in OBSTACLES | BOLLARDS:
+        assert is_stopped(NETWORKS["drive"], {"barrier": kind})
+        assert not is_stopped(NETWORKS["walk"], {"barrier": kind})
+
+
+class Asked(dict[str, str]):
+    """Tags that remember which keys were looked for."""
+
+    def __init__(self, text: str, asked: set[str]) -> None:
+        super().__init__(tags_of(text))
+        self._asked = asked
+
+    def get(self, key: str, default: str | None = None) -> str | None:  # type: ignore[override]
+        self._asked.add(key)
+        return super().get(key, default)
+
+    def __contains__(self, key: object) -> bool:
+        self._asked.add(str(key))
+        return super().__contains__(key)
+
+
+def test_the_reader_keeps_every_tag_that_is_asked_for() -> None:
+    asked: set[str] = set()
+    lanes = "cycleway:left=lane cycleway:right=lane cycleway:both=lane"
+    for network in NETWORKS.values():
+        for text in ("residential", "residential oneway=yes", f"residential oneway=yes {lanes}"):
+            rule_way(network, Asked(text, asked), service=True)
+            way_speeds(network, Asked(text, asked))
+    assert {"junction", "motorroad", "cycleway:left:oneway", "vehicle:backward", "maxspeed:backward"} <= asked
+    assert asked <= rules.KEYS | speeds.KEYS
 
 
 def test_unknown_networks_are_named() -> None:

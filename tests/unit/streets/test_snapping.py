@@ -34,6 +34,12 @@ def test_ties_go_to_the_smallest_number() -> None:
         assert snap(domain, (0.0, 0.0)).node == 0
 
 
+def test_junctions_equally_near_to_the_millimetre_are_a_tie() -> None:
+    lonlat = [(0.001 + 1e-10, 0.0), (-0.001, 0.0)]
+    domain = street_domain(lonlat=lonlat, tails=[0], heads=[1], costs=[1], lengths=[1], unit="metres")
+    assert snap(domain, (0.0, 0.0)).node == 0
+
+
 def test_it_agrees_with_looking_at_every_junction() -> None:
     rng = np.random.default_rng(5)
     lonlat = rng.uniform((24.9, 60.1), (25.0, 60.2), (200, 2))

@@ -81,3 +81,11 @@ def test_a_candidate_at_the_start() -> None:
         check_distinct(start, goal, [at("a", "Kamppi", distance_m=12.0)])
     with pytest.raises(vr.InvalidInputError, match="Gate and Kamppi are both at junction d"):
         check_distinct(start, goal, [at("d", "Kamppi", distance_m=12.0)])
+
+
+def test_a_candidate_at_an_end_is_refused_when_either_came_by_coordinates() -> None:
+    with pytest.raises(vr.InvalidInputError, match="Depot and a are both at junction a"):
+        check_distinct(at("a", "Depot", distance_m=3.0), at("d"), [at("a"), at("b")])
+    with pytest.raises(vr.InvalidInputError, match="d and Pier are both at junction d"):
+        check_distinct(at("a"), at("d"), [at("d", "Pier", distance_m=9.0)])
+    check_distinct(at("a"), at("d"), [at("a"), at("b")])
