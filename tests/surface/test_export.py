@@ -178,7 +178,7 @@ def test_draw_makes_the_same_map(command: Command, town_book: vr.Playbook) -> No
         (("town.json", "-o", "a.kml"), "one of .gpx, .geojson, .html, .txt"),
         (("town.json", "-o", "a"), "one of .gpx, .geojson, .html, .txt"),
         (("town.json", "-o", "a.gpx", "--trip", 3), "a trip from 0 to 0"),
-        (("town.json", "-o", "no/a.gpx"), "check the path"),
+        (("town.json", "-o", "no/a.gpx"), "a folder that exists"),
         (("none.json", "-o", "a.gpx"), "no such file"),
     ],
 )

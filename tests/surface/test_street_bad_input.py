@@ -138,3 +138,20 @@ def test_a_bend_at_the_other_end_of_the_world(command: Command, city: Path) -> N
         data["domain"]["graph"]["streets"]["bends"][0] = bend
         city.write_text(json.dumps(data), encoding="utf-8")
         assert_refused(command("plan", city, *GOOD), "streets.bends: expected")
+
+
+def test_where_nothing_can_be_written_nothing_is_begun(command: Command, city: Path, tmp_path: Path) -> None:
+    assert command("plan", city, *GOOD, "-o", "book.json").code == 0
+    (tmp_path / "a.gpx").mkdir()
+    for out in ("a.gpx", "nowhere/b.gpx"):
+        assert_refused(command("export", "book.json", "-o", out), "--out: expected a file in a folder that exists")
+    assert_refused(command("streets", city, "-o", "nowhere/b.json"), "--out: expected a file in a folder that exists")
+    assert_refused(command("plan", city, *GOOD, "-o", tmp_path), "--out: expected a file in a folder that exists")
+
+
+def test_ctrl_c_says_so(command: Command, city: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*given: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("veilroute.cli.streets.read_network", stop)
+    assert command("streets", city, "-o", "b.json") == (130, "", "veilroute: interrupted\n")

@@ -26,6 +26,7 @@ from rich.progress import (
 from rich.progress import Progress as RichProgress
 from rich.text import Text
 
+from veilroute.errors import InvalidInputError
 from veilroute.progress import Progress, ProgressCallback
 
 _PATIENCE_S = 2.0
@@ -66,6 +67,12 @@ def emit(text: str, *, is_utf8: bool = False) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         forget_stdout()
+
+
+def check_out(out: Path) -> None:
+    """Raise before the work begins when its result could not be written."""
+    if out.is_dir() or not out.parent.is_dir():
+        raise InvalidInputError("--out", "a file in a folder that exists", str(out))
 
 
 def forget_stdout() -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from veilroute.cli.audit import DomainOption, MovementOption, load_playbook
-from veilroute.cli.console import live_progress, stdout
+from veilroute.cli.console import check_out, live_progress, stdout
 from veilroute.cli.exit_codes import DONE
 from veilroute.errors import UnknownMethodError
 from veilroute.playbook import Playbook
@@ -32,6 +32,7 @@ def run_export(
     """
     if out.suffix.lower() not in FORMATS:
         raise UnknownMethodError("export format", out.suffix or str(out), FORMATS)
+    check_out(out)
     book = load_playbook(playbook, domain, movement)
     with live_progress() as report:
         report(Progress("writing"))

@@ -6,9 +6,11 @@ import importlib
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -52,8 +54,23 @@ def build_app(arguments: Sequence[str]) -> typer.Typer:
         if isinstance(handler, typer.Typer):
             app.add_typer(handler, name=name)
         else:
-            app.command(name)(handler)
+            app.command(name)(_speaking_when_stopped(handler))
     return app
+
+
+class _StoppedError(Exception):
+    """Ctrl-C, under a name of its own: typer would make an exit of it that says nothing."""
+
+
+def _speaking_when_stopped(handler: Callable[..., int]) -> Callable[..., int]:
+    @wraps(handler)
+    def run_handler(*given: Any, **options: Any) -> int:
+        try:
+            return handler(*given, **options)
+        except KeyboardInterrupt:
+            raise _StoppedError from None
+
+    return run_handler
 
 
 def _show_version(wanted: bool) -> None:
@@ -109,7 +126,7 @@ def run(arguments: list[str]) -> int:
             emit(error.format_message() + "\n")  # type: ignore[attr-defined]
             return DONE
         return _fail(_usage_line(arguments, error), BAD_INPUT)
-    except (typer.Abort, KeyboardInterrupt):
+    except (typer.Abort, KeyboardInterrupt, _StoppedError):
         return _fail("interrupted", INTERRUPTED)
     except (BrokenPipeError, SystemExit):  # nobody reads the help any more; typer makes an exit of it
         return DONE

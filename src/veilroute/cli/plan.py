@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from veilroute.bench.memory import peak_memory_mb
-from veilroute.cli.console import Interrupt, emit, gap_text, live_progress, stdout
+from veilroute.cli.console import Interrupt, check_out, emit, gap_text, live_progress, stdout
 from veilroute.cli.exit_codes import DONE, INTERRUPTED, NOTHING_ANONYMIZED
 from veilroute.cli.instances import (
     FileArgument,
@@ -58,8 +58,8 @@ def run_plan(
 
     Options override what the instance file says. The secret is not needed here; see `veilroute route`.
     """
-    if out is not None and not out.parent.is_dir():
-        raise InvalidInputError("--out", "a file in a folder that exists", str(out))
+    if out is not None:
+        check_out(out)
     given = {"partitioner": partitioner, "merge_order": merge_order, "heuristic": heuristic, "engine": engine}
     extra: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     earlier: Playbook | None = None

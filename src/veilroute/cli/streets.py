@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from veilroute.cli.console import emit, live_progress
+from veilroute.cli.console import check_out, emit, live_progress
 from veilroute.cli.exit_codes import DONE
 from veilroute.domain.graph import Domain
 from veilroute.errors import InvalidInputError, UnknownMethodError
@@ -43,6 +43,7 @@ def run_streets(
     """Make a street network of a map from OpenStreetMap, or of a graph from elsewhere, and say what was left out."""
     if out.suffix not in WRITABLE:
         raise UnknownMethodError("--out", out.name, tuple(f"*{suffix}" for suffix in WRITABLE))
+    check_out(out)
     made: StreetNetwork | Domain
     with live_progress() as report:
         report(Progress("reading"))
