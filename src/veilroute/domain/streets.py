@@ -82,10 +82,13 @@ class Streets:
         """What kind of street an edge is, empty where that is not known."""
         return self.kinds[int(self.kind_ids[edge])]
 
+    def bends(self, edge: int) -> Floats:
+        """Longitude and latitude of an edge's bends, its ends excluded."""
+        return self.shape[self.shape_ptr[edge] : self.shape_ptr[edge + 1]]
+
     def line(self, tail: int, head: int, edge: int) -> Floats:
         """Longitude and latitude along an edge, its ends included."""
-        bends = self.shape[self.shape_ptr[edge] : self.shape_ptr[edge + 1]]
-        return np.concatenate([self.lonlat[tail : tail + 1], bends, self.lonlat[head : head + 1]])
+        return np.concatenate([self.lonlat[tail : tail + 1], self.bends(edge), self.lonlat[head : head + 1]])
 
 
 def street_domain(

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from veilroute.domain.graph import Domain
-from veilroute.domain.streets import Streets
 from veilroute.plotting.lanes import Points, Walk
 from veilroute.streets.itinerary import edge_number, streets_of
 
@@ -110,7 +109,7 @@ class BentWalks:
 
     def _between(self, tail: int, head: int) -> Sequence[int]:
         streets = streets_of(self.domain)
-        shape = bends_of(streets, edge_number(self.domain, tail, head))
+        shape = streets.bends(edge_number(self.domain, tail, head))
         is_back = tail > head
         # By their ends and their line, seen from the lower node: this is how both directions find each other.
         line = np.ascontiguousarray(shape[::-1] if is_back else shape)
@@ -120,8 +119,3 @@ class BentWalks:
             self._points += [(x, y) for x, y in streets.project(line).tolist()]
             self._bends[key] = list(range(first, first + len(line)))
         return self._bends[key][::-1] if is_back else self._bends[key]
-
-
-def bends_of(streets: Streets, edge: int) -> Points:
-    """Longitude and latitude of an edge's bends, its ends excluded."""
-    return streets.shape[streets.shape_ptr[edge] : streets.shape_ptr[edge + 1]]
