@@ -12,7 +12,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from veilroute.cli.stops import find_stops
+from veilroute.cli.trip_places import find_trip_places
 from veilroute.domain.graph import Domain
 from veilroute.domain.labels import Label
 from veilroute.domain.measures import check_measurable, check_measure
@@ -191,7 +191,7 @@ def _read_scenario(path: Path, options: InstanceOptions) -> tuple[Domain, Trip]:
 
 def _complete(given: _Given, options: InstanceOptions) -> Instance:
     visibility, privacy = _visibility(given.visibility, options), _privacy(given, options)
-    stops = find_stops(
+    found = find_trip_places(
         given.domain,
         given.trips,
         given.candidates,
@@ -201,9 +201,9 @@ def _complete(given: _Given, options: InstanceOptions) -> Instance:
     )
     trips = given.trips
     if len(trips) < 2:
-        trips = [Trip(stops.start, stops.goal, trips[0].weight if trips else 1.0)]
-    problem = Problem(given.domain, trips, stops.candidates, visibility, stops.names)
-    for remark in stops.remarks:
+        trips = [Trip(found.start, found.goal, trips[0].weight if trips else 1.0)]
+    problem = Problem(given.domain, trips, found.candidates, visibility, found.names)
+    for remark in found.remarks:
         print(f"veilroute: {remark}", file=sys.stderr)
     return Instance(problem, privacy)
 

@@ -118,7 +118,8 @@ class FieldsEngine:
         highest = at_most(cost_bound, exact=self.task.domain.has_integer_costs)
         middle = _Middle()
         # Without a bound to break, the small subsets would be looked at for nothing.
-        for size in [len(group)][: len(group)] if highest == math.inf else _sizes_up_to(len(group)):
+        sizes = _sizes_up_to(len(group))
+        for size in sizes[-1:] if highest == math.inf else sizes:
             if lower > highest or lower == math.inf:
                 break
             sets = np.array(list(combinations(group, size)))

@@ -46,15 +46,8 @@ def read_osm(
     ----------
     path
         An ``.osm.pbf``, ``.osm``, ``.osm.gz`` or ``.osm.bz2`` file.
-    network
-        One of ``drive``, ``cycle`` and ``walk``.
-    cost
-        What edges cost: ``seconds`` or ``metres``.
-    service
-        Whether the drive network is to have service roads; the others always do.
-    connected
-        Whether to keep only the largest strongly connected component, within which one can get from everywhere to
-        everywhere.
+    network, cost, service, connected
+        As for :func:`~veilroute.streets.network.build_network`.
     progress
         Called with a :class:`~veilroute.progress.Progress` now and then.
     """
@@ -146,7 +139,7 @@ def _read_nodes(path: str | Path, needed: Ints, watch: Watch) -> tuple[Ints, Flo
     """Of the needed nodes that the file has: the numbers, ascending, the places, and the tags of barriers."""
     watch.tell("reading places", 0, int(needed.size))
     osmium = _osmium()
-    # Sixteen bytes for each node of the file, sorted; other indexes of osmium need memory by the largest number.
+    # Sixteen bytes for each node that is needed, sorted; other indexes of osmium need memory by the largest number.
     index = osmium.index.create_map("sparse_mem_array")
     barriers = _Barriers()
     with _reading(path):

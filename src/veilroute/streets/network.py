@@ -69,7 +69,7 @@ def build_network(
     if cost not in UNITS:
         raise UnknownMethodError("cost", cost, UNITS)
     selection = select_ways(ways, moving, service=service)
-    segments, counts = cut_ways(ways, selection, moving, service=service)
+    segments, counts = cut_ways(ways, selection, moving)
     if not segments.tails.size:
         raise InvalidInputError("ways", f"at least one to {network} along")
     simple = join_segments(ways.node_ids.size, segments.tails, segments.heads)

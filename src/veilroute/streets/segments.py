@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veilroute.domain.streets import great_circle_m
-from veilroute.streets.rules import Network, rule_way
+from veilroute.streets.rules import Network, Ruling, rule_way
 from veilroute.streets.speeds import way_speeds
 from veilroute.streets.ways import Ways
 
@@ -45,11 +45,14 @@ class Selection:
     ----------
     is_in
         For each way.
+    rulings
+        What the rules say of each of the ways' sets of tags.
     dropped
         Each reason to leave ways out, as ``access=private``, and for how many; the most frequent first.
     """
 
     is_in: npt.NDArray[np.bool_]
+    rulings: tuple[Ruling, ...]
     dropped: tuple[tuple[str, int], ...]
 
 
@@ -79,13 +82,13 @@ class SegmentCounts:
 
 def select_ways(ways: Ways, network: Network, *, service: bool = False) -> Selection:
     """Apply the rules of a network to all ways, once for each different set of tags."""
-    rulings = [rule_way(network, tags, service=service) for tags in ways.tag_sets]
+    rulings = tuple(rule_way(network, tags, service=service) for tags in ways.tag_sets)
     reasons: Counter[str] = Counter()
     for ruling, count in zip(rulings, np.bincount(ways.tag_ids, minlength=len(rulings)).tolist(), strict=True):
         if not ruling.is_in:
             reasons[ruling.reason] += count
     is_in = np.array([ruling.is_in for ruling in rulings], dtype=np.bool_)[ways.tag_ids]
-    return Selection(is_in, tuple(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))))
+    return Selection(is_in, rulings, tuple(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))))
 
 
 def refs_of(ways: Ways, is_in: npt.NDArray[np.bool_]) -> Ints:
@@ -93,16 +96,13 @@ def refs_of(ways: Ways, is_in: npt.NDArray[np.bool_]) -> Ints:
     return np.unique(ways.refs[np.repeat(is_in, np.diff(ways.ptr))])
 
 
-def cut_ways(
-    ways: Ways, selection: Selection, network: Network, *, service: bool = False
-) -> tuple[Segments, SegmentCounts]:
+def cut_ways(ways: Ways, selection: Selection, network: Network) -> tuple[Segments, SegmentCounts]:
     """Cut the chosen ways into directed segments.
 
     Where the place of a node is missing, as at the border of an extract, the way has a gap. A node that follows itself
     is one node.
     """
-    rulings = [rule_way(network, tags, service=service) for tags in ways.tag_sets]
-    is_in = selection.is_in
+    is_in, rulings = selection.is_in, selection.rulings
     owners = np.repeat(np.arange(ways.num_ways, dtype=np.int64), np.diff(ways.ptr))
     chosen = is_in[owners]
     owners, spots = owners[chosen], _positions(ways.node_ids, ways.refs[chosen])
@@ -135,7 +135,7 @@ def cut_ways(
     counts = SegmentCounts(
         is_left=is_left,
         num_cut=int((has_gap & is_left).sum()),
-        num_lost=int((is_in & ~is_left).sum()),
+        num_lost=int((has_gap & ~is_left).sum()),
         street_m=float(metres.sum()),
         one_way_m=float(metres[is_forward != is_backward].sum()),
         stated_m=float(metres[is_stated].sum()),

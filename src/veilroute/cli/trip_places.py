@@ -14,14 +14,14 @@ from veilroute.domain.labels import Label, label_text
 from veilroute.errors import InvalidInputError
 from veilroute.problem import Trip
 from veilroute.streets.places import Located, Place, example_text, locate
-from veilroute.streets.stops import check_distinct, check_joined, check_way
+from veilroute.streets.trip_checks import check_distinct, check_joined, check_way
 
 if TYPE_CHECKING:
     from veilroute.cli.instances import InstanceOptions
 
 
 @dataclass(frozen=True)
-class Stops:
+class TripPlaces:
     """The places of a problem.
 
     Parameters
@@ -43,7 +43,7 @@ class Stops:
     remarks: list[str]
 
 
-def find_stops(
+def find_trip_places(
     domain: Domain,
     trips: Sequence[Trip],
     candidates: Sequence[Label] | None,
@@ -51,7 +51,7 @@ def find_stops(
     options: InstanceOptions,
     *,
     is_seen_along_streets: bool,
-) -> Stops:
+) -> TripPlaces:
     """Start, goal and candidates: as the options say, else the file of places, else the instance.
 
     Parameters
@@ -79,7 +79,7 @@ def find_stops(
     called = {place.label: place.name for place in reversed([start, goal, *stops]) if place.name is not None}
     ordered = {place.label: called[place.label] for place in (start, goal, *stops) if place.label in called}
     remarks = [place.warning for place in finder.typed if place.warning is not None]
-    return Stops(
+    return TripPlaces(
         start.label,
         goal.label,
         [place.label for place in stops],
