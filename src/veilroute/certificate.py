@@ -26,6 +26,10 @@ from typing import Any
 from veilroute.domain.labels import Label, plain_label
 from veilroute.errors import InvalidInputError
 
+MAX_TRIED = 12
+"""Up to so many coverable candidates planners and auditor try all ways to group them, and need no certificate. Where
+there are more, whoever says optimal has to give one."""
+
 
 @dataclass(frozen=True)
 class Cut:

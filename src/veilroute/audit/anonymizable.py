@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from veilroute.audit.case import Case
 from veilroute.audit.pricing import TooMuchError
 from veilroute.audit.workbench import MAX_MEMBERS, Workbench, open_workbench
@@ -11,7 +9,7 @@ from veilroute.audit.workbench import MAX_MEMBERS, Workbench, open_workbench
 _MAX_EFFORT = 8_000_000
 
 
-def count_anonymizable(case: Case) -> int | None:
+def count_anonymizable(case: Case, m: int | None) -> int | None:
     """How many candidates belong to some class that could be anonymized; ``None`` when that is too much work.
 
     Who is anonymized by the playbook, could be. For everybody else k candidates are looked for who are far enough apart
@@ -21,10 +19,10 @@ def count_anonymizable(case: Case) -> int | None:
     unclear = [c for c in coverable if c not in case.protected]
     if not unclear:
         return len(coverable)
-    if case.playbook.privacy.m is not None or len(coverable) > MAX_MEMBERS:
+    if len(coverable) > MAX_MEMBERS:
         return None
     try:
-        bench = open_workbench(case, _MAX_EFFORT)
+        bench = open_workbench(case, _MAX_EFFORT, m)
         return len(coverable) - sum(not _could_be(bench, bench.members.index(c)) for c in unclear)
     except TooMuchError:
         return None
@@ -41,7 +39,7 @@ def _could_be(bench: Workbench, member: int) -> bool:
 def _is_reached(bench: Workbench, member: int, apart: int, pool: int) -> bool:
     """Whether ``apart`` can be made k members from the pool, all far from it, that a walk covers with ``member``."""
     bench.effort.spend(1)
-    if math.inf in bench.prices.costs(apart | 1 << member):
+    if not bench.is_possible(apart | 1 << member):
         return False
     if apart.bit_count() >= bench.space.k:
         return True

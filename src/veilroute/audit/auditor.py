@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from veilroute.audit.anonymity import watch_trips
 from veilroute.audit.anonymizable import count_anonymizable
-from veilroute.audit.case import open_case
+from veilroute.audit.case import Case, open_case
 from veilroute.audit.certificate import check_certificate, examine_certificate
 from veilroute.audit.cost_claims import (
     check_anonymizable,
@@ -14,6 +16,7 @@ from veilroute.audit.cost_claims import (
     recompute_mac,
 )
 from veilroute.audit.optimality import find_optimum
+from veilroute.audit.prefixes import is_beyond_every_route
 from veilroute.audit.privacy_claims import (
     check_anonymized,
     check_apr,
@@ -56,11 +59,12 @@ def audit_playbook(playbook: Playbook, *, planner: Planner | None = None) -> Aud
     facts = case.facts
     real = recompute_mac(case)
     optimum = proof = num_anonymizable = None
+    m = _nodes_that_matter(case)
     if _claims_optimum(playbook):
-        optimum = find_optimum(facts, playbook.privacy, case.standard.spread)
-        num_anonymizable = count_anonymizable(case) if optimum is None else optimum.num_anonymizable
+        optimum = find_optimum(facts, replace(playbook.privacy, m=m), case.standard.spread)
+        num_anonymizable = count_anonymizable(case, m) if optimum is None else optimum.num_anonymizable
     if playbook.certificate is not None:
-        proof = examine_certificate(case, playbook.certificate)
+        proof = examine_certificate(case, playbook.certificate, m)
     claims = (
         check_walk(case),
         check_coverage(case),
@@ -91,6 +95,18 @@ def audit_playbook(playbook: Playbook, *, planner: Planner | None = None) -> Aud
             num_protected=len(case.protected),
         ),
     )
+
+
+def _nodes_that_matter(case: Case) -> int | None:
+    """The playbook's m, or ``None`` where it is so large that classes share whole routes, as with no m at all.
+
+    Only while everybody is anonymized: to anonymize more, a plan may take any detour.
+    """
+    privacy, claims = case.playbook.privacy, case.playbook.claims
+    if privacy.m is None or claims.mac is None or len(case.protected) < len(case.facts.coverable):
+        return privacy.m
+    mac_sum = claims.mac * len(case.protected)
+    return None if is_beyond_every_route(case.facts, privacy.k, privacy.m, mac_sum) else privacy.m
 
 
 def _claims_optimum(playbook: Playbook) -> bool:

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass, replace
 
 from veilroute.audit.case import ABSOLUTE, RELATIVE, Case
-from veilroute.audit.class_space import ClassSearch, Tariff
+from veilroute.audit.class_space import ClassSearch, PrefixSearch
 from veilroute.audit.combining import Combiner, Option
 from veilroute.audit.pricing import TooMuchError
 from veilroute.audit.report import ClaimVerdict, judge, names, number
@@ -24,6 +24,12 @@ MAX_EFFORT = 10_000_000
 _COUNT_SLACK = 1e-6
 _COUNT_ROUNDING = 1e-9
 """How far the prices behind a number of members may sum above it, and for a class below its size."""
+
+_SUM_ROUNDING = 1e-13
+"""How far a sum of prices may be off, for each unit that they add up to: some hundred roundings of 2^-53."""
+
+
+Search = ClassSearch | PrefixSearch
 
 
 @dataclass(frozen=True)
@@ -67,23 +73,21 @@ def check_certificate(proof: Proof | None) -> ClaimVerdict:
     return judge("certificate", proof.problems, proof.evidence, checked=proof.is_checked)
 
 
-def examine_certificate(case: Case, certificate: Certificate) -> Proof:
-    """Check a certificate for the playbook's bound, as far as the effort allows.
+def examine_certificate(case: Case, certificate: Certificate, m: int | None) -> Proof:
+    """Check a certificate for the playbook's bound, as far as the effort allows; classes share their first m nodes.
 
     Sums first, then its prices against every class, the classes within reach of the bound, the number of members, and
     at last what those classes combine to. Each part has an allowance of its own; what goes beyond it stays unchecked.
     """
-    problems = _wrong_members(case, certificate)
+    problems = _wrong_members(case, certificate) or _wrong_sizes(case, certificate)
     if problems:
         return Proof(tuple(problems), effort="the certificate is wrong")
     problems = _wrong_sums(case, certificate)
-    if case.playbook.privacy.m is not None:
-        reason = "certificates are checked for whole routes only"
-    elif len(certificate.members) > MAX_MEMBERS:
+    if len(certificate.members) > MAX_MEMBERS:
         reason = f"certificates are checked for up to {MAX_MEMBERS} coverable candidates"
     else:
         try:
-            return _Examination(case, certificate, open_workbench(case, MAX_EFFORT), problems).run()
+            return _Examination(case, certificate, open_workbench(case, MAX_EFFORT, m), problems).run()
         except TooMuchError:
             reason = "the map is too large to price all classes"
     return Proof(tuple(problems), f"its prices give the bound that it states; {reason}", effort=reason)
@@ -96,9 +100,35 @@ def _wrong_members(case: Case, certificate: Certificate) -> list[str]:
     strange = [label for label, c in zip(certificate.members, found, strict=True) if c not in facts.coverable]
     problems = [f"does not price {names(missing)}"] if missing else []
     problems += [f"prices {names(strange)}, which cannot be covered"] if strange else []
+    if not problems and len(found) > len(facts.coverable):
+        problems.append(f"prices {len(found)} members where {len(facts.coverable)} can be covered, so some twice")
     if num_anonymized > len(found):
         problems.append(f"prices {len(found)} members, fewer than the {num_anonymized} said to be anonymized")
     return problems
+
+
+def _wrong_sizes(case: Case, certificate: Certificate) -> list[str]:
+    """Whether the prices are so large that their sums, which should nearly cancel, drown in rounding."""
+    problems = []
+    claimed = _claimed_sum(case, certificate)
+    tolerance = claimed - _target(claimed, case.playbook.claims.num_anonymized)
+    for what, prices in (("MAC", certificate.cost), ("number of candidates", certificate.count)):
+        if prices is not None:
+            size = sum(map(abs, prices.duals)) + sum(cut.dual * len(cut.members) for cut in prices.cuts)
+            if not size * _SUM_ROUNDING <= (tolerance if prices is certificate.cost else _COUNT_ROUNDING):
+                problems.append(f"its prices for the {what} add up to {size:.3g}, too much to be exact")
+    return problems
+
+
+def _claimed_sum(case: Case, certificate: Certificate) -> float:
+    """The MAC sum that no plan is said to undercut."""
+    stated, num = case.playbook.claims.mac_lower_bound, case.playbook.claims.num_anonymized
+    return certificate.bound if stated is None else stated * num
+
+
+def _target(claimed: float, num: int) -> float:
+    """A MAC sum that is less than the one claimed by more than rounding."""
+    return claimed - RELATIVE * abs(claimed) - ABSOLUTE * num
 
 
 def _wrong_sums(case: Case, certificate: Certificate) -> list[str]:
@@ -108,6 +138,8 @@ def _wrong_sums(case: Case, certificate: Certificate) -> list[str]:
     proved = _dual_bound(certificate.cost, claims.num_anonymized)
     if certificate.bound > proved + _margin(certificate.bound):
         problems.append(f"states that the MAC sum is at least {certificate.bound:.9g}, its prices say {proved:.9g}")
+    if certificate.bound < -_margin(proved):
+        problems.append(f"states the bound {certificate.bound:.9g}, which says nothing: no MAC sum is below 0")
     if claims.mac_lower_bound is not None:
         claimed = claims.mac_lower_bound * claims.num_anonymized
         enough = certificate.bound + certificate.threshold
@@ -147,20 +179,21 @@ class _Examination:
         self.duals, self.cuts = self._placed(certificate.cost)
 
     def run(self) -> Proof:
-        """Hold the prices against every class, then combine those within reach of the bound."""
-        certificate, stated = self.certificate, self.case.playbook.claims.mac_lower_bound
-        claimed = self.bound if stated is None else stated * self.num
-        reach = max(0.0, claimed - self.bound)
-        limits = sorted({reach, certificate.threshold})
-        limit = limits.pop()
+        """Hold the prices against every class, then combine those within reach of the bound.
+
+        Nothing follows from a list of classes that ends before what it is needed for: a class that is missing might be
+        part of a cheaper partition. So each step asks how far the list goes, and says nothing where that is too short.
+        """
+        certificate, claimed = self.certificate, _claimed_sum(self.case, self.certificate)
+        target = _target(claimed, self.num)
+        reach = max(0.0, target - self.bound)
+        limit = max(reach, certificate.threshold)
         search = self._list_classes(limit)
-        while limits and not search.is_complete:
-            limit = limits.pop()
+        if limit > reach and not search.is_complete:
+            limit = reach
             search = self._list_classes(limit)
-        # A partition has at most so many classes, and each may be below zero by as much as the worst.
-        lost = min(0.0, 0.0, *search.found.values()) * (self.num // self.bench.space.k)
-        proved = min(self.bound, certificate.bound)
-        if proved > self.bound + lost + _margin(proved):
+        lost = self._lost(search)
+        if certificate.bound > self.bound + lost + _margin(certificate.bound):
             return Proof((*self.problems, self._undercut(search)), effort="the certificate is wrong")
         if not search.is_complete:
             reason = "there are too many classes to price them all"
@@ -170,16 +203,24 @@ class _Examination:
             self._count_listed(search)
         count = self._count_members()
         evidence = f"its prices hold for every class, so the MAC sum is at least {certificate.bound:.9g}"
-        if certificate.num_enumerated:
+        if certificate.num_enumerated or not is_counted:
             listed = number(certificate.num_enumerated, "class", "classes")
             evidence += f"; {listed} up to {certificate.threshold:.3g} above that"
-            evidence += "" if is_counted else ", not counted again"
-        proof = Proof(tuple(self.problems), evidence, is_checked=True, most=count.most, more=count.more)
-        if stated is None:
+            evidence += "" if is_counted else ", too many to be counted again"
+        proof = Proof(tuple(self.problems), evidence, is_checked=is_counted, most=count.most, more=count.more)
+        if self.case.playbook.claims.mac_lower_bound is None:
             return replace(proof, effort="no bound is stated")
-        if limit < reach:
-            return replace(proof, effort="too many classes are within reach of the bound")
-        return self._combine(proof, search, claimed, lost)
+        # Classes below zero make room for others: each of a partition's may be as far below as the worst.
+        slack = target - self.bound - lost
+        if slack > limit:
+            search = self._list_classes(slack)
+            if not search.is_complete:
+                return replace(proof, effort="too many classes are within reach of the bound")
+        return self._combine(proof, search, target, slack)
+
+    def _lost(self, search: Search) -> float:
+        """What classes with a negative reduced cost take off the bound; a partition has at most N / k of them."""
+        return min(0.0, 0.0, *search.found.values()) * (self.num // self.bench.space.k)
 
     def _placed(self, prices: DualPrices) -> tuple[list[float], list[tuple[int, float]]]:
         """Prices in the order of the bench, and cuts as bit masks."""
@@ -189,17 +230,15 @@ class _Examination:
             duals[places[label]] = dual
         return duals, [(sum(1 << places[label] for label in cut.members), cut.dual) for cut in prices.cuts]
 
-    def _list_classes(self, limit: float) -> ClassSearch:
-        gains = [credit + dual for credit, dual in zip(self.bench.credits, self.duals, strict=True)]
+    def _list_classes(self, limit: float) -> Search:
         # What the worst class may be below zero is allowed to the others on top.
-        limit += self._rounding(limit) + _margin(self.bound)
-        return self.bench.search(Tariff(self.bench.weights, gains, self.cuts), limit)
+        return self.bench.search(self.duals, self.cuts, limit + self._rounding(limit) + _margin(self.bound))
 
     def _rounding(self, threshold: float) -> float:
         """How far reduced costs around a threshold may be off."""
         return RELATIVE * threshold + ABSOLUTE * max([1.0, *map(abs, self.duals)])
 
-    def _undercut(self, search: ClassSearch) -> str:
+    def _undercut(self, search: Search) -> str:
         worst = min(search.found, key=lambda group: search.found[group])
         share = self.bench.share(worst)
         return (
@@ -207,7 +246,7 @@ class _Examination:
             f"the prices say at least {share - search.found[worst]:.9g}"
         )
 
-    def _count_listed(self, search: ClassSearch) -> None:
+    def _count_listed(self, search: Search) -> None:
         """Whether as many classes were listed as there are, but for those on the threshold itself."""
         stated, threshold = self.certificate.num_enumerated, self.certificate.threshold
         if not stated and not threshold:
@@ -225,9 +264,8 @@ class _Examination:
         # Without prices: everybody counts once.
         duals, cuts = ([1.0] * num, []) if self.certificate.count is None else self._placed(self.certificate.count)
         # What a class's prices sum to, less its size, stands for its reduced cost; what its walks cost does not matter.
-        weightless = [[0.0] * num] * len(self.bench.weights)
-        tariff = Tariff(weightless, [1 - dual for dual in duals], cuts)
-        search = self.bench.search(tariff, -_COUNT_ROUNDING)
+        gains = [1 - dual for dual in duals]
+        search = self.bench.search(gains, cuts, -_COUNT_ROUNDING, is_free=True)
         if search.found:
             group, lacking = min(search.found.items(), key=lambda item: item[1])
             size = group.bit_count()
@@ -241,7 +279,7 @@ class _Examination:
         most = math.floor(total + _COUNT_SLACK)
         if most <= self.num or self.case.playbook.status != "optimal":
             return _Count(most)
-        search = self.bench.search(tariff, total - self.num - 1 + _COUNT_SLACK)
+        search = self.bench.search(gains, cuts, total - self.num - 1 + _COUNT_SLACK, is_free=True)
         options = [Option(group, excess, 0.0) for group, excess in search.found.items()]
         while search.is_complete and most > self.num:
             self.bench.effort.renew()
@@ -254,10 +292,8 @@ class _Examination:
             most -= 1
         return _Count(most)
 
-    def _combine(self, proof: Proof, search: ClassSearch, claimed: float, lost: float) -> Proof:
-        """Whether classes within reach of the bound combine to less than what is claimed."""
-        target = claimed - RELATIVE * abs(claimed) - ABSOLUTE * self.num
-        slack = target - self.bound - lost
+    def _combine(self, proof: Proof, search: Search, target: float, slack: float) -> Proof:
+        """Whether the classes listed, which must be all with a reduced cost up to ``slack``, combine to less."""
         # Of the members grouped, those priced above the dearest of the cheapest N add to the bound; of those left out,
         # those priced below it do.
         dearest = sorted(self.duals)[self.num - 1] if self.num else 0.0

@@ -7,6 +7,9 @@ from bisect import insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from veilroute.audit.prefixes import Figures, PrefixPrices
 from veilroute.audit.pricing import TooMuchError
 from veilroute.audit.set_prices import Effort, SetPrices
 from veilroute.audit.spread import members_of
@@ -204,3 +207,110 @@ class ClassSearch:
             for trip, (cost, low) in enumerate(zip(costs, lows, strict=True))
         ]
         self._extend(group, newest + 1, spent, heavier, raised)
+
+
+class PrefixSearch:
+    """The same where only the first m nodes are shared, and the walks of a class have no common cost.
+
+    What a class adds is the sum of what its members pay for one beginning, so a part of it, which may choose a
+    beginning of its own, adds no more than the same members do in the whole. So a class adds at least what a part and
+    its other members add by themselves; and as each member is in ``size - 1`` pairs, at least what all pairs
+    add, divided by ``size - 1``.
+
+    Parameters
+    ----------
+    space
+        The classes.
+    prices
+        What they add.
+    tariff
+        What each member takes off and cuts add; weights play no part.
+    limit
+        How much the reduced cost may be.
+    effort
+        What may be spent.
+    is_free
+        Whether only who can be grouped matters, and beginnings add nothing.
+    """
+
+    def __init__(
+        self, space: ClassSpace, prices: PrefixPrices, tariff: Tariff, limit: float, effort: Effort, *, is_free: bool
+    ) -> None:
+        self.found: dict[int, float] = {}
+        self.num_priced = 0
+        self.is_complete = False
+        self._space = space
+        self._prices = prices
+        self._tariff = tariff
+        self._gains = np.array(tariff.gains, dtype=np.float64)
+        self._limit = limit
+        self._effort = effort
+        self._is_free = is_free
+        self._alone: Figures = np.zeros(space.num)
+        self._pairs: Figures = np.zeros((space.num, space.num))
+
+    def run(self) -> PrefixSearch:
+        """Fill ``found``, reduced costs by bit mask; ``is_complete`` says whether the effort sufficed."""
+        num = self._space.num
+        try:
+            for i in range(num):
+                self._alone[i] = self._share(1 << i)
+            for i in range(num if self._space.max_size > 1 else 0):
+                for j in range(i + 1, num):
+                    self._pairs[i, j] = self._pairs[j, i] = self._share(1 << i | 1 << j)
+            self._extend(0, 0, 0.0, 0.0, np.zeros(num))
+        except TooMuchError:
+            return self
+        self.is_complete = True
+        return self
+
+    def _share(self, group: int) -> float:
+        self._effort.spend(1)
+        share = self._prices.share(group)
+        return 0.0 if self._is_free and share < math.inf else share
+
+    def _extend(self, group: int, first: int, share: float, inner: float, joining: Figures) -> None:
+        """Add each member from ``first`` on that may lead to a class within the limit.
+
+        ``share`` is what the group adds, ``inner`` what its pairs add, ``joining`` what the pairs with each other
+        member do.
+        """
+        space = self._space
+        size = group.bit_count() + 1
+        for x in range(first, space.num):
+            grown, pairs = group | 1 << x, inner + joining[x]
+            ahead = joining + self._pairs[x]
+            floor = max(share + self._alone[x], pairs / max(1, size - 1))
+            if not space.may_join(group, x) or self._least(grown, x + 1, floor, pairs, ahead) > self._limit:
+                continue
+            self._effort.spend(_CLASS_STEP)
+            own = self._share(grown)
+            self.num_priced += 1
+            if own == math.inf:
+                continue
+            if size >= space.k and space.qualifies(grown):
+                gains = math.fsum(self._tariff.gains[i] for i in members_of(grown))
+                reduced = own - gains + self._tariff.surcharge(grown)
+                if reduced <= self._limit:
+                    self.found[grown] = reduced
+            if size < space.max_size and self._least(grown, x + 1, own, pairs, ahead) <= self._limit:
+                self._extend(grown, x + 1, own, pairs, ahead)
+
+    def _least(self, group: int, first: int, share: float, inner: float, joining: Figures) -> float:
+        """A bound on the reduced cost of the group, which adds at least ``share``, and of all that extend it."""
+        size, space = group.bit_count(), self._space
+        sizes = range(max(size, space.k), min(space.max_size, size + space.num - first) + 1)
+        self._effort.spend(len(sizes) * (_CLASS_STEP + space.num))
+        gains = self._gains[first:]
+        alone = np.sort(self._alone[first:] - gains)
+        least = math.inf
+        for total in sizes:
+            num = total - size
+            by_parts = share + float(alone[:num].sum())
+            by_pairs = -math.inf
+            if total > 1:
+                joined = np.sort(joining[first:] / (total - 1) - gains)
+                by_pairs = inner / (total - 1) + float(joined[:num].sum())
+            least = min(least, max(by_parts, by_pairs))
+        spent = math.fsum(self._tariff.gains[i] for i in members_of(group))
+        return least - spent + self._tariff.surcharge(group)

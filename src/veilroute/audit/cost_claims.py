@@ -9,8 +9,12 @@ from veilroute.audit.case import Case, is_same
 from veilroute.audit.certificate import Proof
 from veilroute.audit.optimality import Optimum
 from veilroute.audit.report import ClaimVerdict, judge, names, number
+from veilroute.certificate import MAX_TRIED
 
 _STATUSES = ("optimal", "feasible", "infeasible")
+
+_WITHOUT_EVIDENCE = ("merge-bb", "df-bb")
+"""Partitioners whose proof is that their search came to its end: they have nothing to hand over."""
 
 
 @dataclass(frozen=True)
@@ -101,9 +105,17 @@ def check_bound(case: Case, real: RealCost, optimum: Optimum | None, proof: Proo
         return judge("bound", problems, f"{bound:.9g} is not above {best:.9g}, the least possible")
     if proof is not None and proof.has_bound:
         return judge("bound", problems, f"no MAC is below {bound:.9g} (certificate: {proof.effort})")
+    if proof is None and _gives_evidence(case):
+        problems.append(f"states that no MAC is below {bound:.9g} without the certificate that proves it")
     reason = "" if proof is None else f" ({proof.effort})"
     evidence = f"{bound:.9g} is not above the MAC; whether none is below it, was not worked out{reason}"
     return judge("bound", problems, evidence, checked=False)
+
+
+def _gives_evidence(case: Case) -> bool:
+    """Whether the planner hands a certificate over with its bounds, where there is too much to try it all."""
+    is_small = len(case.facts.coverable) <= MAX_TRIED
+    return not is_small and case.playbook.options.get("partitioner") not in _WITHOUT_EVIDENCE
 
 
 def check_optimality(
@@ -142,6 +154,8 @@ def check_optimality(
     if proof is not None and proof.cheaper_mac is not None:
         problems.append(f"not optimal: a MAC of {proof.cheaper_mac:.9g} is possible")
     if proof is None:
+        if _gives_evidence(case):
+            problems.append("says optimal without the certificate that proves it; plan again")
         return judge("optimality", problems, "optimal by the planner's word; too large to re-prove", checked=False)
     if not proof.has_bound:
         return judge("optimality", problems, f"optimal by the planner's word: {proof.effort}", checked=False)

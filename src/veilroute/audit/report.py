@@ -38,11 +38,16 @@ class ClaimVerdict:
     checked: bool = True
 
     @property
-    def word(self) -> str:
-        """The verdict in a word or two."""
+    def verdict(self) -> str:
+        """``holds``, ``violated``, or ``unproved`` when nothing contradicts the claim but it was not worked out."""
         if not self.holds:
-            return "VIOLATED"
-        return "OK" if self.checked else "UNPROVED"
+            return "violated"
+        return "holds" if self.checked else "unproved"
+
+    @property
+    def word(self) -> str:
+        """The verdict as the report prints it."""
+        return "OK" if self.verdict == "holds" else self.verdict.upper()
 
 
 @dataclass(frozen=True)
@@ -105,7 +110,7 @@ class AuditReport:
     Parameters
     ----------
     holds
-        Whether every claim holds.
+        Whether no claim is violated. Some may be unproved: :attr:`verdict` tells.
     claims
         One verdict per claim, always the same claims in the same order.
     anonymity
@@ -119,12 +124,26 @@ class AuditReport:
     anonymity: tuple[AnonymityStep, ...]
     summary: AuditSummary
 
+    @property
+    def verdict(self) -> str:
+        """``violated`` when one claim is, else ``unproved`` when one is, else ``holds``."""
+        given = {claim.verdict for claim in self.claims}
+        return next((word for word in ("violated", "unproved") if word in given), "holds")
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for ``audit --json``."""
         return {
             "holds": self.holds,
+            "verdict": self.verdict,
             "claims": [
-                {"claim": v.claim, "holds": v.holds, "evidence": v.evidence, "checked": v.checked} for v in self.claims
+                {
+                    "claim": v.claim,
+                    "holds": v.holds,
+                    "verdict": v.verdict,
+                    "evidence": v.evidence,
+                    "checked": v.checked,
+                }
+                for v in self.claims
             ],
             "anonymity": [
                 {

@@ -35,10 +35,11 @@ class WalkingMap:
         least, most = min(kinds), max(kinds)
         # Counting edges and adding costs agree to the last bit only for whole numbers.
         self.unit = float(least) if least == most and least > 0 and float(least).is_integer() else None
+        self.smallest_cost = least
         self.smallest_positive_cost = min((cost for cost in kinds if cost > 0), default=1.0)
 
     @cached_property
-    def _into(self) -> Rows:
+    def edges_into(self) -> Rows:
         """The rows with every edge turned round."""
         offsets, heads, costs = self._out
         places = [0] * (self.num_nodes + 1)
@@ -80,7 +81,7 @@ class WalkingMap:
         starts = list(seeds)
         if self.unit is not None and all(distance % self.unit == 0 for _, distance in starts):
             return self._count_steps(starts, self.unit, backwards=backwards)
-        offsets, heads, costs = self._into if backwards else self._out
+        offsets, heads, costs = self.edges_into if backwards else self._out
         found = [math.inf] * self.num_nodes
         heap: list[tuple[float, int]] = []
         for node, distance in starts:
@@ -103,7 +104,7 @@ class WalkingMap:
 
     def _count_steps(self, starts: list[tuple[int, float]], unit: float, *, backwards: bool) -> list[float]:
         """Ring by ring; a seed joins the ring of its own distance, unless it was reached before."""
-        offsets, heads, _ = self._into if backwards else self._out
+        offsets, heads, _ = self.edges_into if backwards else self._out
         found = [math.inf] * self.num_nodes
         seen = bytearray(self.num_nodes)
         waiting = sorted(starts, key=lambda start: start[1], reverse=True)
@@ -149,7 +150,7 @@ class WalkingMap:
             return {source: 0}
         if self.unit is not None:
             return self._count_steps_near(source, limit, missing, backwards=backwards)
-        offsets, heads, costs = self._into if backwards else self._out
+        offsets, heads, costs = self.edges_into if backwards else self._out
         found: dict[int, float] = {source: 0}
         settled: dict[int, float] = {}
         heap: list[tuple[float, int]] = [(0, source)]
@@ -173,7 +174,7 @@ class WalkingMap:
     def _count_steps_near(
         self, source: int, limit: float, missing: set[int] | None, *, backwards: bool
     ) -> dict[int, float]:
-        offsets, heads, _ = self._into if backwards else self._out
+        offsets, heads, _ = self.edges_into if backwards else self._out
         found: dict[int, float] = {source: 0}
         ring = [source]
         distance = 0.0

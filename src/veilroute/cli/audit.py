@@ -27,6 +27,7 @@ def run_audit(
     playbook: Annotated[Path, typer.Argument(metavar="PLAYBOOK", help="A playbook made by `veilroute plan`.")],
     domain: DomainOption = None,
     movement: MovementOption = 4,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 also when a claim could not be proved.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Check every claim of a playbook by replaying the adversary: exit 0 when all hold, 1 when one is violated.
@@ -42,7 +43,7 @@ def run_audit(
         emit(dump_canonical(verdict.to_dict()).decode())
     else:
         emit(verdict.to_text().rstrip("\n") + "\n")
-    return DONE if verdict.holds else VIOLATED
+    return DONE if verdict.verdict in (("holds",) if strict else ("holds", "unproved")) else VIOLATED
 
 
 def load_playbook(path: Path, domain: Path | None, movement: int) -> Playbook:

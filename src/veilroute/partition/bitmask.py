@@ -8,16 +8,19 @@ qualifying ones are needed, because a part never costs more than the whole; unde
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from veilroute.certificate import MAX_TRIED
 from veilroute.covering.class_costs import ClassCosts, compute_class_costs
 from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.found import WalkSource
 from veilroute.covering.spread import far_masks
 from veilroute.covering.task import CoveringTask
+from veilroute.domain.labels import Label
 from veilroute.errors import TooLargeError
 from veilroute.kernels.partition import largest_spread, mark_needed, partition_range, start_partition
 from veilroute.kernels.sweep import Floats
@@ -45,7 +48,8 @@ def partition_by_bitmask(problem: Problem, task: CoveringTask, privacy: Privacy,
     class_costs = compute_class_costs(task, family.needed, watch)
     shares = np.where(np.isfinite(class_costs.costs).all(axis=0), mac_shares(task, class_costs), np.inf)
     source = FieldsEngine(task, table=class_costs.table)
-    return partition_by_shares(family, shares, source, watch, is_complete=class_costs.is_complete)
+    labels = [problem.candidates[i] for i in task.members]
+    return partition_by_shares(family, shares, labels, source, watch, is_complete=class_costs.is_complete)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +58,8 @@ class Family:
 
     Parameters
     ----------
-    num
-        How many members there are.
+    num, k
+        How many members there are, and how many a class has at least.
     needed
         Marks them and all their subsets.
     qualifies
@@ -63,6 +67,7 @@ class Family:
     """
 
     num: int
+    k: int
     needed: npt.NDArray[np.bool_]
     qualifies: npt.NDArray[np.bool_]
 
@@ -79,11 +84,17 @@ def mark_classes(problem: Problem, task: CoveringTask, privacy: Privacy) -> Fami
     nodes = [problem.candidate_nodes[i] for i in task.members]
     spread = largest_spread(num, far_masks(problem.domain, nodes, privacy))
     needed = mark_needed(num, privacy.k, privacy.spread == "all-pairs", spread)
-    return Family(num, needed, needed & (spread >= privacy.k))
+    return Family(num, privacy.k, needed, needed & (spread >= privacy.k))
 
 
 def partition_by_shares(
-    family: Family, shares: Floats, source: WalkSource | None, watch: Watch, *, is_complete: bool
+    family: Family,
+    shares: Floats,
+    labels: Sequence[Label],
+    source: WalkSource | None,
+    watch: Watch,
+    *,
+    is_complete: bool,
 ) -> Partition:
     """The best partition into classes of a family, given what each adds to the MAC sum.
 
@@ -93,6 +104,8 @@ def partition_by_shares(
         The classes.
     shares
         By mask, infinite where a class is impossible; what does not qualify plays no part.
+    labels
+        What the members are called in a certificate.
     source
         Where to get walks.
     watch
@@ -110,7 +123,7 @@ def partition_by_shares(
     if classes:
         cost = sum(float(shares[sum(1 << i for i in members)]) for members in classes)
         improvements.append(watch.tell_improvement("partition", len(grouped), cost / len(grouped)))
-    return Partition(
+    partition = Partition(
         classes=classes,
         left_out=tuple(i for i in range(num) if i not in grouped),
         is_optimal=is_optimal,
@@ -120,6 +133,34 @@ def partition_by_shares(
         improvements=tuple(improvements),
         source=source,
     )
+    if not is_optimal or not classes or num <= MAX_TRIED:
+        return partition
+    return _certify(family, shares, partition, labels, replace(watch, report=None))
+
+
+def _certify(family: Family, shares: Floats, partition: Partition, labels: Sequence[Label], watch: Watch) -> Partition:
+    """With prices by which those can check the proof who have no such tables.
+
+    The tables have compared all classes, so those within reach of what the prices alone prove are counted and no more.
+    """
+    # Here and not at the top: who plans for a dozen candidates need not wait until HiGHS is loaded.
+    from veilroute.partition.bounding import Record
+    from veilroute.partition.class_space import ListedClasses
+    from veilroute.partition.columns import make_certificate, prove_cost
+    from veilroute.partition.counting import prove_count
+    from veilroute.partition.local_search import Grouping
+
+    masks = np.flatnonzero(np.isfinite(shares))
+    space = ListedClasses(family.num, family.k, masks, shares[masks])
+    own = tuple(float(shares[sum(1 << i for i in members)]) for members in partition.classes)
+    record = Record(Grouping(partition.classes, own, partition.left_out), watch)
+    count_prices = prove_count(space, record, watch) if partition.left_out else None
+    proof = prove_cost(space, record, watch)
+    reach = (record.best.total - proof.price_bound) * (1 + 1e-9)
+    if proof.bound < record.best.total and proof.threshold < reach:
+        num_within = len(space.search(proof.prices, reach, watch).columns)
+        proof = replace(proof, bound=record.best.total, threshold=reach, num_enumerated=num_within)
+    return replace(partition, certificate=make_certificate(proof, count_prices, labels))
 
 
 def mac_shares(task: CoveringTask, class_costs: ClassCosts) -> Floats:

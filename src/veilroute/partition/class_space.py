@@ -140,6 +140,11 @@ class ClassSpace:
         self.compatible: Relation = np.empty((0, 0), dtype=np.bool_)
 
     @property
+    def can_improve(self) -> bool:
+        """Whether local search can price the classes: it knows whole walks only."""
+        return self.beginnings is None
+
+    @property
     def num(self) -> int:
         """How many members there are."""
         return int(self.order.size)
@@ -297,6 +302,85 @@ class ClassSpace:
             if size < self.largest:
                 on = np.flatnonzero(is_there)
                 stack.append(_Frontier(sets[on], costs[on], offsets[on], extras[on]))
+
+
+class ListedClasses(ClassSpace):
+    """All classes of a few members, their shares known: what tables of all sets leave to be proved.
+
+    Whatever asks for classes of low reduced cost can do so here, too; pairs and walks are not to be had.
+
+    Parameters
+    ----------
+    num, k
+        How many members there are, and how many a class has at least.
+    masks, shares
+        The classes as bit masks, and what each adds to the MAC sum.
+    """
+
+    def __init__(self, num: int, k: int, masks: npt.NDArray[np.int64], shares: Floats) -> None:
+        self.k = k
+        self.order = np.arange(num)
+        self.largest = self.max_size = int(np.bitwise_count(masks).max(initial=0))
+        self.beginnings = None
+        self.pair_costs = np.zeros((1, num, num))
+        self.compatible = np.zeros((num, num), dtype=np.bool_)
+        self.weights = np.ones((1, num))
+        self.fixed = np.zeros(num)
+        self._masks = masks
+        self._shares = shares
+
+    @property
+    def can_improve(self) -> bool:
+        """There are no walks to price."""
+        return False
+
+    def search(
+        self,
+        prices: Prices,
+        threshold: float,
+        watch: Watch,
+        *,
+        most: int | None = None,
+        max_priced: int | None = None,
+        is_free: bool = False,
+    ) -> Found:
+        """As for all spaces; one look at the whole list."""
+        del watch, max_priced
+        reduced = (0.0 if is_free else self._shares) - self._sums(prices.duals)
+        for cut, dual in zip(prices.cuts, prices.cut_duals.tolist(), strict=True):
+            reduced += dual * (np.bitwise_count(self._masks & sum(1 << i for i in cut)) // 2)
+        chosen = np.flatnonzero(reduced <= threshold)
+        is_complete = most is None or chosen.size < most
+        if most is not None and not is_complete:
+            chosen = chosen[np.argsort(reduced[chosen], kind="stable")[:most]]
+        shares = np.zeros(chosen.size) if is_free else self._shares[chosen]
+        columns = Columns(self._rows(self._masks[chosen]), shares, reduced[chosen])
+        return Found(columns, is_complete, math.inf, self._masks.size)
+
+    def measure(self, sets: Sets, watch: Watch) -> tuple[Floats, Floats] | None:
+        """What sets of one size add to the MAC sum; infinite when they are no classes."""
+        del watch
+        masks = (np.int64(1) << sets.astype(np.int64)).sum(axis=1)
+        at = np.minimum(np.searchsorted(self._masks, masks), self._masks.size - 1)
+        shares = np.where(self._masks[at] == masks, self._shares[at], math.inf)
+        return np.where(np.isfinite(shares), 0.0, math.inf)[:, None], shares
+
+    def _sums(self, values: Floats) -> Floats:
+        # Of the lower and of the upper half of the members, looked up in two short tables.
+        low = min(10, self.num)
+        tables = [np.zeros(1), np.zeros(1)]
+        for i, value in enumerate(values.tolist()):
+            tables[i >= low] = np.concatenate((tables[i >= low], tables[i >= low] + value))
+        sums: Floats = tables[0][self._masks & ((1 << low) - 1)] + tables[1][self._masks >> low]
+        return sums
+
+    def _rows(self, masks: npt.NDArray[np.int64]) -> Sets:
+        """Members ascending, -1 behind them."""
+        inside = (masks[:, None] >> np.arange(self.num)) & 1 == 1
+        rows = np.full((masks.size, self.max_size), -1, dtype=np.int32)
+        row, member = np.nonzero(inside)
+        rows[row, (np.cumsum(inside, axis=1) - 1)[row, member]] = member
+        return rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,10 +14,13 @@ these members' rows out of the integer programme makes such classes the same, an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from veilroute.certificate import Certificate, Cut, DualPrices
+from veilroute.domain.labels import Label
 from veilroute.kernels.extension import pick_columns
 from veilroute.kernels.tours import Sets
 from veilroute.partition.bounding import (
@@ -78,6 +81,33 @@ class Proof:
     num_enumerated: int = 0
     num_columns: int = 0
     num_nodes: int = 0
+
+
+def make_certificate(proof: Proof, count_prices: Prices | None, labels: Sequence[Label]) -> Certificate:
+    """What others can check a proof by; ``count_prices`` are those behind the number of members left out."""
+    return Certificate(
+        members=tuple(labels),
+        cost=_published(proof.prices, labels),
+        count=None if count_prices is None else _published(_turned(count_prices), labels),
+        bound=proof.price_bound,
+        threshold=proof.threshold,
+        num_enumerated=proof.num_enumerated,
+        num_columns=proof.num_columns,
+        num_nodes=proof.num_nodes,
+    )
+
+
+def _turned(prices: Prices) -> Prices:
+    """From what leaving a member out costs to what grouping it is worth."""
+    return replace(prices, duals=1.0 - np.minimum(prices.duals, 1.0))
+
+
+def _published(prices: Prices, labels: Sequence[Label]) -> DualPrices:
+    cuts = zip(prices.cuts, prices.cut_duals.tolist(), strict=True)
+    return DualPrices(
+        tuple(prices.duals.tolist()),
+        tuple(Cut(tuple(labels[i] for i in cut), dual) for cut, dual in cuts if dual > 0),
+    )
 
 
 def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
@@ -155,8 +185,8 @@ def _settle(space: ClassSpace, bounding: Bounding, record: Record, watch: Watch)
 
 
 def _search_longer(space: ClassSpace, record: Record, watch: Watch) -> bool:
-    """Local search for some seconds; whether it found a better partition. It knows whole walks only, not beginnings."""
-    if space.beginnings is not None:
+    """Local search for some seconds; whether it found a better partition."""
+    if not space.can_improve:
         return False
     effort = min(_MAX_EFFORT, _EFFORT_PER_MEMBER * space.num)
     return record.offer(improve(space, record.best, seed=0, effort=effort, watch=watch))

@@ -6,12 +6,11 @@ Few members: every set is tried (:mod:`veilroute.partition.bitmask`). More: colu
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from veilroute.certificate import Certificate, Cut, DualPrices
+from veilroute.certificate import MAX_TRIED
 from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.set_costs import MAX_TOUR, TourCosts
 from veilroute.covering.spread import far_matrix
@@ -25,13 +24,9 @@ from veilroute.progress import Watch
 
 if TYPE_CHECKING:
     from veilroute.covering.found import WalkSource
-    from veilroute.domain.labels import Label
     from veilroute.partition.bounding import Record
-    from veilroute.partition.class_space import ClassSpace, Prices
+    from veilroute.partition.class_space import ClassSpace
     from veilroute.partition.local_search import Grouping
-
-MAX_TRIED = 12
-"""Up to so many members every set is tried, as the auditor does; it needs no certificate then."""
 
 _EFFORT_PER_MEMBER = 400
 _MANY_NEAR = 0.3
@@ -80,7 +75,7 @@ def partition_by_columns(
     # Here and not at the top: who plans for a dozen candidates need not wait until HiGHS is loaded.
     from veilroute.partition.bounding import CLOSED, Record, better
     from veilroute.partition.class_space import ClassSpace
-    from veilroute.partition.columns import prove_cost
+    from veilroute.partition.columns import make_certificate, prove_cost
     from veilroute.partition.counting import count_anonymizable, price_again, prove_count
     from veilroute.partition.local_search import Grouping, greedy_partition, improve
 
@@ -129,16 +124,7 @@ def partition_by_columns(
         least_mac=bound / best.num_grouped,
         num_anonymizable=num_anonymizable,
         improvements=tuple(record.improvements),
-        certificate=Certificate(
-            members=tuple(labels),
-            cost=_published(proof.prices, labels),
-            count=None if count_prices is None else _published(_turned(count_prices), labels),
-            bound=proof.price_bound,
-            threshold=proof.threshold,
-            num_enumerated=proof.num_enumerated,
-            num_columns=proof.num_columns,
-            num_nodes=proof.num_nodes,
-        ),
+        certificate=make_certificate(proof, count_prices, labels),
         source=source,
     )
 
@@ -157,16 +143,3 @@ def _stopped(space: ClassSpace, record: Record, source: WalkSource) -> Partition
 
 def _named(space: ClassSpace, grouping: Grouping) -> tuple[tuple[int, ...], ...]:
     return tuple(sorted(tuple(sorted(space.order[list(members)].tolist())) for members in grouping.classes))
-
-
-def _turned(prices: Prices) -> Prices:
-    """From what leaving a member out costs to what grouping it is worth."""
-    return replace(prices, duals=1.0 - np.minimum(prices.duals, 1.0))
-
-
-def _published(prices: Prices, labels: list[Label]) -> DualPrices:
-    cuts = zip(prices.cuts, prices.cut_duals.tolist(), strict=True)
-    return DualPrices(
-        tuple(prices.duals.tolist()),
-        tuple(Cut(tuple(labels[i] for i in cut), dual) for cut, dual in cuts if dual > 0),
-    )

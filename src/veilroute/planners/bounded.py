@@ -68,7 +68,8 @@ def _try_everything(
     shared = find_beginnings(task, masks, classes, m, watch)
     if shared is None:
         return None
-    partition = partition_by_shares(family, shared.shares, None, watch, is_complete=True)
+    labels = [problem.candidates[i] for i in task.members]
+    partition = partition_by_shares(family, shared.shares, labels, None, watch, is_complete=True)
     completions = Completions(task)
     return partition, [plan_beginning(task, members, shared, completions) for members in partition.classes]
 
