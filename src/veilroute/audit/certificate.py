@@ -251,6 +251,8 @@ class _Examination:
         stated, threshold = self.certificate.num_enumerated, self.certificate.threshold
         if not stated and not threshold:
             return  # nothing was listed, because nothing had to be
+        if self.case.playbook.privacy.m is not None and isinstance(search, ClassSearch):
+            return  # here an m counts as infinite for which the planner may have priced beginnings
         rounding = self._rounding(threshold)
         fewest = sum(reduced <= threshold - rounding for reduced in search.found.values())
         most = sum(reduced <= threshold + rounding for reduced in search.found.values())

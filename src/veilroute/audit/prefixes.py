@@ -113,14 +113,14 @@ def is_beyond_every_route(facts: Facts, k: int, m: int, mac_sum: float) -> bool:
     """Whether sharing only the first m nodes is never worth it, so that m counts as infinite.
 
     Whoever goes their own way after m nodes has paid for m - 1 edges, and so have at least k members of the class.
-    Where that alone costs as much as ``mac_sum``, all classes of a cheaper plan share whole routes.
+    Where that alone costs more than ``mac_sum``, all classes of a plan that costs no more share whole routes.
     """
     least = (m - 1) * facts.walking.smallest_cost
     total = math.fsum(trip.weight for trip in facts.problem.trips)
     for trip, asked in zip(facts.trips, facts.problem.trips, strict=True):
         base_costs = (trip.base_costs[c] for c in facts.coverable)
         extras = sorted(max(0.0, least - cost) / facts.divisor(cost) for cost in base_costs)
-        if asked.weight / total * math.fsum(extras[:k]) < mac_sum:
+        if asked.weight / total * math.fsum(extras[:k]) <= mac_sum:
             return False
     return True
 
@@ -277,8 +277,8 @@ class _Padded:
         unit = facts.walking.unit or 1.0
         self._length = (m - 1) * unit
         from_start = np.array(trip.from_start)
-        spare = (self._length - from_start) / unit
-        self.ends: Places = np.flatnonzero((spare >= 0) & (spare % 2 == 0))
+        near = np.flatnonzero(from_start <= self._length)
+        self.ends: Places = near[(self._length - from_start[near]) / unit % 2 == 0]
         if self._length > 0 and np.isfinite(from_start).sum() == 1:
             # A start without an edge is no place to walk to and fro.
             self.ends = self.ends[:0]

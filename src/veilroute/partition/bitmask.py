@@ -144,7 +144,7 @@ def _certify(family: Family, shares: Floats, partition: Partition, labels: Seque
     The tables have compared all classes, so those within reach of what the prices alone prove are counted and no more.
     """
     # Here and not at the top: who plans for a dozen candidates need not wait until HiGHS is loaded.
-    from veilroute.partition.bounding import Record
+    from veilroute.partition.bounding import CLOSED, Record
     from veilroute.partition.class_space import ListedClasses
     from veilroute.partition.columns import make_certificate, prove_cost
     from veilroute.partition.counting import prove_count
@@ -157,7 +157,7 @@ def _certify(family: Family, shares: Floats, partition: Partition, labels: Seque
     count_prices = prove_count(space, record, watch) if partition.left_out else None
     proof = prove_cost(space, record, watch)
     reach = (record.best.total - proof.price_bound) * (1 + 1e-9)
-    if proof.bound < record.best.total and proof.threshold < reach:
+    if record.best.total - proof.bound > CLOSED * record.best.total:
         num_within = len(space.search(proof.prices, reach, watch).columns)
         proof = replace(proof, bound=record.best.total, threshold=reach, num_enumerated=num_within)
     return replace(partition, certificate=make_certificate(proof, count_prices, labels))

@@ -21,6 +21,7 @@ from veilroute.partition.bitmask import MAX_MEMBERS, mark_classes, partition_by_
 from veilroute.partition.exact import is_tried, partition_by_columns
 from veilroute.partition.result import Partition
 from veilroute.planners.m_pbp import plan_m_pbp
+from veilroute.planners.pbp import plan_pbp
 from veilroute.planners.plan import Plan, PlannedClass, plan_alone, plan_parting
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch
@@ -28,6 +29,8 @@ from veilroute.progress import Watch
 
 def plan_bounded(problem: Problem, privacy: Privacy, *, m: int, seed: int, watch: Watch) -> Plan:
     """An optimal plan, or m-Pbp's over the exact partition where that is too much work or the time is over.
+
+    An m that no route of the best plan with whole routes comes near counts as infinite.
 
     Few candidates: every set is tried. More: column generation where walks can be padded
     (:func:`~veilroute.covering.prefixes.has_two_colours`) and what is kept fits the memory; elsewhere it is too much.
@@ -37,6 +40,9 @@ def plan_bounded(problem: Problem, privacy: Privacy, *, m: int, seed: int, watch
     options: dict[str, object] = {"partitioner": "exact", "seed": seed}
     if not task.members:
         return Plan(task, (), True, None, 0, {**options, "stopped_early": False})
+    whole = _plan_whole(problem, task, privacy, m, seed, watch)
+    if whole is not None:
+        return whole
     planned = None
     can_pad = has_two_colours(task.domain)
     if is_tried(len(task.members), privacy) or (len(task.members) <= MAX_MEMBERS and not can_pad):
@@ -55,6 +61,24 @@ def plan_bounded(problem: Problem, privacy: Privacy, *, m: int, seed: int, watch
         options={**options, "stopped_early": partition.is_stopped},
         certificate=partition.certificate,
     )
+
+
+def _plan_whole(problem: Problem, task: CoveringTask, privacy: Privacy, m: int, seed: int, watch: Watch) -> Plan | None:
+    """The best plan with whole routes, where going separate ways after m nodes is never worth it.
+
+    Whoever does has paid for m - 1 edges by then, and so have at least k members of the class: where that alone costs
+    more than the whole plan, and the plan leaves nobody out, it is the best one for this m as well.
+    """
+    paid = (m - 1) * float(task.domain.costs.min()) if task.domain.costs.size else 0.0
+    if not paid > 2 * task.base_costs.max() or len(task.members) < privacy.k:
+        return None
+    extras = np.sort((paid - task.base_costs) * task.ratio_weights, axis=1)[:, : privacy.k].sum(axis=1)
+    plan = plan_pbp(problem, replace(privacy, m=None), seed=seed, watch=watch)
+    grouped = sum(len(group.members) for group in plan.classes if group.is_anonymized)
+    if not plan.is_optimal or plan.mac_lower_bound is None or grouped < len(task.members):
+        return None
+    is_beyond = bool((np.array(task.weights) * extras > plan.mac_lower_bound * grouped).all())
+    return plan if is_beyond else None
 
 
 def _try_everything(

@@ -306,10 +306,16 @@ class TestNumbers:
         assert "but 14 candidates can be" in broken(lying)["optimality"]
 
 
-def test_without_a_certificate_the_planner_is_taken_at_its_word(honest: Callable[[str], vr.Playbook]) -> None:
-    found = verdicts(replace(honest("14"), certificate=None))
-    assert {claim for claim, verdict in found.items() if not verdict.checked} == {"bound", "optimality"}
-    assert found["certificate"].evidence == "none is given"
+def test_taking_the_certificate_away_is_no_way_out(honest: Callable[[str], vr.Playbook]) -> None:
+    bare = replace(honest("14"), certificate=None)
+    assert broken(bare).keys() == {"bound", "optimality"}
+    assert "without the certificate that proves it" in broken(bare)["optimality"]
+    assert "without the certificate that proves it" in broken(replace(bare, status="feasible"))["bound"]
+    # Of these methods there is none: what they say is not contradicted, and not proved either.
+    searched = replace(bare, planner="pbp", options={"partitioner": "merge-bb"})
+    report = vr.audit(searched)
+    assert (report.holds, report.verdict) == (True, "unproved")
+    assert {v.claim for v in report.claims if v.verdict == "unproved"} == {"bound", "optimality"}
 
 
 def test_what_is_too_much_work_is_not_checked(
@@ -329,13 +335,61 @@ def test_what_is_too_much_work_is_not_checked(
     assert "up to 12 coverable candidates" in verdicts(playbook)["certificate"].evidence
 
 
-def test_a_certificate_for_beginnings_is_not_checked(line5: vr.Domain) -> None:
-    playbook = vr.solve(vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3]), vr.Privacy(k=3, m=2))
-    given = Certificate((1, 2, 3), DualPrices((0.0, 0.0, 0.0)), None, 0.0, 9.0, 1, 1)
-    found = verdicts(replace(playbook, certificate=given))
-    assert found["certificate"].holds
-    assert not found["certificate"].checked
-    assert "whole routes only" in found["certificate"].evidence
+SHARED_BEGINNINGS = {
+    "grid": lambda: (rooms(16, seed=1), vr.Privacy(k=2, m=20)),
+    "grid, k=3": lambda: (rooms(13, seed=2, num_trips=2, size=(14, 20)), vr.Privacy(k=3, m=12)),
+    "grid, seen from afar": lambda: (rooms(14, seed=3, radius=3, size=(14, 20)), vr.Privacy(k=2, m=9)),
+    "grid, near pairs": lambda: (rooms(14, seed=6, size=(14, 20)), vr.Privacy(k=2, ell=9, m=15)),
+    "one-way streets": lambda: (valley(16, seed=4), vr.Privacy(k=3, m=3)),
+    "other costs": lambda: (with_other_costs(rooms(14, seed=4, size=(14, 20))), vr.Privacy(k=2, m=10)),
+}
+
+
+def with_other_costs(problem: vr.Problem) -> vr.Problem:
+    """The same map as a graph whose edges do not all cost the same, so that walks cannot be padded."""
+    tails, heads, _ = problem.domain.edge_arrays()
+    costs = [1 + (int(a) * 7 + int(b) * 7) % 5 for a, b in zip(tails, heads, strict=True)]
+    domain = vr.Domain.from_edges(problem.domain.num_nodes, tails, heads, costs)
+    trips = [vr.Trip(a, b) for a, b in zip(problem.start_nodes, problem.goal_nodes, strict=True)]
+    return vr.Problem(domain, trips, list(problem.candidate_nodes))
+
+
+@pytest.mark.parametrize("name", SHARED_BEGINNINGS)
+def test_certificates_for_beginnings_are_checked(name: str) -> None:
+    playbook = vr.solve(*SHARED_BEGINNINGS[name]())
+    assert playbook.status == "optimal"
+    assert playbook.certificate is not None
+    found = verdicts(playbook)
+    assert not {claim: v.evidence for claim, v in found.items() if v.verdict != "holds"}
+    # Prices that are too high, here as well.
+    duals = tuple(dual + 0.01 for dual in playbook.certificate.cost.duals)
+    bound = playbook.certificate.bound + 0.01 * playbook.claims.num_anonymized
+    lying = replace(change_cost(playbook.certificate, duals=duals), bound=bound, threshold=0.0, num_enumerated=0)
+    assert "its prices are too high" in broken(replace(playbook, certificate=lying))["certificate"]
+
+
+def test_an_m_beyond_every_route_counts_as_infinite() -> None:
+    problem = with_other_costs(rooms(16, seed=1))
+    whole = vr.solve(problem, vr.Privacy(k=2))
+    far = vr.solve(problem, vr.Privacy(k=2, m=1_000_000))
+    assert (far.status, far.mac, far.certificate) == ("optimal", whole.mac, whole.certificate)
+    assert vr.audit(far).verdict == "holds"
+    # Nothing is won by writing such an m over the real one.
+    bare = replace(whole, privacy=vr.Privacy(k=2, m=10**15), certificate=None)
+    assert broken(bare).keys() == {"bound", "optimality"}
+
+
+def test_every_optimum_beyond_a_dozen_carries_evidence() -> None:
+    """Also where tables of all sets were used: crowded candidates, large k, beginnings on any map."""
+    for problem, privacy in (
+        (rooms(14, seed=6, size=(14, 20)), vr.Privacy(k=2, ell=13)),
+        (rooms(14, seed=1), vr.Privacy(k=7)),
+        (with_other_costs(rooms(13, seed=1, size=(14, 20))), vr.Privacy(k=3, m=8)),
+    ):
+        playbook = vr.solve(problem, privacy)
+        assert playbook.status == "optimal"
+        assert playbook.certificate is not None
+        assert not broken(playbook)
 
 
 @given(
@@ -372,8 +426,9 @@ def test_any_prices_that_hold_lead_to_the_optimum(problem: vr.Problem, privacy: 
                 certificate=Certificate(members, prices, rng.choice([count, None]), bound, threshold, listed, 0),
             )
             assert lying.certificate is not None
-            proof = examine_certificate(open_case(lying, None), lying.certificate)
-            assert proof.problems == ()
+            proof = examine_certificate(open_case(lying, None), lying.certificate, None)
+            assert [problem for problem in proof.problems if "which says nothing" not in problem] == []
+            assert (proof.problems == ()) == (bound > -1e-9)
             assert proof.is_checked
             assert proof.has_bound == (claimed <= mac)
             if claimed > mac:

@@ -19,9 +19,9 @@ def report(two_rooms: vr.Domain) -> AuditReport:
 def test_json_holds_what_the_contract_promises(report: AuditReport) -> None:
     data = report.to_dict()
     assert json.loads(json.dumps(data)) == data
-    assert set(data) == {"holds", "claims", "anonymity"}
-    assert data["holds"] is True
-    assert set(data["claims"][0]) == {"claim", "holds", "evidence", "checked"}
+    assert set(data) == {"holds", "verdict", "claims", "anonymity"}
+    assert (data["holds"], data["verdict"]) == (True, "holds")
+    assert set(data["claims"][0]) == {"claim", "holds", "verdict", "evidence", "checked"}
     assert {"m", "smallest_class", "revealed"} <= set(data["anonymity"][0])
     assert [entry["m"] for entry in data["anonymity"]] == list(range(1, len(data["anonymity"]) + 1))
 
