@@ -59,7 +59,7 @@ def audit_playbook(playbook: Playbook, *, planner: Planner | None = None) -> Aud
     facts = case.facts
     real = recompute_mac(case)
     optimum = proof = num_anonymizable = None
-    m = _nodes_that_matter(case)
+    m = find_nodes_that_matter(case)
     if _claims_optimum(playbook):
         optimum = find_optimum(facts, replace(playbook.privacy, m=m), case.standard.spread)
         num_anonymizable = count_anonymizable(case, m) if optimum is None else optimum.num_anonymizable
@@ -97,7 +97,7 @@ def audit_playbook(playbook: Playbook, *, planner: Planner | None = None) -> Aud
     )
 
 
-def _nodes_that_matter(case: Case) -> int | None:
+def find_nodes_that_matter(case: Case) -> int | None:
     """The playbook's m, or ``None`` where it is so large that classes share whole routes, as with no m at all.
 
     Only while everybody is anonymized: to anonymize more, a plan may take any detour.

@@ -192,7 +192,8 @@ def _find_distances(facts: Facts, posts: Sequence[int], effort: Effort) -> Figur
     if 8 * len(posts) * facts.walking.num_nodes > _MAX_BYTES:
         raise TooMuchError
     effort.spend(len(posts) * facts.walking.num_nodes)
-    return np.array([facts.walking.distances([(post, 0)]) for post in posts])
+    rows = [facts.walking.distances([(post, 0)]) for post in posts]
+    return np.array(rows).reshape(len(posts), facts.walking.num_nodes)
 
 
 @dataclass(frozen=True, eq=False)

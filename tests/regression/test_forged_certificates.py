@@ -1,0 +1,361 @@
+"""Certificates made to deceive: plans that are not the best ones, with evidence that says they are.
+
+Whoever wants a bad plan to pass as proved may write anything into its certificate. Here this is done by hand, attack by
+attack, and by thousands of combined changes. None may be accepted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import veilroute as vr
+from veilroute.audit import certificate as checker
+from veilroute.audit.auditor import find_nodes_that_matter
+from veilroute.audit.case import Case, open_case
+from veilroute.audit.certificate import MAX_EFFORT, check_certificate, examine_certificate
+from veilroute.audit.cost_claims import check_bound, check_optimality, recompute_mac
+from veilroute.certificate import Certificate, Cut, DualPrices
+from veilroute.playbook import playbook_from_json
+
+
+@dataclass(frozen=True)
+class Fraud:
+    """A plan that is worse than the best one and says that it is the best.
+
+    Parameters
+    ----------
+    playbook
+        The plan; its certificate is the honest one of the best plan.
+    case
+        What the auditor knows of it.
+    best
+        The honest playbook.
+    """
+
+    playbook: vr.Playbook
+    case: Case
+    best: vr.Playbook
+
+    @property
+    def honest(self) -> Certificate:
+        assert self.best.certificate is not None
+        return self.best.certificate
+
+    @property
+    def total(self) -> float:
+        """The MAC sum that is claimed to be the least."""
+        assert self.playbook.mac is not None
+        return self.playbook.mac * self.num
+
+    @property
+    def num(self) -> int:
+        return self.playbook.claims.num_anonymized
+
+    def certificate(self, duals: Iterable[float], cuts: Iterable[Cut] = (), **stated: object) -> Certificate:
+        """Prices with the sums that they have; ``stated`` says otherwise."""
+        prices = DualPrices(tuple(duals), tuple(cuts))
+        bound = min(self.total, max(0.0, value_of(prices, self.num)))
+        gap = self.total - bound
+        made = Certificate(self.honest.members, prices, None, bound, gap, 1000, 1000)
+        return replace(made, **stated)  # type: ignore[arg-type]
+
+    def is_accepted(self, certificate: Certificate | None, effort: float = MAX_EFFORT) -> bool:
+        """Whether the auditor is taken in: it proves the optimum, or finds nothing wrong with the certificate."""
+        case = replace(self.case, playbook=replace(self.playbook, certificate=certificate))
+        proof = None
+        if certificate is not None:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(checker, "MAX_EFFORT", effort)
+                proof = examine_certificate(case, certificate, find_nodes_that_matter(case))
+        real = recompute_mac(case)
+        verdicts = [check_bound(case, real, None, proof), check_optimality(case, real, None, proof, None)]
+        if certificate is not None and check_certificate(proof).verdict == "holds":
+            # A certificate may be true and prove too little; what it states must not exceed the truth.
+            assert certificate.bound <= self.best_sum * (1 + 1e-6) + 1e-9
+        return any(verdict.verdict == "holds" for verdict in verdicts)
+
+    @property
+    def best_sum(self) -> float:
+        assert self.best.mac is not None
+        return self.best.mac * self.best.claims.num_anonymized
+
+
+def value_of(prices: DualPrices, num: int) -> float:
+    """What prices would prove, if they held."""
+    return sum(sorted(prices.duals)[:num]) - sum(cut.dual * (len(cut.members) // 2) for cut in prices.cuts)
+
+
+def defraud(problem: vr.Problem, privacy: vr.Privacy, seed: int, *, num_swaps: int | None = None) -> Fraud:
+    """Random classes, or the best ones with some members exchanged; routes and figures are true but for "optimal"."""
+    best = vr.solve(problem, privacy)
+    assert best.status == "optimal"
+    assert best.certificate is not None
+    rng = Random(seed)
+    groups = [list(group.members) for group in best.classes if group.anonymized]
+    if num_swaps is None:
+        members = [label for group in groups for label in group]
+        rng.shuffle(members)
+        sizes = [len(group) for group in groups]
+        groups = [[members.pop() for _ in range(size)] for size in sizes]
+    for _ in range(num_swaps or 0):
+        one, other = rng.sample(groups, 2)
+        i, j = rng.randrange(len(one)), rng.randrange(len(other))
+        one[i], other[j] = other[j], one[i]
+    classes = []
+    for group in groups:
+        covers = [vr.cover(problem, tuple(group), trip=trip) for trip in range(len(problem.trips))]
+        routes = tuple(vr.Route(cover.walk, cover.cost, trip) for trip, cover in enumerate(covers))
+        classes.append(vr.PlaybookClass(tuple(group), True, routes))
+    left_out = tuple(group for group in best.classes if not group.anonymized)
+    playbook = replace(best, classes=(*classes, *left_out))
+    real = recompute_mac(open_case(playbook, None))
+    assert real.mac is not None
+    assert best.mac is not None
+    assert real.mac > best.mac * (1 + 1e-6)
+    claims = replace(best.claims, mac=real.mac, mac_by_trip=real.by_trip, mac_lower_bound=real.mac)
+    playbook = replace(playbook, claims=claims)
+    return Fraud(playbook, open_case(playbook, None), best)
+
+
+def rooms(num: int, seed: int, size: tuple[int, int] = (30, 44), num_trips: int = 1) -> vr.Problem:
+    domain = vr.generate_rooms(*size, seed=seed)
+    ends = [domain.label(node) for node in (0, domain.num_nodes - 1, domain.num_nodes // 2)]
+    trips = [vr.Trip(ends[i], ends[(i + 1) % 3], 1.0 + i) for i in range(num_trips)]
+    candidates = [c for c in vr.draw_candidates(domain, ends[0], ends[1], num + 2, seed=seed) if c not in ends][:num]
+    return vr.Problem(domain, trips, candidates)
+
+
+FRAUDS: dict[str, Callable[[], Fraud]] = {
+    "13": lambda: defraud(rooms(13, 1), vr.Privacy(k=2), 1),
+    "16, almost": lambda: defraud(rooms(16, 2), vr.Privacy(k=2), 2, num_swaps=1),
+    "20, two trips": lambda: defraud(rooms(20, 3, num_trips=2), vr.Privacy(k=2), 3),
+    "18, k=3": lambda: defraud(rooms(18, 4), vr.Privacy(k=3), 4),
+    "14, near pairs": lambda: defraud(rooms(14, 6, (14, 20)), vr.Privacy(k=2, ell=5), 5),
+    "28, k=3": lambda: defraud(rooms(28, 5), vr.Privacy(k=3), 6),
+    "16, beginnings": lambda: defraud(rooms(16, 7), vr.Privacy(k=2, m=30), 7),
+    "40, almost": lambda: defraud(rooms(40, 8), vr.Privacy(k=2), 8, num_swaps=1),
+    "70": lambda: defraud(rooms(70, 9), vr.Privacy(k=2), 9),
+    "130": lambda: defraud(rooms(130, 10), vr.Privacy(k=2), 10),
+}
+
+
+@cache
+def fraud(name: str) -> Fraud:
+    return FRAUDS[name]()
+
+
+def priced_away(fraud: Fraud, z: float) -> list[float]:
+    """One member priced at -z, the others so that the sum is what is claimed."""
+    return [-z] + [(fraud.total + z) / (fraud.num - 1)] * (len(fraud.honest.members) - 1)
+
+
+ATTACKS: dict[str, Callable[[Fraud], Certificate]] = {
+    # The forgery that once passed: a list of classes cut short, in which the member priced at -z has none.
+    "one member priced away, at 10": lambda f: f.certificate(
+        priced_away(f, 10), bound=-1e9, threshold=1e10, num_enumerated=1000
+    ),
+    "one member priced away, at 1,000": lambda f: f.certificate(priced_away(f, 1e3), bound=-1e9, threshold=1e10),
+    "one member priced away, at a million": lambda f: f.certificate(priced_away(f, 1e6), bound=-1e9, threshold=1e10),
+    "priced away, with a bound of 0": lambda f: f.certificate(priced_away(f, 10), bound=0.0, threshold=1e10),
+    "honest prices, and all classes said to be compared": lambda f: replace(f.honest, threshold=1e10),
+    "honest prices, and the gap said to be closed": lambda f: replace(
+        f.honest, threshold=f.total - f.honest.bound, num_enumerated=f.honest.num_enumerated
+    ),
+    "honest prices with the bound raised": lambda f: replace(f.honest, bound=f.total),
+    "equal prices that add up": lambda f: f.certificate([f.total / f.num] * len(f.honest.members)),
+    "no prices and everything compared": lambda f: f.certificate([0.0] * len(f.honest.members), threshold=f.total),
+    "prices of 1e16, which swallow everything else": lambda f: f.certificate(priced_away(f, 1e16), bound=0.0),
+    "prices of 1e300, whose sums overflow": lambda f: f.certificate(
+        [1e300, -1e300, *([1e308] * (len(f.honest.members) - 2))], bound=0.0
+    ),
+    "a cut that pays for prices too high": lambda f: f.certificate(
+        [f.total / f.num + 5.0 * (i < 3) for i in range(len(f.honest.members))], [Cut(f.honest.members[:3], 10.0)]
+    ),
+    "a cut of 1e15 and prices that cancel it": lambda f: f.certificate(
+        [f.total / f.num + 1e15 / 3 * (i < 3) for i in range(len(f.honest.members))], [Cut(f.honest.members[:3], 1e15)]
+    ),
+    "the same cut many times": lambda f: f.certificate(
+        [f.total / f.num + 2.0 * (i < 3) for i in range(len(f.honest.members))],
+        [Cut(f.honest.members[:3], 0.06)] * 100,
+    ),
+    "one cut of everybody": lambda f: f.certificate(
+        [f.total / f.num + 0.5 for _ in f.honest.members],
+        [Cut(f.honest.members[: len(f.honest.members) // 2 * 2 - 1], 1.0)],
+    ),
+    "a count that proves nothing": lambda f: replace(
+        f.certificate([f.total / f.num] * len(f.honest.members)), count=DualPrices((0.0,) * len(f.honest.members))
+    ),
+    "classes of the fraud priced at what they cost": lambda f: f.certificate(
+        [f.total / f.num * (1 + 0.5 * math.sin(i)) for i in range(len(f.honest.members))], threshold=f.total
+    ),
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("name", ["13", "28, k=3", "16, beginnings"])
+def test_no_attack_made_by_hand_is_accepted(name: str, attack: str) -> None:
+    assert not fraud(name).is_accepted(ATTACKS[attack](fraud(name)), effort=1_000_000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("name", FRAUDS)
+def test_no_attack_made_by_hand_is_accepted_with_the_whole_effort(name: str, attack: str) -> None:
+    assert not fraud(name).is_accepted(ATTACKS[attack](fraud(name)))
+
+
+@pytest.mark.parametrize(("num", "k"), [(28, 3), (130, 2)])
+def test_the_forged_playbooks_that_once_passed_are_refused(
+    shared: Path, num: int, k: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the map and of the sizes with which they were called "optimal (certificate)"."""
+    monkeypatch.setattr(checker, "MAX_EFFORT", 1_000_000)
+    domain = vr.read_movingai(shared / "maps" / "dao" / "den101d.map")
+    start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
+    candidates = vr.draw_candidates(domain, start, goal, num, seed=1)
+    forged = defraud(vr.Problem(domain, [vr.Trip(start, goal)], candidates), vr.Privacy(k=k), 1)
+    certificate = forged.certificate(priced_away(forged, 10), bound=-1e9, threshold=1e10)
+    report = vr.audit(playbook_from_json(replace(forged.playbook, certificate=certificate).to_json()))
+    assert report.verdict == "violated"
+    verdicts = {verdict.claim: verdict.verdict for verdict in report.claims}
+    assert verdicts["certificate"] == "violated"
+    assert "holds" not in (verdicts["bound"], verdicts["optimality"])
+
+
+def test_the_best_plans_themselves_are_accepted() -> None:
+    """What refuses everything would pass all of the above."""
+    for name in ("13", "20, two trips", "18, k=3", "70"):
+        report = vr.audit(fraud(name).best)
+        assert report.verdict == "holds", name
+
+
+def test_leaving_somebody_out_does_not_help() -> None:
+    """The dearest class is dissolved, so that the rest costs less, and the count is said to be proved."""
+    best = fraud("18, k=3").best
+    assert best.certificate is not None
+    *kept, dissolved = sorted(best.classes, key=lambda group: group.routes[0].cost)
+    alone = [
+        vr.PlaybookClass((label,), False, (vr.Route(cover.walk, cover.cost, 0),))
+        for label in dissolved.members
+        for cover in [vr.cover(best.problem, (label,))]
+    ]
+    num = sum(len(group.members) for group in kept)
+    playbook = replace(best, classes=(*kept, *alone))
+    real = recompute_mac(open_case(playbook, None))
+    claims = replace(
+        best.claims, num_anonymized=num, apr=num / 18, mac=real.mac, mac_by_trip=real.by_trip,
+        mac_lower_bound=real.mac, delta=num / 18,
+    )  # fmt: skip
+    assert real.mac is not None
+    for count in (None, DualPrices((num / 18,) * 18), DualPrices((0.0,) * 18), DualPrices((1.0,) * 18)):
+        certificate = replace(
+            best.certificate, count=count, bound=min(value_of(best.certificate.cost, num), real.mac * num),
+            threshold=max(0.0, real.mac * num - value_of(best.certificate.cost, num)),
+        )  # fmt: skip
+        report = vr.audit(replace(playbook, claims=claims, certificate=certificate))
+        verdicts = {verdict.claim: verdict.verdict for verdict in report.claims}
+        assert verdicts["optimality"] == "violated"
+
+
+def test_a_candidate_is_not_priced_twice() -> None:
+    """Cells may be written as lists or tuples, numbers as numbers only: no second name leads to the same member."""
+    book = fraud("13")
+    members = book.honest.members
+    certificate = replace(
+        book.honest,
+        members=(*members, (99, 99)),
+        cost=DualPrices((*book.honest.cost.duals, 0.0), book.honest.cost.cuts),
+    )
+    assert not book.is_accepted(certificate)
+    with pytest.raises(vr.InvalidInputError, match="distinct"):
+        replace(book.honest, members=(*members[:-1], list(members[0])))
+
+
+def test_taking_the_evidence_away_is_not_rewarded() -> None:
+    for name in ("13", "70", "16, beginnings"):
+        bare = replace(fraud(name).playbook, certificate=None)
+        assert vr.audit(bare).verdict == "violated"
+        assert vr.audit(replace(bare, status="feasible")).verdict == "violated"  # its bound has no evidence either
+        # Who has a method that gives none is believed by nobody, and contradicted where a better plan is seen.
+        assert vr.audit(replace(bare, options={"partitioner": "merge-bb"})).verdict != "holds"
+
+
+def forge(fraud: Fraud, rng: Random) -> Certificate:
+    """A certificate with several things changed at random, then often made to fit its own sums."""
+    honest = fraud.honest
+    num = len(honest.members)
+    duals, cuts = list(honest.cost.duals), list(honest.cost.cuts)
+    for _ in range(rng.choice([1, 1, 2, 3])):
+        match rng.randrange(11):
+            case 0:
+                factor = rng.choice(
+                    [0.5, 0.99, 1.01, 1.5, fraud.total / max(1e-9, sum(duals)), 10 ** rng.uniform(-9, 12)]
+                )
+                duals = [dual * factor for dual in duals]
+            case 1:
+                lift = (fraud.total - value_of(DualPrices(tuple(duals), tuple(cuts)), fraud.num)) / fraud.num
+                duals = [dual + lift for dual in duals]
+            case 2:
+                z = 10 ** rng.uniform(-3, 9)
+                duals[rng.randrange(num)] -= z
+                duals = [dual + z / (num - 1) for dual in duals]
+            case 3:
+                rng.shuffle(duals)
+            case 4:
+                i, j = rng.sample(range(num), 2)
+                z = 10 ** rng.uniform(-4, 2)
+                duals[i], duals[j] = duals[i] + z, duals[j] - z
+            case 5:
+                size = rng.choice([size for size in (3, 5, 7, 9) if size <= num])
+                cuts.append(Cut(tuple(rng.sample(honest.members, size)), 10 ** rng.uniform(-4, 3)))
+            case 6:
+                cuts = [replace(cut, dual=cut.dual * rng.choice([0, 0.5, 2, 100])) for cut in cuts]
+            case 7:
+                # A cut, and its members raised by all that it takes off the bound.
+                inside = rng.sample(range(num), 3)
+                z = 10 ** rng.uniform(-3, 6)
+                cuts.append(Cut(tuple(honest.members[i] for i in inside), z))
+                for i in inside:
+                    duals[i] += z / 3
+            case 8:
+                duals = [rng.gauss(fraud.total / fraud.num, fraud.total / fraud.num) for _ in duals]
+            case 9:
+                cuts = cuts[: len(cuts) // 2]
+            case 10:
+                half = rng.sample(range(num), num // 2)
+                z = 10 ** rng.uniform(-3, 3)
+                duals = [dual + (z if i in half else -z) for i, dual in enumerate(duals)]
+    made = fraud.certificate(duals, cuts)
+    gap = fraud.total - made.bound
+    return replace(
+        made,
+        bound=rng.choice([made.bound] * 4 + [0.0, fraud.total, -1e9, fraud.total - made.threshold, honest.bound]),
+        threshold=rng.choice([gap] * 3 + [max(0.0, gap * 0.5), 0.0, 1e10, 10 ** rng.uniform(-6, 6), honest.threshold]),
+        num_enumerated=rng.choice([0, 1, honest.num_enumerated, 1000, 10**6]),
+        count=rng.choice([None, None, DualPrices((1.0,) * num), DualPrices((0.0,) * num), DualPrices((0.5,) * num)]),
+    )
+
+
+def count_accepted(name: str, num_forged: int) -> int:
+    rng = Random(name)
+    book = fraud(name)
+    efforts = [20_000, 100_000, 500_000]
+    return sum(book.is_accepted(forge(book, rng), rng.choice(efforts)) for _ in range(num_forged))
+
+
+@pytest.mark.parametrize("name", ["13", "18, k=3", "14, near pairs", "16, beginnings"])
+def test_no_forged_certificate_is_accepted(name: str) -> None:
+    assert count_accepted(name, 25) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FRAUDS)
+def test_none_of_thousands_of_forged_certificates_is_accepted(name: str) -> None:
+    assert count_accepted(name, 300) == 0
