@@ -28,6 +28,7 @@ CLAIMS = [
     "bound",
     "optimality",
     "anonymizable",
+    "shown",
 ]
 
 
