@@ -305,15 +305,16 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
         raise InvalidInputError("domain_sha256", "the hash of the domain in the file", data["domain_sha256"])
     trips = tuple(Trip(t["start"], t["goal"], t["weight"]) for t in data["trips"])
     claims = data["claims"]
-    # Whoever leaves a promise out must not be taken to have made the usual one.
-    privacy = {name: data["privacy"][name] for name in ("k", "ell", "m", "spread")} | data["privacy"]
+    if not {"k", "ell", "m", "spread"} <= set(data["privacy"]):
+        # Whoever leaves a promise out must not be taken to have made the usual one.
+        raise InvalidInputError("privacy", "k, ell, m and spread, none left out", sorted(data["privacy"]))
     return Playbook(
         domain=domain,
         domain_sha256=str(data["domain_sha256"]),
         trips=trips,
         candidates=_labels(data["candidates"]),
         visibility=visibility_from_dict(data["visibility"], domain),
-        privacy=Privacy(**privacy),
+        privacy=Privacy(**data["privacy"]),
         planner=str(data["planner"]),
         options=dict(data["options"]),
         status=str(data["status"]),

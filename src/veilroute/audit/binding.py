@@ -117,7 +117,7 @@ def _about(problem: Problem) -> dict[str, Said]:
 
 def _promised(privacy: Privacy) -> dict[str, Said]:
     values = {name: getattr(privacy, name) for name in _PROMISES}
-    texts = {"ell": f"{privacy.ell:.15g}"} | ({"m": "inf (the whole route)"} if privacy.m is None else {})
+    texts = {"ell": f"{privacy.ell:.15g}"} | ({"m": "the whole route"} if privacy.m is None else {})
     return {name: Said(value, texts.get(name, str(value))) for name, value in values.items()}
 
 
@@ -149,6 +149,8 @@ def _trip_text(trip: Trip | None) -> str:
 def _difference(what: str, meant: Problem, found: Problem) -> str:
     """What exactly is not the same, for the things that are too large to be shown whole."""
     match what:
+        case "map":
+            return _map_difference(meant.domain, found.domain)
         case "trips":
             for i, (wanted, stated) in enumerate(zip_longest(meant.trips, found.trips)):
                 if wanted != stated:
@@ -160,6 +162,35 @@ def _difference(what: str, meant: Problem, found: Problem) -> str:
         case "drawing" if meant.domain.sha256 == found.domain.sha256:
             return _drawing_difference(meant.domain, found.domain)
     return ""
+
+
+def _map_difference(meant: Domain, found: Domain) -> str:
+    """The first cell or edge that is not the same, on maps that have the same size or the same nodes."""
+    sums = f"SHA-256 {meant.sha256[:12]} in the instance, {found.sha256[:12]} in the playbook"
+    if meant.grid is not None and found.grid is not None and meant.grid.free.shape == found.grid.free.shape:
+        cells = np.argwhere(meant.grid.free != found.grid.free)
+        if not cells.size:
+            return f"{meant.grid.movement}-way in the instance, {found.grid.movement}-way in the playbook; {sums}"
+        row, col = cells[0].tolist()
+        state = "free in the instance, blocked" if meant.grid.free[row, col] else "blocked in the instance, free"
+        return f"({row}, {col}) is {state} in the playbook; {sums}"
+    if meant.grid is not None or found.grid is not None or meant.labels != found.labels:
+        return ""
+    (tails, heads, costs), (others, ends, prices) = meant.edge_arrays(), found.edge_arrays()
+    wide = max(meant.num_nodes, found.num_nodes)
+    here, there = tails * wide + heads, others * wide + ends
+    for edges, other, side in ((here, there, "instance"), (there, here, "playbook")):
+        odd = np.setdiff1d(edges, other)
+        if odd.size:
+            tail, head = divmod(int(odd[0]), wide)
+            holder = meant if side == "instance" else found
+            return f"only the {side} has the edge from {holder.label(tail)} to {holder.label(head)}; {sums}"
+    odd = np.flatnonzero(costs != prices)
+    if not odd.size:
+        return f"the edges are the same, but not what is measured along them; {sums}"
+    i = int(odd[0])
+    ends_text = f"from {meant.label(int(tails[i]))} to {meant.label(int(heads[i]))}"
+    return f"the edge {ends_text} costs {costs[i]:.15g} in the instance, {prices[i]:.15g} in the playbook; {sums}"
 
 
 def _candidates_difference(meant: Sequence[Label], found: Sequence[Label]) -> str:
