@@ -15,7 +15,6 @@ import veilroute as vr
 from commands import Command, assert_refused
 from street_samples import NAMES, little_town
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
-from veilroute.problem import names_sha256
 
 
 class Meant(NamedTuple):
@@ -345,10 +344,3 @@ def test_python_takes_what_was_meant() -> None:
     only = vr.audit(vr.solve(MEANT.problem, MEANT.privacy), privacy=vr.Privacy(k=3)).claims[-1]
     assert "k: the instance says 3, the playbook 2" in only.evidence
     assert vr.audit(vr.solve(MEANT.problem, MEANT.privacy)).claims[-1].claim == "shown"
-
-
-def test_names_are_hashed_in_any_order_and_belong_to_nodes() -> None:
-    assert names_sha256({1: "a", 2: "b"}) == names_sha256({2: "b", 1: "a"}) != names_sha256({1: "b", 2: "a"})
-    assert names_sha256({}) is None
-    with pytest.raises(vr.InvalidInputError, match="names"):
-        MEANT._replace(names={999: "Nowhere"}).problem  # noqa: B018

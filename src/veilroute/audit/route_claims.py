@@ -40,30 +40,24 @@ def check_coverage(case: Case) -> ClaimVerdict:
 
 def check_cost(case: Case) -> ClaimVerdict:
     """Stated costs are the sums of the edges; routes that are no walks have none and are left to ``walk``."""
+    compared = [
+        (f"the route for {who}{case.on_trip(trip)}", route.real_cost, route.stated_cost)
+        for route, who, trip in _distinct(case)
+        if route.real_cost is not None and route.stated_cost is not UNSTATED
+    ]
+    compared += [
+        (f"the route shown for {place}", _beginning_cost(case, holder, len(shown)), shown.cost)
+        for place, shown, holder in _shown_only(case)
+        if holder is not None and holder.real_cost is not None
+    ]
     problems = []
-    num_compared = 0
-    for route, who, trip in _distinct(case):
-        if route.real_cost is None or route.stated_cost is UNSTATED:
-            continue
-        num_compared += 1
-        stated = route.stated_cost
+    for which, real, stated in compared:
         if isinstance(stated, bool) or not isinstance(stated, int | float) or not math.isfinite(stated):
-            problems.append(f"the route for {who}{case.on_trip(trip)} states the cost {stated!r}, which is no number")
-        elif not is_same(route.real_cost, stated):
-            side = "low" if stated < route.real_cost else "high"
-            problems.append(
-                f"the route for {who}{case.on_trip(trip)} states a cost of {stated:.10g}, "
-                f"but its edges add up to {route.real_cost:.10g}: too {side}"
-            )
-    for place, shown, holder in _shown_only(case):
-        if holder is not None and holder.real_cost is not None:
-            num_compared += 1
-            real = _beginning_cost(case, holder, len(shown))
-            if not is_same(real, shown.cost):
-                problems.append(
-                    f"{place}: the route shown states a cost of {shown.cost:.10g}, but its edges add up to {real:.10g}"
-                )
-    return judge("cost", problems, f"{number(num_compared, 'stated cost')} recomputed and found right")
+            problems.append(f"{which} states the cost {stated!r}, which is no number")
+        elif not is_same(real, stated):
+            side = "low" if stated < real else "high"
+            problems.append(f"{which} states a cost of {stated:.10g}, but its edges add up to {real:.10g}: too {side}")
+    return judge("cost", problems, f"{number(len(compared), 'stated cost')} recomputed and found right")
 
 
 def check_same_route(case: Case) -> ClaimVerdict:
