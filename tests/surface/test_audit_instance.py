@@ -330,6 +330,8 @@ def test_coordinates_of_plain_graphs_are_hashed() -> None:
     moved = replace(town, coordinates=town.coordinates + np.array([1.0, 0.0]))
     lying = replace(playbook, domain=moved)
     assert [verdict.claim for verdict in vr.audit(lying).claims if not verdict.holds] == ["shown"]
+    bare = vr.audit(replace(playbook, domain=replace(town, coordinates=None))).claims[-1]
+    assert (bare.claim, bare.holds, bare.checked) == ("shown", True, False)
     forged = replace(lying, drawing_sha256=moved.drawing_sha256)
     assert vr.audit(forged).holds
     report = vr.audit(forged, instance=problem, privacy=vr.Privacy())

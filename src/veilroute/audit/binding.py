@@ -79,18 +79,21 @@ def check_shown(playbook: Playbook, bound: Sequence[BoundTo]) -> ClaimVerdict:
     )
     as_meant = {item.what for item in bound if item.agrees}
     problems: list[str] = []
-    open_parts: list[str] = []
+    doubts: list[str] = []
     sound: list[str] = []
     for what, stated, found in pairs:
-        if stated is not None and stated != found:
+        if stated is None and found is not None and what not in as_meant:
+            doubts.append(f"the playbook holds no hash of its {what}, which anybody may have changed")
+        elif what == "drawing" and stated is not None and found is None:
+            doubts.append("the map at hand is not drawn, so the hash of its drawing was not compared")
+        elif stated is not None and stated != found:
             problems.append(f"{what}: hashed as {stated[:12]} when it was planned, but now {(found or 'none')[:12]}")
         elif found is not None:
-            (sound if stated is not None or what in as_meant else open_parts).append(what)
+            sound.append(what)
     if domain.streets is not None:
         problems += _wild_bends(domain, domain.streets)
-    if open_parts:
-        evidence = f"the playbook holds no hash of its {' and '.join(open_parts)}, which anybody may have changed"
-        return judge("shown", problems, evidence, checked=False)
+    if doubts:
+        return judge("shown", problems, "; ".join(doubts), checked=False)
     return judge(
         "shown", problems, f"{' and '.join(sound)} as hashed" if sound else "no names, and nothing but the map"
     )
