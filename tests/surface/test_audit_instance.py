@@ -15,6 +15,7 @@ import veilroute as vr
 from commands import Command, assert_refused
 from street_samples import NAMES, little_town
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
+from veilroute.domain.streets import great_circle_m
 
 
 class Meant(NamedTuple):
@@ -229,13 +230,27 @@ def test_names_swapped_or_bends_moved_in_the_file(
         assert bound.code == 1
 
 
-def test_a_bend_4_km_away_is_false_whatever_the_hash_says(tmp_path: Path) -> None:
-    meant = with_streets(bends_moved(4 / 111.2))
+@pytest.mark.parametrize(("num_bends", "place"), [(1, 0), (3, 0), (3, 1), (3, 2)])
+def test_a_bend_4_km_away_is_false_whatever_the_hash_says(num_bends: int, place: int) -> None:
+    streets = MEANT.domain.streets
+    assert streets is not None
+    edge = next(i for i in range(MEANT.domain.num_edges) if len(streets.bends(i)) == num_bends)
+
+    def change(graph: dict[str, Any]) -> None:
+        graph["streets"]["bends"][edge][2 * place + 1] -= 4 / 111.2
+
+    meant = with_streets(change)
+    assert meant.domain.streets is not None
+    tails, heads, _ = meant.domain.edge_arrays()
+    line = meant.domain.streets.line(int(tails[edge]), int(heads[edge]), edge)
+    drawn = float(great_circle_m(line[:-1], line[1:]).sum())
     report = vr.audit(vr.solve(meant.problem, meant.privacy))
     evidence = {verdict.claim: verdict.evidence for verdict in report.claims if not verdict.holds}
     assert list(evidence) == ["shown"]
-    assert "the street from 108 to 112 is drawn 8," in evidence["shown"]
-    assert "said to be 116 m" in evidence["shown"]
+    ends = f"from {MEANT.domain.label(int(tails[edge]))} to {MEANT.domain.label(int(heads[edge]))}"
+    assert evidence["shown"] == (
+        f"the street {ends} is drawn {drawn:,.0f} m long, but said to be {streets.lengths[edge]:,.0f} m"
+    )
 
 
 def test_a_domain_that_is_drawn_otherwise_is_not_taken(tmp_path: Path, command: Command, honest: vr.Playbook) -> None:
@@ -290,6 +305,25 @@ def test_formats_that_say_less_leave_more_open(command: Command, tmp_path: Path,
     del data["visibility"], data["privacy"]["spread"], data["privacy"]["measure"]
     (tmp_path / "less.json").write_text(json.dumps(data))
     assert vr.read_instance(tmp_path / "less.json").unstated == {"visibility", "spread"}
+
+
+def test_a_network_and_a_table_of_places_say_what_was_meant(command: Command, tmp_path: Path) -> None:
+    vr.write_network(MEANT.domain, tmp_path / "town.npz")
+    vr.write_network(MEANT.domain, tmp_path / "town.json")
+    roles = {105: "start", 108: "goal"}
+    rows = [f"{name},{label},{roles.get(label, 'candidate')}\n" for label, name in {**MEANT.names, 108: "Yard"}.items()]
+    table = tmp_path / "places.csv"
+    table.write_text("name,id,role\n" + "".join(rows))
+    words = ("--places", table, "-k", 2, "--ell", 100, "--ell-measure", "straight")
+    assert command("plan", tmp_path / "town.json", *words, "-o", tmp_path / "p.json").code == 0
+    stated = (*words, "--m", "inf", "--spread", "witness", "--radius", 0)
+    for name in ("town.json", "town.npz"):
+        code, out, _ = command("audit", tmp_path / "p.json", "--instance", tmp_path / name, *stated, "--json")
+        assert (code, claims_of(out)["instance"]["checked"]) == (0, True)
+    table.write_text(table.read_text().replace("Branch East", "?").replace("Branch West", "Branch East"))
+    code, out, _ = command("audit", tmp_path / "p.json", "--instance", tmp_path / "town.json", *stated, "--json")
+    assert code == 1
+    assert "104 is called '?' in the instance, 'Branch East' in" in claims_of(out)["instance"]["evidence"]
 
 
 def test_options_that_make_no_sense_are_refused(command: Command, tmp_path: Path, planned: Path) -> None:
