@@ -380,3 +380,6 @@ def test_python_takes_what_was_meant() -> None:
     only = vr.audit(vr.solve(MEANT.problem, MEANT.privacy), privacy=vr.Privacy(k=3)).claims[-1]
     assert "k: the instance says 3, the playbook 2" in only.evidence
     assert vr.audit(vr.solve(MEANT.problem, MEANT.privacy)).claims[-1].claim == "shown"
+    whole = vr.Instance(MEANT.problem, MEANT.privacy)
+    with pytest.raises(vr.InvalidInputError, match=r"such as read_instance\(path\).problem, got 'Instance'"):
+        vr.audit(vr.solve(MEANT.problem, MEANT.privacy), instance=whole)  # type: ignore[arg-type]

@@ -14,6 +14,7 @@ from veilroute.domain.graph import Domain
 from veilroute.domain.labels import Label, label_text, plain_label
 from veilroute.domain.streets import EARTH_RADIUS_M, Streets
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance, visibility_to_dict
+from veilroute.errors import InvalidInputError
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook
 from veilroute.problem import Privacy, Problem, Trip, names_sha256
@@ -37,6 +38,8 @@ def bind(
         What ``instance`` and ``privacy`` hold only because something must stand there: ``visibility`` or names of
         fields of :class:`Privacy`.
     """
+    if instance is not None and not isinstance(instance, Problem):
+        raise InvalidInputError("instance", "a Problem, such as read_instance(path).problem", type(instance).__name__)
     found = playbook.problem
     stated = {**_about(found), **_promised(playbook.privacy)}
     meant = {**({} if instance is None else _about(instance)), **({} if privacy is None else _promised(privacy))}
