@@ -132,7 +132,8 @@ class Playbook:
 
     Everything in it is independent of the secret and may be known to the adversary. :meth:`route_for` is the only
     function of veilroute that takes the secret. The ``certificate``, where the planner has one, is the evidence for the
-    bound in the claims. ``names`` are what people call some of the nodes.
+    bound in the claims. ``names`` are what people call some of the nodes. ``names_sha256`` and ``drawing_sha256`` are
+    what `names_sha256` and :attr:`Domain.drawing_sha256` gave when it was planned; playbooks of old have neither.
     """
 
     domain: Domain | None
@@ -149,6 +150,8 @@ class Playbook:
     claims: Claims
     certificate: Certificate | None = None
     names: Mapping[Label, str] = field(default_factory=dict)
+    names_sha256: str | None = None
+    drawing_sha256: str | None = None
 
     @property
     def apr(self) -> float:
@@ -220,6 +223,10 @@ class Playbook:
             raise InvalidInputError(
                 "domain", f"the map that the playbook was made for, with SHA-256 {self.domain_sha256}", domain.sha256
             )
+        if self.domain is not None and domain.drawing_sha256 != self.domain.drawing_sha256:
+            raise InvalidInputError(
+                "domain", "the map as it is drawn in the playbook: names, bends or coordinates are not the same"
+            )
         # Read without its domain, an explicit visibility still has its nodes as text.
         visibility = visibility_from_dict(visibility_to_dict(self.visibility), domain)
         return replace(self, domain=domain, visibility=visibility)
@@ -245,6 +252,8 @@ class Playbook:
             data["certificate"] = certificate_to_dict(self.certificate)
         if self.names:
             data["names"] = [[label, name] for label, name in self.names.items()]
+        hashes = {"names_sha256": self.names_sha256, "drawing_sha256": self.drawing_sha256}
+        data |= {name: value for name, value in hashes.items() if value is not None}
         if embed_domain and self.domain is not None:
             data["domain"] = domain_to_dict(self.domain)
         return data
@@ -294,8 +303,11 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
     domain = domain_from_dict(data["domain"]) if "domain" in data else None
     if domain is not None and domain.sha256 != data["domain_sha256"]:
         raise InvalidInputError("domain_sha256", "the hash of the domain in the file", data["domain_sha256"])
-    trips = tuple(Trip(t["start"], t["goal"], t.get("weight", 1.0)) for t in data["trips"])
+    trips = tuple(Trip(t["start"], t["goal"], t["weight"]) for t in data["trips"])
     claims = data["claims"]
+    if not {"k", "ell", "m", "spread"} <= set(data["privacy"]):
+        # Whoever leaves a promise out must not be taken to have made the usual one.
+        raise InvalidInputError("privacy", "k, ell, m and spread, none left out", sorted(data["privacy"]))
     return Playbook(
         domain=domain,
         domain_sha256=str(data["domain_sha256"]),
@@ -320,8 +332,24 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
             delta=_figure("claims.delta", claims["delta"]),
         ),
         certificate=certificate_from_dict(data["certificate"]) if "certificate" in data else None,
-        names=checked_names({plain_label(label): name for label, name in data.get("names", [])}),
+        names=_names(data.get("names", [])),
+        names_sha256=_hash(data, "names_sha256"),
+        drawing_sha256=_hash(data, "drawing_sha256"),
     )
+
+
+def _names(pairs: list[Any]) -> dict[Label, str]:
+    names = checked_names({plain_label(label): name for label, name in pairs})
+    if len(names) != len(pairs):
+        raise InvalidInputError("names", "one name for each node")
+    return names
+
+
+def _hash(data: dict[str, Any], name: str) -> str | None:
+    value = data.get(name)
+    if value is not None and not isinstance(value, str):
+        raise InvalidInputError(name, "a hash as text", value)
+    return value
 
 
 def _class_to_dict(group: PlaybookClass) -> dict[str, Any]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
 from veilroute.domain.graph import Domain
-from veilroute.domain.labels import Label, plain_label
+from veilroute.domain.labels import Label, label_text, plain_label
 from veilroute.domain.measures import check_measurable, check_measure
 from veilroute.domain.visibility import AtNode, Visibility, check_visibility
 from veilroute.errors import InvalidInputError
+from veilroute.jsontext import dump_canonical
 
 SPREADS = ("witness", "all-pairs")
 """The readings of the spread condition (see the concepts page): Definition 1 to the letter, and the stricter one."""
@@ -149,6 +151,8 @@ class Problem:
             raise InvalidInputError("Problem.candidates", "distinct candidates", f"{twice} twice")
         settle(self, "candidate_nodes", nodes)
         settle(self, "names", checked_names(self.names))
+        for label in self.names:
+            node(label, field="names")
 
     @property
     def counted(self) -> tuple[int, ...]:
@@ -182,6 +186,14 @@ def checked_names(names: object) -> dict[Label, str]:
             raise InvalidInputError("names", "printable text for each node", name)
         plain[plain_label(label, field="names")] = name.strip()
     return plain
+
+
+def names_sha256(names: Mapping[Label, str]) -> str | None:
+    """A hash of who is called what, whatever the order; ``None`` without names."""
+    if not names:
+        return None
+    pairs = sorted((label_text(label), name) for label, name in names.items())
+    return hashlib.sha256(b"veilroute-names/1\n" + dump_canonical(pairs)).hexdigest()
 
 
 def _checked_trips(trips: object) -> tuple[Trip, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from veilroute.errors import InvalidInputError
 from veilroute.metrics import anonymized_path_ratio, local_anonymity, mean_anonymization_cost, weighted_mac
 from veilroute.playbook import Claims, Playbook, PlaybookClass, Route
-from veilroute.problem import Privacy, Problem, check_fit
+from veilroute.problem import Privacy, Problem, check_fit, names_sha256
 from veilroute.progress import ProgressCallback, Watch, check_time_limit
 
 if TYPE_CHECKING:
@@ -102,6 +102,8 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
         claims=claims,
         certificate=plan.certificate,
         names=problem.names,
+        names_sha256=names_sha256(problem.names),
+        drawing_sha256=problem.domain.drawing_sha256,
     )
 
 

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import veilroute as vr
+from veilroute.domain.visibility import visibility_from_dict
+from veilroute.problem import names_sha256
 
 
 @pytest.mark.parametrize(
@@ -86,3 +88,16 @@ def test_sets_are_refused_because_they_have_no_order(line5: vr.Domain) -> None:
         vr.Problem(line5, [vr.Trip(0, 4)], unordered)
     with pytest.raises(vr.InvalidInputError, match=r"visibility\.sees: expected a list"):
         vr.Problem(line5, [vr.Trip(0, 4)], [1], vr.Explicit({0: unordered}))
+
+
+def test_names_are_hashed_in_any_order_and_belong_to_nodes(line5: vr.Domain) -> None:
+    assert names_sha256({1: "a", 2: "b"}) == names_sha256({2: "b", 1: "a"}) != names_sha256({1: "b", 2: "a"})
+    assert names_sha256({}) is None
+    with pytest.raises(vr.InvalidInputError, match="names: expected a node from 0 to 4, got 9"):
+        vr.Problem(line5, [vr.Trip(0, 4)], [1], names={9: "Nowhere"})
+
+
+def test_what_a_node_sees_is_said_once(line5: vr.Domain) -> None:
+    """Two spellings of a node would let one list stand in the file and another one count."""
+    with pytest.raises(vr.InvalidInputError, match="visibility.sees: expected each node once, got '01'"):
+        visibility_from_dict({"kind": "explicit", "sees": {"1": [2], "01": [3]}}, line5)

@@ -5,6 +5,6 @@ It imports the data model (`domain`, `problem`, `playbook`) and nothing that pla
 
 from veilroute.audit.auditor import audit_playbook
 from veilroute.audit.replay import Planner
-from veilroute.audit.report import AnonymityStep, AuditReport, AuditSummary, ClaimVerdict
+from veilroute.audit.report import AnonymityStep, AuditReport, AuditSummary, BoundTo, ClaimVerdict
 
-__all__ = ["AnonymityStep", "AuditReport", "AuditSummary", "ClaimVerdict", "Planner", "audit_playbook"]
+__all__ = ["AnonymityStep", "AuditReport", "AuditSummary", "BoundTo", "ClaimVerdict", "Planner", "audit_playbook"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from veilroute.audit.anonymity import watch_trips
 from veilroute.audit.anonymizable import count_anonymizable
+from veilroute.audit.binding import bind, check_instance, check_shown
 from veilroute.audit.case import Case, open_case
 from veilroute.audit.certificate import check_certificate, examine_certificate
 from veilroute.audit.cost_claims import (
@@ -26,12 +28,20 @@ from veilroute.audit.privacy_claims import (
     check_spread,
 )
 from veilroute.audit.replay import Planner
-from veilroute.audit.report import AuditReport, AuditSummary
+from veilroute.audit.report import AuditReport, AuditSummary, ClaimVerdict
 from veilroute.audit.route_claims import check_cost, check_coverage, check_same_route, check_walk
 from veilroute.playbook import Playbook
+from veilroute.problem import Privacy, Problem
 
 
-def audit_playbook(playbook: Playbook, *, planner: Planner | None = None) -> AuditReport:
+def audit_playbook(
+    playbook: Playbook,
+    *,
+    planner: Planner | None = None,
+    instance: Problem | None = None,
+    privacy: Privacy | None = None,
+    unstated: Collection[str] = (),
+) -> AuditReport:
     """Check every claim of a playbook by playing the adversary, with code that planning does not share.
 
     Each candidate in turn is taken for the secret and its route asked for; what comes back is walked on the map,
@@ -44,6 +54,12 @@ def audit_playbook(playbook: Playbook, *, planner: Planner | None = None) -> Aud
     planner
         Where the routes come from instead: called with a candidate's label and a trip, it returns a route or raises
         `NotAnonymizedError`. The claims are still those of the playbook.
+    instance, privacy
+        What was meant. With either there is one more claim, ``instance``: that the playbook is about this map, these
+        trips and candidates in this order, this visibility, these names, and promises this privacy.
+    unstated
+        What of these nobody stated and is not to be compared: ``visibility`` or fields of the privacy, as in
+        ``Instance.unstated``.
 
     Returns
     -------
@@ -56,6 +72,7 @@ def audit_playbook(playbook: Playbook, *, planner: Planner | None = None) -> Aud
         When the playbook holds only the hash of its domain, or names trips or candidates that the domain lacks.
     """
     case = open_case(playbook, planner)
+    bound_to = bind(playbook, instance, privacy, unstated)
     facts = case.facts
     real = recompute_mac(case)
     optimum = proof = num_anonymizable = None
@@ -65,7 +82,7 @@ def audit_playbook(playbook: Playbook, *, planner: Planner | None = None) -> Aud
         num_anonymizable = count_anonymizable(case, m) if optimum is None else optimum.num_anonymizable
     if playbook.certificate is not None:
         proof = examine_certificate(case, playbook.certificate, m)
-    claims = (
+    claims: tuple[ClaimVerdict, ...] = (
         check_walk(case),
         check_coverage(case),
         check_cost(case),
@@ -81,7 +98,10 @@ def audit_playbook(playbook: Playbook, *, planner: Planner | None = None) -> Aud
         check_bound(case, real, optimum, proof),
         check_optimality(case, real, optimum, proof, num_anonymizable),
         check_anonymizable(case, num_anonymizable),
+        check_shown(playbook, bound_to),
     )
+    if instance is not None or privacy is not None:
+        claims += (check_instance(bound_to),)
     return AuditReport(
         holds=all(verdict.holds for verdict in claims),
         claims=claims,
@@ -94,6 +114,7 @@ def audit_playbook(playbook: Playbook, *, planner: Planner | None = None) -> Aud
             num_claimed=len(case.claimed),
             num_protected=len(case.protected),
         ),
+        bound_to=bound_to,
     )
 
 

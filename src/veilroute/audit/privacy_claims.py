@@ -25,6 +25,7 @@ def check_partition(case: Case) -> ClaimVerdict:
     missing = [facts.label(c) for c in facts.counted if c not in home]
     if missing:
         problems.append(f"in no class and not listed as uncoverable: {names(missing)}")
+    problems += [f"{place} has no members" for place, members in places if not members]
     for i, group in enumerate(playbook.classes):
         problems += [
             f"class {i} holds a route for {member}, who is not a member"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from veilroute.domain.labels import Label
 from veilroute.problem import Privacy
@@ -103,6 +103,45 @@ class AuditSummary:
     num_protected: int
 
 
+class Said(NamedTuple):
+    """Something that a playbook or an instance says: as plain data, and in words."""
+
+    value: object
+    text: str
+
+
+@dataclass(frozen=True)
+class BoundTo:
+    """One thing that the claims are about.
+
+    Parameters
+    ----------
+    what
+        A short stable word such as ``map`` or ``k``; the auditing page lists them.
+    playbook
+        What the playbook says.
+    instance
+        What the instance says; ``None`` where it says nothing, or where there is none.
+    difference
+        In which way the two are not the same, or an empty string.
+    """
+
+    what: str
+    playbook: Said
+    instance: Said | None = None
+    difference: str = ""
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether both say the same; ``None`` when nothing says what was meant."""
+        return None if self.instance is None else not self.difference
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for ``audit --json``."""
+        said = None if self.instance is None else self.instance.value
+        return {"what": self.what, "playbook": self.playbook.value, "instance": said, "agrees": self.agrees}
+
+
 @dataclass(frozen=True)
 class AuditReport:
     """Everything that an audit found.
@@ -112,17 +151,20 @@ class AuditReport:
     holds
         Whether no claim is violated. Some may be unproved: :attr:`verdict` tells.
     claims
-        One verdict per claim, always the same claims in the same order.
+        One verdict per claim, always the same claims in the same order; ``instance`` last, where there is one.
     anonymity
         One entry per trip and number of nodes seen.
     summary
         The recomputed figures behind the text.
+    bound_to
+        What the claims are about, and what was meant.
     """
 
     holds: bool
     claims: tuple[ClaimVerdict, ...]
     anonymity: tuple[AnonymityStep, ...]
     summary: AuditSummary
+    bound_to: tuple[BoundTo, ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -156,6 +198,7 @@ class AuditReport:
                 }
                 for step in self.anonymity
             ],
+            "bound_to": [_plain(item.to_dict()) for item in self.bound_to],
         }
 
     def to_text(self) -> str:
@@ -165,7 +208,7 @@ class AuditReport:
         lines = [self._verdict(), "", *sentences, "", "Claims"]
         width = max(len(v.claim) for v in self.claims)
         lines += [f"  {v.word:8}  {v.claim:{width}}  {v.evidence}" for v in self.claims]
-        lines += ["", "Anonymity over time", *self._over_time()]
+        lines += ["", *self._about(), "", "Anonymity over time", *self._over_time()]
         return "\n".join(lines) + "\n"
 
     def _verdict(self) -> str:
@@ -174,7 +217,7 @@ class AuditReport:
         if not broken and open_claims:
             return (
                 f"The playbook keeps its word as far as could be checked: {len(self.claims) - len(open_claims)} claims "
-                f"hold, {len(open_claims)} too large to check here ({', '.join(open_claims)})."
+                f"hold, {len(open_claims)} could not be checked here ({', '.join(open_claims)})."
             )
         if not broken:
             return f"The playbook keeps its word: all {len(self.claims)} claims hold."
@@ -209,6 +252,20 @@ class AuditReport:
             lines.append(f"Not protected: {number(rest, 'candidate')} ({', '.join(parts)}).")
         if p.m is not None:
             lines.append(f"After the {first_nodes(p.m)} nothing is promised; see below what then comes out.")
+        return lines
+
+    def _about(self) -> list[str]:
+        """What the claims are about, line by line."""
+        is_compared = any(v.claim == "instance" for v in self.claims)
+        lines = ["About (compared with the instance)" if is_compared else "About (as the playbook says)"]
+        words = {None: "UNSTATED" if is_compared else "", True: "AS MEANT", False: "OTHER"}
+        for item in self.bound_to:
+            word = f"{words[item.agrees]:8}  " if is_compared else ""
+            lines.append(f"  {word}{item.what:10}  {item.playbook.text}")
+            if item.instance is not None and not item.agrees:
+                lines.append(f"  {'':8}  {'':10}  the instance says: {item.instance.text}")
+        if not is_compared:
+            lines.append("  That this is what was meant, is not checked: see `veilroute audit --instance`.")
         return lines
 
     def _over_time(self) -> list[str]:
@@ -282,5 +339,8 @@ def _stretches(steps: Sequence[AnonymityStep], m: int | None) -> list[tuple[Anon
     return runs
 
 
-def _plain(label: Label) -> object:
-    return [_plain(part) for part in label] if isinstance(label, tuple) else label
+def _plain(value: object) -> Any:
+    """The same with lists in place of tuples, as in JSON."""
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    return [_plain(part) for part in value] if isinstance(value, list | tuple) else value

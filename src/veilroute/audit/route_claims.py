@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from itertools import pairwise
 
 from veilroute.audit.case import Case, is_same
 from veilroute.audit.replay import UNSTATED, ReplayedRoute
 from veilroute.audit.report import ClaimVerdict, first_nodes, judge, names, number
-from veilroute.playbook import PlaybookClass
+from veilroute.playbook import Route
 
 
 def check_walk(case: Case) -> ClaimVerdict:
@@ -38,26 +40,28 @@ def check_coverage(case: Case) -> ClaimVerdict:
 
 def check_cost(case: Case) -> ClaimVerdict:
     """Stated costs are the sums of the edges; routes that are no walks have none and are left to ``walk``."""
+    compared = [
+        (f"the route for {who}{case.on_trip(trip)}", route.real_cost, route.stated_cost)
+        for route, who, trip in _distinct(case)
+        if route.real_cost is not None and route.stated_cost is not UNSTATED
+    ]
+    compared += [
+        (f"the route shown for {place}", _beginning_cost(case, holder, len(shown)), shown.cost)
+        for place, shown, holder in _shown_only(case)
+        if holder is not None and holder.real_cost is not None
+    ]
     problems = []
-    num_compared = 0
-    for route, who, trip in _distinct(case):
-        if route.real_cost is None or route.stated_cost is UNSTATED:
-            continue
-        num_compared += 1
-        stated = route.stated_cost
+    for which, real, stated in compared:
         if isinstance(stated, bool) or not isinstance(stated, int | float) or not math.isfinite(stated):
-            problems.append(f"the route for {who}{case.on_trip(trip)} states the cost {stated!r}, which is no number")
-        elif not is_same(route.real_cost, stated):
-            side = "low" if stated < route.real_cost else "high"
-            problems.append(
-                f"the route for {who}{case.on_trip(trip)} states a cost of {stated:.10g}, "
-                f"but its edges add up to {route.real_cost:.10g}: too {side}"
-            )
-    return judge("cost", problems, f"{number(num_compared, 'stated cost')} recomputed and found right")
+            problems.append(f"{which} states the cost {stated!r}, which is no number")
+        elif not is_same(real, stated):
+            side = "low" if stated < real else "high"
+            problems.append(f"{which} states a cost of {stated:.10g}, but its edges add up to {real:.10g}: too {side}")
+    return judge("cost", problems, f"{number(len(compared), 'stated cost')} recomputed and found right")
 
 
 def check_same_route(case: Case) -> ClaimVerdict:
-    """All members of an anonymized class get the same first m nodes on every trip."""
+    """All members of an anonymized class get the same first m nodes on every trip; no class is shown with others."""
     m = case.playbook.privacy.m
     problems = []
     num_compared = 0
@@ -68,9 +72,14 @@ def check_same_route(case: Case) -> ClaimVerdict:
         for trip in range(len(case.facts.trips)):
             answers = [(c, case.replay.routes.get((c, trip))) for c in members]
             num_compared += len(answers)
-            problem = _first_difference(case, answers, m) or _stray_from_shared(case, group, trip, answers[0][1])
+            problem = _first_difference(case, answers, m)
             if problem:
                 problems.append(f"class {position}{case.on_trip(trip)}: {problem}")
+    problems += [
+        f"{place}: the route shown is not the one that its members get"
+        for place, _, holder in _shown_only(case)
+        if holder is None
+    ]
     shared = "whole route" if m is None else first_nodes(m)
     return judge("same-route", problems, f"the {shared} of {number(num_compared, 'answer')} agree within their classes")
 
@@ -90,14 +99,32 @@ def _first_difference(case: Case, answers: list[tuple[int, ReplayedRoute | None]
     return ""
 
 
-def _stray_from_shared(case: Case, group: PlaybookClass, trip: int, given: ReplayedRoute | None) -> str:
-    """Whether the route that the playbook shows for the class is not the one that its members get."""
+def _shown_only(case: Case) -> Iterator[tuple[str, Route, ReplayedRoute | None]]:
+    """Routes that stand for a class but that nobody gets, because each member has one of its own.
+
+    With each of them comes its place, and a member's route that begins with it: for as long as the promise holds, where
+    there is one.
+    """
+    given = {} if case.is_foreign else {**case.replay.routes, **case.replay.exposed}
     m = case.playbook.privacy.m
-    if case.is_foreign or given is None or trip >= len(group.routes):
-        return ""
-    if group.routes[trip].nodes[:m] == given.labels[:m]:
-        return ""
-    return f"the route shown for {names(group.members)} is not the one they get"
+    for position, group in enumerate(case.playbook.classes):
+        members = [c for c in map(case.facts.find, group.members) if c is not None]
+        for trip, shown in enumerate(group.routes[: len(case.facts.trips)]):
+            own = [given[c, trip] for c in members if (c, trip) in given]
+            if own and all((trip, label) in group.member_routes for label in group.members):
+                place = f"class {position}{case.on_trip(trip)}"
+                least = m if group.anonymized or m is None else 1
+                yield place, shown, next((route for route in own if _begins_with(route, shown, least)), None)
+
+
+def _begins_with(route: ReplayedRoute, shown: Route, least: int | None) -> bool:
+    return len(shown) >= len(route.labels[:least]) and route.labels[: len(shown)] == shown.nodes
+
+
+def _beginning_cost(case: Case, route: ReplayedRoute, length: int) -> float:
+    steps = pairwise(route.nodes[:length])
+    costs = (case.facts.walking.edge_cost(a, b) for a, b in steps if a is not None and b is not None)
+    return math.fsum(cost for cost in costs if cost is not None)
 
 
 def _distinct(case: Case) -> list[tuple[ReplayedRoute, str, int]]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from veilroute.audit import audit_playbook
 from veilroute.cli.console import emit, live_progress
 from veilroute.cli.exit_codes import DONE, VIOLATED
+from veilroute.cli.instances import InstanceOptions, load_instance, takes_instance_options
 from veilroute.errors import InvalidInputError
 from veilroute.formats import read_domain
 from veilroute.jsontext import dump_canonical
@@ -23,27 +26,63 @@ DomainOption = Annotated[
 MovementOption = Annotated[int, typer.Option(metavar="4|8", help="Moves on the --domain map.")]
 
 
+@takes_instance_options
 def run_audit(
     playbook: Annotated[Path, typer.Argument(metavar="PLAYBOOK", help="A playbook made by `veilroute plan`.")],
-    domain: DomainOption = None,
-    movement: MovementOption = 4,
+    options: InstanceOptions,
+    instance: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What was meant, with the options that `plan` was given: map, trips, candidates, visibility, privacy "
+            "and names are compared.",
+        ),
+    ] = None,
+    domain: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The map or instance file, when the playbook holds only its hash. Only the map is compared.",
+        ),
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 also when a claim could not be proved.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Check every claim of a playbook by replaying the adversary: exit 0 when all hold, 1 when one is violated.
 
     The auditor shares no code with the planners. It asks for the route of every candidate in turn and works coverage,
-    costs, spread and anonymity out again from the map.
+    costs, spread and anonymity out again from the map. A playbook may keep its word and yet be about something else
+    than was meant: name the instance with --instance, and the options that `plan` was given.
     """
-    book = load_playbook(playbook, domain, movement)
+    meant: dict[str, Any] = {}
+    if instance is None:
+        _refuse_instance_options(options)
+        book = load_playbook(playbook, domain, options.movement or 4)
+    else:
+        if domain is not None:
+            raise InvalidInputError("--domain", "--instance alone, which says what the map is")
+        given = load_instance(instance, options)
+        meant = {"instance": given.problem, "privacy": given.privacy, "unstated": given.unstated}
+        book = read_playbook(playbook)
+        book = book if book.domain is not None else book.with_domain(given.problem.domain)
     with live_progress() as report:
         report(Progress("replaying the adversary"))
-        verdict = audit_playbook(book)
+        verdict = audit_playbook(book, **meant)
     if json:
         emit(dump_canonical(verdict.to_dict()).decode())
     else:
         emit(verdict.to_text().rstrip("\n") + "\n")
+    if domain is not None:
+        print("veilroute: of --domain only the map was compared; --instance compares the rest too", file=sys.stderr)
     return DONE if verdict.verdict in (("holds",) if strict else ("holds", "unproved")) else VIOLATED
+
+
+def _refuse_instance_options(options: InstanceOptions) -> None:
+    """Raise when something says what was meant, but not the file that it is about."""
+    for field in fields(options):
+        if field.name != "movement" and getattr(options, field.name) != field.default:
+            option = "-k" if field.name == "k" else "--" + field.name.replace("_", "-")
+            raise InvalidInputError(option, "--instance FILE as well, of which this is a part")
 
 
 def load_playbook(path: Path, domain: Path | None, movement: int) -> Playbook:

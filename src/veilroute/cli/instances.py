@@ -19,6 +19,7 @@ from veilroute.domain.measures import check_measurable, check_measure
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.formats import Instance, read_instance, read_movingai, read_scenarios
+from veilroute.formats.instance import UNSTATED, with_measure
 from veilroute.jsontext import read_bytes
 from veilroute.playbook import Playbook
 from veilroute.problem import Privacy, Problem, Trip
@@ -111,6 +112,7 @@ class _Given:
     visibility: Visibility = field(default_factory=AtNode)
     privacy: Privacy = field(default_factory=Privacy)
     names: Mapping[Label, str] = field(default_factory=dict)
+    unstated: frozenset[str] = UNSTATED
 
 
 def load_instance(path: Path, options: InstanceOptions, earlier: Playbook | None = None) -> Instance:
@@ -152,7 +154,13 @@ def _read(path: Path, options: InstanceOptions) -> _Given:
                 several = "an instance with one trip; edit the file, which has several"
                 raise InvalidInputError("--random-candidates", several)
             return _Given(
-                problem.domain, problem.trips, problem.candidates, problem.visibility, given.privacy, problem.names
+                problem.domain,
+                problem.trips,
+                problem.candidates,
+                problem.visibility,
+                given.privacy,
+                problem.names,
+                given.unstated,
             )
         case suffix:
             raise UnknownMethodError("instance format", suffix or str(path), FORMATS)
@@ -205,7 +213,20 @@ def _complete(given: _Given, options: InstanceOptions) -> Instance:
     problem = Problem(given.domain, trips, found.candidates, visibility, found.names)
     for remark in found.remarks:
         print(f"veilroute: {remark}", file=sys.stderr)
-    return Instance(problem, privacy)
+    return Instance(problem, privacy, given.unstated - _stated(options))
+
+
+def _stated(options: InstanceOptions) -> set[str]:
+    """What of that which a file may leave open was typed."""
+    typed = {
+        "visibility": (options.radius, options.sight),
+        "k": (options.k,),
+        "ell": (options.ell,),
+        "measure": (options.ell_measure,),
+        "m": (options.m,),
+        "spread": (options.spread,),
+    }
+    return with_measure({what for what, values in typed.items() if any(value is not None for value in values)})
 
 
 def _is_seen_from_anywhere(visibility: Visibility) -> bool:

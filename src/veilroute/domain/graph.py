@@ -256,12 +256,36 @@ class Domain:
         elif self.labels is not None:
             digest.update(dump_canonical(list(self.labels)))
         if self.streets is not None:
-            # Distances in metres depend on these; names and bends are for people only.
+            # Distances in metres depend on these; names and bends are for people only, see drawing_sha256.
             digest.update(b"streets " + self.streets.unit.encode())
             digest.update(self.streets.lonlat.astype("<f8").tobytes())
             digest.update(self.streets.lengths.astype("<f8").tobytes())
             if not np.array_equal(self.streets.shortest, self.streets.lengths):
                 digest.update(self.streets.shortest.astype("<f8").tobytes())
+        return digest.hexdigest()
+
+    @cached_property
+    def drawing_sha256(self) -> str | None:
+        """A hash of what people are shown and planning does not use, or ``None`` when there is nothing of the kind.
+
+        On street networks names, kinds and bends of the edges and the credits, on other graphs the coordinates. The
+        cells of a grid are in :attr:`sha256`.
+        """
+        digest = hashlib.sha256(b"veilroute-drawing/1\n")
+        if self.streets is not None:
+            # By what each edge is called and not by the tables of words, which may hold the same in another order.
+            for words, ids in (
+                (self.streets.names, self.streets.name_ids),
+                (self.streets.kinds, self.streets.kind_ids),
+            ):
+                digest.update(dump_canonical([words[i] for i in ids.tolist()]))
+            digest.update(dump_canonical(self.streets.attribution))
+            digest.update(self.streets.shape_ptr.astype("<i8").tobytes())
+            digest.update(self.streets.shape.astype("<f8").tobytes())
+        elif self.coordinates is not None:
+            digest.update(self.coordinates.astype("<f8").tobytes())
+        else:
+            return None
         return digest.hexdigest()
 
     def __repr__(self) -> str:

@@ -131,6 +131,8 @@ def _explicit_from_dict(sees: object, domain: Domain | None) -> Explicit:
         if not isinstance(seen, list):
             raise InvalidInputError(f"visibility.sees[{key}]", "a list of nodes", seen)
         seer = key if domain is None else domain.parse_label(key, field="visibility.sees")
+        if seer in table:
+            raise InvalidInputError("visibility.sees", "each node once", key)
         table[seer] = tuple(plain_label(label, field="visibility.sees") for label in seen)
     return Explicit(table)
 

@@ -20,12 +20,17 @@ from veilroute.problem import Privacy, Problem, Trip
 FORMAT = "veilroute-instance/1"
 
 
+UNSTATED = frozenset({"visibility", "k", "ell", "measure", "m", "spread"})
+"""What a file may leave open; planning then takes what is usual."""
+
+
 @dataclass(frozen=True)
 class Instance:
-    """A problem together with the privacy asked for."""
+    """A problem together with the privacy asked for; ``unstated`` is what of :data:`UNSTATED` nobody asked for."""
 
     problem: Problem
     privacy: Privacy = field(default_factory=Privacy)
+    unstated: frozenset[str] = frozenset()
 
 
 def read_instance(path: str | Path) -> Instance:
@@ -34,7 +39,7 @@ def read_instance(path: str | Path) -> Instance:
         case ".json":
             return _from_data(parse_json(read_bytes(path), path), path)
         case ".in":
-            return Instance(read_authors(path))
+            return Instance(read_authors(path), unstated=UNSTATED)
         case suffix:
             raise UnknownMethodError("instance format", suffix or str(path), (".json", ".in"))
 
@@ -99,7 +104,9 @@ def _from_data(data: Any, path: str | Path) -> Instance:
             visibility_from_dict(data.get("visibility", {"kind": "at-node"}), domain),
             _names(data.get("names", [])),
         )
-        return Instance(problem, _privacy(data.get("privacy", {})))
+        privacy = _privacy(data.get("privacy", {}))
+        stated = set(data.get("privacy", {})) | ({"visibility"} & set(data))
+        return Instance(problem, privacy, UNSTATED - with_measure(stated))
     except FileFormatError:
         raise
     except InvalidInputError as error:
@@ -119,6 +126,11 @@ def _trip(data: Any, number: int) -> Trip:
         case {"start": start, "goal": goal}:
             return Trip(start, goal, data.get("weight", 1.0))
     raise InvalidInputError(f"trips[{number}]", '{"start", "goal"} with an optional weight', data)
+
+
+def with_measure(stated: set[str]) -> set[str]:
+    """What is stated, and the measure with ell: where none is named, it is that of the costs."""
+    return stated | {"measure"} if "ell" in stated else stated
 
 
 def _privacy(data: object) -> Privacy:

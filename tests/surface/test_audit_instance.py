@@ -1,0 +1,385 @@
+"""`audit --instance`: a playbook that is honest, but about something else than was meant, is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import veilroute as vr
+from commands import Command, assert_refused
+from street_samples import NAMES, little_town
+from veilroute.domain.codec import domain_from_dict, domain_to_dict
+from veilroute.domain.streets import great_circle_m
+
+
+class Meant(NamedTuple):
+    """What a user asks for; forgers change it and plan anew, so that all that they hand over fits together."""
+
+    domain: vr.Domain
+    trips: tuple[vr.Trip, ...]
+    candidates: tuple[int, ...]
+    visibility: vr.Visibility
+    privacy: vr.Privacy
+    names: dict[Any, str]
+
+    @property
+    def problem(self) -> vr.Problem:
+        return vr.Problem(self.domain, self.trips, self.candidates, self.visibility, self.names)
+
+
+MEANT = Meant(
+    little_town(),
+    (vr.Trip(105, 108), vr.Trip(101, 112, 2.0)),
+    (102, 103, 110, 111, 109, 104),
+    vr.WithinDistance(1, "straight"),
+    vr.Privacy(k=2, ell=100, measure="straight"),
+    {label: name for label, name in NAMES.items() if isinstance(label, int)},
+)
+
+
+def with_privacy(**changes: Any) -> Meant:
+    return MEANT._replace(privacy=replace(MEANT.privacy, **changes))
+
+
+def with_streets(change: Callable[[dict[str, Any]], None]) -> Meant:
+    """Another map: the plain data of the town, changed."""
+    data = domain_to_dict(MEANT.domain)
+    change(data["graph"])
+    return MEANT._replace(domain=domain_from_dict(data))
+
+
+def bends_moved(degrees: float) -> Callable[[dict[str, Any]], None]:
+    def change(graph: dict[str, Any]) -> None:
+        edge = next(i for i, line in enumerate(graph["streets"]["bends"]) if line)
+        graph["streets"]["bends"][edge][1] += degrees
+
+    return change
+
+
+def cheaper_street(graph: dict[str, Any]) -> None:
+    graph["edges"][0][2] -= 1
+
+
+def closed_street(graph: dict[str, Any]) -> None:
+    streets = graph["streets"]
+    for rows in (graph["edges"], *(streets[name] for name in ("lengths", "name_ids", "kind_ids", "bends"))):
+        del rows[0]
+
+
+def longer_street(graph: dict[str, Any]) -> None:
+    graph["streets"]["lengths"][0] += 50
+
+
+def renamed_street(graph: dict[str, Any]) -> None:
+    words = graph["streets"]["names"]
+    words[words.index("Rantatie")] = "Keskuskatu"
+
+
+def other_kind(graph: dict[str, Any]) -> None:
+    words = graph["streets"]["kinds"]
+    words[words.index("primary")] = "service"
+
+
+def no_credits(graph: dict[str, Any]) -> None:
+    graph["streets"]["attribution"] = ""
+
+
+def swapped(names: dict[Any, str]) -> dict[Any, str]:
+    return names | {102: names[104], 104: names[102]}
+
+
+ALTERED: dict[str, tuple[Meant, str]] = {
+    "one candidate dropped": (
+        MEANT._replace(candidates=MEANT.candidates[:-1]),
+        "1 of the instance's 6 are missing: 104",
+    ),
+    "four candidates dropped": (MEANT._replace(candidates=MEANT.candidates[:2]), "4 of the instance's 6 are missing"),
+    "a candidate added": (MEANT._replace(candidates=(*MEANT.candidates, 107)), "1 are not in the instance: 107"),
+    "a candidate replaced": (MEANT._replace(candidates=(107, *MEANT.candidates[1:])), "missing: 102, 1 are not in"),
+    "another order": (MEANT._replace(candidates=MEANT.candidates[::-1]), "another order: number 0 is 102"),
+    "k lowered": (with_privacy(k=1), "k: the instance says 2, the playbook 1"),
+    "k raised": (with_privacy(k=3), "k: the instance says 2, the playbook 3"),
+    "m of one node": (with_privacy(m=1), "m: the instance says the whole route, the playbook 1"),
+    "m of three nodes": (with_privacy(m=3), "m: the instance says the whole route, the playbook 3"),
+    "ell of nothing": (with_privacy(ell=0), "ell: the instance says 100, the playbook 0"),
+    "ell in seconds": (with_privacy(ell=100, measure="cost"), "measure: the instance says straight, the playbook cost"),
+    "ell read otherwise": (
+        with_privacy(spread="all-pairs"),
+        "spread: the instance says witness, the playbook all-pairs",
+    ),
+    "a radius of 1000": (
+        MEANT._replace(visibility=vr.WithinDistance(1000, "straight")),
+        "visibility: the instance says within 1 m straight, the playbook within 1000 m straight",
+    ),
+    "a radius by cost": (MEANT._replace(visibility=vr.WithinDistance(1)), "visibility: the instance says within 1 m"),
+    "seen by list": (MEANT._replace(visibility=vr.Explicit({106: MEANT.candidates})), "the playbook listed for 1 node"),
+    "another goal": (
+        MEANT._replace(trips=(vr.Trip(105, 107), MEANT.trips[1])),
+        "trips: trip 0 is 105 to 108 in the instance, 105 to 107 in the playbook",
+    ),
+    "another start": (MEANT._replace(trips=(vr.Trip(106, 108), MEANT.trips[1])), "106 to 108 in the playbook"),
+    "a trip dropped": (MEANT._replace(trips=MEANT.trips[:1]), "trip 1 is 101 to 112 with weight 2 in the instance, no"),
+    "a trip added": (MEANT._replace(trips=(*MEANT.trips, vr.Trip(101, 108))), "trip 2 is no such trip in the instance"),
+    "trips in another order": (MEANT._replace(trips=MEANT.trips[::-1]), "trip 0 is 105 to 108 in the instance"),
+    "another weight": (MEANT._replace(trips=(MEANT.trips[0], vr.Trip(101, 112))), "112 with weight 2 in the instance"),
+    "two names swapped": (
+        MEANT._replace(names=swapped(MEANT.names)),
+        "102 is called 'Branch North' in the instance, 'Branch East' in the playbook; 1 more differ",
+    ),
+    "a name dropped": (
+        MEANT._replace(names=dict(list(MEANT.names.items())[1:])),
+        "'Depot' in the instance, nothing in",
+    ),
+    "a name invented": (MEANT._replace(names={**MEANT.names, 106: "Bank"}), "106 is called nothing in the instance"),
+    "a bend moved by 50 m": (with_streets(bends_moved(0.00045)), "drawing: the bends of the street from 108 to 112"),
+    "a street renamed": (with_streets(renamed_street), "is called 'Rantatie' in the instance, 'Keskuskatu' in"),
+    "a street of another kind": (with_streets(other_kind), "is of the kind 'primary', not 'service'"),
+    "credits removed": (with_streets(no_credits), "drawing: the credits of the map"),
+    "a cheaper street": (
+        with_streets(cheaper_street),
+        "map: the edge from 101 to 102 costs 13.3 in the instance, 12.3",
+    ),
+    "a longer street": (with_streets(longer_street), "map: the edges are the same, but not what is measured"),
+    "a street closed": (with_streets(closed_street), "map: only the instance has the edge from 101 to 102"),
+}
+
+
+def write_meant(path: Path, meant: Meant = MEANT) -> Path:
+    vr.write_instance(vr.Instance(meant.problem, meant.privacy), path)
+    return path
+
+
+def claims_of(out: str) -> dict[str, dict[str, Any]]:
+    return {entry["claim"]: entry for entry in json.loads(out)["claims"]}
+
+
+@pytest.fixture(scope="module")
+def honest() -> vr.Playbook:
+    return vr.solve(MEANT.problem, MEANT.privacy)
+
+
+def test_the_honest_playbook_passes(command: Command, tmp_path: Path, honest: vr.Playbook) -> None:
+    honest.write(tmp_path / "p.json")
+    honest.write(tmp_path / "bare.json", embed_domain=False)
+    instance = write_meant(tmp_path / "meant.json")
+    for name in ("p.json", "bare.json"):
+        code, out, err = command("audit", tmp_path / name, "--instance", instance, "--json")
+        assert (code, err) == (0, "")
+        entry = claims_of(out)["instance"]
+        assert entry["holds"]
+        assert entry["checked"]
+        assert all(item["agrees"] and item["playbook"] == item["instance"] for item in json.loads(out)["bound_to"])
+
+
+@pytest.mark.parametrize("what", ALTERED)
+def test_altered_playbooks_are_refused_and_the_difference_named(command: Command, tmp_path: Path, what: str) -> None:
+    meant, words = ALTERED[what]
+    vr.solve(meant.problem, meant.privacy).write(tmp_path / "p.json")
+    assert command("audit", tmp_path / "p.json").code == 0, "the forger planned anew: by itself, it keeps its word"
+    code, out, _ = command("audit", tmp_path / "p.json", "--instance", write_meant(tmp_path / "meant.json"), "--json")
+    assert code == 1
+    assert [name for name, entry in claims_of(out).items() if not entry["holds"]] == ["instance"]
+    assert words in claims_of(out)["instance"]["evidence"]
+    text = command("audit", tmp_path / "p.json", "--instance", tmp_path / "meant.json").out
+    assert "  VIOLATED  instance " in text
+    assert "  OTHER " in text
+    assert "the instance says: " in text
+
+
+def test_the_map_of_a_playbook_with_a_hash_only_comes_from_the_instance(command: Command, tmp_path: Path) -> None:
+    instance = write_meant(tmp_path / "meant.json")
+    other = ALTERED["a cheaper street"][0]
+    vr.solve(other.problem, other.privacy).write(tmp_path / "p.json", embed_domain=False)
+    assert_refused(command("audit", tmp_path / "p.json", "--instance", instance), "SHA-256")
+    moved = ALTERED["a bend moved by 50 m"][0]
+    vr.solve(moved.problem, moved.privacy).write(tmp_path / "p.json", embed_domain=False)
+    code, out, _ = command("audit", tmp_path / "p.json", "--instance", instance, "--json")
+    assert code == 1
+    assert not claims_of(out)["shown"]["holds"]
+
+
+@pytest.mark.parametrize("keeps_hashes", [True, False])
+def test_names_swapped_or_bends_moved_in_the_file(
+    command: Command, tmp_path: Path, honest: vr.Playbook, keeps_hashes: bool
+) -> None:
+    """Crack 4 as it was found, and by somebody who takes the hashes away."""
+    for change in ("names", "bends"):
+        data = json.loads(honest.to_json())
+        if change == "names":
+            data["names"][1][1], data["names"][2][1] = data["names"][2][1], data["names"][1][1]
+        else:
+            bends_moved(4 / 111.2)(data["domain"]["graph"])
+        if not keeps_hashes:
+            del data["names_sha256"], data["drawing_sha256"]
+        (tmp_path / "p.json").write_text(json.dumps(data))
+        code, out, _ = command("audit", tmp_path / "p.json", "--json")
+        entry = claims_of(out)["shown"]
+        if keeps_hashes or change == "bends":
+            assert code == 1
+            assert not entry["holds"]
+            assert ("names: hashed as" if change == "names" else "drawing" * keeps_hashes) in entry["evidence"]
+        else:
+            assert not entry["checked"], "nothing can tell, and that is said"
+        bound = command("audit", tmp_path / "p.json", "--instance", write_meant(tmp_path / "meant.json"))
+        assert bound.code == 1
+
+
+@pytest.mark.parametrize(("num_bends", "place"), [(1, 0), (3, 0), (3, 1), (3, 2)])
+def test_a_bend_4_km_away_is_false_whatever_the_hash_says(num_bends: int, place: int) -> None:
+    streets = MEANT.domain.streets
+    assert streets is not None
+    edge = next(i for i in range(MEANT.domain.num_edges) if len(streets.bends(i)) == num_bends)
+
+    def change(graph: dict[str, Any]) -> None:
+        graph["streets"]["bends"][edge][2 * place + 1] -= 4 / 111.2
+
+    meant = with_streets(change)
+    assert meant.domain.streets is not None
+    tails, heads, _ = meant.domain.edge_arrays()
+    line = meant.domain.streets.line(int(tails[edge]), int(heads[edge]), edge)
+    drawn = float(great_circle_m(line[:-1], line[1:]).sum())
+    report = vr.audit(vr.solve(meant.problem, meant.privacy))
+    evidence = {verdict.claim: verdict.evidence for verdict in report.claims if not verdict.holds}
+    assert list(evidence) == ["shown"]
+    ends = f"from {MEANT.domain.label(int(tails[edge]))} to {MEANT.domain.label(int(heads[edge]))}"
+    assert evidence["shown"] == (
+        f"the street {ends} is drawn {drawn:,.0f} m long, but said to be {streets.lengths[edge]:,.0f} m"
+    )
+
+
+def test_a_domain_that_is_drawn_otherwise_is_not_taken(tmp_path: Path, command: Command, honest: vr.Playbook) -> None:
+    honest.write(tmp_path / "p.json")
+    instance = write_meant(tmp_path / "other.json", ALTERED["a street renamed"][0])
+    assert_refused(command("audit", tmp_path / "p.json", "--domain", instance), "names, bends or coordinates")
+    done = command("audit", tmp_path / "p.json", "--domain", write_meant(tmp_path / "meant.json"))
+    assert done.code == 0
+    assert "only the map was compared; --instance compares the rest" in done.err
+
+
+def test_what_the_instance_does_not_state_is_not_taken_for_granted(
+    command: Command, tmp_path: Path, building: Path
+) -> None:
+    words = ("--start", "1,18", "--goal", "32,60", "--random-candidates", 8, "--seed", 3)
+    assert command("plan", building, *words, "-k", 3, "-o", tmp_path / "p.json").code == 0
+    audit = ("audit", tmp_path / "p.json", "--instance", building, *words)
+    code, out, _ = command(*audit, "--json")
+    entry = claims_of(out)["instance"]
+    assert (code, entry["holds"], entry["checked"]) == (0, True, False)
+    assert (
+        "not stated by the instance: visibility (the playbook says a node sees itself only), k (the playbook says 3)"
+        in (entry["evidence"])
+    )
+    assert "  UNSTATED  k           3\n" in command(*audit).out
+    code, out, _ = command(*audit, "-k", 3, "--ell", 1, "--m", "inf", "--spread", "witness", "--radius", 0, "--json")
+    assert (code, claims_of(out)["instance"]["checked"]) == (0, True)
+    for option, value, said in (
+        ("-k", 2, "k: the instance says 2, the playbook 3"),
+        ("--ell", 4, "ell: the instance says 4, the playbook 1"),
+        ("--m", 5, "m: the instance says 5, the playbook the whole route"),
+        ("--spread", "all-pairs", "spread: the instance says all-pairs"),
+        ("--radius", 2, "visibility: the instance says within 2, the playbook a node sees itself only"),
+        ("--sight", 3, "visibility: the instance says in line of sight within 3"),
+        ("--movement", 8, "map: 8-way in the instance, 4-way in the playbook"),
+    ):
+        code, out, _ = command(*audit, option, value, "--json")
+        assert code == 1
+        assert said in claims_of(out)["instance"]["evidence"]
+    assert command("audit", tmp_path / "p.json", "--instance", building, *words[:-1], 4).code == 1, "other candidates"
+
+
+def test_formats_that_say_less_leave_more_open(command: Command, tmp_path: Path, building: Path) -> None:
+    words = ("--start", "1,18", "--goal", "32,60", "--random-candidates", 8)
+    assert command("convert", building, tmp_path / "i.in", *words).code == 0
+    assert command("plan", tmp_path / "i.in", "-o", tmp_path / "p.json").code == 0
+    code, out, _ = command("audit", tmp_path / "p.json", "--instance", tmp_path / "i.in", "-k", 2, "--json")
+    assert code == 0
+    open_items = [item["what"] for item in json.loads(out)["bound_to"] if item["agrees"] is None]
+    assert open_items == ["visibility", "ell", "measure", "m", "spread"]
+    data = json.loads(write_meant(tmp_path / "meant.json").read_bytes())
+    del data["visibility"], data["privacy"]["spread"], data["privacy"]["measure"]
+    (tmp_path / "less.json").write_text(json.dumps(data))
+    assert vr.read_instance(tmp_path / "less.json").unstated == {"visibility", "spread"}
+
+
+def test_a_network_and_a_table_of_places_say_what_was_meant(command: Command, tmp_path: Path) -> None:
+    vr.write_network(MEANT.domain, tmp_path / "town.npz")
+    vr.write_network(MEANT.domain, tmp_path / "town.json")
+    roles = {105: "start", 108: "goal"}
+    rows = [f"{name},{label},{roles.get(label, 'candidate')}\n" for label, name in {**MEANT.names, 108: "Yard"}.items()]
+    table = tmp_path / "places.csv"
+    table.write_text("name,id,role\n" + "".join(rows))
+    words = ("--places", table, "-k", 2, "--ell", 100, "--ell-measure", "straight")
+    assert command("plan", tmp_path / "town.json", *words, "-o", tmp_path / "p.json").code == 0
+    stated = (*words, "--m", "inf", "--spread", "witness", "--radius", 0)
+    for name in ("town.json", "town.npz"):
+        code, out, _ = command("audit", tmp_path / "p.json", "--instance", tmp_path / name, *stated, "--json")
+        assert (code, claims_of(out)["instance"]["checked"]) == (0, True)
+    table.write_text(table.read_text().replace("Branch East", "?").replace("Branch West", "Branch East"))
+    code, out, _ = command("audit", tmp_path / "p.json", "--instance", tmp_path / "town.json", *stated, "--json")
+    assert code == 1
+    assert "104 is called '?' in the instance, 'Branch East' in" in claims_of(out)["instance"]["evidence"]
+
+
+def test_options_that_make_no_sense_are_refused(command: Command, tmp_path: Path, planned: Path) -> None:
+    assert_refused(command("audit", planned, "-k", 3), "-k: expected --instance FILE as well")
+    assert_refused(command("audit", planned, "--random-candidates", 3), "--random-candidates: expected --instance")
+    instance = write_meant(tmp_path / "meant.json")
+    both = command("audit", planned, "--instance", instance, "--domain", instance)
+    assert_refused(both, "--domain: expected --instance alone")
+    assert_refused(command("audit", planned, "--instance", tmp_path / "none.json"), "no such file")
+
+
+def test_a_wall_moved(command: Command, tmp_path: Path, building: Path, planned: Path) -> None:
+    rows = building.read_text().splitlines()
+    rows[-1] = rows[-1].replace("@", ".", 1)
+    building.write_text("\n".join(rows) + "\n")
+    words = ("--start", "1,18", "--goal", "32,60", "--random-candidates", 10, "--radius", 2)
+    code, out, _ = command("audit", planned, "--instance", building, *words, "--json")
+    assert code == 1
+    assert "(35, 0) is free in the instance, blocked in the playbook" in claims_of(out)["instance"]["evidence"]
+
+
+def test_another_world_altogether(command: Command, tmp_path: Path, planned: Path) -> None:
+    """A grid's playbook against a street network: everything is different, and every difference is named."""
+    code, out, _ = command("audit", planned, "--instance", write_meant(tmp_path / "meant.json"), "--json")
+    assert code == 1
+    evidence = claims_of(out)["instance"]["evidence"]
+    for what in ("map", "drawing", "trips", "candidates", "visibility", "names", "ell", "measure"):
+        assert f"{what}: " in evidence
+
+
+def test_coordinates_of_plain_graphs_are_hashed() -> None:
+    """They are where drawings and exports put the nodes."""
+    town = vr.generate_streets(5, 6, seed=2)
+    problem = vr.Problem(town, [vr.Trip(town.label(0), town.label(20))], [town.label(i) for i in (3, 7, 12, 18)])
+    playbook = vr.solve(problem, vr.Privacy())
+    assert town.coordinates is not None
+    assert playbook.drawing_sha256 is not None
+    moved = replace(town, coordinates=town.coordinates + np.array([1.0, 0.0]))
+    lying = replace(playbook, domain=moved)
+    assert [verdict.claim for verdict in vr.audit(lying).claims if not verdict.holds] == ["shown"]
+    bare = vr.audit(replace(playbook, domain=replace(town, coordinates=None))).claims[-1]
+    assert (bare.claim, bare.holds, bare.checked) == ("shown", True, False)
+    forged = replace(lying, drawing_sha256=moved.drawing_sha256)
+    assert vr.audit(forged).holds
+    report = vr.audit(forged, instance=problem, privacy=vr.Privacy())
+    assert report.claims[-1].evidence == "drawing: the nodes stand elsewhere"
+
+
+def test_python_takes_what_was_meant() -> None:
+    report = vr.audit(vr.solve(MEANT.problem, MEANT.privacy), instance=MEANT.problem, privacy=MEANT.privacy)
+    assert report.holds
+    assert report.claims[-1].claim == "instance"
+    assert report.claims[-1].checked
+    only = vr.audit(vr.solve(MEANT.problem, MEANT.privacy), privacy=vr.Privacy(k=3)).claims[-1]
+    assert "k: the instance says 3, the playbook 2" in only.evidence
+    assert vr.audit(vr.solve(MEANT.problem, MEANT.privacy)).claims[-1].claim == "shown"
+    whole = vr.Instance(MEANT.problem, MEANT.privacy)
+    with pytest.raises(vr.InvalidInputError, match=r"such as read_instance\(path\).problem, got 'Instance'"):
+        vr.audit(vr.solve(MEANT.problem, MEANT.privacy), instance=whole)  # type: ignore[arg-type]
