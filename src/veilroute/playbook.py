@@ -65,9 +65,9 @@ class PlaybookClass:
     anonymized
         Whether the class reaches the playbook's (k, ell); the playbook gives no route to members of other classes.
     routes
-        The route shared by all members, one per trip.
+        What all members share, one per trip: the whole route or, where their routes part, how all of these begin.
     member_routes
-        Routes of single members that leave the shared one, by (trip, member); empty when m is infinite.
+        Routes of single members, by (trip, member); those that have none take the shared one. Empty when m is infinite.
     """
 
     members: tuple[Label, ...]
@@ -80,21 +80,22 @@ class PlaybookClass:
         own = self.member_routes.get((trip, member))
         return self.routes[trip] if own is None else own
 
-    def walks(self, trip: int, m: int | None) -> list[tuple[Label, ...]]:
-        """What is walked on a trip: the shared route, then the parts in which single members leave it.
+    def shared(self, trip: int) -> tuple[Label, ...]:
+        """The nodes with which the routes of all members begin; the whole route where all have the same.
 
-        When every member leaves the shared route, no more of it is given than the first ``m`` nodes.
+        Read off the members' routes. Older playbooks have the whole route of one member where the shared one stands.
         """
-        shared = self.routes[trip].nodes
-        own = [route.nodes for (of_trip, _), route in self.member_routes.items() if of_trip == trip]
-        if m is not None and len(own) == len(self.members):
-            shared = shared[:m]
-        walks = [shared]
-        for nodes in dict.fromkeys(own):
-            common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(nodes, shared, strict=False)))
-            if len(nodes) > common:
-                walks.append(nodes[max(common - 1, 0) :])
-        return walks
+        routes = [self.route_of(member, trip).nodes for member in self.members] or [self.routes[trip].nodes]
+        alike = takewhile(lambda nodes: all(node == nodes[0] for node in nodes), zip(*routes, strict=False))
+        return tuple(nodes[0] for nodes in alike)
+
+    def rests(self, trip: int) -> list[tuple[tuple[Label, ...], tuple[Label, ...]]]:
+        """How members go on from the last node that all share: who, and the nodes; empty where all go the same way."""
+        common = len(self.shared(trip))
+        ways: dict[tuple[Label, ...], list[Label]] = {}
+        for member in self.members:
+            ways.setdefault(self.route_of(member, trip).nodes[max(common - 1, 0) :], []).append(member)
+        return [(tuple(members), nodes) for nodes, members in ways.items()] if len(ways) > 1 else []
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 import veilroute as vr
+from street_samples import as_written_before, little_book, little_town
 from veilroute.playbook import playbook_from_json
+from veilroute.streets.itinerary import lay_route
 
 
 @pytest.fixture
@@ -66,6 +68,42 @@ def test_members_that_are_not_anonymized_get_no_route_unless_exposed(line5: vr.D
     with pytest.raises(vr.NotAnonymizedError):
         lonely.route_for(2)
     assert lonely.route_for(2, expose=True).nodes == (0, 1, 2, 3, 4)
+
+
+@pytest.mark.parametrize("planner", ["optimal", "m-pbp", "cbp", "rbp"])
+def test_where_members_part_the_class_holds_what_they_share(planner: str, tmp_path: Path) -> None:
+    problem = vr.Problem(little_town(), [vr.Trip(105, 108), vr.Trip(108, 105)], [102, 104, 109, 111, 103, 112])
+    book = vr.solve(problem, vr.Privacy(k=2, ell=0, m=3), planner=planner)
+    book.write(tmp_path / "book.json")
+    assert vr.audit(book).holds
+    assert any(group.member_routes for group in book.classes)
+    for group in vr.read_playbook(tmp_path / "book.json").classes:
+        for trip, shared in enumerate(group.routes):
+            routes = [group.route_of(member, trip).nodes for member in group.members]
+            assert group.shared(trip) == shared.nodes
+            assert all(nodes[: len(shared)] == shared.nodes for nodes in routes)
+            own = [member for of_trip, member in group.member_routes if of_trip == trip]
+            if len(set(routes)) > 1:
+                # As much as is shared, and all have their own: nobody's route stands for those of the others.
+                assert len({nodes[: len(shared) + 1] for nodes in routes}) > 1
+                assert len(shared) >= 3
+                assert own == list(group.members)
+                assert shared.cost == pytest.approx(lay_route(little_town(), shared.nodes).cost)
+                assert {m for who, _ in group.rests(trip) for m in who} == set(group.members)
+            else:
+                assert own == []
+                assert group.rests(trip) == []
+
+
+def test_playbooks_of_before_say_the_same(tmp_path: Path) -> None:
+    book = little_book(m=3)
+    as_written_before(book).write(tmp_path / "old.json")
+    old = vr.read_playbook(tmp_path / "old.json")
+    assert vr.audit(old).holds
+    for group, before in zip(book.classes, old.classes, strict=True):
+        assert before.shared(0) == group.shared(0)
+        assert before.rests(0) == group.rests(0)
+        assert all(book.route_for(member) == old.route_for(member) for member in group.members)
 
 
 def test_unknown_candidates_and_trips(playbook: vr.Playbook) -> None:
