@@ -15,7 +15,13 @@ from veilroute.domain.codec import domain_from_dict, domain_to_dict
 from veilroute.domain.graph import Domain
 from veilroute.domain.labels import Label, label_text, plain_label
 from veilroute.domain.visibility import Visibility, visibility_from_dict, visibility_to_dict
-from veilroute.errors import FileFormatError, InvalidInputError, NotAnonymizedError, UnknownCandidateError
+from veilroute.errors import (
+    BrokenPromiseError,
+    FileFormatError,
+    InvalidInputError,
+    NotAnonymizedError,
+    UnknownCandidateError,
+)
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes
 from veilroute.problem import Privacy, Problem, Trip, checked_names
 
@@ -197,19 +203,47 @@ class Playbook:
             When the secret is not a candidate. The message does not hold it.
         NotAnonymizedError
             The paper's Failure, unless ``expose`` is set.
+        BrokenPromiseError
+            A Failure as well: the class is called anonymized, and the playbook itself shows that it is not. What takes
+            the map to see (walks, coverage, distances) is not looked at: see :func:`~veilroute.audit.audit_playbook`.
         """
         if isinstance(trip, bool) or not isinstance(trip, int) or not 0 <= trip < len(self.trips):
             # Without what came: with arguments the wrong way round, that is the secret.
             raise InvalidInputError("trip", f"a trip from 0 to {len(self.trips) - 1}")
         label = plain_label(secret)
-        for group in self.classes:
-            if label in group.members:
-                if group.anonymized or expose:
-                    return group.route_of(label, trip)
+        group = self.class_of(label)
+        if group is None:
+            if label in self.candidates:
+                raise NotAnonymizedError(has_route=False)
+            raise UnknownCandidateError
+        if not expose:
+            if not group.anonymized:
                 raise NotAnonymizedError
-        if label in self.candidates:
-            raise NotAnonymizedError(has_route=False)
-        raise UnknownCandidateError
+            if not self._can_hide(group):
+                raise BrokenPromiseError
+        return group.route_of(label, trip)
+
+    def class_of(self, label: Label) -> PlaybookClass | None:
+        """The class of a candidate, the first that lists it; ``None`` where none does."""
+        return next((group for group in self.classes if label in group.members), None)
+
+    def _can_hide(self, group: PlaybookClass) -> bool:
+        """Whether nothing in the playbook itself says that a class falls short of (k, ell, m)."""
+        ends = {end for trip in self.trips for end in (trip.start, trip.goal)}
+        members = set(group.members)
+        if not self.privacy.k <= len(members) == len(group.members) or len(group.routes) != len(self.trips):
+            return False
+        if members & ends or not members <= set(self.candidates):
+            return False
+        if any(self.class_of(member) is not group for member in members):
+            return False
+        for number, trip in enumerate(self.trips):
+            routes = [group.route_of(member, number).nodes for member in group.members]
+            if len({nodes[: self.privacy.m] for nodes in routes}) > 1:
+                return False
+            if any(not nodes or (nodes[0], nodes[-1]) != (trip.start, trip.goal) for nodes in routes):
+                return False
+        return True
 
     def name(self, label: Label) -> str:
         """What people call a node: its name where it has one, else its label as text."""

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,55 @@ def test_playbooks_of_before_say_the_same(tmp_path: Path) -> None:
         assert before.shared(0) == group.shared(0)
         assert before.rests(0) == group.rests(0)
         assert all(book.route_for(member) == old.route_for(member) for member in group.members)
+
+
+def broken_books(book: vr.Playbook) -> dict[str, vr.Playbook]:
+    """Playbooks whose first class does not keep (k, ell, m), as anybody who has the file can see, without the map."""
+    first, second, *rest = book.classes
+    member = first.members[0]
+    start, goal = book.trips[0].start, book.trips[0].goal
+    whole = first.routes[0]
+    own = {(0, member): replace(whole, nodes=(*whole.nodes[:-1], whole.nodes[-2], whole.nodes[-1]))}
+
+    def with_first(**changes: Any) -> vr.Playbook:
+        return replace(book, classes=(replace(first, **changes), second, *rest))
+
+    return {
+        "alone": with_first(members=(member,)),
+        "twice": with_first(members=(member, member)),
+        "a start": with_first(members=(member, start)),
+        "no candidate": with_first(members=(member, whole.nodes[1])),
+        "of the class before": replace(book, classes=(second, replace(first, members=(member, *second.members)))),
+        "a larger k": replace(book, privacy=replace(book.privacy, k=len(first.members) + 1)),
+        "a route of its own": with_first(member_routes=own),
+        "another start": with_first(routes=(replace(whole, nodes=whole.nodes[1:]), *first.routes[1:])),
+        "another goal": with_first(routes=(replace(whole, nodes=(*whole.nodes, goal, start)), *first.routes[1:])),
+        "no route": with_first(routes=(replace(whole, nodes=()), *first.routes[1:])),
+        "a trip too few": with_first(routes=first.routes[:1]),
+    }
+
+
+BROKEN = (
+    "alone", "twice", "a start", "no candidate", "of the class before", "a larger k", "a route of its own",
+    "another start", "another goal", "no route", "a trip too few",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_class_that_falls_short_gives_no_route(playbook: vr.Playbook, how: str) -> None:
+    member = playbook.classes[0].members[0]
+    broken = broken_books(playbook)
+    assert tuple(broken) == BROKEN
+    assert playbook.route_for(member)
+    for trip in (0, 1):
+        with pytest.raises(vr.BrokenPromiseError, match="veilroute audit") as refused:
+            broken[how].route_for(member, trip)
+        assert isinstance(refused.value, vr.NotAnonymizedError)
+        assert refused.value.__context__ is None
+    assert not vr.audit(broken[how]).holds
+    assert broken[how].route_for(member, expose=True) == broken[how].classes[-1 if "before" in how else 0].route_of(
+        member, 0
+    )
 
 
 def test_unknown_candidates_and_trips(playbook: vr.Playbook) -> None:
