@@ -91,7 +91,9 @@ class PlaybookClass:
 
         Read off the members' routes. Older playbooks have the whole route of one member where the shared one stands.
         """
-        routes = [self.route_of(member, trip).nodes for member in self.members] or [self.routes[trip].nodes]
+        routes = list(dict.fromkeys(self.route_of(member, trip).nodes for member in self.members))
+        if len(routes) < 2:
+            return routes[0] if routes else self.routes[trip].nodes
         alike = takewhile(lambda nodes: all(node == nodes[0] for node in nodes), zip(*routes, strict=False))
         return tuple(nodes[0] for nodes in alike)
 
