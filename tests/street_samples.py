@@ -15,6 +15,7 @@ the east between 108 and 112. Blocks measure about 111 m by 111 m. Labels look l
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -114,3 +115,13 @@ def exposed_book(*, names: Mapping[Hashable, str] | None = None) -> vr.Playbook:
     """The best plan when all of a class stand 200 m apart: it hides 102 and 112, and leaves out 103, next to 102."""
     problem = vr.Problem(little_town(), [vr.Trip(105, 108)], [102, 103, 112], names=names or {})
     return vr.solve(problem, vr.Privacy(k=2, ell=200, spread="all-pairs", measure="straight"))
+
+
+def as_written_before(book: vr.Playbook) -> vr.Playbook:
+    """The same playbook as files had it once: the first member's route where the shared one stands."""
+    classes = []
+    for group in book.classes:
+        first = tuple(group.route_of(group.members[0], trip) for trip in range(len(book.trips)))
+        own = {place: route for place, route in group.member_routes.items() if place[1] != group.members[0]}
+        classes.append(replace(group, routes=first, member_routes=own))
+    return replace(book, classes=tuple(classes))

@@ -22,6 +22,7 @@ from veilroute.domain import (
     grid_domain,
 )
 from veilroute.errors import (
+    BrokenPromiseError,
     FileFormatError,
     InvalidInputError,
     NotAnonymizedError,
@@ -55,6 +56,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AtNode",
     "AuditReport",
+    "BrokenPromiseError",
     "Certificate",
     "Claims",
     "Cover",

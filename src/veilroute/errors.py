@@ -8,12 +8,15 @@
     │   ├── UnknownMethodError                  no planner, partitioner or format of that name
     │   └── TooLargeError                       beyond the size that a method is exact for
     ├── NotAnonymizedError                      the paper's Failure: the playbook will not give this secret a route
+    │   └── BrokenPromiseError                  the playbook says that it hides this secret, and does not
     ├── UnknownCandidateError (also a KeyError) the secret is not one of the playbook's candidates
     ├── MissingExtraError                       an optional library is not installed
     └── DownloadError                           a map archive could not be fetched
 
 Infeasible and out of time are statuses of a playbook, not exceptions. No message ever holds a secret:
-`NotAnonymizedError` and `UnknownCandidateError` take no argument that could carry one.
+`NotAnonymizedError`, `BrokenPromiseError` and `UnknownCandidateError` take no argument that could carry one. Nor do
+they advise to plan again for a secret that has no route: two public playbooks of which the second was made because of
+the secret tell what was wrong with the first.
 """
 
 from __future__ import annotations
@@ -87,10 +90,21 @@ class NotAnonymizedError(VeilrouteError):
 
     def __init__(self, *, has_route: bool = True) -> None:
         super().__init__(
-            "this transit point is not anonymized by the playbook, so any route would give it away; "
-            "lower k or ell, add candidates, or ask for the exposed route explicitly"
+            "this transit point is not anonymized by the playbook, so any route would give it away; do not plan again "
+            "for its sake, which would show that it was left out: choose k, ell and the candidates before it is known"
             if has_route
             else "the playbook has no route for this transit point: it is a start or goal, or some trip cannot cover it"
+        )
+
+
+class BrokenPromiseError(NotAnonymizedError):
+    """The playbook says that it hides this secret, and does not."""
+
+    def __init__(self) -> None:
+        VeilrouteError.__init__(
+            self,
+            "the playbook says that it hides this transit point, but its class does not keep (k, ell, m), so the route "
+            "may give it away; check the playbook: veilroute audit PLAYBOOK",
         )
 
 
@@ -98,7 +112,10 @@ class UnknownCandidateError(VeilrouteError, KeyError):
     """The secret is not one of the playbook's candidates."""
 
     def __init__(self) -> None:
-        super().__init__("the transit point is not among the playbook's candidates; plan again with it included")
+        super().__init__(
+            "the transit point is not among the playbook's candidates; do not plan again to add it: the difference of "
+            "the two lists would show it. Plan for a list that is fixed before it is known, such as all customers"
+        )
 
     def __str__(self) -> str:
         return str(self.args[0])

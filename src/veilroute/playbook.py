@@ -15,7 +15,13 @@ from veilroute.domain.codec import domain_from_dict, domain_to_dict
 from veilroute.domain.graph import Domain
 from veilroute.domain.labels import Label, label_text, plain_label
 from veilroute.domain.visibility import Visibility, visibility_from_dict, visibility_to_dict
-from veilroute.errors import FileFormatError, InvalidInputError, NotAnonymizedError, UnknownCandidateError
+from veilroute.errors import (
+    BrokenPromiseError,
+    FileFormatError,
+    InvalidInputError,
+    NotAnonymizedError,
+    UnknownCandidateError,
+)
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes
 from veilroute.problem import Privacy, Problem, Trip, checked_names
 
@@ -65,9 +71,9 @@ class PlaybookClass:
     anonymized
         Whether the class reaches the playbook's (k, ell); the playbook gives no route to members of other classes.
     routes
-        The route shared by all members, one per trip.
+        What all members share, one per trip: the whole route or, where their routes part, how all of these begin.
     member_routes
-        Routes of single members that leave the shared one, by (trip, member); empty when m is infinite.
+        Routes of single members, by (trip, member); those that have none take the shared one. Empty when m is infinite.
     """
 
     members: tuple[Label, ...]
@@ -80,21 +86,24 @@ class PlaybookClass:
         own = self.member_routes.get((trip, member))
         return self.routes[trip] if own is None else own
 
-    def walks(self, trip: int, m: int | None) -> list[tuple[Label, ...]]:
-        """What is walked on a trip: the shared route, then the parts in which single members leave it.
+    def shared(self, trip: int) -> tuple[Label, ...]:
+        """The nodes with which the routes of all members begin; the whole route where all have the same.
 
-        When every member leaves the shared route, no more of it is given than the first ``m`` nodes.
+        Read off the members' routes. Older playbooks have the whole route of one member where the shared one stands.
         """
-        shared = self.routes[trip].nodes
-        own = [route.nodes for (of_trip, _), route in self.member_routes.items() if of_trip == trip]
-        if m is not None and len(own) == len(self.members):
-            shared = shared[:m]
-        walks = [shared]
-        for nodes in dict.fromkeys(own):
-            common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(nodes, shared, strict=False)))
-            if len(nodes) > common:
-                walks.append(nodes[max(common - 1, 0) :])
-        return walks
+        routes = list(dict.fromkeys(self.route_of(member, trip).nodes for member in self.members))
+        if len(routes) < 2:
+            return routes[0] if routes else self.routes[trip].nodes
+        alike = takewhile(lambda nodes: all(node == nodes[0] for node in nodes), zip(*routes, strict=False))
+        return tuple(nodes[0] for nodes in alike)
+
+    def rests(self, trip: int) -> list[tuple[tuple[Label, ...], tuple[Label, ...]]]:
+        """How members go on from the last node that all share: who, and the nodes; empty where all go the same way."""
+        common = len(self.shared(trip))
+        ways: dict[tuple[Label, ...], list[Label]] = {}
+        for member in self.members:
+            ways.setdefault(self.route_of(member, trip).nodes[max(common - 1, 0) :], []).append(member)
+        return [(tuple(members), nodes) for nodes, members in ways.items()] if len(ways) > 1 else []
 
 
 @dataclass(frozen=True)
@@ -199,19 +208,47 @@ class Playbook:
             When the secret is not a candidate. The message does not hold it.
         NotAnonymizedError
             The paper's Failure, unless ``expose`` is set.
+        BrokenPromiseError
+            A Failure as well: the class is called anonymized, and the playbook itself shows that it is not. What takes
+            the map to see (walks, coverage, distances) is not looked at: see :func:`~veilroute.audit.audit_playbook`.
         """
         if isinstance(trip, bool) or not isinstance(trip, int) or not 0 <= trip < len(self.trips):
             # Without what came: with arguments the wrong way round, that is the secret.
             raise InvalidInputError("trip", f"a trip from 0 to {len(self.trips) - 1}")
         label = plain_label(secret)
-        for group in self.classes:
-            if label in group.members:
-                if group.anonymized or expose:
-                    return group.route_of(label, trip)
+        group = self.class_of(label)
+        if group is None:
+            if label in self.candidates:
+                raise NotAnonymizedError(has_route=False)
+            raise UnknownCandidateError
+        if not expose:
+            if not group.anonymized:
                 raise NotAnonymizedError
-        if label in self.candidates:
-            raise NotAnonymizedError(has_route=False)
-        raise UnknownCandidateError
+            if not self._can_hide(group):
+                raise BrokenPromiseError
+        return group.route_of(label, trip)
+
+    def class_of(self, label: Label) -> PlaybookClass | None:
+        """The class of a candidate, the first that lists it; ``None`` where none does."""
+        return next((group for group in self.classes if label in group.members), None)
+
+    def _can_hide(self, group: PlaybookClass) -> bool:
+        """Whether nothing in the playbook itself says that a class falls short of (k, ell, m)."""
+        ends = {end for trip in self.trips for end in (trip.start, trip.goal)}
+        members = set(group.members)
+        if not self.privacy.k <= len(members) == len(group.members) or len(group.routes) != len(self.trips):
+            return False
+        if members & ends or not members <= set(self.candidates):
+            return False
+        if any(self.class_of(member) is not group for member in members):
+            return False
+        for number, trip in enumerate(self.trips):
+            routes = [group.route_of(member, number).nodes for member in group.members]
+            if len({nodes[: self.privacy.m] for nodes in routes}) > 1:
+                return False
+            if any(not nodes or (nodes[0], nodes[-1]) != (trip.start, trip.goal) for nodes in routes):
+                return False
+        return True
 
     def name(self, label: Label) -> str:
         """What people call a node: its name where it has one, else its label as text."""

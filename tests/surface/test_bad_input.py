@@ -38,8 +38,11 @@ def test_random_bytes_as_an_instance(command: Command, tmp_path: Path, name: str
 def test_random_bytes_as_a_playbook(command: Command, tmp_path: Path, name: str) -> None:
     (tmp_path / "book.json").write_bytes(random.Random(1).randbytes(10_000_000))
     more = {"audit": (), "draw": ("-o", "a.png"), "route": ("--transit", "1,1")}[name]
-    named = "PLAYBOOK" if name == "route" else "book.json"  # `route` repeats nothing that was typed
-    assert_refused(command(name, "book.json", *more), named, "not valid JSON")
+    # `route` repeats nothing that was typed or read.
+    words = (
+        ("PLAYBOOK: expected a file made by veilroute plan",) if name == "route" else ("book.json", "not valid JSON")
+    )
+    assert_refused(command(name, "book.json", *more), *words)
 
 
 def test_truncated_map(command: Command, building: Path) -> None:

@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import veilroute as vr
 from commands import Command
+from veilroute.domain.labels import label_text
 from veilroute.formats import Instance
 
 PLAN_KEYS = {
@@ -290,3 +292,48 @@ def test_closed_streams_are_no_reason_to_crash(planned: Path) -> None:
         )
         assert done.returncode == code, (line, done.stderr)
         assert "Traceback" not in done.stderr + done.stdout
+
+
+def broken_on_the_map(book: vr.Playbook) -> dict[str, vr.Playbook]:
+    """Playbooks whose first class does not hide its members, as only the map shows."""
+    first, *rest = book.classes
+    route = first.routes[0]
+
+    def with_nodes(*nodes: object) -> vr.Playbook:
+        changed = replace(first, routes=(replace(route, nodes=nodes),))
+        return replace(book, classes=(changed, *rest))
+
+    return {
+        "no walk": with_nodes(route[0], route[-1]),
+        "passes a member by": with_nodes(*rest[0].routes[0]),
+        "too close": replace(book, privacy=replace(book.privacy, ell=1e6)),
+        "too close for all": replace(book, privacy=replace(book.privacy, ell=1e6, spread="all-pairs")),
+        "cannot be seen": replace(book, visibility=vr.Explicit({})),
+    }
+
+
+@pytest.mark.parametrize("how", ["no walk", "passes a member by", "too close", "too close for all", "cannot be seen"])
+def test_no_route_for_a_class_that_does_not_hide(command: Command, planned: Path, how: str) -> None:
+    book = vr.read_playbook(planned)
+    member = book.classes[0].members[0]
+    typed = label_text(member)
+    broken = broken_on_the_map(book)[how]
+    broken.write("broken.json")
+    assert command("route", planned, "--transit", typed).code == 0
+    done = command("route", "broken.json", "--transit", typed)
+    assert (done.code, done.out) == (1, "")
+    assert done.err == f"veilroute: {vr.BrokenPromiseError()}\n"
+    assert command("audit", "broken.json").code == 1
+    exposed = command("route", "broken.json", "--transit", typed, "--expose")
+    assert exposed.out == "".join(f"{label_text(node)}\n" for node in broken.classes[0].routes[0])
+    # Without the map only the playbook itself can be looked at.
+    broken.write("bare.json", embed_domain=False)
+    assert command("route", "bare.json", "--transit", typed).code == 0
+
+
+def test_a_class_that_is_too_small_gives_no_route(command: Command, planned: Path) -> None:
+    book = vr.read_playbook(planned)
+    first, *rest = book.classes
+    replace(book, classes=(replace(first, members=first.members[:1]), *rest)).write("broken.json", embed_domain=False)
+    done = command("route", "broken.json", "--transit", label_text(first.members[0]))
+    assert (done.code, done.out) == (1, "")

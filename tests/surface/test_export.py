@@ -14,7 +14,7 @@ import pytest
 
 import veilroute as vr
 from commands import Command
-from street_samples import NAMES, little_book, little_problem, little_town, two_trip_book
+from street_samples import NAMES, as_written_before, little_book, little_problem, little_town, two_trip_book
 from veilroute.formats import Instance
 
 FORMATS = ("text", "json", "gpx", "geojson", "directions")
@@ -96,9 +96,7 @@ def test_the_secret_by_node_name_or_place(
 def test_other_secrets_are_refused_without_an_echo(command: Command, town_book: vr.Playbook, typed: str) -> None:
     done = command("route", "town.json", "--transit", typed)
     assert (done.code, done.out) == (2, "")
-    assert done.err == (
-        "veilroute: the transit point is not among the playbook's candidates; plan again with it included\n"
-    )
+    assert done.err == f"veilroute: {vr.UnknownCandidateError()}\n"
 
 
 def test_a_name_that_two_candidates_have_is_nobody(command: Command) -> None:
@@ -144,6 +142,32 @@ def test_finite_m_gives_members_their_own_route(command: Command) -> None:
     assert json.loads(text)["features"][0]["properties"]["cost"] == own.cost
     other = next(label for label in book.classes[0].members if label != member)
     assert command("route", "town.json", "--transit", other, "--format", "geojson").out != text
+
+
+@pytest.mark.parametrize("suffix", [".gpx", ".geojson", ".html", ".txt"])
+def test_finite_m_exports_what_is_shared_and_each_rest(command: Command, suffix: str) -> None:
+    """No member's whole route stands for the class, whichever version wrote the playbook."""
+    book = little_book(m=3)
+    book.write("town.json")
+    as_written_before(book).write("old.json")
+    assert command("export", "town.json", "-o", f"town{suffix}").code == 0
+    assert command("export", "old.json", "-o", f"old{suffix}").code == 0
+    text = Path(f"town{suffix}").read_text(encoding="utf-8")
+    assert Path(f"old{suffix}").read_text(encoding="utf-8") == text
+    assert text.casefold().count("shared beginning") == sum(bool(group.member_routes) for group in book.classes) == 2
+    for group in book.classes:
+        for member in group.members:
+            assert (f"est for {book.name(member)}" in text) == bool(group.member_routes)
+
+
+def test_the_summary_counts_what_is_shared(command: Command, town_book: vr.Playbook) -> None:
+    vr.write_instance(Instance(little_problem(), vr.Privacy(k=2, ell=100, m=3, measure="straight")), "instance.json")
+    summary = json.loads(command("plan", "instance.json", "--json").out)
+    book = little_book(m=3)
+    assert [group["prefix"] for group in summary["classes"]] == [list(group.shared(0)[:3]) for group in book.classes]
+    shared = [f"{len(group.shared(0))} nodes{' shared' * bool(group.rests(0))}" for group in book.classes]
+    said = command("plan", "instance.json").out
+    assert all(words in said for words in shared)
 
 
 @pytest.mark.parametrize(

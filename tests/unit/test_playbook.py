@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import veilroute as vr
+from street_samples import as_written_before, little_book, little_town
 from veilroute.playbook import playbook_from_json
+from veilroute.streets.itinerary import lay_route
 
 
 @pytest.fixture
@@ -66,6 +69,91 @@ def test_members_that_are_not_anonymized_get_no_route_unless_exposed(line5: vr.D
     with pytest.raises(vr.NotAnonymizedError):
         lonely.route_for(2)
     assert lonely.route_for(2, expose=True).nodes == (0, 1, 2, 3, 4)
+
+
+@pytest.mark.parametrize("planner", ["optimal", "m-pbp", "cbp", "rbp"])
+def test_where_members_part_the_class_holds_what_they_share(planner: str, tmp_path: Path) -> None:
+    problem = vr.Problem(little_town(), [vr.Trip(105, 108), vr.Trip(108, 105)], [102, 104, 109, 111, 103, 112])
+    book = vr.solve(problem, vr.Privacy(k=2, ell=0, m=3), planner=planner)
+    book.write(tmp_path / "book.json")
+    assert vr.audit(book).holds
+    assert any(group.member_routes for group in book.classes)
+    for group in vr.read_playbook(tmp_path / "book.json").classes:
+        for trip, shared in enumerate(group.routes):
+            routes = [group.route_of(member, trip).nodes for member in group.members]
+            assert group.shared(trip) == shared.nodes
+            assert all(nodes[: len(shared)] == shared.nodes for nodes in routes)
+            own = [member for of_trip, member in group.member_routes if of_trip == trip]
+            if len(set(routes)) > 1:
+                # As much as is shared, and all have their own: nobody's route stands for those of the others.
+                assert len({nodes[: len(shared) + 1] for nodes in routes}) > 1
+                assert len(shared) >= 3
+                assert own == list(group.members)
+                assert shared.cost == pytest.approx(lay_route(little_town(), shared.nodes).cost)
+                assert {m for who, _ in group.rests(trip) for m in who} == set(group.members)
+            else:
+                assert own == []
+                assert group.rests(trip) == []
+
+
+def test_playbooks_of_before_say_the_same(tmp_path: Path) -> None:
+    book = little_book(m=3)
+    as_written_before(book).write(tmp_path / "old.json")
+    old = vr.read_playbook(tmp_path / "old.json")
+    assert vr.audit(old).holds
+    for group, before in zip(book.classes, old.classes, strict=True):
+        assert before.shared(0) == group.shared(0)
+        assert before.rests(0) == group.rests(0)
+        assert all(book.route_for(member) == old.route_for(member) for member in group.members)
+
+
+def broken_books(book: vr.Playbook) -> dict[str, vr.Playbook]:
+    """Playbooks whose first class does not keep (k, ell, m), as anybody who has the file can see, without the map."""
+    first, second, *rest = book.classes
+    member = first.members[0]
+    start, goal = book.trips[0].start, book.trips[0].goal
+    whole = first.routes[0]
+    own = {(0, member): replace(whole, nodes=(*whole.nodes[:-1], whole.nodes[-2], whole.nodes[-1]))}
+
+    def with_first(**changes: Any) -> vr.Playbook:
+        return replace(book, classes=(replace(first, **changes), second, *rest))
+
+    return {
+        "alone": with_first(members=(member,)),
+        "twice": with_first(members=(member, member)),
+        "a start": with_first(members=(member, start)),
+        "no candidate": with_first(members=(member, whole.nodes[1])),
+        "of the class before": replace(book, classes=(second, replace(first, members=(member, *second.members)))),
+        "a larger k": replace(book, privacy=replace(book.privacy, k=len(first.members) + 1)),
+        "a route of its own": with_first(member_routes=own),
+        "another start": with_first(routes=(replace(whole, nodes=whole.nodes[1:]), *first.routes[1:])),
+        "another goal": with_first(routes=(replace(whole, nodes=(*whole.nodes, goal, start)), *first.routes[1:])),
+        "no route": with_first(routes=(replace(whole, nodes=()), *first.routes[1:])),
+        "a trip too few": with_first(routes=first.routes[:1]),
+    }
+
+
+BROKEN = (
+    "alone", "twice", "a start", "no candidate", "of the class before", "a larger k", "a route of its own",
+    "another start", "another goal", "no route", "a trip too few",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_class_that_falls_short_gives_no_route(playbook: vr.Playbook, how: str) -> None:
+    member = playbook.classes[0].members[0]
+    broken = broken_books(playbook)
+    assert tuple(broken) == BROKEN
+    assert playbook.route_for(member)
+    for trip in (0, 1):
+        with pytest.raises(vr.BrokenPromiseError, match="veilroute audit") as refused:
+            broken[how].route_for(member, trip)
+        assert isinstance(refused.value, vr.NotAnonymizedError)
+        assert refused.value.__context__ is None
+    assert not vr.audit(broken[how]).holds
+    assert broken[how].route_for(member, expose=True) == broken[how].classes[-1 if "before" in how else 0].route_of(
+        member, 0
+    )
 
 
 def test_unknown_candidates_and_trips(playbook: vr.Playbook) -> None:

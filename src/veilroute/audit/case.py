@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from veilroute.audit.anonymity import Standard, group_candidates, listed_classes
-from veilroute.audit.facts import Facts, gather_facts
+from veilroute.audit.facts import Facts, TripFacts, find_watchers, gather_facts
 from veilroute.audit.replay import Planner, Replay, replay
 from veilroute.audit.spread import Spread
-from veilroute.playbook import Playbook
+from veilroute.audit.walking import WalkingMap
+from veilroute.playbook import Playbook, PlaybookClass
 
 RELATIVE = 1e-9
 ABSOLUTE = 1e-12
@@ -67,6 +68,30 @@ def open_case(playbook: Playbook, planner: Planner | None) -> Case:
         privacy.k, privacy.spread == "all-pairs", Spread(facts, privacy), listed_classes(playbook, facts)
     )
     return Case(playbook, facts, answers, standard, group_candidates(facts, answers, privacy.m), planner is not None)
+
+
+def is_hidden(playbook: Playbook, group: PlaybookClass) -> bool:
+    """Whether a class by itself keeps (k, ell, m), worked out from the map with the auditor's own means.
+
+    All its members are asked for, so the work tells the class, which whoever sees the route knows anyway, and not which
+    member it is done for. It takes a sweep of the map as far as ell for each member.
+    """
+    problem, privacy = playbook.problem, playbook.privacy
+    walking = WalkingMap(problem.domain)
+    counted = {problem.candidates[c]: c for c in problem.counted}
+    if not all(member in counted for member in group.members):
+        return False
+    nodes = {counted[member]: problem.candidate_nodes[counted[member]] for member in group.members}
+    # No base costs: nothing is asked here about how long the routes are.
+    trips = tuple(
+        TripFacts(start, goal, [], [], {}) for start, goal in zip(problem.start_nodes, problem.goal_nodes, strict=True)
+    )
+    facts = Facts(problem, walking, nodes, find_watchers(problem, walking, nodes), trips)
+    groups = group_candidates(facts, replay(playbook, facts, None), privacy.m)
+    standard = Standard(
+        privacy.k, privacy.spread == "all-pairs", Spread(facts, privacy), listed_classes(playbook, facts)
+    )
+    return bool(nodes) and all(c in groups and standard.is_met(c, groups[c]) for c in nodes)
 
 
 def is_same(real: float, stated: float) -> bool:

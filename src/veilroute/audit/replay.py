@@ -11,7 +11,7 @@ from typing import Final
 from veilroute.audit.facts import Facts
 from veilroute.domain.labels import Label
 from veilroute.errors import NotAnonymizedError, UnknownCandidateError
-from veilroute.playbook import Playbook, Route
+from veilroute.playbook import Playbook, PlaybookClass, Route
 
 Planner = Callable[[Label, int], Route | Sequence[Label]]
 """Anything that gives the route for a candidate on a trip, or raises `NotAnonymizedError` (the paper's Failure)."""
@@ -113,18 +113,23 @@ def replay(playbook: Playbook, facts: Facts, planner: Planner | None) -> Replay:
 
 
 def _route_of(playbook: Playbook, label: Label, trip: int) -> Route | None:
-    """The playbook's answer; ``None`` when it was damaged and holds no route for the trip."""
-    try:
-        return playbook.route_for(label, trip)
-    except IndexError:
-        return None
+    """What the playbook holds for a candidate that it calls anonymized; ``None`` when it has no route for the trip.
+
+    Looked up here because ``route_for`` refuses what it can see to be wrong, and the auditor is to say what that is.
+    """
+    group = playbook.class_of(label)
+    if group is None or not group.anonymized:
+        raise NotAnonymizedError
+    return _held(group, label, trip)
 
 
 def _exposed_route(playbook: Playbook, label: Label, trip: int) -> Route | None:
-    try:
-        return playbook.route_for(label, trip, expose=True)
-    except (NotAnonymizedError, UnknownCandidateError, IndexError):
-        return None
+    group = playbook.class_of(label)
+    return None if group is None else _held(group, label, trip)
+
+
+def _held(group: PlaybookClass, label: Label, trip: int) -> Route | None:
+    return group.route_of(label, trip) if trip < len(group.routes) else group.member_routes.get((trip, label))
 
 
 def _walk(given: object, trip: int, facts: Facts) -> ReplayedRoute:

@@ -123,14 +123,31 @@ def load_instance(path: Path, options: InstanceOptions, earlier: Playbook | None
     """
     given = _read(_locate(path), options)
     if earlier is not None:
-        is_open = given.candidates is None and options.places is None
-        names = {label: name for label, name in earlier.names.items() if given.domain.has_label(label)}
-        given = replace(
-            given,
-            candidates=earlier.candidates if is_open else given.candidates,
-            names=names | dict(given.names),
-        )
+        given = _with_earlier(given, earlier, is_open=given.candidates is None and options.places is None)
     return _complete(given, options)
+
+
+def _with_earlier(given: _Given, earlier: Playbook, *, is_open: bool) -> _Given:
+    """With the candidates of an earlier playbook where they are open, and its names, as this map calls its nodes."""
+    # Here, because the planner brings the compiled kernels, which other commands do without.
+    from veilroute.planners.reuse import find_again
+
+    try:
+        now = find_again(earlier, given.domain, given.names)
+    except InvalidInputError:
+        if is_open:
+            raise
+        now = {}  # the planner looks again, when the names in the file of places are known
+    known = [label for label in earlier.candidates if label in now]
+    if is_open and len(known) < len(earlier.candidates):
+        num = len(earlier.candidates) - len(known)
+        print(f"veilroute: not on this map, and so left out: {num} of the earlier candidates", file=sys.stderr)
+    names = {now[label]: name for label, name in earlier.names.items() if label in now}
+    return replace(
+        given,
+        candidates=[now[label] for label in known] if is_open else given.candidates,
+        names={label: name for label, name in names.items() if given.domain.has_label(label)} | dict(given.names),
+    )
 
 
 def _read(path: Path, options: InstanceOptions) -> _Given:

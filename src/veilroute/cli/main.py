@@ -6,6 +6,7 @@ import importlib
 import io
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import wraps
@@ -59,7 +60,7 @@ def build_app(arguments: Sequence[str]) -> typer.Typer:
 
 
 class _StoppedError(Exception):
-    """Ctrl-C, under a name of its own: typer would make an exit of it that says nothing."""
+    """Ctrl-C or Ctrl-D, under a name of its own: typer would make an exit of it that says nothing."""
 
 
 def _speaking_when_stopped(handler: Callable[..., int]) -> Callable[..., int]:
@@ -67,7 +68,7 @@ def _speaking_when_stopped(handler: Callable[..., int]) -> Callable[..., int]:
     def run_handler(*given: Any, **options: Any) -> int:
         try:
             return handler(*given, **options)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, EOFError):
             raise _StoppedError from None
 
     return run_handler
@@ -88,7 +89,14 @@ def _main_options(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit, without the time that the interpreter would take to tidy its memory up."""
     _mend_streams()
-    code = run(sys.argv[1:] if arguments is None else list(arguments))
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        code = run(given)
+    except BaseException:
+        # What ends `run` may still be a second Ctrl-C, and its traceback would tell of the failure before it.
+        if not _may_hold_secret(given):
+            raise
+        code = INTERRUPTED
     with suppress(OSError):  # nobody reads any more, or the disk is full
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
@@ -110,6 +118,8 @@ def _mend_streams() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run the command line and return the exit code (see the contract: 0, 1, 2, 3 or 130)."""
+    if _may_hold_secret(arguments):
+        return _run_route(arguments)
     try:
         code = build_app(arguments)(args=arguments, prog_name="veilroute", standalone_mode=False)
         return code if isinstance(code, int) else DONE
@@ -134,10 +144,31 @@ def run(arguments: list[str]) -> int:
         return _fail(f"{error.filename or 'file'}: {error.strerror}; check the path and its permissions", BAD_INPUT)
 
 
+def _may_hold_secret(arguments: Sequence[str]) -> bool:
+    """Whether the secret may be among what was typed: for `route`, or with its option in the wrong place."""
+    return "route" in arguments[:1] or any(word.startswith("--transit") for word in arguments)
+
+
+def _run_route(arguments: list[str]) -> int:
+    """Run `route`. When it fails, whatever the reason, one of its fixed sentences is all that leaves it."""
+    # Here, because other commands do not need it.
+    from veilroute.cli.route import SENTENCES, failure
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a warning may quote what it is about
+            code = build_app(arguments)(args=arguments, prog_name="veilroute", standalone_mode=False)
+        return code if isinstance(code, int) else DONE
+    except UsageProblem:
+        sentence, code = SENTENCES["usage"], BAD_INPUT
+    except _StoppedError:
+        sentence, code = SENTENCES["interrupted"], INTERRUPTED
+    except BaseException as error:
+        sentence, code = failure(error)
+    return _fail(sentence, code) if sentence else code
+
+
 def _usage_line(arguments: list[str], error: BaseException) -> str:
-    # What is typed in the wrong place may be the secret, which must not be echoed into a terminal log.
-    if "route" in arguments[:1]:
-        return "usage: veilroute route PLAYBOOK --transit NODE (or --transit - to read it from standard input)"
     if arguments and arguments[0] not in COMMANDS and not arguments[0].startswith("-"):
         return f"no such command; expected one of {', '.join(COMMANDS)}"
     return str(error.format_message())  # type: ignore[attr-defined]
@@ -146,5 +177,6 @@ def _usage_line(arguments: list[str], error: BaseException) -> str:
 def _fail(line: str, code: int) -> int:
     # One line, whatever a file name or a file may hold.
     text = "".join(character if character.isprintable() else " " for character in line)
-    print(f"veilroute: {' '.join(text.split())}", file=sys.stderr)
+    with suppress(OSError, ValueError):  # nobody listens
+        print(f"veilroute: {' '.join(text.split())}", file=sys.stderr)
     return code

@@ -152,12 +152,13 @@ def _class_summary(group: PlaybookClass, m: int | None) -> dict[str, Any]:
         summary |= {"cost": first.cost, "route": first.nodes}
     else:
         costs = _member_costs(group, 0)
-        summary |= {"cost": sum(costs) / len(costs), "costs": costs, "prefix": first.nodes[:m]}
+        summary |= {"cost": sum(costs) / len(costs), "costs": costs, "prefix": group.shared(0)[:m]}
     if len(group.routes) > 1 and m is None:
         summary["routes"] = [{"trip": r.trip, "cost": r.cost, "route": r.nodes} for r in group.routes]
     elif len(group.routes) > 1:
         summary["prefixes"] = [
-            {"trip": r.trip, "costs": _member_costs(group, r.trip), "prefix": r.nodes[:m]} for r in group.routes
+            {"trip": r.trip, "costs": _member_costs(group, r.trip), "prefix": group.shared(r.trip)[:m]}
+            for r in group.routes
         ]
     return summary
 
@@ -182,7 +183,7 @@ def print_plan(playbook: Playbook, runtime_s: float, out: Path | None) -> None:
             str(number),
             str(len(group.members)),
             costs,
-            _route_text(group, playbook.privacy.m),
+            _route_text(group),
             _listing(playbook, group.members),
         )
     if claims.num_anonymized:
@@ -230,10 +231,8 @@ def _cost_text(group: PlaybookClass, trip: int) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _route_text(group: PlaybookClass, m: int | None) -> str:
-    if m is None or not group.member_routes:
-        return f"{len(group.routes[0])} nodes"
-    return f"{m} nodes shared"
+def _route_text(group: PlaybookClass) -> str:
+    return f"{len(group.shared(0))} nodes{' shared' if group.rests(0) else ''}"
 
 
 def headline(playbook: Playbook) -> list[str]:

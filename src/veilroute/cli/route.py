@@ -1,25 +1,56 @@
-"""`veilroute route`: the one command that takes the secret."""
+"""`veilroute route`: the one command that takes the secret.
+
+Whatever goes wrong, what leaves this command is one of the sentences below or of the three errors that hold none: no
+value that was typed, no line of a file, no message of the system. Any of these may be, or quote, the secret.
+"""
 
 from __future__ import annotations
 
+import re
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from veilroute.audit.case import is_hidden
 from veilroute.cli.audit import DomainOption, MovementOption
 from veilroute.cli.console import emit
-from veilroute.cli.exit_codes import DONE
+from veilroute.cli.exit_codes import BAD_INPUT, DONE, INTERRUPTED, NOTHING_ANONYMIZED, VIOLATED
 from veilroute.domain.labels import Label, label_text, tidy_text
-from veilroute.errors import FileFormatError, InvalidInputError, UnknownCandidateError
+from veilroute.errors import BrokenPromiseError, NotAnonymizedError, UnknownCandidateError, VeilrouteError
 from veilroute.formats import read_domain
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook, Route, read_playbook
 
 FORMATS = ("text", "json", "gpx", "geojson", "directions")
+SENTENCES = {
+    "usage": "usage: veilroute route PLAYBOOK --transit NODE (or --transit - to read it from standard input)",
+    "playbook": "PLAYBOOK: expected a file made by veilroute plan; check the path, and the file with veilroute audit",
+    "domain": "--domain: expected the map or instance file that the playbook was made for; check the path and the file",
+    "map": "--domain: expected the map or instance file: this playbook holds only its hash",
+    "format": f"--format: expected {', '.join(FORMATS[:-1])} or {FORMATS[-1]}",
+    "streets": f"--format: expected text or json: only street networks have {', '.join(FORMATS[2:])}",
+    "trip": "--trip: expected a trip of the playbook, counted from 0",
+    "out": "--out: expected a file that can be written; check the path and its permissions",
+    "input": "the transit point could not be read; type it, or send it as one line of text in UTF-8",
+    "memory": "out of memory; use a smaller map",
+    "interrupted": "interrupted",
+    "other": "the route could not be given; check the playbook: veilroute audit PLAYBOOK",
+}
+"""All that `route` says of itself when it fails. They are fixed: nothing is ever filled in."""
+
 _FURTHEST_M = 250.0
+_LONGEST = 10_000
 _OF_SUFFIX = {".json": "json", ".gpx": "gpx", ".geojson": "geojson"}
+
+
+class RouteError(VeilrouteError):
+    """A failure of `route`, by the name of its sentence."""
+
+    def __init__(self, which: str) -> None:
+        super().__init__(SENTENCES[which])
 
 
 def run_route(
@@ -51,13 +82,18 @@ def run_route(
 
     Prefer `--transit -`: it keeps the secret out of the shell's history and the list of processes.
     """
-    # Whatever is typed in the wrong place may be the secret, so no message here repeats what was typed.
     wanted = format or (_OF_SUFFIX.get(out.suffix.lower(), "text") if out is not None else "text")
     if wanted not in FORMATS:
-        raise InvalidInputError("--format", ", ".join(FORMATS[:-1]) + f" or {FORMATS[-1]}")
+        raise RouteError("format")
     book = _read_quietly(playbook, domain, movement)
+    if not 0 <= trip < len(book.trips):
+        raise RouteError("trip")
+    # Asked for last, when nothing else is wrong.
     secret = _find_secret(book, _ask() if transit == "-" else transit)
-    text = _route_text(book, book.route_for(secret, trip, expose=expose), wanted)
+    route = book.route_for(secret, trip, expose=expose)
+    if not expose:
+        _check_class(book, secret)
+    text = _route_text(book, route, wanted)
     if out is None:
         # These say in themselves, or are read by programs that take it for granted, that they are UTF-8.
         emit(text, is_utf8=wanted in ("gpx", "geojson"))
@@ -80,7 +116,9 @@ def _route_text(book: Playbook, route: Route, format: str) -> str:
     from veilroute.streets.itinerary import lay_route
 
     if book.domain is None:
-        raise InvalidInputError("--domain", "the map or instance file: this playbook holds only its hash")
+        raise RouteError("map")
+    if book.domain.streets is None:
+        raise RouteError("streets")
     itinerary = lay_route(book.domain, route)
     if format == "geojson":
         return route_geojson(itinerary, cost=route.cost, trip=route.trip).decode()
@@ -92,35 +130,51 @@ def _route_text(book: Playbook, route: Route, format: str) -> str:
 
 
 def _ask() -> str:
-    return sys.stdin.readline() if sys.stdin is not None else ""
+    """The line that was typed or sent, without an echo on a terminal."""
+    if sys.stdin is None:
+        return ""
+    if not sys.stdin.isatty():
+        return sys.stdin.readline(_LONGEST + 1)
+    # Here, because few need it.
+    from getpass import GetPassWarning, getpass
+
+    with warnings.catch_warnings():
+        # It only warns, and reads on, where it cannot turn the echo off.
+        warnings.simplefilter("error", GetPassWarning)
+        return getpass("Transit point (it is not shown): ", stream=sys.stderr)
+
+
+def _check_class(book: Playbook, secret: Label) -> None:
+    """Raise when the map shows that the class of the secret does not hide it; without the map nothing is known."""
+    group = book.class_of(secret)
+    if book.domain is not None and group is not None and not is_hidden(book, group):
+        raise BrokenPromiseError
 
 
 def _read_quietly(path: Path, domain: Path | None, movement: int) -> Playbook:
     try:
         book = read_playbook(path)
-    except FileFormatError as error:
-        raise FileFormatError("PLAYBOOK", error.problem, error.line) from None
+    except VeilrouteError:
+        raise RouteError("playbook") from None
     if domain is None:
         return book
     try:
         return book.with_domain(read_domain(domain, movement=movement))
-    except FileFormatError as error:
-        raise FileFormatError("--domain", error.problem, error.line) from None
-    except InvalidInputError:
-        raise InvalidInputError("--domain", "the map or instance file that the playbook was made for") from None
+    except VeilrouteError:
+        raise RouteError("domain") from None
 
 
 def _write_quietly(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8", newline="\n")
-        return
     except (OSError, ValueError):
-        pass  # raised below, without the name of the file as its context
-    raise InvalidInputError("--out", "a file that can be written; check the path and its permissions")
+        raise RouteError("out") from None
 
 
 def _find_secret(book: Playbook, text: str) -> Label:
     """The candidate that was typed: its text, ``R C`` and ``(R, C)`` for cells, its name, or ``LAT,LON`` on streets."""
+    if len(text) > _LONGEST:
+        raise UnknownCandidateError
     exact = {label_text(label): label for label in book.candidates}
     for wanted in (text.rstrip("\r\n"), text.strip()):
         if wanted in exact:
@@ -159,5 +213,23 @@ def _nearest(book: Playbook, text: str) -> list[Label]:
 
 
 def _is_number(text: str) -> bool:
-    digits = text.removeprefix("-").removeprefix("+").replace(".", "", 1)
-    return digits.isascii() and digits.isdigit()
+    return re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)", text, re.ASCII) is not None
+
+
+def failure(error: BaseException) -> tuple[str, int]:
+    """What to say about whatever ended the command, and the exit code; an empty text where nobody is to be told."""
+    match error:
+        case BrokenPromiseError():
+            return str(BrokenPromiseError()), VIOLATED
+        case NotAnonymizedError() | UnknownCandidateError() | RouteError():
+            # These were made by this program without any value in them.
+            return str(error), NOTHING_ANONYMIZED if isinstance(error, NotAnonymizedError) else BAD_INPUT
+        case KeyboardInterrupt() | typer.Abort():
+            return SENTENCES["interrupted"], INTERRUPTED
+        case UnicodeDecodeError() | Warning():
+            return SENTENCES["input"], BAD_INPUT
+        case MemoryError():
+            return SENTENCES["memory"], BAD_INPUT
+        case BrokenPipeError() | SystemExit():  # nobody reads the help any more; typer makes an exit of it
+            return "", DONE
+    return SENTENCES["other"], BAD_INPUT

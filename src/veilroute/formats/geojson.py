@@ -6,7 +6,7 @@ names neither the secret nor any other candidate.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,8 @@ def route_geojson(itinerary: Itinerary, *, cost: float, trip: int = 0) -> bytes:
 def playbook_geojson(playbook: Playbook, *, trip: int | None = None) -> bytes:
     """A whole playbook: a line for each anonymized class and trip (or for one ``trip``), and points for all places.
 
-    Lines have the colour of their class (``stroke``), as in pictures. Points are starts, goals and candidates.
+    Where the members of a class part, its line is what they share, and one for the rest of each follows. Lines
+    have the colour of their class (``stroke``), as in pictures. Points are starts, goals and candidates.
     """
     domain = street_network_of(playbook)
     lines = [line for route in class_routes(playbook, trip=trip) for line in _class_lines(playbook, route)]
@@ -63,12 +64,18 @@ def _line(itinerary: Itinerary, properties: dict[str, Any]) -> dict[str, Any]:
 
 def _class_lines(playbook: Playbook, route: ClassRoute) -> Iterator[dict[str, Any]]:
     style = {"stroke": class_colour(route.number - 1), "stroke-width": 5, "stroke-opacity": 0.8}
-    about: dict[str, Any] = {"class": route.number, "trip": route.trip, "name": route.title}
-    cost = route.group.routes[route.trip].cost if route.is_whole else route.itinerary.cost
-    members = [playbook.name(member) for member in route.group.members]
-    yield _line(route.itinerary, about | style | {"cost": cost, "members": members})
+    about: dict[str, Any] = {"class": route.number, "trip": route.trip}
+    costs = [route.group.route_of(member, route.trip).cost for member in route.group.members]
+    cost = route.itinerary.cost if route.partings or not costs else costs[0]
+    role = {"role": "shared" if route.partings else "route", "name": route.title, "cost": cost}
+    yield _line(route.itinerary, about | style | role | {"members": _names(playbook, route.group.members)})
     for part in route.partings:
-        yield _line(part, about | style | {"stroke-width": 3, "role": "parting", "cost": part.cost})
+        role = {"role": "parting", "name": part.title, "cost": part.itinerary.cost, "stroke-width": 3}
+        yield _line(part.itinerary, about | style | role | {"members": _names(playbook, part.members)})
+
+
+def _names(playbook: Playbook, members: Sequence[Label]) -> list[str]:
+    return [playbook.name(member) for member in members]
 
 
 def _ends(playbook: Playbook, trip: int | None) -> Iterator[dict[str, Any]]:

@@ -6,13 +6,13 @@ neither the secret nor any other candidate.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
 from veilroute.playbook import Playbook
-from veilroute.streets.class_routes import class_routes, members_text, street_network_of
+from veilroute.streets.class_routes import ClassRoute, class_routes, members_text, street_network_of
 from veilroute.streets.directions import Step, total_text
 from veilroute.streets.itinerary import Floats, Itinerary, streets_of
 
@@ -53,18 +53,19 @@ def route_gpx(itinerary: Itinerary, *, name: str = "Route", steps: Sequence[Step
 def playbook_gpx(playbook: Playbook, *, trip: int | None = None) -> str:
     """A whole playbook as GPX: one track for each anonymized class and trip (or for one ``trip``).
 
-    Where m is finite a track is what the members of the class share.
+    Where the members of a class part, it is the track of what they share, and one for the rest of each follows.
     """
-    tracks = [
-        Track(
-            route.title,
-            f"{members_text(playbook, route.group.members)}: {total_text(route.itinerary)}",
-            route.itinerary.polyline(),
-        )
-        for route in class_routes(playbook, trip=trip)
-    ]
+    tracks = [track for route in class_routes(playbook, trip=trip) for track in _class_tracks(playbook, route)]
     attribution = streets_of(street_network_of(playbook)).attribution
     return gpx_text(tracks, name="Playbook", attribution=attribution)
+
+
+def _class_tracks(playbook: Playbook, route: ClassRoute) -> Iterator[Track]:
+    parts = [(route.title, route.group.members, route.itinerary)]
+    parts += [(parting.title, parting.members, parting.itinerary) for parting in route.partings]
+    for title, members, itinerary in parts:
+        description = f"{members_text(playbook, members)}: {total_text(itinerary)}"
+        yield Track(title, description, itinerary.polyline())
 
 
 def write_gpx(playbook: Playbook, path: str | Path, *, trip: int | None = None) -> None:

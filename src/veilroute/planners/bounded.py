@@ -143,4 +143,4 @@ def plan_beginning(
             routes |= dict.fromkeys(((trip, i) for i in members), (walk, walk_cost(task.domain, walk)))
         else:
             routes |= {(trip, i): completions.complete(walk, i, trip) for i in members}
-    return plan_parting(members, routes)
+    return plan_parting(task.domain, members, routes)

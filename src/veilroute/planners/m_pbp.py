@@ -34,4 +34,4 @@ def part_after(group: PlannedClass, m: int, completions: Completions) -> Planned
         for member in group.members:
             is_whole = walk.size <= m
             routes[trip, member] = (walk, cost) if is_whole else completions.complete(walk[:m], member, trip)
-    return plan_parting(group.members, routes)
+    return plan_parting(completions.task.domain, group.members, routes)

@@ -10,12 +10,13 @@ import numpy as np
 from veilroute.certificate import Certificate
 from veilroute.covering.found import WalkSource
 from veilroute.covering.task import CoveringTask
-from veilroute.covering.walks import Walk
+from veilroute.covering.walks import Walk, walk_cost
+from veilroute.domain.graph import Domain
 
 
 @dataclass(frozen=True, eq=False)
 class PlannedClass:
-    """Members that share one walk per trip, or the first m nodes of one.
+    """Members that share one walk per trip, or how their walks begin.
 
     Parameters
     ----------
@@ -24,9 +25,9 @@ class PlannedClass:
     is_anonymized
         Whether the class reaches k and ell.
     walks, costs
-        One per trip.
+        What all members share, one per trip.
     own
-        Walks and costs of members that leave the shared walk, by (trip, member).
+        Walks and costs by (trip, member): of all members on the trips on which their walks part, else of nobody.
     """
 
     members: tuple[int, ...]
@@ -71,25 +72,43 @@ class Plan:
     certificate: Certificate | None = None
 
 
-def plan_parting(members: tuple[int, ...], routes: dict[tuple[int, int], tuple[Walk, float]]) -> PlannedClass:
-    """A class whose members share only how their walks begin; the first member's stand for the class.
+def plan_parting(
+    domain: Domain, members: tuple[int, ...], routes: dict[tuple[int, int], tuple[Walk, float]]
+) -> PlannedClass:
+    """A class whose members share only how their walks begin.
+
+    Where they part, the class has the nodes that all walks begin with, and every member a walk of its own: no member's
+    walk stands for those of the others.
 
     Parameters
     ----------
+    domain
+        The world.
     members
         Positions in the task.
     routes
         Walk and cost for each trip and member.
     """
     trips = sorted({trip for trip, member in routes if member == members[0]})
-    first = [routes[trip, members[0]] for trip in trips]
-    own = {
-        (trip, member): routes[trip, member]
-        for trip in trips
-        for member in members
-        if not np.array_equal(routes[trip, member][0], first[trip][0])
-    }
-    return PlannedClass(members, True, tuple(walk for walk, _ in first), tuple(cost for _, cost in first), own)
+    shared: list[tuple[Walk, float]] = []
+    own: dict[tuple[int, int], tuple[Walk, float]] = {}
+    for trip in trips:
+        walks = [routes[trip, member][0] for member in members]
+        num_shared = _num_shared(walks)
+        if all(walk.size == num_shared for walk in walks):
+            shared.append(routes[trip, members[0]])
+        else:
+            beginning = walks[0][:num_shared]
+            shared.append((beginning, walk_cost(domain, beginning)))
+            own |= {(trip, member): routes[trip, member] for member in members}
+    return PlannedClass(members, True, tuple(walk for walk, _ in shared), tuple(cost for _, cost in shared), own)
+
+
+def _num_shared(walks: Sequence[Walk]) -> int:
+    """With how many nodes all walks begin."""
+    least = min(walk.size for walk in walks)
+    differs = np.any([walk[:least] != walks[0][:least] for walk in walks], axis=0)
+    return int(np.argmax(differs)) if differs.any() else least
 
 
 def plan_alone(task: CoveringTask, members: Sequence[int], source: WalkSource) -> list[PlannedClass]:

@@ -71,7 +71,7 @@ def plan_prefixes(
         }
         covered = [i for i in members if all(math.isfinite(routes[trip, i][1]) for trip in range(task.num_trips))]
         classes, _ = split_into_classes(covered, far, privacy)
-        anonymized += [plan_parting(inside, routes) for inside in classes]
+        anonymized += [plan_parting(task.domain, inside, routes) for inside in classes]
     anonymized.sort(key=lambda group: group.members)
     grouped = {i for group in anonymized for i in group.members}
     left_out = [i for i in range(len(task.members)) if i not in grouped]

@@ -8,11 +8,15 @@ holds k members that stand apart.
 
 For the same reason the trip after that reuses the *new* playbook and not the first one: two classes that lost different
 members of one class may have a single member in common.
+
+All this is about places and not about their labels. On another map (a newer extract, a road that is closed) the same
+number may be another junction, and classes would be regrouped without a word. So the labels of an earlier playbook hold
+on its own map only, which its hash tells; on others its candidates are found again by their names and coordinates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -22,7 +26,9 @@ from veilroute.covering.completions import Completions
 from veilroute.covering.fields_engine import MAX_MEMBERS, FieldsEngine
 from veilroute.covering.spread import far_matrix
 from veilroute.covering.task import CoveringTask, prepare_task
+from veilroute.domain.graph import Domain
 from veilroute.domain.labels import Label, plain_label
+from veilroute.domain.streets import great_circle_m
 from veilroute.errors import InvalidInputError, TooLargeError
 from veilroute.partition.spread import Group, is_spread
 from veilroute.planners.bounded import find_class_beginnings, plan_class_beginning
@@ -33,6 +39,10 @@ from veilroute.progress import Watch
 
 MAX_PARTING = 12
 """The most members of a class whose best shared beginning is looked for: that takes two to their power sweeps."""
+
+
+FURTHEST_M = 250.0
+"""How far from where it was a place of the same name may be on another map: it may be nearest to another junction."""
 
 
 class EarlierClass(Protocol):
@@ -59,6 +69,18 @@ class EarlierPlan(Protocol):
     def classes(self) -> Sequence[EarlierClass]:
         """The classes."""
 
+    @property
+    def domain(self) -> Domain | None:
+        """The map that it was made for, where it holds it."""
+
+    @property
+    def domain_sha256(self) -> str:
+        """The hash of that map."""
+
+    @property
+    def names(self) -> Mapping[Label, str]:
+        """What people call some of the nodes."""
+
 
 @dataclass(frozen=True)
 class EarlierPartition:
@@ -67,9 +89,9 @@ class EarlierPartition:
     Parameters
     ----------
     classes
-        Labels of those that were anonymized, class by class.
+        Those that were anonymized, class by class, as the new map calls them.
     known
-        Labels of all that the partition was made for.
+        All that the partition was made for and that are on the new map.
     """
 
     classes: tuple[tuple[Label, ...], ...]
@@ -94,7 +116,7 @@ def plan_reuse(
     Complexity: that of one covering walk for each class and trip, see :class:`FieldsEngine`, or of one beginning, see
     :func:`veilroute.covering.prefixes.find_beginnings`. Ties are theirs.
     """
-    earlier = read_partition(partition)
+    earlier = read_partition(partition, problem.domain, problem.names)
     stranger = next((i for i in problem.counted if problem.candidates[i] not in earlier.known), None)
     if stranger is not None:
         raise InvalidInputError(
@@ -123,11 +145,13 @@ def plan_reuse(
     )
 
 
-def read_partition(partition: object) -> EarlierPartition:
-    """The partition behind a playbook, or behind lists of labels."""
+def read_partition(partition: object, domain: Domain, names: Mapping[Label, str]) -> EarlierPartition:
+    """The classes of an earlier playbook as this map calls their members, or those given as lists of its labels."""
     if isinstance(partition, EarlierPlan):
-        classes = [tuple(group.members) for group in partition.classes if group.anonymized]
-        known = frozenset(partition.candidates)
+        now = find_again(partition, domain, names)
+        groups = [group.members for group in partition.classes if group.anonymized]
+        classes = [tuple(now[label] for label in members if label in now) for members in groups]
+        known = frozenset(now[label] for label in partition.candidates if label in now)
     elif isinstance(partition, Iterable) and not isinstance(partition, str):
         classes = [_read_class(members) for members in partition]
         known = frozenset(label for members in classes for label in members)
@@ -139,6 +163,93 @@ def read_partition(partition: object) -> EarlierPartition:
             raise InvalidInputError("partition", "classes that have no candidate in common", f"{label} twice")
         seen.add(label)
     return EarlierPartition(tuple(classes), known)
+
+
+def find_again(earlier: EarlierPlan, domain: Domain, names: Mapping[Label, str]) -> dict[Label, Label]:
+    """What this map calls the candidates and named nodes of an earlier playbook; those it lacks are left out.
+
+    On the playbook's own map, by its hash, labels are what they were. On another one a node is found again by its name,
+    or by its place: equal longitude and latitude, coordinates, or cell of a grid of the same size. A label that is text
+    is a name as well. Numbers are not: they may have been given anew.
+
+    Parameters
+    ----------
+    earlier
+        The playbook.
+    domain, names
+        This map, and what people call some of its nodes.
+
+    Raises
+    ------
+    InvalidInputError
+        When not one candidate is found, or one is found at two places or far from where it was.
+    """
+    labels = dict.fromkeys((*earlier.candidates, *earlier.names))
+    if earlier.domain_sha256 == domain.sha256:
+        return {label: label for label in labels}
+    was_called, was_at = _names(earlier.names, labels), _places(earlier.domain)
+    only = _unique((name, label) for label, called in was_called.items() for name in called)
+    is_called = _names(names, domain.labels or names)
+    now_called = _unique((name, label) for label, called in is_called.items() for name in called)
+    now_at = _unique((place, domain.label(node)) for node, place in enumerate(_places(domain)))
+    found: dict[Label, Label] = {}
+    taken: set[Label] = set()
+    candidates = frozenset(earlier.candidates)
+    for label in labels:
+        again = {now_called[name] for name in was_called[label] if name in only and name in now_called}
+        if was_at and earlier.domain is not None and earlier.domain.has_label(label):
+            place = was_at[earlier.domain.node(label)]
+            again |= {now_at[place]} if place in now_at else set()
+        if len(again) == 1 and not again & taken and not _is_far(earlier, label, domain, *again):
+            found[label] = next(iter(again))
+            taken |= again
+        elif again and label in candidates:
+            raise InvalidInputError(
+                "partition", "a playbook whose places have the same names on this map, which is another one", label
+            )
+    if found.keys().isdisjoint(candidates):
+        raise InvalidInputError(
+            "partition",
+            "a playbook made on this very map, or one whose candidates have names or coordinates that this map has as "
+            "well; plan all trips together in one problem instead",
+        )
+    return found
+
+
+def _names(names: Mapping[Label, str], labels: Iterable[Label]) -> dict[Label, list[str]]:
+    """What nodes are called: their names, and labels that are text."""
+    return {label: [*{names.get(label, ""), label if isinstance(label, str) else ""} - {""}] for label in labels}
+
+
+def _places(domain: Domain | None) -> list[tuple[object, ...]]:
+    """Where the nodes are, by number; empty where that is not known. Places of different kinds never agree."""
+    if domain is None:
+        return []
+    if domain.grid is not None:
+        return [("cell", domain.grid.free.shape, *cell) for cell in domain.grid.cells.tolist()]
+    if domain.streets is not None:
+        return [("earth", *place) for place in np.round(domain.streets.lonlat, 6).tolist()]
+    return [] if domain.coordinates is None else [("plane", *place) for place in domain.coordinates.tolist()]
+
+
+def _unique(pairs: Iterable[tuple[Hashable, Label]]) -> dict[Hashable, Label]:
+    """The node of each name or place that only one node has."""
+    found: dict[Hashable, Label] = {}
+    twice = set()
+    for key, label in pairs:
+        if key in found:
+            twice.add(key)
+        found[key] = label
+    return {key: label for key, label in found.items() if key not in twice}
+
+
+def _is_far(earlier: EarlierPlan, label: Label, domain: Domain, now: Label) -> bool:
+    """Whether both maps know where on the earth a node is, and it is not where it was."""
+    was = earlier.domain
+    if was is None or was.streets is None or domain.streets is None:
+        return False
+    apart = great_circle_m(was.streets.lonlat[was.node(label)], domain.streets.lonlat[domain.node(now)])
+    return float(apart) > FURTHEST_M
 
 
 def _read_class(members: object) -> tuple[Label, ...]:

@@ -89,9 +89,7 @@ def _embedded(data: object) -> str:
 def _data(playbook: Playbook, domain: Domain, trip: int) -> dict[str, Any]:
     hidden = [group for group in playbook.classes if group.anonymized]
     bent = BentWalks(domain)
-    walks = [
-        [bent.bend(walk) for walk in class_walks(playbook.problem, group, trip, playbook.privacy.m)] for group in hidden
-    ]
+    walks = [[bent.bend(walk) for walk in class_walks(playbook.problem, group, trip)] for group in hidden]
     places = [_place(playbook, mark, domain) for mark in all_marks(playbook, hidden, trip)]
     start, goal = places[0], places[1]
     if (start["x"], start["y"]) == (goal["x"], goal["y"]):

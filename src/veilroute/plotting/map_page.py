@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 from veilroute.playbook import Claims, Playbook
 from veilroute.plotting.palette import class_style
 from veilroute.plotting.playbook_plot import costs_text, exposed_candidates
 from veilroute.streets.class_routes import ClassRoute, class_routes, class_steps, members_text, street_network_of
-from veilroute.streets.directions import total_text
-from veilroute.streets.itinerary import streets_of
+from veilroute.streets.directions import Step, directions, total_text
+from veilroute.streets.itinerary import Itinerary, streets_of
 
 _ROLES = {
     "start": "Start",
@@ -82,14 +83,23 @@ def _reached(claims: Claims, num_classes: int) -> str:
 
 def _class_item(playbook: Playbook, route: ClassRoute) -> str:
     style = class_style(route.number - 1)
-    steps = "".join(f"<li>{escape(step.to_text())}</li>" for step in class_steps(playbook, route))
     members = escape(members_text(playbook, route.group.members))
-    total = escape(total_text(route.itinerary))
+    what = "Shared beginning" if route.partings else "Directions"
+    parts = _directions(what, route.itinerary, class_steps(playbook, route))
+    for parting in route.partings:
+        who = members_text(playbook, parting.members)
+        parts += _directions(f"Rest for {who}", parting.itinerary, directions(parting.itinerary, names=playbook.names))
     costs = escape(costs_text(playbook, route.group, route.trip))
     return (
         f'<li class="class" data-number="{route.number}" style="--class: {style.colour}; --on-class: {style.text}">'
         f'<div class="row"><input type="checkbox" checked aria-label="Show class {route.number}">'
         f'<button type="button" title="Zoom to class {route.number}"><span class="number">{route.number}</span>'
         f'<span class="members">{members}</span> <span class="cost">{costs}</span></button></div>'
-        f"<details><summary>Directions ({total})</summary><ol>{steps}</ol></details></li>\n"
+        f"{parts}</li>\n"
     )
+
+
+def _directions(what: str, itinerary: Itinerary, steps: Sequence[Step]) -> str:
+    lines = "".join(f"<li>{escape(step.to_text())}</li>" for step in steps)
+    summary = escape(f"{what} ({total_text(itinerary)})")
+    return f"<details><summary>{summary}</summary><ol>{lines}</ol></details>"

@@ -32,11 +32,11 @@ def plot_playbook(
     """Draw the classes of a playbook and their routes on the map.
 
     Start and goal are marked S and G. Candidates of one class have the same colour, number and marker shape; the
-    class's route is drawn in a lighter tone, with arrows. Routes that share an edge run side by side, each in a lane
-    of its own; where a route comes back the way it went, both directions share the lane. Where candidates are
-    seen from afar, a dotted line joins each to the nearest node of its route that sees it. Candidates that the playbook
-    does not protect are hollow, those that cannot be covered are crosses. Markers that would hide each other are
-    moved apart and joined to their place by a line.
+    class's route is drawn in a lighter tone, with arrows; where its members part, thinner lines go on from there.
+    Routes that share an edge run side by side, each in a lane of its own; where a route comes back the way it went,
+    both directions share the lane. Where candidates are seen from afar, a dotted line joins each to the nearest node of
+    its route that sees it. Candidates that the playbook does not protect are hollow, those that cannot be covered are
+    crosses. Markers that would hide each other are moved apart and joined to their place by a line.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def draw_on_axes(
     problem = playbook.problem
     domain = problem.domain
     hidden = [group for group in playbook.classes if group.anonymized]
-    walks = [class_walks(problem, group, trip, playbook.privacy.m) for group in hidden]
+    walks = [class_walks(problem, group, trip) for group in hidden]
     shown = all_marks(playbook, hidden, trip)
     positions = None
     focus = [mark.node for mark in shown]
@@ -139,6 +139,8 @@ def legend_entries(playbook: Playbook, hidden: Sequence[PlaybookClass], trip: in
     for i, group in enumerate(hidden):
         style = class_style(i)
         label = f"{i + 1}: {_members(playbook, group)}, {costs_text(playbook, group, trip)}"
+        if group.rests(trip):
+            label += f", {len(group.shared(trip))} nodes shared"
         entries.append(Entry(marks.class_mark(0, i + 1, style), label, style))
     exposed, uncounted = exposed_candidates(playbook), _uncounted(playbook)
     if exposed:

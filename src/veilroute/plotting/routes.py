@@ -66,12 +66,10 @@ def _gap(num_lanes: int, room: float, widest: float) -> float:
     return max(min(_NARROWEST_PT, _BUNDLE_PT / num_lanes), min(room / num_lanes, widest))
 
 
-def class_walks(problem: Problem, group: PlaybookClass, trip: int, m: int | None) -> list[Walk]:
-    """What is walked for a class: the shared route, then the parts in which single members leave it.
-
-    When every member leaves the shared route, no more of it is drawn than the first ``m`` nodes.
-    """
-    return [[problem.domain.node(label) for label in walk] for walk in group.walks(trip, m)]
+def class_walks(problem: Problem, group: PlaybookClass, trip: int) -> list[Walk]:
+    """What is walked for a class: what all members share, then the rest of each where they part."""
+    rests = [nodes for _, nodes in group.rests(trip) if len(nodes) > 1]
+    return [[problem.domain.node(label) for label in walk] for walk in (group.shared(trip), *rests)]
 
 
 def draw_routes(

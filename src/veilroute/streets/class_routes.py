@@ -18,11 +18,32 @@ from veilroute.streets.itinerary import Itinerary, lay_route, streets_of
 
 
 @dataclass(frozen=True, eq=False)
-class ClassRoute:
-    """The route that the members of one class share on one trip.
+class Parting:
+    """How members go on from where the routes of their class part.
 
     Parameters
     ----------
+    title
+        ``Class 1, rest for Harbour``.
+    members
+        Those who go this way.
+    itinerary
+        Their way, from the last junction that all share to the goal.
+    """
+
+    title: str
+    members: tuple[Label, ...]
+    itinerary: Itinerary
+
+
+@dataclass(frozen=True, eq=False)
+class ClassRoute:
+    """What the members of one class share on one trip, and how each goes on.
+
+    Parameters
+    ----------
+    title
+        ``Class 1``, with the trip when it is not the first; ``Class 1, shared beginning`` where the members part.
     number
         Of the class, from 1; only classes that the playbook anonymizes are numbered, as in pictures.
     group
@@ -30,30 +51,21 @@ class ClassRoute:
     trip
         Which trip, from 0.
     itinerary
-        The shared route. Where m is finite and every member leaves it, only its first m nodes.
+        The shared route, up to where the members part.
     partings
-        Where m is finite: how single members go on from where they leave the shared route.
+        Where m is finite: every member's own rest; none where all go the same way.
     """
 
+    title: str
     number: int
     group: PlaybookClass
     trip: int
     itinerary: Itinerary
-    partings: tuple[Itinerary, ...]
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the shared route is given up to the goal."""
-        return self.itinerary.nodes == self.group.routes[self.trip].nodes
-
-    @property
-    def title(self) -> str:
-        """``Class 1``, with the trip when it is not the first."""
-        return f"Class {self.number}" if self.trip == 0 else f"Class {self.number}, trip {self.trip}"
+    partings: tuple[Parting, ...]
 
 
 def class_routes(playbook: Playbook, *, trip: int | None = None) -> list[ClassRoute]:
-    """The shared routes of all anonymized classes, trip after trip.
+    """The routes of all anonymized classes, trip after trip.
 
     Parameters
     ----------
@@ -65,7 +77,7 @@ def class_routes(playbook: Playbook, *, trip: int | None = None) -> list[ClassRo
     domain = street_network_of(playbook)
     hidden = [group for group in playbook.classes if group.anonymized]
     return [
-        _class_route(domain, number, group, which, playbook.privacy.m)
+        _class_route(playbook, domain, number, group, which)
         for which in chosen_trips(playbook, trip)
         for number, group in enumerate(hidden, start=1)
     ]
@@ -74,18 +86,21 @@ def class_routes(playbook: Playbook, *, trip: int | None = None) -> list[ClassRo
 def playbook_directions(playbook: Playbook, *, trip: int | None = None) -> str:
     """Turn-by-turn directions for every anonymized class and trip (or for one ``trip``), as text.
 
-    Where m is finite the directions are those of what the members of the class share.
+    Where the members of a class part, what they share comes first and then the rest of each.
     """
     parts = []
     for route in class_routes(playbook, trip=trip):
         heading = f"{route.title}: {members_text(playbook, route.group.members)}"
         parts.append(f"{heading}\n\n{directions_text(route.itinerary, class_steps(playbook, route))}")
+        for parting in route.partings:
+            steps = directions(parting.itinerary, names=playbook.names)
+            parts.append(f"{parting.title}\n\n{directions_text(parting.itinerary, steps)}")
     return "\n".join(parts)
 
 
 def class_steps(playbook: Playbook, route: ClassRoute) -> list[Step]:
-    """The directions of a class's shared route, which may end where its members part."""
-    if route.is_whole:
+    """The directions of what a class shares, which may end where its members part."""
+    if not route.partings:
         return directions(route.itinerary, names=playbook.names)
     return directions(route.itinerary, names=playbook.names, arrival="From here on the routes of the members differ")
 
@@ -111,7 +126,11 @@ def members_text(playbook: Playbook, members: Sequence[Label]) -> str:
     return ", ".join(playbook.name(member) for member in members)
 
 
-def _class_route(domain: Domain, number: int, group: PlaybookClass, trip: int, m: int | None) -> ClassRoute:
-    shared, *rest = group.walks(trip, m)
-    partings = tuple(lay_route(domain, nodes) for nodes in rest)
-    return ClassRoute(number, group, trip, lay_route(domain, shared), partings)
+def _class_route(playbook: Playbook, domain: Domain, number: int, group: PlaybookClass, trip: int) -> ClassRoute:
+    title = f"Class {number}" if trip == 0 else f"Class {number}, trip {trip}"
+    partings = tuple(
+        Parting(f"{title}, rest for {members_text(playbook, members)}", members, lay_route(domain, nodes))
+        for members, nodes in group.rests(trip)
+    )
+    shared = lay_route(domain, group.shared(trip))
+    return ClassRoute(f"{title}, shared beginning" if partings else title, number, group, trip, shared, partings)

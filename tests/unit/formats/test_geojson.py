@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,16 @@ from typing import Any
 import pytest
 
 import veilroute as vr
-from street_samples import ATTRIBUTION, NAMES, exposed_book, little_book, little_town, place, two_trip_book
+from street_samples import (
+    ATTRIBUTION,
+    NAMES,
+    as_written_before,
+    exposed_book,
+    little_book,
+    little_town,
+    place,
+    two_trip_book,
+)
 from veilroute.formats.colours import OKABE_ITO, class_colour
 from veilroute.formats.geojson import playbook_geojson, route_geojson, write_geojson
 from veilroute.streets.itinerary import lay_route
@@ -80,20 +90,25 @@ def test_candidates_that_are_not_hidden_have_no_class() -> None:
     assert sum(f["geometry"]["type"] == "LineString" for f in found) == 1
 
 
-def test_where_members_part_their_ways_are_lines_of_their_own() -> None:
-    book = little_book(m=3)
-    found = features(playbook_geojson(book))
-    partings = [f for f in found if f["properties"]["role"] == "parting"]
-    num = sum(len(group.member_routes) for group in book.classes)
-    assert len(partings) == num > 0
-    # They begin on the shared route of their class.
-    shared = {f["properties"]["class"]: f for f in found if f["properties"]["role"] == "route"}
-    for part in partings:
-        line = shared[part["properties"]["class"]]["geometry"]["coordinates"]
-        assert part["geometry"]["coordinates"][0] in line
-    # Their cost is what is driven on them alone.
-    walks = [nodes for group in book.classes for nodes in group.walks(0, 3)[1:]]
-    assert [f["properties"]["cost"] for f in partings] == [lay_route(little_town(), nodes).cost for nodes in walks]
+@pytest.mark.parametrize("written", [lambda book: book, as_written_before])
+def test_where_members_part_each_has_a_line_of_its_own(written: Callable[[vr.Playbook], vr.Playbook]) -> None:
+    book = written(little_book(m=3))
+    lines = [f for f in features(playbook_geojson(book)) if f["geometry"]["type"] == "LineString"]
+    assert [f["properties"]["role"] for f in lines] == 2 * ["shared", "parting", "parting"] + ["route"]
+    for number, group in enumerate(book.classes[:2], start=1):
+        shared, *rests = [f for f in lines if f["properties"]["class"] == number]
+        assert shared["properties"]["name"] == f"Class {number}, shared beginning"
+        assert shared["properties"]["members"] == [book.name(member) for member in group.members]
+        begun = shared["geometry"]["coordinates"]
+        assert [f["properties"]["members"] for f in rests] == [[book.name(member)] for member in group.members]
+        for member, rest in zip(group.members, rests, strict=True):
+            route = book.route_for(member)
+            assert rest["properties"]["name"] == f"Class {number}, rest for {book.name(member)}"
+            line = lay_route(little_town(), route).polyline().round(7).tolist()
+            assert begun + rest["geometry"]["coordinates"][1:] == line
+            assert begun != line
+            # Both costs are of what is driven on the line, and make up that of the member's route.
+            assert shared["properties"]["cost"] + rest["properties"]["cost"] == pytest.approx(route.cost)
 
 
 @pytest.mark.parametrize(("trip", "ends"), [(1, [101, 112]), (None, [105, 108, 101, 112])])

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import veilroute as vr
-from street_samples import ATTRIBUTION, little_book, little_problem, little_town, place
+from street_samples import ATTRIBUTION, as_written_before, little_book, little_problem, little_town, place
 from veilroute.formats.gpx import Track, gpx_text, playbook_gpx, route_gpx, write_gpx
 from veilroute.streets.directions import directions
 from veilroute.streets.itinerary import lay_route
@@ -124,6 +125,23 @@ def test_one_track_for_each_class_and_trip(tmp_path: Path) -> None:
     write_gpx(book, tmp_path / "back.gpx", trip=1)
     only = parsed((tmp_path / "back.gpx").read_text(encoding="utf-8"))
     assert [points(track)[0] for track in only.iter(f"{NAMESPACE}trk")] == [place(108)] * num
+
+
+@pytest.mark.parametrize("written", [lambda book: book, as_written_before])
+def test_where_members_part_each_has_a_track_of_its_own(written: Callable[[vr.Playbook], vr.Playbook]) -> None:
+    book = written(little_book(m=3))
+    tracks = {track.findtext(f"{NAMESPACE}name"): track for track in parsed(playbook_gpx(book)).iter(f"{NAMESPACE}trk")}
+    assert tracks.pop("Class 3") is not None  # the last class never parts
+    for number, group in enumerate(book.classes[:2], start=1):
+        begun = points(tracks.pop(f"Class {number}, shared beginning"))
+        for member in group.members:
+            rest = tracks.pop(f"Class {number}, rest for {book.name(member)}")
+            description = rest.findtext(f"{NAMESPACE}desc")
+            assert description is not None
+            assert description.startswith(f"{book.name(member)}: ")
+            whole = points(parsed(route_gpx(lay_route(little_town(), book.route_for(member)))))
+            assert begun + points(rest)[1:] == whole != begun
+    assert not tracks
 
 
 def test_text_that_is_markup_stays_text() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 import veilroute as vr
 from strategies import privacies, problems
 from veilroute.domain.labels import Label
+from veilroute.domain.streets import street_domain
 
 THERE, BACK = vr.Trip((1, 32), (21, 36)), vr.Trip((21, 36), (2, 1))
 
@@ -107,10 +110,98 @@ def test_members_that_the_new_trip_cannot_cover_drop_out(ring6: vr.Domain) -> No
     assert classes_of(earlier) == {frozenset({1, 2, 3, 4})}
     # A newer map: the way from 2 leads to the exit, and no further.
     cut = vr.Domain.from_edges(6, [0, 1, 2], [1, 2, 5], [1, 1, 1])
-    playbook = reuse(vr.Problem(cut, [vr.Trip(0, 5)], [1, 2, 3, 4]), earlier)
+    problem, lists = vr.Problem(cut, [vr.Trip(0, 5)], [1, 2, 3, 4]), [[1, 2, 3, 4]]
+    playbook = reuse(problem, lists)
     assert set(playbook.uncoverable) == {3, 4}
     assert classes_of(playbook) == {frozenset({1, 2})}
-    assert reuse(vr.Problem(cut, [vr.Trip(0, 5)], [1, 2, 3, 4]), earlier, k=3).claims.num_anonymized == 0
+    assert reuse(problem, lists, k=3).claims.num_anonymized == 0
+    # Its numbers may mean other places, and nothing says where these are: the playbook itself is refused.
+    with pytest.raises(vr.InvalidInputError, match="a playbook made on this very map"):
+        reuse(problem, earlier)
+
+
+def town(order: Sequence[int], *, closed: int | None = None, shift: float = 0.0, named: bool = False) -> vr.Domain:
+    """A ring of eight junctions whose numbers are given in ``order``; without the street after junction ``closed``."""
+    number = {place: i for i, place in enumerate(order)}
+    ring = [(i, (i + 1) % 8) for i in range(8) if i != closed]
+    ends = [(number[a], number[b]) for a, b in ring] + [(number[b], number[a]) for a, b in ring]
+    return street_domain(
+        lonlat=[(24.9 + 0.01 * math.cos(place) + shift, 60.17 + 0.005 * math.sin(place)) for place in order],
+        tails=[tail for tail, _ in ends],
+        heads=[head for _, head in ends],
+        costs=[60.0] * len(ends),
+        lengths=[900.0] * len(ends),
+        unit="seconds",
+        labels=[f"corner {place}" for place in order] if named else None,
+    )
+
+
+ORDER, OTHER = (0, 1, 2, 3, 4, 5, 6, 7), (5, 2, 7, 0, 3, 1, 6, 4)
+
+
+@pytest.mark.parametrize("how", ["closed", "renumbered", "names", "texts", "plane"])
+def test_on_another_map_classes_keep_their_places_and_not_their_numbers(how: str) -> None:
+    """A junction that has another number on the new map stays in its class, and no other takes its seat."""
+    old, new = town(ORDER), town(OTHER, closed=6)
+    names: list[dict[Label, str]] = [{}, {}]
+    if how == "closed":
+        new = town(ORDER, closed=6)
+    elif how == "names":  # the same places, a little off
+        new = town(OTHER, closed=6, shift=0.001)
+        names = [{order.index(place): f"Shop {place}" for place in range(1, 7)} for order in (ORDER, OTHER)]
+    elif how == "texts":
+        old, new = town(ORDER, named=True), town(OTHER, closed=6, shift=0.001, named=True)
+    elif how == "plane":
+        old, new = replace(old, streets=None), replace(new, streets=None)
+
+    def problem(domain: vr.Domain, order: Sequence[int], called: dict[Label, str], start: int) -> vr.Problem:
+        nodes = {place: domain.label(order.index(place)) for place in range(8)}
+        return vr.Problem(domain, [vr.Trip(nodes[start], nodes[start])], [nodes[i] for i in range(1, 7)], names=called)
+
+    order = ORDER if how == "closed" else OTHER
+    earlier = vr.solve(problem(old, ORDER, names[0], 0), vr.Privacy(k=2, ell=0))
+    assert earlier.domain_sha256 != new.sha256
+    now = problem(new, order, names[1], 7)
+    place_before = {old.label(ORDER.index(place)): place for place in ORDER}
+    place_after = {new.label(order.index(place)): place for place in order}
+    later = reuse(now, earlier, ell=0)
+    assert {frozenset(place_after[label] for label in members) for members in classes_of(later)} == {
+        frozenset(place_before[label] for label in members) for members in classes_of(earlier)
+    }
+    if how in ("names", "texts"):
+        bare = replace(earlier, domain=None)
+        assert classes_of(reuse(now, bare, ell=0)) == classes_of(later)
+    else:
+        with pytest.raises(vr.InvalidInputError, match="names or coordinates"):
+            reuse(now, replace(earlier, domain=None), ell=0)
+
+
+def test_names_that_lead_elsewhere_are_refused() -> None:
+    def problem(domain: vr.Domain, names: dict[Label, str]) -> vr.Problem:
+        return vr.Problem(domain, [vr.Trip(0, 0)], [1, 2, 3, 4], names=names)
+
+    names: dict[Label, str] = {1: "Bank", 2: "Shop", 3: "Yard", 4: "Mill"}
+    earlier = vr.solve(problem(town(ORDER), names), vr.Privacy(k=2, ell=0))
+    swapped = names | {1: "Shop", 2: "Bank"}
+    for now in (problem(town(ORDER, closed=6), swapped), problem(town(ORDER, closed=6, shift=0.1), names)):
+        with pytest.raises(vr.InvalidInputError, match="the same names on this map"):
+            reuse(now, earlier, ell=0)
+
+
+def test_a_grid_of_the_same_size_has_the_same_cells(earlier: vr.Playbook, building: vr.Domain) -> None:
+    assert building.grid is not None
+    free = building.grid.free.copy()
+    closed = next(
+        cell for cell in map(tuple, building.grid.cells.tolist()) if cell not in {*earlier.candidates, (21, 36), (2, 1)}
+    )
+    free[closed] = False
+    rows = ["".join(".@"[not cell] for cell in row) for row in free]
+    later = reuse(vr.Problem(vr.grid_domain(rows), [BACK], earlier.candidates), earlier)
+    assert all(any(members <= whole for whole in classes_of(earlier)) for members in classes_of(later))
+    assert classes_of(later)
+    wider = vr.grid_domain([f"{row}@" for row in rows])
+    with pytest.raises(vr.InvalidInputError, match="made on this very map"):
+        reuse(vr.Problem(wider, [BACK], earlier.candidates), earlier)
 
 
 def test_members_that_the_new_problem_does_not_have_drop_out(ring6: vr.Domain) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
@@ -15,9 +16,9 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from street_samples import ATTRIBUTION, exposed_book, little_book, little_town
+from street_samples import ATTRIBUTION, as_written_before, exposed_book, little_book, little_town
 from veilroute.plotting.html_map import html_map, write_html_map
-from veilroute.plotting.street_lines import street_lines
+from veilroute.plotting.street_lines import BentWalks, street_lines
 
 EVIL = "</script><script>alert(1)</script><!-- {{js}} \u2028"
 
@@ -126,11 +127,33 @@ def test_routes_follow_the_streets_in_lanes(page: Page) -> None:
     assert not any(first["parts"][0]["shifts"] + second["parts"][0]["shifts"])
     line = points(second["parts"][0]["points"])
     assert second["box"] == [*line.min(axis=0).tolist(), *line.max(axis=0).tolist()]
-    parting = Page(html_map(little_book(m=3))).data["classes"]
-    # From 106 to 108 both run east on Keskuskatu, side by side.
-    north, south = parting[0]["parts"][0]["shifts"][3:5], parting[1]["parts"][0]["shifts"][1:3]
-    assert sorted([north, south]) == [[-1, -1], [1, 1]]
-    assert [len(group["parts"]) for group in parting] == [2, 2, 1]
+
+
+@pytest.mark.parametrize("written", [lambda book: book, as_written_before])
+def test_where_members_part_each_has_its_own_line_and_directions(
+    written: Callable[[vr.Playbook], vr.Playbook],
+) -> None:
+    book = written(little_book(m=3))
+    page = Page(html_map(book))
+    # What is shared, and a rest for each of both members; the last class never parts.
+    assert [len(group["parts"]) for group in page.data["classes"]] == [3, 3, 1]
+    for group, shown in zip(book.classes[:2], page.data["classes"], strict=False):
+        begun, *rests = [points(part["points"]).tolist() for part in shown["parts"]]
+        for member, rest in zip(group.members, rests, strict=True):
+            route = book.route_for(member)
+            bent = BentWalks(little_town())
+            walk = bent.bend([little_town().node(label) for label in route])
+            assert begun + rest[1:] == np.rint(10 * bent.positions[walk]).astype(np.int64).tolist() != begun
+    headings = [text for text in page.texts if re.match("Shared beginning|Rest for|Directions", text)]
+    assert [heading.partition(" (")[0] for heading in headings] == [
+        *(
+            heading
+            for group in book.classes[:2]
+            for heading in ("Shared beginning", *(f"Rest for {book.name(member)}" for member in group.members))
+        ),
+        "Directions",
+    ]
+    assert page.texts == Page(html_map(little_book(m=3))).texts
 
 
 def test_places_and_words(page: Page) -> None:

@@ -246,8 +246,10 @@ def test_members_that_leave_the_shared_route_have_lines_of_their_own(two_rooms: 
     assert len(np.asarray(routes(ax)[0].get_xydata())) == 3
     one_stays = dataclasses.replace(group, member_routes={(0, (0, 4)): vr.Route(ROUTE, 6)})
     ax = plot_playbook(make_playbook(two_rooms, one_stays, m=3))
-    assert [line.get_gid() for line in routes(ax)] == ["route-1", "route-1-1"]
-    assert legend_texts(ax)[2] == "1: 2 candidates, cost 6 to 10"
+    # Also the member without a route of its own goes on in its own way from where the other leaves.
+    assert [line.get_gid() for line in routes(ax)] == ["route-1", "route-1-1", "route-1-2"]
+    assert len(np.asarray(routes(ax)[0].get_xydata())) == 3
+    assert legend_texts(ax)[2] == "1: 2 candidates, cost 6 to 10, 3 nodes shared"
 
 
 def test_candidates_seen_from_afar_are_joined_to_their_route(two_rooms: vr.Domain) -> None:

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import veilroute as vr
-from street_samples import ATTRIBUTION, NAMES, exposed_book, little_book, little_town, two_trip_book
+from street_samples import ATTRIBUTION, NAMES, as_written_before, exposed_book, little_book, little_town, two_trip_book
 from veilroute.domain.streets import street_domain
 from veilroute.streets.class_routes import class_routes, playbook_directions
 from veilroute.streets.directions import (
@@ -152,10 +152,32 @@ def test_where_all_members_part_nobody_arrives() -> None:
     solved = little_book(town, m=3)
     book = vr.Playbook(**{**vars(solved), "classes": (group,)})
     (route,) = class_routes(book)
-    assert route.itinerary.nodes == (105, 106, 107)
-    assert [part.nodes for part in route.partings] == [(107, 108, 104, 108), (107, 108, 112, 108)]
-    assert "From here on the routes of the members differ" in playbook_directions(book)
-    assert "Arrive" not in playbook_directions(book)
+    # They share one node more than m asks for, and the route shown for them is no longer than that.
+    assert route.itinerary.nodes == (105, 106, 107, 108)
+    assert [part.itinerary.nodes for part in route.partings] == [(108, 104, 108), (108, 112, 108)]
+    assert route.title == "Class 1, shared beginning"
+    beginning, *rests = playbook_directions(book).split("\nClass 1, rest for ")
+    assert beginning.startswith("Class 1, shared beginning: Branch East, Branch Point\n\n1. From Depot, head")
+    assert "From here on the routes of the members differ" in beginning
+    assert "Arrive" not in beginning
+    assert [rest.splitlines()[0] for rest in rests] == ["Branch East", "Branch Point"]
+    assert all("Arrive" in rest for rest in rests)
+
+
+@pytest.mark.parametrize("written", [lambda book: book, as_written_before])
+def test_directions_of_a_finite_m_show_no_member_as_the_class(written: Callable[[vr.Playbook], vr.Playbook]) -> None:
+    book = written(little_book(m=3))
+    text = playbook_directions(book)
+    assert [len(route.partings) for route in class_routes(book)] == [2, 2, 0]  # the last class never parts
+    for route in class_routes(book)[:2]:
+        whole = {book.route_for(member).nodes for member in route.group.members}
+        assert route.itinerary.nodes not in whole
+        assert {route.itinerary.nodes + part.itinerary.nodes[1:] for part in route.partings} == whole
+        for part in route.partings:
+            rest = text.partition(f"{part.title}\n\n")[2].partition("\n\n")[0]
+            assert part.title == f"Class {route.number}, rest for " + ", ".join(map(book.name, part.members))
+            assert "Total: " in rest
+    assert text == playbook_directions(little_book(m=3))
 
 
 def test_titles_name_the_trip() -> None:
