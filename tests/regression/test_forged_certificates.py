@@ -274,8 +274,10 @@ def test_a_candidate_is_not_priced_twice() -> None:
         cost=DualPrices((*book.honest.cost.duals, 0.0), book.honest.cost.cuts),
     )
     assert not book.is_accepted(certificate)
+    first: Any = members[0]
+    twice: Any = [*members[:-1], [first[0], first[1]]]
     with pytest.raises(vr.InvalidInputError, match="distinct"):
-        replace(book.honest, members=(*members[:-1], list(members[0])))
+        replace(book.honest, members=twice)
 
 
 def test_taking_the_evidence_away_is_not_rewarded() -> None:
