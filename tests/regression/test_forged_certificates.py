@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -201,14 +202,14 @@ ATTACKS: dict[str, Callable[[Fraud], Certificate]] = {
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize("name", ["13", "28, k=3", "16, beginnings"])
 def test_no_attack_made_by_hand_is_accepted(name: str, attack: str) -> None:
-    assert not fraud(name).is_accepted(ATTACKS[attack](fraud(name)), effort=1_000_000)
+    assert not fraud(name).is_accepted(ATTACKS[attack](fraud(name)), effort=200_000)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize("name", FRAUDS)
-def test_no_attack_made_by_hand_is_accepted_with_the_whole_effort(name: str, attack: str) -> None:
-    assert not fraud(name).is_accepted(ATTACKS[attack](fraud(name)))
+def test_no_attack_made_by_hand_is_accepted_with_more_effort(name: str, attack: str) -> None:
+    assert not fraud(name).is_accepted(ATTACKS[attack](fraud(name)), MAX_EFFORT if name == "28, k=3" else 1_000_000)
 
 
 @pytest.mark.parametrize(("num", "k"), [(28, 3), (130, 2)])
@@ -348,16 +349,28 @@ def forge(fraud: Fraud, rng: Random) -> Certificate:
 def count_accepted(name: str, num_forged: int) -> int:
     rng = Random(name)
     book = fraud(name)
-    efforts = [20_000, 100_000, 500_000]
+    efforts = [10_000, 50_000, 300_000]
     return sum(book.is_accepted(forge(book, rng), rng.choice(efforts)) for _ in range(num_forged))
 
 
 @pytest.mark.parametrize("name", ["13", "18, k=3", "14, near pairs", "16, beginnings"])
 def test_no_forged_certificate_is_accepted(name: str) -> None:
-    assert count_accepted(name, 25) == 0
+    assert count_accepted(name, 15) == 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FRAUDS)
 def test_none_of_thousands_of_forged_certificates_is_accepted(name: str) -> None:
     assert count_accepted(name, 300) == 0
+
+
+def test_where_no_proof_is_to_be_had_an_exchange_still_contradicts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """True prices, and a gap far too wide for all classes in it to be compared, which is said to have been done."""
+    monkeypatch.setattr(checker, "MAX_EFFORT", 500_000)
+    book = fraud("130")
+    honest = replace(book.honest, threshold=book.total - book.honest.bound, num_enumerated=10**6)
+    report = vr.audit(replace(book.playbook, certificate=honest))
+    verdicts = {verdict.claim: verdict for verdict in report.claims}
+    assert verdicts["certificate"].verdict == "unproved"
+    assert verdicts["optimality"].verdict == "violated"
+    assert "is possible" in verdicts["optimality"].evidence

@@ -8,13 +8,17 @@ of this is worked out again, from walks that are priced here.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from veilroute.audit.case import ABSOLUTE, RELATIVE, Case
 from veilroute.audit.class_space import ClassSearch, PrefixSearch
 from veilroute.audit.combining import Combiner, Option
 from veilroute.audit.pricing import TooMuchError
 from veilroute.audit.report import ClaimVerdict, judge, names, number
+from veilroute.audit.spread import mask_of, members_of
 from veilroute.audit.workbench import MAX_MEMBERS, Workbench, open_workbench
 from veilroute.certificate import Certificate, DualPrices
 
@@ -160,6 +164,16 @@ def _margin(value: float) -> float:
     return RELATIVE * abs(value) + ABSOLUTE
 
 
+def _exchanged(one: int, other: int) -> Iterator[tuple[int, int]]:
+    """Two groups after a member of each changed places, or a member of one went over."""
+    for i in members_of(one):
+        for j in members_of(other):
+            yield one ^ 1 << i | 1 << j, other ^ 1 << j | 1 << i
+        yield one ^ 1 << i, other | 1 << i
+    for j in members_of(other):
+        yield one | 1 << j, other ^ 1 << j
+
+
 @dataclass(frozen=True)
 class _Count:
     most: int | None = None
@@ -197,7 +211,8 @@ class _Examination:
             return Proof((*self.problems, self._undercut(search)), effort="the certificate is wrong")
         if not search.is_complete:
             reason = "there are too many classes to price them all"
-            return Proof(tuple(self.problems), f"no class contradicts its prices so far; {reason}", effort=reason)
+            evidence = f"no class contradicts its prices so far; {reason}"
+            return self._exchange(Proof(tuple(self.problems), evidence, effort=reason), target)
         is_counted = limit >= certificate.threshold
         if is_counted:
             self._count_listed(search)
@@ -215,7 +230,7 @@ class _Examination:
         if slack > limit:
             search = self._list_classes(slack)
             if not search.is_complete:
-                return replace(proof, effort="too many classes are within reach of the bound")
+                return self._exchange(replace(proof, effort="too many classes are within reach of the bound"), target)
         return self._combine(proof, search, target, slack)
 
     def _lost(self, search: Search) -> float:
@@ -321,5 +336,25 @@ class _Examination:
             total = math.fsum(option.share for option in combiner.cheaper)
             return replace(proof, cheaper_mac=total / self.num, effort=effort)
         if not combiner.is_complete:
-            return replace(proof, effort=f"{effort}, too few to rule all out")
+            return self._exchange(replace(proof, effort=f"{effort}, too few to rule all out"), target)
         return replace(proof, has_bound=True, effort=effort)
+
+    def _exchange(self, proof: Proof, target: float) -> Proof:
+        """Where no proof is to be had, at least a look whether two members that change places make the plan cheaper."""
+        bench = self.bench
+        bench.effort.renew()
+        with suppress(TooMuchError):
+            groups = [
+                mask_of(bench.find(label) for label in group.members)
+                for group in self.case.playbook.classes
+                if group.anonymized and all(self.case.facts.find(label) in bench.members for label in group.members)
+            ]
+            shares = [bench.share(group) for group in groups]
+            total = math.fsum(shares)
+            for (one, first), (other, second) in combinations(zip(groups, shares, strict=True), 2):
+                for changed in _exchanged(one, other):
+                    if all(map(bench.space.is_class, changed)):
+                        better = total - first - second + math.fsum(map(bench.share, changed))
+                        if better < target:
+                            return replace(proof, cheaper_mac=better / self.num)
+        return proof

@@ -16,7 +16,9 @@ from veilroute.audit.spread import members_of
 
 _CLASS_STEP = 40
 _MEMBER_STEP = 8
-"""What a class, and holding one more member against it, take, measured in visits by breadth-first search."""
+_APART_STEP = 2
+"""What a class, holding one more member against it, and asking who stands apart take, measured in visits by
+breadth-first search."""
 
 
 class ClassSpace:
@@ -38,9 +40,12 @@ class ClassSpace:
         For each member a bit mask of those far from it.
     is_all_pairs
         Whether all members of a class have to be far apart.
+    effort
+        What may be spent on looking for members who stand apart; as much as it takes when left out.
     """
 
-    def __init__(self, k: int, far: Sequence[int], *, is_all_pairs: bool) -> None:
+    def __init__(self, k: int, far: Sequence[int], *, is_all_pairs: bool, effort: Effort | None = None) -> None:
+        self._effort = effort or Effort(math.inf)
         self.k = k
         self.num = len(far)
         self.far = far
@@ -71,6 +76,12 @@ class ClassSpace:
             return group.bit_count() >= self.k
         return self._has_apart(group, self.k)
 
+    def is_class(self, group: int) -> bool:
+        """Whether any group qualifies, whatever can be split off it."""
+        if self.is_all_pairs and any((group ^ 1 << i) & ~self.far[i] for i in members_of(group)):
+            return False
+        return self.qualifies(group)
+
     def _has_apart(self, pool: int, num: int) -> bool:
         return next(self._apart(pool, num), None) is not None
 
@@ -79,6 +90,7 @@ class ClassSpace:
         if num == 0:
             yield 0
         while pool.bit_count() >= num > 0:
+            self._effort.spend(_APART_STEP)
             low = pool & -pool
             pool ^= low
             for rest in self._apart(pool & self.far[low.bit_length() - 1], num - 1):

@@ -123,8 +123,8 @@ def open_workbench(case: Case, max_effort: float, m: int | None = None) -> Workb
     far = [
         mask_of(j for j, b in enumerate(members) if a != b and standard.spread.is_far(1 << a | 1 << b)) for a in members
     ]
-    space = ClassSpace(standard.k, far, is_all_pairs=standard.is_all_pairs)
     effort = Effort(max_effort)
+    space = ClassSpace(standard.k, far, is_all_pairs=standard.is_all_pairs, effort=effort)
     prices: SetPrices | PrefixPrices
     if m is None:
         prices = SetPrices(facts, members, standard.k - 1, effort)
