@@ -110,3 +110,4 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt
 
 clean:
 	rm -rf $(VENV) demo-out demo-streets-out docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf src/veilroute/kernels/__pycache__

@@ -1,23 +1,204 @@
-"""The one decorator that compiles kernels."""
+"""The one decorator that compiles kernels, and where it keeps what it compiled.
+
+numba keeps compiled kernels on disk, by the file that a kernel is written in. But the machine code of a kernel holds
+that of the kernels it calls, and these may be in other files. So numba's own entries outlive changes that they should
+not, and a plan would be made with two versions of the kernels at once. Here the name of an entry holds all that it was
+made from: the text of every kernel, the code that was really loaded, and the versions of Python and its libraries.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import inspect
+import marshal
+import pickle
+import sys
+import uuid
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache, cached_property
+from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any, TypeVar, cast
 
 import numba
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+try:
+    FunctionCache: Any = import_module("numba.core.caching").FunctionCache
+    dumps: Any = import_module("numba.core.serialize").dumps
+except (ImportError, AttributeError):  # another numba may have other insides: nothing is kept, which is slow and safe
+    FunctionCache = object
+
+_HERE = Path(__file__).resolve().parent
+_PYTHON = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
+
 
 def jit(function: Function) -> Function:
     """Compile with a cache on disk, or without one where no cache directory is writable."""
-    try:
-        return cast(Function, numba.njit(cache=True)(function))
-    except RuntimeError:  # numba: "cannot cache function: no locator available"
-        return cast(Function, numba.njit(function))
+    kernel = numba.njit(function)
+    if hasattr(kernel, "enable_caching"):  # else numba was told to leave functions as they are
+        # Whatever goes wrong: a kernel without a cache is compiled again, and is right.
+        with suppress(Exception):
+            kernel._cache = _KernelCache(function)
+    return cast(Function, kernel)
+
+
+class _KernelCache(FunctionCache):  # type: ignore[misc]
+    """Where numba looks for one compiled kernel: its place and its way to write machine code down, our names.
+
+    The place is what numba finds: ``NUMBA_CACHE_DIR``, ``__pycache__``, or a directory of the user. Trouble with a file
+    never stops a plan: an entry that is damaged, removed meanwhile, or cannot be written counts as missing.
+    """
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        sources, tools = _digest_sources(), _digest_tools()
+        folder = Path(self._cache_path)
+        _remove_old(folder, sources, tools)
+        theirs = vars(self)["_cache_file"]
+        if not (hasattr(theirs, "load") and hasattr(theirs, "save")):
+            raise NotImplementedError("this numba reads its entries in another way")
+        self._cache_file = _Entries(folder, f"{self._impl.filename_base}.{sources}.{tools}", function)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The kernel compiled for a signature, or ``None``."""
+        with suppress(Exception):
+            return super().load_overload(sig, target_context)
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a kernel that was compiled for a signature."""
+        with suppress(OSError):
+            super().save_overload(sig, data)
+
+
+class _Entries:
+    """The files of one kernel, one for each signature and processor. Without numba's index, there is nothing that two
+    processes could leave half done.
+
+    Parameters
+    ----------
+    folder
+        Where they are.
+    prefix
+        How their names begin.
+    function
+        The kernel.
+    """
+
+    def __init__(self, folder: Path, prefix: str, function: Any) -> None:
+        self._folder = folder
+        self._prefix = prefix
+        self._function = function
+
+    # Worked out when it is first needed, because a kernel may call one that is written below it.
+    @cached_property
+    def _code(self) -> bytes:
+        return digest_code(self._function)
+
+    def load(self, key: object) -> Any:
+        """What numba saved under a key, or ``None``."""
+        digest, path = self._place(key)
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        return pickle.loads(content[len(digest) :]) if content.startswith(digest) else None
+
+    def save(self, key: object, data: object) -> None:
+        """Write the file of a key, at once for whoever reads it."""
+        digest, path = self._place(key)
+        unfinished = path.with_name(f"{path.name}.tmp.{uuid.uuid4().hex[:16]}")
+        try:
+            unfinished.write_bytes(digest + dumps(data))
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+    def flush(self) -> None:
+        """Forget the kernel."""
+        for path in self._folder.glob(f"{self._prefix}.*"):
+            path.unlink(missing_ok=True)
+
+    def _place(self, key: object) -> tuple[bytes, Path]:
+        """All that an entry depends on, and its file."""
+        whole = hashlib.sha256(f"{self._prefix} {key!r}".encode() + self._code)
+        return whole.digest(), self._folder / f"{self._prefix}.{whole.hexdigest()[:20]}.nbc"
+
+
+def digest_code(function: Any) -> bytes:
+    """Of a kernel as Python has loaded it, the kernels that it calls and the constants they use.
+
+    That need not be what the files say by now: they may have changed since, or Python may have kept its own compiled
+    file for one whose time and size did not change.
+    """
+    whole = hashlib.sha256()
+    reached, left = {function}, [function]
+    while left:
+        now = left.pop()
+        # The second version of the format writes equal code as equal bytes, the later ones need not.
+        whole.update(marshal.dumps(now.__code__, 2) + repr(now.__defaults__).encode())
+        for name in _names_in(now.__code__):
+            value = now.__globals__.get(name)
+            value = getattr(value, "py_func", value)
+            if isinstance(value, FunctionType):
+                if value not in reached:
+                    reached.add(value)
+                    left.append(value)
+            else:
+                # Numbers are all that kernels take from their modules, beside the fields of a tuple that they make.
+                constant = None if inspect.ismodule(value) else getattr(value, "_fields", value)
+                whole.update(f"{name} {constant!r}\n".encode())
+    return whole.digest()
+
+
+def _names_in(code: CodeType) -> list[str]:
+    """What a function may take from its module, and the functions within it, in the order of the code."""
+    inside = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    return [*code.co_names, *(name for part in inside for name in _names_in(part))]
+
+
+@cache
+def _digest_sources() -> str:
+    """Of every kernel's text; they are too closely knit to tell which ones matter for which."""
+    files = sorted(_HERE.glob("*.py"))
+    if not files:
+        raise OSError("no kernel sources to tell versions apart by")
+    whole = hashlib.sha256()
+    for path in files:
+        content = path.read_bytes()
+        whole.update(f"{path.name} {len(content)}\n".encode() + content)
+    return whole.hexdigest()[:20]
+
+
+@cache
+def _digest_tools() -> str:
+    """Of what compiles them."""
+    versions = [sys.version, *(str(import_module(name).__version__) for name in ("numba", "llvmlite", "numpy"))]
+    return hashlib.sha256("\n".join(versions).encode()).hexdigest()[:20]
+
+
+@cache
+def _remove_old(folder: Path, sources: str, tools: str) -> None:
+    """Delete what earlier kernels and earlier versions of numba have left; another Python's entries may be in use.
+
+    A process that still runs earlier kernels compiles them again when it misses them.
+    """
+    # In other places numba may keep kernels that are not ours.
+    if folder.name != "__pycache__" and not folder.name.startswith(f"{_HERE.name}_"):
+        return
+    with suppress(OSError):
+        for path in folder.iterdir():
+            parts = path.name.split(".")
+            is_entry = "nbi" in parts[1:] or "nbc" in parts[1:]
+            is_current = sources in parts and (tools in parts or _PYTHON not in parts)
+            if is_entry and not is_current:
+                with suppress(OSError):
+                    path.unlink()
 
 
 def postpone_blas() -> None:

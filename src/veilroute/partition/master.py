@@ -175,15 +175,16 @@ def choose_classes(
     solver.run()
     status = solver.getModelStatus()
     info = solver.getInfo()
+    num_nodes = max(0, int(info.mip_node_count))  # -1 where there was nothing to search
     has_solution = info.primal_solution_status == 2 and math.isfinite(info.objective_function_value)
     if status == highspy.HighsModelStatus.kInfeasible and not has_solution:
-        return Chosen(np.empty(0, dtype=np.int64), True, math.inf, int(info.mip_node_count))
+        return Chosen(np.empty(0, dtype=np.int64), True, math.inf, num_nodes)
     chosen = np.empty(0, dtype=np.int64)
     if has_solution:
         chosen = np.flatnonzero(np.array(solver.getSolution().col_value)[num_slack:] > 0.5)
     is_proved = status == highspy.HighsModelStatus.kOptimal
     bound = float(info.mip_dual_bound) / scale
-    return Chosen(chosen, is_proved, bound if math.isfinite(bound) else -math.inf, int(info.mip_node_count))
+    return Chosen(chosen, is_proved, bound if math.isfinite(bound) else -math.inf, num_nodes)
 
 
 def combine_few(num: int, num_left_out: int, sets: Sets, shares: Floats) -> Chosen:

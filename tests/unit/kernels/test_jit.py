@@ -1,0 +1,184 @@
+"""Compiled kernels on disk: never older than any kernel, shared by processes, and never in the way."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from veilroute.kernels import jit
+
+INNER = "from veilroute.kernels.jit import jit\n\nSTEP = {step}\n\n@jit\ndef inner(x):\n    return x + STEP\n"
+OUTER = (
+    "from veilroute.kernels.inner import inner\n"
+    "from veilroute.kernels.jit import jit\n\n\n"
+    "@jit\ndef outer(x):\n    return 10 * below(inner(x))\n\n\n"
+    "@jit\ndef below(x):\n    return x\n"
+)
+CALL = "from veilroute.kernels.outer import outer\nprint(outer(1), *outer.stats.cache_hits.values())"
+
+
+class House:
+    """A package with two kernels of its own, one of which calls the other, and our decorator."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.kernels = folder / "veilroute" / "kernels"
+        self.cache = self.kernels / "__pycache__"
+        self.kernels.mkdir(parents=True)
+        (folder / "veilroute" / "__init__.py").touch()
+        (self.kernels / "__init__.py").touch()
+        (self.kernels / "jit.py").write_bytes(Path(jit.__file__).read_bytes())
+        (self.kernels / "outer.py").write_text(OUTER)
+        self.write(1)
+
+    def write(self, step: int, *, seconds: int | None = None) -> None:
+        path = self.kernels / "inner.py"
+        path.write_text(INNER.format(step=step))
+        if seconds is not None:
+            os.utime(path, (seconds, seconds))
+
+    def call(self, script: str = CALL, **variables: str) -> str:
+        """What a process of its own prints: the result, and how many kernels it found compiled."""
+        mine = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "PYTHON"))}
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            env={**mine, "PYTHONPATH": str(self.folder), **variables},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def entries(self, folder: Path | None = None) -> set[str]:
+        return {path.name for path in (folder or self.cache).rglob("*.nb*")}
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    return House(tmp_path / "house")
+
+
+def test_a_kernel_follows_the_kernels_that_it_calls(house: House) -> None:
+    assert house.call() == "20"
+    assert house.call() == "20 1"  # compiled once, for all processes
+    first = house.entries()
+    house.write(2)
+    assert house.call() == "30"
+    assert house.call() == "30 1"
+    second = house.entries()
+    assert len(first) == len(second)
+    assert not first & second  # what is old is gone
+    house.write(1)
+    assert house.call() == "20"
+
+
+def test_times_do_not_matter(house: House) -> None:
+    """A change that leaves time and size alone, and one that goes back in time."""
+    results = []
+    for step, seconds in ((1, 2_000_000_000), (2, 2_000_000_000), (3, 1_000_000_000)):
+        house.write(step, seconds=seconds)
+        results.append(house.call(PYTHONDONTWRITEBYTECODE="1"))
+    assert results == ["20", "30", "40"]
+
+
+def test_what_python_did_not_notice_does_not_stay(house: House) -> None:
+    """Python goes by time and size: it runs the old function. What is compiled from that is not the new one's."""
+    house.write(1, seconds=1_000_000_000)
+    assert house.call() == "20"
+    house.write(2, seconds=1_000_000_000)
+    assert house.call() == "20"
+    house.write(2, seconds=1_000_000_001)
+    assert house.call() == "30"
+
+
+def test_entries_of_other_versions_are_removed_and_those_of_another_python_kept(house: House) -> None:
+    assert house.call() == "20"
+    [name] = {name for name in house.entries() if name.startswith("outer.outer-")}
+    python = f".py{sys.version_info[0]}{sys.version_info[1]}{sys.abiflags}."
+    assert python in name
+    sources, tools, *_ = name.partition(python)[2].split(".")
+    written_by = {
+        "numba itself": f"outer.outer-5{python}nbi",
+        "numba itself, too": f"outer.outer-5{python}1.nbc",
+        "another numba": name.replace(tools, "0" * len(tools)),
+        "other kernels": name.replace(sources, "0" * len(sources)),
+        "other kernels, of another Python": name.replace(sources, "0" * len(sources)).replace(python, ".py399."),
+        "a process that was killed": name.replace(sources, "0" * len(sources)) + ".tmp.0123",
+    }
+    kept = {name, name.replace(tools, "0" * len(tools)).replace(python, ".py399."), name + ".tmp.0123"}
+    for other in {*written_by.values(), *kept} - {name}:
+        (house.cache / other).touch()
+    assert house.call() == "20 1"
+    assert house.entries() & set(written_by.values()) == set()
+    assert house.entries() >= kept
+
+
+def test_the_place_may_be_chosen(house: House, tmp_path: Path) -> None:
+    """As ever with numba, and with two packages at one place."""
+    other = House(tmp_path / "other")
+    other.write(2)
+    chosen = tmp_path / "chosen"
+    for mine, result in ((house, "20"), (other, "30"), (house, "20 1"), (other, "30 1")):
+        assert mine.call(NUMBA_CACHE_DIR=str(chosen)) == result
+    assert house.entries(chosen)
+    assert not house.entries()
+
+
+def test_kernels_work_where_nothing_can_be_written(house: House, tmp_path: Path) -> None:
+    house.cache.touch()  # a file, where the directory should be
+    nowhere = str(house.cache)
+    assert house.call(XDG_CACHE_HOME=nowhere, HOME=nowhere, NUMBA_CACHE_DIR=nowhere) == "20"
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [  # nothing to build on, and another way to read entries
+        "kept = c.FunctionCache\ndel c.FunctionCache\nimport veilroute.kernels.jit\nc.FunctionCache = kept",
+        "c.FunctionCache.__init__ = lambda self, function: None",
+    ],
+)
+def test_kernels_work_with_another_numba(house: House, trouble: str) -> None:
+    assert house.call(f"import numba\nimport numba.core.caching as c\n{trouble}\n{CALL}") == "20"
+    assert not house.entries()
+
+
+def test_damage_is_compiled_again(house: House) -> None:
+    assert house.call() == "20"
+    for path in house.cache.glob("*.nbc"):
+        path.write_bytes(path.read_bytes()[:40])
+    assert house.call() == "20"
+    assert house.call() == "20 1"
+
+
+def test_a_place_that_vanishes_meanwhile_stops_nobody(house: House) -> None:
+    remove = f"import shutil, pathlib\nshutil.rmtree({str(house.cache)!r})\npathlib.Path({str(house.cache)!r}).touch()"
+    imports, call = CALL.split("\n")
+    assert house.call(f"{imports}\n{remove}\n{call}") == "20"
+
+
+def test_processes_that_start_together(house: House) -> None:
+    """With kernels that change meanwhile: each gets the result of the kernels that it loaded."""
+    with ThreadPoolExecutor(4) as pool:
+        first = [pool.submit(house.call) for _ in range(2)]
+        assert {done.result().split()[0] for done in first} == {"20"}
+        house.write(2)
+        second = [pool.submit(house.call) for _ in range(2)]
+        assert {done.result().split()[0] for done in second} == {"30"}
+    assert house.call() == "30 1"
+
+
+def test_make_clean_removes_them(house: House) -> None:
+    makefile = Path(__file__).parents[3] / "Makefile"
+    if shutil.which("make") is None or not makefile.exists():
+        pytest.skip("no make, or not in the repository")
+    cache = house.folder / "src" / "veilroute" / "kernels" / "__pycache__"
+    cache.mkdir(parents=True)
+    (cache / "outer.outer-5.nbc").touch()
+    subprocess.run(["make", "-f", str(makefile), "clean"], cwd=house.folder, check=True, capture_output=True)
+    assert not cache.exists()
