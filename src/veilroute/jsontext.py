@@ -157,7 +157,7 @@ def read_text(path: str | Path) -> str:
 def open_regular(path: str | Path) -> Iterator[BinaryIO]:
     """Open a file for reading; a pipe, which may never end or never begin, and a device are refused unopened."""
     try:
-        _check_regular(path, os.stat(path).st_mode)
+        _check_regular(path, Path(path).stat().st_mode)
         # Should it have become a pipe meanwhile, this does not wait for a writer.
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except FileNotFoundError:

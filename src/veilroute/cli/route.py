@@ -19,6 +19,7 @@ from veilroute.playbook import Playbook, Route, read_playbook
 
 FORMATS = ("text", "json", "gpx", "geojson", "directions")
 _FURTHEST_M = 250.0
+_LONGEST_LINE = 2**20  # of standard input, which may be endless
 _OF_SUFFIX = {".json": "json", ".gpx": "gpx", ".geojson": "geojson"}
 
 
@@ -92,7 +93,7 @@ def _route_text(book: Playbook, route: Route, format: str) -> str:
 
 
 def _ask() -> str:
-    return sys.stdin.readline() if sys.stdin is not None else ""
+    return sys.stdin.readline(_LONGEST_LINE) if sys.stdin is not None else ""
 
 
 def _read_quietly(path: Path, domain: Path | None, movement: int) -> Playbook:

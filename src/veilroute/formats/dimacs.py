@@ -8,6 +8,7 @@ and latitude in millionths of a degree.
 from __future__ import annotations
 
 import gzip
+import io
 import re
 import warnings
 import zlib
@@ -27,6 +28,8 @@ Points = npt.NDArray[np.float64]
 
 # Stands for the letter that a line begins with, so that numbers which slip into the next line are noticed.
 _MARK = -(10**15)
+# What a compressed file may unpack to: those of the challenge grow about fourfold.
+_LEAST_UNPACKED, _MOST_GAIN = 2**23, 10
 
 
 def read_dimacs(path: str | Path, coordinates: str | Path | None = None, *, unit: str | None = None) -> Domain:
@@ -108,7 +111,8 @@ def _read(path: str | Path, head: bytes, head_form: str, form: str) -> tuple[lis
     found = re.findall(rb"(?m)^" + head + rb"\s*$", raw)
     if len(found) != 1:
         raise FileFormatError(path, f"not a DIMACS file of this kind; expected one line '{head_form}'")
-    counts = [int(part) for part in (found[0] if isinstance(found[0], tuple) else found)]
+    words = found[0] if isinstance(found[0], tuple) else found
+    counts = [int(word[:12]) for word in words]  # longer ones promise more than any file has
     if max(counts) > len(raw):
         raise FileFormatError(path, f"truncated: {max(counts)} lines promised, the file is too short for them")
     letter, width = form[:1].encode(), len(form.split())
@@ -125,10 +129,15 @@ def _unpacked(path: str | Path) -> bytes:
     raw = read_bytes(path)
     if not raw.startswith(b"\x1f\x8b"):
         return raw
+    most = _LEAST_UNPACKED + _MOST_GAIN * len(raw)
     try:
-        return gzip.decompress(raw)
+        with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
+            unpacked = file.read(most + 1)
     except (OSError, EOFError, zlib.error):
         raise FileFormatError(path, "damaged or incomplete gzip file; fetch it again") from None
+    if len(unpacked) > most:
+        raise FileFormatError(path, f"unpacks to more than {_MOST_GAIN} times its size, as no road network does")
+    return unpacked
 
 
 def _numbers(body: bytes, kind: type[np.int64] | type[np.float64], width: int) -> Numbers | None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import io
 import xml.etree.ElementTree as ET
+from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
+from typing import Any
+from xml.parsers import expat
 
 from veilroute.domain.graph import Domain
 from veilroute.errors import FileFormatError, InvalidInputError
@@ -15,6 +19,8 @@ from veilroute.formats.words import labels_of_texts, number_of_text
 from veilroute.jsontext import read_bytes
 
 _USUAL_COSTS = ("weight", "cost", "length")
+_MOST_KEYS = 250  # files of OSMnx have some thirty
+_MOST_NAMED = 20
 
 
 def read_graphml(path: str | Path, *, cost: str | None = None) -> Domain:
@@ -49,9 +55,9 @@ def read_graphml(path: str | Path, *, cost: str | None = None) -> Domain:
 class _Graph:
     """What a file holds: texts only, directed edges only."""
 
-    attributes: dict[str, str] = field(default_factory=dict)
-    nodes: dict[str, dict[str, str]] = field(default_factory=dict)
-    edges: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    nodes: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    edges: list[tuple[str, str, Mapping[str, str]]] = field(default_factory=list)
 
 
 def _plain_domain(file: _Graph, cost: str | None) -> Domain:
@@ -59,7 +65,7 @@ def _plain_domain(file: _Graph, cost: str | None) -> Domain:
     if cost is None:
         cost = next((name for name in _USUAL_COSTS if name in occurring), None)
     if file.edges and (cost is None or cost not in occurring):
-        known = ", ".join(name for name in occurring if _is_numeric(name, file.edges)) or "none"
+        known = ", ".join(name for name in islice(occurring, _MOST_NAMED) if _is_numeric(name, file.edges)) or "none"
         wanted = "edges with " + " or ".join(_USUAL_COSTS) if cost is None else f"edges with {cost}"
         raise InvalidInputError("cost", f"{wanted}, or the name of another number that they have ({known})")
     number = {node: i for i, node in enumerate(file.nodes)}
@@ -80,7 +86,7 @@ def _plain_domain(file: _Graph, cost: str | None) -> Domain:
     )
 
 
-def _is_numeric(name: str, edges: list[tuple[str, str, dict[str, str]]]) -> bool:
+def _is_numeric(name: str, edges: list[tuple[str, str, Mapping[str, str]]]) -> bool:
     try:
         return bool([float(data[name]) for _, _, data in edges if name in data])
     except ValueError:
@@ -119,26 +125,30 @@ def _fill(file: _Graph, path: str | Path) -> None:
     """Read element by element, so that a large file need not stand in memory as a tree."""
     names: dict[str, str] = {}
     defaults: dict[str, dict[str, str]] = {"node": {}, "edge": {}, "graph": {}}
-    edges: list[tuple[str, str, str | None, dict[str, str]]] = []
+    edges: list[tuple[str, str, str | None, Mapping[str, str]]] = []
     has_graph = False
-    for _, element in ET.iterparse(io.BytesIO(read_bytes(path))):
+    raw = read_bytes(path)
+    _refuse_entities(raw, path)
+    for _, element in ET.iterparse(io.BytesIO(raw)):
         match _kind(element):
             case "data":
                 continue
             case "key":
                 _add_key(element, names, defaults)
+                if len(names) > _MOST_KEYS:
+                    raise FileFormatError(path, f"more than {_MOST_KEYS} keys; leave out those that are not needed")
             case "node":
-                file.nodes[element.get("id", "")] = defaults["node"] | _data(element, names)
+                file.nodes[element.get("id", "")] = _data(element, names, defaults["node"])
                 element.clear()
             case "edge":
                 ends = element.get("source", ""), element.get("target", "")
-                edges.append((*ends, element.get("directed"), defaults["edge"] | _data(element, names)))
+                edges.append((*ends, element.get("directed"), _data(element, names, defaults["edge"])))
                 element.clear()
             case "graph":
                 if has_graph:
                     raise FileFormatError(path, "several graphs, or one within another; expected one")
                 has_graph = True
-                file.attributes = defaults["graph"] | _data(element, names)
+                file.attributes = _data(element, names, defaults["graph"])
                 usual = "true" if element.get("edgedefault") == "directed" else "false"
                 for tail, head, directed, data in edges:
                     file.edges.append((tail, head, data))
@@ -152,14 +162,29 @@ def _kind(element: ET.Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
-def _data(element: ET.Element, names: dict[str, str]) -> dict[str, str]:
-    """What an element says of itself, by the names of its keys."""
+def _refuse_entities(raw: bytes, path: str | Path) -> None:
+    """Raise where a file declares entities, with which a few bytes can stand for gigabytes, or for other files."""
+
+    def refuse(*_: Any) -> None:
+        raise FileFormatError(path, "declares entities, which are not read; save it again without")
+
+    if b"!" in raw:
+        reader = expat.ParserCreate()
+        reader.EntityDeclHandler = refuse
+        try:
+            reader.Parse(raw, True)
+        except expat.ExpatError as error:
+            raise FileFormatError(path, "not valid XML; check that it is complete", error.lineno) from None
+
+
+def _data(element: ET.Element, names: dict[str, str], defaults: dict[str, str]) -> Mapping[str, str]:
+    """What an element says of itself, by the names of its keys; the defaults are shared, for they may be many."""
     found = {}
     for part in element:
         if part.text is not None and _kind(part) == "data":
             key = part.get("key", "")
             found[names.get(key, key)] = part.text.strip()
-    return found
+    return ChainMap(found, defaults) if defaults else found
 
 
 def _add_key(element: ET.Element, names: dict[str, str], defaults: dict[str, dict[str, str]]) -> None:
