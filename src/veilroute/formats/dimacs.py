@@ -12,6 +12,7 @@ import io
 import re
 import warnings
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,8 @@ Points = npt.NDArray[np.float64]
 # Stands for the letter that a line begins with, so that numbers which slip into the next line are noticed.
 _MARK = -(10**15)
 # What a compressed file may unpack to: those of the challenge grow about fourfold.
-_LEAST_UNPACKED, _MOST_GAIN = 2**23, 10
+_LEAST_UNPACKED, _MOST_GAIN = 2**23, 6
+_BLOCK = 2**20
 
 
 def read_dimacs(path: str | Path, coordinates: str | Path | None = None, *, unit: str | None = None) -> Domain:
@@ -116,13 +118,25 @@ def _read(path: str | Path, head: bytes, head_form: str, form: str) -> tuple[lis
     if max(counts) > len(raw):
         raise FileFormatError(path, f"truncated: {max(counts)} lines promised, the file is too short for them")
     letter, width = form[:1].encode(), len(form.split())
-    body = re.sub(rb"(?m)^[cp]\b.*$", b"", raw).replace(letter, str(_MARK).encode()).strip()
-    rows = _numbers(body, np.int64, width)
-    if rows is None:
-        rows = _numbers(body, np.float64, width)
-    if rows is None:
-        raise _first_bad_line(path, raw, form)
-    return counts, rows[:, 1:]
+    parts = []
+    for block in _blocks(raw):
+        body = re.sub(rb"(?m)^[cp]\b.*$", b"", block).replace(letter, str(_MARK).encode()).strip()
+        rows = _numbers(body, np.int64, width)
+        if rows is None:
+            rows = _numbers(body, np.float64, width)
+        if rows is None:
+            raise _first_bad_line(path, raw, form)
+        parts.append(rows[:, 1:].copy())
+    return counts, np.concatenate(parts)
+
+
+def _blocks(raw: bytes) -> Iterator[bytes]:
+    """Whole lines, some of them at a time: the text with marks is several times as long."""
+    begin = 0
+    while begin < len(raw):
+        end = raw.find(b"\n", begin + _BLOCK) + 1 or len(raw)
+        yield raw[begin:end]
+        begin = end
 
 
 def _unpacked(path: str | Path) -> bytes:
