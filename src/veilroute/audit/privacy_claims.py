@@ -26,10 +26,11 @@ def check_partition(case: Case) -> ClaimVerdict:
     if missing:
         problems.append(f"in no class and not listed as uncoverable: {names(missing)}")
     for i, group in enumerate(playbook.classes):
+        known = set(group.members)
         problems += [
             f"class {i} holds a route for {member}, who is not a member"
             for _, member in group.member_routes
-            if member not in group.members
+            if member not in known
         ]
     return judge(
         "partition",
