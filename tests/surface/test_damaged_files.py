@@ -186,7 +186,10 @@ def test_pipes_devices_and_sparse_files(command: Command) -> None:
         Path("book.json").unlink()
 
 
-def test_a_report_shows_no_label_whole(command: Command, planned: Path) -> None:
+def test_a_report_shows_no_label_whole(command: Command, building: Path) -> None:
+    planned = building.with_name("book.json")
+    few = ("--start", "1,18", "--goal", "2,20", "--random-candidates", 4, "-o", planned)
+    assert command("plan", building, *few).code == 0
     data = json.loads(planned.read_bytes())
     data["classes"][0]["members"].append(LONG)
     data["classes"][0]["routes"][0]["route"][1] = LONG

@@ -141,5 +141,6 @@ def test_messages_are_one_short_line() -> None:
     )
     assert str(FileFormatError("a", f"begins {long} ends")).endswith("x ends")
     assert one_line("plain words") == "plain words"
-    for value in ([1, [2, (3,)], {"a": None}], (), {}, [], "a'b", b"\xff", 1.5, True, None, [[[]]]):
+    plain: list[object] = [[1, [2, (3,)], {"a": None}], (), {}, [], "a'b", b"\xff", 1.5, True, None, [[[]]]]
+    for value in plain:
         assert shorten(value) == repr(value)
