@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 MAX_MEMORY_MB = 1000
-PATIENCE_S = 30
+PATIENCE_S = 120  # kernels may have to be compiled first
 MAX_MESSAGE = 300
 ENDINGS: Counter[int] = Counter()
 """How often each exit code came."""
@@ -208,7 +208,7 @@ def _spots(data: Any, depth: int = 0) -> Iterator[tuple[Any, Any, int]]:
 
 BYTES = (flip_bytes, cut, repeat, insert)
 TEXT = (*BYTES, blow_number, blow_number, change_words, change_words, change_lines)
-JSON = (*TEXT, twin_key, *[change_json] * 12)
+JSON = (*TEXT, twin_key, *[change_json] * 40)
 
 
 def damage(raw: bytes, name: str, rng: random.Random) -> bytes:

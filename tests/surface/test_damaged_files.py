@@ -20,7 +20,7 @@ from damaged_files import MAX_MESSAGE, judge
 from veilroute.cli.main import run
 from veilroute.formats import write_network
 
-NUM_QUICK, NUM_ALL, NUM_SHARDS = 390, 20_000, 10
+NUM_QUICK, NUM_ALL, NUM_SHARDS = 312, 20_000, 10
 DIGITS = "9" * 5000
 LONG = "x" * 10**6
 INSTANCE = {
