@@ -21,17 +21,57 @@ the secret tell what was wrong with the first.
 
 from __future__ import annotations
 
+MAX_MESSAGE = 280
+"""No message is longer, whatever a file or an argument holds; the command line adds its own name."""
+
 _SHOWN = 60
+_MOST_PARTS = 4
+_LONGEST_PATH = 120
 
 
 def shorten(value: object) -> str:
-    """Return ``repr(value)`` cut to a length that fits an error line."""
-    text = repr(value)
+    """Return ``repr(value)`` cut to a length that fits an error line, without ever making all of a large one."""
+    text = _begin_repr(value, 3)
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
 
+def one_line(text: str, length: int = MAX_MESSAGE) -> str:
+    """One line that a terminal shows as it is; of a long one the beginning and the end, where the advice stands."""
+    if len(text) > length:
+        end = length // 3
+        text = f"{text[: length - end - 5]} ... {text[-end:]}"
+    if not text.isprintable():
+        text = "".join(sign if sign.isprintable() else " " for sign in text)
+    return " ".join(text.split())
+
+
+def _begin_repr(value: object, depth: int) -> str:
+    """How ``repr(value)`` begins: of each part no more than can be shown."""
+    if isinstance(value, str | bytes):
+        return repr(value[:_SHOWN])
+    if isinstance(value, list | tuple | dict) and len(value) > 0:
+        if depth == 0:
+            return "..."
+        first = [item for item, _ in zip(value, range(_MOST_PARTS), strict=False)]
+        parts = [_begin_repr(item, depth - 1) for item in first]
+        if isinstance(value, dict):
+            parts = [f"{key}: {_begin_repr(value[item], depth - 1)}" for key, item in zip(parts, first, strict=True)]
+        parts += ["..."] if len(value) > _MOST_PARTS else []
+        inside = ", ".join(parts)
+        if isinstance(value, dict):
+            return f"{{{inside}}}"
+        return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' if len(value) == 1 else ''})"
+    try:
+        return repr(value)
+    except ValueError:  # Python writes no integer of more than 4,300 digits
+        return f"an {type(value).__name__} too large to show"
+
+
 class VeilrouteError(Exception):
-    """Base of every exception raised on purpose."""
+    """Base of every exception raised on purpose; its message is one line of at most :data:`MAX_MESSAGE` signs."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(one_line(message))
 
 
 class InvalidInputError(VeilrouteError, ValueError):
@@ -50,7 +90,7 @@ class InvalidInputError(VeilrouteError, ValueError):
     def __init__(self, field: str, expected: str, got: object = None) -> None:
         self.field = field
         tail = "" if got is None else f", got {shorten(got)}"
-        super().__init__(f"{field}: expected {expected}{tail}")
+        super().__init__(f"{one_line(field, _LONGEST_PATH)}: expected {expected}{tail}")
 
 
 class FileFormatError(InvalidInputError):
@@ -68,10 +108,11 @@ class FileFormatError(InvalidInputError):
 
     def __init__(self, path: object, problem: str, line: int | None = None) -> None:
         self.field = str(path)
-        self.problem = problem
+        self.problem = one_line(problem)
         self.line = line
-        where = f"{path}" if line is None else f"{path}, line {line}"
-        VeilrouteError.__init__(self, f"{where}: {problem}")
+        where = one_line(self.field, _LONGEST_PATH) + ("" if line is None else f", line {line}")
+        # Of the problem the beginning and the end are kept, whatever the path leaves of the line.
+        VeilrouteError.__init__(self, f"{where}: {one_line(self.problem, MAX_MESSAGE - len(where) - 2)}")
 
 
 class UnknownMethodError(InvalidInputError):

@@ -1,13 +1,38 @@
-"""JSON in and out, in one canonical form: sorted keys, no spaces, one newline at the end."""
+"""Files in, up to a stated size, and JSON in and out, in one canonical form: sorted keys, no spaces, one newline.
+
+Every file that is read into memory comes through :func:`read_bytes`, and all JSON through :func:`parse_json`. Both
+refuse before they spend memory on what cannot be meant: an endless file would fill it, and a few bytes of JSON become
+a hundred bytes of objects.
+"""
 
 from __future__ import annotations
 
+import gc
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+import numpy as np
 import orjson
 
-from veilroute.errors import FileFormatError
+from veilroute.errors import FileFormatError, shorten
+
+MAX_BYTES = 2**30
+"""No file is read into memory beyond this size; a network of a million junctions has 280 MB as JSON."""
+MAX_VALUES = 100_000_000
+"""No JSON with more values is parsed: 3 GB of memory for 44 million, as a network of a million junctions has."""
+MAX_DEPTH = 100
+"""No JSON is parsed that is nested deeper; ours needs seven levels."""
+
+_CHUNK = 2**20
+_MARKS = b'"[]{}:'
+_OTHERS = bytes(set(range(256)) - set(_MARKS))
+_ESCAPE = re.compile(rb"\\.", re.DOTALL)
 
 
 def dump_canonical(data: object) -> bytes:
@@ -16,29 +41,105 @@ def dump_canonical(data: object) -> bytes:
 
 
 def parse_json(raw: bytes, source: object) -> Any:
-    """Parse JSON, or raise a :class:`~veilroute.errors.FileFormatError` that names the source and line."""
+    """Parse JSON, or raise a :class:`~veilroute.errors.FileFormatError` that names the source and line.
+
+    Refused as well is an object with the same key twice, of which readers take the first, the last or both.
+    """
     if not raw.strip():
         raise FileFormatError(source, "the file is empty; expected JSON")
+    # Each value but the first follows one of these; those within text make it a bound from above.
+    num_values = raw.count(b",") + raw.count(b"[") + raw.count(b"{")
+    if num_values > MAX_VALUES:
+        raise FileFormatError(
+            source, f"about {num_values:,} values, and at most {MAX_VALUES:,} are read; use .npz for a large network"
+        )
+    depth, num_keys = _measure(raw)
+    if depth > MAX_DEPTH:
+        raise FileFormatError(
+            source, f"not valid JSON for veilroute (nested {depth:,} deep, at most {MAX_DEPTH}); is it the right file?"
+        )
+    # No cycles can arise here, and looking for them again and again takes longer than parsing.
+    was_looking = gc.isenabled()
+    gc.disable()
     try:
-        return orjson.loads(raw)
+        data = orjson.loads(raw)
+        # The parser keeps the last of equal keys: then the data written again has fewer than the text.
+        is_lossy = num_keys != _measure(orjson.dumps(data))[1]
     except orjson.JSONDecodeError as error:
         raise FileFormatError(
             source, f"not valid JSON ({error.msg}); check that it is complete", error.lineno
         ) from None
+    finally:
+        if was_looking:
+            gc.enable()
+    if is_lossy:
+        del data
+        raise FileFormatError(source, f"the key {_find_twin(raw)} is there twice in one object; keep one of them")
+    return data
 
 
-def read_bytes(path: str | Path) -> bytes:
-    """Read a file, turning the operating system's refusals into a line for the user."""
+def _measure(raw: bytes) -> tuple[int, int]:
+    """How deep JSON is nested and how many keys it has; exact where it is valid up to its end."""
+    depth = deepest = num_keys = spot = 0
+    is_text = False
+    while spot < len(raw):
+        chunk = raw[spot : spot + _CHUNK]
+        spot += len(chunk)
+        if b"\\" in chunk:
+            if (len(chunk) - len(chunk.rstrip(b"\\"))) % 2 and spot < len(raw):
+                chunk, spot = chunk[:-1], spot - 1  # what it escapes is in the next chunk
+            chunk = _ESCAPE.sub(b"", chunk)
+        marks = np.frombuffer(chunk.translate(None, _OTHERS), dtype=np.uint8)
+        if not marks.size:
+            continue
+        in_text = np.logical_xor.accumulate(marks == ord('"')) ^ is_text
+        is_text = bool(in_text[-1])
+        marks = marks[~in_text]
+        if not marks.size:
+            continue
+        num_keys += int(np.count_nonzero(marks == ord(":")))
+        # Brackets and braces differ in this bit only.
+        folded = marks | 0x20
+        steps = (folded == ord("{")).view(np.int8) - (folded == ord("}")).view(np.int8)
+        levels = np.cumsum(steps, dtype=np.int64)
+        deepest = max(deepest, depth + int(levels.max()))
+        depth += int(levels[-1])
+    return deepest, num_keys
+
+
+class _TwinError(Exception):
+    """Carries a key that is there twice."""
+
+
+def _find_twin(raw: bytes) -> str:
+    """The first key that an object has twice; only for the message, because the standard library is slow."""
+
+    def look(pairs: list[tuple[str, None]]) -> None:
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise _TwinError(shorten(key))
+            seen.add(key)
+
     try:
-        return Path(path).read_bytes()
-    except FileNotFoundError:
-        raise FileFormatError(path, "no such file; check the path") from None
-    except IsADirectoryError:
-        raise FileFormatError(path, "this is a directory; name a file in it") from None
-    except ValueError:
-        raise FileFormatError("file name", "not a path; it holds a null byte") from None
-    except OSError as error:
-        raise FileFormatError(path, f"cannot be read ({error.strerror}); check its permissions") from None
+        json.loads(raw, object_pairs_hook=look, parse_int=len, parse_float=len)
+    except _TwinError as found:
+        return str(found)
+    except (ValueError, RecursionError):
+        pass
+    return "of an object"
+
+
+def read_bytes(path: str | Path, *, most: int = MAX_BYTES) -> bytes:
+    """Read a file of at most ``most`` bytes, turning all refusals into a line for the user."""
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
+            raise FileFormatError(path, _too_large(size, most))
+        raw = file.read(size)
+        if file.read(1):
+            raise FileFormatError(path, "grows while it is read; wait until it is complete, or copy it first")
+    return raw
 
 
 def read_text(path: str | Path) -> str:
@@ -50,3 +151,37 @@ def read_text(path: str | Path) -> str:
         return raw.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:
         raise FileFormatError(path, "not text in UTF-8; check that it is the right file, or save it as UTF-8") from None
+
+
+@contextmanager
+def open_regular(path: str | Path) -> Iterator[BinaryIO]:
+    """Open a file for reading; a pipe, which may never end or never begin, and a device are refused unopened."""
+    try:
+        _check_regular(path, Path(path).stat().st_mode)
+        # Should it have become a pipe meanwhile, this does not wait for a writer.
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except FileNotFoundError:
+        raise FileFormatError(path, "no such file; check the path") from None
+    except OSError as error:
+        raise FileFormatError(path, f"cannot be read ({error.strerror}); check its permissions") from None
+    except ValueError as error:
+        if isinstance(error, FileFormatError):
+            raise
+        raise FileFormatError("file name", "not a path; it holds a null byte or half a character") from None
+    with os.fdopen(handle, "rb") as file:
+        _check_regular(path, os.fstat(handle).st_mode)
+        try:
+            yield file
+        except OSError as error:
+            raise FileFormatError(path, f"cannot be read ({error.strerror})") from None
+
+
+def _check_regular(path: str | Path, mode: int) -> None:
+    if stat.S_ISDIR(mode):
+        raise FileFormatError(path, "this is a directory; name a file in it")
+    if not stat.S_ISREG(mode):
+        raise FileFormatError(path, "a pipe or a device; save what comes from it as a file, and name that")
+
+
+def _too_large(size: int, most: int) -> str:
+    return f"{size:,} bytes, and at most {most:,} are read; is it the right file? .npz holds most in the least space"

@@ -402,12 +402,13 @@ def _class_from_dict(entry: dict[str, Any], num_trips: int) -> PlaybookClass:
     shared: dict[int, Route] = {}
     own: dict[tuple[int, Label], Route] = {}
     members = _labels(entry["members"])
+    known = set(members)
     for item in entry["routes"]:
         trip = _count(item, "trip")
         route = Route(_labels(item["route"]), _number("classes.routes.cost", item["cost"]), trip)
         if "member" in item:
             member = plain_label(item["member"])
-            if member not in members or trip >= num_trips or (trip, member) in own:
+            if member not in known or trip >= num_trips or (trip, member) in own:
                 raise InvalidInputError("classes.routes.member", "a member of the class, once for each trip")
             own[trip, member] = route
         elif trip in shared:

@@ -147,7 +147,8 @@ class Problem:
         )
         nodes = tuple(node(label, field=f"candidates[{i}]") for i, label in enumerate(candidates))
         if len(set(nodes)) != len(nodes):
-            twice = next(label for i, label in enumerate(candidates) if nodes[i] in nodes[:i])
+            first = {own: i for i, own in reversed(list(enumerate(nodes)))}
+            twice = next(label for i, label in enumerate(candidates) if first[nodes[i]] < i)
             raise InvalidInputError("Problem.candidates", "distinct candidates", f"{twice} twice")
         settle(self, "candidate_nodes", nodes)
         settle(self, "names", checked_names(self.names))

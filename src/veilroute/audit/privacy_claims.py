@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from contextlib import suppress
+
 from veilroute.audit.case import Case, is_same
 from veilroute.audit.report import ClaimVerdict, first_nodes, judge, names, number
 from veilroute.audit.spread import mask_of, members_of
+from veilroute.domain.labels import Label
 
 
 def check_partition(case: Case) -> ClaimVerdict:
@@ -27,10 +31,13 @@ def check_partition(case: Case) -> ClaimVerdict:
         problems.append(f"in no class and not listed as uncoverable: {names(missing)}")
     problems += [f"{place} has no members" for place, members in places if not members]
     for i, group in enumerate(playbook.classes):
+        known: Collection[Label] = group.members
+        with suppress(TypeError):  # a playbook that was not read from a file may hold anything
+            known = set(group.members)
         problems += [
             f"class {i} holds a route for {member}, who is not a member"
             for _, member in group.member_routes
-            if member not in group.members
+            if member not in known
         ]
     return judge(
         "partition",

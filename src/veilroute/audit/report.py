@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from veilroute.domain.labels import Label
+from veilroute.errors import one_line
 from veilroute.problem import Privacy
 
 _MAX_NAMED = 6
 _MAX_ROWS = 40
 _WIDTH = 100
+_LONGEST_NAME = 60
 
 
 @dataclass(frozen=True)
@@ -315,7 +317,7 @@ def first_nodes(m: int) -> str:
 
 def names(labels: Iterable[object]) -> str:
     """Some labels in words, the first few of many."""
-    items = [str(label) for label in labels]
+    items = [one_line(str(label), _LONGEST_NAME) for label in labels]
     shown = ", ".join(items[:_MAX_NAMED])
     return shown if len(items) <= _MAX_NAMED else f"{shown} and {len(items) - _MAX_NAMED} more"
 
@@ -324,7 +326,7 @@ def judge(claim: str, problems: Sequence[str], evidence: str, *, checked: bool =
     """A verdict from the problems found; ``evidence`` and ``checked`` are what to say when there are none."""
     if not problems:
         return ClaimVerdict(claim, True, evidence, checked)
-    shown = "; ".join(problems[:3])
+    shown = "; ".join(one_line(problem) for problem in problems[:3])
     return ClaimVerdict(claim, False, shown if len(problems) <= 3 else f"{shown}; and {len(problems) - 3} more")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from veilroute.audit import audit_playbook
-from veilroute.cli.console import emit, live_progress
+from veilroute.cli.console import emit, live_progress, remark
 from veilroute.cli.exit_codes import DONE, VIOLATED
 from veilroute.cli.instances import InstanceOptions, load_instance, takes_instance_options
 from veilroute.errors import InvalidInputError
@@ -73,7 +72,7 @@ def run_audit(
     else:
         emit(verdict.to_text().rstrip("\n") + "\n")
     if domain is not None:
-        print("veilroute: of --domain only the map was compared; --instance compares the rest too", file=sys.stderr)
+        remark("of --domain only the map was compared; --instance compares the rest too")
     return DONE if verdict.verdict in (("holds",) if strict else ("holds", "unproved")) else VIOLATED
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import math
 import shlex
-import sys
 import time
 import uuid
 from collections import Counter
@@ -26,7 +25,7 @@ from veilroute.bench.machine import available_cores
 from veilroute.bench.runner import RunProgress, RunReport, run_cells
 from veilroute.bench.store import RecordStore
 from veilroute.bench.suites import SIZED_SUITES, Choice, build_cells, suite_names
-from veilroute.cli.console import Interrupt, emit, stderr
+from veilroute.cli.console import Interrupt, emit, remark, stderr
 from veilroute.cli.exit_codes import DONE, INTERRUPTED
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.jsontext import dump_canonical
@@ -130,7 +129,7 @@ def _read_sizes(texts: Sequence[str]) -> tuple[int, ...]:
 
 
 def _stop(num_done: int, num_cells: int) -> int:
-    _remark(f"interrupted; {num_done} of {num_cells} cells are recorded, and the same command goes on there")
+    remark(f"interrupted; {num_done} of {num_cells} cells are recorded, and the same command goes on there")
     return INTERRUPTED
 
 
@@ -230,7 +229,7 @@ def _live_progress(opening: str) -> Iterator[Callable[[RunProgress], None]]:
     def report(progress: RunProgress) -> None:
         nonlocal told_at_s
         if not told_at_s:
-            _remark(opening)
+            remark(opening)
             told_at_s = time.monotonic()
             if screen.is_terminal:
                 bar.start()
@@ -240,7 +239,7 @@ def _live_progress(opening: str) -> Iterator[Callable[[RunProgress], None]]:
         doing = "getting ready (a first run compiles for a minute)" if math.isnan(progress.seconds_left) else "cells"
         bar.update(task, description=doing, completed=progress.done, total=progress.total, left=left)
         if not screen.is_terminal and time.monotonic() - told_at_s >= _LINE_EVERY_S:
-            _remark(f"{progress.done} of {progress.total} cells{', ' * bool(left)}{left}")
+            remark(f"{progress.done} of {progress.total} cells{', ' * bool(left)}{left}")
             told_at_s = time.monotonic()
 
     try:
@@ -268,7 +267,3 @@ def _duration(seconds: float) -> str:
         return f"{max(1, round(seconds))} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
-
-
-def _remark(line: str) -> None:
-    print(f"veilroute: {line}", file=sys.stderr, flush=True)

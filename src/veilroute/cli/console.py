@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
@@ -26,7 +26,7 @@ from rich.progress import (
 from rich.progress import Progress as RichProgress
 from rich.text import Text
 
-from veilroute.errors import InvalidInputError
+from veilroute.errors import InvalidInputError, one_line
 from veilroute.progress import Progress, ProgressCallback
 
 _PATIENCE_S = 2.0
@@ -67,6 +67,12 @@ def emit(text: str, *, is_utf8: bool = False) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         forget_stdout()
+
+
+def remark(line: str) -> None:
+    """Say something on standard error: in one line, whatever a file or an argument may hold."""
+    with suppress(OSError, ValueError):  # nobody listens
+        print(f"veilroute: {one_line(line)}", file=sys.stderr, flush=True)
 
 
 def check_out(out: Path) -> None:
@@ -196,4 +202,4 @@ class Interrupt:
         if self.is_requested:
             raise KeyboardInterrupt
         self.is_requested = True
-        print(f"veilroute: {self._reply}", file=sys.stderr)
+        remark(self._reply)

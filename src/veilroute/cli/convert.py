@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from veilroute.cli.console import remark
 from veilroute.cli.exit_codes import DONE
 from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
 from veilroute.formats import write_instance
@@ -23,5 +23,5 @@ def run_convert(
     lost = write_instance(load_instance(instance, options), out)
     print(f"Written: {out}")
     if lost:
-        print(f"veilroute: {out.suffix} holds no {', '.join(lost)}; left out", file=sys.stderr)
+        remark(f"{out.suffix} holds no {', '.join(lost)}; left out")
     return DONE

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import wraps
@@ -12,6 +11,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from veilroute.cli.console import remark
 from veilroute.cli.trip_places import find_trip_places
 from veilroute.domain.graph import Domain
 from veilroute.domain.labels import Label
@@ -141,7 +141,7 @@ def _with_earlier(given: _Given, earlier: Playbook, *, is_open: bool) -> _Given:
     known = [label for label in earlier.candidates if label in now]
     if is_open and len(known) < len(earlier.candidates):
         num = len(earlier.candidates) - len(known)
-        print(f"veilroute: not on this map, and so left out: {num} of the earlier candidates", file=sys.stderr)
+        remark(f"not on this map, and so left out: {num} of the earlier candidates")
     names = {now[label]: name for label, name in earlier.names.items() if label in now}
     return replace(
         given,
@@ -228,8 +228,8 @@ def _complete(given: _Given, options: InstanceOptions) -> Instance:
     if len(trips) < 2:
         trips = [Trip(found.start, found.goal, trips[0].weight if trips else 1.0)]
     problem = Problem(given.domain, trips, found.candidates, visibility, found.names)
-    for remark in found.remarks:
-        print(f"veilroute: {remark}", file=sys.stderr)
+    for line in found.remarks:
+        remark(line)
     return Instance(problem, privacy, given.unstated - _stated(options))
 
 

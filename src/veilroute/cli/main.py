@@ -16,7 +16,7 @@ from typing import Any
 import typer
 
 from veilroute import __version__
-from veilroute.cli.console import emit
+from veilroute.cli.console import emit, remark
 from veilroute.cli.exit_codes import BAD_INPUT, DONE, INTERRUPTED, NOTHING_ANONYMIZED
 from veilroute.errors import NotAnonymizedError, VeilrouteError
 
@@ -175,8 +175,5 @@ def _usage_line(arguments: list[str], error: BaseException) -> str:
 
 
 def _fail(line: str, code: int) -> int:
-    # One line, whatever a file name or a file may hold.
-    text = "".join(character if character.isprintable() else " " for character in line)
-    with suppress(OSError, ValueError):  # nobody listens
-        print(f"veilroute: {' '.join(text.split())}", file=sys.stderr)
+    remark(line)
     return code

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from veilroute.cli import console
 from veilroute.cli.exit_codes import DONE
-from veilroute.errors import InvalidInputError
+from veilroute.errors import InvalidInputError, one_line
 from veilroute.jsontext import dump_canonical
 from veilroute.maps import MapStore, StoredMap, fetch_sets
 
@@ -113,7 +113,7 @@ def run_add(
     report = MapStore().add_directory(directory)
     remarks = console.stderr()
     for line in (*report.skipped, *report.refused):
-        remarks.print(Text(line), soft_wrap=True)
+        remarks.print(Text(one_line(line)), soft_wrap=True)
     console.stdout().print(
         Text(f"{report.num_registered} files registered, {len(report.verified)} of them maps of the paper, verified"),
         soft_wrap=True,

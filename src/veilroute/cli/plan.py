@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from veilroute.bench.memory import peak_memory_mb
-from veilroute.cli.console import Interrupt, check_out, emit, gap_text, live_progress, stdout
+from veilroute.cli.console import Interrupt, check_out, emit, gap_text, live_progress, remark, stdout
 from veilroute.cli.exit_codes import DONE, INTERRUPTED, NOTHING_ANONYMIZED
 from veilroute.cli.instances import (
     FileArgument,
@@ -87,7 +86,7 @@ def run_plan(
     else:
         print_plan(playbook, runtime_s, out)
     if interrupt.is_requested:
-        print("veilroute: interrupted; this is the best playbook so far", file=sys.stderr)
+        remark("interrupted; this is the best playbook so far")
         return INTERRUPTED
     return DONE if playbook.claims.num_anonymized else NOTHING_ANONYMIZED
 

@@ -26,6 +26,8 @@ CostArray = npt.NDArray[np.float64 | np.int64]
 # A walk may cross the graph once for each place that it covers, and integers are exact in a float up to 2^53.
 _MOST_TOTAL_COST = 2**46
 _MOST_NODES = 2**31 - 1
+_MOST_ALONE = 1_000_000
+"""So many nodes may be without an edge: a number in a small file must not ask for gigabytes."""
 _WIDEST_LABEL = 2**63
 _LEAST_COST, _LARGEST_COST = 1e-100, 1e100
 
@@ -351,6 +353,8 @@ def _node_ids(name: str, end: str, ids: npt.ArrayLike, num_nodes: int) -> npt.ND
     if isinstance(num_nodes, bool) or not isinstance(num_nodes, int) or not 1 <= num_nodes <= _MOST_NODES:
         raise InvalidInputError("num_nodes", f"an integer from 1 to {_MOST_NODES}", num_nodes)
     values = np.asarray(ids)
+    if num_nodes > _MOST_ALONE + 2 * values.size:
+        raise InvalidInputError("num_nodes", f"at most {_MOST_ALONE:,} nodes more than the edges have ends", num_nodes)
     if values.size and values.dtype.kind not in "iu":
         raise InvalidInputError(f"{name}.{end}", "integer node numbers")
     bad = np.flatnonzero((values < 0) | (values >= num_nodes)) if values.size else np.empty(0, dtype=np.int64)

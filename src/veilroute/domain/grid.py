@@ -20,6 +20,9 @@ FREE_CHARACTERS = ".GS"
 BLOCKED_CHARACTERS = "@OTW"
 """Terrain that cannot."""
 
+MAX_CELLS = 2**22
+"""A grid of 2048 x 2048, four times the largest of the benchmark maps; planning on it takes gigabytes."""
+
 # In ascending order of the neighbour's number, because cells are numbered row by row.
 _STEPS_4 = ((-1, 0), (0, -1), (0, 1), (1, 0))
 _STEPS_8 = ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1))
@@ -112,21 +115,26 @@ def _parse_cells(cells: Sequence[str] | npt.ArrayLike) -> npt.NDArray[np.bool_]:
         for number, row in enumerate(rows):
             if len(row) != width:
                 raise InvalidInputError(f"grid.map[{number}]", f"{width} characters as in row 0", len(row))
-        table = np.array([list(row) for row in rows], dtype="U1").reshape(len(rows), width)
-        free = np.isin(table, list(FREE_CHARACTERS))
-        odd = np.argwhere(~(free | np.isin(table, list(BLOCKED_CHARACTERS))))
-        if odd.size:
-            row, col = odd[0].tolist()
-            raise InvalidInputError(
-                f"grid.map[{row}][{col}]",
-                f"one of {FREE_CHARACTERS}{BLOCKED_CHARACTERS}",
-                str(table[row, col]),
-            )
-        return free
+        _check_size(len(rows), width)
+        allowed = set(FREE_CHARACTERS + BLOCKED_CHARACTERS)
+        for number, row in enumerate(rows):
+            if odd := set(row) - allowed:
+                col = min(row.index(sign) for sign in odd)
+                raise InvalidInputError(
+                    f"grid.map[{number}][{col}]", f"one of {FREE_CHARACTERS}{BLOCKED_CHARACTERS}", row[col]
+                )
+        table = np.frombuffer("".join(rows).encode("ascii"), dtype=np.uint8).reshape(len(rows), width)
+        return np.isin(table, np.frombuffer(FREE_CHARACTERS.encode("ascii"), dtype=np.uint8))
     array = np.asarray(cells)
     if array.ndim != 2 or array.size == 0 or array.dtype.kind not in "biu":
         raise InvalidInputError("grid.map", "rows of text or a 2-D array that is true where free")
+    _check_size(*array.shape)
     return np.ascontiguousarray(array.astype(bool))
+
+
+def _check_size(height: int, width: int) -> None:
+    if height * width > MAX_CELLS:
+        raise InvalidInputError("grid.map", f"at most {MAX_CELLS:,} cells; cut the map", f"{height} x {width}")
 
 
 def _grid_rows(
@@ -136,7 +144,7 @@ def _grid_rows(
     padded = np.full((grid.height + 2, grid.width + 2), -1, dtype=np.int64)
     padded[1:-1, 1:-1] = grid.index
     rows, cols = grid.cells[:, 0] + 1, grid.cells[:, 1] + 1
-    neighbours = np.empty((rows.size, len(steps)), dtype=np.int64)
+    neighbours = np.empty((rows.size, len(steps)), dtype=np.int32)
     for i, (down, right) in enumerate(steps):
         there = padded[rows + down, cols + right]
         if down and right:

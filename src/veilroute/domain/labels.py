@@ -45,5 +45,7 @@ def label_text(label: Label) -> str:
 
 def tidy_text(text: str) -> str:
     """Typed text with the ways to write a tuple made one: ``(3, 4)``, ``[3,4]`` and ``3 4`` become ``3,4``."""
-    bare = re.sub(r"^[(\[]\s*|\s*[)\]]$", "", text.strip())
-    return re.sub(r"\s*,\s*|\s+", ",", bare)
+    bare = text.strip()
+    bare = bare[1:] if bare[:1] in ("(", "[") else bare
+    bare = bare[:-1] if bare[-1:] in (")", "]") else bare
+    return re.sub(r"\s*,\s*|\s+", ",", bare.strip())

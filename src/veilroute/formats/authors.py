@@ -6,6 +6,7 @@ one a line. Anything after that is ignored.
 
 from __future__ import annotations
 
+from itertools import accumulate
 from pathlib import Path
 
 from veilroute.domain.graph import Domain
@@ -48,34 +49,40 @@ def write_authors(problem: Problem, path: str | Path) -> None:
 
 
 class _Words:
-    """The words of a file, one after another, with the line of each for error messages."""
+    """The words of a file, one after another."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = path
-        lines = read_text(path).split("\n")
-        self.words = [(word, number) for number, line in enumerate(lines, start=1) for word in line.split()]
+        self.text = read_text(path)
+        self.words = self.text.split()
         self.next = 0
 
     def left(self) -> int:
         return len(self.words) - self.next
 
     def whole(self, what: str) -> int:
-        word, line = self._take(what)
+        word = self._take(what)
         if not (word.isascii() and word.isdigit() and len(word) < 16):
-            raise FileFormatError(self.path, f"expected {what} as a whole number >= 0, got {word[:20]!r}", line)
+            raise self._error(f"expected {what} as a whole number >= 0, got {word[:20]!r}")
         return int(word)
 
     def cost(self, what: str) -> int | float:
-        word, line = self._take(what)
+        word = self._take(what)
         try:
             value = int(word) if word.lstrip("-").isdigit() else float(word)
         except ValueError:
-            raise FileFormatError(self.path, f"expected {what} as a number >= 0, got {word[:20]!r}", line) from None
+            raise self._error(f"expected {what} as a number >= 0, got {word[:20]!r}") from None
         if not 0 <= value < float("inf"):
-            raise FileFormatError(self.path, f"expected {what} as a finite number >= 0, got {word[:20]}", line)
+            raise self._error(f"expected {what} as a finite number >= 0, got {word[:20]}")
         return value
 
-    def _take(self, what: str) -> tuple[str, int]:
+    def _error(self, problem: str) -> FileFormatError:
+        """An error about the word that was taken last, with its line."""
+        ends = accumulate(len(line.split()) for line in self.text.split("\n"))
+        line = next(number for number, end in enumerate(ends, start=1) if end >= self.next)
+        return FileFormatError(self.path, problem, line)
+
+    def _take(self, what: str) -> str:
         if self.next >= len(self.words):
             raise FileFormatError(self.path, f"truncated: the file ends before {what}")
         self.next += 1

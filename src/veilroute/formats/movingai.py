@@ -73,6 +73,6 @@ def write_movingai(domain: Domain, path: str | Path) -> None:
 
 
 def _dimension(source: object, name: str, text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 10**6:
+    if not (text.isascii() and text.isdigit() and len(text) < 7 and int(text)):
         raise FileFormatError(source, f"{name}: expected a positive whole number, got {text[:20]!r}")
     return int(text)

@@ -7,6 +7,7 @@ that numpy reads it as well. Equal domains give equal bytes.
 from __future__ import annotations
 
 import io
+import re
 import struct
 import zipfile
 from pathlib import Path
@@ -39,6 +40,8 @@ _KINDS = {
     "shape": "<f8",
     "shortest": "<f8",
 }
+# What numpy writes above an array; its own reader takes headers for Python code.
+_HEADER = re.compile(r"{'descr': '([<|]\w\d)', 'fortran_order': False, 'shape': \(([\d, ]{1,40})\), } *\n", re.ASCII)
 _STREET_ARRAYS = ("lonlat", "lengths", "name_ids", "kind_ids", "shape_ptr", "shape", "shortest")
 
 
@@ -113,6 +116,7 @@ def _about(archive: zipfile.ZipFile, path: str | Path) -> dict[str, Any]:
         raise FileFormatError(path, f"not a network written by veilroute; expected about.json with format {FORMAT}")
     listed = about.get("arrays")
     _check("arrays", isinstance(listed, list) and all(isinstance(name, str) and name in _KINDS for name in listed))
+    _check("arrays", len(set(about["arrays"])) == len(about["arrays"]))
     return about
 
 
@@ -124,15 +128,17 @@ def _stored(archive: zipfile.ZipFile, name: str) -> bytes:
 
 
 def _array(archive: zipfile.ZipFile, name: str) -> Array:
-    data = io.BytesIO(_stored(archive, f"{name}.npy"))
-    version = np.lib.format.read_magic(data)
-    if version != (1, 0):
-        raise InvalidInputError(f"{name}.npy", "version 1.0 of the format", version)
-    shape, is_fortran, kind = np.lib.format.read_array_header_1_0(data)
+    data = _stored(archive, f"{name}.npy")
+    if data[:8] != b"\x93NUMPY\x01\x00":
+        raise InvalidInputError(f"{name}.npy", "an array in version 1.0 of the format")
+    body = 10 + int.from_bytes(data[8:10], "little")
+    header = _HEADER.fullmatch(data[10:body].decode("latin-1"))
     wanted = ("<f8", "<i8") if name == "costs" else (_KINDS[name],)
-    if kind.str not in wanted or is_fortran:
-        raise InvalidInputError(f"{name}.npy", f"numbers of type {wanted[0]} in rows", kind.str)
-    values = np.frombuffer(data.read(), dtype=kind).reshape(shape)
+    if header is None or header[1] not in wanted:
+        raise InvalidInputError(f"{name}.npy", f"numbers of type {wanted[0]} in rows")
+    kind = np.dtype(header[1])
+    shape = tuple(int(part) for part in header[2].split(",") if part.strip())
+    values = np.frombuffer(data, dtype=kind, offset=body).reshape(shape)
     return values.astype(kind.newbyteorder("="))  # a copy: kernels are compiled for arrays that may be written
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -13,7 +16,8 @@ import numpy.typing as npt
 
 from veilroute.domain.streets import UNITS
 from veilroute.errors import FileFormatError, InvalidInputError, MissingExtraError, UnknownMethodError
-from veilroute.formats.pbf_blocks import check_blocks
+from veilroute.formats.pbf_blocks import BOMB, check_blocks, most_unpacked
+from veilroute.jsontext import open_regular
 from veilroute.progress import ProgressCallback, Watch
 from veilroute.streets import rules, speeds
 from veilroute.streets.network import StreetNetwork, build_network
@@ -27,6 +31,9 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 _TELL_EVERY = 20_000
+_FETCH = "download it again"
+# A street takes more than 16 bytes of a file, and a node of it more than one, however well they are compressed.
+_FREE_STREETS = 100_000
 
 
 def read_osm(
@@ -92,36 +99,53 @@ def _check_file(path: str | Path) -> None:
     """Say in one line what osmium would say in many words, or not at all."""
     if not is_osm_name(path):
         raise UnknownMethodError("OpenStreetMap file", Path(path).name, tuple(f"*{suffix}" for suffix in SUFFIXES))
+    with open_regular(path) as file:
+        if not file.read(1):
+            raise FileFormatError(path, "the file is empty; expected a map from OpenStreetMap")
+    match Path(path).suffix.lower():
+        case ".pbf":
+            check_blocks(path)
+        case ".gz":
+            _check_unpacked(path, gzip.GzipFile)
+        case ".bz2":
+            _check_unpacked(path, bz2.BZ2File)
+
+
+def _check_unpacked(path: str | Path, unpack: type[gzip.GzipFile] | type[bz2.BZ2File]) -> None:
+    """Raise where a compressed file unpacks to far more than a map does: some would keep osmium busy for hours."""
+    most = most_unpacked(Path(path).stat().st_size)
     try:
-        with Path(path).open("rb") as file:
-            if not file.read(1):
-                raise FileFormatError(path, "the file is empty; expected a map from OpenStreetMap")
-    except FileNotFoundError:
-        raise FileFormatError(path, "no such file; check the path") from None
-    except IsADirectoryError:
-        raise FileFormatError(path, "this is a directory; name a file in it") from None
-    except ValueError as error:
-        if isinstance(error, FileFormatError):
-            raise
-        raise FileFormatError("file name", "not a path; it holds a null byte") from None
-    except OSError as error:
-        raise FileFormatError(path, f"cannot be read ({error.strerror}); check its permissions") from None
-    if Path(path).suffix.lower() == ".pbf":
-        check_blocks(path)
+        with unpack(Path(path)) as file:
+            num_bytes = 0
+            while block := file.read(2**20):
+                num_bytes += len(block)
+                if num_bytes > most:
+                    raise FileFormatError(path, BOMB)
+    except (OSError, EOFError, zlib.error):
+        raise FileFormatError(path, f"damaged or incomplete; {_FETCH}") from None
 
 
 def _read_ways(path: str | Path, watch: Watch) -> Ways:
     osmium = _osmium()
     collector = WaysCollector(rules.KEYS | speeds.KEYS)
-    for thing in _things(path, osmium.osm.WAY | osmium.osm.RELATION):
-        if thing.is_way():
-            collector.num_read += 1
-            if "highway" in thing.tags:
-                collector.add_way(thing.id, [node.ref for node in thing.nodes], dict(thing.tags))
-            if collector.num_read % _TELL_EVERY == 0:
-                watch.tell("reading ways", collector.num_read)
-        elif thing.tags.get("type") == "restriction":
-            collector.add_restriction(dict(thing.tags))
+    num_bytes = Path(path).stat().st_size
+    num_streets = num_refs = 0
+    with _reading(path):  # tags may turn out to be no text
+        for thing in _things(path, osmium.osm.WAY | osmium.osm.RELATION):
+            if thing.is_way():
+                collector.num_read += 1
+                if "highway" in thing.tags:
+                    num_streets += 1
+                    num_refs += len(thing.nodes)
+                    if num_streets > _FREE_STREETS + num_bytes / 16 or num_refs > 10 * _FREE_STREETS + num_bytes:
+                        raise FileFormatError(
+                            path, f"more streets than a map of {num_bytes:,} bytes can hold; {_FETCH}"
+                        )
+                    collector.add_way(thing.id, [node.ref for node in thing.nodes], dict(thing.tags))
+                if collector.num_read % _TELL_EVERY == 0:
+                    watch.tell("reading ways", collector.num_read)
+            elif thing.tags.get("type") == "restriction":
+                collector.add_restriction(dict(thing.tags))
     return collector.pack()
 
 
@@ -189,9 +213,7 @@ def _reading(path: str | Path) -> Iterator[None]:
         if isinstance(error, InvalidInputError):
             raise
         reason = " ".join(str(error).split())
-        raise FileFormatError(
-            path, f"damaged, cut off or not a map from OpenStreetMap ({reason}); download it again"
-        ) from None
+        raise FileFormatError(path, f"damaged, cut off or not a map from OpenStreetMap ({reason}); {_FETCH}") from None
 
 
 def _described(ways: Ways) -> str:

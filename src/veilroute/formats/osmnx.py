@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import math
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -27,6 +28,7 @@ _REMEDIES = {
     "length": "run ox.distance.add_edge_lengths(G)",
     "travel_time": "run ox.add_edge_speeds(G) and then ox.add_edge_travel_times(G)",
 }
+_LONGEST_LIST = 10_000  # characters; Python needs a hundred times the memory to read such a text
 _SAME_PLACE = 1e-7  # degrees, about a centimetre: files round coordinates
 
 
@@ -140,9 +142,11 @@ def _values(edges: Sequence[AttributedEdge], name: str) -> Iterator[float]:
 
 def _texts(value: object) -> list[str]:
     """The texts of an attribute that holds one, several, or the text of a list as saved in a file; ascending."""
-    if isinstance(value, str) and value[:1] == "[" and value[-1:] == "]":
+    if isinstance(value, str) and value[:1] == "[" and value[-1:] == "]" and len(value) <= _LONGEST_LIST:
         try:
-            value = ast.literal_eval(value)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of escapes that Python does not know
+                value = ast.literal_eval(value)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             return [str(value)]
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Whether a ``.pbf`` file is complete: it is a row of blocks, each of which says how long it is.
+"""Whether a ``.pbf`` file is complete: it is a row of blocks, each of which says how long it is, packed and unpacked.
 
 A file that was cut exactly between two blocks cannot be told from a complete one.
 """
@@ -7,18 +7,29 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import BinaryIO
 
 from veilroute.errors import FileFormatError
+from veilroute.jsontext import open_regular
 
 _LARGEST_HEADER, _LARGEST_BODY = 64 * 1024, 32 * 1024 * 1024
+_MOST_FIELDS = 8  # a block has two or three
+_MOST_GAIN, _FREE_BYTES = 50, 2**26  # maps as text grow about twelvefold, others about threefold
 _NOT_PBF = "not an OpenStreetMap file in PBF format; check that it is the right one"
+BOMB = f"unpacks to more than {_MOST_GAIN} times its size, as no map does; download it again"
+"""What to say of a file that would keep its reader busy for hours."""
+
+
+def most_unpacked(num_bytes: int) -> int:
+    """How much a map of so many bytes may unpack to."""
+    return _FREE_BYTES + _MOST_GAIN * num_bytes
 
 
 def check_blocks(path: str | Path) -> None:
     """Raise unless the blocks of a PBF file fill it exactly; reads only what says how long they are."""
-    size = Path(path).stat().st_size
-    num_blocks = 0
-    with Path(path).open("rb") as file:
+    num_blocks = unpacked = 0
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
         while (left := size - file.tell()) > 0:
             length = int.from_bytes(file.read(4), "big")
             if left >= 4 and not 0 < length <= _LARGEST_HEADER:
@@ -30,8 +41,37 @@ def check_blocks(path: str | Path) -> None:
                 raise FileFormatError(path, _NOT_PBF if num_blocks == 0 else _damaged(num_blocks))
             if left < 4 + length + body:
                 raise FileFormatError(path, _cut_off(num_blocks, size))
-            file.seek(body, os.SEEK_CUR)
+            grown = _unpacked_size(file, body)
+            if grown < 0:
+                raise FileFormatError(path, _damaged(num_blocks))
+            unpacked += grown
+            if unpacked > most_unpacked(size):
+                raise FileFormatError(path, BOMB)
             num_blocks += 1
+
+
+def _unpacked_size(file: BinaryIO, body: int) -> int:
+    """What a block says that it unpacks to (field 2), which osmium holds it to; -1 where it is none of OpenStreetMap's.
+
+    Leaves the file behind the block.
+    """
+    begin, spot, size = file.tell(), 0, 0
+    for _ in range(_MOST_FIELDS):
+        if spot >= body:
+            break
+        file.seek(begin + spot)
+        head = file.read(min(20, body - spot))
+        tag, used = _varint(head, 0)
+        value, used = _varint(head, used)
+        spot += used
+        if tag == (2 << 3):
+            size = max(size, value)
+        elif tag & 7 == 2:
+            spot += value
+        else:
+            return -1
+    file.seek(begin + body)
+    return size if spot == body else -1
 
 
 def _parse_header(raw: bytes) -> tuple[bytes, int]:

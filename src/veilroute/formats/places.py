@@ -28,7 +28,7 @@ _ALIASES = {
     "role": ("role",),
 }
 _DELIMITERS = ",;\t"
-_DEGREES = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)", re.ASCII)
+_DEGREES = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 
 

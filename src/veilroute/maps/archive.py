@@ -33,6 +33,8 @@ UNSOUND_ZIP = (
 
 def find_archive_problem(path: Path) -> str:
     """Return what is wrong with a zip archive, in a few words; empty when every member unpacks."""
+    if not path.is_file():
+        return "no file"
     try:
         with zipfile.ZipFile(path) as archive:
             if sum(info.file_size for info in archive.infolist()) > MAX_ARCHIVE_BYTES:
@@ -46,6 +48,8 @@ def find_archive_problem(path: Path) -> str:
 def read_members(zip_path: Path) -> Generator[tuple[str, bytes], None, None]:
     """Yield name and content of each map and scenario of an archive, refusing what no honest archive holds."""
     seen: dict[str, int] = {}
+    if zip_path.exists() and not zip_path.is_file():
+        raise FileFormatError(zip_path, "not a file; name a zip archive")
     try:
         with zipfile.ZipFile(zip_path) as archive:
             members = [(_plain_name(zip_path, info), info) for info in archive.infolist() if not info.is_dir()]

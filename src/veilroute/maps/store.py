@@ -292,9 +292,9 @@ class MapStore:
             if pinned is None:
                 num_bytes, verified = path.stat().st_size, False
             else:
-                data = path.read_bytes()
+                data = read_bytes(path, most=MAX_MEMBER_BYTES)
                 num_bytes, verified = len(data), hash_text(data) == pinned
-        except OSError:
+        except (OSError, ValueError):  # the latter for a path with a null byte, and from `read_bytes`
             return StoredMap(name, set_name, path, 0, False, source, "missing")
         problem: Flaw = "damaged" if pinned is not None and not verified else ""
         return StoredMap(name, set_name, path, num_bytes, verified, source, problem)
@@ -335,7 +335,7 @@ class MapStore:
         if not path.exists():
             return {}
         index = parse_json(read_bytes(path), path)
-        if not isinstance(index, dict):
+        if not isinstance(index, dict) or not all(name.isprintable() for name in index):
             raise FileFormatError(path, "not an index of maps; delete it and get or add the maps again")
         return index
 

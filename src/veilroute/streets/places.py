@@ -25,7 +25,7 @@ FAR_M = 100.0
 FURTHEST_M = 2000.0
 """Metres to the nearest junction beyond which a place is off the map."""
 
-_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)"
+_NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)"
 _COORDINATES = re.compile(rf"\s*({_NUMBER})\s*,\s*({_NUMBER})\s*", re.ASCII)
 
 

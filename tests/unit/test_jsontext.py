@@ -1,0 +1,146 @@
+"""Files and JSON: read up to the limits, refused beyond them before anything is spent."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from veilroute import jsontext
+from veilroute.errors import FileFormatError, InvalidInputError, one_line, shorten
+from veilroute.jsontext import parse_json, read_bytes
+
+KEYS = st.text(alphabet='ab":\\{[é', max_size=3)
+TREES = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.text(alphabet='x":\\[]{},\u2028', max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
+)
+
+
+def depth_of(data: Any) -> int:
+    parts = data.values() if isinstance(data, dict) else data if isinstance(data, list) else None
+    return 0 if parts is None else 1 + max(map(depth_of, parts), default=0)
+
+
+def num_keys_of(data: Any) -> int:
+    if isinstance(data, dict):
+        return len(data) + sum(map(num_keys_of, data.values()))
+    return sum(map(num_keys_of, data)) if isinstance(data, list) else 0
+
+
+@given(TREES, st.sampled_from([2, 3, 5, 16, 2**20]), st.booleans())
+def test_sound_json_comes_back_whatever_its_texts_hold(tree: Any, chunk: int, is_ascii: bool) -> None:
+    """Marks within texts do not count, also where an escape lies across the end of a chunk."""
+    raw = json.dumps(tree, ensure_ascii=is_ascii).encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jsontext, "_CHUNK", chunk)
+        assert jsontext._measure(raw) == (depth_of(tree), num_keys_of(tree))
+        assert parse_json(raw, "a.json") == tree
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('{"k": 2, "k": 1}', "'k'"),
+        ('{"k": 2, "\\u006b": 1}', "'k'"),
+        ('[{"a": {"b": 1, "a": 2, "b": {}}}]', "'b'"),
+        ('{"\\u001b[31m": 1, "\\u001b[31m": 1}', "'\\\\x1b[31m'"),
+        ('{"' + "k" * 10**6 + '": 1, "' + "k" * 10**6 + '": 2}', "kkk..."),
+        ('{"a": 1' + "0" * 300 + ', "a": 2}', "'a'"),
+    ],
+)
+def test_equal_keys_are_refused(text: str, shown: str) -> None:
+    with pytest.raises(FileFormatError, match="is there twice in one object") as caught:
+        parse_json(text.encode(), "a.json")
+    assert shown.replace("\\\\", "\\") in str(caught.value)
+
+
+def test_equal_keys_of_different_objects_are_fine() -> None:
+    assert parse_json(b'[{"a": {"a": 1}}, {"a": "a: \\"a\\":"}]', "a.json") == [{"a": {"a": 1}}, {"a": 'a: "a":'}]
+
+
+def test_too_deep(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert parse_json(b"[" * 100 + b"]" * 100, "a.json")
+    with pytest.raises(FileFormatError, match="nested 101 deep, at most 100"):
+        parse_json(b"[" * 101 + b"]" * 101, "a.json")
+    monkeypatch.setattr("orjson.loads", lambda raw: pytest.fail("parsed"))
+    with pytest.raises(FileFormatError, match="nested 1,000,000 deep"):
+        parse_json(b"[" * 10**6, "a.json")
+
+
+def test_too_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jsontext, "MAX_VALUES", 1000)
+    assert len(parse_json(b"[" + b"1," * 990 + b"1]", "a.json")) == 991
+    monkeypatch.setattr("orjson.loads", lambda raw: pytest.fail("parsed"))
+    for text in (b"[],", b"1,", b'{"a":0},', b"[[],"):
+        with pytest.raises(FileFormatError, match="at most 1,000 are read; use .npz"):
+            parse_json(b"[" + text * 1001, "a.json")
+
+
+def test_the_collector_is_left_as_it_was() -> None:
+    import gc
+
+    assert gc.isenabled()
+    for raw in (b"[1]", b"[1", b'{"a":1,"a":1}'):
+        with contextlib.suppress(FileFormatError):
+            parse_json(raw, "a.json")
+        assert gc.isenabled()
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    sparse = tmp_path / "sparse.json"
+    with sparse.open("wb") as file:
+        file.truncate(2**40)
+    for path, words in (
+        (tmp_path / "pipe.json", "a pipe or a device"),
+        (Path("/dev/zero"), "a pipe or a device"),
+        (tmp_path, "this is a directory"),
+        (tmp_path / "nothing.json", "no such file"),
+        (tmp_path / "a\0b.json", "null byte"),
+        (tmp_path / ("x" * 5000), "cannot be read"),
+        (sparse, "1,099,511,627,776 bytes, and at most 1,073,741,824 are read"),
+    ):
+        with pytest.raises(FileFormatError, match=words):
+            read_bytes(path)
+
+
+def test_a_file_that_grows_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "log.json"
+    path.write_bytes(b"[]")
+    known = os.fstat
+
+    def smaller(handle: int) -> os.stat_result:
+        found = list(known(handle))
+        found[6] = 1
+        return os.stat_result(found)
+
+    monkeypatch.setattr(os, "fstat", smaller)
+    with pytest.raises(FileFormatError, match="grows while it is read"):
+        read_bytes(path)
+
+
+def test_messages_are_one_short_line() -> None:
+    long = "x" * 10**6
+    for error in (
+        InvalidInputError(long, long, long),
+        InvalidInputError("k", "a number", [long, {long: [[[[1]]]]}] * 10**5),
+        InvalidInputError("k", "a number", 10**5000),
+        FileFormatError(f"/a/{long}/book.json", f"begins here {long} and ends here", 10**9),
+        FileFormatError("a\n\x1b[31m\u202e\ud800.json", "b\r\nc"),
+    ):
+        assert len(str(error)) <= 280 and str(error).isprintable()
+    assert "book.json, line 1000000000: begins here" in str(
+        FileFormatError(f"/a/{long}/book.json", f"begins here {long}, and ends here", 10**9)
+    )
+    assert str(FileFormatError("a", f"begins {long} ends")).endswith("x ends")
+    assert one_line("plain words") == "plain words"
+    plain: list[object] = [[1, [2, (3,)], {"a": None}], (), {}, [], "a'b", b"\xff", 1.5, True, None, [[[]]]]
+    for value in plain:
+        assert shorten(value) == repr(value)
