@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from veilroute.covering.sweeps import Sweeper
+from veilroute.covering.sweeps import NearSweeper, Sweeper
 from veilroute.domain.graph import Domain
 from veilroute.kernels.sweep import Floats, Indices
 from veilroute.progress import Watch
@@ -62,11 +62,14 @@ class PostTable:
         The world.
     posts
         Among which distances are wanted.
+    near
+        What to sweep with where the posts are few and stand together.
     """
 
-    def __init__(self, domain: Domain, posts: Posts) -> None:
+    def __init__(self, domain: Domain, posts: Posts, near: NearSweeper | None = None) -> None:
+        self._domain = domain
         self._nodes = posts.nodes
-        self._sweeper = Sweeper(domain, backward=False, num_seeds=1)
+        self._near = near
         num = posts.nodes.size
         # From each post (row) to each, in the sweeper's units; rows are valid once they are done.
         self.distances: Floats = np.empty((num, num))
@@ -78,9 +81,29 @@ class PostTable:
             if watch.is_over():
                 return False
             watch.tell("distances", self.num_done, self._nodes.size)
-            self.distances[self.num_done] = self._sweeper.run(int(self._nodes[self.num_done]))[self._nodes]
+            if self._near is None:
+                self.distances[self.num_done] = self._sweeper.run(int(self._nodes[self.num_done]))[self._nodes]
+            else:
+                node = self._nodes[self.num_done : self.num_done + 1]
+                self.distances[self.num_done] = self._near.values(node, np.zeros(1), self._nodes)
             self.num_done += 1
         return True
+
+    def part(self, posts: Posts, positions: npt.NDArray[np.int64]) -> PostTable:
+        """The distances between some of the posts, once complete."""
+        table = PostTable(self._domain, posts)
+        table.distances = self.distances[np.ix_(positions, positions)]
+        table.num_done = posts.nodes.size
+        return table
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all distances are there."""
+        return self.num_done == self._nodes.size
+
+    @cached_property
+    def _sweeper(self) -> Sweeper:
+        return Sweeper(self._domain, backward=False, num_seeds=1)
 
     @cached_property
     def transposed(self) -> Floats:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from veilroute.domain.graph import Domain
-from veilroute.kernels.sweep import Floats, Hops, Indices, descend_hops, hops_to_distances, sweep
+from veilroute.kernels.near import Ground, lead, values_at
+from veilroute.kernels.sweep import FAR, Floats, Hops, Indices, descend_hops, hops_to_distances, sweep
+
+_ROUNDING = 1e-9
+_NO_FIELD: Floats = np.empty(0)
 
 
 class Sweeper:
@@ -71,3 +76,83 @@ class Sweeper:
         while self.towards[path[-1]] >= 0:
             path.append(int(self.towards[path[-1]]))
         return np.array(path, dtype=np.int64)
+
+
+class NearSweeper:
+    """Runs sweeps that go no farther than they must, over one direction of a domain.
+
+    For many questions about small parts of it, each answered in time and memory for that part. The answers are those of
+    a :class:`Sweeper`, to the last bit.
+
+    Parameters
+    ----------
+    domain, backward, num_seeds
+        As for :class:`Sweeper`.
+    """
+
+    def __init__(self, domain: Domain, *, backward: bool, num_seeds: int) -> None:
+        indptr, indices, costs = domain.reversed_rows if backward else (domain.indptr, domain.indices, domain.costs)
+        by_hops = domain.unit_cost is not None
+        num, room = domain.num_nodes, max(domain.num_nodes, domain.num_edges) + num_seeds + 1
+        self._onward = (domain.indptr, domain.indices) if backward else domain.reversed_rows[:2]
+        self._ground = Ground(
+            by_hops,
+            indptr,
+            indices,
+            np.empty(0) if by_hops else costs.astype(np.float64),
+            wanted=np.zeros(num, dtype=np.bool_),
+            hops=np.full(num if by_hops else 0, FAR, dtype=np.int32),
+            distances=np.full(0 if by_hops else num, np.inf),
+            towards=np.empty(0 if by_hops else num, dtype=np.int64),
+            heap_keys=np.empty(0 if by_hops else room),
+            heap_nodes=np.empty(room, dtype=np.uint32),
+            reached=np.empty(0 if by_hops else num, dtype=np.uint32),
+        )
+        self.num_sweeps = 0
+
+    def values(
+        self, nodes: Indices, values: Floats, asked: Indices, ahead: Floats = _NO_FIELD, limit: float = math.inf
+    ) -> Floats:
+        """For each of the ``asked`` the least of ``values[i]`` plus the distance from (or, backward, to) ``nodes[i]``.
+
+        Where that and what lies ``ahead``, at the least, come to more than ``limit``, infinity will do.
+        """
+        out = np.empty(asked.size)
+        values_at(self._ground, nodes, values, ahead, limit * (1 + _ROUNDING), asked, out)
+        self.num_sweeps += 1
+        return out
+
+    def follow(self, here: int, stop: int, length: float, from_start: Floats, to_goal: Floats) -> npt.NDArray[np.int64]:
+        """The path from ``here`` to ``stop`` of a given length, for sweepers that are backward.
+
+        The same as that of :meth:`Sweeper.follow` after a sweep towards ``stop``. What is known per node about the
+        distance from the start and to the goal of a trip keeps the sweep to nodes that may lie on the path.
+        """
+        slack = 0.0 if self._ground.by_hops else _ROUNDING * (from_start[here] + length + to_goal[here])
+        path = lead(self._ground, *self._onward, here, stop, from_start, to_goal, length, slack)
+        assert path.size, "a path was said to be there"
+        self.num_sweeps += 1
+        return path
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """What the walks of many classes are found with.
+
+    Parameters
+    ----------
+    forward, backward
+        Sweepers, for one class after the other.
+    to_goal
+        By goal a whole sweep towards it, which all walks end with; those who need one put it here.
+    """
+
+    forward: NearSweeper
+    backward: NearSweeper
+    to_goal: dict[int, Sweeper] = field(default_factory=dict)
+
+    @classmethod
+    def over(cls, domain: Domain, num_seeds: int) -> Near:
+        """For a domain and so many seeds to a sweep."""
+        forward, backward = (NearSweeper(domain, backward=turned, num_seeds=num_seeds) for turned in (False, True))
+        return cls(forward, backward)

@@ -123,11 +123,11 @@ def sweep_costs(
         node = seed_nodes[i]
         if seed_values[i] < distances[node] and seed_values[i] <= limit:
             distances[node] = seed_values[i]
-            size = _push(heap_keys, heap_nodes, size, seed_values[i], node)
+            size = push(heap_keys, heap_nodes, size, seed_values[i], node)
     while size > 0:
         key = heap_keys[0]
         node = heap_nodes[0]
-        size = _drop_first(heap_keys, heap_nodes, size)
+        size = drop_first(heap_keys, heap_nodes, size)
         if key > distances[node]:
             continue
         for e in range(indptr[node], indptr[node + 1]):
@@ -136,11 +136,12 @@ def sweep_costs(
             if value < distances[other] and value <= limit:
                 distances[other] = value
                 towards[other] = node
-                size = _push(heap_keys, heap_nodes, size, value, other)
+                size = push(heap_keys, heap_nodes, size, value, other)
 
 
 @jit
-def _push(keys: Floats, nodes: Indices, size: int, key: float, node: int) -> int:
+def push(keys: Floats, nodes: Indices, size: int, key: float, node: int) -> int:
+    """Put a node on a heap ordered by (key, node); returns how many it holds."""
     i = size
     while i > 0:
         parent = (i - 1) >> 1
@@ -155,7 +156,8 @@ def _push(keys: Floats, nodes: Indices, size: int, key: float, node: int) -> int
 
 
 @jit
-def _drop_first(keys: Floats, nodes: Indices, size: int) -> int:
+def drop_first(keys: Floats, nodes: Indices, size: int) -> int:
+    """Take the first node off a heap; returns how many are left."""
     size -= 1
     key = keys[size]
     node = nodes[size]

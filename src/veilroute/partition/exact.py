@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from veilroute.certificate import Certificate, Cut, DualPrices
-from veilroute.covering.fields_engine import FieldsEngine
-from veilroute.covering.set_costs import MAX_TOUR, TourCosts
+from veilroute.covering.class_walks import ClassWalks
+from veilroute.covering.set_costs import MAX_TOUR
 from veilroute.covering.spread import far_matrix
 from veilroute.covering.task import CoveringTask
 from veilroute.errors import TooLargeError
@@ -87,7 +87,7 @@ def partition_by_columns(
     num = len(task.members)
     space = ClassSpace(problem, task, privacy)
     rank = np.argsort(space.order)
-    source = FieldsEngine(task, table=space.prices_of.table if isinstance(space.prices_of, TourCosts) else None)
+    source = ClassWalks(task, space.prices_of)
     first = first_partition(task, space.far[np.ix_(rank, rank)], privacy)
     if first is not None:
         watch.tell_improvement("distances", num, first.mac)

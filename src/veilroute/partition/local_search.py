@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from veilroute.covering.fields_engine import FieldsEngine
-from veilroute.covering.found import WalkSource
-from veilroute.covering.set_costs import FieldCosts, TourCosts
+from veilroute.covering.class_walks import ClassWalks
+from veilroute.covering.set_costs import TourCosts
 from veilroute.covering.stops import choose_stops
 from veilroute.covering.task import CoveringTask
 from veilroute.errors import TooLargeError
@@ -96,7 +95,6 @@ def partition_local_search(
     space = ClassSpace(problem, task, privacy)
     if privacy.k > space.max_size:
         raise TooLargeError("Privacy.k", f"at most {space.max_size} for the partitioner local-search", privacy.k)
-    source = _walk_source(space)
     # Without a time limit: the walks of any partition need these distances too.
     space.prepare(Watch(watch.report))
     best = greedy_partition(space, watch)
@@ -120,7 +118,7 @@ def partition_local_search(
         is_optimal=False,
         is_stopped=running.is_stopped,
         improvements=tuple(improvements),
-        source=source,
+        source=ClassWalks(task, space.prices_of),
     )
 
 
@@ -241,14 +239,6 @@ def _report(grouping: Grouping, improvements: list[Incumbent], watch: Watch) -> 
     if grouping.num_grouped:
         mac = grouping.total / grouping.num_grouped
         improvements.append(watch.tell_improvement("local search", grouping.num_grouped, mac))
-
-
-def _walk_source(space: ClassSpace) -> WalkSource:
-    """Where to get walks, with the distances that the search has worked out."""
-    costs = space.prices_of
-    if isinstance(costs, FieldCosts):
-        return costs.engine
-    return FieldsEngine(space.task, table=costs.table if isinstance(costs, TourCosts) else None)
 
 
 def _price(space: ClassSpace, classes: Sequence[Members]) -> Grouping:

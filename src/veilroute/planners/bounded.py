@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from veilroute.covering.class_walks import ClassWalks
 from veilroute.covering.completions import Completions
-from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.prefix_costs import fits_memory
 from veilroute.covering.prefixes import SharedBeginnings, find_beginnings, has_two_colours
 from veilroute.covering.task import CoveringTask, prepare_task
@@ -48,7 +48,7 @@ def plan_bounded(problem: Problem, privacy: Privacy, *, m: int, seed: int, watch
     partition, anonymized = planned
     return Plan(
         task=task,
-        classes=(*anonymized, *plan_alone(task, partition.left_out, FieldsEngine(task))),
+        classes=(*anonymized, *plan_alone(task, partition.left_out, ClassWalks(task))),
         is_optimal=partition.is_optimal,
         mac_lower_bound=partition.least_mac,
         num_anonymizable=partition.num_anonymizable,

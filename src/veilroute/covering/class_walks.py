@@ -1,0 +1,64 @@
+"""The walks of a partition's classes: each from what is known already, and from sweeps of its surroundings.
+
+Thousands of classes are written down in a moment: a whole sweep of the graph for each would take longer than finding
+them. A walk is a chain of shortest paths past a few posts. The distances between these come from the table or the
+fields that a partitioner has filled, or else from sweeps that end when they have reached the posts of the class. The
+path to the next post is read off a sweep that keeps to nodes on shortest paths, which the distances from the start and
+to the goal tell apart; and from the last post all walks of a trip follow one sweep to the goal.
+
+The walks are those of :class:`~veilroute.covering.fields_engine.FieldsEngine`, ties included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from veilroute.covering.fields import Members
+from veilroute.covering.fields_engine import FieldsEngine
+from veilroute.covering.found import Found
+from veilroute.covering.posts import PostTable
+from veilroute.covering.set_costs import FieldCosts, SetCosts, TourCosts
+from veilroute.covering.sweeps import Near
+from veilroute.covering.task import CoveringTask
+
+
+class ClassWalks:
+    """Finds the walks of classes, a class at a time.
+
+    Parameters
+    ----------
+    task
+        Members, posts and trips.
+    costs
+        What a partitioner has found costs of sets with; what it has worked out is not worked out again.
+    """
+
+    def __init__(self, task: CoveringTask, costs: SetCosts | None = None) -> None:
+        self.task = task
+        self._table: PostTable | None = costs.table if isinstance(costs, TourCosts) else None
+        self._fields: FieldsEngine | None = costs.engine if isinstance(costs, FieldCosts) else None
+        self._last: tuple[Members, FieldsEngine] | None = None
+
+    @cached_property
+    def _near(self) -> Near:
+        return Near.over(self.task.domain, self.task.posts.nodes.size)
+
+    def find(self, members: Sequence[int], trip: int = 0) -> Found:
+        """The cheapest walk of a trip that covers ``members`` (positions in the task)."""
+        group = tuple(sorted(members))
+        if self._fields is not None and self._fields.has_fields(group, trip):
+            self._fields.near = self._near
+            return self._fields.find(group, trip)
+        # Trip after trip is asked for one class.
+        if self._last is None or self._last[0] != group:
+            self._last = (group, self._engine_of(group))
+        return self._last[1].find(range(len(group)), trip)
+
+    def _engine_of(self, group: Members) -> FieldsEngine:
+        """The engine of a class by itself."""
+        part, positions = self.task.part(group)
+        table = None
+        if self._table is not None and self._table.is_complete:
+            table = self._table.part(part.posts, positions)
+        return FieldsEngine(part, table=table, near=self._near)
