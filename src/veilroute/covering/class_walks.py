@@ -17,7 +17,6 @@ from functools import cached_property
 from veilroute.covering.fields import Members
 from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.found import Found
-from veilroute.covering.posts import PostTable
 from veilroute.covering.set_costs import FieldCosts, SetCosts, TourCosts
 from veilroute.covering.sweeps import Near
 from veilroute.covering.task import CoveringTask
@@ -36,7 +35,7 @@ class ClassWalks:
 
     def __init__(self, task: CoveringTask, costs: SetCosts | None = None) -> None:
         self.task = task
-        self._table: PostTable | None = costs.table if isinstance(costs, TourCosts) else None
+        self._tours: TourCosts | None = costs if isinstance(costs, TourCosts) else None
         self._fields: FieldsEngine | None = costs.engine if isinstance(costs, FieldCosts) else None
         self._last: tuple[Members, FieldsEngine] | None = None
 
@@ -57,8 +56,6 @@ class ClassWalks:
 
     def _engine_of(self, group: Members) -> FieldsEngine:
         """The engine of a class by itself."""
-        part, positions = self.task.part(group)
-        table = None
-        if self._table is not None and self._table.is_complete:
-            table = self._table.part(part.posts, positions)
+        part = self.task.part(group)
+        table = None if self._tours is None else self._tours.table_of(group, part.posts)
         return FieldsEngine(part, table=table, near=self._near)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import chain, combinations, islice
 
 import numpy as np
@@ -80,11 +80,12 @@ class FieldsEngine:
         self.near = near
         # Where posts are hardly more than members, a table takes no more sweeps than the members' fields would.
         if table is None and task.posts.nodes.size <= 2 * len(task.members):
-            table = PostTable(task.domain, task.posts, None if near is None else near.forward)
+            table = PostTable(task.domain, task.posts, near=None if near is None else near.forward)
         self._table = table
         self._num_rows_given = 0 if table is None else table.num_done
         self._field_bytes = field_bytes
         self._fields: dict[tuple[int, bool], SharedFields] = {}
+        self._sweepers: dict[bool, Sweeper] = {}
         self._to_goal: dict[int, Sweeper] = {} if near is None else near.to_goal
         self._margin = choice_margin(exact=task.domain.has_integer_costs)
 
@@ -134,7 +135,9 @@ class FieldsEngine:
                 break
             sets = np.array(list(combinations(group, size)))
             if not self._ensure(sets, trip, watch):
-                return stop_with_walk(self.task, group, trip, self._forward, lower, highest, self._count(swept))
+                return stop_with_walk(
+                    self.task, group, trip, self._whole(backward=False), lower, highest, self._count(swept)
+                )
             values, splits, posts = self._join(sets, trip)
             lower = max(lower, float(values.max()) * self.task.unit)
             middle = _Middle(int(splits[0]), int(posts[0]))
@@ -214,7 +217,7 @@ class FieldsEngine:
         start, goal = self.task.starts[trip], self.task.goals[trip]
         lengths = [float(self.task.from_start[trip][stops[0]]), *steps] if stops else []
         if self.near is None:
-            walk = walk_through(self._backward, start, nodes, lengths)
+            walk = walk_through(self._whole(backward=True), start, nodes, lengths)
         else:
             ends = (self.task.all_from_start[trip], self.task.all_to_goal[trip])
             legs = [np.array([start], dtype=np.int64)]
@@ -286,16 +289,13 @@ class FieldsEngine:
                 float(fields[left][post]),
             )
             return distances
-        whole = self._forward if is_onward else self._backward
-        return whole.run(int(self.task.posts.nodes[post]))[self.task.posts.nodes]
+        return self._whole(backward=not is_onward).run(int(self.task.posts.nodes[post]))[self.task.posts.nodes]
 
-    @cached_property
-    def _forward(self) -> Sweeper:
-        return Sweeper(self.task.domain, backward=False, num_seeds=self.task.posts.nodes.size)
-
-    @cached_property
-    def _backward(self) -> Sweeper:
-        return Sweeper(self.task.domain, backward=True, num_seeds=self.task.posts.nodes.size)
+    def _whole(self, *, backward: bool) -> Sweeper:
+        if backward not in self._sweepers:
+            num_seeds = self.task.posts.nodes.size
+            self._sweepers[backward] = Sweeper(self.task.domain, backward=backward, num_seeds=num_seeds)
+        return self._sweepers[backward]
 
     def _count(self, swept: int) -> Counts:
         return Counts(num_sweeps=self.num_sweeps - swept)
@@ -304,13 +304,18 @@ class FieldsEngine:
     def num_sweeps(self) -> int:
         """Sweeps of the graph so far."""
         in_table = 0 if self._table is None else self._table.num_done - self._num_rows_given
-        near = 0 if self.near is None else self.near.forward.num_sweeps + self.near.backward.num_sweeps
-        return near + in_table + len(self._to_goal) + self._forward.num_sweeps + self._backward.num_sweeps
+        swept = in_table + len(self._to_goal)
+        if self.near is not None:
+            swept += self.near.forward.num_sweeps + self.near.backward.num_sweeps
+        # Those that nobody has asked for take memory for the whole domain.
+        return swept + sum(
+            self.__dict__[name].num_sweeps for name in ("_forward", "_backward") if name in self.__dict__
+        )
 
     def _transport(self, *, backward: bool) -> Sweeper | NearSweeper:
         if self.near is not None:
             return self.near.backward if backward else self.near.forward
-        return self._backward if backward else self._forward
+        return self._whole(backward=backward)
 
     def _shared(self, trip: int, *, backward: bool) -> SharedFields:
         if (trip, backward) not in self._fields:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,10 +11,34 @@ import numpy.typing as npt
 
 from veilroute.domain.graph import Domain
 from veilroute.kernels.near import Ground, lead, values_at
-from veilroute.kernels.sweep import FAR, Floats, Hops, Indices, descend_hops, hops_to_distances, sweep
+from veilroute.kernels.sweep import (
+    FAR,
+    Floats,
+    Hops,
+    Indices,
+    descend_costs,
+    descend_hops,
+    hops_to_distances,
+    sweep,
+    sweep_rows,
+)
 
 _ROUNDING = 1e-9
+_NANOSECONDS_PER_EDGE_BY_HOPS = 3.0
+_NANOSECONDS_PER_EDGE_BY_HEAP = 25.0
+_NANOSECONDS_PER_LOOK = 2e7
 _NO_FIELD: Floats = np.empty(0)
+
+
+def num_threads() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def estimate_sweep(domain: Domain) -> float:
+    """Rough nanoseconds of a sweep of the whole domain."""
+    per_edge = _NANOSECONDS_PER_EDGE_BY_HOPS if domain.unit_cost is not None else _NANOSECONDS_PER_EDGE_BY_HEAP
+    return max(1, domain.num_edges + domain.num_nodes) * per_edge
 
 
 class Sweeper:
@@ -37,6 +62,7 @@ class Sweeper:
         self.by_hops = domain.unit_cost is not None
         self.unit = 1.0 if domain.unit_cost is None else domain.unit_cost
         self.num_nodes = domain.num_nodes
+        self._nanoseconds = estimate_sweep(domain)
         self.num_sweeps = 0
         self.indptr: Indices = indptr
         self.indices: Indices = indices
@@ -64,6 +90,19 @@ class Sweeper:
             hops_to_distances(self.hops, self.distances)
         return self.distances
 
+    def fill_rows(self, nodes: Indices, first: int, out: Floats) -> None:
+        """Distances from (or, backward, to) ``nodes[first]`` and those after it, a row of ``out`` for each."""
+        sweep_rows(
+            self.by_hops, self.indptr, self.indices, self.costs, nodes, first,
+            self.distances, self.towards, self.heap_keys, self.heap_nodes, self.hops, out,
+        )  # fmt: skip
+        self.num_sweeps += len(out)
+
+    @property
+    def sweeps_per_look(self) -> int:
+        """How many sweeps take some hundredths of a second."""
+        return max(1, int(_NANOSECONDS_PER_LOOK / self._nanoseconds))
+
     def follow(self, node: int) -> npt.NDArray[np.int64]:
         """The path along the last sweep between ``node`` and the seed, starting at ``node``.
 
@@ -72,10 +111,7 @@ class Sweeper:
         """
         if self.by_hops:
             return descend_hops(*self._onward, self.hops, node)
-        path = [node]
-        while self.towards[path[-1]] >= 0:
-            path.append(int(self.towards[path[-1]]))
-        return np.array(path, dtype=np.int64)
+        return descend_costs(self.towards, node)
 
 
 class NearSweeper:

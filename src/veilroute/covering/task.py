@@ -76,10 +76,10 @@ class CoveringTask:
         """What covering the members one by one costs, after what covering nothing does."""
         return np.concatenate(([self.direct[trip] * self.unit], self.base_costs[trip][list(members)]))
 
-    def part(self, members: Sequence[int]) -> tuple[CoveringTask, npt.NDArray[np.int64]]:
-        """The task of some of the members only, in the order given, and where its posts stand among all."""
+    def part(self, members: Sequence[int]) -> CoveringTask:
+        """The task of some of the members only, in the order given."""
         posts, at = self.posts.subset(members)
-        part = replace(
+        return replace(
             self,
             members=tuple(self.members[i] for i in members),
             posts=posts,
@@ -87,7 +87,6 @@ class CoveringTask:
             to_goal=self.to_goal[:, at],
             base_costs=self.base_costs[:, list(members)],
         )
-        return part, at
 
 
 def prepare_task(problem: Problem, positions: Sequence[int] | None = None) -> CoveringTask:

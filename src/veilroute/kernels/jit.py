@@ -13,11 +13,14 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def jit(function: Function) -> Function:
-    """Compile with a cache on disk, or without one where no cache directory is writable."""
+    """Compile with a cache on disk, or without one where no cache directory is writable.
+
+    Other threads run while a kernel does.
+    """
     try:
-        return cast(Function, numba.njit(cache=True)(function))
+        return cast(Function, numba.njit(cache=True, nogil=True)(function))
     except RuntimeError:  # numba: "cannot cache function: no locator available"
-        return cast(Function, numba.njit(function))
+        return cast(Function, numba.njit(nogil=True)(function))
 
 
 def postpone_blas() -> None:

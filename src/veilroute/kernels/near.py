@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from veilroute.kernels.extension import Flags
 from veilroute.kernels.jit import jit
-from veilroute.kernels.sweep import FAR, Floats, Hops, Indices, descend_hops, drop_first, push
+from veilroute.kernels.sweep import FAR, Floats, Hops, Indices, descend_costs, descend_hops, drop_first, push
 
 Nodes = npt.NDArray[np.int64]
 
@@ -315,15 +315,6 @@ def lead(
     elif back.by_hops:
         path = descend_hops(indptr, indices, back.hops, here)
     else:
-        num = 1
-        node = np.int64(here)
-        while back.towards[node] >= 0:
-            node = back.towards[node]
-            num += 1
-        path = np.empty(num, dtype=np.int64)
-        node = np.int64(here)
-        for i in range(num):
-            path[i] = node
-            node = back.towards[node]
+        path = descend_costs(back.towards, here)
     _clean(back, seed_nodes, num_used)
     return path

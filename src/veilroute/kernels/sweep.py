@@ -215,6 +215,35 @@ def sweep(
 
 
 @jit
+def sweep_rows(
+    by_hops: bool,
+    indptr: Indices,
+    indices: Indices,
+    costs: Floats,
+    nodes: Indices,
+    first: int,
+    distances: Floats,
+    towards: npt.NDArray[np.int64],
+    heap_keys: Floats,
+    heap_nodes: Indices,
+    hops: Hops,
+    out: Floats,
+) -> None:
+    """Write the distances from ``nodes[first]``, and those after it, to all ``nodes`` into the rows of ``out``."""
+    nothing = np.zeros(1)
+    for i in range(out.shape[0]):
+        seed = nodes[first + i : first + i + 1]
+        sweep(
+            by_hops, indptr, indices, costs, seed, nothing, np.inf, distances, towards, heap_keys, heap_nodes, hops,
+        )  # fmt: skip
+        for j in range(nodes.size):
+            if by_hops:
+                out[i, j] = np.inf if hops[nodes[j]] == FAR else hops[nodes[j]]
+            else:
+                out[i, j] = distances[nodes[j]]
+
+
+@jit
 def hops_to_distances(hops: Hops, distances: Floats) -> None:
     """Write hop counts as numbers, infinite where unreached."""
     for i in range(distances.size):
@@ -234,6 +263,21 @@ def descend_hops(indptr: Indices, indices: Indices, hops: Hops, start: int) -> n
                 node = np.int64(indices[e])
                 break
         path[i] = node
+    return path
+
+
+@jit
+def descend_costs(towards: npt.NDArray[np.int64], start: int) -> npt.NDArray[np.int64]:
+    """Follow a sweep over costs from ``start`` back to its seed."""
+    num = 1
+    node = np.int64(start)
+    while towards[node] >= 0:
+        node = towards[node]
+        num += 1
+    path = np.empty(num, dtype=np.int64)
+    path[0] = start
+    for i in range(1, num):
+        path[i] = towards[path[i - 1]]
     return path
 
 

@@ -151,13 +151,15 @@ class ClassSpace:
         pairs = self.prices_of.pairs(watch) if self.beginnings is None else self.beginnings.pairs(watch)
         if pairs is None:
             return False
+        is_there = np.isfinite(pairs)
+        pairs[~is_there] = 0.0
         if self.beginnings is None:
-            self.pair_costs = np.where(np.isfinite(pairs), pairs, 0.0)
-            compatible = np.asarray(np.isfinite(pairs).all(axis=0))
+            self.pair_costs = pairs
+            compatible = np.asarray(is_there.all(axis=0))
         else:
             self.pair_costs = np.zeros((1, self.num, self.num))
-            self.pair_shares = np.where(np.isfinite(pairs), pairs, 0.0)
-            compatible = np.isfinite(pairs)
+            self.pair_shares = pairs
+            compatible = is_there
         if not self._near_pairs:
             compatible &= self.far
         np.fill_diagonal(compatible, False)
