@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -75,7 +76,8 @@ def check_time_limit(seconds: object) -> float | None:
 class Watch:
     """Carries the caller's progress callback and stop conditions through a computation.
 
-    It remembers the last incumbent and the best bound, and every report holds both.
+    It remembers the last incumbent and the best bound, and every report holds both. Whoever learns how long the work
+    after a search will take sets ``reserve_s``, so that the search ends that much earlier and the whole in time.
 
     Parameters
     ----------
@@ -91,6 +93,7 @@ class Watch:
     time_limit_s: float | None = None
     should_stop: Callable[[], bool] | None = None
     started_s: float = field(default_factory=time.monotonic)
+    reserve_s: float = field(default=0.0, init=False)
     incumbent: Incumbent | None = field(default=None, init=False)
     bound: float | None = field(default=None, init=False)
 
@@ -118,6 +121,10 @@ class Watch:
 
     def is_over(self) -> bool:
         """Whether the time is used up or the caller asked to stop."""
-        if self.time_limit_s is not None and time.monotonic() - self.started_s >= self.time_limit_s:
-            return True
-        return self.should_stop is not None and self.should_stop()
+        return self.left_s() <= 0 or (self.should_stop is not None and self.should_stop())
+
+    def left_s(self) -> float:
+        """Seconds until the search must end."""
+        if self.time_limit_s is None:
+            return math.inf
+        return self.time_limit_s - self.reserve_s - (time.monotonic() - self.started_s)

@@ -11,6 +11,8 @@ The walks are those of :class:`~veilroute.covering.fields_engine.FieldsEngine`, 
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -20,6 +22,11 @@ from veilroute.covering.found import Found
 from veilroute.covering.set_costs import FieldCosts, SetCosts, TourCosts
 from veilroute.covering.sweeps import Near
 from veilroute.covering.task import CoveringTask
+from veilroute.progress import Watch
+
+_NUM_TRIED = 40
+_TRIED_SHARE = 0.05
+_MARGIN = 1.5
 
 
 class ClassWalks:
@@ -53,6 +60,27 @@ class ClassWalks:
         if self._last is None or self._last[0] != group:
             self._last = (group, self._engine_of(group))
         return self._last[1].find(range(len(group)), trip)
+
+    def keep_time(self, classes: Sequence[Members], watch: Watch) -> None:
+        """Have a search with a time limit end early enough to write down so many walks, as long as a few of them take.
+
+        To look a walk's labels up stands for the rest of what is done with it.
+        """
+        if watch.time_limit_s is None or not classes:
+            return
+        self._write_down(classes[0])  # loads kernels
+        began = time.monotonic()
+        num = 0
+        for members in classes[:: math.ceil(len(classes) / _NUM_TRIED)]:
+            self._write_down(members)
+            num += 1
+            if time.monotonic() - began > _TRIED_SHARE * watch.time_limit_s:
+                break
+        watch.reserve_s = _MARGIN * len(classes) * (time.monotonic() - began) / num
+
+    def _write_down(self, members: Members) -> None:
+        for trip in range(self.task.num_trips):
+            self.task.domain.labels_of(self.find(members, trip).walk)
 
     def _engine_of(self, group: Members) -> FieldsEngine:
         """The engine of a class by itself."""

@@ -307,10 +307,7 @@ class FieldsEngine:
         swept = in_table + len(self._to_goal)
         if self.near is not None:
             swept += self.near.forward.num_sweeps + self.near.backward.num_sweeps
-        # Those that nobody has asked for take memory for the whole domain.
-        return swept + sum(
-            self.__dict__[name].num_sweeps for name in ("_forward", "_backward") if name in self.__dict__
-        )
+        return swept + sum(sweeper.num_sweeps for sweeper in self._sweepers.values())
 
     def _transport(self, *, backward: bool) -> Sweeper | NearSweeper:
         if self.near is not None:

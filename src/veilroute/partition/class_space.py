@@ -8,7 +8,7 @@ it (:mod:`veilroute.kernels.extension`) cuts early.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -192,9 +192,9 @@ class ClassSpace:
         floors: Floats = total / (size - 1)
         return floors
 
-    def name(self, sets: Sets) -> list[Members]:
-        """The classes as positions in the task, each ascending."""
-        return [tuple(sorted(self.order[row[row >= 0]].tolist())) for row in sets]
+    def named(self, classes: Iterable[Members]) -> tuple[Members, ...]:
+        """The classes as positions in the task, each ascending, by first member."""
+        return tuple(sorted(tuple(sorted(self.order[list(members)].tolist())) for members in classes))
 
     def search(
         self,

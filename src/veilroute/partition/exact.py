@@ -18,7 +18,7 @@ from veilroute.covering.spread import far_matrix
 from veilroute.covering.task import CoveringTask
 from veilroute.errors import TooLargeError
 from veilroute.partition.bitmask import MAX_MEMBERS, partition_by_bitmask
-from veilroute.partition.first import first_partition
+from veilroute.partition.first import first_partition, stopped_at_first
 from veilroute.partition.result import Partition
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from veilroute.domain.labels import Label
     from veilroute.partition.bounding import Record
     from veilroute.partition.class_space import ClassSpace, Prices
-    from veilroute.partition.local_search import Grouping
 
 MAX_TRIED = 12
 """Up to so many members every set is tried, as the auditor does; it needs no certificate then."""
@@ -91,15 +90,15 @@ def partition_by_columns(
     first = first_partition(task, space.far[np.ix_(rank, rank)], privacy)
     if first is not None:
         watch.tell_improvement("distances", num, first.mac)
+        source.keep_time(first.classes, watch)
     if not space.prepare(watch):
-        classes = () if first is None else first.classes
-        left_out = tuple(range(num)) if first is None else ()
-        return Partition(classes, left_out, is_optimal=False, is_stopped=True, source=source)
+        return stopped_at_first(task, first, source)
     begin = greedy_partition(space, watch)
     if first is not None:
         classes = tuple(sorted(tuple(sorted(rank[list(members)].tolist())) for members in first.classes))
         begin = better(begin, price_again(space, Grouping(classes, (), ())))
     record = Record(begin, watch)
+    source.keep_time(space.named(begin.classes), watch)
     record.offer(improve(space, record.best, seed=0, effort=_EFFORT_PER_MEMBER * num, watch=watch))
     if m is not None:
         space = ClassSpace(problem, task, privacy, m=m)
@@ -122,7 +121,7 @@ def partition_by_columns(
     bound = best.total if is_closed else proof.bound
     labels = [problem.candidates[task.members[i]] for i in space.order.tolist()]
     return Partition(
-        classes=_named(space, best),
+        classes=space.named(best.classes),
         left_out=tuple(sorted(space.order[list(best.left_out)].tolist())),
         is_optimal=is_closed and is_most,
         is_stopped=watch.is_over() and not (is_closed and is_most),
@@ -146,17 +145,13 @@ def partition_by_columns(
 def _stopped(space: ClassSpace, record: Record, source: WalkSource) -> Partition:
     """A partition about which nothing is proved, because the time was over."""
     return Partition(
-        classes=_named(space, record.best),
+        classes=space.named(record.best.classes),
         left_out=tuple(sorted(space.order[list(record.best.left_out)].tolist())),
         is_optimal=False,
         is_stopped=True,
         improvements=tuple(record.improvements),
         source=source,
     )
-
-
-def _named(space: ClassSpace, grouping: Grouping) -> tuple[tuple[int, ...], ...]:
-    return tuple(sorted(tuple(sorted(space.order[list(members)].tolist())) for members in grouping.classes))
 
 
 def _turned(prices: Prices) -> Prices:

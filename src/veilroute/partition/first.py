@@ -11,11 +11,13 @@ from itertools import pairwise
 
 import numpy as np
 
+from veilroute.covering.found import WalkSource
 from veilroute.covering.set_costs import MAX_TOUR
 from veilroute.covering.spread import Relation
 from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.task import CoveringTask
 from veilroute.domain.graph import Domain
+from veilroute.partition.result import Partition
 from veilroute.partition.spread import is_spread
 from veilroute.problem import Privacy
 
@@ -82,6 +84,13 @@ def first_partition(task: CoveringTask, far: Relation, privacy: Privacy) -> Firs
             ratios = task.ratio_weights[trip][group]
             total += weight * float((ratios * (whole - task.base_costs[trip][group])).sum())
     return FirstPartition(tuple(sorted(tuple(sorted(group)) for group in groups)), total / num)
+
+
+def stopped_at_first(task: CoveringTask, first: FirstPartition | None, source: WalkSource) -> Partition:
+    """What a partitioner returns when the time is over before it has compared any two members."""
+    classes = () if first is None else first.classes
+    left_out = tuple(range(len(task.members))) if first is None else ()
+    return Partition(classes, left_out, is_optimal=False, is_stopped=True, source=source)
 
 
 def leads_both_ways(domain: Domain) -> bool:

@@ -35,6 +35,7 @@ from veilroute.kernels.regroup import MAX_UNION, Tours, make_union
 from veilroute.kernels.subsets import Positions
 from veilroute.kernels.sweep import Floats
 from veilroute.partition.class_space import ClassSpace, Members
+from veilroute.partition.first import first_partition, stopped_at_first
 from veilroute.partition.result import Partition
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Incumbent, Watch
@@ -95,11 +96,15 @@ def partition_local_search(
     space = ClassSpace(problem, task, privacy)
     if privacy.k > space.max_size:
         raise TooLargeError("Privacy.k", f"at most {space.max_size} for the partitioner local-search", privacy.k)
-    # Without a time limit: the walks of any partition need these distances too.
-    space.prepare(Watch(watch.report))
+    source = ClassWalks(task, space.prices_of)
+    if not space.prepare(watch):
+        rank = np.argsort(space.order)
+        first = first_partition(task, space.far[np.ix_(rank, rank)], privacy)
+        return stopped_at_first(task, first, source)
     best = greedy_partition(space, watch)
     improvements: list[Incumbent] = []
     _report(best, improvements, watch)
+    source.keep_time(space.named(best.classes), watch)
     running = LocalSearch(space, best, seed=seed, watch=watch)
     for stage in range(_NUM_STAGES + 1):
         if stage == 0:
@@ -113,12 +118,12 @@ def partition_local_search(
         if running.is_stopped:
             break
     return Partition(
-        classes=tuple(sorted(tuple(sorted(space.order[list(members)].tolist())) for members in best.classes)),
+        classes=space.named(best.classes),
         left_out=tuple(sorted(space.order[list(best.left_out)].tolist())),
         is_optimal=False,
         is_stopped=running.is_stopped,
         improvements=tuple(improvements),
-        source=ClassWalks(task, space.prices_of),
+        source=source,
     )
 
 
