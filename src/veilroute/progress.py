@@ -77,7 +77,8 @@ class Watch:
     """Carries the caller's progress callback and stop conditions through a computation.
 
     It remembers the last incumbent and the best bound, and every report holds both. Whoever learns how long the work
-    after a search will take sets ``reserve_s``, so that the search ends that much earlier and the whole in time.
+    after a search will take sets ``reserve_s``, so that the search ends that much earlier and the whole in time;
+    ``walks_per_class`` is for planners to say how much there is to write down.
 
     Parameters
     ----------
@@ -94,6 +95,7 @@ class Watch:
     should_stop: Callable[[], bool] | None = None
     started_s: float = field(default_factory=time.monotonic)
     reserve_s: float = field(default=0.0, init=False)
+    walks_per_class: int = field(default=1, init=False)
     incumbent: Incumbent | None = field(default=None, init=False)
     bound: float | None = field(default=None, init=False)
 

@@ -76,7 +76,7 @@ class ClassWalks:
             num += 1
             if time.monotonic() - began > _TRIED_SHARE * watch.time_limit_s:
                 break
-        watch.reserve_s = _MARGIN * len(classes) * (time.monotonic() - began) / num
+        watch.reserve_s = _MARGIN * watch.walks_per_class * len(classes) * (time.monotonic() - began) / num
 
     def _write_down(self, members: Members) -> None:
         for trip in range(self.task.num_trips):

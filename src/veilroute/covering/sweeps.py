@@ -179,16 +179,26 @@ class Near:
     ----------
     forward, backward
         Sweepers, for one class after the other.
+    domain
+        Over which they sweep.
     to_goal
-        By goal a whole sweep towards it, which all walks end with; those who need one put it here.
+        By goal a whole sweep towards it, which all walks end with.
     """
 
     forward: NearSweeper
     backward: NearSweeper
+    domain: Domain
     to_goal: dict[int, Sweeper] = field(default_factory=dict)
 
     @classmethod
     def over(cls, domain: Domain, num_seeds: int) -> Near:
         """For a domain and so many seeds to a sweep."""
         forward, backward = (NearSweeper(domain, backward=turned, num_seeds=num_seeds) for turned in (False, True))
-        return cls(forward, backward)
+        return cls(forward, backward, domain)
+
+    def follow_to_goal(self, node: int, goal: int) -> npt.NDArray[np.int64]:
+        """The path of :meth:`Sweeper.follow` from a node to a goal."""
+        if goal not in self.to_goal:
+            self.to_goal[goal] = Sweeper(self.domain, backward=True, num_seeds=1)
+            self.to_goal[goal].run(goal)
+        return self.to_goal[goal].follow(node)

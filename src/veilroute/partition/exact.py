@@ -91,7 +91,8 @@ def partition_by_columns(
     if first is not None:
         watch.tell_improvement("distances", num, first.mac)
         source.keep_time(first.classes, watch)
-    if not space.prepare(watch):
+    # What comes next looks at all pairs without a look at the watch: not when the time is over and a partition there.
+    if not space.prepare(watch) or (first is not None and watch.is_over()):
         return stopped_at_first(task, first, source)
     begin = greedy_partition(space, watch)
     if first is not None:

@@ -189,6 +189,9 @@ class LocalSearch:
         self.is_stopped = False
         if space.k == 1 or space.num < space.k:
             return
+        if watch.is_over():
+            self.is_stopped = True
+            return
         self._partners: Positions = np.empty((space.num, min(_NUM_PARTNERS, space.num - 1)), dtype=np.int64)
         self._least: Floats = np.empty(space.num)
         num_apart = self._partners.shape[1] // 2 if space.is_loose else 0
