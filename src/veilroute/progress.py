@@ -125,6 +125,11 @@ class Watch:
         """Whether the time is used up or the caller asked to stop."""
         return self.left_s() <= 0 or (self.should_stop is not None and self.should_stop())
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether it may ever be over."""
+        return self.time_limit_s is not None or self.should_stop is not None
+
     def left_s(self) -> float:
         """Seconds until the search must end."""
         if self.time_limit_s is None:

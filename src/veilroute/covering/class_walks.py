@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from veilroute.covering.fields import Members
@@ -44,6 +44,7 @@ class ClassWalks:
         self.task = task
         self._tours: TourCosts | None = costs if isinstance(costs, TourCosts) else None
         self._fields: FieldsEngine | None = costs.engine if isinstance(costs, FieldCosts) else None
+        self._found: dict[tuple[Members, int], Found] = {}
         self._last: tuple[Members, FieldsEngine] | None = None
 
     @cached_property
@@ -53,6 +54,8 @@ class ClassWalks:
     def find(self, members: Sequence[int], trip: int = 0) -> Found:
         """The cheapest walk of a trip that covers ``members`` (positions in the task)."""
         group = tuple(sorted(members))
+        if (group, trip) in self._found:
+            return self._found[group, trip]
         if self._fields is not None and self._fields.has_fields(group, trip):
             self._fields.near = self._near
             return self._fields.find(group, trip)
@@ -61,24 +64,35 @@ class ClassWalks:
             self._last = (group, self._engine_of(group))
         return self._last[1].find(range(len(group)), trip)
 
-    def keep_time(self, classes: Sequence[Members], watch: Watch) -> None:
-        """Have a search with a time limit end early enough to write down so many walks, as long as a few of them take.
+    def has_walks(self, members: Sequence[int]) -> bool:
+        """Whether some walk of each trip covers the class; they are kept for who asks for them later."""
+        group = tuple(sorted(members))
+        found = [self.find(group, trip) for trip in range(self.task.num_trips)]
+        self._found |= {(group, trip): each for trip, each in enumerate(found)}
+        return all(math.isfinite(each.cost) for each in found)
 
-        To look a walk's labels up stands for the rest of what is done with it.
+    def keep_time(
+        self, classes: Sequence[Members], watch: Watch, write_down: Callable[[Members], object] | None = None
+    ) -> None:
+        """Have a search with a time limit end early enough to write the walks of so many classes down.
+
+        Tried out on a few of them, with whatever writes the walks of a class down; this source when left out.
         """
         if watch.time_limit_s is None or not classes:
             return
-        self._write_down(classes[0])  # loads kernels
+        write_down = write_down or self._write_down
+        write_down(classes[0])  # loads kernels
         began = time.monotonic()
         num = 0
         for members in classes[:: math.ceil(len(classes) / _NUM_TRIED)]:
-            self._write_down(members)
+            write_down(members)
             num += 1
             if time.monotonic() - began > _TRIED_SHARE * watch.time_limit_s:
                 break
         watch.reserve_s = _MARGIN * watch.walks_per_class * len(classes) * (time.monotonic() - began) / num
 
     def _write_down(self, members: Members) -> None:
+        # To look a walk's labels up stands for the rest of what is done with it.
         for trip in range(self.task.num_trips):
             self.task.domain.labels_of(self.find(members, trip).walk)
 

@@ -18,12 +18,15 @@ from veilroute.covering.spread import far_matrix
 from veilroute.covering.task import CoveringTask
 from veilroute.errors import TooLargeError
 from veilroute.partition.bitmask import MAX_MEMBERS, partition_by_bitmask
-from veilroute.partition.first import first_partition, stopped_at_first
+from veilroute.partition.first import first_partition, likely_classes, stopped_at_first
 from veilroute.partition.result import Partition
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from veilroute.covering.fields import Members
     from veilroute.covering.found import WalkSource
     from veilroute.domain.labels import Label
     from veilroute.partition.bounding import Record
@@ -70,11 +73,18 @@ def _is_crowded(problem: Problem, task: CoveringTask, privacy: Privacy) -> bool:
 
 
 def partition_by_columns(
-    problem: Problem, task: CoveringTask, privacy: Privacy, *, watch: Watch, m: int | None = None
+    problem: Problem,
+    task: CoveringTask,
+    privacy: Privacy,
+    *,
+    watch: Watch,
+    m: int | None = None,
+    write_down: Callable[[Members], object] | None = None,
 ) -> Partition:
     """An optimal partition of many members, or the best that was found in time with a proved bound on the MAC.
 
-    Classes share whole walks or, on domains of two colours, their first ``m`` nodes.
+    Classes share whole walks or, on domains of two colours, their first ``m`` nodes. What it takes to ``write_down``
+    the walks of the classes is left of the time.
     """
     # Here and not at the top: who plans for a dozen candidates need not wait until HiGHS is loaded.
     from veilroute.partition.bounding import CLOSED, Record, better
@@ -87,19 +97,24 @@ def partition_by_columns(
     space = ClassSpace(problem, task, privacy)
     rank = np.argsort(space.order)
     source = ClassWalks(task, space.prices_of)
-    first = first_partition(task, space.far[np.ix_(rank, rank)], privacy)
+    far = space.far[np.ix_(rank, rank)]
+    first = first_partition(task, far, privacy)
     if first is not None:
         watch.tell_improvement("distances", num, first.mac)
-        source.keep_time(first.classes, watch)
+    # Classes to fall back on.
+    likely = () if first is None else first.classes
+    if first is None and watch.is_limited:
+        likely = likely_classes(task, far, privacy)
+    source.keep_time(likely, watch, write_down)
     # What comes next looks at all pairs without a look at the watch: not when the time is over and a partition there.
     if not space.prepare(watch) or (first is not None and watch.is_over()):
-        return stopped_at_first(task, first, source)
+        return stopped_at_first(task, likely, source)
     begin = greedy_partition(space, watch)
     if first is not None:
         classes = tuple(sorted(tuple(sorted(rank[list(members)].tolist())) for members in first.classes))
         begin = better(begin, price_again(space, Grouping(classes, (), ())))
     record = Record(begin, watch)
-    source.keep_time(space.named(begin.classes), watch)
+    source.keep_time(space.named(begin.classes), watch, write_down)
     record.offer(improve(space, record.best, seed=0, effort=_EFFORT_PER_MEMBER * num, watch=watch))
     if m is not None:
         space = ClassSpace(problem, task, privacy, m=m)

@@ -35,7 +35,7 @@ from veilroute.kernels.regroup import MAX_UNION, Tours, make_union
 from veilroute.kernels.subsets import Positions
 from veilroute.kernels.sweep import Floats
 from veilroute.partition.class_space import ClassSpace, Members
-from veilroute.partition.first import first_partition, stopped_at_first
+from veilroute.partition.first import likely_classes, stopped_at_first
 from veilroute.partition.result import Partition
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Incumbent, Watch
@@ -97,10 +97,11 @@ def partition_local_search(
     if privacy.k > space.max_size:
         raise TooLargeError("Privacy.k", f"at most {space.max_size} for the partitioner local-search", privacy.k)
     source = ClassWalks(task, space.prices_of)
+    rank = np.argsort(space.order)
+    likely = likely_classes(task, space.far[np.ix_(rank, rank)], privacy) if watch.is_limited else ()
+    source.keep_time(likely, watch)
     if not space.prepare(watch):
-        rank = np.argsort(space.order)
-        first = first_partition(task, space.far[np.ix_(rank, rank)], privacy)
-        return stopped_at_first(task, first, source)
+        return stopped_at_first(task, likely, source)
     best = greedy_partition(space, watch)
     improvements: list[Incumbent] = []
     _report(best, improvements, watch)

@@ -77,14 +77,19 @@ def _generate(
     problem: Problem, task: CoveringTask, privacy: Privacy, m: int, watch: Watch
 ) -> tuple[Partition, list[PlannedClass]] | None:
     """By column generation; the classes that it chose then get their walks one by one, whatever the time."""
-    partition = partition_by_columns(problem, task, privacy, watch=watch, m=m)
+
+    def plan_class(members: tuple[int, ...]) -> PlannedClass | None:
+        found = find_class_beginnings(problem, task, members, m, Watch())
+        return None if found is None else plan_class_beginning(members, *found)
+
+    partition = partition_by_columns(problem, task, privacy, watch=watch, m=m, write_down=plan_class)
     planned = []
     for number, members in enumerate(partition.classes):
         watch.tell("walks", number, len(partition.classes))
-        found = find_class_beginnings(problem, task, members, m, Watch())
-        if found is None:
+        group = plan_class(members)
+        if group is None:
             return None
-        planned.append(plan_class_beginning(members, *found))
+        planned.append(group)
     return partition, planned
 
 
