@@ -9,8 +9,9 @@ from random import Random
 import pytest
 
 import veilroute as vr
-from veilroute.covering import sweeps
+from veilroute.covering import posts, sweeps
 from veilroute.kernels.sweep import Floats, Indices
+from veilroute.partition import class_space
 
 NUM = 120
 
@@ -92,3 +93,14 @@ def test_a_limit_that_is_not_reached_changes_nothing(problem: vr.Problem) -> Non
     free = vr.solve(problem, vr.Privacy(k=2))
     limited = vr.solve(problem, vr.Privacy(k=2), time_limit_s=10_000)
     assert limited.to_json() == free.to_json()
+
+
+@pytest.mark.parametrize("problem", [building_problem(8), street_problem()])
+def test_the_number_of_cores_changes_nothing(problem: vr.Problem, monkeypatch: pytest.MonkeyPatch) -> None:
+    books = []
+    for num in (1, 2, 5):
+        for module in (posts, class_space):
+            monkeypatch.setattr(module, "num_threads", lambda num=num: num)
+        monkeypatch.setattr(class_space, "_CELLS_PER_THREAD", 50)
+        books.append(vr.solve(problem, vr.Privacy(k=2)).to_json())
+    assert books[0] == books[1] == books[2]
