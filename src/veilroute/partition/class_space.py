@@ -127,8 +127,8 @@ class ClassSpace:
         self.order: npt.NDArray[np.int64] = np.argsort(-mean_base, kind="stable")
         nodes = [problem.candidate_nodes[task.members[i]] for i in self.order.tolist()]
         self.far: Relation = far_matrix(problem.domain, nodes, privacy)
-        is_everybody_far = bool(self.far.sum() == len(nodes) * (len(nodes) - 1))
-        self.is_loose = privacy.spread == "witness" and not is_everybody_far
+        self._is_everybody_far = bool(self.far.sum() == len(nodes) * (len(nodes) - 1))
+        self.is_loose = privacy.spread == "witness" and not self._is_everybody_far
         self.prices_of: SetCosts = set_costs(task, self.order)
         self.largest = len(nodes) if self.is_loose else min(2 * privacy.k - 1, len(nodes))
         self.max_size = min(self.largest, self.prices_of.max_size)
@@ -140,7 +140,7 @@ class ClassSpace:
         self.beginnings = None if m is None else PrefixCosts(task, self.order, m, self.prices_of)
         self.pair_shares: Floats = np.empty((0, 0))
         self.groups, self.num_groups = _far_groups(self.far) if self.is_loose else (np.zeros(len(nodes), np.int64), 1)
-        self._near_pairs = self.is_loose or is_everybody_far
+        self._near_pairs = self.is_loose or self._is_everybody_far
         self.pair_costs: Floats = np.empty((0, 0, 0))
         self.compatible: Relation = np.empty((0, 0), dtype=np.bool_)
 
@@ -148,6 +148,14 @@ class ClassSpace:
     def num(self) -> int:
         """How many members there are."""
         return int(self.order.size)
+
+    @property
+    def far_in_task(self) -> Relation:
+        """Who stands far from whom, in the numbering of the task."""
+        if self._is_everybody_far:
+            return self.far
+        rank = np.argsort(self.order)
+        return self.far[np.ix_(rank, rank)]
 
     def prepare(self, watch: Watch) -> bool:
         """Work the costs of all pairs out; false when the time is over."""

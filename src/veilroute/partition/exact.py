@@ -97,7 +97,7 @@ def partition_by_columns(
     space = ClassSpace(problem, task, privacy)
     rank = np.argsort(space.order)
     source = ClassWalks(task, space.prices_of)
-    far = space.far[np.ix_(rank, rank)]
+    far = space.far_in_task
     first = first_partition(task, far, privacy)
     if first is not None:
         watch.tell_improvement("distances", num, first.mac)

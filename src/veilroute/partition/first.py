@@ -68,9 +68,9 @@ def first_partition(task: CoveringTask, far: Relation, privacy: Privacy) -> Firs
     for group in groups:
         there = 0.0
         for one, other in pairwise(group):
-            common = 0
-            while common < min(len(paths[one]), len(paths[other])) and paths[one][common] == paths[other][common]:
-                common += 1
+            shorter = min(paths[one].size, paths[other].size)
+            is_other = paths[one][:shorter] != paths[other][:shorter]
+            common = int(is_other.argmax()) if is_other.any() else shorter
             there += distances[stops[one]] + distances[stops[other]] - 2 * distances[paths[one][common - 1]]
         for trip, weight in enumerate(task.weights):
             alone = task.from_start[trip][posts[group[0]]] + task.to_goal[trip][posts[group[0]]]
@@ -114,14 +114,15 @@ class _Tree:
         self.stops: list[int] = task.posts.nodes[self.posts].tolist()
         sweeper = Sweeper(task.domain, backward=False, num_seeds=1)
         sweeper.run(task.starts[0])
-        self.paths: list[list[int]] = [sweeper.follow(stop)[::-1].tolist() for stop in self.stops]
+        # Highest byte first, so that their bytes are in the same order as they are.
+        self.paths = [sweeper.follow(stop)[::-1].astype(">u4") for stop in self.stops]
 
     def group(self, far: Relation, privacy: Privacy) -> list[list[int]]:
         """Neighbours, k at a time, or more until they qualify; none where that makes too large classes."""
         num = len(self.paths)
         if num < privacy.k:
             return []
-        order = sorted(range(num), key=lambda i: (self.paths[i], i))
+        order = sorted(range(num), key=lambda i: (self.paths[i].tobytes(), i))
         groups = [order[at : at + privacy.k] for at in range(0, num - privacy.k + 1, privacy.k)]
         groups[-1] += order[len(groups) * privacy.k :]
         groups = _widen(groups, far, privacy)

@@ -97,8 +97,7 @@ def partition_local_search(
     if privacy.k > space.max_size:
         raise TooLargeError("Privacy.k", f"at most {space.max_size} for the partitioner local-search", privacy.k)
     source = ClassWalks(task, space.prices_of)
-    rank = np.argsort(space.order)
-    likely = likely_classes(task, space.far[np.ix_(rank, rank)], privacy) if watch.is_limited else ()
+    likely = likely_classes(task, space.far_in_task, privacy) if watch.is_limited else ()
     source.keep_time(likely, watch)
     if not space.prepare(watch):
         return stopped_at_first(task, likely, source)
