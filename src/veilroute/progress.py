@@ -94,6 +94,7 @@ class Watch:
     time_limit_s: float | None = None
     should_stop: Callable[[], bool] | None = None
     started_s: float = field(default_factory=time.monotonic)
+    started_cpu_s: float = field(default_factory=time.process_time)
     reserve_s: float = field(default=0.0, init=False)
     walks_per_class: int = field(default=1, init=False)
     incumbent: Incumbent | None = field(default=None, init=False)
@@ -129,6 +130,11 @@ class Watch:
     def is_limited(self) -> bool:
         """Whether it may ever be over."""
         return self.time_limit_s is not None or self.should_stop is not None
+
+    def slowdown(self) -> float:
+        """How many seconds of the clock a second of work has taken so far; more than 1 on a busy machine."""
+        worked = time.process_time() - self.started_cpu_s
+        return max(1.0, (time.monotonic() - self.started_s) / max(worked, 1e-9))
 
     def left_s(self) -> float:
         """Seconds until the search must end."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 import veilroute as vr
 from veilroute.covering import posts
 from veilroute.covering.class_walks import ClassWalks
+from veilroute.covering.sweeps import NearSweeper, Sweeper
 from veilroute.covering.task import CoveringTask, prepare_task
 from veilroute.progress import Watch
 
@@ -33,34 +36,42 @@ def test_time_is_kept_for_the_walks_of_a_search_with_a_limit(task: CoveringTask)
     assert limited.is_over()
 
 
+class Clock:
+    """Time that passes when somebody works, and may pass faster than that."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, slowdown: float) -> None:
+        self.worked = 0.0
+        for name, pace in (("monotonic", slowdown), ("process_time", 1.0), ("thread_time", 1.0)):
+            monkeypatch.setattr(f"time.{name}", lambda pace=pace: pace * self.worked)
+
+
+@pytest.mark.parametrize("slowdown", [1.0, 3.0])
 def test_the_time_kept_is_for_all_classes_and_all_their_walks(
-    task: CoveringTask, monkeypatch: pytest.MonkeyPatch
+    task: CoveringTask, monkeypatch: pytest.MonkeyPatch, slowdown: float
 ) -> None:
-    now = [0.0]
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    clock = Clock(monkeypatch, slowdown)
 
     def write_down(_: object) -> None:
-        now[0] += 0.01
+        clock.worked += 0.01
 
-    watch = Watch(time_limit_s=100.0, started_s=0.0)
+    watch = Watch(time_limit_s=100.0, started_s=0.0, started_cpu_s=0.0)
     watch.walks_per_class = 4
     ClassWalks(task).keep_time([(0, 1)] * 500, watch, write_down)
-    assert watch.reserve_s == pytest.approx(1.5 * 4 * 500 * 0.01)
-    now[0] = 100.0 - watch.reserve_s - 0.001
+    assert watch.reserve_s == pytest.approx(1.5 * slowdown * 4 * 500 * 0.01)
+    clock.worked = (100.0 - watch.reserve_s - 0.001) / slowdown
     assert not watch.is_over()
-    now[0] += 0.002
+    clock.worked += 0.002
     assert watch.is_over()
 
 
 def test_trying_out_ends_soon_where_a_class_takes_long(task: CoveringTask, monkeypatch: pytest.MonkeyPatch) -> None:
-    now, calls = [0.0], []
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    clock, calls = Clock(monkeypatch, 1.0), []
 
     def write_down(members: object) -> None:
         calls.append(members)
-        now[0] += 1.0
+        clock.worked += 1.0
 
-    watch = Watch(time_limit_s=10.0, started_s=0.0)
+    watch = Watch(time_limit_s=10.0, started_s=0.0, started_cpu_s=0.0)
     ClassWalks(task).keep_time([(0, 1)] * 500, watch, write_down)
     assert len(calls) == 2
     assert watch.is_over()
@@ -88,3 +99,17 @@ def test_a_class_that_no_walk_covers() -> None:
     assert walks.has_walks((0, 2))
     assert not walks.has_walks((0, 1))
     assert walks.find((2, 0)).walk.tolist() == [0, 1, 3, 4]
+
+
+@pytest.mark.parametrize("movement", [4, 8])
+def test_a_path_that_is_longer_than_was_said(movement: int) -> None:
+    building = vr.generate_rooms(20, 30, seed=3, movement=movement)
+    here, stop = 3, building.num_nodes - 2
+    whole = Sweeper(building, backward=True, num_seeds=1)
+    length = float(whole.run(stop)[here])
+    expected = whole.follow(here).tolist()
+    to_goal = whole.distances.copy()
+    from_start = Sweeper(building, backward=False, num_seeds=1).run(here)
+    near = NearSweeper(building, backward=True, num_seeds=1)
+    for said in (length, length * 0.9, 0.0, length * 2, math.inf):
+        assert near.follow(here, stop, said, from_start, to_goal).tolist() == expected
