@@ -106,8 +106,13 @@ def partition_by_columns(
     if first is None and watch.is_limited:
         likely = likely_classes(task, far, privacy)
     source.keep_time(likely, watch, write_down)
+    is_prepared = space.prepare(watch)
+    if not is_prepared:
+        # By now the machine may keep another pace, and have more time.
+        source.keep_time(likely, watch, write_down)
+        is_prepared = space.prepare(watch)
     # What comes next looks at all pairs without a look at the watch: not when the time is over and a partition there.
-    if not space.prepare(watch) or (first is not None and watch.is_over()):
+    if not is_prepared or (first is not None and watch.is_over()):
         return stopped_at_first(task, likely, source)
     begin = greedy_partition(space, watch)
     if first is not None:
