@@ -129,7 +129,7 @@ def all_proved(seconds: float) -> Callable[[list[Result]], bool]:
 
 
 def all_within(gap: float, seconds: float) -> Callable[[list[Result]], bool]:
-    # A time limit ends the search for better plans; the walks of the best one still have to be written down.
+    # The time to write the walks down is estimated, and counted in.
     return lambda results: all(result.gap <= gap and result.seconds < 1.1 * seconds for result in results)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -75,7 +76,9 @@ def check_time_limit(seconds: object) -> float | None:
 class Watch:
     """Carries the caller's progress callback and stop conditions through a computation.
 
-    It remembers the last incumbent and the best bound, and every report holds both.
+    It remembers the last incumbent and the best bound, and every report holds both. Whoever learns how long the work
+    after a search will take sets ``reserve_s``, so that the search ends that much earlier and the whole in time;
+    ``walks_per_class`` is for planners to say how much there is to write down.
 
     Parameters
     ----------
@@ -91,6 +94,9 @@ class Watch:
     time_limit_s: float | None = None
     should_stop: Callable[[], bool] | None = None
     started_s: float = field(default_factory=time.monotonic)
+    started_cpu_s: float = field(default_factory=time.process_time)
+    reserve_s: float = field(default=0.0, init=False)
+    walks_per_class: int = field(default=1, init=False)
     incumbent: Incumbent | None = field(default=None, init=False)
     bound: float | None = field(default=None, init=False)
 
@@ -118,6 +124,20 @@ class Watch:
 
     def is_over(self) -> bool:
         """Whether the time is used up or the caller asked to stop."""
-        if self.time_limit_s is not None and time.monotonic() - self.started_s >= self.time_limit_s:
-            return True
-        return self.should_stop is not None and self.should_stop()
+        return self.left_s() <= 0 or (self.should_stop is not None and self.should_stop())
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether it may ever be over."""
+        return self.time_limit_s is not None or self.should_stop is not None
+
+    def slowdown(self) -> float:
+        """How many seconds of the clock a second of work has taken so far; more than 1 on a busy machine."""
+        worked = time.process_time() - self.started_cpu_s
+        return max(1.0, (time.monotonic() - self.started_s) / max(worked, 1e-9))
+
+    def left_s(self) -> float:
+        """Seconds until the search must end."""
+        if self.time_limit_s is None:
+            return math.inf
+        return self.time_limit_s - self.reserve_s - (time.monotonic() - self.started_s)

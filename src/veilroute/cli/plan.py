@@ -28,6 +28,7 @@ from veilroute.problem import Privacy, Problem
 from veilroute.progress import ProgressCallback
 
 _MOST_REASONS = 12
+_MOST_ROWS = 200
 
 
 @takes_instance_options
@@ -176,7 +177,8 @@ def print_plan(playbook: Playbook, runtime_s: float, out: Path | None) -> None:
     streets = None if playbook.domain is None else playbook.domain.streets
     for name in ("class", "size", "cost" if streets is None else streets.unit, "route", "members"):
         table.add_column(name, justify="left" if name == "members" else "right", overflow="fold")
-    for number, group in enumerate((g for g in playbook.classes if g.anonymized), start=1):
+    hidden = [group for group in playbook.classes if group.anonymized]
+    for number, group in enumerate(hidden[:_MOST_ROWS], start=1):
         costs = " ".join(_cost_text(group, r.trip) for r in group.routes)
         table.add_row(
             str(number),
@@ -187,6 +189,8 @@ def print_plan(playbook: Playbook, runtime_s: float, out: Path | None) -> None:
         )
     if claims.num_anonymized:
         console.print(table)
+    if len(hidden) > _MOST_ROWS:
+        console.print(f"... and {len(hidden) - _MOST_ROWS} classes more: --json, or the playbook")
     exposed = [label for group in playbook.classes if not group.anonymized for label in group.members]
     if exposed:
         console.print(f"Not protected (no route is given): {_listing(playbook, exposed)}")

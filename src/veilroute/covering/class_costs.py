@@ -28,7 +28,7 @@ import numpy.typing as npt
 from veilroute.covering.fields import FieldStepper
 from veilroute.covering.posts import PostTable
 from veilroute.covering.rows import FIELD_BYTES, allocate_rows, check_room
-from veilroute.covering.sweeps import Sweeper
+from veilroute.covering.sweeps import Sweeper, estimate_sweep
 from veilroute.covering.task import CoveringTask
 from veilroute.kernels.subsets import Masks, join_fields
 from veilroute.kernels.sweep import Floats
@@ -36,8 +36,6 @@ from veilroute.progress import Watch
 
 _LARGEST_BACK_SIZE = 4
 _SETS_PER_JOIN = 1 << 14
-_NANOSECONDS_PER_EDGE_BY_HOPS = 3.0
-_NANOSECONDS_PER_EDGE_BY_HEAP = 25.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,10 +94,9 @@ def _estimate_bytes(task: CoveringTask, sets_by_size: list[int], method: Method)
 
 def _estimate_work(task: CoveringTask, sets_by_size: list[int], method: Method) -> float:
     """Rough nanoseconds of a method for one trip."""
-    domain, num_posts = task.domain, task.posts.nodes.size
+    num_posts = task.posts.nodes.size
     largest = len(sets_by_size) - 1
-    per_edge = _NANOSECONDS_PER_EDGE_BY_HOPS if domain.unit_cost is not None else _NANOSECONDS_PER_EDGE_BY_HEAP
-    one_sweep = (domain.num_edges + domain.num_nodes) * per_edge
+    one_sweep = estimate_sweep(task.domain)
     watchers = task.posts.watch_posts.size / max(1, len(task.members))
     forward_size = max(0, largest - 1 - method.back_size)
     num_fields = sum(sets_by_size[1 : forward_size + 1]) + sum(sets_by_size[1 : method.back_size + 1])

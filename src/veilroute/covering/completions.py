@@ -6,10 +6,9 @@ import math
 
 import numpy as np
 
-from veilroute.covering.sweeps import Sweeper
+from veilroute.covering.sweeps import Near
 from veilroute.covering.task import CoveringTask
-from veilroute.covering.walks import NO_WALK, Walk, walk_cost, walk_through
-from veilroute.kernels.sweep import Floats
+from veilroute.covering.walks import NO_WALK, Walk, walk_cost
 
 
 class Completions:
@@ -25,33 +24,34 @@ class Completions:
 
     def __init__(self, task: CoveringTask) -> None:
         self.task = task
-        self._forward = Sweeper(task.domain, backward=False, num_seeds=1)
-        self._backward = Sweeper(task.domain, backward=True, num_seeds=1)
-        self._from: tuple[int, Floats] = (-1, np.empty(0))
+        self._near = Near.over(task.domain, 1)
 
-    def complete(self, prefix: Walk, member: int, trip: int) -> tuple[Walk, float]:
+    def complete(self, prefix: Walk, member: int, trip: int, *, at_most: float = math.inf) -> tuple[Walk, float]:
         """The whole walk and its cost: the prefix, then on to the goal, past a post of the member if none was passed.
 
-        An empty walk of infinite cost when there is no way on. One sweep for each end of a prefix, and up to two for
-        each member.
+        An empty walk of infinite cost when there is no way on. Where it is known what the rest costs ``at_most``, in
+        units of the task, nothing is looked for beyond. Two sweeps of the surroundings.
         """
         posts, goal = self.task.posts, self.task.goals[trip]
         mine = posts.posts_of(member)
         here = int(prefix[-1])
+        from_start, to_goal = self.task.all_from_start[trip], self.task.all_to_goal[trip]
+        walks = [prefix]
         if np.isin(posts.nodes[mine], prefix).any():
-            stops = [goal]
-            is_possible = math.isfinite(self._distances_from(here)[goal])
+            is_possible = math.isfinite(to_goal[here])
         else:
-            through = self._distances_from(here)[posts.nodes[mine]] + self.task.to_goal[trip][mine]
+            nodes = posts.nodes[mine]
+            seed = np.array([here], dtype=np.uint32)
+            distances = self._near.forward.values(seed, np.zeros(1), nodes, to_goal, at_most)
+            through = distances + self.task.to_goal[trip][mine]
             best = int(through.argmin())
-            stops = [int(posts.nodes[mine[best]]), goal]
             is_possible = math.isfinite(through[best])
+            if is_possible:
+                stop = int(nodes[best])
+                walks.append(self._near.backward.follow(here, stop, float(distances[best]), from_start, to_goal)[1:])
+                here = stop
         if not is_possible:
             return NO_WALK, math.inf
-        walk = np.concatenate((prefix, walk_through(self._backward, here, stops)[1:]))
+        walks.append(self._near.follow_to_goal(here, goal)[1:])
+        walk = np.concatenate(walks)
         return walk, walk_cost(self.task.domain, walk)
-
-    def _distances_from(self, node: int) -> Floats:
-        if self._from[0] != node:
-            self._from = (node, self._forward.run(node))
-        return self._from[1]

@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from veilroute.covering.posts import Posts
 from veilroute.covering.rows import RowStore
-from veilroute.covering.sweeps import Sweeper
-from veilroute.kernels.subsets import Positions, advance_by_sweeps, advance_by_table
+from veilroute.covering.sweeps import NearSweeper, Sweeper
+from veilroute.kernels.subsets import Positions, advance_by_sweeps, advance_by_table, gather_seeds
 from veilroute.kernels.sweep import Floats
 from veilroute.progress import Watch
 
@@ -25,10 +25,10 @@ class FieldStepper:
     posts
         Where fields are kept.
     transport
-        A :class:`Sweeper` over the domain, or the table of distances from each post (row) to each.
+        A sweeper over the domain, or the table of distances from each post (row) to each.
     """
 
-    def __init__(self, posts: Posts, transport: Sweeper | Floats) -> None:
+    def __init__(self, posts: Posts, transport: Sweeper | NearSweeper | Floats) -> None:
         self.posts = posts
         self.transport = transport
 
@@ -38,6 +38,8 @@ class FieldStepper:
         match self.transport:
             case Sweeper() as sweeper:
                 work = sweeper.indices.size + sweeper.num_nodes
+            case NearSweeper():
+                work = 1
             case table:
                 work = table.size
         return max(1, int(_CHUNK_OPERATIONS / max(1, work)))
@@ -59,6 +61,12 @@ class FieldStepper:
                     sweeper.distances, sweeper.towards, sweeper.heap_keys, sweeper.heap_nodes, sweeper.hops, out,
                 )  # fmt: skip
                 sweeper.num_sweeps += members.shape[0]
+            case NearSweeper() as near:
+                best = np.empty(self.posts.nodes.size)
+                for row, (group, fields) in enumerate(zip(members, smaller, strict=True)):
+                    gather_seeds(group, fields, previous, *watch, best)
+                    seeds = np.flatnonzero(np.isfinite(best))
+                    out[row] = near.values(self.posts.nodes[seeds], best[seeds], self.posts.nodes)
             case table:
                 advance_by_table(members, smaller, previous, *watch, table, out)
 
@@ -96,6 +104,9 @@ class SharedFields:
     def __getitem__(self, members: Members) -> Floats:
         row: Floats = self._store.rows[self._row_of[members]]
         return row
+
+    def __contains__(self, members: Members) -> bool:
+        return members in self._row_of
 
     def rows_of(self, sets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Where in ``rows`` the fields of sets of one size stand, each given in ascending order."""

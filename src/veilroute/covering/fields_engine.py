@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import chain, combinations, islice
 
 import numpy as np
@@ -29,7 +29,7 @@ from veilroute.covering.found import Counts, CoverStatus, Found
 from veilroute.covering.greedy import stop_with_walk
 from veilroute.covering.posts import PostTable
 from veilroute.covering.rows import FIELD_BYTES
-from veilroute.covering.sweeps import Sweeper
+from veilroute.covering.sweeps import Near, NearSweeper, Sweeper
 from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import NO_WALK, Walk, walk_cost, walk_through
 from veilroute.domain.tolerance import RELATIVE, at_most, choice_margin
@@ -64,18 +64,29 @@ class FieldsEngine:
         where posts are hardly more than members, and sweeps the graph elsewhere.
     field_bytes
         Memory for fields, shared evenly between the trips and directions.
+    near
+        What to sweep with where the task is one class of many.
     """
 
-    def __init__(self, task: CoveringTask, *, table: PostTable | None = None, field_bytes: int = FIELD_BYTES) -> None:
+    def __init__(
+        self,
+        task: CoveringTask,
+        *,
+        table: PostTable | None = None,
+        field_bytes: int = FIELD_BYTES,
+        near: Near | None = None,
+    ) -> None:
         self.task = task
+        self.near = near
         # Where posts are hardly more than members, a table takes no more sweeps than the members' fields would.
         if table is None and task.posts.nodes.size <= 2 * len(task.members):
-            table = PostTable(task.domain, task.posts)
+            table = PostTable(task.domain, task.posts, near=None if near is None else near.forward)
         self._table = table
         self._num_rows_given = 0 if table is None else table.num_done
         self._field_bytes = field_bytes
         self._fields: dict[tuple[int, bool], SharedFields] = {}
-        self._to_goal: dict[int, Sweeper] = {}
+        self._sweepers: dict[bool, Sweeper] = {}
+        self._to_goal: dict[int, Sweeper] = {} if near is None else near.to_goal
         self._margin = choice_margin(exact=task.domain.has_integer_costs)
 
     def costs(
@@ -124,7 +135,9 @@ class FieldsEngine:
                 break
             sets = np.array(list(combinations(group, size)))
             if not self._ensure(sets, trip, watch):
-                return stop_with_walk(self.task, group, trip, self._forward, lower, highest, self._count(swept))
+                return stop_with_walk(
+                    self.task, group, trip, self._whole(backward=False), lower, highest, self._count(swept)
+                )
             values, splits, posts = self._join(sets, trip)
             lower = max(lower, float(values.max()) * self.task.unit)
             middle = _Middle(int(splits[0]), int(posts[0]))
@@ -132,12 +145,25 @@ class FieldsEngine:
             return Found(NO_WALK, math.inf, "infeasible", math.inf, self._count(swept))
         if lower > highest:
             return Found(NO_WALK, math.inf, "over-bound", lower, self._count(swept))
-        walk = self._walk(self._stops(group, trip, middle), trip)
+        walk = self._walk(*self._stops(group, trip, middle), trip)
         cost = walk_cost(self.task.domain, walk)
         # The walk is priced edge by edge, the bound comes from the fields: they differ by rounding at most.
         is_proved = math.isclose(cost, lower, rel_tol=RELATIVE)
         status: CoverStatus = "optimal" if is_proved else "feasible"
         return Found(walk, cost, status, cost if is_proved else lower, self._count(swept))
+
+    def has_fields(self, members: Sequence[int], trip: int) -> bool:
+        """Whether the fields that joining a set needs are there, because somebody asked for them before."""
+        in_front, behind = _halves(len(members))
+        return all(
+            (trip, backward) in self._fields
+            and all(
+                part in self._fields[trip, backward]
+                for size in range(1, largest + 1)
+                for part in combinations(sorted(members), size)
+            )
+            for backward, largest in ((True, behind), (False, in_front))
+        )
 
     def _check_size(self, num_members: int) -> None:
         if num_members > MAX_MEMBERS:
@@ -185,38 +211,49 @@ class FieldsEngine:
             first_split += num
         return best, choice, choice_post
 
-    def _walk(self, stops: list[int], trip: int) -> Walk:
-        """The walk past posts, in order of travel."""
+    def _walk(self, stops: list[int], steps: list[float], trip: int) -> Walk:
+        """The walk past posts, in order of travel, with the distances from each to the next."""
         nodes = self.task.posts.nodes[stops].tolist()
         start, goal = self.task.starts[trip], self.task.goals[trip]
-        lengths = None
-        if self._table is not None and stops:
-            steps = self._table.distances[stops[:-1], stops[1:]].tolist()
-            lengths = [float(self.task.from_start[trip][stops[0]]), *steps]
-        walk = walk_through(self._backward, start, nodes, lengths)
+        lengths = [float(self.task.from_start[trip][stops[0]]), *steps] if stops else []
+        if self.near is None:
+            walk = walk_through(self._whole(backward=True), start, nodes, lengths)
+        else:
+            ends = (self.task.all_from_start[trip], self.task.all_to_goal[trip])
+            legs = [np.array([start], dtype=np.int64)]
+            for here, stop, length in zip([start, *nodes], nodes, lengths, strict=False):
+                legs.append(self.near.backward.follow(here, stop, length, *ends)[1:])
+            walk = np.concatenate(legs)
         if goal not in self._to_goal:
             # All walks of a trip end alike: one sweep for all.
             self._to_goal[goal] = Sweeper(self.task.domain, backward=True, num_seeds=1)
             self._to_goal[goal].run(goal)
         return np.concatenate((walk, self._to_goal[goal].follow(int(walk[-1]))[1:]))
 
-    def _stops(self, group: Members, trip: int, middle: _Middle) -> list[int]:
-        """The posts at which an optimal walk covers each member, in order of travel, from its middle."""
+    def _stops(self, group: Members, trip: int, middle: _Middle) -> tuple[list[int], list[float]]:
+        """The posts at which an optimal walk covers each member, in order of travel, and the steps between them.
+
+        They are found from the middle.
+        """
         if not group:
-            return []
+            return [], []
         # Splits are numbered through all middles, as many for each.
         position, number = divmod(middle.split, math.comb(len(group) - 1, len(group) // 2))
         _, in_front, behind = next(islice(_splits(len(group)), position, None))
         first, last = (tuple(group[i] for i in side[number].tolist()) for side in (in_front, behind))
-        before = self._descend(middle.post, first, self._shared(trip, backward=False))
-        after = self._descend(middle.post, last, self._shared(trip, backward=True))
-        return [*before[::-1], middle.post, *after]
+        before, steps = self._descend(middle.post, first, trip, self._shared(trip, backward=False))
+        after, further = self._descend(middle.post, last, trip, self._shared(trip, backward=True))
+        return [*before[::-1], middle.post, *after], [*steps[::-1], *further]
 
-    def _descend(self, post: int, left: Members, fields: SharedFields) -> list[int]:
-        """The posts that lead from the middle to the end where the fields begin, covering ``left`` on the way."""
-        stops = []
+    def _descend(self, post: int, left: Members, trip: int, fields: SharedFields) -> tuple[list[int], list[float]]:
+        """The posts that lead from the middle to the end where the fields begin, covering ``left`` on the way.
+
+        With the distances between each of them and the one before.
+        """
+        stops: list[int] = []
+        steps: list[float] = []
         while left:
-            distances = self._distances_at_posts(post, is_onward=fields.is_backward)
+            distances = self._distances_at_posts(post, left, trip, fields)
             best_member, best = -1, math.inf
             for i, member in enumerate(left):
                 mine = self.task.posts.posts_of(member)
@@ -226,24 +263,39 @@ class FieldsEngine:
                 if values[at] < best * self._margin:
                     best_member, post, best = i, int(mine[at]), float(values[at])
             stops.append(post)
+            steps.append(float(distances[post]))
             left = left[:best_member] + left[best_member + 1 :]
-        return stops
+        return stops, steps
 
-    def _distances_at_posts(self, post: int, *, is_onward: bool) -> Floats:
-        """Distances from a post to all posts when ``is_onward``, else from all of them to it."""
+    def _distances_at_posts(self, post: int, left: Members, trip: int, fields: SharedFields) -> Floats:
+        """Distances between a post and all posts, in the direction of the fields.
+
+        Those of members that are ``left`` will do, as far as they may lie on the way.
+        """
+        is_onward = fields.is_backward
         if self._table is not None:
             table = self._table.distances if is_onward else self._table.transposed
             return np.asarray(table[post])
-        sweeper = self._forward if is_onward else self._backward
-        return sweeper.run(int(self.task.posts.nodes[post]))[self.task.posts.nodes]
+        if self.near is not None:
+            mine = np.unique(np.concatenate([self.task.posts.posts_of(member) for member in left]))
+            ahead = (self.task.all_to_goal if is_onward else self.task.all_from_start)[trip]
+            distances = np.full(self.task.posts.nodes.size, np.inf)
+            sweeper = self.near.forward if is_onward else self.near.backward
+            distances[mine] = sweeper.values(
+                self.task.posts.nodes[[post]],
+                np.zeros(1),
+                self.task.posts.nodes[mine],
+                ahead,
+                float(fields[left][post]),
+            )
+            return distances
+        return self._whole(backward=not is_onward).run(int(self.task.posts.nodes[post]))[self.task.posts.nodes]
 
-    @cached_property
-    def _forward(self) -> Sweeper:
-        return Sweeper(self.task.domain, backward=False, num_seeds=self.task.posts.nodes.size)
-
-    @cached_property
-    def _backward(self) -> Sweeper:
-        return Sweeper(self.task.domain, backward=True, num_seeds=self.task.posts.nodes.size)
+    def _whole(self, *, backward: bool) -> Sweeper:
+        if backward not in self._sweepers:
+            num_seeds = self.task.posts.nodes.size
+            self._sweepers[backward] = Sweeper(self.task.domain, backward=backward, num_seeds=num_seeds)
+        return self._sweepers[backward]
 
     def _count(self, swept: int) -> Counts:
         return Counts(num_sweeps=self.num_sweeps - swept)
@@ -252,12 +304,21 @@ class FieldsEngine:
     def num_sweeps(self) -> int:
         """Sweeps of the graph so far."""
         in_table = 0 if self._table is None else self._table.num_done - self._num_rows_given
-        return in_table + len(self._to_goal) + self._forward.num_sweeps + self._backward.num_sweeps
+        swept = in_table + len(self._to_goal)
+        if self.near is not None:
+            swept += self.near.forward.num_sweeps + self.near.backward.num_sweeps
+        return swept + sum(sweeper.num_sweeps for sweeper in self._sweepers.values())
+
+    def _transport(self, *, backward: bool) -> Sweeper | NearSweeper:
+        if self.near is not None:
+            return self.near.backward if backward else self.near.forward
+        return self._whole(backward=backward)
 
     def _shared(self, trip: int, *, backward: bool) -> SharedFields:
         if (trip, backward) not in self._fields:
+            transport: Sweeper | NearSweeper | Floats
             if self._table is None:
-                transport: Sweeper | Floats = self._backward if backward else self._forward
+                transport = self._transport(backward=backward)
             else:
                 transport = self._table.transposed if backward else self._table.distances
             self._fields[trip, backward] = SharedFields(

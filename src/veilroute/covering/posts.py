@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 
 import numpy as np
 import numpy.typing as npt
 
-from veilroute.covering.sweeps import Sweeper
+from veilroute.covering.sweeps import NearSweeper, Sweeper, num_threads
 from veilroute.domain.graph import Domain
 from veilroute.kernels.sweep import Floats, Indices
 from veilroute.progress import Watch
@@ -62,25 +65,69 @@ class PostTable:
         The world.
     posts
         Among which distances are wanted.
+    order
+        Which posts the rows and columns stand for; all, ascending, when left out.
+    near
+        What to sweep with where the posts are few and stand together.
     """
 
-    def __init__(self, domain: Domain, posts: Posts) -> None:
-        self._nodes = posts.nodes
-        self._sweeper = Sweeper(domain, backward=False, num_seeds=1)
-        num = posts.nodes.size
+    def __init__(
+        self,
+        domain: Domain,
+        posts: Posts,
+        *,
+        order: npt.NDArray[np.int64] | None = None,
+        near: NearSweeper | None = None,
+    ) -> None:
+        self._domain = domain
+        self._nodes = posts.nodes if order is None else posts.nodes[order]
+        self._near = near
+        num = self._nodes.size
         # From each post (row) to each, in the sweeper's units; rows are valid once they are done.
         self.distances: Floats = np.empty((num, num))
         self.num_done = 0
 
     def complete(self, watch: Watch) -> bool:
         """Make the sweeps that are missing; false when the time is over."""
-        while self.num_done < self._nodes.size:
-            if watch.is_over():
-                return False
-            watch.tell("distances", self.num_done, self._nodes.size)
-            self.distances[self.num_done] = self._sweeper.run(int(self._nodes[self.num_done]))[self._nodes]
-            self.num_done += 1
+        if self._near is not None:
+            for row in range(self.num_done, self._nodes.size):
+                self.distances[row] = self._near.values(self._nodes[row : row + 1], np.zeros(1), self._nodes)
+            self.num_done = self._nodes.size
+        if self.is_complete:
+            return True
+        first = Sweeper(self._domain, backward=False, num_seeds=1)
+        # A thread for each core, with memory of its own; each writes other rows.
+        num_left = self._nodes.size - self.num_done
+        num = min(num_threads(), math.ceil(num_left / first.sweeps_per_look))
+        sweepers = [first, *(Sweeper(self._domain, backward=False, num_seeds=1) for _ in range(num - 1))]
+        with ThreadPoolExecutor(num) as pool:
+            while self.num_done < self._nodes.size:
+                if watch.is_over():
+                    return False
+                watch.tell("distances", self.num_done, self._nodes.size)
+                ends = np.minimum(
+                    self.num_done + first.sweeps_per_look * np.arange(1, num + 1), self._nodes.size
+                ).tolist()
+                begins = [self.num_done, *ends[:-1]]
+                parts = [self.distances[begin:end] for begin, end in zip(begins, ends, strict=True)]
+                if num == 1:
+                    first.fill_rows(self._nodes, begins[0], parts[0])
+                else:
+                    list(pool.map(Sweeper.fill_rows, sweepers, repeat(self._nodes), begins, parts))
+                self.num_done = ends[-1]
         return True
+
+    def part(self, posts: Posts, rows: npt.NDArray[np.int64]) -> PostTable:
+        """The distances between some of the posts, which stand in ``rows``, once complete."""
+        table = PostTable(self._domain, posts)
+        table.distances = self.distances[np.ix_(rows, rows)]
+        table.num_done = posts.nodes.size
+        return table
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all distances are there."""
+        return self.num_done == self._nodes.size
 
     @cached_property
     def transposed(self) -> Floats:

@@ -6,16 +6,17 @@ elsewhere the fields engine. Either keeps O(members x nodes) and answers for set
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from veilroute.covering.fields_engine import FieldsEngine
-from veilroute.covering.posts import PostTable
+from veilroute.covering.posts import Posts, PostTable
 from veilroute.covering.task import CoveringTask
 from veilroute.kernels.sweep import Floats
-from veilroute.kernels.tours import Sets, tour_costs
+from veilroute.kernels.tours import Sets, pair_costs, tour_costs
 from veilroute.progress import Watch
 
 MAX_TOUR = 12
@@ -60,8 +61,10 @@ class TourCosts:
 
     def __init__(self, task: CoveringTask, order: Order) -> None:
         self.task = task
-        self.table = PostTable(task.domain, task.posts)
         self._posts = task.posts.watch_posts[order]
+        self._rank = np.argsort(order)
+        # In the order of the members, so that it is kept once.
+        self._table = PostTable(task.domain, task.posts, order=self._posts)
         self.from_start: Floats = np.ascontiguousarray(task.from_start[:, self._posts]) * task.unit
         self.to_goal: Floats = np.ascontiguousarray(task.to_goal[:, self._posts]) * task.unit
         self.between: Floats = np.empty((0, 0))
@@ -69,17 +72,27 @@ class TourCosts:
     def prepare(self, watch: Watch) -> bool:
         """Work the distances between members out; false when the time is over."""
         if self.between.shape[0] == 0 and self._posts.size:
-            if not self.table.complete(watch):
+            if not self._table.complete(watch):
                 return False
-            self.between = self.table.distances[np.ix_(self._posts, self._posts)] * self.task.unit
+            distances = self._table.distances
+            self.between = distances if self.task.unit == 1 else distances * self.task.unit
         return True
+
+    def table_of(self, group: Sequence[int], posts: Posts) -> PostTable | None:
+        """Distances between the ``posts`` of some members (positions in the task); ``None`` before they are there."""
+        if not self._table.is_complete:
+            return None
+        rows = np.empty(posts.nodes.size, dtype=np.int64)
+        rows[posts.watch_posts] = self._rank[list(group)]
+        return self._table.part(posts, rows)
 
     def pairs(self, watch: Watch) -> Floats | None:
         """See :class:`SetCosts`; one sweep for each member."""
         if not self.prepare(watch):
             return None
-        there = self.from_start[:, :, None] + self.between[None] + self.to_goal[:, None, :]
-        return np.minimum(there, there.transpose(0, 2, 1))
+        out = np.empty((self.task.num_trips, *self.between.shape))
+        pair_costs(self.from_start, self.to_goal, self.between, out)
+        return out
 
     def costs(self, sets: Sets, watch: Watch) -> Floats | None:
         """See :class:`SetCosts`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,8 @@ class CoveringTask:
         Weights of the trips, summing to 1.
     from_start, to_goal
         Per trip and post the distance from the start and to the goal, in units of ``unit``.
+    all_from_start, all_to_goal
+        The same per trip and node.
     direct
         Per trip the distance from its start to its goal, in the same units.
     base_costs
@@ -53,6 +55,8 @@ class CoveringTask:
     weights: tuple[float, ...]
     from_start: Floats
     to_goal: Floats
+    all_from_start: Floats
+    all_to_goal: Floats
     direct: Floats
     base_costs: Floats
     unit: float
@@ -72,6 +76,18 @@ class CoveringTask:
         """What covering the members one by one costs, after what covering nothing does."""
         return np.concatenate(([self.direct[trip] * self.unit], self.base_costs[trip][list(members)]))
 
+    def part(self, members: Sequence[int]) -> CoveringTask:
+        """The task of some of the members only, in the order given."""
+        posts, at = self.posts.subset(members)
+        return replace(
+            self,
+            members=tuple(self.members[i] for i in members),
+            posts=posts,
+            from_start=self.from_start[:, at],
+            to_goal=self.to_goal[:, at],
+            base_costs=self.base_costs[:, list(members)],
+        )
+
 
 def prepare_task(problem: Problem, positions: Sequence[int] | None = None) -> CoveringTask:
     """Find watchers and base costs, by two sweeps per trip.
@@ -85,17 +101,16 @@ def prepare_task(problem: Problem, positions: Sequence[int] | None = None) -> Co
     back = Sweeper(domain, backward=True, num_seeds=1)
     # A candidate that nobody watches cannot be covered, whatever the trip.
     coverable = np.array([w.size > 0 for w in watchers], dtype=bool)
-    from_start, to_goal, direct = [], [], []
+    all_from_start, all_to_goal = np.empty((2, len(problem.trips), domain.num_nodes))
     base = np.full((len(problem.trips), len(counted)), np.inf)
     everyone = Posts.of(watchers)
     for j, (start, goal) in enumerate(zip(problem.start_nodes, problem.goal_nodes, strict=True)):
-        from_start.append(out.run(start)[everyone.nodes])
-        to_goal.append(back.run(goal)[everyone.nodes])
-        direct.append(back.distances[start])
-        base[j] = _cheapest_per_candidate(everyone, from_start[j] + to_goal[j])
+        all_from_start[j] = out.run(start)
+        all_to_goal[j] = back.run(goal)
+        base[j] = _cheapest_per_candidate(everyone, (all_from_start[j] + all_to_goal[j])[everyone.nodes])
         coverable &= np.isfinite(base[j])
     kept = np.flatnonzero(coverable)
-    posts, at = _restrict(everyone, watchers, kept)
+    posts = _restrict(everyone, watchers, kept)
     total = sum(trip.weight for trip in problem.trips)
     return CoveringTask(
         domain=domain,
@@ -105,10 +120,12 @@ def prepare_task(problem: Problem, positions: Sequence[int] | None = None) -> Co
         starts=problem.start_nodes,
         goals=problem.goal_nodes,
         weights=tuple(trip.weight / total for trip in problem.trips),
-        from_start=np.array([field[at] for field in from_start]),
-        to_goal=np.array([field[at] for field in to_goal]),
-        direct=np.array(direct),
         # Picking columns turns the memory round; kernels are compiled once for each layout that they are given.
+        from_start=np.ascontiguousarray(all_from_start[:, posts.nodes]),
+        to_goal=np.ascontiguousarray(all_to_goal[:, posts.nodes]),
+        all_from_start=all_from_start,
+        all_to_goal=all_to_goal,
+        direct=all_to_goal[range(len(problem.trips)), problem.start_nodes],
         base_costs=np.ascontiguousarray(base[:, kept]) * out.unit,
         unit=out.unit,
     )
@@ -122,11 +139,7 @@ def _cheapest_per_candidate(posts: Posts, through: Floats) -> Floats:
     return best
 
 
-def _restrict(
-    everyone: Posts, watchers: list[Indices], kept: npt.NDArray[np.int64]
-) -> tuple[Posts, npt.NDArray[np.int64]]:
+def _restrict(everyone: Posts, watchers: list[Indices], kept: npt.NDArray[np.int64]) -> Posts:
     if kept.size == len(watchers):
-        return everyone, np.arange(everyone.nodes.size)
-    if kept.size == 0:
-        return Posts.of([]), np.empty(0, dtype=np.int64)
-    return everyone.subset(kept.tolist())
+        return everyone
+    return everyone.subset(kept.tolist())[0] if kept.size else Posts.of([])

@@ -38,8 +38,11 @@ _PYTHON = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags'
 
 
 def jit(function: Function) -> Function:
-    """Compile with a cache on disk, or without one where no cache directory is writable."""
-    kernel = numba.njit(function)
+    """Compile with a cache on disk, or without one where no cache directory is writable.
+
+    Other threads run while a kernel does.
+    """
+    kernel: Any = numba.njit(nogil=True)(function)
     if hasattr(kernel, "enable_caching"):  # else numba was told to leave functions as they are
         # Whatever goes wrong: a kernel without a cache is compiled again, and is right.
         with suppress(Exception):

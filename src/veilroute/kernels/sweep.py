@@ -123,11 +123,11 @@ def sweep_costs(
         node = seed_nodes[i]
         if seed_values[i] < distances[node] and seed_values[i] <= limit:
             distances[node] = seed_values[i]
-            size = _push(heap_keys, heap_nodes, size, seed_values[i], node)
+            size = push(heap_keys, heap_nodes, size, seed_values[i], node)
     while size > 0:
         key = heap_keys[0]
         node = heap_nodes[0]
-        size = _drop_first(heap_keys, heap_nodes, size)
+        size = drop_first(heap_keys, heap_nodes, size)
         if key > distances[node]:
             continue
         for e in range(indptr[node], indptr[node + 1]):
@@ -136,11 +136,12 @@ def sweep_costs(
             if value < distances[other] and value <= limit:
                 distances[other] = value
                 towards[other] = node
-                size = _push(heap_keys, heap_nodes, size, value, other)
+                size = push(heap_keys, heap_nodes, size, value, other)
 
 
 @jit
-def _push(keys: Floats, nodes: Indices, size: int, key: float, node: int) -> int:
+def push(keys: Floats, nodes: Indices, size: int, key: float, node: int) -> int:
+    """Put a node on a heap ordered by (key, node); returns how many it holds."""
     i = size
     while i > 0:
         parent = (i - 1) >> 1
@@ -155,7 +156,8 @@ def _push(keys: Floats, nodes: Indices, size: int, key: float, node: int) -> int
 
 
 @jit
-def _drop_first(keys: Floats, nodes: Indices, size: int) -> int:
+def drop_first(keys: Floats, nodes: Indices, size: int) -> int:
+    """Take the first node off a heap; returns how many are left."""
     size -= 1
     key = keys[size]
     node = nodes[size]
@@ -213,6 +215,35 @@ def sweep(
 
 
 @jit
+def sweep_rows(
+    by_hops: bool,
+    indptr: Indices,
+    indices: Indices,
+    costs: Floats,
+    nodes: Indices,
+    first: int,
+    distances: Floats,
+    towards: npt.NDArray[np.int64],
+    heap_keys: Floats,
+    heap_nodes: Indices,
+    hops: Hops,
+    out: Floats,
+) -> None:
+    """Write the distances from ``nodes[first]``, and those after it, to all ``nodes`` into the rows of ``out``."""
+    nothing = np.zeros(1)
+    for i in range(out.shape[0]):
+        seed = nodes[first + i : first + i + 1]
+        sweep(
+            by_hops, indptr, indices, costs, seed, nothing, np.inf, distances, towards, heap_keys, heap_nodes, hops,
+        )  # fmt: skip
+        for j in range(nodes.size):
+            if by_hops:
+                out[i, j] = np.inf if hops[nodes[j]] == FAR else hops[nodes[j]]
+            else:
+                out[i, j] = distances[nodes[j]]
+
+
+@jit
 def hops_to_distances(hops: Hops, distances: Floats) -> None:
     """Write hop counts as numbers, infinite where unreached."""
     for i in range(distances.size):
@@ -232,6 +263,21 @@ def descend_hops(indptr: Indices, indices: Indices, hops: Hops, start: int) -> n
                 node = np.int64(indices[e])
                 break
         path[i] = node
+    return path
+
+
+@jit
+def descend_costs(towards: npt.NDArray[np.int64], start: int) -> npt.NDArray[np.int64]:
+    """Follow a sweep over costs from ``start`` back to its seed."""
+    num = 1
+    node = np.int64(start)
+    while towards[node] >= 0:
+        node = towards[node]
+        num += 1
+    path = np.empty(num, dtype=np.int64)
+    path[0] = start
+    for i in range(1, num):
+        path[i] = towards[path[i - 1]]
     return path
 
 

@@ -8,6 +8,8 @@ import numpy.typing as npt
 from veilroute.kernels.jit import jit
 from veilroute.kernels.sweep import Floats
 
+_BLOCK = 64
+
 Sets = npt.NDArray[np.int32]
 """Sets of one size, a row each, or of several sizes with -1 behind the members."""
 
@@ -60,3 +62,18 @@ def tour_costs(sets: Sets, from_start: Floats, to_goal: Floats, between: Floats,
                 for i in range(size):
                     least = min(least, best[everyone, i] + last[members[i]])
             out[s, trip] = least
+
+
+@jit
+def pair_costs(from_start: Floats, to_goal: Floats, between: Floats, out: Floats) -> None:
+    """Costs of the walks past every two members, in the cheaper order, per trip into ``out``."""
+    num = between.shape[0]
+    for first in range(0, num, _BLOCK):
+        for second in range(0, num, _BLOCK):
+            # By blocks, because going down columns of a large table is slow.
+            for i in range(first, min(first + _BLOCK, num)):
+                for j in range(second, min(second + _BLOCK, num)):
+                    for trip in range(from_start.shape[0]):
+                        there = from_start[trip, i] + between[i, j] + to_goal[trip, j]
+                        back = from_start[trip, j] + between[j, i] + to_goal[trip, i]
+                        out[trip, i, j] = min(there, back)

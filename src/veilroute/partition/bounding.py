@@ -195,8 +195,10 @@ def simple_prices(space: ClassSpace) -> Prices:
         # A class of z members adds at least what its pairs do, each divided by z - 1.
         duals = np.where(space.compatible, space.pair_shares, np.inf).min(axis=1) / 2
     else:
-        costs = np.where(space.compatible[None], space.pair_costs, np.inf)
-        least = np.partition(costs, space.k - 2, axis=2)[:, :, space.k - 2]
+        least = np.empty((space.task.num_trips, space.num))
+        for i in range(space.num):  # not all at once: that would be another table of all pairs
+            costs = np.where(space.compatible[i], space.pair_costs[:, i], np.inf)
+            least[:, i] = np.partition(costs, space.k - 2, axis=1)[:, space.k - 2]
         duals = (space.weights * least).sum(axis=0) - space.fixed
     is_possible = np.isfinite(duals)
     highest = float(duals[is_possible].max(initial=0.0))

@@ -8,7 +8,8 @@ it (:mod:`veilroute.kernels.extension`) cuts early.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,8 +18,9 @@ import numpy.typing as npt
 from veilroute.covering.prefix_costs import PrefixCosts
 from veilroute.covering.set_costs import SetCosts, set_costs
 from veilroute.covering.spread import Relation, far_matrix
+from veilroute.covering.sweeps import num_threads
 from veilroute.covering.task import CoveringTask
-from veilroute.kernels.extension import extend_sets
+from veilroute.kernels.extension import Flags, extend_sets
 from veilroute.kernels.subsets import Positions
 from veilroute.kernels.sweep import Floats
 from veilroute.kernels.tours import Sets
@@ -26,9 +28,12 @@ from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch
 
 _CELLS_PER_STEP = 1 << 20
+_CELLS_PER_THREAD = 1 << 18
 _MANY_CUTS = 200
 
 Members = tuple[int, ...]
+
+_Cuts = tuple[Positions, Positions, Floats, Positions, Positions]
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +127,8 @@ class ClassSpace:
         self.order: npt.NDArray[np.int64] = np.argsort(-mean_base, kind="stable")
         nodes = [problem.candidate_nodes[task.members[i]] for i in self.order.tolist()]
         self.far: Relation = far_matrix(problem.domain, nodes, privacy)
-        is_everybody_far = bool(self.far.sum() == len(nodes) * (len(nodes) - 1))
-        self.is_loose = privacy.spread == "witness" and not is_everybody_far
+        self._is_everybody_far = bool(self.far.sum() == len(nodes) * (len(nodes) - 1))
+        self.is_loose = privacy.spread == "witness" and not self._is_everybody_far
         self.prices_of: SetCosts = set_costs(task, self.order)
         self.largest = len(nodes) if self.is_loose else min(2 * privacy.k - 1, len(nodes))
         self.max_size = min(self.largest, self.prices_of.max_size)
@@ -135,7 +140,7 @@ class ClassSpace:
         self.beginnings = None if m is None else PrefixCosts(task, self.order, m, self.prices_of)
         self.pair_shares: Floats = np.empty((0, 0))
         self.groups, self.num_groups = _far_groups(self.far) if self.is_loose else (np.zeros(len(nodes), np.int64), 1)
-        self._near_pairs = self.is_loose or is_everybody_far
+        self._near_pairs = self.is_loose or self._is_everybody_far
         self.pair_costs: Floats = np.empty((0, 0, 0))
         self.compatible: Relation = np.empty((0, 0), dtype=np.bool_)
 
@@ -149,6 +154,14 @@ class ClassSpace:
         """How many members there are."""
         return int(self.order.size)
 
+    @property
+    def far_in_task(self) -> Relation:
+        """Who stands far from whom, in the numbering of the task."""
+        if self._is_everybody_far:
+            return self.far
+        rank = np.argsort(self.order)
+        return self.far[np.ix_(rank, rank)]
+
     def prepare(self, watch: Watch) -> bool:
         """Work the costs of all pairs out; false when the time is over."""
         if self.compatible.shape[0] == self.num:
@@ -156,13 +169,15 @@ class ClassSpace:
         pairs = self.prices_of.pairs(watch) if self.beginnings is None else self.beginnings.pairs(watch)
         if pairs is None:
             return False
+        is_there = np.isfinite(pairs)
+        pairs[~is_there] = 0.0
         if self.beginnings is None:
-            self.pair_costs = np.where(np.isfinite(pairs), pairs, 0.0)
-            compatible = np.asarray(np.isfinite(pairs).all(axis=0))
+            self.pair_costs = pairs
+            compatible = np.asarray(is_there.all(axis=0))
         else:
             self.pair_costs = np.zeros((1, self.num, self.num))
-            self.pair_shares = np.where(np.isfinite(pairs), pairs, 0.0)
-            compatible = np.isfinite(pairs)
+            self.pair_shares = pairs
+            compatible = is_there
         if not self._near_pairs:
             compatible &= self.far
         np.fill_diagonal(compatible, False)
@@ -195,9 +210,9 @@ class ClassSpace:
         floors: Floats = total / (size - 1)
         return floors
 
-    def name(self, sets: Sets) -> list[Members]:
-        """The classes as positions in the task, each ascending."""
-        return [tuple(sorted(self.order[row[row >= 0]].tolist())) for row in sets]
+    def named(self, classes: Iterable[Members]) -> tuple[Members, ...]:
+        """The classes as positions in the task, each ascending, by first member."""
+        return tuple(sorted(tuple(sorted(self.order[list(members)].tolist())) for members in classes))
 
     def search(
         self,
@@ -265,24 +280,17 @@ class ClassSpace:
                 stack.append(now.part(slice(per_step, None)))
                 now = now.part(slice(per_step))
             size = now.sets.shape[1] + 1
-            room = len(now.sets) * self.num
-            sets = np.empty((room, size), dtype=np.int32)
-            offsets, bounds = np.empty((2, room))
-            qualifies, parents = np.empty(room, dtype=np.bool_), np.empty(room, dtype=np.int64)
-            num = extend_sets(
-                now.sets, now.costs, now.offsets + now.shares, weights, prizes, self.pair_costs, self.compatible,
-                self.far, self.is_loose, self.groups, self.num_groups, self.k, self.largest, *cuts,
-                threshold, sets, offsets, bounds, qualifies, parents,
-            )  # fmt: skip
+            sets, offsets, bounds, qualifies, parents = self._extend(now, weights, prizes, cuts, threshold)
+            num = len(sets)
             if size > self.max_size:
-                yield _Batch(_NONE, 0, float(bounds[:num].min(initial=math.inf)))
+                yield _Batch(_NONE, 0, float(bounds.min(initial=math.inf)))
                 continue
             # Of beginnings, only pairs tell before they are worked out what a set will cost.
             kept = np.arange(num)
-            before = now.shares[parents[:num]]
+            before = now.shares[parents]
             if not has_costs and not is_free and size > 2:
-                bounds[:num] += np.maximum(self._floors(sets[:num]), before) - before
-                kept = np.flatnonzero(bounds[:num] <= threshold)
+                bounds += np.maximum(self._floors(sets), before) - before
+                kept = np.flatnonzero(bounds <= threshold)
             if kept.size == 0:
                 continue
             sets = sets[kept]
@@ -302,6 +310,34 @@ class ClassSpace:
             if size < self.largest:
                 on = np.flatnonzero(is_there)
                 stack.append(_Frontier(sets[on], costs[on], offsets[on], extras[on]))
+
+    def _extend(
+        self, now: _Frontier, weights: Floats, prizes: Floats, cuts: _Cuts, threshold: float
+    ) -> tuple[Sets, Floats, Floats, Flags, Positions]:
+        """What :func:`extend_sets` writes, by all cores where that is worth it: each has some of the rows."""
+
+        def extend(rows: slice) -> tuple[Sets, Floats, Floats, Flags, Positions]:
+            part = now.part(rows)
+            room = len(part.sets) * self.num
+            sets = np.empty((room, part.sets.shape[1] + 1), dtype=np.int32)
+            offsets, bounds = np.empty((2, room))
+            qualifies, parents = np.empty(room, dtype=np.bool_), np.empty(room, dtype=np.int64)
+            num = extend_sets(
+                part.sets, part.costs, part.offsets + part.shares, weights, prizes, self.pair_costs, self.compatible,
+                self.far, self.is_loose, self.groups, self.num_groups, self.k, self.largest, *cuts,
+                threshold, sets, offsets, bounds, qualifies, parents,
+            )  # fmt: skip
+            parents[:num] += rows.start
+            return sets[:num], offsets[:num], bounds[:num], qualifies[:num], parents[:num]
+
+        num_parts = max(1, min(num_threads(), len(now.sets), len(now.sets) * self.num // _CELLS_PER_THREAD))
+        if num_parts == 1:
+            return extend(slice(0, len(now.sets)))
+        ends = [len(now.sets) * part // num_parts for part in range(num_parts + 1)]
+        with ThreadPoolExecutor(num_parts) as pool:
+            found = list(pool.map(extend, map(slice, ends, ends[1:])))
+        sets, offsets, bounds, qualifies, parents = map(np.concatenate, zip(*found, strict=True))
+        return sets, offsets, bounds, qualifies, parents
 
 
 class ListedClasses(ClassSpace):
@@ -433,7 +469,7 @@ class _Batch:
 _NONE = Columns(np.empty((0, 0), dtype=np.int32), np.empty(0), np.empty(0))
 
 
-def _cut_arrays(num: int, prices: Prices) -> tuple[Positions, Positions, Floats, Positions, Positions]:
+def _cut_arrays(num: int, prices: Prices) -> _Cuts:
     """The cuts as the kernel takes them: members of each cut, duals, cuts of each member."""
     paid = [(cut, dual) for cut, dual in zip(prices.cuts, prices.cut_duals.tolist(), strict=True) if dual > 0]
     members = np.array([i for cut, _ in paid for i in cut], dtype=np.int64)

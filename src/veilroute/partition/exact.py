@@ -11,22 +11,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from veilroute.certificate import MAX_TRIED
-from veilroute.covering.fields_engine import FieldsEngine
-from veilroute.covering.set_costs import MAX_TOUR, TourCosts
+from veilroute.covering.class_walks import ClassWalks
+from veilroute.covering.set_costs import MAX_TOUR
 from veilroute.covering.spread import far_matrix
 from veilroute.covering.task import CoveringTask
 from veilroute.errors import TooLargeError
 from veilroute.partition.bitmask import MAX_MEMBERS, partition_by_bitmask
-from veilroute.partition.first import first_partition
+from veilroute.partition.first import first_partition, likely_classes, stopped_at_first
 from veilroute.partition.result import Partition
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from veilroute.covering.fields import Members
     from veilroute.covering.found import WalkSource
     from veilroute.partition.bounding import Record
     from veilroute.partition.class_space import ClassSpace
-    from veilroute.partition.local_search import Grouping
 
 _EFFORT_PER_MEMBER = 400
 _MANY_NEAR = 0.3
@@ -66,11 +68,18 @@ def _is_crowded(problem: Problem, task: CoveringTask, privacy: Privacy) -> bool:
 
 
 def partition_by_columns(
-    problem: Problem, task: CoveringTask, privacy: Privacy, *, watch: Watch, m: int | None = None
+    problem: Problem,
+    task: CoveringTask,
+    privacy: Privacy,
+    *,
+    watch: Watch,
+    m: int | None = None,
+    write_down: Callable[[Members], object] | None = None,
 ) -> Partition:
     """An optimal partition of many members, or the best that was found in time with a proved bound on the MAC.
 
-    Classes share whole walks or, on domains of two colours, their first ``m`` nodes.
+    Classes share whole walks or, on domains of two colours, their first ``m`` nodes. What it takes to ``write_down``
+    the walks of the classes is left of the time.
     """
     # Here and not at the top: who plans for a dozen candidates need not wait until HiGHS is loaded.
     from veilroute.partition.bounding import CLOSED, Record, better
@@ -82,19 +91,30 @@ def partition_by_columns(
     num = len(task.members)
     space = ClassSpace(problem, task, privacy)
     rank = np.argsort(space.order)
-    source = FieldsEngine(task, table=space.prices_of.table if isinstance(space.prices_of, TourCosts) else None)
-    first = first_partition(task, space.far[np.ix_(rank, rank)], privacy)
+    source = ClassWalks(task, space.prices_of)
+    far = space.far_in_task
+    first = first_partition(task, far, privacy)
     if first is not None:
         watch.tell_improvement("distances", num, first.mac)
-    if not space.prepare(watch):
-        classes = () if first is None else first.classes
-        left_out = tuple(range(num)) if first is None else ()
-        return Partition(classes, left_out, is_optimal=False, is_stopped=True, source=source)
+    # Classes to fall back on.
+    likely = () if first is None else first.classes
+    if first is None and watch.is_limited:
+        likely = likely_classes(task, far, privacy)
+    source.keep_time(likely, watch, write_down)
+    is_prepared = space.prepare(watch)
+    if not is_prepared:
+        # By now the machine may keep another pace, and have more time.
+        source.keep_time(likely, watch, write_down)
+        is_prepared = space.prepare(watch)
+    # What comes next looks at all pairs without a look at the watch: not when the time is over and a partition there.
+    if not is_prepared or (first is not None and watch.is_over()):
+        return stopped_at_first(task, likely, source)
     begin = greedy_partition(space, watch)
     if first is not None:
         classes = tuple(sorted(tuple(sorted(rank[list(members)].tolist())) for members in first.classes))
         begin = better(begin, price_again(space, Grouping(classes, (), ())))
     record = Record(begin, watch)
+    source.keep_time(space.named(begin.classes), watch, write_down)
     record.offer(improve(space, record.best, seed=0, effort=_EFFORT_PER_MEMBER * num, watch=watch))
     if m is not None:
         space = ClassSpace(problem, task, privacy, m=m)
@@ -117,7 +137,7 @@ def partition_by_columns(
     bound = best.total if is_closed else proof.bound
     labels = [problem.candidates[task.members[i]] for i in space.order.tolist()]
     return Partition(
-        classes=_named(space, best),
+        classes=space.named(best.classes),
         left_out=tuple(sorted(space.order[list(best.left_out)].tolist())),
         is_optimal=is_closed and is_most,
         is_stopped=watch.is_over() and not (is_closed and is_most),
@@ -132,14 +152,10 @@ def partition_by_columns(
 def _stopped(space: ClassSpace, record: Record, source: WalkSource) -> Partition:
     """A partition about which nothing is proved, because the time was over."""
     return Partition(
-        classes=_named(space, record.best),
+        classes=space.named(record.best.classes),
         left_out=tuple(sorted(space.order[list(record.best.left_out)].tolist())),
         is_optimal=False,
         is_stopped=True,
         improvements=tuple(record.improvements),
         source=source,
     )
-
-
-def _named(space: ClassSpace, grouping: Grouping) -> tuple[tuple[int, ...], ...]:
-    return tuple(sorted(tuple(sorted(space.order[list(members)].tolist())) for members in grouping.classes))

@@ -6,16 +6,20 @@ the tree stand side by side, and each k of them in a row make a class whose walk
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
+from veilroute.covering.class_walks import ClassWalks
+from veilroute.covering.fields import Members
 from veilroute.covering.set_costs import MAX_TOUR
 from veilroute.covering.spread import Relation
 from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.task import CoveringTask
 from veilroute.domain.graph import Domain
+from veilroute.partition.result import Partition
 from veilroute.partition.spread import is_spread
 from veilroute.problem import Privacy
 
@@ -51,37 +55,82 @@ def first_partition(task: CoveringTask, far: Relation, privacy: Privacy) -> Firs
     privacy
         What classes must keep to.
     """
-    num = len(task.members)
-    if num < privacy.k or not leads_both_ways(task.domain):
+    if not leads_both_ways(task.domain):
         return None
-    sweeper = Sweeper(task.domain, backward=False, num_seeds=1)
-    mine = [task.posts.posts_of(i) for i in range(num)]
-    posts = [int(each[int((task.from_start[0][each] + task.to_goal[0][each]).argmin())]) for each in mine]
-    stops = task.posts.nodes[posts].tolist()
-    sweeper.run(task.starts[0])
-    paths = [sweeper.follow(stop)[::-1].tolist() for stop in stops]
-    order = sorted(range(num), key=lambda i: (paths[i], i))
-    groups = [order[at : at + privacy.k] for at in range(0, num - privacy.k + 1, privacy.k)]
-    groups[-1] += order[len(groups) * privacy.k :]
-    groups = _widen(groups, far, privacy)
-    if not groups or max(map(len, groups)) > MAX_TOUR:
+    tree = _Tree(task)
+    groups = tree.group(far, privacy)
+    if not groups:
         return None
+    paths, posts, stops = tree.paths, tree.posts, tree.stops
     # To the first member and on to the goal, with a way from each to the next and back: no covering walk costs more.
-    distances = sweeper.run(task.starts[0]) * task.unit
+    distances = task.all_from_start[0] * task.unit
     total = 0.0
     for group in groups:
         there = 0.0
         for one, other in pairwise(group):
-            common = 0
-            while common < min(len(paths[one]), len(paths[other])) and paths[one][common] == paths[other][common]:
-                common += 1
+            shorter = min(paths[one].size, paths[other].size)
+            is_other = paths[one][:shorter] != paths[other][:shorter]
+            common = int(is_other.argmax()) if is_other.any() else shorter
             there += distances[stops[one]] + distances[stops[other]] - 2 * distances[paths[one][common - 1]]
         for trip, weight in enumerate(task.weights):
             alone = task.from_start[trip][posts[group[0]]] + task.to_goal[trip][posts[group[0]]]
             whole = alone * task.unit + 2 * there
             ratios = task.ratio_weights[trip][group]
             total += weight * float((ratios * (whole - task.base_costs[trip][group])).sum())
-    return FirstPartition(tuple(sorted(tuple(sorted(group)) for group in groups)), total / num)
+    return FirstPartition(_in_order(groups), total / len(task.members))
+
+
+def likely_classes(task: CoveringTask, far: Relation, privacy: Privacy) -> tuple[Members, ...]:
+    """Classes of neighbours in the tree, where edges may lead one way: not all of them need have a walk."""
+    return _in_order(_Tree(task).group(far, privacy))
+
+
+def stopped_at_first(task: CoveringTask, classes: Sequence[Members], source: ClassWalks) -> Partition:
+    """What a partitioner returns when the time is over before it has compared any two members.
+
+    Those of the ``classes`` that walks cover, and no proof.
+    """
+    kept = tuple(classes)
+    if not leads_both_ways(task.domain):
+        kept = tuple(members for members in classes if source.has_walks(members))
+    inside = {i for members in kept for i in members}
+    left_out = tuple(i for i in range(len(task.members)) if i not in inside)
+    return Partition(kept, left_out, is_optimal=False, is_stopped=True, source=source)
+
+
+class _Tree:
+    """The tree of shortest paths of the first trip.
+
+    Parameters
+    ----------
+    task
+        Members, posts and trips.
+    """
+
+    def __init__(self, task: CoveringTask) -> None:
+        mine = [task.posts.posts_of(i) for i in range(len(task.members))]
+        through = task.from_start[0] + task.to_goal[0]
+        self.posts = [int(each[int(through[each].argmin())]) for each in mine]
+        self.stops: list[int] = task.posts.nodes[self.posts].tolist()
+        sweeper = Sweeper(task.domain, backward=False, num_seeds=1)
+        sweeper.run(task.starts[0])
+        # Highest byte first, so that their bytes are in the same order as they are.
+        self.paths = [sweeper.follow(stop)[::-1].astype(">u4") for stop in self.stops]
+
+    def group(self, far: Relation, privacy: Privacy) -> list[list[int]]:
+        """Neighbours, k at a time, or more until they qualify; none where that makes too large classes."""
+        num = len(self.paths)
+        if num < privacy.k:
+            return []
+        order = sorted(range(num), key=lambda i: (self.paths[i].tobytes(), i))
+        groups = [order[at : at + privacy.k] for at in range(0, num - privacy.k + 1, privacy.k)]
+        groups[-1] += order[len(groups) * privacy.k :]
+        groups = _widen(groups, far, privacy)
+        return groups if groups and max(map(len, groups)) <= MAX_TOUR else []
+
+
+def _in_order(groups: list[list[int]]) -> tuple[Members, ...]:
+    return tuple(sorted(tuple(sorted(group)) for group in groups))
 
 
 def leads_both_ways(domain: Domain) -> bool:

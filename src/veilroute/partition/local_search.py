@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from veilroute.covering.fields_engine import FieldsEngine
-from veilroute.covering.found import WalkSource
-from veilroute.covering.set_costs import FieldCosts, TourCosts
+from veilroute.covering.class_walks import ClassWalks
+from veilroute.covering.set_costs import TourCosts
 from veilroute.covering.stops import choose_stops
 from veilroute.covering.task import CoveringTask
 from veilroute.errors import TooLargeError
@@ -36,6 +35,7 @@ from veilroute.kernels.regroup import MAX_UNION, Tours, make_union
 from veilroute.kernels.subsets import Positions
 from veilroute.kernels.sweep import Floats
 from veilroute.partition.class_space import ClassSpace, Members
+from veilroute.partition.first import likely_classes, stopped_at_first
 from veilroute.partition.result import Partition
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Incumbent, Watch
@@ -96,12 +96,15 @@ def partition_local_search(
     space = ClassSpace(problem, task, privacy)
     if privacy.k > space.max_size:
         raise TooLargeError("Privacy.k", f"at most {space.max_size} for the partitioner local-search", privacy.k)
-    source = _walk_source(space)
-    # Without a time limit: the walks of any partition need these distances too.
-    space.prepare(Watch(watch.report))
+    source = ClassWalks(task, space.prices_of)
+    likely = likely_classes(task, space.far_in_task, privacy) if watch.is_limited else ()
+    source.keep_time(likely, watch)
+    if not space.prepare(watch):
+        return stopped_at_first(task, likely, source)
     best = greedy_partition(space, watch)
     improvements: list[Incumbent] = []
     _report(best, improvements, watch)
+    source.keep_time(space.named(best.classes), watch)
     running = LocalSearch(space, best, seed=seed, watch=watch)
     for stage in range(_NUM_STAGES + 1):
         if stage == 0:
@@ -115,7 +118,7 @@ def partition_local_search(
         if running.is_stopped:
             break
     return Partition(
-        classes=tuple(sorted(tuple(sorted(space.order[list(members)].tolist())) for members in best.classes)),
+        classes=space.named(best.classes),
         left_out=tuple(sorted(space.order[list(best.left_out)].tolist())),
         is_optimal=False,
         is_stopped=running.is_stopped,
@@ -186,6 +189,9 @@ class LocalSearch:
         self.is_stopped = False
         if space.k == 1 or space.num < space.k:
             return
+        if watch.is_over():
+            self.is_stopped = True
+            return
         self._partners: Positions = np.empty((space.num, min(_NUM_PARTNERS, space.num - 1)), dtype=np.int64)
         self._least: Floats = np.empty(space.num)
         num_apart = self._partners.shape[1] // 2 if space.is_loose else 0
@@ -241,14 +247,6 @@ def _report(grouping: Grouping, improvements: list[Incumbent], watch: Watch) -> 
     if grouping.num_grouped:
         mac = grouping.total / grouping.num_grouped
         improvements.append(watch.tell_improvement("local search", grouping.num_grouped, mac))
-
-
-def _walk_source(space: ClassSpace) -> WalkSource:
-    """Where to get walks, with the distances that the search has worked out."""
-    costs = space.prices_of
-    if isinstance(costs, FieldCosts):
-        return costs.engine
-    return FieldsEngine(space.task, table=costs.table if isinstance(costs, TourCosts) else None)
 
 
 def _price(space: ClassSpace, classes: Sequence[Members]) -> Grouping:

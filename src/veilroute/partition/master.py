@@ -7,7 +7,6 @@ Columns: the classes that were found so far, never all there are.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -221,8 +220,7 @@ def _new_solver() -> Any:
 def _limit(solver: Any, watch: Watch) -> None:
     """End the next run when the watch does."""
     if watch.time_limit_s is not None:
-        left = max(0.0, watch.time_limit_s - (time.monotonic() - watch.started_s))
-        solver.setOptionValue("time_limit", solver.getRunTime() + left)
+        solver.setOptionValue("time_limit", solver.getRunTime() + max(0.0, watch.left_s()))
     if watch.should_stop is not None:
         should_stop = watch.should_stop
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from veilroute.covering.class_walks import ClassWalks
 from veilroute.covering.completions import Completions
-from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.prefix_costs import fits_memory
 from veilroute.covering.prefixes import SharedBeginnings, find_beginnings, has_two_colours
 from veilroute.covering.task import CoveringTask, prepare_task
@@ -54,7 +54,7 @@ def plan_bounded(problem: Problem, privacy: Privacy, *, m: int, seed: int, watch
     partition, anonymized = planned
     return Plan(
         task=task,
-        classes=(*anonymized, *plan_alone(task, partition.left_out, FieldsEngine(task))),
+        classes=(*anonymized, *plan_alone(task, partition.left_out, ClassWalks(task))),
         is_optimal=partition.is_optimal,
         mac_lower_bound=partition.least_mac,
         num_anonymizable=partition.num_anonymizable,
@@ -102,14 +102,19 @@ def _generate(
     problem: Problem, task: CoveringTask, privacy: Privacy, m: int, watch: Watch
 ) -> tuple[Partition, list[PlannedClass]] | None:
     """By column generation; the classes that it chose then get their walks one by one, whatever the time."""
-    partition = partition_by_columns(problem, task, privacy, watch=watch, m=m)
+
+    def plan_class(members: tuple[int, ...]) -> PlannedClass | None:
+        found = find_class_beginnings(problem, task, members, m, Watch())
+        return None if found is None else plan_class_beginning(members, *found)
+
+    partition = partition_by_columns(problem, task, privacy, watch=watch, m=m, write_down=plan_class)
     planned = []
     for number, members in enumerate(partition.classes):
         watch.tell("walks", number, len(partition.classes))
-        found = find_class_beginnings(problem, task, members, m, Watch())
-        if found is None:
+        group = plan_class(members)
+        if group is None:
             return None
-        planned.append(plan_class_beginning(members, *found))
+        planned.append(group)
     return partition, planned
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from veilroute.covering.completions import Completions
+from veilroute.covering.walks import walk_cost
 from veilroute.planners.pbp import plan_pbp
 from veilroute.planners.plan import Plan, PlannedClass, plan_parting
 from veilroute.problem import Privacy, Problem
@@ -19,6 +20,9 @@ def plan_m_pbp(
     A member whose place the shared nodes have passed goes straight to the goal, the others past their places. A walk
     of at most m nodes is shared to its end, so the plan is Pbp's once m reaches the longest walk, or is infinite.
     """
+    if privacy.m is not None:
+        # Each member of a class gets a walk of its own.
+        watch.walks_per_class += 2 * privacy.k
     plan = plan_pbp(problem, privacy, seed=seed, watch=watch, partitioner=partitioner, **options)
     if privacy.m is None:
         return plan
@@ -32,6 +36,10 @@ def part_after(group: PlannedClass, m: int, completions: Completions) -> Planned
     routes = {}
     for trip, (walk, cost) in enumerate(zip(group.walks, group.costs, strict=True)):
         for member in group.members:
-            is_whole = walk.size <= m
-            routes[trip, member] = (walk, cost) if is_whole else completions.complete(walk[:m], member, trip)
+            if walk.size <= m:
+                routes[trip, member] = (walk, cost)
+            else:
+                # To go on as the class does is one way to complete it.
+                rest = walk_cost(completions.task.domain, walk[m - 1 :]) / completions.task.unit
+                routes[trip, member] = completions.complete(walk[:m], member, trip, at_most=rest)
     return plan_parting(completions.task.domain, group.members, routes)

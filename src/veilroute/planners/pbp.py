@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from veilroute.covering.fields_engine import FieldsEngine
+from veilroute.covering.class_walks import ClassWalks
 from veilroute.covering.task import prepare_task
 from veilroute.partition.registry import find_partitioner
 from veilroute.planners.plan import Plan, plan_alone, plan_shared
@@ -22,7 +22,7 @@ def plan_pbp(
     watch.tell("covering fields")
     task = prepare_task(problem)
     partition = partition_method(problem, task, privacy, seed=seed, watch=watch, **options)
-    source = partition.source or FieldsEngine(task)
+    source = partition.source or ClassWalks(task)
     anonymized = []
     for number, members in enumerate(partition.classes):
         watch.tell("walks", number, len(partition.classes))

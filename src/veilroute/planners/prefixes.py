@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from veilroute.covering.class_walks import ClassWalks
 from veilroute.covering.completions import Completions
-from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.spread import far_matrix
 from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import Walk
@@ -77,7 +77,7 @@ def plan_prefixes(
     left_out = [i for i in range(len(task.members)) if i not in grouped]
     return Plan(
         task=task,
-        classes=(*anonymized, *plan_alone(task, left_out, FieldsEngine(task))),
+        classes=(*anonymized, *plan_alone(task, left_out, ClassWalks(task))),
         is_optimal=False,
         mac_lower_bound=None,
         num_anonymizable=None,

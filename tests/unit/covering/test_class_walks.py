@@ -1,0 +1,115 @@
+"""How much time the walks of classes are given, and tables filled by several threads."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import veilroute as vr
+from veilroute.covering import posts
+from veilroute.covering.class_walks import ClassWalks
+from veilroute.covering.sweeps import NearSweeper, Sweeper
+from veilroute.covering.task import CoveringTask, prepare_task
+from veilroute.progress import Watch
+
+
+@pytest.fixture
+def task() -> CoveringTask:
+    building = vr.generate_rooms(30, 40, seed=3)
+    start = building.label(0)
+    goal, *places = vr.draw_candidates(building, start, start, 41, seed=2)
+    return prepare_task(vr.Problem(building, [vr.Trip(start, goal)], places))
+
+
+def test_time_is_kept_for_the_walks_of_a_search_with_a_limit(task: CoveringTask) -> None:
+    classes = [(i, i + 1) for i in range(0, 40, 2)]
+    free, limited = Watch(), Watch(time_limit_s=1000.0)
+    for watch in (free, limited):
+        ClassWalks(task).keep_time(classes, watch)
+    assert free.reserve_s == 0
+    assert 0 < limited.reserve_s < 1000
+    assert 0 < limited.left_s() < 1000 - limited.reserve_s
+    assert not limited.is_over()
+    limited.reserve_s = 1001
+    assert limited.is_over()
+
+
+class Clock:
+    """Time that passes when somebody works, and may pass faster than that."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, slowdown: float) -> None:
+        self.worked = 0.0
+        for name, pace in (("monotonic", slowdown), ("process_time", 1.0), ("thread_time", 1.0)):
+            monkeypatch.setattr(f"time.{name}", lambda pace=pace: pace * self.worked)
+
+
+@pytest.mark.parametrize("slowdown", [1.0, 3.0])
+def test_the_time_kept_is_for_all_classes_and_all_their_walks(
+    task: CoveringTask, monkeypatch: pytest.MonkeyPatch, slowdown: float
+) -> None:
+    clock = Clock(monkeypatch, slowdown)
+
+    def write_down(_: object) -> None:
+        clock.worked += 0.01
+
+    watch = Watch(time_limit_s=100.0, started_s=0.0, started_cpu_s=0.0)
+    watch.walks_per_class = 4
+    ClassWalks(task).keep_time([(0, 1)] * 500, watch, write_down)
+    assert watch.reserve_s == pytest.approx(1.5 * slowdown * 4 * 500 * 0.01)
+    clock.worked = (100.0 - watch.reserve_s - 0.001) / slowdown
+    assert not watch.is_over()
+    clock.worked += 0.002
+    assert watch.is_over()
+
+
+def test_trying_out_ends_soon_where_a_class_takes_long(task: CoveringTask, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, calls = Clock(monkeypatch, 1.0), []
+
+    def write_down(members: object) -> None:
+        calls.append(members)
+        clock.worked += 1.0
+
+    watch = Watch(time_limit_s=10.0, started_s=0.0, started_cpu_s=0.0)
+    ClassWalks(task).keep_time([(0, 1)] * 500, watch, write_down)
+    assert len(calls) == 2
+    assert watch.is_over()
+
+
+@pytest.mark.parametrize("movement", [4, 8])
+def test_distances_do_not_depend_on_the_number_of_threads(movement: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    building = vr.generate_rooms(60, 80, seed=3, movement=movement)
+    start = building.label(0)
+    goal, *places = vr.draw_candidates(building, start, start, 301, seed=2)
+    task = prepare_task(vr.Problem(building, [vr.Trip(start, goal)], places))
+    tables = []
+    for num in (1, 2, 5):
+        monkeypatch.setattr(posts, "num_threads", lambda num=num: num)
+        table = posts.PostTable(task.domain, task.posts)
+        assert table.complete(Watch())
+        tables.append(table.distances)
+    assert all(np.array_equal(tables[0], table) for table in tables)
+
+
+def test_a_class_that_no_walk_covers() -> None:
+    path = vr.Domain.from_edges(5, [0, 0, 1, 2, 3], [1, 2, 3, 3, 4], [1, 1, 1, 1, 1])
+    task = prepare_task(vr.Problem(path, [vr.Trip(0, 4)], [1, 2, 3]))
+    walks = ClassWalks(task)
+    assert walks.has_walks((0, 2))
+    assert not walks.has_walks((0, 1))
+    assert walks.find((2, 0)).walk.tolist() == [0, 1, 3, 4]
+
+
+@pytest.mark.parametrize("movement", [4, 8])
+def test_a_path_that_is_longer_than_was_said(movement: int) -> None:
+    building = vr.generate_rooms(20, 30, seed=3, movement=movement)
+    here, stop = 3, building.num_nodes - 2
+    whole = Sweeper(building, backward=True, num_seeds=1)
+    length = float(whole.run(stop)[here])
+    expected = whole.follow(here).tolist()
+    to_goal = whole.distances.copy()
+    from_start = Sweeper(building, backward=False, num_seeds=1).run(here)
+    near = NearSweeper(building, backward=True, num_seeds=1)
+    for said in (length, length * 0.9, 0.0, length * 2, math.inf):
+        assert near.follow(here, stop, said, from_start, to_goal).tolist() == expected
