@@ -6,6 +6,7 @@ negative reduced cost the search has met.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -106,10 +107,14 @@ class Bounding:
         """Whether only who can be grouped matters."""
         return self.num_left_out is None
 
-    @property
-    def columns(self) -> Columns:
-        """The classes of the linear programme, a good choice of all there are."""
-        return Columns(self.master.sets, self.master.shares, np.zeros(len(self.master.sets)))
+    def columns_within(self, reach: float) -> Columns:
+        """The classes of the linear programme whose reduced cost is at most ``reach``: a good choice of all there are.
+
+        For whole numbers, those beyond what lies between the bound and the best partition are of no use.
+        """
+        reduced = self.prices.reduce(self.master.sets, self.master.shares)
+        known = Columns(self.master.sets, self.master.shares, reduced)
+        return known if reach == math.inf else known.take(reduced <= reach)
 
     def add(self, columns: Columns) -> int:
         """Add the classes that are new; returns how many."""

@@ -14,6 +14,7 @@ these members' rows out of the integer programme makes such classes the same, an
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,6 +34,7 @@ from veilroute.partition.bounding import (
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
 from veilroute.partition.local_search import improve
 from veilroute.partition.master import MAX_COMBINED, Chosen, choose_classes, combine_few, scale_of
+from veilroute.partition.strolls import raise_by_strolls
 from veilroute.progress import Watch
 
 MAX_COLUMNS = 60_000
@@ -40,6 +42,9 @@ MAX_COLUMNS = 60_000
 
 MAX_ENUMERATED = 1 << 20
 """The most classes that are looked at to find those within reach."""
+
+LARGE_K = 5
+"""From this k on a bound is worked out before classes are priced one by one, which may never end."""
 
 _FIRST_COLUMNS = 20
 _FIRST_NODES = 500
@@ -90,6 +95,9 @@ def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
     simple = simple_prices(space)
     bounding.offer(simple, 0.0)
     bounding.add(columns_of(space, record.best))
+    if space.k >= LARGE_K and space.num > MAX_COMBINED and space.beginnings is None:
+        raise_by_strolls(space, bounding, record, watch)
+        total = record.best.total
     start = space.search(Prices(1.5 * simple.duals), 0.0, watch, most=MOST_PER_SEARCH * space.num * space.k)
     order = np.argsort(start.columns.reduced, kind="stable")
     bounding.add(start.columns.take(pick_columns(order, start.columns.sets, space.num, 3 * PER_MEMBER)))
@@ -120,7 +128,8 @@ def _settle(space: ClassSpace, bounding: Bounding, record: Record, watch: Watch)
         return proof
     num_nodes = 0
     if space.num > MAX_COMBINED:
-        num_nodes += _choose(space, bounding, bounding.columns, record, watch, max_nodes=_FIRST_NODES).num_nodes
+        known = bounding.columns_within(math.inf if space.k < LARGE_K else record.best.total - bound)
+        num_nodes += _choose(space, bounding, known, record, watch, max_nodes=_FIRST_NODES).num_nodes
     most = MAX_ENUMERATED if space.num <= MAX_COMBINED else MAX_COLUMNS
     has_searched = False
     while True:
