@@ -261,7 +261,8 @@ def headline(playbook: Playbook) -> list[str]:
         f"(MAC {claims.mac:.6g}, {_proof_text(playbook)}).",
     ]
     if claims.gap is not None and claims.gap > _SAYS_LITTLE and playbook.status != "optimal":
-        lines.append("That bound says little about how good the plan is: allow more time, or lower k.")
+        bound = f"The proved bound of {claims.mac_lower_bound:.3g}"
+        lines.append(f"{bound} says little about how good the plan is: allow more time, or lower k.")
     if privacy.m is not None and any(group.member_routes for group in playbook.classes):
         lines.append(f"After {privacy.m} nodes the routes of a class may part: from there on nothing is promised.")
     return lines

@@ -254,7 +254,7 @@ class _Rounds:
         among = space.compatible[np.ix_(rest, rest)]
         if space.k <= len(rest) <= space.max_size and int(among.sum()) == len(rest) * (len(rest) - 1):
             return [*classes, rest]
-        return _join_rest(space, classes, rest)
+        return _join_rest(space, classes, rest, self.watch)
 
     def passed(self) -> Sets:
         """The sets of k members that strolls in the linear programme pass, the cheaper ones through each member."""
@@ -266,10 +266,12 @@ class _Rounds:
         return picked
 
 
-def _join_rest(space: ClassSpace, classes: list[Members], rest: Members) -> list[Members]:
+def _join_rest(space: ClassSpace, classes: list[Members], rest: Members, watch: Watch) -> list[Members]:
     """Put each of the rest into the class that it adds least to, if there is one."""
     classes = list(classes)
     for member in rest:
+        if watch.is_over():
+            break
         least, at = math.inf, -1
         for number, members in enumerate(classes):
             if len(members) < space.max_size and space.compatible[member, list(members)].all():
