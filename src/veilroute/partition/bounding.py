@@ -112,9 +112,11 @@ class Bounding:
 
         For whole numbers, those beyond what lies between the bound and the best partition are of no use.
         """
-        reduced = self.prices.reduce(self.master.sets, self.master.shares)
-        known = Columns(self.master.sets, self.master.shares, reduced)
-        return known if reach == math.inf else known.take(reduced <= reach)
+        sets, shares = self.master.sets, self.master.shares
+        if reach == math.inf:
+            return Columns(sets, shares, np.zeros(len(sets)))
+        reduced = self.prices.reduce(sets, shares)
+        return Columns(sets, shares, reduced).take(reduced <= reach)
 
     def add(self, columns: Columns) -> int:
         """Add the classes that are new; returns how many."""

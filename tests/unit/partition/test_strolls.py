@@ -134,6 +134,7 @@ def test_optima_are_the_same_by_way_of_strolls(problem: vr.Problem, privacy: vr.
     with (
         patch("veilroute.partition.exact.MAX_TRIED", 0),
         patch("veilroute.partition.columns.LARGE_K", 2),
+        patch("veilroute.partition.columns.FEW_MEMBERS", 0),
         patch("veilroute.partition.columns.MAX_COMBINED", 20 if combines else 0),
     ):
         playbook = vr.solve(problem, privacy)
