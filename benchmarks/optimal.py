@@ -177,6 +177,12 @@ def all_sections(shared: Path | None) -> list[Section]:
         Section("100 candidates, k=3", drawn(100, 3, limit_s=60), "gap at most 2 % in 60 s", all_within(0.02, 60)),
         Section("50 candidates, k=5", drawn(50, 5, limit_s=60), "gap at most 10 % in 60 s", all_within(0.1, 60)),
         Section(
+            "200 candidates, k=10",
+            drawn(200, 10, names=(*maps, "dao/lak202d.map", "dao/orz201d.map", "street/Berlin_0_256.map"), limit_s=120),
+            "gap below 100 % in 120 s",
+            all_within(1, 120),
+        ),
+        Section(
             "50 candidates, k=2, ell=10, witness",
             drawn(50, 2, ell=10, limit_s=60),
             "valid bound and gap",

@@ -27,6 +27,9 @@ from veilroute.playbook import Playbook, PlaybookClass, read_playbook
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import ProgressCallback
 
+_SAYS_LITTLE = 1.0
+"""A gap above which the bound is of no use to judge a plan by."""
+
 _MOST_REASONS = 12
 _MOST_ROWS = 200
 
@@ -239,7 +242,7 @@ def _route_text(group: PlaybookClass) -> str:
 
 
 def headline(playbook: Playbook) -> list[str]:
-    """What was reached, in two sentences."""
+    """What was reached, in two sentences, and what is to be known about them."""
     claims, privacy = playbook.claims, playbook.privacy
     span = "the whole route" if privacy.m is None else f"the first {privacy.m} nodes"
     goal = f"k={privacy.k}, ell={privacy.distance_text}, {span}, spread by {privacy.spread}"
@@ -259,6 +262,9 @@ def headline(playbook: Playbook) -> list[str]:
         f"Routes are {claims.mac:.1%} longer on average than without hiding "
         f"(MAC {claims.mac:.6g}, {_proof_text(playbook)}).",
     ]
+    if claims.gap is not None and claims.gap > _SAYS_LITTLE and playbook.status != "optimal":
+        bound = f"The proved bound of {claims.mac_lower_bound:.3g}"
+        lines.append(f"{bound} says little about how good the plan is: allow more time, or lower k.")
     if privacy.m is not None and any(group.member_routes for group in playbook.classes):
         lines.append(f"After {privacy.m} nodes the routes of a class may part: from there on nothing is promised.")
     return lines

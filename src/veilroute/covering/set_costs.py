@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.posts import Posts, PostTable
+from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.task import CoveringTask
 from veilroute.kernels.sweep import Floats
 from veilroute.kernels.tours import Sets, pair_costs, tour_costs
@@ -38,6 +39,12 @@ class SetCosts(Protocol):
 
     def costs(self, sets: Sets, watch: Watch) -> Floats | None:
         """Costs per set, of one size each, and trip; infinite where no walk covers one. ``None`` when time is over."""
+
+    def steps(self, watch: Watch) -> tuple[Floats, Floats, Floats] | None:
+        """What walks go at least: from the start to each member and from each to the goal, per trip; between members.
+
+        Where a member has many posts, each step may end at one of them and the next begin at another.
+        """
 
 
 def set_costs(task: CoveringTask, order: Order) -> SetCosts:
@@ -108,6 +115,10 @@ class TourCosts:
             tour_costs(sets[part], self.from_start, self.to_goal, self.between, out[part])
         return out
 
+    def steps(self, watch: Watch) -> tuple[Floats, Floats, Floats] | None:
+        """See :class:`SetCosts`."""
+        return (self.from_start, self.to_goal, self.between) if self.prepare(watch) else None
+
 
 class FieldCosts:
     """Costs of sets whose members may be watched from anywhere, by fields.
@@ -140,3 +151,20 @@ class FieldCosts:
         columns = [self.engine.costs(asked, trip, watch) for trip in range(self.task.num_trips)]
         out = np.column_stack(columns) if len(sets) else np.empty((0, self.task.num_trips))
         return None if np.isnan(out).any() else out
+
+    def steps(self, watch: Watch) -> tuple[Floats, Floats, Floats] | None:
+        """See :class:`SetCosts`; one sweep for each member."""
+        posts, num = self.task.posts, self._order.size
+        mine = [posts.posts_of(i) for i in self._order.tolist()]
+        sweeper = Sweeper(self.task.domain, backward=False, num_seeds=max(map(len, mine)))
+        between = np.empty((num, num))
+        for i, own in enumerate(mine):
+            if watch.is_over():
+                return None
+            distances = sweeper.run_from(posts.nodes[own], np.zeros(own.size))[posts.nodes]
+            between[i] = [distances[other].min() for other in mine]
+        first, last = (
+            np.array([[field[own].min() for own in mine] for field in fields])
+            for fields in (self.task.from_start, self.task.to_goal)
+        )
+        return first * self.task.unit, last * self.task.unit, between * self.task.unit

@@ -6,6 +6,7 @@ negative reduced cost the search has met.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -106,10 +107,16 @@ class Bounding:
         """Whether only who can be grouped matters."""
         return self.num_left_out is None
 
-    @property
-    def columns(self) -> Columns:
-        """The classes of the linear programme, a good choice of all there are."""
-        return Columns(self.master.sets, self.master.shares, np.zeros(len(self.master.sets)))
+    def columns_within(self, reach: float) -> Columns:
+        """The classes of the linear programme whose reduced cost is at most ``reach``: a good choice of all there are.
+
+        For whole numbers, those beyond what lies between the bound and the best partition are of no use.
+        """
+        sets, shares = self.master.sets, self.master.shares
+        if reach == math.inf:
+            return Columns(sets, shares, np.zeros(len(sets)))
+        reduced = self.prices.reduce(sets, shares)
+        return Columns(sets, shares, reduced).take(reduced <= reach)
 
     def add(self, columns: Columns) -> int:
         """Add the classes that are new; returns how many."""

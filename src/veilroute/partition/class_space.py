@@ -65,6 +65,14 @@ class Prices:
         """What all cuts take away from a bound."""
         return sum(float(dual) * (len(cut) // 2) for cut, dual in zip(self.cuts, self.cut_duals, strict=True))
 
+    def reduce(self, sets: Sets, shares: Floats) -> Floats:
+        """The reduced costs of classes, each with -1 behind its members."""
+        reduced: Floats = shares - np.append(self.duals, 0.0)[sets].sum(axis=1)
+        for cut, dual in zip(self.cuts, self.cut_duals.tolist(), strict=True):
+            if dual > 0:
+                reduced += dual * (np.isin(sets, cut).sum(axis=1) // 2)
+        return reduced
+
 
 @dataclass(frozen=True, eq=False)
 class Columns:

@@ -14,6 +14,7 @@ these members' rows out of the integer programme makes such classes the same, an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -36,6 +37,7 @@ from veilroute.partition.bounding import (
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
 from veilroute.partition.local_search import improve
 from veilroute.partition.master import MAX_COMBINED, Chosen, choose_classes, combine_few, scale_of
+from veilroute.partition.strolls import raise_by_strolls
 from veilroute.progress import Watch
 
 MAX_COLUMNS = 60_000
@@ -43,6 +45,12 @@ MAX_COLUMNS = 60_000
 
 MAX_ENUMERATED = 1 << 20
 """The most classes that are looked at to find those within reach."""
+
+LARGE_K = 5
+"""From this k on a bound is worked out before classes are priced one by one, if that may never end."""
+
+FEW_MEMBERS = 60
+"""It does end where members are so few and all classes have a price."""
 
 _FIRST_COLUMNS = 20
 _FIRST_NODES = 500
@@ -120,6 +128,9 @@ def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
     simple = simple_prices(space)
     bounding.offer(simple, 0.0)
     bounding.add(columns_of(space, record.best))
+    if _has_large_classes(space):
+        raise_by_strolls(space, bounding, record, watch)
+        total = record.best.total
     start = space.search(Prices(1.5 * simple.duals), 0.0, watch, most=MOST_PER_SEARCH * space.num * space.k)
     order = np.argsort(start.columns.reduced, kind="stable")
     bounding.add(start.columns.take(pick_columns(order, start.columns.sets, space.num, 3 * PER_MEMBER)))
@@ -129,6 +140,12 @@ def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
         # What lies within reach grows fast with the gap, among large classes: worth a longer search.
         _search_longer(space, record, watch)
     return _settle(space, bounding, record, watch)
+
+
+def _has_large_classes(space: ClassSpace) -> bool:
+    """Whether pricing classes one by one may never end."""
+    is_slow = space.num > FEW_MEMBERS or (space.num > MAX_COMBINED and space.largest > space.max_size)
+    return space.k >= LARGE_K and is_slow and space.beginnings is None
 
 
 def _round(space: ClassSpace, bounding: Bounding, record: Record) -> None:
@@ -150,7 +167,8 @@ def _settle(space: ClassSpace, bounding: Bounding, record: Record, watch: Watch)
         return proof
     num_nodes = 0
     if space.num > MAX_COMBINED:
-        num_nodes += _choose(space, bounding, bounding.columns, record, watch, max_nodes=_FIRST_NODES).num_nodes
+        known = bounding.columns_within(record.best.total - bound if _has_large_classes(space) else math.inf)
+        num_nodes += _choose(space, bounding, known, record, watch, max_nodes=_FIRST_NODES).num_nodes
     most = MAX_ENUMERATED if space.num <= MAX_COMBINED else MAX_COLUMNS
     has_searched = False
     while True:

@@ -146,7 +146,7 @@ def greedy_partition(space: ClassSpace, watch: Watch) -> Grouping:
     for member, number in enumerate(class_of.tolist()):
         if number >= 0:
             classes[number].append(member)
-    return _price(space, [tuple(members) for members in classes])
+    return price_classes(space, [tuple(members) for members in classes])
 
 
 def improve(space: ClassSpace, grouping: Grouping, *, seed: int, effort: int, watch: Watch) -> Grouping:
@@ -240,7 +240,7 @@ class LocalSearch:
         # A round that is not over yet may be undone.
         groups = self._saved if self._groups.numbers[IS_TRIAL] else self._groups
         held = np.flatnonzero(groups.sizes)
-        return _price(self._space, [tuple(sorted(groups.sets[c, : groups.sizes[c]].tolist())) for c in held])
+        return price_classes(self._space, [tuple(sorted(groups.sets[c, : groups.sizes[c]].tolist())) for c in held])
 
 
 def _report(grouping: Grouping, improvements: list[Incumbent], watch: Watch) -> None:
@@ -249,7 +249,7 @@ def _report(grouping: Grouping, improvements: list[Incumbent], watch: Watch) -> 
         improvements.append(watch.tell_improvement("local search", grouping.num_grouped, mac))
 
 
-def _price(space: ClassSpace, classes: Sequence[Members]) -> Grouping:
+def price_classes(space: ClassSpace, classes: Sequence[Members]) -> Grouping:
     """The grouping with these classes, at their exact shares; those that no walk covers are dissolved."""
     shares: dict[Members, float] = {}
     for size in sorted({len(members) for members in classes}):

@@ -46,9 +46,11 @@ class Master:
         How many must stay out; ``None`` to leave out as few as possible, at a cost of 1 each.
     scale
         By what shares are multiplied.
+    is_covering
+        Whether members may be in several classes, so that no price is negative; it takes far fewer rounds.
     """
 
-    def __init__(self, num: int, num_left_out: int | None, scale: float) -> None:
+    def __init__(self, num: int, num_left_out: int | None, scale: float, *, is_covering: bool = False) -> None:
         self.num = num
         self.num_left_out = num_left_out
         self.scale = scale
@@ -60,15 +62,20 @@ class Master:
         self._solver = _new_solver()
         self._solver.setOptionValue("presolve", "off")  # it would drop the basis
         self._solver.setOptionValue("dual_feasibility_tolerance", 1e-9)
-        _add_member_rows(self._solver, num, num_left_out)
+        _add_member_rows(self._solver, num, num_left_out, math.inf if is_covering else 1.0)
 
     def add_columns(self, sets: Sets, shares: Floats) -> None:
-        """Add classes, each with -1 behind its members."""
+        """Add classes, or strolls that may hold a member more than once: ascending, with -1 behind their members."""
         if self.sets.shape[1] < sets.shape[1]:
             self.sets = np.full((0, sets.shape[1]), -1, dtype=np.int32)
         _add_columns(self._solver, self.num, self._first_cut_row, self.cuts, sets, shares * self.scale, math.inf)
         self.sets = np.concatenate((self.sets, sets))
         self.shares = np.concatenate((self.shares, shares))
+
+    def forbid(self, chosen: npt.NDArray[np.int64]) -> None:
+        """Take none of some columns from now on."""
+        columns = (chosen + self._num_slack).astype(np.int32)
+        self._solver.changeColsBounds(columns.size, columns, np.zeros(columns.size), np.zeros(columns.size))
 
     def add_cuts(self, cuts: Sequence[Members]) -> None:
         """Add subset-row cuts."""
@@ -232,11 +239,11 @@ def _limit(solver: Any, watch: Watch) -> None:
         solver.startCallback(_SIGNALS.kCallbackSimplexInterrupt)
 
 
-def _add_member_rows(solver: Any, num: int, num_left_out: int | None) -> None:
+def _add_member_rows(solver: Any, num: int, num_left_out: int | None, most: float = 1.0) -> None:
     """One row per member and, where members may stay out, a column for each and a row that counts them."""
     nothing = np.empty(0, dtype=np.int32)
     for _ in range(num):
-        solver.addRow(1.0, 1.0, 0, nothing, np.empty(0))
+        solver.addRow(1.0, most, 0, nothing, np.empty(0))
     if num_left_out == 0:
         return
     cost = np.full(num, 1.0 if num_left_out is None else 0.0)
@@ -251,11 +258,16 @@ def _add_columns(
 ) -> None:
     columns, places = np.nonzero(sets >= 0)
     rows = sets[columns, places].astype(np.int64)
+    # A stroll may hold a member more than once.
+    is_next = np.ones(rows.size, dtype=np.bool_)
+    is_next[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
+    times = np.diff(np.concatenate((np.flatnonzero(is_next), [rows.size])))
+    columns, rows = columns[is_next], rows[is_next]
     counts = _cut_counts(sets, cuts, num)
     cut_at, cut_columns = np.nonzero(counts)
     columns = np.concatenate((columns, cut_columns))
     rows = np.concatenate((rows, cut_at + first_cut_row))
-    values = np.concatenate((np.ones(len(places)), counts[cut_at, cut_columns].astype(np.float64)))
+    values = np.concatenate((times, counts[cut_at, cut_columns])).astype(np.float64)
     by_column = np.argsort(columns, kind="stable")
     starts = np.searchsorted(columns[by_column], np.arange(len(sets))).astype(np.int32)
     solver.addCols(

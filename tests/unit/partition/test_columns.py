@@ -220,3 +220,20 @@ def test_nothing_to_group_among_many() -> None:
     playbook = vr.solve(vr.Problem(domain, [vr.Trip(0, 15)], list(range(1, 15))), vr.Privacy(k=2))
     assert playbook.status == "infeasible"
     assert playbook.claims.num_anonymizable == 0
+
+
+def test_large_classes_have_a_bound_before_they_are_priced_one_by_one() -> None:
+    """Was 0 or nearly so, for as long as one cared to wait."""
+    seen: list[Progress] = []
+    playbook = vr.solve(
+        rooms(50, 2),
+        vr.Privacy(k=10),
+        progress=seen.append,
+        should_stop=lambda: bool(seen) and seen[-1].stage == "bounds" and seen[-1].done > 0,
+    )
+    assert playbook.gap is not None
+    assert playbook.gap < 0.6
+    assert playbook.certificate is not None
+    smallest = sorted(playbook.certificate.cost.duals)[: playbook.claims.num_anonymized]
+    assert playbook.certificate.bound == pytest.approx(sum(smallest))
+    assert not playbook.certificate.cost.cuts

@@ -1,0 +1,175 @@
+"""Strolls: walks past k members in some order, which may come by a member again once they have forgotten it.
+
+A stroll stands for a class of k members: it begins at the start, goes from member to member and ends at the goal. It
+remembers only some of those it has met: at a member, those of that member's ``near`` ones that it has met since it last
+was where they are not near. It never comes by a member that it remembers. Every order of k members is a stroll, so the
+least value of all strolls is at most that of all classes, and it is found by steps in proportion to what they remember,
+not to all sets (the ng-routes of vehicle routing).
+
+The value of a stroll is ``rate`` times its length, plus what each member on it is worth each time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from veilroute.kernels.extension import Flags
+from veilroute.kernels.jit import jit
+from veilroute.kernels.subsets import Positions
+from veilroute.kernels.sweep import Floats
+from veilroute.kernels.tours import Sets
+
+Places = npt.NDArray[np.int8]
+"""Per two members where the second one stands among those near the first; -1 if it does not."""
+
+
+@jit
+def bound_strolls(
+    members: Positions, k: int, rate: float, worth: Floats, to_goal: Floats, between: Floats, is_open: Flags,
+    rest: Floats, following: Positions, otherwise: Floats,
+) -> None:  # fmt: skip
+    """What strolls that do not turn back at once add at least, from each member on.
+
+    ``rest[c, i]`` is for those that have met c members, the last one ``members[i]``; ``following`` is who comes next
+    then, and ``otherwise`` the least when somebody else does.
+    """
+    num = members.size
+    for i in range(num):
+        rest[k, i] = otherwise[k, i] = rate * to_goal[members[i]]
+        following[k, i] = -1
+    for met in range(k - 1, 0, -1):
+        for i in range(num):
+            a = members[i]
+            least = second = np.inf
+            who = -1
+            for j in range(num):
+                b = members[j]
+                if is_open[a, b]:
+                    onward = otherwise[met + 1, j] if following[met + 1, j] == i else rest[met + 1, j]
+                    value = rate * between[a, b] + worth[b] + onward
+                    if value < least:
+                        second = least
+                        least = value
+                        who = j
+                    elif value < second:
+                        second = value
+            rest[met, i] = least
+            following[met, i] = who
+            otherwise[met, i] = second
+
+
+@jit
+def find_strolls(
+    members: Positions,
+    k: int,
+    rate: float,
+    offset: float,
+    worth: Floats,
+    from_start: Floats,
+    to_goal: Floats,
+    between: Floats,
+    is_open: Flags,
+    near: Positions,
+    places: Places,
+    threshold: float,
+    out_sets: Sets,
+    out_values: Floats,
+) -> tuple[float, int]:
+    """The least value of all strolls past k of the members, or ``threshold`` if none is below; writes some that are.
+
+    Parameters
+    ----------
+    members
+        Whom strolls may come by, ascending.
+    k
+        How many they meet.
+    rate, offset, worth
+        A stroll's value is the offset, plus the rate times its length, plus what its members are worth.
+    from_start, to_goal, between
+        Distances.
+    is_open
+        Per two members whether one may follow upon the other.
+    near, places
+        Those near each member, at most eight, and where they stand.
+    threshold
+        Only strolls of less value matter.
+    out_sets, out_values
+        For each member the best stroll that ends there, if it matters; it may hold a member twice. The second number
+        returned is how many there are.
+    """
+    num = members.size
+    num_near = near.shape[1]
+    num_masks = 1 << num_near
+    rest, otherwise = np.empty((k + 1, num)), np.empty((k + 1, num))
+    following = np.empty((k + 1, num), dtype=np.int64)
+    bound_strolls(members, k, rate, worth, to_goal, between, is_open, rest, following, otherwise)
+    is_any = False
+    for i in range(num):
+        is_any |= offset + rate * from_start[members[i]] + worth[members[i]] + rest[1, i] < threshold
+    if not is_any:
+        return threshold, 0
+    # The best way to have met so many, to be at a member and to remember some of those near it.
+    values = np.full((num, num_masks), np.inf)
+    onwards = np.empty((num, num_masks))
+    before = np.empty((k + 1, num, num_masks), dtype=np.int32)
+    for i in range(num):
+        value = offset + rate * from_start[members[i]] + worth[members[i]]
+        if value + rest[1, i] < threshold:
+            values[i, 0] = value
+    for met in range(1, k):
+        onwards[:] = np.inf
+        for i in range(num):
+            a = members[i]
+            for mask in range(num_masks):
+                value = values[i, mask]
+                if value == np.inf:
+                    continue
+                # Who remembers less for less has every way that is open to this one.
+                part = mask
+                while part:
+                    part = (part - 1) & mask
+                    if values[i, part] <= value:
+                        break
+                else:
+                    part = -1
+                if part >= 0:
+                    continue
+                for j in range(num):
+                    b = members[j]
+                    if not is_open[a, b] or (places[a, b] >= 0 and (mask >> places[a, b]) & 1):
+                        continue
+                    there = value + rate * between[a, b] + worth[b]
+                    onward = otherwise[met + 1, j] if following[met + 1, j] == i else rest[met + 1, j]
+                    if not there + onward < threshold:
+                        continue
+                    remembered = 0
+                    for e in range(num_near):
+                        c = near[b, e]
+                        if c == a or (places[a, c] >= 0 and (mask >> places[a, c]) & 1):
+                            remembered |= 1 << e
+                    if there < onwards[j, remembered]:
+                        onwards[j, remembered] = there
+                        before[met + 1, j, remembered] = i * num_masks + mask
+        values, onwards = onwards, values
+    least = threshold
+    found = 0
+    for i in range(num):
+        at = -1
+        best = threshold
+        for mask in range(num_masks):
+            value = values[i, mask] + rate * to_goal[members[i]]
+            if value < best:
+                best = value
+                at = mask
+        if at < 0:
+            continue
+        least = min(least, best)
+        j = i
+        for met in range(k, 0, -1):
+            out_sets[found, met - 1] = members[j]
+            if met > 1:
+                j, at = before[met, j, at] // num_masks, before[met, j, at] % num_masks
+        out_values[found] = best
+        found += 1
+    return least, found

@@ -1,0 +1,305 @@
+"""A bound for large classes: the linear programme over strolls (:mod:`veilroute.kernels.strolls`).
+
+Classes of many members cannot be priced one by one. But prices need not be held against each: it is enough that they
+hold for strolls past k members, which are more than the classes of k, and cheap to search.
+
+For one trip, let ``w`` be the weights, ``fixed`` what members cost alone, ``y`` prices, and C a class of q members
+whose walk costs c, with ``L <= c < U``. With ``v_t = L * w_t - fixed_t - y_t`` its reduced cost is ::
+
+    rc(C) = c * w(C) - fixed(C) - y(C) = v(C) + (c - L) * w(C)
+
+Let S be the k members of C with the least v, and r the least weight of anybody whom a walk below U covers. Then
+``v(C) >= q / k * v(S)``, because S is below the average; ``w(C) >= q * r``; and c is at least what any walk past S
+goes. So ::
+
+    rc(C) >= q / k * (v(S) + k * r * (length of a stroll past S - L))
+
+and where no stroll past k members has a negative value in these brackets, no class of such a cost has a negative
+reduced cost, however large it is. Members of C have base costs, and any two of them a pair cost, below U: strolls
+leave others out. The less U is above L, the less is lost; a stroll shorter than L counts for no less than it should.
+
+If the least value of all strolls is ``-e``, prices lower by ``e / k`` will do, as a class has q of them. Strolls of
+negative value are added to the linear programme, which finds better prices, and so on. Prices are taken halfway between
+those of the programme and the best so far: far fewer rounds than at the programme's own.
+
+Several trips: each has its own prices, and a class costs at least the sum of what it does on each.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from veilroute.kernels.extension import Flags, pick_columns
+from veilroute.kernels.strolls import find_strolls
+from veilroute.kernels.sweep import Floats
+from veilroute.kernels.tours import Sets
+from veilroute.partition.bounding import Bounding, Record, columns_of
+from veilroute.partition.class_space import ClassSpace, Columns, Members, Prices
+from veilroute.partition.local_search import Grouping, improve, price_classes
+from veilroute.partition.master import Master
+from veilroute.progress import Watch
+
+_NUM_NEAR = 8
+_STEP = 1.04
+_MOST_LEVELS = 200
+_MAX_ROUNDS = 200
+_CLOSE = 0.002
+_PER_MEMBER = 8
+_HIGHEST = 3.0
+_ROUNDS_PER_CLASS = 6
+_EFFORT_PER_MEMBER = 20_000
+_ALONE = 10.0
+
+
+def raise_by_strolls(space: ClassSpace, bounding: Bounding, record: Record, watch: Watch) -> None:
+    """Offer prices that hold for all classes because they hold for all strolls; for whole walks only.
+
+    Where every set of k members that stand apart is a class, the linear programme gets those that strolls pass; and, on
+    one trip, a partition made of them is the beginning of another local search.
+    """
+    steps = space.prices_of.steps(watch)
+    if steps is None:
+        return
+    duals = np.zeros((space.task.num_trips, space.num))
+    for trip in range(space.task.num_trips):
+        search = StrollSearch(space, trip, steps[0][trip], steps[1][trip], steps[2])
+        rounds = _Rounds(search, duals, bounding, record.best, watch)
+        rounds.run()
+        if space.is_loose:
+            continue
+        measured = space.measure(rounds.passed(), watch)
+        if measured is not None:
+            columns = Columns(rounds.passed(), measured[1], np.zeros(measured[1].size))
+            bounding.add(Columns.join([columns.take(np.isfinite(measured[1]))], space.max_size))
+        if space.task.num_trips == 1:
+            classes = rounds.dive()
+            if classes is not None:
+                effort = _EFFORT_PER_MEMBER * space.num
+                record.offer(improve(space, price_classes(space, classes), seed=0, effort=effort, watch=watch))
+
+
+class StrollSearch:
+    """Looks for strolls of negative value on one trip.
+
+    Parameters
+    ----------
+    space
+        The classes; it must be prepared.
+    trip
+        Which one.
+    from_start, to_goal, between
+        What walks go at least to, from and between members.
+    """
+
+    def __init__(self, space: ClassSpace, trip: int, from_start: Floats, to_goal: Floats, between: Floats) -> None:
+        self.space, self.trip = space, trip
+        self._distances = from_start, to_goal, np.ascontiguousarray(between)
+        self._weights: Floats = space.weights[trip]
+        self.fixed: Floats = self._weights * space.base_costs[trip]
+        self._pairs: Floats = np.where(space.compatible, space.pair_costs[trip], np.inf)
+        there_and_back = np.where(space.compatible, between + between.T, np.inf)
+        np.fill_diagonal(there_and_back, np.inf)
+        self._near = np.argsort(there_and_back, axis=1, kind="stable")[:, : min(_NUM_NEAR, space.num - 1)]
+        self._places = np.full((space.num, space.num), -1, dtype=np.int8)
+        np.put_along_axis(self._places, self._near, np.arange(self._near.shape[1], dtype=np.int8)[None], axis=1)
+        self.levels = self._find_levels()
+
+    def _find_levels(self) -> Floats:
+        """Costs such that every class costs one of them or lies between two; the last one is infinite."""
+        least = float(np.partition(self._pairs, self.space.k - 2, axis=1)[:, self.space.k - 2].min())
+        costs = self._pairs[np.isfinite(self._pairs) & (self._pairs > 0)]
+        if not np.isfinite(least) or costs.size == 0:
+            return np.array([0.0, np.inf])
+        first = max(least, float(costs.min()))
+        num = int(np.log(2 * costs.max() / first) / np.log(_STEP)) + 2
+        step = max(_STEP, (2 * costs.max() / first) ** (1 / _MOST_LEVELS))
+        levels = first * step ** np.arange(min(num, _MOST_LEVELS) + 1)
+        return np.concatenate(([] if least == first else [least], levels, [np.inf]))
+
+    def run(
+        self, duals: Floats, threshold: float, watch: Watch, is_in: Flags | None = None
+    ) -> tuple[float, Columns] | None:
+        """The least value at these prices, or the threshold; and strolls below it. ``None`` when the time is over.
+
+        Of all members, or of those who are in.
+        """
+        k, least = self.space.k, threshold
+        found = [Columns(np.empty((0, k), dtype=np.int32), np.empty(0), np.empty(0))]
+        sets, values = np.empty((self.space.num, k), dtype=np.int32), np.empty(self.space.num)
+        for lower, upper in zip(self.levels[:-1].tolist(), self.levels[1:].tolist(), strict=True):
+            if watch.is_over():
+                return None
+            is_open = self._pairs < upper
+            is_near = (self.space.base_costs[self.trip] < upper) & (is_open.sum(axis=1) >= k - 1)
+            members = np.flatnonzero(is_near if is_in is None else is_near & is_in)
+            worth = lower * self._weights - self.fixed - duals
+            if members.size < k or np.partition(worth[members], k - 1)[:k].sum() >= threshold:
+                continue
+            rate = k * float(self._weights[members].min())
+            value, num = find_strolls(
+                members, k, rate, -rate * lower, worth, *self._distances, is_open, self._near, self._places,
+                threshold, sets, values,
+            )  # fmt: skip
+            least = min(least, value)
+            mine = np.sort(sets[:num], axis=1)
+            found.append(Columns(mine, values[:num] + duals[mine].sum(axis=1), values[:num].copy()))
+        return least, Columns.join(found, k)
+
+
+class _Rounds:
+    """Finds good prices for one trip, in its row of ``duals``; offers the sum of all rows whenever they are better."""
+
+    def __init__(self, search: StrollSearch, duals: Floats, bounding: Bounding, best: Grouping, watch: Watch) -> None:
+        space = search.space
+        self.search, self.duals, self.bounding, self.watch = search, duals, bounding, watch
+        self.tolerance = 1e-8 / bounding.scale
+        self.master = Master(space.num, bounding.num_left_out, bounding.scale, is_covering=True)
+        self.first = np.zeros(space.num)
+        for part in _classes_on(search, best):
+            for members, share in zip(part.sets, part.shares.tolist(), strict=True):
+                self.first[members[members >= 0]] = share / (members >= 0).sum()
+            self.master.add_columns(part.sets, part.shares)
+        # Until there are enough strolls, nobody is worth more than some of these.
+        highest = _HIGHEST * max(float(self.first.max(initial=0.0)), self.tolerance)
+        self._alone = np.full((space.num, space.max_size), -1, dtype=np.int32)
+        self._alone[:, 0] = np.arange(space.num)
+        self.master.add_columns(self._alone, np.full(space.num, highest))
+        self._known: set[tuple[bytes, int]] = set()
+
+    def run(self) -> None:
+        """Until prices are close to the best there are, or the time is over."""
+        space, bounding, watch = self.search.space, self.bounding, self.watch
+        center = np.zeros(space.num)
+        best_value, step = 0.0, 0.5
+        for number in range(_MAX_ROUNDS):
+            now = self.first
+            if number:
+                prices = self.master.solve(watch)
+                if prices is None or bounding.value_of(prices, 0.0) - best_value <= _CLOSE * best_value:
+                    return
+                now = prices.duals
+            tried = center + step * (now - center)
+            watch.tell("bounds for large classes", len(self.master.sets))
+            result = self.search.run(tried, -self.tolerance, watch)
+            if result is None:
+                return
+            least, columns = result
+            lowered = tried + (least - self.tolerance) / space.k
+            value = bounding.value_of(Prices(lowered), 0.0)
+            if value > best_value:
+                center, best_value = lowered, value
+                self.duals[self.search.trip] = lowered
+                bounding.offer(Prices(self.duals.sum(axis=0)), 0.0)
+            if self._add(columns):
+                step = 0.5
+            elif step == 1.0:
+                return
+            else:
+                step = 1.0
+
+    def _add(self, columns: Columns) -> int:
+        """Add the best of the strolls that are new; returns how many."""
+        is_new = np.zeros(len(columns), dtype=np.bool_)
+        for at, (row, share) in enumerate(zip(columns.sets, columns.shares.tolist(), strict=True)):
+            key = row.tobytes(), round(share / self.tolerance)
+            is_new[at] = key not in self._known
+            self._known.add(key)
+        columns = columns.take(is_new)
+        order = np.argsort(columns.reduced, kind="stable")
+        columns = columns.take(pick_columns(order, columns.sets, self.search.space.num, _PER_MEMBER))
+        if len(columns):
+            wide = Columns.join([columns], self.search.space.max_size)
+            self.master.add_columns(wide.sets, wide.shares)
+        return len(columns)
+
+    def dive(self) -> list[Members] | None:
+        """Disjoint classes: the set that the programme takes most of, then the same for the rest, and so on.
+
+        ``None`` when the time is over.
+        """
+        space = self.search.space
+        # Whoever is alone pays so much that nobody stays it.
+        self.master.add_columns(self._alone, np.full(space.num, _ALONE * float(self.master.shares.max())))
+        self.master.forbid(np.flatnonzero(self.master.sets[: -space.num, 1] < 0))
+        is_left = np.ones(space.num, dtype=np.bool_)
+        classes: list[Members] = []
+        while True:
+            self.watch.tell("classes one after the other", len(classes), space.num // space.k)
+            for _ in range(_ROUNDS_PER_CLASS):
+                prices = self.master.solve(self.watch)
+                if prices is None:
+                    return None
+                result = self.search.run(prices.duals, -self.tolerance, self.watch, is_left)
+                if result is None:
+                    return None
+                if not self._add(result[1]):
+                    break
+            if self.master.solve(self.watch) is None:
+                return None
+            sets = self.master.sets[:, : space.k]
+            is_set = (sets[:, 0] >= 0) & (np.diff(sets, axis=1) > 0).all(axis=1) & is_left[sets].all(axis=1)
+            values = np.where(is_set, self.master.values, 0.0)
+            best = int(values.argmax())
+            if not values[best] > 0:
+                break
+            classes.append(tuple(sets[best].tolist()))
+            is_left[sets[best]] = False
+            # Whoever is in a class is in no other, and covered for nothing.
+            is_gone = np.append(~is_left, False)[self.master.sets].any(axis=1)
+            self.master.forbid(np.flatnonzero(is_gone & (self.master.sets[:, 1] >= 0)))
+            self.master.add_columns(self._alone[sets[best]], np.zeros(space.k))
+        rest = tuple(np.flatnonzero(is_left).tolist())
+        among = space.compatible[np.ix_(rest, rest)]
+        if space.k <= len(rest) <= space.max_size and int(among.sum()) == len(rest) * (len(rest) - 1):
+            return [*classes, rest]
+        return _join_rest(space, classes, rest, self.watch)
+
+    def passed(self) -> Sets:
+        """The sets of k members that strolls in the linear programme pass, the cheaper ones through each member."""
+        space, sets = self.search.space, self.master.sets[:, : self.search.space.k]
+        is_set = (sets[:, 0] >= 0) & (np.diff(sets, axis=1) > 0).all(axis=1)
+        sets, shares = sets[is_set], self.master.shares[is_set]
+        order = np.argsort(shares - self.duals[self.search.trip][sets].sum(axis=1), kind="stable")
+        picked: Sets = sets[pick_columns(order, sets, space.num, _PER_MEMBER)]
+        return picked
+
+
+def _join_rest(space: ClassSpace, classes: list[Members], rest: Members, watch: Watch) -> list[Members]:
+    """Put each of the rest into the class that it adds least to, if there is one."""
+    classes = list(classes)
+    for member in rest:
+        if watch.is_over():
+            break
+        least, at = math.inf, -1
+        for number, members in enumerate(classes):
+            if len(members) < space.max_size and space.compatible[member, list(members)].all():
+                added = _share(space, (*members, member)) - _share(space, members)
+                if added < least:
+                    least, at = added, number
+        if at >= 0:
+            classes[at] = tuple(sorted((*classes[at], member)))
+    return classes
+
+
+def _share(space: ClassSpace, members: Members) -> float:
+    measured = space.measure(np.array([members], dtype=np.int32), Watch())
+    assert measured is not None  # without a limit there is time
+    return float(measured[1][0])
+
+
+def _classes_on(search: StrollSearch, grouping: Grouping) -> list[Columns]:
+    """The classes of a partition by size, with what they add on one trip."""
+    space, trip = search.space, search.trip
+    columns = columns_of(space, grouping)
+    sizes = (columns.sets >= 0).sum(axis=1)
+    parts = []
+    for size in sorted(set(sizes.tolist())):
+        sets = columns.sets[sizes == size]
+        members = sets[:, :size]
+        costs = space.prices_of.costs(members, Watch())
+        assert costs is not None  # without a limit there is time
+        shares = costs[:, trip] * space.weights[trip][members].sum(axis=1) - search.fixed[members].sum(axis=1)
+        parts.append(Columns(sets, shares, np.zeros(len(sets))))
+    return parts
