@@ -135,16 +135,18 @@ def partition_by_columns(
     best = record.best
     is_closed = best.total - proof.bound <= CLOSED * abs(best.total)
     bound = best.total if is_closed else proof.bound
+    # That no plan costs less than nothing needs no evidence, and is no bound.
+    is_bounded = is_closed or bound > 0
     labels = [problem.candidates[task.members[i]] for i in space.order.tolist()]
     return Partition(
         classes=space.named(best.classes),
         left_out=tuple(sorted(space.order[list(best.left_out)].tolist())),
         is_optimal=is_closed and is_most,
         is_stopped=watch.is_over() and not (is_closed and is_most),
-        least_mac=bound / best.num_grouped,
+        least_mac=bound / best.num_grouped if is_bounded else None,
         num_anonymizable=num_anonymizable,
         improvements=tuple(record.improvements),
-        certificate=make_certificate(proof, count_prices, labels),
+        certificate=make_certificate(proof, count_prices, labels) if is_bounded else None,
         source=source,
     )
 
