@@ -202,7 +202,7 @@ def simple_prices(space: ClassSpace) -> Prices:
         # A class of z members adds at least what its pairs do, each divided by z - 1.
         duals = np.where(space.compatible, space.pair_shares, np.inf).min(axis=1) / 2
     else:
-        least = np.empty((space.task.num_trips, space.num))
+        least = np.empty((len(space.pair_costs), space.num))
         for i in range(space.num):  # not all at once: that would be another table of all pairs
             costs = np.where(space.compatible[i], space.pair_costs[:, i], np.inf)
             least[:, i] = np.partition(costs, space.k - 2, axis=1)[:, space.k - 2]
