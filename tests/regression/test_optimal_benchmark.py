@@ -38,7 +38,6 @@ def test_drawn_cases_are_proved_and_are_the_optimum(num: int, privacy: vr.Privac
         assert all(verdict.checked for verdict in report.claims), report.to_text()
         with patch("veilroute.partition.exact.MAX_TRIED", 20):
             tried = vr.solve(case.problem, case.privacy)
-        assert tried.certificate is None
         assert result.playbook.apr == tried.apr
         assert result.playbook.mac == pytest.approx(tried.mac, abs=optimal.TOLERANCE)
 
