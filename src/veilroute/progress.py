@@ -94,11 +94,16 @@ class Watch:
     time_limit_s: float | None = None
     should_stop: Callable[[], bool] | None = None
     started_s: float = field(default_factory=time.monotonic)
-    started_cpu_s: float = field(default_factory=time.process_time)
+    started_cpu_s: float = 0.0
     reserve_s: float = field(default=0.0, init=False)
     walks_per_class: int = field(default=1, init=False)
     incumbent: Incumbent | None = field(default=None, init=False)
     bound: float | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        # The processor's time is slow to ask for, and of use with a limit only.
+        if self.time_limit_s is not None and not self.started_cpu_s:
+            self.started_cpu_s = time.process_time()
 
     def tell(self, stage: str, done: int = 0, total: int = 0) -> None:
         """Pass a report on."""
