@@ -17,8 +17,9 @@ from veilroute.audit.spread import members_of
 _CLASS_STEP = 40
 _MEMBER_STEP = 8
 _APART_STEP = 2
-"""What a class, holding one more member against it, and asking who stands apart take, measured in visits by
-breadth-first search."""
+_CUT_STEP = 0.25
+"""What a class, holding one more member against it, asking who stands apart, and holding a group against a cut take,
+measured in visits by breadth-first search."""
 
 
 class ClassSpace:
@@ -193,13 +194,16 @@ class ClassSearch:
                 ahead = sum(adding[: max(0, needed)])
                 ahead += sum(part for part in adding[max(0, needed) : room] if part < 0)
                 grown = group | 1 << x
-                if own + ahead + tariff.surcharge(grown) <= self._limit and space.may_join(group, x):
-                    self._visit(grown, x, spent - tariff.gains[x], weight, lows)
+                # What cuts add is asked last: there may be many of them.
+                if own + ahead <= self._limit:
+                    self._effort.spend(_CUT_STEP * len(tariff.cuts))
+                    if own + ahead + tariff.surcharge(grown) <= self._limit and space.may_join(group, x):
+                        self._visit(grown, x, spent - tariff.gains[x], weight, lows)
             insort(adding, alone)
 
     def _visit(self, group: int, newest: int, spent: float, weight: list[float], lows: list[list[float]]) -> None:
         tariff, space = self._tariff, self._space
-        self._effort.spend(_CLASS_STEP)
+        self._effort.spend(_CLASS_STEP + _CUT_STEP * len(tariff.cuts))
         costs = self._prices.costs(group)
         self.num_priced += 1
         if math.inf in costs:
@@ -295,7 +299,7 @@ class PrefixSearch:
             floor = max(share + self._alone[x], pairs / max(1, size - 1))
             if not space.may_join(group, x) or self._least(grown, x + 1, floor, pairs, ahead) > self._limit:
                 continue
-            self._effort.spend(_CLASS_STEP)
+            self._effort.spend(_CLASS_STEP + _CUT_STEP * len(self._tariff.cuts))
             own = self._share(grown)
             self.num_priced += 1
             if own == math.inf:
@@ -312,7 +316,7 @@ class PrefixSearch:
         """A bound on the reduced cost of the group, which adds at least ``share``, and of all that extend it."""
         size, space = group.bit_count(), self._space
         sizes = range(max(size, space.k), min(space.max_size, size + space.num - first) + 1)
-        self._effort.spend(len(sizes) * (_CLASS_STEP + space.num))
+        self._effort.spend(len(sizes) * (_CLASS_STEP + space.num) + _CUT_STEP * len(self._tariff.cuts))
         gains = self._gains[first:]
         alone = np.sort(self._alone[first:] - gains)
         least = math.inf

@@ -11,7 +11,8 @@ from veilroute.audit.set_prices import Effort
 from veilroute.audit.spread import members_of
 
 _CLASS_STEP = 4
-"""What looking at a class takes, measured in visits by breadth-first search."""
+_PAIRS_STEP = 0.25
+"""What looking at a class, and at its pairs within a cut, take, measured in visits by breadth-first search."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class Combiner:
         if share >= self._least.get(state, math.inf):
             return
         self._least[state] = share
-        self._effort.spend(_CLASS_STEP * (1 + len(options)) + len(self._cuts))
+        self._effort.spend(_CLASS_STEP * (1 + len(options)) + len(self._cuts) * (1 + _PAIRS_STEP * len(chosen)))
         taken_by_cuts = self._cut_excess(open_, chosen)
         fitting: dict[int, list[Option]] = {member: [] for member in members_of(open_)}
         usable = []
