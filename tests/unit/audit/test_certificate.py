@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -15,12 +16,14 @@ from hypothesis import strategies as st
 import strategies
 import veilroute as vr
 from certificates import certify, list_classes, make_playbook
-from veilroute.audit import ClaimVerdict, certificate, optimality
+from veilroute.audit import ClaimVerdict, certificate, optimality, prefixes
 from veilroute.audit.case import open_case
 from veilroute.audit.certificate import examine_certificate
 from veilroute.audit.class_space import Tariff
 from veilroute.audit.facts import gather_facts
+from veilroute.audit.pricing import TooMuchError
 from veilroute.audit.spread import Spread
+from veilroute.audit.workbench import open_workbench
 from veilroute.certificate import Certificate, Cut, DualPrices
 from veilroute.playbook import playbook_from_json
 
@@ -424,6 +427,19 @@ def test_many_cuts_are_part_of_the_effort(
     assert broken(replace(playbook, certificate=slow)).keys() <= {"certificate", "optimality", "bound"}
     # Seven pieces of work at most, each with the whole allowance.
     assert 0 < looks < 7 * 20_000 / 0.25
+
+
+def test_walks_kept_on_all_trips_share_one_allowance(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = rooms(8, seed=1, num_trips=3, size=(14, 20))
+    case = open_case(vr.solve(problem, vr.Privacy(k=2, m=6), planner="m-pbp"), None)
+    monkeypatch.setattr(prefixes, "_MAX_BYTES", 30_000)
+    prices = open_workbench(case, 1e9, 6).prices
+    assert isinstance(prices, prefixes.PrefixPrices)
+    for chosen in range(1, 256):
+        with suppress(TooMuchError):
+            prices.share(chosen)
+    kept = [trip._walks_by.num_bytes * len(trip._kept) for trip in prices._trips]
+    assert 10_000 < sum(kept) < 30_000 + 3 * 2_000
 
 
 def test_every_optimum_beyond_a_dozen_carries_evidence() -> None:
