@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from veilroute.audit.class_space import FEW_CUTS
 from veilroute.audit.pricing import TooMuchError
 from veilroute.audit.set_prices import Effort
 from veilroute.audit.spread import members_of
@@ -105,7 +106,8 @@ class Combiner:
         if share >= self._least.get(state, math.inf):
             return
         self._least[state] = share
-        self._effort.spend(_CLASS_STEP * (1 + len(options)) + len(self._cuts) * (1 + _PAIRS_STEP * len(chosen)))
+        self._effort.spend(_CLASS_STEP * (1 + len(options)) + len(self._cuts))
+        self._effort.spend(_PAIRS_STEP * max(0, len(self._cuts) - FEW_CUTS) * len(chosen))
         taken_by_cuts = self._cut_excess(open_, chosen)
         fitting: dict[int, list[Option]] = {member: [] for member in members_of(open_)}
         usable = []
