@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
@@ -230,7 +231,16 @@ class Playbook:
 
     def class_of(self, label: Label) -> PlaybookClass | None:
         """The class of a candidate, the first that lists it; ``None`` where none does."""
-        return next((group for group in self.classes if label in group.members), None)
+        return self._class_at.get(label)
+
+    @cached_property
+    def _class_at(self) -> dict[Label, PlaybookClass]:
+        table: dict[Label, PlaybookClass] = {}
+        for group in self.classes:
+            for member in group.members:
+                with suppress(TypeError):  # what no dictionary can hold is nobody's label
+                    table.setdefault(member, group)
+        return table
 
     def _can_hide(self, group: PlaybookClass) -> bool:
         """Whether nothing in the playbook itself says that a class falls short of (k, ell, m)."""

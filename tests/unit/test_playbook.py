@@ -215,3 +215,12 @@ def test_anonymized_is_true_or_false(playbook: vr.Playbook) -> None:
     data["classes"][0]["anonymized"] = "false"
     with pytest.raises(vr.FileFormatError, match=r"classes\.anonymized"):
         playbook_from_json(json.dumps(data).encode())
+
+
+@pytest.mark.parametrize("end", [0, 1])
+def test_a_node_number_with_a_fraction_is_refused(end: int) -> None:
+    """On street networks it was cut off, and the file meant another map to whoever rounds."""
+    data = json.loads(little_book().to_json())
+    data["domain"]["graph"]["edges"][3][end] += 0.9
+    with pytest.raises(vr.FileFormatError, match="whole numbers"):
+        playbook_from_json(json.dumps(data).encode())

@@ -16,7 +16,8 @@ def count_anonymizable(case: Case, m: int | None) -> int | None:
     and whom a walk can cover together with this one.
     """
     coverable = case.facts.coverable
-    unclear = [c for c in coverable if c not in case.protected]
+    protected = set(case.protected)
+    unclear = [c for c in coverable if c not in protected]
     if not unclear:
         return len(coverable)
     if len(coverable) > MAX_MEMBERS:

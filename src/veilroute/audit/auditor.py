@@ -8,7 +8,7 @@ from dataclasses import replace
 from veilroute.audit.anonymity import watch_trips
 from veilroute.audit.anonymizable import count_anonymizable
 from veilroute.audit.binding import bind, check_instance, check_shown
-from veilroute.audit.case import Case, open_case
+from veilroute.audit.case import ABSOLUTE, RELATIVE, Case, open_case
 from veilroute.audit.certificate import check_certificate, examine_certificate
 from veilroute.audit.cost_claims import (
     check_anonymizable,
@@ -126,7 +126,8 @@ def find_nodes_that_matter(case: Case) -> int | None:
     privacy, claims = case.playbook.privacy, case.playbook.claims
     if privacy.m is None or claims.mac is None or len(case.protected) < len(case.facts.coverable):
         return privacy.m
-    mac_sum = claims.mac * len(case.protected)
+    # With room for rounding: a MAC of 0 may be stated as a little less, which no detour could undercut.
+    mac_sum = (max(0.0, claims.mac) * (1 + RELATIVE) + ABSOLUTE) * len(case.protected)
     return None if is_beyond_every_route(case.facts, privacy.k, privacy.m, mac_sum) else privacy.m
 
 

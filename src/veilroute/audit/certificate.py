@@ -100,8 +100,9 @@ def examine_certificate(case: Case, certificate: Certificate, m: int | None) -> 
 def _wrong_members(case: Case, certificate: Certificate) -> list[str]:
     facts, num_anonymized = case.facts, case.playbook.claims.num_anonymized
     found = [facts.find(label) for label in certificate.members]
-    missing = [facts.label(c) for c in facts.coverable if c not in found]
-    strange = [label for label, c in zip(certificate.members, found, strict=True) if c not in facts.coverable]
+    coverable, priced = set(facts.coverable), set(found)
+    missing = [facts.label(c) for c in facts.coverable if c not in priced]
+    strange = [label for label, c in zip(certificate.members, found, strict=True) if c not in coverable]
     problems = [f"does not price {names(missing)}"] if missing else []
     problems += [f"prices {names(strange)}, which cannot be covered"] if strange else []
     if not problems and len(found) > len(facts.coverable):
@@ -208,7 +209,9 @@ class _Examination:
             search = self._list_classes(limit)
         lost = self._lost(search)
         if certificate.bound > self.bound + lost + _margin(certificate.bound):
-            return Proof((*self.problems, self._undercut(search)), effort="the certificate is wrong")
+            # Where no class undercuts the prices, it is their sum that is wrong, which was said before.
+            undercut = [self._undercut(search)] if lost < 0 else []
+            return Proof((*self.problems, *undercut), effort="the certificate is wrong")
         if not search.is_complete:
             reason = "there are too many classes to price them all"
             evidence = f"no class contradicts its prices so far; {reason}"
@@ -243,7 +246,8 @@ class _Examination:
         duals = [0.0] * len(places)
         for label, dual in zip(self.certificate.members, prices.duals, strict=True):
             duals[places[label]] = dual
-        return duals, [(sum(1 << places[label] for label in cut.members), cut.dual) for cut in prices.cuts]
+        cuts = [(sum(1 << places[label] for label in cut.members), cut.dual) for cut in prices.cuts]
+        return duals, [cut for cut in cuts if cut[1]]
 
     def _list_classes(self, limit: float) -> Search:
         # What the worst class may be below zero is allowed to the others on top.
@@ -298,8 +302,8 @@ class _Examination:
             return _Count(most)
         search = self.bench.search(gains, cuts, total - self.num - 1 + _COUNT_SLACK, is_free=True)
         options = [Option(group, excess, 0.0) for group, excess in search.found.items()]
+        self.bench.effort.renew()
         while search.is_complete and most > self.num:
-            self.bench.effort.renew()
             slack = total - most + _COUNT_SLACK
             combiner = Combiner(options, duals, num - most, cuts, slack, math.inf, self.bench.effort).run()
             if combiner.cheaper:
@@ -349,6 +353,8 @@ class _Examination:
                 for group in self.case.playbook.classes
                 if group.anonymized and all(self.case.facts.find(label) in bench.members for label in group.members)
             ]
+            if sum(group.bit_count() for group in groups) != self.num:
+                return proof  # this is no plan for as many as it says
             shares = [bench.share(group) for group in groups]
             total = math.fsum(shares)
             for (one, first), (other, second) in combinations(zip(groups, shares, strict=True), 2):

@@ -17,8 +17,12 @@ from veilroute.audit.spread import members_of
 _CLASS_STEP = 40
 _MEMBER_STEP = 8
 _APART_STEP = 2
-"""What a class, holding one more member against it, and asking who stands apart take, measured in visits by
-breadth-first search."""
+_CUT_STEP = 0.25
+"""What a class, holding one more member against it, asking who stands apart, and holding a group against a cut take,
+measured in visits by breadth-first search."""
+
+FEW_CUTS = 200
+"""So many cuts are part of what a class takes; a file may hold a hundred thousand."""
 
 
 class ClassSpace:
@@ -115,6 +119,11 @@ class Tariff:
     gains: Sequence[float]
     cuts: Sequence[tuple[int, float]]
 
+    @property
+    def effort(self) -> float:
+        """What asking for the surcharge takes, where there are more than a few cuts."""
+        return _CUT_STEP * max(0, len(self.cuts) - FEW_CUTS)
+
     def surcharge(self, group: int) -> float:
         """What the cuts add."""
         return math.fsum(price * ((group & inside).bit_count() >> 1) for inside, price in self.cuts)
@@ -193,13 +202,16 @@ class ClassSearch:
                 ahead = sum(adding[: max(0, needed)])
                 ahead += sum(part for part in adding[max(0, needed) : room] if part < 0)
                 grown = group | 1 << x
-                if own + ahead + tariff.surcharge(grown) <= self._limit and space.may_join(group, x):
-                    self._visit(grown, x, spent - tariff.gains[x], weight, lows)
+                # What cuts add is asked last: there may be many of them.
+                if own + ahead <= self._limit:
+                    self._effort.spend(tariff.effort)
+                    if own + ahead + tariff.surcharge(grown) <= self._limit and space.may_join(group, x):
+                        self._visit(grown, x, spent - tariff.gains[x], weight, lows)
             insort(adding, alone)
 
     def _visit(self, group: int, newest: int, spent: float, weight: list[float], lows: list[list[float]]) -> None:
         tariff, space = self._tariff, self._space
-        self._effort.spend(_CLASS_STEP)
+        self._effort.spend(_CLASS_STEP + tariff.effort)
         costs = self._prices.costs(group)
         self.num_priced += 1
         if math.inf in costs:
@@ -295,7 +307,7 @@ class PrefixSearch:
             floor = max(share + self._alone[x], pairs / max(1, size - 1))
             if not space.may_join(group, x) or self._least(grown, x + 1, floor, pairs, ahead) > self._limit:
                 continue
-            self._effort.spend(_CLASS_STEP)
+            self._effort.spend(_CLASS_STEP + self._tariff.effort)
             own = self._share(grown)
             self.num_priced += 1
             if own == math.inf:
@@ -312,7 +324,7 @@ class PrefixSearch:
         """A bound on the reduced cost of the group, which adds at least ``share``, and of all that extend it."""
         size, space = group.bit_count(), self._space
         sizes = range(max(size, space.k), min(space.max_size, size + space.num - first) + 1)
-        self._effort.spend(len(sizes) * (_CLASS_STEP + space.num))
+        self._effort.spend(len(sizes) * (_CLASS_STEP + space.num) + self._tariff.effort)
         gains = self._gains[first:]
         alone = np.sort(self._alone[first:] - gains)
         least = math.inf

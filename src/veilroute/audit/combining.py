@@ -6,12 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from veilroute.audit.class_space import FEW_CUTS
 from veilroute.audit.pricing import TooMuchError
 from veilroute.audit.set_prices import Effort
 from veilroute.audit.spread import members_of
 
 _CLASS_STEP = 4
-"""What looking at a class takes, measured in visits by breadth-first search."""
+_PAIRS_STEP = 0.25
+"""What looking at a class, and at its pairs within a cut, take, measured in visits by breadth-first search."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,7 @@ class Combiner:
             return
         self._least[state] = share
         self._effort.spend(_CLASS_STEP * (1 + len(options)) + len(self._cuts))
+        self._effort.spend(_PAIRS_STEP * max(0, len(self._cuts) - FEW_CUTS) * len(chosen))
         taken_by_cuts = self._cut_excess(open_, chosen)
         fitting: dict[int, list[Option]] = {member: [] for member in members_of(open_)}
         usable = []

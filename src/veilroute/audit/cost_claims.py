@@ -45,7 +45,7 @@ def recompute_mac(case: Case) -> RealCost:
         if route.real_cost is not None and case.facts.trips[trip].base_costs[c] < math.inf
     }
     known = [c for c in case.claimed if all((c, trip) in costs for trip in trips)]
-    unknown = tuple(c for c in case.claimed if c not in known)
+    unknown = tuple(sorted(set(case.claimed).difference(known)))
     if not known:
         return RealCost((None,) * len(trips), None, unknown)
     by_trip = []

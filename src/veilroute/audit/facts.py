@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +16,10 @@ from veilroute.domain.tolerance import at_most
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, WithinDistance
 from veilroute.errors import InvalidInputError
 from veilroute.problem import Problem
+
+_MOST_DISTANCES = 1 << 26
+_MOST_WATCHERS = 1 << 24
+"""A small file may ask for more trips over a large map, or a wider view for more candidates, than any memory holds."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +38,8 @@ class TripFacts:
 
     start: int
     goal: int
-    from_start: list[float]
-    to_goal: list[float]
+    from_start: Sequence[float]
+    to_goal: Sequence[float]
     base_costs: dict[int, float]
 
 
@@ -88,13 +93,16 @@ class Facts:
 
 def gather_facts(problem: Problem) -> Facts:
     """Work out watchers, distances and base costs: two sweeps of the map per trip, one small one per candidate."""
+    most = max(1, _MOST_DISTANCES // problem.domain.num_nodes)
+    if len(problem.trips) > most:
+        raise InvalidInputError("trips", f"at most {most:,} on a map of this size, to be audited", len(problem.trips))
     walking = WalkingMap(problem.domain)
     nodes = {c: problem.candidate_nodes[c] for c in problem.counted}
     watchers = find_watchers(problem, walking, nodes)
     trips = []
     for start, goal in zip(problem.start_nodes, problem.goal_nodes, strict=True):
-        from_start = walking.distances([(start, 0)])
-        to_goal = walking.distances([(goal, 0)], backwards=True)
+        from_start = array("d", walking.distances([(start, 0)]))
+        to_goal = array("d", walking.distances([(goal, 0)], backwards=True))
         base_costs = {
             c: min((from_start[node] + to_goal[node] for node in watchers[c]), default=math.inf) for c in nodes
         }
@@ -104,33 +112,43 @@ def gather_facts(problem: Problem) -> Facts:
 
 def find_watchers(problem: Problem, walking: WalkingMap, nodes: dict[int, int]) -> dict[int, frozenset[int]]:
     """For each candidate (position to node) the nodes that see it."""
+    watchers: dict[int, frozenset[int]] = {}
+    room = _MOST_WATCHERS
+    for c, found in _each_watched(problem, walking, nodes):
+        watchers[c] = found
+        room -= len(found)
+        if room < 0:
+            expected = f"a narrower view: candidates seen from {_MOST_WATCHERS:,} nodes together can be audited"
+            raise InvalidInputError("visibility", expected)
+    return watchers
+
+
+def _each_watched(problem: Problem, walking: WalkingMap, nodes: dict[int, int]) -> Iterator[tuple[int, frozenset[int]]]:
     match problem.visibility:
         case AtNode():
-            return {c: frozenset((node,)) for c, node in nodes.items()}
+            yield from ((c, frozenset((node,))) for c, node in nodes.items())
         case WithinDistance(radius, "straight"):
             crow = CrowMap(problem.domain)
-            return {c: crow.within(node, at_most(radius, exact=False)) for c, node in nodes.items()}
+            yield from ((c, crow.within(node, at_most(radius, exact=False))) for c, node in nodes.items())
         case WithinDistance(radius, measure):
             # Who can walk to the candidate within the radius: found by walking backwards from it.
             ground = walking if measure == "cost" else measured_map(problem.domain, measure)
             limit = at_most(radius, exact=measure == "cost" and problem.domain.has_integer_costs)
-            return {c: frozenset(ground.near(node, limit, backwards=True)) for c, node in nodes.items()}
+            yield from ((c, frozenset(ground.near(node, limit, backwards=True))) for c, node in nodes.items())
         case LineOfSight(reach):
-            return _watchers_in_sight(problem, nodes, reach)
+            yield from _watchers_in_sight(problem, nodes, reach)
         case Explicit(sees):
-            return _listed_watchers(problem, nodes, list(sees.items()))
+            yield from _listed_watchers(problem, nodes, list(sees.items())).items()
 
 
-def _watchers_in_sight(problem: Problem, nodes: dict[int, int], reach: float) -> dict[int, frozenset[int]]:
+def _watchers_in_sight(problem: Problem, nodes: dict[int, int], reach: float) -> Iterator[tuple[int, frozenset[int]]]:
     grid = problem.domain.grid
     if grid is None:
         raise InvalidInputError("visibility", "a grid domain for line of sight")
     lines = SightLines(grid)
     node_at: list[list[int]] = grid.index.tolist()
-    return {
-        c: frozenset(node_at[row][col] for row, col in lines.seen_from(grid.cell(node), reach))
-        for c, node in nodes.items()
-    }
+    for c, node in nodes.items():
+        yield c, frozenset(node_at[row][col] for row, col in lines.seen_from(grid.cell(node), reach))
 
 
 def _listed_watchers(

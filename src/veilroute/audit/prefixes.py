@@ -26,7 +26,7 @@ _ARRAY_CELL = 0.002
 """What an operation on arrays takes, and each of its cells, measured the same way."""
 
 _MAX_BYTES = 1 << 29
-"""More memory than this is not used for walks that are kept."""
+"""More memory than this is not used for walks that are kept, on all trips together."""
 
 Figures = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
@@ -325,6 +325,7 @@ class _TripPrefixes:
         self._weights = weights
         self._walks_by = walks
         self._effort = effort
+        self._max_bytes = _MAX_BYTES // len(facts.trips)
         self._watchers: list[Places] = [np.array(nodes, dtype=np.int64) for nodes in watchers]
         self._places: list[Places] = [np.array([place[node] for node in nodes], dtype=np.int64) for nodes in watchers]
         self._credits: Figures = weights * np.array([trip.base_costs[c] for c in members])
@@ -358,7 +359,7 @@ class _TripPrefixes:
     def _walks(self, chosen: int) -> _Walks:
         known = self._kept.get(chosen)
         if known is None:
-            if self._walks_by.num_bytes * len(self._kept) > _MAX_BYTES:
+            if self._walks_by.num_bytes * len(self._kept) > self._max_bytes:
                 raise TooMuchError
             parts = [(self._watchers[i], self._places[i], self._walks(chosen ^ 1 << i)) for i in members_of(chosen)]
             known = self._kept[chosen] = self._walks_by.follow(parts)

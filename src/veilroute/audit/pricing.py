@@ -81,7 +81,7 @@ def _price_at_posts(walking: WalkingMap, trip: TripFacts, watchers: list[list[in
 
 
 def _price_by_sweeps(walking: WalkingMap, trip: TripFacts, watchers: list[list[int]]) -> Prices:
-    fields = [trip.from_start]
+    fields: list[Sequence[float]] = [trip.from_start]
     for chosen in range(1, 1 << len(watchers)):
         seeds = [
             (node, fields[chosen ^ 1 << i][node])

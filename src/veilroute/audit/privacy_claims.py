@@ -102,9 +102,9 @@ def check_coverable(case: Case) -> ClaimVerdict:
         problems.append(f"states {claims.num_candidates} candidates that count, there are {len(facts.counted)}")
     if claims.num_coverable != len(facts.coverable):
         problems.append(f"states {claims.num_coverable} coverable candidates, there are {len(facts.coverable)}")
-    listed = {facts.find(label) for label in case.playbook.uncoverable}
+    listed, coverable = {facts.find(label) for label in case.playbook.uncoverable}, set(facts.coverable)
     for c in facts.counted:
-        if (c in listed) == (c in facts.coverable):
+        if (c in listed) == (c in coverable):
             said, found = ("uncoverable", "a walk covers it") if c in listed else ("coverable", "no walk covers it")
             problems.append(
                 f"{facts.label(c)} counts as {said}, but {found}{' on every trip' * (len(facts.trips) > 1)}"
@@ -119,11 +119,11 @@ def check_anonymized(case: Case) -> ClaimVerdict:
     stated, real = case.playbook.claims.num_anonymized, len(case.protected)
     problems = []
     if stated != real:
-        lost = [case.facts.label(c) for c in case.claimed if c not in case.protected]
+        lost = [case.facts.label(c) for c in sorted(set(case.claimed).difference(case.protected))]
         tail = f"; not anonymized in truth: {names(lost)}" if lost else ""
         problems.append(f"states {stated} anonymized candidates, in truth there are {real}{tail}")
     elif real != len(case.claimed):
-        lost = [case.facts.label(c) for c in case.claimed if c not in case.protected]
+        lost = [case.facts.label(c) for c in sorted(set(case.claimed).difference(case.protected))]
         problems.append(f"classes called anonymized hold {names(lost)}, for whom it is not true")
     return judge("anonymized", problems, f"(k, ell, m) holds for {number(real, 'candidate')}, as stated")
 

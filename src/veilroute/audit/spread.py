@@ -5,6 +5,7 @@ Sets of candidates are bit masks over their positions.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -69,26 +70,33 @@ class Spread:
     """
 
     def __init__(self, facts: Facts, privacy: Privacy) -> None:
-        self._gaps: dict[tuple[int, int], float] = {}
+        # Who is close to whom is kept as bits, and how close is worked out again when asked: there may be many pairs.
         self._close = dict.fromkeys(facts.nodes, 0)
         self._known: dict[tuple[int, int | None], FarSet] = {}
+        self._facts, self._measure = facts, privacy.measure
         is_cost = privacy.measure == "cost"
-        limit = at_least(privacy.ell, exact=is_cost and facts.problem.domain.has_integer_costs)
-        if limit <= 0:
+        self._limit = at_least(privacy.ell, exact=is_cost and facts.problem.domain.has_integer_costs)
+        if self._limit <= 0:
             return
-        for a, around in _surroundings(facts, privacy.measure, limit):
-            for b, there in facts.nodes.items():
-                gap = around.get(there, limit)
-                if a != b and gap < limit:
-                    pair = (min(a, b), max(a, b))
-                    self._gaps[pair] = min(gap, self._gaps.get(pair, gap))
+        candidate_at = {node: c for c, node in facts.nodes.items()}
+        for a, around in _surroundings(facts, privacy.measure, self._limit, facts.nodes):
+            fewest = around if len(around) < len(candidate_at) else candidate_at
+            for there in fewest:
+                b = candidate_at.get(there, a)
+                if a != b and around.get(there, self._limit) < self._limit:
                     self._close[a] |= 1 << b
                     self._close[b] |= 1 << a
 
     def close_pairs(self, mask: int) -> list[tuple[int, int, float]]:
         """The pairs within a set that stand too close, closest first, with their distance."""
-        inside = [(gap, a, b) for (a, b), gap in self._gaps.items() if mask >> a & 1 and mask >> b & 1]
-        return [(a, b, gap) for gap, a, b in sorted(inside)]
+        close = {a: self._close[a] & mask for a in members_of(mask)}
+        gaps: dict[tuple[int, int], float] = {}
+        for a, around in _surroundings(self._facts, self._measure, self._limit, [a for a in close if close[a]]):
+            for b in members_of(close[a]):
+                pair = (min(a, b), max(a, b))
+                gap = around.get(self._facts.nodes[b], math.inf)
+                gaps[pair] = min(gap, gaps.get(pair, math.inf))
+        return [(a, b, gap) for gap, a, b in sorted((gap, a, b) for (a, b), gap in gaps.items())]
 
     def is_far(self, mask: int) -> bool:
         """Whether all members of a set are pairwise far apart."""
@@ -111,17 +119,19 @@ class Spread:
         return self._known[key]
 
 
-def _surroundings(facts: Facts, measure: str, limit: float) -> Iterator[tuple[int, dict[int, float]]]:
-    """For each candidate the distances to the others' nodes, as far as they are within the limit."""
-    domain, everyone = facts.problem.domain, facts.nodes.values()
-    if measure == "straight":
-        crow = CrowMap(domain)
-        for a, node in facts.nodes.items():
+def _surroundings(
+    facts: Facts, measure: str, limit: float, candidates: Iterable[int]
+) -> Iterator[tuple[int, dict[int, float]]]:
+    """For each of some candidates the distances to the others' nodes, as far as they are within the limit."""
+    domain, everyone = facts.problem.domain, frozenset(facts.nodes.values())
+    crow = CrowMap(domain) if measure == "straight" else None
+    ground = facts.walking if measure in ("cost", "straight") else measured_map(domain, measure)
+    for a in candidates:
+        node = facts.nodes[a]
+        if crow is not None:
             yield a, {there: crow.distance(node, there) for there in everyone}
-        return
-    ground = facts.walking if measure == "cost" else measured_map(domain, measure)
-    for a, node in facts.nodes.items():
-        yield a, ground.near(node, limit, wanted=everyone)
+        else:
+            yield a, ground.near(node, limit, wanted=everyone)
 
 
 class _FarSearch:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import cached_property
 
 from veilroute.domain.graph import Domain
@@ -60,7 +61,10 @@ class WalkingMap:
 
     def edge_cost(self, tail: int, head: int) -> float | None:
         """Cost of the edge from ``tail`` to ``head``, or ``None`` when the two are not joined."""
-        return next((cost for there, cost in self.edges_from(tail) if there == head), None)
+        offsets, heads, costs = self._out
+        # Heads ascend, in a domain's own rows.
+        edge = bisect_left(heads, head, offsets[tail], offsets[tail + 1])
+        return costs[edge] if edge < offsets[tail + 1] and heads[edge] == head else None
 
     def edges_from(self, node: int) -> Iterator[tuple[int, float]]:
         """Heads and costs of the edges out of a node."""
@@ -142,14 +146,14 @@ class WalkingMap:
         return self._table[1]
 
     def near(
-        self, source: int, limit: float, *, backwards: bool = False, wanted: Collection[int] | None = None
+        self, source: int, limit: float, *, backwards: bool = False, wanted: Set[int] | None = None
     ) -> dict[int, float]:
         """Distances of the nodes within ``limit`` of ``source``; may stop once all of ``wanted`` are among them."""
-        missing = None if wanted is None else set(wanted) - {source}
-        if missing is not None and not missing:
+        missing = math.inf if wanted is None else len(wanted) - (source in wanted)
+        if not missing:
             return {source: 0}
         if self.unit is not None:
-            return self._count_steps_near(source, limit, missing, backwards=backwards)
+            return self._count_steps_near(source, limit, wanted, missing, backwards=backwards)
         offsets, heads, costs = self.edges_into if backwards else self._out
         found: dict[int, float] = {source: 0}
         settled: dict[int, float] = {}
@@ -159,8 +163,8 @@ class WalkingMap:
             if node in settled:
                 continue
             settled[node] = distance
-            if missing is not None and node in missing:
-                missing.discard(node)
+            if wanted is not None and node != source and node in wanted:
+                missing -= 1
                 if not missing:
                     break
             first, end = offsets[node], offsets[node + 1]
@@ -172,7 +176,7 @@ class WalkingMap:
         return settled
 
     def _count_steps_near(
-        self, source: int, limit: float, missing: set[int] | None, *, backwards: bool
+        self, source: int, limit: float, wanted: Set[int] | None, missing: float, *, backwards: bool
     ) -> dict[int, float]:
         offsets, heads, _ = self.edges_into if backwards else self._out
         found: dict[int, float] = {source: 0}
@@ -189,8 +193,8 @@ class WalkingMap:
                         found[head] = distance
                         ahead.append(head)
             ring = ahead
-            if missing is not None:
-                missing.difference_update(ring)
+            if wanted is not None:
+                missing -= sum(node in wanted for node in ring)
                 if not missing:
                     break
         return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -15,11 +16,14 @@ from hypothesis import strategies as st
 import strategies
 import veilroute as vr
 from certificates import certify, list_classes, make_playbook
-from veilroute.audit import ClaimVerdict, certificate, optimality
+from veilroute.audit import ClaimVerdict, certificate, optimality, prefixes
 from veilroute.audit.case import open_case
 from veilroute.audit.certificate import examine_certificate
+from veilroute.audit.class_space import Tariff
 from veilroute.audit.facts import gather_facts
+from veilroute.audit.pricing import TooMuchError
 from veilroute.audit.spread import Spread
+from veilroute.audit.workbench import open_workbench
 from veilroute.certificate import Certificate, Cut, DualPrices
 from veilroute.playbook import playbook_from_json
 
@@ -377,6 +381,65 @@ def test_an_m_beyond_every_route_counts_as_infinite() -> None:
     # Nothing is won by writing such an m over the real one.
     bare = replace(whole, privacy=vr.Privacy(k=2, m=10**15), certificate=None)
     assert broken(bare).keys() == {"bound", "optimality"}
+
+
+def test_a_mac_that_rounding_puts_below_zero_does_not_make_m_infinite() -> None:
+    """Sharing one node costs nothing; stated as a little less than nothing, no route seemed to be within reach."""
+    playbook = vr.solve(rooms(6, seed=1), vr.Privacy(k=2, m=1))
+    assert playbook.mac == 0
+    claims = replace(playbook.claims, mac=-1e-13, mac_by_trip=(-1e-13,), mac_lower_bound=-1e-13)
+    assert not broken(replace(playbook, claims=claims))
+
+
+def test_a_bound_above_its_prices_is_refused_where_no_class_is_listed(honest: Callable[[str], vr.Playbook]) -> None:
+    """Prices so low that no class is near them, and a bound that they do not add up to."""
+    playbook = honest("20, k=3, some left out")
+    assert playbook.certificate is not None
+    duals = tuple(dual - 3 for dual in playbook.certificate.cost.duals)
+    lying = replace(change_cost(playbook.certificate, duals=duals), threshold=0.0, num_enumerated=0)
+    for lower in (0.0, -5.0):
+        claims = replace(playbook.claims, mac_lower_bound=lower)
+        found = broken(replace(playbook, claims=claims, status="feasible", certificate=lying))
+        assert "its prices say" in found["certificate"]
+        assert "too high" not in found["certificate"]
+
+
+def test_many_cuts_are_part_of_the_effort(
+    honest: Callable[[str], vr.Playbook], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each class is held against every cut, of which a file may hold a hundred thousand."""
+    playbook = honest("20, k=3, some left out")
+    assert playbook.certificate is not None
+    members = playbook.certificate.members
+    cuts = tuple(Cut((members[i % 18], members[i % 18 + 1], members[i % 18 + 2]), 1e-12) for i in range(20_000))
+    prices = replace(playbook.certificate.cost, cuts=playbook.certificate.cost.cuts + cuts)
+    slow = replace(playbook.certificate, cost=prices, bound=0.0, threshold=100.0)
+    looks = 0
+    real = Tariff.surcharge
+
+    def surcharge(self: Tariff, group: int) -> float:
+        nonlocal looks
+        looks += len(self.cuts)
+        return real(self, group)
+
+    monkeypatch.setattr(Tariff, "surcharge", surcharge)
+    monkeypatch.setattr(certificate, "MAX_EFFORT", 20_000)
+    assert broken(replace(playbook, certificate=slow)).keys() <= {"certificate", "optimality", "bound"}
+    # Seven pieces of work at most, each with the whole allowance.
+    assert 0 < looks < 7 * 20_000 / 0.25
+
+
+def test_walks_kept_on_all_trips_share_one_allowance(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = rooms(8, seed=1, num_trips=3, size=(14, 20))
+    case = open_case(vr.solve(problem, vr.Privacy(k=2, m=6), planner="m-pbp"), None)
+    monkeypatch.setattr(prefixes, "_MAX_BYTES", 30_000)
+    prices = open_workbench(case, 1e9, 6).prices
+    assert isinstance(prices, prefixes.PrefixPrices)
+    for chosen in range(1, 256):
+        with suppress(TooMuchError):
+            prices.share(chosen)
+    kept = [trip._walks_by.num_bytes * len(trip._kept) for trip in prices._trips]
+    assert 10_000 < sum(kept) < 30_000 + 3 * 2_000
 
 
 def test_every_optimum_beyond_a_dozen_carries_evidence() -> None:

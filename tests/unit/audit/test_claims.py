@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import veilroute as vr
-from veilroute.audit import AuditReport, ClaimVerdict
+from veilroute.audit import AuditReport, ClaimVerdict, facts
 from veilroute.domain import Label
 
 CLAIMS = [
@@ -356,3 +356,16 @@ def test_numbers_that_contradict_each_other_need_no_proof() -> None:
     classes = tuple(replace(group, anonymized=False) for group in playbook.classes)
     found = broken(playbook, status="infeasible", claims=idle, classes=classes)
     assert "nothing can be anonymized" in found["anonymizable"]
+
+
+def test_what_no_memory_would_hold_is_refused(playbook: vr.Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small file may name thousands of trips over a large map, or a radius in which everybody sees everything."""
+    monkeypatch.setattr(facts, "_MOST_WATCHERS", 40)
+    for visibility in (vr.WithinDistance(1000), vr.LineOfSight(1000)):
+        with pytest.raises(vr.InvalidInputError, match="visibility: expected a narrower view"):
+            vr.audit(replace(playbook, visibility=visibility))
+    assert playbook.domain is not None
+    monkeypatch.setattr(facts, "_MOST_DISTANCES", 3 * playbook.domain.num_nodes)
+    assert vr.audit(playbook).verdict == "holds"
+    with pytest.raises(vr.InvalidInputError, match="trips: expected at most 3 on a map of this size"):
+        vr.audit(replace(playbook, trips=playbook.trips * 4))

@@ -86,3 +86,12 @@ def test_a_search_cut_short_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cut.size < 2
     report = vr.audit(vr.solve(whole, vr.Privacy(k=2, ell=3)))
     assert "were found that are pairwise" in next(v.evidence for v in report.claims if v.claim == "spread")
+
+
+def test_pairs_in_a_crowd_are_told_by_bits_and_measured_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everybody is close to everybody: a table of all pairs would take gigabytes for some thousand candidates."""
+    domain = vr.grid_domain(["." * 40])
+    spread = spread_of(domain, [(0, col) for col in range(1, 40)], 1000)
+    assert not any(len(held) > 39 for held in vars(spread).values() if isinstance(held, dict))
+    assert len(spread.close_pairs((1 << 39) - 1)) == 39 * 38 // 2
+    assert spread.close_pairs(0b1011) == [(0, 1, 1), (1, 3, 2), (0, 3, 3)]
