@@ -25,7 +25,9 @@ from veilroute.covering.task import CoveringTask
 from veilroute.progress import Watch
 
 _NUM_TRIED = 40
+_FEW_TRIED = 3
 _TRIED_SHARE = 0.05
+_LITTLE_SHARE = 0.01
 _MARGIN = 1.5
 
 
@@ -80,18 +82,22 @@ class ClassWalks:
         """
         if watch.time_limit_s is None or not classes:
             return
+        little = _LITTLE_SHARE * watch.time_limit_s
+        if 0 < watch.reserve_s < little:
+            return  # as before: the walks hardly matter
         write_down = write_down or self._write_down
         write_down(classes[0])  # loads kernels
         # Work, at the pace that the machine has kept so far: a moment's pause must not count a thousand times.
         began = time.thread_time()
-        num = 0
-        for members in classes[:: math.ceil(len(classes) / _NUM_TRIED)]:
+        needed = 0.0
+        for num, members in enumerate(classes[:: math.ceil(len(classes) / _NUM_TRIED)], start=1):
             write_down(members)
-            num += 1
-            if time.thread_time() - began > _TRIED_SHARE * watch.time_limit_s:
+            spent = time.thread_time() - began
+            needed = _MARGIN * watch.slowdown() * watch.walks_per_class * len(classes) * spent / num
+            is_little = num >= _FEW_TRIED and needed < little
+            if is_little or spent > _TRIED_SHARE * watch.time_limit_s:
                 break
-        each = (time.thread_time() - began) / num
-        watch.reserve_s = _MARGIN * watch.slowdown() * watch.walks_per_class * len(classes) * each
+        watch.reserve_s = needed
 
     def _write_down(self, members: Members) -> None:
         # To look a walk's labels up stands for the rest of what is done with it.
