@@ -141,14 +141,14 @@ def _wrong_sums(case: Case, certificate: Certificate) -> list[str]:
     claims = case.playbook.claims
     problems = []
     proved = _dual_bound(certificate.cost, claims.num_anonymized)
-    if certificate.bound > proved + _margin(certificate.bound):
+    if certificate.bound > proved + _margin(certificate.bound, claims.num_anonymized):
         problems.append(f"states that the MAC sum is at least {certificate.bound:.9g}, its prices say {proved:.9g}")
-    if certificate.bound < -_margin(proved):
+    if certificate.bound < -_margin(proved, claims.num_anonymized):
         problems.append(f"states the bound {certificate.bound:.9g}, which says nothing: no MAC sum is below 0")
     if claims.mac_lower_bound is not None:
         claimed = claims.mac_lower_bound * claims.num_anonymized
         enough = certificate.bound + certificate.threshold
-        if claimed > enough + _margin(claimed):
+        if claimed > enough + _margin(claimed, claims.num_anonymized):
             problems.append(
                 f"compares classes up to {certificate.threshold:.9g} above its bound, which is enough for a MAC sum of "
                 f"{enough:.9g} and not for the {claimed:.9g} claimed"
@@ -161,8 +161,9 @@ def _dual_bound(prices: DualPrices, num: int) -> float:
     return math.fsum(sorted(prices.duals)[:num]) - math.fsum(cut.dual * (len(cut.members) // 2) for cut in prices.cuts)
 
 
-def _margin(value: float) -> float:
-    return RELATIVE * abs(value) + ABSOLUTE
+def _margin(value: float, num: int) -> float:
+    """How far a MAC sum over so many members may be off: as far as the MAC itself may, for each of them."""
+    return RELATIVE * abs(value) + ABSOLUTE * max(1, num)
 
 
 def _exchanged(one: int, other: int) -> Iterator[tuple[int, int]]:
@@ -208,7 +209,7 @@ class _Examination:
             limit = reach
             search = self._list_classes(limit)
         lost = self._lost(search)
-        if certificate.bound > self.bound + lost + _margin(certificate.bound):
+        if certificate.bound > self.bound + lost + _margin(certificate.bound, self.num):
             # Where no class undercuts the prices, it is their sum that is wrong, which was said before.
             undercut = [self._undercut(search)] if lost < 0 else []
             return Proof((*self.problems, *undercut), effort="the certificate is wrong")
@@ -251,7 +252,7 @@ class _Examination:
 
     def _list_classes(self, limit: float) -> Search:
         # What the worst class may be below zero is allowed to the others on top.
-        return self.bench.search(self.duals, self.cuts, limit + self._rounding(limit) + _margin(self.bound))
+        return self.bench.search(self.duals, self.cuts, limit + self._rounding(limit) + _margin(self.bound, self.num))
 
     def _rounding(self, threshold: float) -> float:
         """How far reduced costs around a threshold may be off."""

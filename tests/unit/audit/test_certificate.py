@@ -391,6 +391,17 @@ def test_a_mac_that_rounding_puts_below_zero_does_not_make_m_infinite() -> None:
     assert not broken(replace(playbook, claims=claims))
 
 
+def test_prices_that_are_only_rounding_are_no_violation() -> None:
+    """Costs of 1e7 and 1e-5 on one map: the planner's shares of 0 are off by 1e-13, for each member alone."""
+    playbook = vr.solve(rooms(14, seed=1), vr.Privacy(k=1))
+    assert (playbook.status, playbook.mac) == ("optimal", 0)
+    assert playbook.certificate is not None
+    rounded = replace(change_cost(playbook.certificate, duals=(1.2e-13, *[0.0] * 13)), bound=1.2e-13)
+    assert vr.audit(replace(playbook, certificate=rounded)).verdict == "holds"
+    wrong = replace(change_cost(playbook.certificate, duals=(1e-10, *[0.0] * 13)), bound=1e-10)
+    assert broken(replace(playbook, certificate=wrong)).keys() == {"certificate"}
+
+
 def test_a_bound_above_its_prices_is_refused_where_no_class_is_listed(honest: Callable[[str], vr.Playbook]) -> None:
     """Prices so low that no class is near them, and a bound that they do not add up to."""
     playbook = honest("20, k=3, some left out")
