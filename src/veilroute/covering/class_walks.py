@@ -24,6 +24,7 @@ from veilroute.covering.sweeps import Near
 from veilroute.covering.task import CoveringTask
 from veilroute.progress import Watch
 
+_FEW_MEMBERS = 300
 _NUM_TRIED = 40
 _FEW_TRIED = 3
 _TRIED_SHARE = 0.05
@@ -48,10 +49,19 @@ class ClassWalks:
         self._fields: FieldsEngine | None = costs.engine if isinstance(costs, FieldCosts) else None
         self._found: dict[tuple[Members, int], Found] = {}
         self._last: tuple[Members, FieldsEngine] | None = None
+        self._together: FieldsEngine | None = None
 
     @cached_property
     def _near(self) -> Near:
         return Near.over(self.task.domain, self.task.posts.nodes.size)
+
+    def _find_together(self) -> FieldsEngine | None:
+        """One engine for all classes, where members are few and their distances known: quicker than one for each."""
+        everybody = range(len(self.task.members))
+        if self._together is None and self._tours is not None and len(everybody) <= _FEW_MEMBERS:
+            table = self._tours.table_of(everybody, self.task.posts)
+            self._together = None if table is None else FieldsEngine(self.task, table=table, near=self._near)
+        return self._together
 
     def find(self, members: Sequence[int], trip: int = 0) -> Found:
         """The cheapest walk of a trip that covers ``members`` (positions in the task)."""
@@ -61,6 +71,9 @@ class ClassWalks:
         if self._fields is not None and self._fields.has_fields(group, trip):
             self._fields.near = self._near
             return self._fields.find(group, trip)
+        together = self._find_together()
+        if together is not None:
+            return together.find(group, trip)
         # Trip after trip is asked for one class.
         if self._last is None or self._last[0] != group:
             self._last = (group, self._engine_of(group))
