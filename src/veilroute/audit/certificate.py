@@ -32,6 +32,10 @@ _COUNT_ROUNDING = 1e-9
 _SUM_ROUNDING = 1e-13
 """How far a sum of prices may be off, for each unit that they add up to: some hundred roundings of 2^-53."""
 
+_MOST_ROUNDING = 1e-6
+"""Prices whose sums may be off by more, relative to the MAC sum claimed, are refused. Honest ones come near to that on
+maps with costs of 1e-8 and 1e8. What they may be off is added to how far classes are listed and combined."""
+
 
 Search = ClassSearch | PrefixSearch
 
@@ -115,14 +119,18 @@ def _wrong_members(case: Case, certificate: Certificate) -> list[str]:
 def _wrong_sizes(case: Case, certificate: Certificate) -> list[str]:
     """Whether the prices are so large that their sums, which should nearly cancel, drown in rounding."""
     problems = []
-    claimed = _claimed_sum(case, certificate)
-    tolerance = claimed - _target(claimed, case.playbook.claims.num_anonymized)
+    tolerance = _MOST_ROUNDING * abs(_claimed_sum(case, certificate)) + ABSOLUTE * case.playbook.claims.num_anonymized
     for what, prices in (("MAC", certificate.cost), ("number of candidates", certificate.count)):
         if prices is not None:
-            size = sum(map(abs, prices.duals)) + sum(cut.dual * len(cut.members) for cut in prices.cuts)
+            size = _size(prices)
             if not size * _SUM_ROUNDING <= (tolerance if prices is certificate.cost else _COUNT_ROUNDING):
                 problems.append(f"its prices for the {what} add up to {size:.3g}, too much to be exact")
     return problems
+
+
+def _size(prices: DualPrices) -> float:
+    """What the prices add up to, whatever their signs."""
+    return sum(map(abs, prices.duals)) + sum(cut.dual * len(cut.members) for cut in prices.cuts)
 
 
 def _claimed_sum(case: Case, certificate: Certificate) -> float:
@@ -193,6 +201,7 @@ class _Examination:
         self.num = case.playbook.claims.num_anonymized
         self.bound = _dual_bound(certificate.cost, self.num)
         self.duals, self.cuts = self._placed(certificate.cost)
+        self.rounding = _SUM_ROUNDING * _size(certificate.cost)
 
     def run(self) -> Proof:
         """Hold the prices against every class, then combine those within reach of the bound.
@@ -230,7 +239,7 @@ class _Examination:
         if self.case.playbook.claims.mac_lower_bound is None:
             return replace(proof, effort="no bound is stated")
         # Classes below zero make room for others: each of a partition's may be as far below as the worst.
-        slack = target - self.bound - lost
+        slack = target - self.bound - lost + self.rounding
         if slack > limit:
             search = self._list_classes(slack)
             if not search.is_complete:
@@ -252,7 +261,8 @@ class _Examination:
 
     def _list_classes(self, limit: float) -> Search:
         # What the worst class may be below zero is allowed to the others on top.
-        return self.bench.search(self.duals, self.cuts, limit + self._rounding(limit) + _margin(self.bound, self.num))
+        room = self._rounding(limit) + _margin(self.bound, self.num) + self.rounding
+        return self.bench.search(self.duals, self.cuts, limit + room)
 
     def _rounding(self, threshold: float) -> float:
         """How far reduced costs around a threshold may be off."""

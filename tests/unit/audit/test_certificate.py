@@ -402,6 +402,23 @@ def test_prices_that_are_only_rounding_are_no_violation() -> None:
     assert broken(replace(playbook, certificate=wrong)).keys() == {"certificate"}
 
 
+@pytest.mark.parametrize(("factor", "verdict"), [(1e6, "holds"), (1e8, "violated")])
+def test_large_prices_hold_as_long_as_their_rounding_can_be_allowed_for(factor: float, verdict: str) -> None:
+    """Who is in no class at all may have any price; with costs of 1e-8 and 1e8 planners arrive at such prices."""
+    playbook = vr.solve(valley(14, seed=11), vr.Privacy(k=3))
+    assert playbook.mac is not None
+    assert playbook.certificate is not None
+    assert playbook.claims.num_anonymized == playbook.claims.num_anonymizable == 6
+    left_out = {label for group in playbook.classes if not group.anonymized for label in group.members}
+    prices = zip(playbook.certificate.members, playbook.certificate.cost.duals, strict=True)
+    duals = tuple(factor * playbook.mac if label in left_out else dual for label, dual in prices)
+    large = replace(playbook, certificate=change_cost(playbook.certificate, duals=duals))
+    assert vr.audit(large).verdict == verdict
+    # What is allowed for rounding proves nothing that is false.
+    claims = replace(large.claims, mac_lower_bound=playbook.mac * (1 + 1e-8))
+    assert verdicts(replace(large, claims=claims, status="feasible"))["bound"].verdict == "violated"
+
+
 def test_a_bound_above_its_prices_is_refused_where_no_class_is_listed(honest: Callable[[str], vr.Playbook]) -> None:
     """Prices so low that no class is near them, and a bound that they do not add up to."""
     playbook = honest("20, k=3, some left out")
