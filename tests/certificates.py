@@ -7,17 +7,17 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_matrix
 
 import veilroute as vr
+from veilroute.arrays import Floats
 from veilroute.certificate import Certificate, Cut, DualPrices
 from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.spread import far_matrix
 from veilroute.covering.task import CoveringTask, prepare_task
 
-Floats = npt.NDArray[np.float64]
+Floats = Floats
 Group = tuple[int, ...]
 
 

@@ -9,8 +9,8 @@ from random import Random
 import pytest
 
 import veilroute as vr
+from veilroute.arrays import Floats, Indices
 from veilroute.covering import posts, sweeps
-from veilroute.kernels.sweep import Floats, Indices
 from veilroute.partition import class_space
 
 NUM = 120

@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import zip_longest
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Floats
 from veilroute.audit.report import BoundTo, ClaimVerdict, Said, judge, names, number
 from veilroute.domain.graph import Domain
 from veilroute.domain.labels import Label, label_text, plain_label
@@ -256,11 +256,11 @@ def _wild_bends(domain: Domain, streets: Streets) -> list[str]:
     ]
 
 
-def _on_sphere(lonlat: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _on_sphere(lonlat: Floats) -> Floats:
     east, north = np.radians(lonlat).T
     return np.column_stack([np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)])
 
 
-def _apart(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _apart(a: Floats, b: Floats) -> Floats:
     chords = np.sqrt(((a - b) ** 2).sum(axis=1))
     return np.asarray(2 * EARTH_RADIUS_M * np.arcsin(np.minimum(1.0, chords / 2)))

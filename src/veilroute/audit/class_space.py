@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veilroute.audit.prefixes import Figures, PrefixPrices
+from veilroute.arrays import Floats
+from veilroute.audit.prefixes import PrefixPrices
 from veilroute.audit.pricing import TooMuchError
 from veilroute.audit.set_prices import Effort, SetPrices
 from veilroute.audit.spread import members_of
@@ -270,8 +271,8 @@ class PrefixSearch:
         self._limit = limit
         self._effort = effort
         self._is_free = is_free
-        self._alone: Figures = np.zeros(space.num)
-        self._pairs: Figures = np.zeros((space.num, space.num))
+        self._alone: Floats = np.zeros(space.num)
+        self._pairs: Floats = np.zeros((space.num, space.num))
 
     def run(self) -> PrefixSearch:
         """Fill ``found``, reduced costs by bit mask; ``is_complete`` says whether the effort sufficed."""
@@ -293,7 +294,7 @@ class PrefixSearch:
         share = self._prices.share(group)
         return 0.0 if self._is_free and share < math.inf else share
 
-    def _extend(self, group: int, first: int, share: float, inner: float, joining: Figures) -> None:
+    def _extend(self, group: int, first: int, share: float, inner: float, joining: Floats) -> None:
         """Add each member from ``first`` on that may lead to a class within the limit.
 
         ``share`` is what the group adds, ``inner`` what its pairs add, ``joining`` what the pairs with each other
@@ -320,7 +321,7 @@ class PrefixSearch:
             if size < space.max_size and self._least(grown, x + 1, own, pairs, ahead) <= self._limit:
                 self._extend(grown, x + 1, own, pairs, ahead)
 
-    def _least(self, group: int, first: int, share: float, inner: float, joining: Figures) -> float:
+    def _least(self, group: int, first: int, share: float, inner: float, joining: Floats) -> float:
         """A bound on the reduced cost of the group, which adds at least ``share``, and of all that extend it."""
         size, space = group.bit_count(), self._space
         sizes = range(max(size, space.k), min(space.max_size, size + space.num - first) + 1)

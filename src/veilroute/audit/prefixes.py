@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Floats, Ints
 from veilroute.audit.facts import Facts, TripFacts
 from veilroute.audit.pricing import HEAP_VISIT, MAX_EFFORT, TABLE_STEP, Prices, TooMuchError
 from veilroute.audit.set_prices import Effort
@@ -27,9 +27,6 @@ _ARRAY_CELL = 0.002
 
 _MAX_BYTES = 1 << 29
 """More memory than this is not used for walks that are kept, on all trips together."""
-
-Figures = npt.NDArray[np.float64]
-Places = npt.NDArray[np.int64]
 
 
 def price_prefixes(
@@ -187,7 +184,7 @@ def can_pad(facts: Facts) -> bool:
     return True
 
 
-def _find_distances(facts: Facts, posts: Sequence[int], effort: Effort) -> Figures:
+def _find_distances(facts: Facts, posts: Sequence[int], effort: Effort) -> Floats:
     """From every post to every node."""
     if 8 * len(posts) * facts.walking.num_nodes > _MAX_BYTES:
         raise TooMuchError
@@ -210,12 +207,12 @@ class _Walks:
         To the goal, with at most m nodes.
     """
 
-    at_posts: Figures
-    last: Figures
+    at_posts: Floats
+    last: Floats
     complete: float
 
 
-_Parts = list[tuple[Places, Places, _Walks]]
+_Parts = list[tuple[Ints, Ints, _Walks]]
 """For each member of a set: its watchers, as nodes and as places among the posts, and the walks for the others."""
 
 
@@ -228,14 +225,14 @@ class _Layers:
     def __init__(self, facts: Facts, trip: TripFacts, posts: Sequence[int], m: int, effort: Effort) -> None:
         offsets, tails, costs = facts.walking.edges_into
         starts = np.array(offsets, dtype=np.int64)
-        self.ends: Places = np.flatnonzero(np.isfinite(trip.from_start))
+        self.ends: Ints = np.flatnonzero(np.isfinite(trip.from_start))
         self._trip = trip
         self._num_nodes = facts.walking.num_nodes
-        self._tails: Places = np.array(tails, dtype=np.int64)
-        self._costs: Figures = np.array(costs, dtype=np.float64)
-        self._entered: Places = np.flatnonzero(np.diff(starts))
-        self._firsts: Places = starts[self._entered]
-        self._posts: Places = np.array(posts, dtype=np.int64)
+        self._tails: Ints = np.array(tails, dtype=np.int64)
+        self._costs: Floats = np.array(costs, dtype=np.float64)
+        self._entered: Ints = np.flatnonzero(np.diff(starts))
+        self._firsts: Ints = starts[self._entered]
+        self._posts: Ints = np.array(posts, dtype=np.int64)
         self._m = m
         self._effort = effort
 
@@ -261,7 +258,7 @@ class _Layers:
             complete = min(complete, float(field[self._trip.goal]))
         return _Walks(at_posts, field[self.ends], complete)
 
-    def _step(self, field: Figures) -> Figures:
+    def _step(self, field: Floats) -> Floats:
         """For every node the cheapest way to it that takes one more edge."""
         ahead = np.full(self._num_nodes, math.inf)
         if self._tails.size:
@@ -273,20 +270,20 @@ class _Padded:
     """The same on maps where walks can be padded (:func:`can_pad`): the shortest ones tell everything."""
 
     def __init__(
-        self, facts: Facts, trip: TripFacts, posts: Sequence[int], m: int, effort: Effort, from_posts: Figures
+        self, facts: Facts, trip: TripFacts, posts: Sequence[int], m: int, effort: Effort, from_posts: Floats
     ) -> None:
         unit = facts.walking.unit or 1.0
         self._length = (m - 1) * unit
         from_start = np.array(trip.from_start)
         near = np.flatnonzero(from_start <= self._length)
-        self.ends: Places = near[(self._length - from_start[near]) / unit % 2 == 0]
+        self.ends: Ints = near[(self._length - from_start[near]) / unit % 2 == 0]
         if self._length > 0 and np.isfinite(from_start).sum() == 1:
             # A start without an edge is no place to walk to and fro.
             self.ends = self.ends[:0]
         # Distances are needed at the ends, then at the posts, then at the goal.
-        self._wanted: Places = np.concatenate((self.ends, np.array(posts, dtype=np.int64), [trip.goal]))
-        self._from_start: Figures = from_start[self._wanted]
-        self._from_posts: Figures = from_posts[:, self._wanted]
+        self._wanted: Ints = np.concatenate((self.ends, np.array(posts, dtype=np.int64), [trip.goal]))
+        self._from_start: Floats = from_start[self._wanted]
+        self._from_posts: Floats = from_posts[:, self._wanted]
         self._effort = effort
 
     @property
@@ -316,7 +313,7 @@ class _TripPrefixes:
         trip: TripFacts,
         members: Sequence[int],
         posts: Sequence[int],
-        weights: Figures,
+        weights: Floats,
         walks: _Layers | _Padded,
         effort: Effort,
     ) -> None:
@@ -326,12 +323,12 @@ class _TripPrefixes:
         self._walks_by = walks
         self._effort = effort
         self._max_bytes = _MAX_BYTES // len(facts.trips)
-        self._watchers: list[Places] = [np.array(nodes, dtype=np.int64) for nodes in watchers]
-        self._places: list[Places] = [np.array([place[node] for node in nodes], dtype=np.int64) for nodes in watchers]
-        self._credits: Figures = weights * np.array([trip.base_costs[c] for c in members])
-        self._to_goal: Figures = np.array(trip.to_goal)[walks.ends]
+        self._watchers: list[Ints] = [np.array(nodes, dtype=np.int64) for nodes in watchers]
+        self._places: list[Ints] = [np.array([place[node] for node in nodes], dtype=np.int64) for nodes in watchers]
+        self._credits: Floats = weights * np.array([trip.base_costs[c] for c in members])
+        self._to_goal: Floats = np.array(trip.to_goal)[walks.ends]
         # From every end to the goal past a watcher of each member, times the member's weight.
-        self._past: list[Figures] = []
+        self._past: list[Floats] = []
         for nodes, weight in zip(watchers, weights.tolist(), strict=True):
             effort.spend(facts.walking.num_nodes * HEAP_VISIT)
             seeds = [(node, trip.to_goal[node]) for node in nodes if trip.to_goal[node] < math.inf]

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints
 from veilroute.covering.found import Counts, Found
 from veilroute.covering.greedy import stop_with_walk
 from veilroute.covering.heuristics import HEURISTICS, TargetFields
@@ -127,7 +128,7 @@ class AStarEngine:
             return stop_with_walk(self.task, group, trip, forward, proved, highest, counts)
         return Found(NO_WALK, math.inf, "infeasible" if lower == math.inf else "over-bound", lower, counts)
 
-    def _mark_seen(self, group: list[int]) -> npt.NDArray[np.int64]:
+    def _mark_seen(self, group: list[int]) -> Ints:
         lists = [self.task.posts.nodes[self.task.posts.posts_of(member)] for member in group]
         ptr = np.zeros(len(lists) + 1, dtype=np.int64)
         np.cumsum([nodes.size for nodes in lists], out=ptr[1:])
@@ -141,15 +142,15 @@ class _States:
     def __init__(self) -> None:
         self.counts = np.zeros(5, dtype=np.int64)
         self.least_cut = np.full(1, np.inf)
-        self.nodes: npt.NDArray[np.uint32] = np.empty(0, dtype=np.uint32)
-        self.lefts: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)
-        self.paid: npt.NDArray[np.float64] = np.empty(0)
-        self.ahead: npt.NDArray[np.float64] = np.empty(0)
-        self.parents: npt.NDArray[np.int32] = np.empty(0, dtype=np.int32)
-        self.is_open: npt.NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
-        self.heap_keys: npt.NDArray[np.float64] = np.empty(0)
-        self.heap_ahead: npt.NDArray[np.float64] = np.empty(0)
-        self.heap_states: npt.NDArray[np.int32] = np.empty(0, dtype=np.int32)
+        self.nodes: Indices = np.empty(0, dtype=np.uint32)
+        self.lefts: Ints = np.empty(0, dtype=np.int64)
+        self.paid: Floats = np.empty(0)
+        self.ahead: Floats = np.empty(0)
+        self.parents: Int32s = np.empty(0, dtype=np.int32)
+        self.is_open: Flags = np.empty(0, dtype=np.bool_)
+        self.heap_keys: Floats = np.empty(0)
+        self.heap_ahead: Floats = np.empty(0)
+        self.heap_states: Int32s = np.empty(0, dtype=np.int32)
         self._resize_states(_FIRST_ROOM)
         self._resize_heap(_FIRST_ROOM)
 

@@ -23,15 +23,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Flags, Floats, Masks
 from veilroute.covering.fields import FieldStepper
 from veilroute.covering.posts import PostTable
 from veilroute.covering.rows import FIELD_BYTES, allocate_rows, check_room
 from veilroute.covering.sweeps import Sweeper, estimate_sweep
 from veilroute.covering.task import CoveringTask
-from veilroute.kernels.subsets import Masks, join_fields
-from veilroute.kernels.sweep import Floats
+from veilroute.kernels.subsets import join_fields
 from veilroute.progress import Watch
 
 _LARGEST_BACK_SIZE = 4
@@ -113,7 +112,7 @@ def _estimate_work(task: CoveringTask, sets_by_size: list[int], method: Method) 
 
 def compute_class_costs(
     task: CoveringTask,
-    needed: npt.NDArray[np.bool_],
+    needed: Flags,
     watch: Watch,
     method: Method | None = None,
     *,
@@ -151,7 +150,7 @@ def compute_class_costs(
     return ClassCosts(costs, reached == largest, table)
 
 
-def _sort_by_size(needed: npt.NDArray[np.bool_]) -> list[Masks]:
+def _sort_by_size(needed: Flags) -> list[Masks]:
     """The sets of each size, the empty one for size 0."""
     masks = np.flatnonzero(needed).astype(np.int64)
     sizes = np.bitwise_count(masks)

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from veilroute.covering.fields import Members
+from veilroute.arrays import Members
 from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.found import Found
 from veilroute.covering.set_costs import FieldCosts, SetCosts, TourCosts

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 
+from veilroute.arrays import Walk
 from veilroute.covering.sweeps import Near
 from veilroute.covering.task import CoveringTask
-from veilroute.covering.walks import NO_WALK, Walk, walk_cost
+from veilroute.covering.walks import NO_WALK, walk_cost
 
 
 class Completions:

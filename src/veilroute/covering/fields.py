@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Floats, Ints, Members
 from veilroute.covering.posts import Posts
 from veilroute.covering.rows import RowStore
 from veilroute.covering.sweeps import NearSweeper, Sweeper
-from veilroute.kernels.subsets import Positions, advance_by_sweeps, advance_by_table, gather_seeds
-from veilroute.kernels.sweep import Floats
+from veilroute.kernels.subsets import advance_by_sweeps, advance_by_table, gather_seeds
 from veilroute.progress import Watch
 
 _CHUNK_OPERATIONS = 2e7
-
-Members = tuple[int, ...]
 
 
 class FieldStepper:
@@ -44,7 +41,7 @@ class FieldStepper:
                 work = table.size
         return max(1, int(_CHUNK_OPERATIONS / max(1, work)))
 
-    def advance(self, members: Positions, smaller: Positions, previous: Floats, out: Floats) -> None:
+    def advance(self, members: Ints, smaller: Ints, previous: Floats, out: Floats) -> None:
         """Write the fields of sets to ``out``.
 
         Row i of ``members`` lists the members of a set; ``previous[smaller[i, j]]`` is the field of that set without
@@ -108,7 +105,7 @@ class SharedFields:
     def __contains__(self, members: Members) -> bool:
         return members in self._row_of
 
-    def rows_of(self, sets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def rows_of(self, sets: Ints) -> Ints:
         """Where in ``rows`` the fields of sets of one size stand, each given in ascending order."""
         if sets.shape[1] == 0:
             return np.zeros(len(sets), dtype=np.int64)

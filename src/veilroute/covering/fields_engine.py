@@ -22,20 +22,19 @@ from functools import lru_cache
 from itertools import chain, combinations, islice
 
 import numpy as np
-import numpy.typing as npt
 
-from veilroute.covering.fields import FieldStepper, Members, SharedFields
+from veilroute.arrays import Floats, Ints, Members, Walk
+from veilroute.covering.fields import FieldStepper, SharedFields
 from veilroute.covering.found import Counts, CoverStatus, Found
 from veilroute.covering.greedy import stop_with_walk
 from veilroute.covering.posts import PostTable
 from veilroute.covering.rows import FIELD_BYTES
 from veilroute.covering.sweeps import Near, NearSweeper, Sweeper
 from veilroute.covering.task import CoveringTask
-from veilroute.covering.walks import NO_WALK, Walk, walk_cost, walk_through
+from veilroute.covering.walks import NO_WALK, walk_cost, walk_through
 from veilroute.domain.tolerance import RELATIVE, at_most, choice_margin
 from veilroute.errors import InvalidInputError, TooLargeError
-from veilroute.kernels.subsets import Positions, join_rows
-from veilroute.kernels.sweep import Floats
+from veilroute.kernels.subsets import join_rows
 from veilroute.progress import Watch
 
 MAX_MEMBERS = 20
@@ -45,7 +44,7 @@ _PIECES_PER_JOIN = 1 << 16
 _SIZES_FOR_BOUNDS = (2, 3)
 _MAX_KEPT = 8
 
-_Split = tuple[Positions, Positions, Positions]
+_Split = tuple[Ints, Ints, Ints]
 
 
 class FieldsEngine:
@@ -89,9 +88,7 @@ class FieldsEngine:
         self._to_goal: dict[int, Sweeper] = {} if near is None else near.to_goal
         self._margin = choice_margin(exact=task.domain.has_integer_costs)
 
-    def costs(
-        self, sets: Sequence[Sequence[int]] | npt.NDArray[np.int64], trip: int = 0, watch: Watch | None = None
-    ) -> Floats:
+    def costs(self, sets: Sequence[Sequence[int]] | Ints, trip: int = 0, watch: Watch | None = None) -> Floats:
         """Covering costs of sets of one size, each given in ascending order; infinite where no walk covers one.
 
         All are not-a-number when the time of ``watch`` was over before they were worked out.
@@ -171,7 +168,7 @@ class FieldsEngine:
                 "members", f"at most {MAX_MEMBERS} for the fields engine; cover them by several walks", num_members
             )
 
-    def _ensure(self, sets: npt.NDArray[np.int64], trip: int, watch: Watch) -> bool:
+    def _ensure(self, sets: Ints, trip: int, watch: Watch) -> bool:
         """Work out the fields that joining these sets needs; false when the time is over."""
         if self._table is not None and not self._table.complete(watch):
             return False
@@ -187,7 +184,7 @@ class FieldsEngine:
                     return False
         return True
 
-    def _join(self, sets: npt.NDArray[np.int64], trip: int) -> tuple[Floats, Positions, Positions]:
+    def _join(self, sets: Ints, trip: int) -> tuple[Floats, Ints, Ints]:
         """Covering cost in units, best split and best middle post of each set."""
         posts = self.task.posts
         forward, backward = self._shared(trip, backward=False), self._shared(trip, backward=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from veilroute.covering.walks import Walk
+from veilroute.arrays import Walk
 from veilroute.progress import Watch
 
 CoverStatus = Literal["optimal", "feasible", "infeasible", "over-bound", "unknown"]

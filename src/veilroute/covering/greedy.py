@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from veilroute.arrays import Walk
 from veilroute.covering.found import Counts, Found
 from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.task import CoveringTask
-from veilroute.covering.walks import NO_WALK, Walk, walk_cost
+from veilroute.covering.walks import NO_WALK, walk_cost
 
 
 def walk_greedily(task: CoveringTask, members: Sequence[int], trip: int, forward: Sweeper) -> Walk:

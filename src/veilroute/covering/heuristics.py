@@ -24,15 +24,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Floats, Indices
 from veilroute.covering.rows import FIELD_BYTES
 from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.task import CoveringTask
 from veilroute.errors import TooLargeError
 from veilroute.kernels import estimates
 from veilroute.kernels.estimates import Estimator
-from veilroute.kernels.sweep import Floats
 from veilroute.progress import Watch
 
 
@@ -142,5 +141,5 @@ class TargetFields:
             rest = table(between.reshape(num, num), ends)
         return Estimator(kind, reach_rows, reach, through_rows, through, to_goal, ends, rest)
 
-    def _watchers(self, member: int) -> npt.NDArray[np.uint32]:
+    def _watchers(self, member: int) -> Indices:
         return self.task.posts.nodes[self.task.posts.posts_of(member)]

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from veilroute.arrays import Floats, Members
 from veilroute.covering.astar import AStarEngine
 from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.found import Found
 from veilroute.covering.task import CoveringTask
 from veilroute.errors import InvalidInputError, UnknownMethodError
-from veilroute.kernels.sweep import Floats
 from veilroute.progress import Watch
 
 ENGINES = ("astar", "fields")
@@ -19,8 +19,6 @@ ENGINES = ("astar", "fields")
 
 WALK_BYTES = 512 * 2**20
 """Walks beyond this are not kept; one that is asked for is then looked for again."""
-
-Members = tuple[int, ...]
 
 
 class CoverMemo:

@@ -10,11 +10,10 @@ from functools import cached_property
 from itertools import repeat
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Floats, Indices, Ints
 from veilroute.covering.sweeps import NearSweeper, Sweeper, num_threads
 from veilroute.domain.graph import Domain
-from veilroute.kernels.sweep import Floats, Indices
 from veilroute.progress import Watch
 
 
@@ -31,8 +30,8 @@ class Posts:
     """
 
     nodes: Indices
-    watch_ptr: npt.NDArray[np.int64]
-    watch_posts: npt.NDArray[np.int64]
+    watch_ptr: Ints
+    watch_posts: Ints
 
     @classmethod
     def of(cls, watchers: Sequence[Indices]) -> Posts:
@@ -43,11 +42,11 @@ class Posts:
         np.cumsum([w.size for w in watchers], out=ptr[1:])
         return cls(nodes, ptr, positions.reshape(-1).astype(np.int64))
 
-    def posts_of(self, candidate: int) -> npt.NDArray[np.int64]:
+    def posts_of(self, candidate: int) -> Ints:
         """The posts of one candidate, ascending."""
         return self.watch_posts[self.watch_ptr[candidate] : self.watch_ptr[candidate + 1]]
 
-    def subset(self, candidates: Sequence[int]) -> tuple[Posts, npt.NDArray[np.int64]]:
+    def subset(self, candidates: Sequence[int]) -> tuple[Posts, Ints]:
         """The posts of some of the candidates, and their positions among all posts."""
         lists = [self.posts_of(i) for i in candidates]
         kept, positions = np.unique(np.concatenate(lists), return_inverse=True)
@@ -76,7 +75,7 @@ class PostTable:
         domain: Domain,
         posts: Posts,
         *,
-        order: npt.NDArray[np.int64] | None = None,
+        order: Ints | None = None,
         near: NearSweeper | None = None,
     ) -> None:
         self._domain = domain
@@ -117,7 +116,7 @@ class PostTable:
                 self.num_done = ends[-1]
         return True
 
-    def part(self, posts: Posts, rows: npt.NDArray[np.int64]) -> PostTable:
+    def part(self, posts: Posts, rows: Ints) -> PostTable:
         """The distances between some of the posts, which stand in ``rows``, once complete."""
         table = PostTable(self._domain, posts)
         table.distances = self.distances[np.ix_(rows, rows)]

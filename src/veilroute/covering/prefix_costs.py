@@ -11,21 +11,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from veilroute.covering.set_costs import Order, SetCosts
+from veilroute.arrays import Flags, Floats, Int32s, Ints, Members
+from veilroute.covering.set_costs import SetCosts
 from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.task import CoveringTask
-from veilroute.kernels.extension import Flags
 from veilroute.kernels.prefixes import price_beginnings
-from veilroute.kernels.sweep import Floats
-from veilroute.kernels.tours import Sets
 from veilroute.progress import Watch
 
 MAX_BYTES = 2**30
 """The most memory for where beginnings that cover two members can end; some 500 members on 8,000 nodes."""
 
 _SETS_PER_LOOK = 256
-
-Members = tuple[int, ...]
 
 
 def fits_memory(task: CoveringTask) -> bool:
@@ -49,11 +45,11 @@ class PrefixCosts:
         Covering costs of whole walks: one of at most m nodes is shared to its end.
     """
 
-    def __init__(self, task: CoveringTask, order: Order, m: int, whole: SetCosts) -> None:
+    def __init__(self, task: CoveringTask, order: Ints, m: int, whole: SetCosts) -> None:
         self.task, self.order, self.m, self.whole = task, order, m, whole
         self._trips = [_TripBeginnings(task, order, m, trip) for trip in range(task.num_trips)]
 
-    def shares(self, sets: Sets, watch: Watch) -> Floats | None:
+    def shares(self, sets: Int32s, watch: Watch) -> Floats | None:
         """What sets of one size add, trips weighted; infinite where it is impossible. ``None`` when time is over."""
         total = np.zeros(len(sets))
         whole = self.whole.costs(sets, watch)
@@ -88,7 +84,7 @@ class PrefixCosts:
 class _TripBeginnings:
     """The beginnings of one trip."""
 
-    def __init__(self, task: CoveringTask, order: Order, m: int, trip: int) -> None:
+    def __init__(self, task: CoveringTask, order: Ints, m: int, trip: int) -> None:
         self.task, self.trip, self.m = task, trip, m
         self._posts = [task.posts.posts_of(i) for i in order.tolist()]
         self._forward = Sweeper(task.domain, backward=False, num_seeds=max(1, task.posts.watch_posts.size))
@@ -111,7 +107,7 @@ class _TripBeginnings:
         self._is_there: Flags = np.ones((64, self.nodes.size), dtype=np.bool_)
         self._num_rows = 1
 
-    def prices(self, sets: Sets, watch: Watch) -> Floats | None:
+    def prices(self, sets: Int32s, watch: Watch) -> Floats | None:
         """What the best beginning of each set costs its members together; ``None`` when the time is over."""
         out = np.empty(len(sets))
         size = sets.shape[1]

@@ -22,14 +22,13 @@ from typing import Protocol
 
 import numpy as np
 
+from veilroute.arrays import Floats, Masks, Walk
 from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.task import CoveringTask
-from veilroute.covering.walks import Walk, walk_through
+from veilroute.covering.walks import walk_through
 from veilroute.domain.graph import Domain
 from veilroute.kernels.prefixes import advance_layer, lower_prices
-from veilroute.kernels.subsets import Masks
-from veilroute.kernels.sweep import Floats
 from veilroute.progress import Watch
 
 MAX_WORK = 3e9

@@ -13,8 +13,8 @@ import tempfile
 
 import numpy as np
 
+from veilroute.arrays import Floats
 from veilroute.errors import TooLargeError
-from veilroute.kernels.sweep import Floats
 
 FIELD_BYTES = 512 * 2**20
 """The fields of one computation stay in memory up to this many bytes, unless the caller says otherwise."""

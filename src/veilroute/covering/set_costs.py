@@ -10,23 +10,19 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Floats, Int32s, Ints
 from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.posts import Posts, PostTable
 from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.task import CoveringTask
-from veilroute.kernels.sweep import Floats
-from veilroute.kernels.tours import Sets, pair_costs, tour_costs
+from veilroute.kernels.tours import pair_costs, tour_costs
 from veilroute.progress import Watch
 
 MAX_TOUR = 12
 """The most members that a set may have for :class:`TourCosts`: a set takes two to that power times its square."""
 
 _STEPS_PER_LOOK = 1 << 27
-
-Order = npt.NDArray[np.int64]
-"""Positions in the task, in the order in which the caller numbers its members."""
 
 
 class SetCosts(Protocol):
@@ -37,7 +33,7 @@ class SetCosts(Protocol):
     def pairs(self, watch: Watch) -> Floats | None:
         """Costs of all pairs, per trip: a symmetric matrix each, with those of single members on the diagonal."""
 
-    def costs(self, sets: Sets, watch: Watch) -> Floats | None:
+    def costs(self, sets: Int32s, watch: Watch) -> Floats | None:
         """Costs per set, of one size each, and trip; infinite where no walk covers one. ``None`` when time is over."""
 
     def steps(self, watch: Watch) -> tuple[Floats, Floats, Floats] | None:
@@ -47,7 +43,7 @@ class SetCosts(Protocol):
         """
 
 
-def set_costs(task: CoveringTask, order: Order) -> SetCosts:
+def set_costs(task: CoveringTask, order: Ints) -> SetCosts:
     """The way that fits a task."""
     has_one_post_each = bool(np.all(np.diff(task.posts.watch_ptr) == 1))
     return TourCosts(task, order) if has_one_post_each else FieldCosts(task, order)
@@ -66,7 +62,7 @@ class TourCosts:
 
     max_size = MAX_TOUR
 
-    def __init__(self, task: CoveringTask, order: Order) -> None:
+    def __init__(self, task: CoveringTask, order: Ints) -> None:
         self.task = task
         self._posts = task.posts.watch_posts[order]
         self._rank = np.argsort(order)
@@ -101,7 +97,7 @@ class TourCosts:
         pair_costs(self.from_start, self.to_goal, self.between, out)
         return out
 
-    def costs(self, sets: Sets, watch: Watch) -> Floats | None:
+    def costs(self, sets: Int32s, watch: Watch) -> Floats | None:
         """See :class:`SetCosts`."""
         if not self.prepare(watch):
             return None
@@ -128,7 +124,7 @@ class FieldCosts:
 
     max_size = MAX_TOUR
 
-    def __init__(self, task: CoveringTask, order: Order) -> None:
+    def __init__(self, task: CoveringTask, order: Ints) -> None:
         self.task = task
         self.engine = FieldsEngine(task)
         self._order = order
@@ -145,7 +141,7 @@ class FieldCosts:
         out[:, range(num), range(num)] = self.task.base_costs[:, self._order]
         return out
 
-    def costs(self, sets: Sets, watch: Watch) -> Floats | None:
+    def costs(self, sets: Int32s, watch: Watch) -> Floats | None:
         """See :class:`SetCosts`."""
         asked = np.sort(self._order[sets], axis=1)
         columns = [self.engine.costs(asked, trip, watch) for trip in range(self.task.num_trips)]

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Flags, Ints
 from veilroute.covering.sweeps import Sweeper
 from veilroute.domain.graph import Domain
 from veilroute.domain.measures import measured_domain, straight_distances
 from veilroute.domain.tolerance import at_least
 from veilroute.problem import Privacy
 
-Relation = npt.NDArray[np.bool_]
 
-
-def far_matrix(domain: Domain, nodes: Sequence[int], privacy: Privacy) -> Relation:
+def far_matrix(domain: Domain, nodes: Sequence[int], privacy: Privacy) -> Flags:
     """For every two nodes whether they are at least ell apart, in both directions; false for a node and itself.
 
     One sweep per node, cut off at ell; none when even neighbours are that far apart.
@@ -40,13 +38,13 @@ def far_matrix(domain: Domain, nodes: Sequence[int], privacy: Privacy) -> Relati
     return far
 
 
-def far_masks(domain: Domain, nodes: Sequence[int], privacy: Privacy) -> npt.NDArray[np.int64]:
+def far_masks(domain: Domain, nodes: Sequence[int], privacy: Privacy) -> Ints:
     """The rows of :func:`far_matrix` as bit masks, for at most 62 nodes."""
     bits = np.int64(1) << np.arange(len(nodes), dtype=np.int64)
-    masks: npt.NDArray[np.int64] = far_matrix(domain, nodes, privacy).astype(np.int64) @ bits
+    masks: Ints = far_matrix(domain, nodes, privacy).astype(np.int64) @ bits
     return masks
 
 
-def is_everybody_far(far: npt.NDArray[np.int64]) -> bool:
+def is_everybody_far(far: Ints) -> bool:
     """Whether all nodes of :func:`far_masks` are far from all others, so that both readings of spread agree."""
     return bool(np.all(np.bitwise_count(far) == far.size - 1))

@@ -6,11 +6,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Floats, Ints
 from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.task import CoveringTask
-from veilroute.kernels.sweep import Floats
 from veilroute.progress import Watch
 
 MAX_STOPS = 8
@@ -18,8 +17,6 @@ MAX_STOPS = 8
 
 _MAX_OWN = 4
 _NUM_AT_LEAST = 1000
-
-Positions = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,14 +33,14 @@ class Stops:
         Costs from each stop (row) to each.
     """
 
-    ptr: Positions
-    stops: Positions
+    ptr: Ints
+    stops: Ints
     from_start: Floats
     to_goal: Floats
     between: Floats
 
 
-def choose_stops(task: CoveringTask, order: Positions, partners: Positions, watch: Watch) -> Stops | None:
+def choose_stops(task: CoveringTask, order: Ints, partners: Ints, watch: Watch) -> Stops | None:
     """Choose stops, by one sweep for each; ``None`` when the time is over.
 
     A member's first stop is the post that is cheapest to pass on its own. Further ones, up to four in all, are those
@@ -91,7 +88,7 @@ class _Chooser:
             self._rows.append(self._sweeper.run(int(self._task.posts.nodes[post]))[self._task.posts.nodes])
         return True
 
-    def vote(self, posts: Positions, others: list[int]) -> list[int]:
+    def vote(self, posts: Ints, others: list[int]) -> list[int]:
         """Posts of a member that lie best for walks past other stops, those with the most votes first."""
         votes = np.zeros(posts.size, dtype=np.int64)
         for other in others:
@@ -102,7 +99,7 @@ class _Chooser:
         ranked = np.argsort(-votes, kind="stable")
         return [int(post) for post in posts[ranked[votes[ranked] > 0]]]
 
-    def finish(self, mine: list[Positions], own: list[list[int]]) -> Stops:
+    def finish(self, mine: list[Ints], own: list[list[int]]) -> Stops:
         """The stops of all members."""
         task = self._task
         taken = np.array(list(self._number_of), dtype=np.int64)

@@ -7,21 +7,11 @@ import os
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Floats, Indices, Int32s, Ints
 from veilroute.domain.graph import Domain
 from veilroute.kernels.near import Ground, lead, values_at
-from veilroute.kernels.sweep import (
-    FAR,
-    Floats,
-    Hops,
-    Indices,
-    descend_costs,
-    descend_hops,
-    hops_to_distances,
-    sweep,
-    sweep_rows,
-)
+from veilroute.kernels.sweep import FAR, descend_costs, descend_hops, hops_to_distances, sweep, sweep_rows
 
 _ROUNDING = 1e-9
 _NANOSECONDS_PER_EDGE_BY_HOPS = 3.0
@@ -70,10 +60,10 @@ class Sweeper:
         room = max(domain.num_nodes, domain.num_edges) + num_seeds + 1
         self.costs: Floats = np.empty(0) if self.by_hops else costs.astype(np.float64)
         self.distances: Floats = np.empty(domain.num_nodes)
-        self.towards: npt.NDArray[np.int64] = np.empty(0 if self.by_hops else domain.num_nodes, dtype=np.int64)
+        self.towards: Ints = np.empty(0 if self.by_hops else domain.num_nodes, dtype=np.int64)
         self.heap_keys: Floats = np.empty(0 if self.by_hops else room)
         self.heap_nodes: Indices = np.empty(room, dtype=np.uint32)
-        self.hops: Hops = np.empty(domain.num_nodes if self.by_hops else 0, dtype=np.int32)
+        self.hops: Int32s = np.empty(domain.num_nodes if self.by_hops else 0, dtype=np.int32)
 
     def run(self, node: int, limit: float = math.inf) -> Floats:
         """Distances from (or, backward, to) one node; the array is overwritten by the next sweep."""
@@ -103,7 +93,7 @@ class Sweeper:
         """How many sweeps take some hundredths of a second."""
         return max(1, int(_NANOSECONDS_PER_LOOK / self._nanoseconds))
 
-    def follow(self, node: int) -> npt.NDArray[np.int64]:
+    def follow(self, node: int) -> Ints:
         """The path along the last sweep between ``node`` and the seed, starting at ``node``.
 
         Ties: on equal edge costs each step goes to the lowest-numbered neighbour on a shortest path; otherwise to
@@ -158,7 +148,7 @@ class NearSweeper:
         self.num_sweeps += 1
         return out
 
-    def follow(self, here: int, stop: int, length: float, from_start: Floats, to_goal: Floats) -> npt.NDArray[np.int64]:
+    def follow(self, here: int, stop: int, length: float, from_start: Floats, to_goal: Floats) -> Ints:
         """The path from ``here`` to ``stop`` of a given length, for sweepers that are backward.
 
         The same as that of :meth:`Sweeper.follow` after a sweep towards ``stop``. What is known per node about the
@@ -198,7 +188,7 @@ class Near:
         forward, backward = (NearSweeper(domain, backward=turned, num_seeds=num_seeds) for turned in (False, True))
         return cls(forward, backward, domain)
 
-    def follow_to_goal(self, node: int, goal: int) -> npt.NDArray[np.int64]:
+    def follow_to_goal(self, node: int, goal: int) -> Ints:
         """The path of :meth:`Sweeper.follow` from a node to a goal."""
         if goal not in self.to_goal:
             self.to_goal[goal] = Sweeper(self.domain, backward=True, num_seeds=1)

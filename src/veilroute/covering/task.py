@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Floats, Indices, Ints
 from veilroute.covering.posts import Posts
 from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.watchers import find_watchers
 from veilroute.domain.graph import Domain
-from veilroute.kernels.sweep import Floats, Indices
 from veilroute.problem import Problem
 
 
@@ -139,7 +138,7 @@ def _cheapest_per_candidate(posts: Posts, through: Floats) -> Floats:
     return best
 
 
-def _restrict(everyone: Posts, watchers: list[Indices], kept: npt.NDArray[np.int64]) -> Posts:
+def _restrict(everyone: Posts, watchers: list[Indices], kept: Ints) -> Posts:
     if kept.size == len(watchers):
         return everyone
     return everyone.subset(kept.tolist())[0] if kept.size else Posts.of([])

@@ -6,13 +6,11 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Walk
 from veilroute.covering.sweeps import Sweeper
 from veilroute.domain.graph import Domain
 from veilroute.kernels.sweep import add_costs
-
-Walk = npt.NDArray[np.int64]
 
 NO_WALK: Walk = np.empty(0, dtype=np.int64)
 """What stands for a walk where there is none."""

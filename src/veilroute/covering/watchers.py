@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from veilroute.arrays import Indices
 from veilroute.covering.sweeps import Sweeper
 from veilroute.domain.graph import Domain
 from veilroute.domain.measures import measured_domain, straight_distances
 from veilroute.domain.tolerance import at_most
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
 from veilroute.kernels.sight import visible_cells
-from veilroute.kernels.sweep import Indices
 
 
 def find_watchers(domain: Domain, visibility: Visibility, candidates: Sequence[int]) -> list[Indices]:

@@ -7,22 +7,19 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Flags, Indices
 from veilroute.covering.spread import far_matrix
 from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.watchers import find_watchers
 from veilroute.diagnosis.obstacles import Obstacle
 from veilroute.domain.graph import Domain
 from veilroute.domain.labels import Label
-from veilroute.kernels.sweep import Indices
 from veilroute.partition.spread import is_spread
 from veilroute.playbook import Playbook
 
 _MAX_NAMES = 3
 _MAX_TRIED = 20
-
-Mask = npt.NDArray[np.bool_]
 
 
 class Ground:
@@ -88,7 +85,7 @@ class Ground:
         why = f"{way}: one-way {self.word}{through} lead only {lead} that part of the map"
         return Obstacle(label, "uncoverable", why, streets=names)
 
-    def _wrong_way(self, seers: Indices, joined: Mask, *, away: bool) -> tuple[bool, tuple[str, ...]]:
+    def _wrong_way(self, seers: Indices, joined: Flags, *, away: bool) -> tuple[bool, tuple[str, ...]]:
         """Whether edges join the candidate's part of the map with the trip's the other way round, and their names."""
         tails, heads, _ = self.domain.edge_arrays()
         part = _part_around(self.domain, seers, ~joined)
@@ -140,7 +137,7 @@ class Ground:
                 together[other] &= bool(after[there].any() or before[there].any())
         return tuple(other for other, is_joined in together.items() if is_joined)
 
-    def _spreads_to(self, sweeper: Sweeper, nodes: Indices) -> Mask:
+    def _spreads_to(self, sweeper: Sweeper, nodes: Indices) -> Flags:
         if not nodes.size:
             return np.zeros(self.domain.num_nodes, dtype=bool)
         return np.isfinite(sweeper.run_from(nodes, np.zeros(nodes.size)))
@@ -161,7 +158,7 @@ class Ground:
         return ", ".join(shown) + (f" or {more} more" if more else "")
 
 
-def _part_around(domain: Domain, nodes: Indices, inside: Mask) -> Mask:
+def _part_around(domain: Domain, nodes: Indices, inside: Flags) -> Flags:
     """The nodes of a region that are joined with some of its nodes by edges within it, whatever their direction."""
     tails, heads, _ = domain.edge_arrays()
     within = inside[tails] & inside[heads]

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
-from veilroute.domain.graph import Domain, IndexArray
+from veilroute.arrays import Flags, Indices
+from veilroute.domain.graph import Domain
 from veilroute.domain.grid import grid_domain
 from veilroute.domain.labels import Label
 from veilroute.errors import InvalidInputError
@@ -87,7 +87,7 @@ def draw_candidates(domain: Domain, start: Label, goal: Label, num: int, *, seed
     return [domain.label(node) for node in rng.sample(sorted(pool), num)]
 
 
-def _neighbour_lists(indptr: IndexArray, indices: IndexArray) -> list[list[int]]:
+def _neighbour_lists(indptr: Indices, indices: Indices) -> list[list[int]]:
     ends, heads = indptr.tolist(), indices.tolist()
     return [heads[first:last] for first, last in pairwise(ends)]
 
@@ -104,7 +104,7 @@ class _Box:
         return (self.top + self.bottom) // 2, (self.left + self.right) // 2
 
 
-def _carve(free: npt.NDArray[np.bool_], box: _Box, rng: random.Random, rooms: list[_Box]) -> _Box:
+def _carve(free: Flags, box: _Box, rng: random.Random, rooms: list[_Box]) -> _Box:
     """Fill ``box`` with rooms and corridors and return one of its rooms."""
     height, width = box.bottom - box.top, box.right - box.left
     smallest = 7
@@ -126,7 +126,7 @@ def _carve(free: npt.NDArray[np.bool_], box: _Box, rng: random.Random, rooms: li
     return rng.choice((a, b))
 
 
-def _furnish(free: npt.NDArray[np.bool_], box: _Box, rng: random.Random) -> _Box:
+def _furnish(free: Flags, box: _Box, rng: random.Random) -> _Box:
     top, left = box.top + rng.randint(0, 1), box.left + rng.randint(0, 1)
     bottom, right = box.bottom - rng.randint(1, 2), box.right - rng.randint(1, 2)
     free[top:bottom, left:right] = True
@@ -139,7 +139,7 @@ def _furnish(free: npt.NDArray[np.bool_], box: _Box, rng: random.Random) -> _Box
     return room
 
 
-def _join(free: npt.NDArray[np.bool_], a: _Box, b: _Box, rng: random.Random, *, width: int) -> None:
+def _join(free: Flags, a: _Box, b: _Box, rng: random.Random, *, width: int) -> None:
     (row_a, col_a), (row_b, col_b) = a.centre, b.centre
     turn_row, turn_col = (row_a, col_b) if rng.random() < 0.5 else (row_b, col_a)
     for row0, col0, row1, col1 in ((row_a, col_a, turn_row, turn_col), (turn_row, turn_col, row_b, col_b)):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from veilroute.arrays import Floats, Indices, Ints
 from veilroute.domain.labels import Label, label_text, plain_label, tidy_text
 from veilroute.errors import InvalidInputError, MissingExtraError
 from veilroute.jsontext import dump_canonical
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from veilroute.domain.grid import Grid
     from veilroute.domain.streets import Streets
 
-IndexArray = npt.NDArray[np.uint32]
 CostArray = npt.NDArray[np.float64 | np.int64]
 
 # A walk may cross the graph once for each place that it covers, and integers are exact in a float up to 2^53.
@@ -54,11 +54,11 @@ class Domain:
         The street network behind the graph, or ``None``.
     """
 
-    indptr: IndexArray
-    indices: IndexArray
+    indptr: Indices
+    indices: Indices
     costs: CostArray
     labels: tuple[Label, ...] | None = None
-    coordinates: npt.NDArray[np.float64] | None = None
+    coordinates: Floats | None = None
     grid: Grid | None = None
     streets: Streets | None = None
 
@@ -174,12 +174,12 @@ class Domain:
         return float(self.costs.min()) if self.costs.size else math.inf
 
     @cached_property
-    def reversed_rows(self) -> tuple[IndexArray, IndexArray, CostArray]:
+    def reversed_rows(self) -> tuple[Indices, Indices, CostArray]:
         """CSR rows of the graph with every edge turned round."""
         tails, heads, costs = self.edge_arrays()
         return _canonical_rows(self.num_nodes, heads, tails, costs)
 
-    def edge_arrays(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], CostArray]:
+    def edge_arrays(self) -> tuple[Ints, Ints, CostArray]:
         """Tails, heads and costs of all edges, ordered by (tail, head)."""
         ends = self.indptr.astype(np.int64)
         degrees = ends[1:] - ends[:-1]
@@ -192,7 +192,7 @@ class Domain:
             return self.grid.cell(node)
         return node if self.labels is None else self.labels[node]
 
-    def labels_of(self, nodes: npt.NDArray[np.int64]) -> tuple[Label, ...]:
+    def labels_of(self, nodes: Ints) -> tuple[Label, ...]:
         """The labels of many nodes."""
         if self.grid is not None:
             return tuple(map(tuple, self.grid.cells[nodes].tolist()))
@@ -317,9 +317,7 @@ def checked_costs(costs: npt.ArrayLike, *, field: str = "edges") -> CostArray:
     return values
 
 
-def keep_cheapest(
-    num_nodes: int, tails: npt.ArrayLike, heads: npt.ArrayLike, costs: npt.ArrayLike
-) -> npt.NDArray[np.int64]:
+def keep_cheapest(num_nodes: int, tails: npt.ArrayLike, heads: npt.ArrayLike, costs: npt.ArrayLike) -> Ints:
     """Positions of the edges that :meth:`Domain.from_edges` keeps of those given, in the order of its rows."""
     tail_ids = _node_ids("edges", "tail", tails, num_nodes)
     head_ids = _node_ids("edges", "head", heads, num_nodes)
@@ -329,7 +327,7 @@ def keep_cheapest(
     return _cheapest(tail_ids, head_ids, values)
 
 
-def _cheapest(tails: npt.NDArray[np.int64], heads: npt.NDArray[np.int64], costs: CostArray) -> npt.NDArray[np.int64]:
+def _cheapest(tails: Ints, heads: Ints, costs: CostArray) -> Ints:
     """Positions of the proper edges by (tail, head); of parallel ones the cheapest, of equally cheap ones the first."""
     proper = np.flatnonzero(tails != heads)
     order = proper[np.lexsort((costs[proper], heads[proper], tails[proper]))]
@@ -339,9 +337,7 @@ def _cheapest(tails: npt.NDArray[np.int64], heads: npt.NDArray[np.int64], costs:
     return order
 
 
-def _canonical_rows(
-    num_nodes: int, tails: npt.NDArray[np.int64], heads: npt.NDArray[np.int64], costs: CostArray
-) -> tuple[IndexArray, IndexArray, CostArray]:
+def _canonical_rows(num_nodes: int, tails: Ints, heads: Ints, costs: CostArray) -> tuple[Indices, Indices, CostArray]:
     kept = _cheapest(tails, heads, costs)
     tails, heads, costs = tails[kept], heads[kept], costs[kept]
     indptr = np.zeros(num_nodes + 1, dtype=np.int64)
@@ -349,7 +345,7 @@ def _canonical_rows(
     return indptr.astype(np.uint32), heads.astype(np.uint32), np.ascontiguousarray(costs)
 
 
-def _node_ids(name: str, end: str, ids: npt.ArrayLike, num_nodes: int) -> npt.NDArray[np.int64]:
+def _node_ids(name: str, end: str, ids: npt.ArrayLike, num_nodes: int) -> Ints:
     if isinstance(num_nodes, bool) or not isinstance(num_nodes, int) or not 1 <= num_nodes <= _MOST_NODES:
         raise InvalidInputError("num_nodes", f"an integer from 1 to {_MOST_NODES}", num_nodes)
     values = np.asarray(ids)
@@ -384,7 +380,7 @@ def _checked_labels(labels: Sequence[Label] | None, num_nodes: int) -> tuple[Lab
     return names
 
 
-def _checked_coordinates(coordinates: npt.ArrayLike | None, num_nodes: int) -> npt.NDArray[np.float64] | None:
+def _checked_coordinates(coordinates: npt.ArrayLike | None, num_nodes: int) -> Floats | None:
     if coordinates is None:
         return None
     try:

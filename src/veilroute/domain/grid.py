@@ -11,6 +11,7 @@ from typing import Any, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
+from veilroute.arrays import Flags, Indices, Ints
 from veilroute.domain.graph import CostArray, Domain
 from veilroute.errors import InvalidInputError
 
@@ -40,7 +41,7 @@ class Grid:
         4 (unit costs) or 8 (1 and sqrt(2), no corner cutting).
     """
 
-    free: npt.NDArray[np.bool_]
+    free: Flags
     movement: int = 4
 
     @property
@@ -54,12 +55,12 @@ class Grid:
         return int(self.free.shape[1])
 
     @cached_property
-    def cells(self) -> npt.NDArray[np.int64]:
+    def cells(self) -> Ints:
         """Row and column of each node."""
         return np.argwhere(self.free)
 
     @cached_property
-    def index(self) -> npt.NDArray[np.int64]:
+    def index(self) -> Ints:
         """Node number of each cell, -1 where blocked."""
         index = np.full(self.free.shape, -1, dtype=np.int64)
         index[self.free] = np.arange(int(self.free.sum()))
@@ -108,7 +109,7 @@ def grid_domain(cells: Sequence[str] | npt.ArrayLike, *, movement: int = 4) -> D
     return Domain(indptr, indices, costs, grid=grid)
 
 
-def _parse_cells(cells: Sequence[str] | npt.ArrayLike) -> npt.NDArray[np.bool_]:
+def _parse_cells(cells: Sequence[str] | npt.ArrayLike) -> Flags:
     if isinstance(cells, Sequence) and cells and all(isinstance(row, str) for row in cells):
         rows = [str(row) for row in cells]
         width = len(rows[0])
@@ -139,7 +140,7 @@ def _check_size(height: int, width: int) -> None:
 
 def _grid_rows(
     grid: Grid,
-) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], CostArray]:
+) -> tuple[Indices, Indices, CostArray]:
     steps = _STEPS_4 if grid.movement == 4 else _STEPS_8
     padded = np.full((grid.height + 2, grid.width + 2), -1, dtype=np.int64)
     padded[1:-1, 1:-1] = grid.index

@@ -6,8 +6,8 @@ Costs decide which route is best; privacy and sight are often wanted in metres a
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Floats
 from veilroute.domain.graph import Domain
 from veilroute.domain.streets import great_circle_m
 from veilroute.errors import InvalidInputError
@@ -45,7 +45,7 @@ def measured_domain(domain: Domain, measure: str) -> Domain:
     )
 
 
-def straight_distances(domain: Domain, node: int) -> npt.NDArray[np.float64]:
+def straight_distances(domain: Domain, node: int) -> Floats:
     """Metres from a node of a street network to every node, along the great circle."""
     assert domain.streets is not None, "checked with the problem"
     return great_circle_m(domain.streets.lonlat, domain.streets.lonlat[node])

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from veilroute.arrays import Floats, Int32s, Ints
 from veilroute.domain.graph import Domain, checked_costs, keep_cheapest
 from veilroute.domain.labels import Label
 from veilroute.errors import InvalidInputError
-
-Floats = npt.NDArray[np.float64]
 
 UNITS = ("seconds", "metres")
 """What an edge's cost may be measured in on a street network."""
@@ -53,10 +52,10 @@ class Streets:
     lengths: Floats
     unit: str
     names: tuple[str, ...]
-    name_ids: npt.NDArray[np.int32]
+    name_ids: Int32s
     kinds: tuple[str, ...]
-    kind_ids: npt.NDArray[np.int32]
-    shape_ptr: npt.NDArray[np.int64]
+    kind_ids: Int32s
+    shape_ptr: Ints
     shape: Floats
     attribution: str = ""
     shortest: Floats = field(default_factory=lambda: np.empty(0))
@@ -236,10 +235,10 @@ def _middle(places: Floats) -> tuple[float, float]:
 
 def _least_between(
     num_nodes: int,
-    tails: npt.NDArray[np.int64],
-    heads: npt.NDArray[np.int64],
+    tails: Ints,
+    heads: Ints,
     metres: Floats,
-    kept: npt.NDArray[np.int64],
+    kept: Ints,
 ) -> Floats:
     """For each edge that is kept the least metres of all that join the same nodes."""
     pairs, group = np.unique(tails.astype(np.int64) * num_nodes + heads, return_inverse=True)
@@ -252,9 +251,9 @@ def _check_bends(
     places: Floats,
     bends: Floats,
     metres: Floats,
-    tails: npt.NDArray[np.int64],
-    firsts: npt.NDArray[np.int64],
-    sizes: npt.NDArray[np.int64],
+    tails: Ints,
+    firsts: Ints,
+    sizes: Ints,
 ) -> None:
     """Raise when a bend is so far from its street that a coordinate must be wrong; lengths may be anybody's guess."""
     edges = np.repeat(np.arange(sizes.size), sizes)
@@ -278,7 +277,7 @@ def _checked_places(lonlat: npt.ArrayLike, *, field: str = "streets.lonlat") -> 
     return values
 
 
-def _checked_ptr(shape_ptr: npt.ArrayLike | None, num_edges: int) -> npt.NDArray[np.int64]:
+def _checked_ptr(shape_ptr: npt.ArrayLike | None, num_edges: int) -> Ints:
     ptr = np.zeros(num_edges + 1, dtype=np.int64) if shape_ptr is None else np.asarray(shape_ptr).astype(np.int64)
     if ptr.size != num_edges + 1 or ptr[0] != 0 or bool((np.diff(ptr) < 0).any()):
         raise InvalidInputError("streets.shape_ptr", f"{num_edges + 1} offsets that start at 0 and never fall")
@@ -286,8 +285,8 @@ def _checked_ptr(shape_ptr: npt.ArrayLike | None, num_edges: int) -> npt.NDArray
 
 
 def _checked_words(
-    field: str, words: Sequence[str], ids: npt.ArrayLike | None, kept: npt.NDArray[np.int64], num_edges: int
-) -> tuple[tuple[str, ...], npt.NDArray[np.int32]]:
+    field: str, words: Sequence[str], ids: npt.ArrayLike | None, kept: Ints, num_edges: int
+) -> tuple[tuple[str, ...], Int32s]:
     texts = tuple(_checked_text(f"streets.{field}", word) for word in words)
     numbers = np.zeros(num_edges, dtype=np.int64) if ids is None else np.asarray(ids)
     if numbers.shape != (num_edges,) or (num_edges and numbers.dtype.kind not in "iu"):
@@ -303,8 +302,8 @@ def _checked_text(field: str, text: object) -> str:
     return text
 
 
-def _spans(firsts: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _spans(firsts: Ints, sizes: Ints) -> Ints:
     """The numbers ``firsts[i], firsts[i] + 1, ...``, ``sizes[i]`` of them, for all ``i`` one after another."""
     before = np.cumsum(sizes) - sizes
-    spans: npt.NDArray[np.int64] = np.arange(int(sizes.sum()), dtype=np.int64) + np.repeat(firsts - before, sizes)
+    spans: Ints = np.arange(int(sizes.sum()), dtype=np.int64) + np.repeat(firsts - before, sizes)
     return spans

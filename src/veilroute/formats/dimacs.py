@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from veilroute.arrays import Ints, Points
 from veilroute.domain.graph import Domain
 from veilroute.domain.streets import UNITS, great_circle_m, project, street_domain
 from veilroute.errors import FileFormatError, InvalidInputError
 from veilroute.jsontext import read_bytes
 
 Numbers = npt.NDArray[Any]  # int64, or float64 where a number is not whole
-Points = npt.NDArray[np.float64]
 
 # Stands for the letter that a line begins with, so that numbers which slip into the next line are noticed.
 _MARK = -(10**15)
@@ -69,7 +69,7 @@ def read_dimacs(path: str | Path, coordinates: str | Path | None = None, *, unit
         raise FileFormatError(path, str(error)) from None
 
 
-def _streets(ends: npt.NDArray[np.int64], costs: Numbers, points: Points | None, unit: str) -> Domain:
+def _streets(ends: Ints, costs: Numbers, points: Points | None, unit: str) -> Domain:
     if points is None or not _is_lonlat(points):
         got = "no .co file" if points is None else "a .co file with others"
         raise InvalidInputError("unit", "none, or coordinates in millionths of a degree", got)
@@ -172,7 +172,7 @@ def _numbers(body: bytes, kind: type[np.int64] | type[np.float64], width: int) -
     return rows if is_whole else None
 
 
-def _nodes(path: str | Path, numbers: Numbers, num_nodes: int) -> npt.NDArray[np.int64]:
+def _nodes(path: str | Path, numbers: Numbers, num_nodes: int) -> Ints:
     """Node numbers from 0, of numbers from 1."""
     bad = numbers[(numbers < 1) | (numbers > num_nodes) | (numbers != np.floor(numbers))]
     if bad.size:

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
+from veilroute.arrays import Floats
 from veilroute.playbook import Playbook
 from veilroute.streets.class_routes import ClassRoute, class_routes, members_text, street_network_of
 from veilroute.streets.directions import Step, total_text
-from veilroute.streets.itinerary import Floats, Itinerary, streets_of
+from veilroute.streets.itinerary import Itinerary, streets_of
 
 _HEAD = (
     '<?xml version="1.0" encoding="UTF-8"?>\n'

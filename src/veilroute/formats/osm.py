@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Floats, Ints
 from veilroute.domain.streets import UNITS
 from veilroute.errors import FileFormatError, InvalidInputError, MissingExtraError, UnknownMethodError
 from veilroute.formats.pbf_blocks import BOMB, check_blocks, most_unpacked
@@ -27,8 +27,6 @@ from veilroute.streets.ways import Ways, WaysCollector
 SUFFIXES = (".osm", ".osm.gz", ".osm.bz2", ".pbf")
 """What the names of OpenStreetMap files end with."""
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _TELL_EVERY = 20_000
 _FETCH = "download it again"

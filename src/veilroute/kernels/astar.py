@@ -7,14 +7,10 @@ entered again between two expansions.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints
 from veilroute.kernels.estimates import Estimator, estimate_state
 from veilroute.kernels.jit import jit
-from veilroute.kernels.subsets import Positions
-from veilroute.kernels.sweep import Floats, Indices
-
-Links = npt.NDArray[np.int32]
 
 PAUSED, FOUND, EXHAUSTED, NO_ROOM = range(4)
 """How :func:`expand_states` ends."""
@@ -28,7 +24,7 @@ _HALF = np.uint64(32)
 
 
 @jit
-def mark_seen(num_nodes: int, watch_ptr: Positions, watch_nodes: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
+def mark_seen(num_nodes: int, watch_ptr: Ints, watch_nodes: Indices) -> Ints:
     """For every node the bit mask of the targets that it sees."""
     seen = np.zeros(num_nodes, dtype=np.int64)
     for u in range(watch_ptr.size - 1):
@@ -46,19 +42,19 @@ def expand_states(
     indptr: Indices,
     indices: Indices,
     costs: Floats,
-    seen: npt.NDArray[np.int64],
+    seen: Ints,
     estimator: Estimator,
     nodes: Indices,
-    lefts: npt.NDArray[np.int64],
+    lefts: Ints,
     paid: Floats,
     ahead: Floats,
-    parents: Links,
-    is_open: npt.NDArray[np.bool_],
-    slots: Links,
+    parents: Int32s,
+    is_open: Flags,
+    slots: Int32s,
     heap_keys: Floats,
     heap_ahead: Floats,
-    heap_states: Links,
-    counts: npt.NDArray[np.int64],
+    heap_states: Int32s,
+    counts: Ints,
     least_cut: Floats,
 ) -> int:
     """Expand states in the order of (f, h, when first generated) until the goal is due, at most ``num_expansions``.
@@ -150,7 +146,7 @@ def expand_states(
 
 
 @jit
-def find_slot(node: int, left: int, nodes: Indices, lefts: npt.NDArray[np.int64], slots: Links) -> int:
+def find_slot(node: int, left: int, nodes: Indices, lefts: Ints, slots: Int32s) -> int:
     """Where the state stands in ``slots``, or would stand."""
     mixed = (np.uint64(left) * _MIX) ^ np.uint64(node)
     mixed = mixed * _MIX_AGAIN
@@ -162,7 +158,7 @@ def find_slot(node: int, left: int, nodes: Indices, lefts: npt.NDArray[np.int64]
 
 
 @jit
-def fill_slots(num_states: int, nodes: Indices, lefts: npt.NDArray[np.int64], slots: Links) -> None:
+def fill_slots(num_states: int, nodes: Indices, lefts: Ints, slots: Int32s) -> None:
     """Enter all states into empty ``slots``."""
     for state in range(num_states):
         slots[find_slot(nodes[state], lefts[state], nodes, lefts, slots)] = state
@@ -178,7 +174,7 @@ def _is_before(key: float, ahead: float, state: int, other_key: float, other_ahe
 
 
 @jit
-def _push(keys: Floats, aheads: Floats, states: Links, size: int, key: float, ahead: float, state: int) -> int:
+def _push(keys: Floats, aheads: Floats, states: Int32s, size: int, key: float, ahead: float, state: int) -> int:
     i = size
     while i > 0:
         parent = (i - 1) >> 1
@@ -191,7 +187,7 @@ def _push(keys: Floats, aheads: Floats, states: Links, size: int, key: float, ah
 
 
 @jit
-def _drop_first(keys: Floats, aheads: Floats, states: Links, size: int) -> int:
+def _drop_first(keys: Floats, aheads: Floats, states: Int32s, size: int) -> int:
     size -= 1
     key, ahead, state = keys[size], aheads[size], states[size]
     i = 0
@@ -213,7 +209,7 @@ def _drop_first(keys: Floats, aheads: Floats, states: Links, size: int) -> int:
 
 
 @jit
-def trace_walk(goal_state: int, nodes: Indices, parents: Links) -> npt.NDArray[np.int64]:
+def trace_walk(goal_state: int, nodes: Indices, parents: Int32s) -> Ints:
     """The nodes of the walk to a state, from its first."""
     num = 0
     state = goal_state

@@ -10,14 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Floats, Int32s, Masks
 from veilroute.kernels.jit import jit
-from veilroute.kernels.subsets import Masks
-from veilroute.kernels.sweep import Floats
-
-Links = npt.NDArray[np.int32]
-Words = npt.NDArray[np.int64]
 
 EXHAUSTED, PAUSED, IMPROVED, NEEDS_SET, NO_ROOM = range(5)
 """How a search returns: at its end, after its share of steps, with a better partition, or for want of something."""
@@ -58,7 +53,7 @@ class Pool(NamedTuple):
     ratios: Floats
     fixed: Floats
     shares: Floats
-    slots: Links
+    slots: Int32s
 
 
 class Tree(NamedTuple):
@@ -80,13 +75,13 @@ class Tree(NamedTuple):
         See :data:`DEPTH` and the names after it.
     """
 
-    parts: Links
+    parts: Int32s
     counts: Masks
-    pairs: Links
+    pairs: Int32s
     num_pairs: Masks
     positions: Masks
     sums: Floats
-    best: Links
+    best: Int32s
     best_cost: Floats
     numbers: Masks
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from veilroute.arrays import Floats, Ints, Masks
 from veilroute.kernels.jit import jit
-from veilroute.kernels.subsets import Masks, Positions, count_bits
-from veilroute.kernels.sweep import Floats
+from veilroute.kernels.subsets import count_bits
 
 
 @jit
-def combine_classes(num: int, masks: Masks, shares: Floats, first_of: Positions, may_leave_out: bool) -> Masks:
+def combine_classes(num: int, masks: Masks, shares: Floats, first_of: Ints, may_leave_out: bool) -> Masks:
     """The class chosen for every set of members that comes up, 0 where its lowest member is best left out.
 
     Classes are sorted by their lowest member; those of member i are ``masks[first_of[i]:first_of[i + 1]]``. More

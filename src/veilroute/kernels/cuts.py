@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from veilroute.arrays import Floats, Int32s, Ints
 from veilroute.kernels.jit import jit
-from veilroute.kernels.subsets import Positions
-from veilroute.kernels.sweep import Floats
-from veilroute.kernels.tours import Sets
 
 
 @jit
 def grow_cuts(
-    sets: Sets,
+    sets: Int32s,
     values: Floats,
-    member_ptr: Positions,
-    member_columns: Positions,
-    seeds: Sets,
+    member_ptr: Ints,
+    member_columns: Ints,
+    seeds: Int32s,
     max_size: int,
-    out: Sets,
+    out: Int32s,
     surplus: Floats,
 ) -> None:
     """From each seed the best odd set that adding two members at a time leads to, and by how much it is violated.

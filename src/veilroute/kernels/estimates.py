@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from veilroute.arrays import Floats, Ints
 from veilroute.kernels.jit import jit
-from veilroute.kernels.subsets import Positions
-from veilroute.kernels.sweep import Floats
 
 BLIND, TUNNEL, SINGLETON, TREE, TOUR = range(5)
 """The heuristics by number."""
@@ -37,9 +36,9 @@ class Estimator(NamedTuple):
     """
 
     kind: int
-    reach_rows: Positions
+    reach_rows: Ints
     reach: Floats
-    through_rows: Positions
+    through_rows: Ints
     through: Floats
     to_goal: Floats
     ends: Floats

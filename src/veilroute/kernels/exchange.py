@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from veilroute.arrays import Floats, Ints
 from veilroute.kernels.extension import has_clique
 from veilroute.kernels.jit import jit
 from veilroute.kernels.regroup import Listed, Union
-from veilroute.kernels.subsets import Positions, count_bits
-from veilroute.kernels.sweep import Floats
+from veilroute.kernels.subsets import count_bits
 
 
 @jit
-def _share(inside: Positions, size: int, union: Union, costs: Floats) -> float:
+def _share(inside: Ints, size: int, union: Union, costs: Floats) -> float:
     """What a set adds, infinite where no walk covers it.
 
     By dynamic programming over (visited members, last post), whose values are kept in ``costs``.

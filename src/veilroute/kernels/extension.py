@@ -11,14 +11,10 @@ Penalties come from subset-row cuts: a class pays ``sigma_S`` for every two memb
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Flags, Floats, Int32s, Ints, Masks
 from veilroute.kernels.jit import jit
-from veilroute.kernels.subsets import Masks, Positions, count_bits
-from veilroute.kernels.sweep import Floats
-from veilroute.kernels.tours import Sets
-
-Flags = npt.NDArray[np.bool_]
+from veilroute.kernels.subsets import count_bits
 
 
 @jit
@@ -82,7 +78,7 @@ def splits_with(far: Masks, num: int, newest: int, k: int) -> bool:
 
 @jit
 def extend_sets(
-    sets: Sets,
+    sets: Int32s,
     costs: Floats,
     offsets: Floats,
     weights: Floats,
@@ -91,21 +87,21 @@ def extend_sets(
     compatible: Flags,
     far: Flags,
     is_loose: bool,
-    groups: Positions,
+    groups: Ints,
     num_groups: int,
     k: int,
     max_size: int,
-    cut_ptr: Positions,
-    cut_members: Positions,
+    cut_ptr: Ints,
+    cut_members: Ints,
     cut_duals: Floats,
-    member_ptr: Positions,
-    member_cuts: Positions,
+    member_ptr: Ints,
+    member_cuts: Ints,
     threshold: float,
-    out_sets: Sets,
+    out_sets: Int32s,
     out_offsets: Floats,
     out_bounds: Floats,
     out_qualifies: Flags,
-    out_parents: Positions,
+    out_parents: Ints,
 ) -> int:
     """Write all sets of one member more, behind the last one, whose extensions may stay within ``threshold``.
 
@@ -242,7 +238,7 @@ def extend_sets(
 
 
 @jit
-def pick_columns(order: Positions, sets: Sets, num: int, per_member: int) -> Flags:
+def pick_columns(order: Ints, sets: Int32s, num: int, per_member: int) -> Flags:
     """Mark sets in the given order, passing over those all of whose members have ``per_member`` marked ones already."""
     counts = np.zeros(num, dtype=np.int64)
     is_picked = np.zeros(order.size, dtype=np.bool_)

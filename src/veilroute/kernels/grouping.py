@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from veilroute.kernels.extension import Flags
+from veilroute.arrays import Flags, Floats, Ints
 from veilroute.kernels.jit import jit
-from veilroute.kernels.subsets import Positions
-from veilroute.kernels.sweep import Floats
 
 
 @jit
@@ -19,7 +17,7 @@ def find_partners(
     pair_costs: Floats,
     compatible: Flags,
     apart: Flags,
-    partners: Positions,
+    partners: Ints,
     least: Floats,
 ) -> None:
     """Write each member's best partners, the cheapest pair first, and what it adds to any class at least.
@@ -90,7 +88,7 @@ def find_partners(
 
 @jit
 def group_greedily(
-    order: Positions,
+    order: Ints,
     k: int,
     max_size: int,
     weights: Floats,
@@ -98,7 +96,7 @@ def group_greedily(
     pair_costs: Floats,
     compatible: Flags,
     apart: Flags,
-    class_of: Positions,
+    class_of: Ints,
 ) -> int:
     """Let each member in no class yet begin one with the k - 1 that seem to fit best; returns how many there are.
 

@@ -17,13 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from veilroute.arrays import Flags, Floats, Int32s, Ints
 from veilroute.kernels.exchange import exchange
-from veilroute.kernels.extension import Flags
 from veilroute.kernels.jit import jit
 from veilroute.kernels.regroup import LEAST_GAIN, Listed, Rows, Tours, Union, find_cover, gather_union, list_classes
-from veilroute.kernels.subsets import Positions
-from veilroute.kernels.sweep import Floats
-from veilroute.kernels.tours import Sets
 
 NUM_FREE, NUM_OUT, QUEUE_START, QUEUE_LENGTH, MEMBER, STEP, WORK, ROUND, KICKS, CENTER, IS_TRIAL, DRAW = range(12)
 """What stands where in ``Groups.numbers``."""
@@ -58,27 +55,25 @@ class Groups(NamedTuple):
         See :data:`NUM_FREE` and the names after it.
     """
 
-    sets: Sets
-    sizes: Positions
+    sets: Int32s
+    sizes: Ints
     shares: Floats
-    class_of: Positions
-    free: Positions
-    queue: Positions
+    class_of: Ints
+    free: Ints
+    queue: Ints
     is_queued: Flags
-    numbers: Positions
+    numbers: Ints
 
 
 @jit
-def _draw(numbers: Positions, num: int) -> int:
+def _draw(numbers: Ints, num: int) -> int:
     """A random number below ``num``."""
     numbers[DRAW] = numbers[DRAW] * _MULTIPLIER % _MODULUS
     return int(numbers[DRAW] % num)
 
 
 @jit
-def _add_class(
-    sets: Sets, sizes: Positions, class_of: Positions, member: int, most: int, members: Positions, num: int
-) -> int:
+def _add_class(sets: Int32s, sizes: Ints, class_of: Ints, member: int, most: int, members: Ints, num: int) -> int:
     """Put a member's class behind the first ``num`` of a union; returns how many they are then, or -1 if too many."""
     for i in range(num):
         if members[i] == member:
@@ -97,13 +92,13 @@ def _add_class(
 
 @jit
 def _propose(
-    sets: Sets,
-    sizes: Positions,
-    class_of: Positions,
-    numbers: Positions,
-    partners: Positions,
-    wide: Positions,
-    members: Positions,
+    sets: Int32s,
+    sizes: Ints,
+    class_of: Ints,
+    numbers: Ints,
+    partners: Ints,
+    wide: Ints,
+    members: Ints,
 ) -> int:
     """The next union to try around the member that is being looked at; returns its size, or 0 for none.
 
@@ -144,16 +139,16 @@ def _propose(
 
 @jit
 def _propose_random(
-    sets: Sets,
-    sizes: Positions,
+    sets: Int32s,
+    sizes: Ints,
     shares: Floats,
-    class_of: Positions,
-    numbers: Positions,
-    partners: Positions,
+    class_of: Ints,
+    numbers: Ints,
+    partners: Ints,
     least: Floats,
     most: int,
     most_classes: int,
-    members: Positions,
+    members: Ints,
 ) -> int:
     """A random union of so many members and classes at most, around one that costs more than it must.
 
@@ -198,9 +193,7 @@ def _propose_random(
 
 
 @jit
-def _replace(
-    groups: Groups, members: Positions, num: int, num_found: int, found: Positions, found_shares: Floats
-) -> None:
+def _replace(groups: Groups, members: Ints, num: int, num_found: int, found: Ints, found_shares: Floats) -> None:
     """Put the classes that were found in the place of those that a union consists of, and note who has changed."""
     sets, sizes, shares, class_of, free = groups.sets, groups.sizes, groups.shares, groups.class_of, groups.free
     queue, is_queued, numbers = groups.queue, groups.is_queued, groups.numbers
@@ -285,14 +278,14 @@ def _begin_round(groups: Groups, saved: Groups, has_rounds: bool) -> bool:
 
 @jit
 def _add_noise(
-    sizes: Positions,
-    class_of: Positions,
-    numbers: Positions,
-    members: Positions,
+    sizes: Ints,
+    class_of: Ints,
+    numbers: Ints,
+    members: Ints,
     num: int,
     num_listed: int,
     slack: float,
-    masks: Positions,
+    masks: Ints,
     excess: Floats,
 ) -> None:
     """Make classes cost up to ``slack`` more than they do: those that are there all of it, the others at random."""
@@ -312,9 +305,9 @@ def search(
     tours: Tours,
     groups: Groups,
     saved: Groups,
-    partners: Positions,
+    partners: Ints,
     least: Floats,
-    wide: Positions,
+    wide: Ints,
     widest: int,
     has_rounds: bool,
     limit: int,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from veilroute.arrays import Floats, Int32s, Ints, Masks
 from veilroute.kernels.branching import (
     BEST_GROUPED,
     DEPTH,
@@ -18,10 +19,8 @@ from veilroute.kernels.branching import (
     NUM_DUPLICATES,
     NUM_VISITED,
     PAUSED,
-    Links,
     Pool,
     Tree,
-    Words,
     find_union,
     is_prunable,
     keep_if_better,
@@ -29,8 +28,6 @@ from veilroute.kernels.branching import (
     mix,
 )
 from veilroute.kernels.jit import jit
-from veilroute.kernels.subsets import Masks
-from veilroute.kernels.sweep import Floats
 
 BITS_PER_MEMBER = 6
 MEMBERS_PER_WORD = 10
@@ -53,8 +50,8 @@ def search_merges(
     weights: Floats,
     pool: Pool,
     tree: Tree,
-    closed: Words,
-    closed_slots: Links,
+    closed: Ints,
+    closed_slots: Int32s,
     keys: Floats,
 ) -> int:
     """Merge_BB_Search (Algorithm 2) from where it stands, for at most ``num_steps`` partitions.
@@ -187,7 +184,7 @@ def _draw(num: int, numbers: Masks) -> np.int64:
 
 
 @jit
-def _is_new(depth: int, pool: Pool, tree: Tree, closed: Words, closed_slots: Links) -> bool:
+def _is_new(depth: int, pool: Pool, tree: Tree, closed: Ints, closed_slots: Int32s) -> bool:
     """Whether a partition was not met before; it is remembered as far as there is room."""
     num = tree.numbers[NUM_CLOSED]
     key = closed[num]  # the last row is never taken, so there always is one to write to
@@ -217,7 +214,7 @@ def _is_new(depth: int, pool: Pool, tree: Tree, closed: Words, closed_slots: Lin
 
 
 @jit
-def _first_slot(key: Words, last: int) -> np.int64:
+def _first_slot(key: Ints, last: int) -> np.int64:
     mixed = np.uint64(0)
     for word in key:
         mixed = mix(np.int64(mixed) ^ word)
@@ -225,7 +222,7 @@ def _first_slot(key: Words, last: int) -> np.int64:
 
 
 @jit
-def fill_closed_slots(num: int, closed: Words, closed_slots: Links) -> None:
+def fill_closed_slots(num: int, closed: Ints, closed_slots: Int32s) -> None:
     """Enter the first ``num`` partitions, which are all different, into empty slots."""
     last = closed_slots.size - 1
     for i in range(num):

@@ -12,13 +12,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from veilroute.kernels.extension import Flags
+from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints
 from veilroute.kernels.jit import jit
-from veilroute.kernels.sweep import FAR, Floats, Hops, Indices, descend_costs, descend_hops, drop_first, push
-
-Nodes = npt.NDArray[np.int64]
+from veilroute.kernels.sweep import FAR, descend_costs, descend_hops, drop_first, push
 
 
 class Ground(NamedTuple):
@@ -45,9 +42,9 @@ class Ground(NamedTuple):
     indices: Indices
     costs: Floats
     wanted: Flags
-    hops: Hops
+    hops: Int32s
     distances: Floats
-    towards: Nodes
+    towards: Ints
     heap_keys: Floats
     heap_nodes: Indices
     reached: Indices
@@ -57,14 +54,14 @@ class Ground(NamedTuple):
 def near_hops(
     indptr: Indices,
     indices: Indices,
-    seeds: Nodes,
+    seeds: Ints,
     ahead: Floats,
     ahead_limit: float,
     behind: Floats,
     behind_limit: float,
     wanted: Flags,
     num_wanted: int,
-    hops: Hops,
+    hops: Int32s,
     queue: Indices,
 ) -> int:
     """Breadth first.
@@ -135,7 +132,7 @@ def near_costs(
     wanted: Flags,
     num_wanted: int,
     distances: Floats,
-    towards: Nodes,
+    towards: Ints,
     heap_keys: Floats,
     heap_nodes: Indices,
     reached: Indices,
@@ -278,7 +275,7 @@ def lead(
     to_goal: Floats,
     length: float,
     slack: float,
-) -> Nodes:
+) -> Ints:
     """A shortest path; of several the one that a whole sweep towards ``stop`` would give.
 
     Parameters

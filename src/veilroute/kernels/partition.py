@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Flags, Floats, Int8s, Masks
 from veilroute.kernels.jit import jit
-from veilroute.kernels.subsets import Masks, count_bits
-from veilroute.kernels.sweep import Floats
-
-Bytes = npt.NDArray[np.int8]
+from veilroute.kernels.subsets import count_bits
 
 
 @jit
-def largest_spread(num: int, far: Masks) -> Bytes:
+def largest_spread(num: int, far: Masks) -> Int8s:
     """For every set the size of its largest subset that is pairwise far apart; ``far[i]`` holds i's far partners."""
     size = np.zeros(1 << num, dtype=np.int8)
     for mask in range(1, 1 << num):
@@ -27,7 +24,7 @@ def largest_spread(num: int, far: Masks) -> Bytes:
 
 
 @jit
-def mark_needed(num: int, k: int, all_pairs: bool, spread: Bytes) -> npt.NDArray[np.bool_]:
+def mark_needed(num: int, k: int, all_pairs: bool, spread: Int8s) -> Flags:
     """Mark the sets whose covering cost can matter: the classes worth considering, and all subsets of these.
 
     Under ``all_pairs``: pairwise far sets of k to 2k - 1 members. Otherwise: sets that hold k pairwise far members
@@ -70,7 +67,7 @@ def mark_needed(num: int, k: int, all_pairs: bool, spread: Bytes) -> npt.NDArray
 
 
 @jit
-def start_partition(num: int) -> tuple[Bytes, Floats, Masks]:
+def start_partition(num: int) -> tuple[Int8s, Floats, Masks]:
     """Tables for :func:`partition_range`: members grouped, cost, and the class chosen, per set."""
     return np.zeros(1 << num, dtype=np.int8), np.zeros(1 << num), np.zeros(1 << num, dtype=np.int64)
 
@@ -80,9 +77,9 @@ def partition_range(
     first: int,
     last: int,
     max_size: int,
-    needed: npt.NDArray[np.bool_],
+    needed: Flags,
     shares: Floats,
-    grouped: Bytes,
+    grouped: Int8s,
     cost: Floats,
     choice: Masks,
 ) -> None:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints, Masks
 from veilroute.kernels.jit import jit
-from veilroute.kernels.subsets import Masks
-from veilroute.kernels.sweep import Floats, Indices
-from veilroute.kernels.tours import Sets
 
 
 @jit
@@ -90,7 +87,7 @@ def advance_layer(
     costs: Floats,
     seen: Masks,
     family: Masks,
-    row_of: npt.NDArray[np.int64],
+    row_of: Ints,
     before: Floats,
     after: Floats,
 ) -> None:
@@ -120,9 +117,9 @@ def advance_layer(
 
 @jit
 def price_beginnings(
-    sets: Sets,
+    sets: Int32s,
     rows: Masks,
-    is_there: npt.NDArray[np.bool_],
+    is_there: Flags,
     to_goal: Floats,
     ahead: Floats,
     ratios: Floats,

@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from veilroute.kernels.extension import Flags, has_clique
+from veilroute.arrays import Flags, Floats, Ints
+from veilroute.kernels.extension import has_clique
 from veilroute.kernels.jit import jit
-from veilroute.kernels.subsets import Positions
-from veilroute.kernels.sweep import Floats
 
 MAX_UNION = 40
 """The most members that are grouped anew at once."""
@@ -65,8 +64,8 @@ class Tours(NamedTuple):
     pair_costs: Floats
     compatible: Flags
     far: Flags
-    post_ptr: Positions
-    posts: Positions
+    post_ptr: Ints
+    posts: Ints
     from_start: Floats
     to_goal: Floats
     between: Floats
@@ -93,9 +92,9 @@ class Union(NamedTuple):
     pairs: Floats
     fixed: Floats
     least: Floats
-    friends: Positions
-    far: Positions
-    first_post: Positions
+    friends: Ints
+    far: Ints
+    first_post: Ints
     first: Floats
     last: Floats
     steps: Floats
@@ -115,9 +114,9 @@ class Rows(NamedTuple):
     """
 
     costs: Floats
-    masks: Positions
-    places: Positions
-    slots: Positions
+    masks: Ints
+    places: Ints
+    slots: Ints
 
 
 class Listed(NamedTuple):
@@ -133,11 +132,11 @@ class Listed(NamedTuple):
         The best of them together.
     """
 
-    masks: Positions
+    masks: Ints
     shares: Floats
     excess: Floats
-    following: Positions
-    found_masks: Positions
+    following: Ints
+    found_masks: Ints
     found_shares: Floats
 
 
@@ -174,7 +173,7 @@ def make_union(num_trips: int, posts_per_member: int) -> tuple[Union, Rows, List
 
 
 @jit
-def gather_union(tours: Tours, members: Positions, num: int, union: Union) -> float:
+def gather_union(tours: Tours, members: Ints, num: int, union: Union) -> float:
     """Bring together what concerns some members; returns what they add to any classes at least."""
     k, is_loose, tour_weights, tour_fixed = tours.k, tours.is_loose, tours.weights, tours.fixed
     pair_costs, compatible, tour_far = tours.pair_costs, tours.compatible, tours.far

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Flags, Ints
 from veilroute.kernels.jit import jit
 
 
 @jit
-def is_clear(free: npt.NDArray[np.bool_], row0: int, col0: int, row1: int, col1: int) -> bool:
+def is_clear(free: Flags, row0: int, col0: int, row1: int, col1: int) -> bool:
     """Whether the line between two cell centres misses the inside of every blocked cell.
 
     The line is followed from cell to cell. Where it passes exactly through a corner it moves on diagonally, unless
@@ -44,7 +44,7 @@ def is_clear(free: npt.NDArray[np.bool_], row0: int, col0: int, row1: int, col1:
 
 
 @jit
-def visible_cells(free: npt.NDArray[np.bool_], row0: int, col0: int, reach: float) -> npt.NDArray[np.int64]:
+def visible_cells(free: Flags, row0: int, col0: int, reach: float) -> Ints:
     """Row and column of every free cell in sight of a cell and within ``reach``, row by row."""
     height, width = free.shape
     span = int(np.floor(min(reach, float(height + width))))

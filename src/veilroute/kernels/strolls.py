@@ -12,22 +12,15 @@ The value of a stroll is ``rate`` times its length, plus what each member on it 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from veilroute.kernels.extension import Flags
+from veilroute.arrays import Flags, Floats, Int8s, Int32s, Ints
 from veilroute.kernels.jit import jit
-from veilroute.kernels.subsets import Positions
-from veilroute.kernels.sweep import Floats
-from veilroute.kernels.tours import Sets
-
-Places = npt.NDArray[np.int8]
-"""Per two members where the second one stands among those near the first; -1 if it does not."""
 
 
 @jit
 def bound_strolls(
-    members: Positions, k: int, rate: float, worth: Floats, to_goal: Floats, between: Floats, is_open: Flags,
-    rest: Floats, following: Positions, otherwise: Floats,
+    members: Ints, k: int, rate: float, worth: Floats, to_goal: Floats, between: Floats, is_open: Flags,
+    rest: Floats, following: Ints, otherwise: Floats,
 ) -> None:  # fmt: skip
     """What strolls that do not turn back at once add at least, from each member on.
 
@@ -61,7 +54,7 @@ def bound_strolls(
 
 @jit
 def find_strolls(
-    members: Positions,
+    members: Ints,
     k: int,
     rate: float,
     offset: float,
@@ -70,10 +63,10 @@ def find_strolls(
     to_goal: Floats,
     between: Floats,
     is_open: Flags,
-    near: Positions,
-    places: Places,
+    near: Ints,
+    places: Int8s,
     threshold: float,
-    out_sets: Sets,
+    out_sets: Int32s,
     out_values: Floats,
 ) -> tuple[float, int]:
     """The least value of all strolls past k of the members, or ``threshold`` if none is below; writes some that are.

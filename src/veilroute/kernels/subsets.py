@@ -7,13 +7,10 @@ list the posts of each candidate in CSR form; a field is a row of one value per 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Floats, Indices, Int32s, Ints, Masks
 from veilroute.kernels.jit import jit
-from veilroute.kernels.sweep import FAR, Floats, Hops, Indices, sweep
-
-Masks = npt.NDArray[np.int64]
-Positions = npt.NDArray[np.int64]
+from veilroute.kernels.sweep import FAR, sweep
 
 
 @jit
@@ -28,11 +25,11 @@ def count_bits(mask: int) -> int:
 
 @jit
 def gather_seeds(
-    members: Positions,
-    smaller: Positions,
+    members: Ints,
+    smaller: Ints,
     previous: Floats,
-    watch_ptr: Positions,
-    watch_posts: Positions,
+    watch_ptr: Ints,
+    watch_posts: Ints,
     best: Floats,
 ) -> int:
     """Write ``min over t in S of f_{S - t}`` on the posts of t into ``best``; return how many are finite.
@@ -55,21 +52,21 @@ def gather_seeds(
 
 @jit
 def advance_by_sweeps(
-    members: Positions,
-    smaller: Positions,
+    members: Ints,
+    smaller: Ints,
     previous: Floats,
-    watch_ptr: Positions,
-    watch_posts: Positions,
+    watch_ptr: Ints,
+    watch_posts: Ints,
     post_nodes: Indices,
     by_hops: bool,
     indptr: Indices,
     indices: Indices,
     costs: Floats,
     distances: Floats,
-    towards: npt.NDArray[np.int64],
+    towards: Ints,
     heap_keys: Floats,
     heap_nodes: Indices,
-    hops: Hops,
+    hops: Int32s,
     out: Floats,
 ) -> None:
     """Fields of sets from the fields of sets one smaller, one sweep of the graph per set.
@@ -105,11 +102,11 @@ def advance_by_sweeps(
 
 @jit
 def advance_by_table(
-    members: Positions,
-    smaller: Positions,
+    members: Ints,
+    smaller: Ints,
     previous: Floats,
-    watch_ptr: Positions,
-    watch_posts: Positions,
+    watch_ptr: Ints,
+    watch_posts: Ints,
     table: Floats,
     out: Floats,
 ) -> None:
@@ -129,19 +126,19 @@ def advance_by_table(
 
 @jit
 def join_rows(
-    sets: Positions,
-    splits: Positions,
-    middles: Positions,
-    forward_rows: Positions,
-    backward_rows: Positions,
+    sets: Ints,
+    splits: Ints,
+    middles: Ints,
+    forward_rows: Ints,
+    backward_rows: Ints,
     forward: Floats,
     backward: Floats,
-    watch_ptr: Positions,
-    watch_posts: Positions,
+    watch_ptr: Ints,
+    watch_posts: Ints,
     margin: float,
     best: Floats,
-    choice: Positions,
-    choice_post: Positions,
+    choice: Ints,
+    choice_post: Ints,
 ) -> None:
     """Lower ``best[sets[i]]`` by walks that cover ``middles[i]`` from a post between two given fields.
 
@@ -169,12 +166,12 @@ def join_rows(
 def join_fields(
     masks: Masks,
     back_size: int,
-    rows: Positions,
+    rows: Ints,
     forward: Floats,
-    back_rows: Positions,
+    back_rows: Ints,
     backward: Floats,
-    watch_ptr: Positions,
-    watch_posts: Positions,
+    watch_ptr: Ints,
+    watch_posts: Ints,
     out: Floats,
 ) -> None:
     """Covering costs of sets: ``min over j, T of min over posts q of j: f_{C - j - T}(q) + h_T(q)``.

@@ -12,20 +12,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from veilroute.arrays import Floats, Indices, Int32s, Ints
 from veilroute.kernels.jit import jit
-
-Indices = npt.NDArray[np.uint32]
-Floats = npt.NDArray[np.float64]
-Hops = npt.NDArray[np.int32]
 
 FAR = np.int32(2**31 - 1)
 """Hop count of a node that was not reached."""
 
 
 @jit
-def sweep_hops(
-    indptr: Indices, indices: Indices, seeds: npt.NDArray[np.int64], limit: int, hops: Hops, queue: Indices
-) -> int:
+def sweep_hops(indptr: Indices, indices: Indices, seeds: Ints, limit: int, hops: Int32s, queue: Indices) -> int:
     """Breadth-first sweep.
 
     Parameters
@@ -93,7 +88,7 @@ def sweep_costs(
     seed_values: Floats,
     limit: float,
     distances: Floats,
-    towards: npt.NDArray[np.int64],
+    towards: Ints,
     heap_keys: Floats,
     heap_nodes: Indices,
 ) -> None:
@@ -189,10 +184,10 @@ def sweep(
     seed_values: Floats,
     limit: float,
     distances: Floats,
-    towards: npt.NDArray[np.int64],
+    towards: Ints,
     heap_keys: Floats,
     heap_nodes: Indices,
-    hops: Hops,
+    hops: Int32s,
 ) -> None:
     """Sweep breadth first into ``hops`` when ``by_hops`` (values then count edges), else into ``distances``.
 
@@ -223,10 +218,10 @@ def sweep_rows(
     nodes: Indices,
     first: int,
     distances: Floats,
-    towards: npt.NDArray[np.int64],
+    towards: Ints,
     heap_keys: Floats,
     heap_nodes: Indices,
-    hops: Hops,
+    hops: Int32s,
     out: Floats,
 ) -> None:
     """Write the distances from ``nodes[first]``, and those after it, to all ``nodes`` into the rows of ``out``."""
@@ -244,14 +239,14 @@ def sweep_rows(
 
 
 @jit
-def hops_to_distances(hops: Hops, distances: Floats) -> None:
+def hops_to_distances(hops: Int32s, distances: Floats) -> None:
     """Write hop counts as numbers, infinite where unreached."""
     for i in range(distances.size):
         distances[i] = np.inf if hops[i] == FAR else hops[i]
 
 
 @jit
-def descend_hops(indptr: Indices, indices: Indices, hops: Hops, start: int) -> npt.NDArray[np.int64]:
+def descend_hops(indptr: Indices, indices: Indices, hops: Int32s, start: int) -> Ints:
     """Follow falling hop counts from ``start`` to a node at 0, each time to the lowest-numbered such neighbour."""
     path = np.empty(hops[start] + 1, dtype=np.int64)
     node = np.int64(start)
@@ -267,7 +262,7 @@ def descend_hops(indptr: Indices, indices: Indices, hops: Hops, start: int) -> n
 
 
 @jit
-def descend_costs(towards: npt.NDArray[np.int64], start: int) -> npt.NDArray[np.int64]:
+def descend_costs(towards: Ints, start: int) -> Ints:
     """Follow a sweep over costs from ``start`` back to its seed."""
     num = 1
     node = np.int64(start)
@@ -282,7 +277,7 @@ def descend_costs(towards: npt.NDArray[np.int64], start: int) -> npt.NDArray[np.
 
 
 @jit
-def add_costs(indptr: Indices, indices: Indices, costs: npt.NDArray[Any], walk: npt.NDArray[np.int64]) -> float:
+def add_costs(indptr: Indices, indices: Indices, costs: npt.NDArray[Any], walk: Ints) -> float:
     """Sum of the edge costs along a walk, from its first edge to its last; infinite where an edge is missing."""
     total = 0.0
     for i in range(1, walk.size):

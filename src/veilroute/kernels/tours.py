@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Floats, Int32s
 from veilroute.kernels.jit import jit
-from veilroute.kernels.sweep import Floats
 
 _BLOCK = 64
 
-Sets = npt.NDArray[np.int32]
-"""Sets of one size, a row each, or of several sizes with -1 behind the members."""
-
 
 @jit
-def tour_costs(sets: Sets, from_start: Floats, to_goal: Floats, between: Floats, out: Floats) -> None:
+def tour_costs(sets: Int32s, from_start: Floats, to_goal: Floats, between: Floats, out: Floats) -> None:
     """Cheapest way from the start through all members of each set to the goal, per trip.
 
     By dynamic programming over (visited members, last one), which takes ``2^z z^2 / 2`` steps for z members; pairs and

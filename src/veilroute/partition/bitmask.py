@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Classes, Flags, Floats, Ints
 from veilroute.certificate import MAX_TRIED
 from veilroute.covering.class_costs import ClassCosts, compute_class_costs
 from veilroute.covering.fields_engine import FieldsEngine
@@ -23,7 +23,6 @@ from veilroute.covering.task import CoveringTask
 from veilroute.domain.labels import Label
 from veilroute.errors import TooLargeError
 from veilroute.kernels.partition import largest_spread, mark_needed, partition_range, start_partition
-from veilroute.kernels.sweep import Floats
 from veilroute.partition.result import Partition
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch
@@ -32,8 +31,6 @@ MAX_MEMBERS = 20
 """The most coverable candidates that the method takes: its tables have two to that power entries."""
 
 _SETS_PER_STEP = 1 << 13
-
-Classes = tuple[tuple[int, ...], ...]
 
 
 def partition_by_bitmask(problem: Problem, task: CoveringTask, privacy: Privacy, *, watch: Watch) -> Partition:
@@ -68,8 +65,8 @@ class Family:
 
     num: int
     k: int
-    needed: npt.NDArray[np.bool_]
-    qualifies: npt.NDArray[np.bool_]
+    needed: Flags
+    qualifies: Flags
 
 
 def mark_classes(problem: Problem, task: CoveringTask, privacy: Privacy) -> Family:
@@ -181,9 +178,7 @@ def _subset_sums(values: Floats) -> Floats:
     return sums
 
 
-def _best_partition(
-    num: int, needed: npt.NDArray[np.bool_], shares: Floats, watch: Watch
-) -> tuple[Classes, float | None]:
+def _best_partition(num: int, needed: Flags, shares: Floats, watch: Watch) -> tuple[Classes, float | None]:
     """The best classes, and their MAC when no partition of these classes can be better."""
     columns = np.flatnonzero(np.isfinite(shares))
     if columns.size == 0:
@@ -206,7 +201,7 @@ def _best_partition(
     return _fill_greedily(num, shares, columns, classes), None
 
 
-def read_classes(num: int, choice: npt.NDArray[np.int64], mask: int) -> Classes:
+def read_classes(num: int, choice: Ints, mask: int) -> Classes:
     """The classes that :func:`veilroute.kernels.partition.partition_range` chose for a set of members."""
     classes = []
     while mask:
@@ -219,7 +214,7 @@ def read_classes(num: int, choice: npt.NDArray[np.int64], mask: int) -> Classes:
     return tuple(classes)
 
 
-def _fill_greedily(num: int, shares: Floats, columns: npt.NDArray[np.int64], classes: Classes) -> Classes:
+def _fill_greedily(num: int, shares: Floats, columns: Ints, classes: Classes) -> Classes:
     """Group what is left: the class that is cheapest per member first, then each straggler where it costs least."""
     groups = [sum(1 << i for i in members) for members in classes]
     left = (1 << num) - 1 - sum(groups)
@@ -234,6 +229,6 @@ def _fill_greedily(num: int, shares: Floats, columns: npt.NDArray[np.int64], cla
     return tuple(sorted(tuple(i for i in range(num) if group >> i & 1) for group in groups))
 
 
-def _count_members(num: int, qualifies: npt.NDArray[np.bool_]) -> int:
+def _count_members(num: int, qualifies: Flags) -> int:
     columns = np.flatnonzero(qualifies)
     return int(np.bitwise_count(np.bitwise_or.reduce(columns))) if columns.size else 0

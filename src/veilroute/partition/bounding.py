@@ -10,11 +10,9 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Floats, Int32s, Ints
 from veilroute.kernels.extension import pick_columns
-from veilroute.kernels.sweep import Floats
-from veilroute.kernels.tours import Sets
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
 from veilroute.partition.cuts import separate
 from veilroute.partition.local_search import Grouping
@@ -221,7 +219,7 @@ def columns_of(space: ClassSpace, grouping: Grouping) -> Columns:
     return Columns(sets, shares, np.zeros(len(shares)))
 
 
-def grouping_of(space: ClassSpace, sets: Sets, shares: Floats, chosen: npt.NDArray[np.int64]) -> Grouping:
+def grouping_of(space: ClassSpace, sets: Int32s, shares: Floats, chosen: Ints) -> Grouping:
     """The partition that some of the classes make."""
     classes = [tuple(row[row >= 0].tolist()) for row in sets[chosen]]
     inside = {i for members in classes for i in members}

@@ -13,17 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Flags, Floats, Int32s, Ints, Members
 from veilroute.covering.prefix_costs import PrefixCosts
 from veilroute.covering.set_costs import SetCosts, set_costs
-from veilroute.covering.spread import Relation, far_matrix
+from veilroute.covering.spread import far_matrix
 from veilroute.covering.sweeps import num_threads
 from veilroute.covering.task import CoveringTask
-from veilroute.kernels.extension import Flags, extend_sets
-from veilroute.kernels.subsets import Positions
-from veilroute.kernels.sweep import Floats
-from veilroute.kernels.tours import Sets
+from veilroute.kernels.extension import extend_sets
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch
 
@@ -31,9 +28,8 @@ _CELLS_PER_STEP = 1 << 20
 _CELLS_PER_THREAD = 1 << 18
 _MANY_CUTS = 200
 
-Members = tuple[int, ...]
 
-_Cuts = tuple[Positions, Positions, Floats, Positions, Positions]
+_Cuts = tuple[Ints, Ints, Floats, Ints, Ints]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +61,7 @@ class Prices:
         """What all cuts take away from a bound."""
         return sum(float(dual) * (len(cut) // 2) for cut, dual in zip(self.cuts, self.cut_duals, strict=True))
 
-    def reduce(self, sets: Sets, shares: Floats) -> Floats:
+    def reduce(self, sets: Int32s, shares: Floats) -> Floats:
         """The reduced costs of classes, each with -1 behind its members."""
         reduced: Floats = shares - np.append(self.duals, 0.0)[sets].sum(axis=1)
         for cut, dual in zip(self.cuts, self.cut_duals.tolist(), strict=True):
@@ -88,14 +84,14 @@ class Columns:
         Reduced costs at the prices that they were looked for with.
     """
 
-    sets: Sets
+    sets: Int32s
     shares: Floats
     reduced: Floats
 
     def __len__(self) -> int:
         return self.shares.size
 
-    def take(self, chosen: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> Columns:
+    def take(self, chosen: Ints | Flags) -> Columns:
         """Some of them."""
         return Columns(self.sets[chosen], self.shares[chosen], self.reduced[chosen])
 
@@ -132,9 +128,9 @@ class ClassSpace:
         self.task = task
         self.k = privacy.k
         mean_base = np.average(task.base_costs, axis=0, weights=task.weights)
-        self.order: npt.NDArray[np.int64] = np.argsort(-mean_base, kind="stable")
+        self.order: Ints = np.argsort(-mean_base, kind="stable")
         nodes = [problem.candidate_nodes[task.members[i]] for i in self.order.tolist()]
-        self.far: Relation = far_matrix(problem.domain, nodes, privacy)
+        self.far: Flags = far_matrix(problem.domain, nodes, privacy)
         self._is_everybody_far = bool(self.far.sum() == len(nodes) * (len(nodes) - 1))
         self.is_loose = privacy.spread == "witness" and not self._is_everybody_far
         self.prices_of: SetCosts = set_costs(task, self.order)
@@ -150,7 +146,7 @@ class ClassSpace:
         self.groups, self.num_groups = _far_groups(self.far) if self.is_loose else (np.zeros(len(nodes), np.int64), 1)
         self._near_pairs = self.is_loose or self._is_everybody_far
         self.pair_costs: Floats = np.empty((0, 0, 0))
-        self.compatible: Relation = np.empty((0, 0), dtype=np.bool_)
+        self.compatible: Flags = np.empty((0, 0), dtype=np.bool_)
 
     @property
     def can_improve(self) -> bool:
@@ -163,7 +159,7 @@ class ClassSpace:
         return int(self.order.size)
 
     @property
-    def far_in_task(self) -> Relation:
+    def far_in_task(self) -> Flags:
         """Who stands far from whom, in the numbering of the task."""
         if self._is_everybody_far:
             return self.far
@@ -192,7 +188,7 @@ class ClassSpace:
         self.compatible = compatible
         return True
 
-    def measure(self, sets: Sets, watch: Watch) -> tuple[Floats, Floats] | None:
+    def measure(self, sets: Int32s, watch: Watch) -> tuple[Floats, Floats] | None:
         """Covering costs per trip of sets of one size, and what they add to the MAC sum; ``None`` when time is over.
 
         Where only beginnings are shared there are no such costs; they are zero or, where it is impossible, infinite.
@@ -203,12 +199,12 @@ class ClassSpace:
         shares = self.beginnings.shares(sets, watch)
         return None if shares is None else (np.where(np.isfinite(shares), 0.0, np.inf)[:, None], shares)
 
-    def shares(self, sets: Sets, costs: Floats) -> Floats:
+    def shares(self, sets: Int32s, costs: Floats) -> Floats:
         """What sets of one size add to the MAC sum, given their covering costs per trip."""
         total: Floats = (costs * self.weights[:, sets].sum(axis=2).T).sum(axis=1) - self.fixed[sets].sum(axis=1)
         return total
 
-    def _floors(self, sets: Sets) -> Floats:
+    def _floors(self, sets: Int32s) -> Floats:
         """What sets whose members share a beginning add at least: every two of them pay for a pair, or more."""
         size = sets.shape[1]
         total = np.zeros(len(sets))
@@ -321,10 +317,10 @@ class ClassSpace:
 
     def _extend(
         self, now: _Frontier, weights: Floats, prizes: Floats, cuts: _Cuts, threshold: float
-    ) -> tuple[Sets, Floats, Floats, Flags, Positions]:
+    ) -> tuple[Int32s, Floats, Floats, Flags, Ints]:
         """What :func:`extend_sets` writes, by all cores where that is worth it: each has some of the rows."""
 
-        def extend(rows: slice) -> tuple[Sets, Floats, Floats, Flags, Positions]:
+        def extend(rows: slice) -> tuple[Int32s, Floats, Floats, Flags, Ints]:
             part = now.part(rows)
             room = len(part.sets) * self.num
             sets = np.empty((room, part.sets.shape[1] + 1), dtype=np.int32)
@@ -361,7 +357,7 @@ class ListedClasses(ClassSpace):
         The classes as bit masks, and what each adds to the MAC sum.
     """
 
-    def __init__(self, num: int, k: int, masks: npt.NDArray[np.int64], shares: Floats) -> None:
+    def __init__(self, num: int, k: int, masks: Ints, shares: Floats) -> None:
         self.k = k
         self.order = np.arange(num)
         self.largest = self.max_size = int(np.bitwise_count(masks).max(initial=0))
@@ -401,7 +397,7 @@ class ListedClasses(ClassSpace):
         columns = Columns(self._rows(self._masks[chosen]), shares, reduced[chosen])
         return Found(columns, is_complete, math.inf, self._masks.size)
 
-    def measure(self, sets: Sets, watch: Watch) -> tuple[Floats, Floats] | None:
+    def measure(self, sets: Int32s, watch: Watch) -> tuple[Floats, Floats] | None:
         """What sets of one size add to the MAC sum; infinite when they are no classes."""
         del watch
         masks = (np.int64(1) << sets.astype(np.int64)).sum(axis=1)
@@ -418,7 +414,7 @@ class ListedClasses(ClassSpace):
         sums: Floats = tables[0][self._masks & ((1 << low) - 1)] + tables[1][self._masks >> low]
         return sums
 
-    def _rows(self, masks: npt.NDArray[np.int64]) -> Sets:
+    def _rows(self, masks: Ints) -> Int32s:
         """Members ascending, -1 behind them."""
         inside = (masks[:, None] >> np.arange(self.num)) & 1 == 1
         rows = np.full((masks.size, self.max_size), -1, dtype=np.int32)
@@ -434,7 +430,7 @@ class _Frontier:
     ``offsets`` is what the reduced cost holds beside the walks; ``shares`` what beginnings add, where these are priced.
     """
 
-    sets: Sets
+    sets: Int32s
     costs: Floats
     offsets: Floats
     shares: Floats
@@ -492,7 +488,7 @@ def _cut_arrays(num: int, prices: Prices) -> _Cuts:
     )
 
 
-def _far_groups(far: Relation) -> tuple[Positions, int]:
+def _far_groups(far: Flags) -> tuple[Ints, int]:
     """Few groups within which everybody is far from everybody: each member joins the first group that it can."""
     groups = np.zeros(len(far), dtype=np.int64)
     inside: list[list[int]] = []

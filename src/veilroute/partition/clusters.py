@@ -10,11 +10,10 @@ import random
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Flags, Floats
 from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.task import CoveringTask
-from veilroute.kernels.sweep import Floats
 from veilroute.progress import Watch
 
 
@@ -59,7 +58,7 @@ class _Middle:
             nodes = task.posts.nodes[task.posts.posts_of(i)]
             self.to_cover[i] = backward.run_from(nodes, np.zeros(nodes.size))
         reached = [np.isfinite(self._forward.run(start)) for start in task.starts]
-        self._in_reach: npt.NDArray[np.bool_] = np.logical_and.reduce(reached)
+        self._in_reach: Flags = np.logical_and.reduce(reached)
 
     def find(self, members: tuple[int, ...]) -> Cluster:
         """The cluster of these members."""

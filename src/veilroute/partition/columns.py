@@ -20,10 +20,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from veilroute.arrays import Int32s
 from veilroute.certificate import Certificate, Cut, DualPrices
 from veilroute.domain.labels import Label
 from veilroute.kernels.extension import pick_columns
-from veilroute.kernels.tours import Sets
 from veilroute.partition.bounding import (
     CLOSED,
     MOST_PER_SEARCH,
@@ -300,7 +300,7 @@ def _choose_without_free(
     return chosen.bound, chosen.num_nodes + repaired.num_nodes
 
 
-def _sorted_members(sets: Sets) -> Sets:
+def _sorted_members(sets: Int32s) -> Int32s:
     """Each row ascending, with -1 behind the members."""
     last = np.iinfo(np.int32).max
     ordered = np.sort(np.where(sets < 0, last, sets), axis=1)

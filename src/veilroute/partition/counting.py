@@ -9,8 +9,9 @@ import math
 
 import numpy as np
 
+from veilroute.arrays import Members
 from veilroute.partition.bounding import Bounding, Record, columns_of, grouping_of
-from veilroute.partition.class_space import ClassSpace, Members, Prices
+from veilroute.partition.class_space import ClassSpace, Prices
 from veilroute.partition.columns import MAX_COLUMNS
 from veilroute.partition.local_search import Grouping
 from veilroute.partition.master import choose_classes

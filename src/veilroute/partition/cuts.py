@@ -11,10 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from veilroute.arrays import Floats, Int32s, Members
 from veilroute.kernels.cuts import grow_cuts
-from veilroute.kernels.sweep import Floats
-from veilroute.kernels.tours import Sets
-from veilroute.partition.class_space import Members
 
 MAX_CUT = 9
 """The most members of a cut."""
@@ -27,7 +25,7 @@ _CUTS_PER_MEMBER = 3
 
 
 def separate(
-    num: int, sets: Sets, values: Floats, known: Sequence[Members], most: int, *, is_wide: bool = False
+    num: int, sets: Int32s, values: Floats, known: Sequence[Members], most: int, *, is_wide: bool = False
 ) -> list[Members]:
     """Cuts that a fractional solution violates most, at most ``most`` and few through each member.
 
@@ -58,7 +56,7 @@ def separate(
     return _spread_out([(surplus, cut) for cut, surplus in found.items() if cut not in have], most)
 
 
-def _seeds(num: int, used: Sets, amounts: Floats) -> Sets:
+def _seeds(num: int, used: Int32s, amounts: Floats) -> Int32s:
     """Triples of members that are often together: each two of two partners of a member, with the member."""
     together = np.zeros((num, num))
     for i in range(used.shape[1]):

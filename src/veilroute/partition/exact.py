@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from veilroute.arrays import Members
 from veilroute.certificate import MAX_TRIED
 from veilroute.covering.class_walks import ClassWalks
 from veilroute.covering.set_costs import MAX_TOUR
@@ -25,7 +26,6 @@ from veilroute.progress import Watch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from veilroute.covering.fields import Members
     from veilroute.covering.found import WalkSource
     from veilroute.partition.bounding import Record
     from veilroute.partition.class_space import ClassSpace

@@ -12,10 +12,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from veilroute.arrays import Flags, Members
 from veilroute.covering.class_walks import ClassWalks
-from veilroute.covering.fields import Members
 from veilroute.covering.set_costs import MAX_TOUR
-from veilroute.covering.spread import Relation
 from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.task import CoveringTask
 from veilroute.domain.graph import Domain
@@ -40,7 +39,7 @@ class FirstPartition:
     mac: float
 
 
-def first_partition(task: CoveringTask, far: Relation, privacy: Privacy) -> FirstPartition | None:
+def first_partition(task: CoveringTask, far: Flags, privacy: Privacy) -> FirstPartition | None:
     """Classes of neighbours in the tree of the first trip; ``None`` where there is no saying that walks exist.
 
     For domains whose edges all lead both ways at the same cost, and where the classes qualify and are not too large
@@ -80,7 +79,7 @@ def first_partition(task: CoveringTask, far: Relation, privacy: Privacy) -> Firs
     return FirstPartition(_in_order(groups), total / len(task.members))
 
 
-def likely_classes(task: CoveringTask, far: Relation, privacy: Privacy) -> tuple[Members, ...]:
+def likely_classes(task: CoveringTask, far: Flags, privacy: Privacy) -> tuple[Members, ...]:
     """Classes of neighbours in the tree, where edges may lead one way: not all of them need have a walk."""
     return _in_order(_Tree(task).group(far, privacy))
 
@@ -117,7 +116,7 @@ class _Tree:
         # Highest byte first, so that their bytes are in the same order as they are.
         self.paths = [sweeper.follow(stop)[::-1].astype(">u4") for stop in self.stops]
 
-    def group(self, far: Relation, privacy: Privacy) -> list[list[int]]:
+    def group(self, far: Flags, privacy: Privacy) -> list[list[int]]:
         """Neighbours, k at a time, or more until they qualify; none where that makes too large classes."""
         num = len(self.paths)
         if num < privacy.k:
@@ -143,7 +142,7 @@ def leads_both_ways(domain: Domain) -> bool:
     )
 
 
-def _widen(groups: list[list[int]], far: Relation, privacy: Privacy) -> list[list[int]]:
+def _widen(groups: list[list[int]], far: Flags, privacy: Privacy) -> list[list[int]]:
     """Put neighbouring groups together until each qualifies; none when that is not to be had."""
     if privacy.spread == "all-pairs":
         return groups if all(is_spread(group, far, privacy) for group in groups) else []

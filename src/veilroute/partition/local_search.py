@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Flags, Floats, Ints, Members
 from veilroute.covering.class_walks import ClassWalks
 from veilroute.covering.set_costs import TourCosts
 from veilroute.covering.stops import choose_stops
@@ -32,9 +32,7 @@ from veilroute.kernels.local_search import (
     search,
 )
 from veilroute.kernels.regroup import MAX_UNION, Tours, make_union
-from veilroute.kernels.subsets import Positions
-from veilroute.kernels.sweep import Floats
-from veilroute.partition.class_space import ClassSpace, Members
+from veilroute.partition.class_space import ClassSpace
 from veilroute.partition.first import likely_classes, stopped_at_first
 from veilroute.partition.result import Partition
 from veilroute.problem import Privacy, Problem
@@ -192,7 +190,7 @@ class LocalSearch:
         if watch.is_over():
             self.is_stopped = True
             return
-        self._partners: Positions = np.empty((space.num, min(_NUM_PARTNERS, space.num - 1)), dtype=np.int64)
+        self._partners: Ints = np.empty((space.num, min(_NUM_PARTNERS, space.num - 1)), dtype=np.int64)
         self._least: Floats = np.empty(space.num)
         num_apart = self._partners.shape[1] // 2 if space.is_loose else 0
         find_partners(
@@ -266,10 +264,10 @@ def price_classes(space: ClassSpace, classes: Sequence[Members]) -> Grouping:
     return Grouping(tuple(kept), tuple(shares[members] for members in kept), left_out)
 
 
-def _tours(space: ClassSpace, partners: Positions, watch: Watch) -> Tours | None:
+def _tours(space: ClassSpace, partners: Ints, watch: Watch) -> Tours | None:
     """Costs as the search takes them; ``None`` when the time is over."""
     costs = space.prices_of
-    arrays: tuple[Positions, Positions, Floats, Floats, Floats]
+    arrays: tuple[Ints, Ints, Floats, Floats, Floats]
     if isinstance(costs, TourCosts):
         everyone = np.arange(space.num + 1, dtype=np.int64)
         arrays = (everyone, everyone[:-1], costs.from_start, costs.to_goal, costs.between)
@@ -304,6 +302,6 @@ def _start(space: ClassSpace, grouping: Grouping, seed: int) -> Groups:
     numbers[QUEUE_LENGTH] = num
     numbers[MEMBER] = -1
     numbers[DRAW] = int(np.random.SeedSequence(seed % 2**64).generate_state(1)[0]) % (2**31 - 2) + 1
-    waiting: npt.NDArray[np.bool_] = np.ones(num, dtype=np.bool_)
+    waiting: Flags = np.ones(num, dtype=np.bool_)
     free = np.arange(num_slots - 1, -1, -1, dtype=np.int64)
     return Groups(sets, sizes, shares, class_of, free, np.arange(num, dtype=np.int64), waiting, numbers)

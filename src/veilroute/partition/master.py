@@ -13,12 +13,10 @@ from typing import Any
 
 import highspy
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Floats, Int32s, Ints, Members
 from veilroute.kernels.cover import combine_classes
-from veilroute.kernels.sweep import Floats
-from veilroute.kernels.tours import Sets
-from veilroute.partition.class_space import Members, Prices
+from veilroute.partition.class_space import Prices
 from veilroute.progress import Watch
 
 _MEAN_SCALED_SHARE = 100.0
@@ -55,7 +53,7 @@ class Master:
         self.num_left_out = num_left_out
         self.scale = scale
         self.cuts: list[Members] = []
-        self.sets: Sets = np.empty((0, 0), dtype=np.int32)
+        self.sets: Int32s = np.empty((0, 0), dtype=np.int32)
         self.shares: Floats = np.empty(0)
         self.values: Floats = np.empty(0)
         self._num_slack = 0 if num_left_out == 0 else num
@@ -64,7 +62,7 @@ class Master:
         self._solver.setOptionValue("dual_feasibility_tolerance", 1e-9)
         _add_member_rows(self._solver, num, num_left_out, math.inf if is_covering else 1.0)
 
-    def add_columns(self, sets: Sets, shares: Floats) -> None:
+    def add_columns(self, sets: Int32s, shares: Floats) -> None:
         """Add classes, or strolls that may hold a member more than once: ascending, with -1 behind their members."""
         if self.sets.shape[1] < sets.shape[1]:
             self.sets = np.full((0, sets.shape[1]), -1, dtype=np.int32)
@@ -72,7 +70,7 @@ class Master:
         self.sets = np.concatenate((self.sets, sets))
         self.shares = np.concatenate((self.shares, shares))
 
-    def forbid(self, chosen: npt.NDArray[np.int64]) -> None:
+    def forbid(self, chosen: Ints) -> None:
         """Take none of some columns from now on."""
         columns = (chosen + self._num_slack).astype(np.int32)
         self._solver.changeColsBounds(columns.size, columns, np.zeros(columns.size), np.zeros(columns.size))
@@ -121,7 +119,7 @@ class Chosen:
         How many nodes its search had.
     """
 
-    columns: npt.NDArray[np.int64]
+    columns: Ints
     is_proved: bool
     bound: float
     num_nodes: int
@@ -130,13 +128,13 @@ class Chosen:
 def choose_classes(
     num: int,
     num_left_out: int | None,
-    sets: Sets,
+    sets: Int32s,
     shares: Floats,
     cuts: Sequence[Members],
     scale: float,
     watch: Watch,
     *,
-    start: npt.NDArray[np.int64] | None = None,
+    start: Ints | None = None,
     max_nodes: int | None = None,
 ) -> Chosen:
     """The cheapest partition that consists of given classes and leaves ``num_left_out`` members out.
@@ -193,7 +191,7 @@ def choose_classes(
     return Chosen(chosen, is_proved, bound if math.isfinite(bound) else -math.inf, num_nodes)
 
 
-def combine_few(num: int, num_left_out: int, sets: Sets, shares: Floats) -> Chosen:
+def combine_few(num: int, num_left_out: int, sets: Int32s, shares: Floats) -> Chosen:
     """The same for at most :data:`MAX_COMBINED` members, by solving every set of them that comes up."""
     masks = np.where(sets >= 0, np.int64(1) << np.maximum(sets, 0).astype(np.int64), 0).sum(axis=1)
     lowest = sets.min(axis=1, where=sets >= 0, initial=num)
@@ -254,7 +252,7 @@ def _add_member_rows(solver: Any, num: int, num_left_out: int | None, most: floa
 
 
 def _add_columns(
-    solver: Any, num: int, first_cut_row: int, cuts: Sequence[Members], sets: Sets, costs: Floats, upper: float
+    solver: Any, num: int, first_cut_row: int, cuts: Sequence[Members], sets: Int32s, costs: Floats, upper: float
 ) -> None:
     columns, places = np.nonzero(sets >= 0)
     rows = sets[columns, places].astype(np.int64)
@@ -276,7 +274,7 @@ def _add_columns(
     )  # fmt: skip
 
 
-def _add_cut(solver: Any, cut: Members, sets: Sets, num: int, num_slack: int) -> None:
+def _add_cut(solver: Any, cut: Members, sets: Int32s, num: int, num_slack: int) -> None:
     counts = _cut_counts(sets, (cut,), num)[0]
     inside = np.flatnonzero(counts)
     solver.addRow(
@@ -285,7 +283,7 @@ def _add_cut(solver: Any, cut: Members, sets: Sets, num: int, num_slack: int) ->
     )  # fmt: skip
 
 
-def _cut_counts(sets: Sets, cuts: Sequence[Members], num: int) -> npt.NDArray[np.int64]:
+def _cut_counts(sets: Int32s, cuts: Sequence[Members], num: int) -> Ints:
     """Per cut and class how often the class has two members of the cut."""
     counts = np.zeros((len(cuts), len(sets)), dtype=np.int64)
     is_inside = np.zeros(num + 1, dtype=np.int64)  # the last one stands for -1

@@ -27,12 +27,13 @@ import hashlib
 
 import numpy as np
 
+from veilroute.arrays import Ints
 from veilroute.covering.memo import CoverMemo
 from veilroute.covering.task import CoveringTask
 from veilroute.errors import UnknownMethodError
 from veilroute.kernels import branching
 from veilroute.kernels import merge_bb as kernel
-from veilroute.kernels.branching import Pool, Tree, Words
+from veilroute.kernels.branching import Pool, Tree
 from veilroute.partition.branch_and_bound import ROUNDING, STEPS_PER_CALL, Step, search_partitions, start_tree
 from veilroute.partition.result import Partition
 from veilroute.problem import Privacy, Problem
@@ -94,7 +95,7 @@ class _Merging:
         self.k, self.num, self.by_cost = k, num, by_cost
         self.weights = np.array(task.weights)
         self.keys = np.empty(max(1, num * (num - 1) // 2))
-        self.closed: Words = np.empty((0, -(-num // kernel.MEMBERS_PER_WORD)), dtype=np.int64)
+        self.closed: Ints = np.empty((0, -(-num // kernel.MEMBERS_PER_WORD)), dtype=np.int64)
         self._resize(_FIRST_ROOM, 0)
 
     def __call__(self, pool: Pool, tree: Tree) -> int:

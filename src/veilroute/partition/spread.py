@@ -6,17 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from veilroute.covering.spread import Relation
+from veilroute.arrays import Flags, Members
 from veilroute.kernels.partition import largest_spread, mark_needed, partition_range, start_partition
 from veilroute.partition.bitmask import read_classes
 from veilroute.problem import Privacy
 
-Group = tuple[int, ...]
-
 _MAX_TRIED = 14
 
 
-def is_spread(group: Sequence[int], far: Relation, privacy: Privacy) -> bool:
+def is_spread(group: Sequence[int], far: Flags, privacy: Privacy) -> bool:
     """Whether a group has k members, and stands apart as the privacy asks (theory, section 2)."""
     if len(group) < privacy.k:
         return False
@@ -26,7 +24,7 @@ def is_spread(group: Sequence[int], far: Relation, privacy: Privacy) -> bool:
     return _has_far_members(list(group), far, privacy.k)
 
 
-def _has_far_members(pool: list[int], far: Relation, num: int) -> bool:
+def _has_far_members(pool: list[int], far: Flags, num: int) -> bool:
     """Whether some ``num`` of the pool are pairwise far: each is tried in turn with those after it."""
     if num <= 1:
         return len(pool) >= num
@@ -37,7 +35,7 @@ def _has_far_members(pool: list[int], far: Relation, num: int) -> bool:
     return False
 
 
-def split_into_classes(group: Sequence[int], far: Relation, privacy: Privacy) -> tuple[list[Group], Group]:
+def split_into_classes(group: Sequence[int], far: Flags, privacy: Privacy) -> tuple[list[Members], Members]:
     """Classes out of members who share their first m nodes anyway, and those who fit in none.
 
     Under ``witness`` they are one class or none. Under ``all-pairs`` as many as possible are grouped, by trying all
@@ -58,7 +56,7 @@ def split_into_classes(group: Sequence[int], far: Relation, privacy: Privacy) ->
     return sorted(tuple(sorted(members)) for members in kept), tuple(i for i in group if i not in grouped)
 
 
-def _group_most(group: Sequence[int], far: Relation, k: int) -> tuple[list[Group], Group]:
+def _group_most(group: Sequence[int], far: Flags, k: int) -> tuple[list[Members], Members]:
     num = len(group)
     masks = far[np.ix_(group, group)].astype(np.int64) @ (np.int64(1) << np.arange(num, dtype=np.int64))
     spread = largest_spread(num, masks)
@@ -71,9 +69,7 @@ def _group_most(group: Sequence[int], far: Relation, k: int) -> tuple[list[Group
     return sorted(classes), tuple(i for i in group if i not in inside)
 
 
-def _join_first_fit(
-    members: Sequence[int], classes: list[list[int]], far: Relation, *, is_open: bool
-) -> list[list[int]]:
+def _join_first_fit(members: Sequence[int], classes: list[list[int]], far: Flags, *, is_open: bool) -> list[list[int]]:
     for i in members:
         home = next((inside for inside in classes if far[i, inside].all()), None)
         if home is not None:

@@ -31,12 +31,11 @@ import math
 
 import numpy as np
 
-from veilroute.kernels.extension import Flags, pick_columns
+from veilroute.arrays import Flags, Floats, Int32s, Members
+from veilroute.kernels.extension import pick_columns
 from veilroute.kernels.strolls import find_strolls
-from veilroute.kernels.sweep import Floats
-from veilroute.kernels.tours import Sets
 from veilroute.partition.bounding import Bounding, Record, columns_of
-from veilroute.partition.class_space import ClassSpace, Columns, Members, Prices
+from veilroute.partition.class_space import ClassSpace, Columns, Prices
 from veilroute.partition.local_search import Grouping, improve, price_classes
 from veilroute.partition.master import Master
 from veilroute.progress import Watch
@@ -256,13 +255,13 @@ class _Rounds:
             return [*classes, rest]
         return _join_rest(space, classes, rest, self.watch)
 
-    def passed(self) -> Sets:
+    def passed(self) -> Int32s:
         """The sets of k members that strolls in the linear programme pass, the cheaper ones through each member."""
         space, sets = self.search.space, self.master.sets[:, : self.search.space.k]
         is_set = (sets[:, 0] >= 0) & (np.diff(sets, axis=1) > 0).all(axis=1)
         sets, shares = sets[is_set], self.master.shares[is_set]
         order = np.argsort(shares - self.duals[self.search.trip][sets].sum(axis=1), kind="stable")
-        picked: Sets = sets[pick_columns(order, sets, space.num, _PER_MEMBER)]
+        picked: Int32s = sets[pick_columns(order, sets, space.num, _PER_MEMBER)]
         return picked
 
 

@@ -11,12 +11,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from veilroute.arrays import Walk
 from veilroute.covering.class_walks import ClassWalks
 from veilroute.covering.completions import Completions
 from veilroute.covering.prefix_costs import fits_memory
 from veilroute.covering.prefixes import SharedBeginnings, find_beginnings, has_two_colours
 from veilroute.covering.task import CoveringTask, prepare_task
-from veilroute.covering.walks import Walk, walk_cost
+from veilroute.covering.walks import walk_cost
 from veilroute.partition.bitmask import MAX_MEMBERS, mark_classes, partition_by_shares
 from veilroute.partition.exact import is_tried, partition_by_columns
 from veilroute.partition.result import Partition

@@ -7,9 +7,10 @@ from functools import cache
 
 import numpy as np
 
+from veilroute.arrays import Walk
 from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.task import CoveringTask, prepare_task
-from veilroute.covering.walks import NO_WALK, Walk
+from veilroute.covering.walks import NO_WALK
 from veilroute.partition.clusters import Cluster, cluster_members
 from veilroute.planners.plan import Plan
 from veilroute.planners.prefixes import plan_prefixes, require_finite_m

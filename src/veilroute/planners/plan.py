@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from veilroute.arrays import Walk
 from veilroute.certificate import Certificate
 from veilroute.covering.found import WalkSource
 from veilroute.covering.task import CoveringTask
-from veilroute.covering.walks import Walk, walk_cost
+from veilroute.covering.walks import walk_cost
 from veilroute.domain.graph import Domain
 
 

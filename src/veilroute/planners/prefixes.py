@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from veilroute.arrays import Walk
 from veilroute.covering.class_walks import ClassWalks
 from veilroute.covering.completions import Completions
 from veilroute.covering.spread import far_matrix
 from veilroute.covering.task import CoveringTask
-from veilroute.covering.walks import Walk
 from veilroute.errors import InvalidInputError, TooLargeError
 from veilroute.partition.spread import split_into_classes
 from veilroute.planners.plan import Plan, PlannedClass, plan_alone, plan_parting

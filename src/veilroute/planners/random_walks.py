@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from veilroute.covering.walks import NO_WALK, Walk
+from veilroute.arrays import Walk
+from veilroute.covering.walks import NO_WALK
 from veilroute.domain.graph import Domain
 from veilroute.progress import Watch
 

@@ -22,6 +22,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from veilroute.arrays import Members
 from veilroute.covering.completions import Completions
 from veilroute.covering.fields_engine import MAX_MEMBERS, FieldsEngine
 from veilroute.covering.spread import far_matrix
@@ -30,7 +31,7 @@ from veilroute.domain.graph import Domain
 from veilroute.domain.labels import Label, plain_label
 from veilroute.domain.streets import great_circle_m
 from veilroute.errors import InvalidInputError, TooLargeError
-from veilroute.partition.spread import Group, is_spread
+from veilroute.partition.spread import is_spread
 from veilroute.planners.bounded import find_class_beginnings, plan_class_beginning
 from veilroute.planners.m_pbp import part_after
 from veilroute.planners.plan import Plan, PlannedClass, plan_alone
@@ -260,7 +261,7 @@ def _read_class(members: object) -> tuple[Label, ...]:
 
 def remaining_classes(
     problem: Problem, task: CoveringTask, privacy: Privacy, earlier: EarlierPartition
-) -> tuple[Group, ...]:
+) -> tuple[Members, ...]:
     """What is left of the classes and still qualifies, as positions in the task, each ascending, by first member."""
     position = {problem.candidates[i]: at for at, i in enumerate(task.members)}
     far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy)
@@ -281,7 +282,7 @@ class _Walker:
         self.completions = Completions(task)
         self.is_stopped = False
 
-    def plan(self, members: Group) -> PlannedClass | None:
+    def plan(self, members: Members) -> PlannedClass | None:
         """The class with its walks, or nothing when there are none."""
         if self.m is None:
             return self._share(members)
@@ -293,7 +294,7 @@ class _Walker:
         whole = self._share(members)
         return None if whole is None else part_after(whole, self.m, self.completions)
 
-    def _share(self, members: Group) -> PlannedClass | None:
+    def _share(self, members: Members) -> PlannedClass | None:
         found = [self.engine.find(members, trip, watch=self.watch) for trip in range(self.task.num_trips)]
         self.is_stopped |= any(each.status in ("feasible", "unknown") for each in found)
         if not all(each.walk.size for each in found):

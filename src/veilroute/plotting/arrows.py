@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Points = npt.NDArray[np.float64]
+from veilroute.arrays import Points
 
 _SPACING = 70.0
 _STRIDE = 4.0

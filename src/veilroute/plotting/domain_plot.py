@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_rgba
 from matplotlib.ticker import MaxNLocator
 
+from veilroute.arrays import Floats
 from veilroute.domain.graph import Domain
 from veilroute.domain.grid import Grid
 from veilroute.plotting import palette
@@ -104,5 +104,5 @@ def _draw_streets(ax: Axes, domain: Domain, frame: Frame, scale: float) -> None:
         spine.set_visible(False)
 
 
-def _draw_junctions(ax: Axes, positions: npt.NDArray[np.float64], width: float) -> None:
+def _draw_junctions(ax: Axes, positions: Floats, width: float) -> None:
     ax.plot(*positions.T, ".", color=palette.JUNCTION, markersize=1.6 + 1.6 * width, markeredgewidth=0, zorder=1.2)

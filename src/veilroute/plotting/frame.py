@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from veilroute.arrays import Floats
 from veilroute.domain.graph import Domain
 from veilroute.domain.grid import Grid
 from veilroute.plotting.layout import lay_out
@@ -48,7 +48,7 @@ class Frame:
         Room for scale and credits below the map, in inches.
     """
 
-    positions: npt.NDArray[np.float64]
+    positions: Floats
     left: float
     right: float
     bottom: float
@@ -145,7 +145,7 @@ def _size_in(width: float, height: float, inches_per_unit: float) -> tuple[float
     return width / longest * inches, height / longest * inches
 
 
-def _typical_edge(domain: Domain, positions: npt.NDArray[np.float64]) -> float:
+def _typical_edge(domain: Domain, positions: Floats) -> float:
     tails, heads, _ = domain.edge_arrays()
     lengths = np.hypot(*(positions[heads] - positions[tails]).T)
     lengths = lengths[lengths > 0]

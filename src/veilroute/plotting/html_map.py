@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Ints, Points
 from veilroute.domain.graph import Domain
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook
 from veilroute.plotting import map_page, marks
-from veilroute.plotting.lanes import Points, Walk, assign_lanes
+from veilroute.plotting.lanes import Walk, assign_lanes
 from veilroute.plotting.palette import class_style
 from veilroute.plotting.playbook_plot import all_marks
 from veilroute.plotting.routes import class_walks
@@ -183,18 +183,18 @@ def _place(playbook: Playbook, mark: marks.Mark, domain: Domain) -> dict[str, An
     }
 
 
-def _whole(points: Points) -> npt.NDArray[np.int64]:
+def _whole(points: Points) -> Ints:
     """Metres as whole decimetres."""
     return np.rint(points * _PER_METRE).astype(np.int64)
 
 
-def _differences(points: npt.NDArray[np.int64]) -> list[int]:
+def _differences(points: Ints) -> list[int]:
     """Each point as the way from the one before, the first from (0, 0); x and y in turn."""
     steps: list[int] = np.diff(points, axis=0, prepend=np.zeros((1, 2), dtype=np.int64)).reshape(-1).tolist()
     return steps
 
 
-def _box(points: npt.NDArray[np.int64]) -> list[int]:
+def _box(points: Ints) -> list[int]:
     """West, south, east, north."""
     corners: list[int] = [*points.min(axis=0).tolist(), *points.max(axis=0).tolist()]
     return corners

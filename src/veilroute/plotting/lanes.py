@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
-Points = npt.NDArray[np.float64]
+from veilroute.arrays import Points
+
 Walk = Sequence[int]
 Edge = tuple[int, int]
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Ints, Points
 from veilroute.domain.graph import Domain
-
-Points = npt.NDArray[np.float64]
 
 _NUM_PIVOTS = 48
 _POLISH_UP_TO = 400
@@ -33,7 +31,7 @@ def lay_out(domain: Domain) -> Points:
     return points
 
 
-def _undirected_rows(domain: Domain) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _undirected_rows(domain: Domain) -> tuple[Ints, Ints]:
     tails, heads, _ = domain.edge_arrays()
     both = np.unique(np.stack([np.concatenate([tails, heads]), np.concatenate([heads, tails])]), axis=1)
     indptr = np.zeros(domain.num_nodes + 1, dtype=np.int64)
@@ -41,10 +39,10 @@ def _undirected_rows(domain: Domain) -> tuple[npt.NDArray[np.int64], npt.NDArray
     return indptr, both[1]
 
 
-def _steps_from_pivots(rows: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]], num_pivots: int) -> Points:
+def _steps_from_pivots(rows: tuple[Ints, Ints], num_pivots: int) -> Points:
     """Numbers of steps, one column per pivot; with as many pivots as nodes, column ``i`` belongs to node ``i``."""
     num_nodes = rows[0].size - 1
-    columns: list[npt.NDArray[np.int64]] = []
+    columns: list[Ints] = []
     nearest = np.full(num_nodes, num_nodes, dtype=np.int64)
     for number in range(num_pivots):
         pivot = number if num_pivots == num_nodes else int(nearest.argmax()) if number else 0
@@ -56,7 +54,7 @@ def _steps_from_pivots(rows: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
     return steps
 
 
-def _steps_from(rows: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]], root: int) -> npt.NDArray[np.int64]:
+def _steps_from(rows: tuple[Ints, Ints], root: int) -> Ints:
     """Breadth-first numbers of steps, -1 where there is no way."""
     indptr, indices = rows
     steps = np.full(indptr.size - 1, -1, dtype=np.int64)

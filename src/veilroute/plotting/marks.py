@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from veilroute.arrays import Floats, Points
 from veilroute.plotting import palette
 from veilroute.plotting.palette import ClassStyle
-
-Points = npt.NDArray[np.float64]
 
 # Matplotlib's shapes differ in area and in where their middle is: factor on the size, text shift in sizes.
 _SHAPE_FIT = {
@@ -90,7 +88,7 @@ def uncounted_mark(node: int) -> Mark:
     return Mark(node, "", "o", palette.MUTED, palette.FLOOR, palette.MUTED, 0.5, "not-counted")
 
 
-def spread_marks(places: Points, radii: npt.NDArray[np.float64]) -> Points:
+def spread_marks(places: Points, radii: Floats) -> Points:
     """Move discs apart until none overlap, each as little as possible; deterministic.
 
     Pairs that overlap push each other away by half the overlap, for a fixed number of rounds. Discs on one spot part

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from veilroute.plotting.lanes import Points
+from veilroute.arrays import Points
 
 # Two lines may meet this much further out than the larger of their shifts; otherwise the corner is cut off.
 _LONGEST_MITRE = 1.9

@@ -10,9 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.lines import Line2D
 
+from veilroute.arrays import Points
 from veilroute.playbook import PlaybookClass
 from veilroute.plotting.arrows import arrow_heads, arrows_along
-from veilroute.plotting.lanes import Lanes, Points, Walk, assign_lanes
+from veilroute.plotting.lanes import Lanes, Walk, assign_lanes
 from veilroute.plotting.palette import ClassStyle, class_style
 from veilroute.plotting.paths import cornered_path, rounded_path
 from veilroute.problem import Problem

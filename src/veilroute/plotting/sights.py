@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from veilroute.arrays import Points
 from veilroute.domain.visibility import AtNode
 from veilroute.playbook import Playbook, PlaybookClass
-from veilroute.plotting.lanes import Points
 
 
 def sight_lines(

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Flags, Ints, Points
 from veilroute.domain.graph import Domain
-from veilroute.plotting.lanes import Points, Walk
+from veilroute.plotting.lanes import Walk
 from veilroute.streets.itinerary import edge_number, streets_of
 
 NUM_RANKS = 4
@@ -56,11 +56,11 @@ class StreetLines:
         See :func:`street_rank`.
     """
 
-    tails: npt.NDArray[np.int64]
-    heads: npt.NDArray[np.int64]
-    edges: npt.NDArray[np.int64]
-    is_one_way: npt.NDArray[np.bool_]
-    ranks: npt.NDArray[np.int64]
+    tails: Ints
+    heads: Ints
+    edges: Ints
+    is_one_way: Flags
+    ranks: Ints
 
 
 def street_lines(domain: Domain) -> StreetLines:

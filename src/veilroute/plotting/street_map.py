@@ -6,11 +6,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 
+from veilroute.arrays import Points
 from veilroute.domain.graph import Domain
 from veilroute.plotting import palette
 from veilroute.plotting.arrows import arrow_heads
 from veilroute.plotting.frame import Frame
-from veilroute.plotting.lanes import Points
 from veilroute.plotting.street_lines import NUM_RANKS, street_lines
 from veilroute.streets.itinerary import streets_of
 

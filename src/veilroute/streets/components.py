@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
+from veilroute.arrays import Flags, Ints
 
 
 def strong_components(num_nodes: int, tails: Ints, heads: Ints) -> Ints:
@@ -51,9 +50,9 @@ def strong_components(num_nodes: int, tails: Ints, heads: Ints) -> Ints:
     return np.array(component, dtype=np.int64)
 
 
-def largest_component(num_nodes: int, tails: Ints, heads: Ints) -> npt.NDArray[np.bool_]:
+def largest_component(num_nodes: int, tails: Ints, heads: Ints) -> Flags:
     """Which nodes are in the largest strongly connected component; of equally large ones, that of the lowest node."""
     component = strong_components(num_nodes, tails, heads)
     sizes = np.bincount(component)
-    is_in: npt.NDArray[np.bool_] = component == component[np.argmax(sizes[component])]
+    is_in: Flags = component == component[np.argmax(sizes[component])]
     return is_in

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from veilroute.arrays import Floats
 from veilroute.domain.labels import Label
 from veilroute.domain.streets import project
-from veilroute.streets.itinerary import Floats, Itinerary, Leg
+from veilroute.streets.itinerary import Itinerary, Leg
 
 # How much of a street beside a junction tells its direction: its first metres may be a bend of the kerb.
 _REACH_M = 15.0

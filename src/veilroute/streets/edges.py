@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Floats, Ints
 from veilroute.streets.segments import Segments
 from veilroute.streets.simplify import Chains
 from veilroute.streets.ways import Ways
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Floats
 from veilroute.domain.graph import Domain
 from veilroute.domain.labels import Label
 from veilroute.domain.streets import Streets
 from veilroute.errors import InvalidInputError
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from veilroute.arrays import Flags, Ints
 from veilroute.domain.graph import Domain
 from veilroute.domain.streets import UNITS, street_domain
 from veilroute.errors import InvalidInputError, UnknownMethodError
@@ -18,9 +18,6 @@ from veilroute.streets.rules import Network, is_for, is_stopped, network_called
 from veilroute.streets.segments import Segments, cut_ways, select_ways
 from veilroute.streets.simplify import join_segments, nodes_between
 from veilroute.streets.ways import Ways
-
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 ATTRIBUTION = "© OpenStreetMap contributors, ODbL 1.0"
 """Whom to credit wherever a map made from OpenStreetMap is shown."""

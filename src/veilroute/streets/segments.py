@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from veilroute.arrays import Flags, Floats, Ints
 from veilroute.domain.streets import great_circle_m
 from veilroute.streets.rules import Network, Ruling, rule_way
 from veilroute.streets.speeds import way_speeds
 from veilroute.streets.ways import Ways
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,8 +32,8 @@ class Segments:
     tails: Ints
     heads: Ints
     ways: Ints
-    metres: npt.NDArray[np.float64]
-    seconds: npt.NDArray[np.float64]
+    metres: Floats
+    seconds: Floats
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class Selection:
         Each reason to leave ways out, as ``access=private``, and for how many; the most frequent first.
     """
 
-    is_in: npt.NDArray[np.bool_]
+    is_in: Flags
     rulings: tuple[Ruling, ...]
     dropped: tuple[tuple[str, int], ...]
 
@@ -72,7 +71,7 @@ class SegmentCounts:
         Metres of it that go one way only, and that have a stated speed limit.
     """
 
-    is_left: npt.NDArray[np.bool_]
+    is_left: Flags
     num_cut: int
     num_lost: int
     street_m: float
@@ -91,7 +90,7 @@ def select_ways(ways: Ways, network: Network, *, service: bool = False) -> Selec
     return Selection(is_in, rulings, tuple(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))))
 
 
-def refs_of(ways: Ways, is_in: npt.NDArray[np.bool_]) -> Ints:
+def refs_of(ways: Ways, is_in: Flags) -> Ints:
     """The nodes of the chosen ways, ascending and each once: those whose places are needed."""
     return np.unique(ways.refs[np.repeat(is_in, np.diff(ways.ptr))])
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
+from veilroute.arrays import Flags, Ints
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -22,7 +21,7 @@ class Chains:
         Edge ``e`` consists of ``segments[ptr[e]:ptr[e + 1]]``, in the order in which one passes them.
     """
 
-    is_junction: npt.NDArray[np.bool_]
+    is_junction: Flags
     ptr: Ints
     segments: Ints
 
@@ -96,7 +95,7 @@ def nodes_between(chains: Chains, tails: Ints, heads: Ints) -> Ints:
     return np.unique(tails[chains.segments[np.concatenate(places)]])
 
 
-def _find_junctions(num_nodes: int, tails: Ints, heads: Ints) -> npt.NDArray[np.bool_]:
+def _find_junctions(num_nodes: int, tails: Ints, heads: Ints) -> Flags:
     outs = np.bincount(tails, minlength=num_nodes)
     ins = np.bincount(heads, minlength=num_nodes)
     pairs = np.unique(np.minimum(tails, heads) * num_nodes + np.maximum(tails, heads))
@@ -106,11 +105,11 @@ def _find_junctions(num_nodes: int, tails: Ints, heads: Ints) -> npt.NDArray[np.
     is_passed = (next_to == 2) & (ins == outs) & ((ins == 1) | (ins == 2))
     is_passed[doubled // num_nodes] = False
     is_passed[doubled % num_nodes] = False
-    is_junction: npt.NDArray[np.bool_] = ~is_passed & (ins + outs > 0)
+    is_junction: Flags = ~is_passed & (ins + outs > 0)
     return is_junction
 
 
-def _find_following(num_nodes: int, tails: Ints, heads: Ints, is_junction: npt.NDArray[np.bool_]) -> Ints:
+def _find_following(num_nodes: int, tails: Ints, heads: Ints, is_junction: Flags) -> Ints:
     """The segment on which one goes on after each, which is not the way back; -1 where an edge ends."""
     if not tails.size:
         return np.empty(0, dtype=np.int64)

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from veilroute.domain.graph import Domain, IndexArray
+from veilroute.arrays import Flags, Indices, Ints
+from veilroute.domain.graph import Domain
 from veilroute.domain.labels import Label, label_text
 from veilroute.errors import InvalidInputError
 from veilroute.streets.places import Located
 
 _REMEDY = "choose another place, or rebuild the network with `veilroute streets --connected`"
-
-Mask = npt.NDArray[np.bool_]
 
 
 def check_distinct(start: Located, goal: Located, candidates: Sequence[Located]) -> None:
@@ -70,9 +68,9 @@ def check_joined(domain: Domain, start: Located, others: Sequence[Located]) -> N
         )
 
 
-def reached_from(domain: Domain, node: int, *, against: bool = False) -> Mask:
+def reached_from(domain: Domain, node: int, *, against: bool = False) -> Flags:
     """Which nodes a walk from one can reach, or could if edges were also taken ``against`` their direction."""
-    rows: list[tuple[IndexArray, IndexArray]] = [(domain.indptr, domain.indices)]
+    rows: list[tuple[Indices, Indices]] = [(domain.indptr, domain.indices)]
     if against:
         rows.append(domain.reversed_rows[:2])
     seen = np.zeros(domain.num_nodes, dtype=np.bool_)
@@ -85,10 +83,10 @@ def reached_from(domain: Domain, node: int, *, against: bool = False) -> Mask:
     return seen
 
 
-def _neighbours(indptr: IndexArray, indices: IndexArray, nodes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _neighbours(indptr: Indices, indices: Indices, nodes: Ints) -> Ints:
     firsts = indptr[nodes].astype(np.int64)
     sizes = indptr[nodes + 1].astype(np.int64) - firsts
     before = np.cumsum(sizes) - sizes
     positions = np.arange(int(sizes.sum()), dtype=np.int64) + np.repeat(firsts - before, sizes)
-    heads: npt.NDArray[np.int64] = indices[positions].astype(np.int64)
+    heads: Ints = indices[positions].astype(np.int64)
     return heads

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
+
+from veilroute.arrays import Floats, Int32s, Ints
 
 Tags = Mapping[str, str]
 
@@ -39,15 +40,15 @@ class Ways:
         The tags of nodes with a ``barrier``.
     """
 
-    ids: npt.NDArray[np.int64]
-    ptr: npt.NDArray[np.int64]
-    refs: npt.NDArray[np.int64]
+    ids: Ints
+    ptr: Ints
+    refs: Ints
     tag_sets: tuple[Tags, ...]
-    tag_ids: npt.NDArray[np.int32]
+    tag_ids: Int32s
     names: tuple[str, ...]
-    name_ids: npt.NDArray[np.int32]
-    node_ids: npt.NDArray[np.int64]
-    lonlat: npt.NDArray[np.float64]
+    name_ids: Int32s
+    node_ids: Ints
+    lonlat: Floats
     num_read: int
     restrictions: tuple[tuple[Tags, int], ...] = ()
     barriers: Mapping[int, Tags] = field(default_factory=dict)

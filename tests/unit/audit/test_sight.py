@@ -2,18 +2,17 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import veilroute as vr
+from veilroute.arrays import Flags
 from veilroute.audit.sight import SightLines
 
 Cell = tuple[int, int]
-Cells = npt.NDArray[np.bool_]
+Cells = Flags
 
 
 def sight(rows: list[str]) -> SightLines:

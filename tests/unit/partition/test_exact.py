@@ -4,10 +4,10 @@ import itertools
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 import veilroute as vr
+from veilroute.arrays import Int8s
 from veilroute.kernels.partition import largest_spread, mark_needed, partition_range, start_partition
 from veilroute.progress import Progress
 
@@ -42,7 +42,7 @@ def test_needed_sets_are_the_irreducible_classes_and_their_subsets(all_pairs: bo
         far = [sum(1 << j for j in range(num) if j != i and not near[i, j] and not near[j, i]) for i in range(num)]
         spread = largest_spread(num, np.array(far))
 
-        def is_class(mask: int, spread: npt.NDArray[np.int8] = spread, k: int = k) -> bool:
+        def is_class(mask: int, spread: Int8s = spread, k: int = k) -> bool:
             return bool(spread[mask] >= k and (not all_pairs or spread[mask] == mask.bit_count()))
 
         def splits(mask: int) -> bool:

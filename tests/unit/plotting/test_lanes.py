@@ -5,7 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from veilroute.plotting.lanes import Lanes, Points, Walk, assign_lanes
+from veilroute.arrays import Points
+from veilroute.plotting.lanes import Lanes, Walk, assign_lanes
 from veilroute.plotting.paths import cornered_path, rounded_path
 from veilroute.plotting.routes import lane_sizes, route_path
 

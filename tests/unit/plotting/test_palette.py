@@ -3,10 +3,10 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from matplotlib.colors import to_rgb
 
+from veilroute.arrays import Floats
 from veilroute.formats.colours import OKABE_ITO
 from veilroute.plotting.palette import FLOOR, WALL, class_style, luminance, mix
 
@@ -19,7 +19,7 @@ SIGHT = {
 }
 
 
-def lab(colour: str, sight: str) -> npt.NDArray[np.float64]:
+def lab(colour: str, sight: str) -> Floats:
     """A colour as someone with this sight sees it, in CIE Lab."""
     rgb = np.array(to_rgb(colour))
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)

@@ -1,0 +1,24 @@
+"""Types of arrays by what they hold, one name each in the whole house.
+
+Sets of at most 62 candidates are bit masks: ``Masks``. A walk is the node numbers that it passes, in order: ``Walk``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Int32s = npt.NDArray[np.int32]
+Int8s = npt.NDArray[np.int8]
+Indices = npt.NDArray[np.uint32]
+Flags = npt.NDArray[np.bool_]
+Masks = npt.NDArray[np.int64]
+Walk = npt.NDArray[np.int64]
+Points = npt.NDArray[np.float64]
+
+Members = tuple[int, ...]
+"""Positions of some members of a task, ascending."""
+
+Classes = tuple[Members, ...]
