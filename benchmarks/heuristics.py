@@ -20,7 +20,7 @@ from typing import Any
 import veilroute as vr
 from paper_instances import read_map, read_rows
 from timing import parse_shared
-from veilroute.covering.heuristics import HEURISTICS
+from veilroute.covering.astar import HEURISTICS
 
 NUM_SETS = 20
 RADII = (0, 2, 10)

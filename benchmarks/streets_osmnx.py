@@ -25,7 +25,7 @@ import osmium
 
 from veilroute.domain.streets import great_circle_m
 from veilroute.formats.osm import read_osm
-from veilroute.streets.report import NetworkReport
+from veilroute.streets.network_report import NetworkReport
 from veilroute.streets.rules import NETWORKS, Network, rule_way
 
 LIMIT = 0.02

@@ -15,7 +15,7 @@ import numpy as np
 
 import veilroute as vr
 from timing import best_times, dijkstra_run, map_or_building, parse_shared
-from veilroute.covering.sweeps import Sweeper
+from veilroute.covering.walks import Sweeper
 
 REPEATS = 7
 LIMITS = {"unit": 0.5, "float": 1.5}

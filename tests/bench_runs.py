@@ -6,12 +6,10 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from typing import Any
 
-from veilroute.bench.cells import Cell
-from veilroute.bench.execute import run_cell
+from veilroute.bench.cells import Cell, Record
 from veilroute.bench.executors import Loss
-from veilroute.bench.instances import Terrain, find_terrain
-from veilroute.bench.records import Record
-from veilroute.bench.suites import Choice, build_cells
+from veilroute.bench.runner import run_cell
+from veilroute.bench.suites import Choice, Terrain, build_cells, find_terrain
 
 MEASURED = {"runtime_s", "peak_memory_mb", "improvements"}
 """What of an outcome differs between two runs of the same cell."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from veilroute.bench.cells import Cell, Instance, Method
-from veilroute.bench.design import (
+from veilroute.bench.cells import Cell, Instance, Method, Outcome, Record
+from veilroute.bench.suites import (
     BEST,
     BOUNDED,
     BOUNDED_KS,
@@ -19,7 +19,6 @@ from veilroute.bench.design import (
     PARTITIONING,
     SIZES,
 )
-from veilroute.bench.records import Outcome, Record
 
 PROVENANCE: dict[str, Any] = {
     "versions": {"veilroute": "0.1.0", "python": "3.11.9", "platform": "Linux", "numpy": "2.4.6", "numba": "0.68.1"},

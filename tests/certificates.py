@@ -14,8 +14,7 @@ import veilroute as vr
 from veilroute.arrays import Floats
 from veilroute.certificate import Certificate, Cut, DualPrices
 from veilroute.covering.fields_engine import FieldsEngine
-from veilroute.covering.spread import far_matrix
-from veilroute.covering.task import CoveringTask, prepare_task
+from veilroute.covering.task import CoveringTask, far_matrix, prepare_task
 
 Floats = Floats
 Group = tuple[int, ...]

@@ -575,7 +575,7 @@ def reset_peak() -> None:
 
 def peak_mb() -> float:
     """The most memory that this process held since the last reset, or ever."""
-    from veilroute.bench.memory import peak_memory_mb
+    from veilroute.bench.executors import peak_memory_mb
 
     return peak_memory_mb() or 0.0
 

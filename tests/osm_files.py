@@ -9,7 +9,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from veilroute.streets import rules, speeds
+from veilroute.streets import rules
 from veilroute.streets.ways import Ways, WaysCollector
 
 Row = tuple[int, list[int], Mapping[str, str]]
@@ -26,7 +26,7 @@ def on_grid(*numbers: int) -> dict[int, tuple[float, float]]:
 
 def pack_ways(rows: Iterable[Row], places: Places) -> Ways:
     """Ways as a reader would pack them."""
-    collector = WaysCollector(rules.KEYS | speeds.KEYS)
+    collector = WaysCollector(rules.KEYS | rules.SPEED_KEYS)
     for number, refs, tags in rows:
         collector.num_read += 1
         collector.add_way(number, refs, tags)

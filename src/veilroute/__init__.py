@@ -4,8 +4,8 @@
 >>> domain = vr.generate_rooms(seed=7)
 """
 
-from veilroute.audit import AuditReport
-from veilroute.audit import audit_playbook as audit
+from veilroute.auditing import AuditReport
+from veilroute.auditing import audit_playbook as audit
 from veilroute.certificate import Certificate
 from veilroute.covering.cover import Cover, cover
 from veilroute.diagnosis import Obstacle, find_obstacles
@@ -49,7 +49,7 @@ from veilroute.problem import Privacy, Problem, Trip
 from veilroute.progress import Progress
 from veilroute.solver import solve
 from veilroute.streets.network import StreetNetwork
-from veilroute.streets.report import NetworkReport
+from veilroute.streets.network_report import NetworkReport
 
 __version__ = "0.1.0"
 

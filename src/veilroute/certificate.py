@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any
 
-from veilroute.domain.labels import Label, plain_label
+from veilroute.domain.graph import Label, plain_label
 from veilroute.errors import InvalidInputError
 
 MAX_TRIED = 12

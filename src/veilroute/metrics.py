@@ -6,7 +6,7 @@
   and is the goal, or is joined to it for free) has no ratio; the extra cost is then divided by the domain's smallest
   positive edge cost instead. With several trips, the MAC is the mean of the trips' MACs, weighted by the trips.
 - **delta**, local anonymity: anonymized candidates over those that some planner could anonymize.
-- **Anonymity over time** is measured by the auditor, which replays the routes: see :mod:`veilroute.audit`.
+- **Anonymity over time** is measured by the auditor, which replays the routes: see :mod:`veilroute.auditing`.
 """
 
 from __future__ import annotations

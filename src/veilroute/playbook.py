@@ -13,8 +13,7 @@ from typing import Any, overload
 
 from veilroute.certificate import Certificate, certificate_from_dict, certificate_to_dict
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
-from veilroute.domain.graph import Domain
-from veilroute.domain.labels import Label, label_text, plain_label
+from veilroute.domain.graph import Domain, Label, label_text, plain_label
 from veilroute.domain.visibility import Visibility, visibility_from_dict, visibility_to_dict
 from veilroute.errors import (
     BrokenPromiseError,
@@ -211,7 +210,8 @@ class Playbook:
             The paper's Failure, unless ``expose`` is set.
         BrokenPromiseError
             A Failure as well: the class is called anonymized, and the playbook itself shows that it is not. What takes
-            the map to see (walks, coverage, distances) is not looked at: see :func:`~veilroute.audit.audit_playbook`.
+            the map to see (walks, coverage, distances) is not looked at: that is the work of
+            :func:`~veilroute.auditing.audit_playbook`.
         """
         if isinstance(trip, bool) or not isinstance(trip, int) or not 0 <= trip < len(self.trips):
             # Without what came: with arguments the wrong way round, that is the secret.

@@ -30,11 +30,10 @@ from veilroute.covering.task import prepare_task
 from veilroute.partition import bounding, columns
 from veilroute.partition.bounding import Bounding, Record, columns_of, simple_prices
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
-from veilroute.partition.columns import Proof, prove_cost
-from veilroute.partition.counting import price_again
+from veilroute.partition.columns import Proof, price_again, prove_cost
+from veilroute.partition.first import is_spread
 from veilroute.partition.local_search import Grouping
 from veilroute.partition.master import scale_of
-from veilroute.partition.spread import is_spread
 from veilroute.progress import Watch
 
 

@@ -13,8 +13,7 @@ from reference import Adjacency, adjacency, covering_cost, watchers
 from strategies import problems
 from veilroute.covering.class_costs import Method, compute_class_costs
 from veilroute.covering.fields_engine import FieldsEngine
-from veilroute.covering.posts import PostTable
-from veilroute.covering.task import CoveringTask, prepare_task
+from veilroute.covering.task import CoveringTask, PostTable, prepare_task
 from veilroute.progress import Watch
 
 METHODS = [Method(by_table, back_size) for by_table in (True, False) for back_size in (0, 1, 2)]

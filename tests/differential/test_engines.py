@@ -12,13 +12,11 @@ from hypothesis import assume, given, settings
 import veilroute as vr
 from reference import Adjacency, adjacency, covering_cost, watchers
 from strategies import problems
-from veilroute.covering.astar import AStarEngine
+from veilroute.covering.astar import HEURISTICS, AStarEngine
 from veilroute.covering.fields_engine import FieldsEngine
-from veilroute.covering.found import CoverEngine, Found
-from veilroute.covering.heuristics import HEURISTICS
-from veilroute.covering.posts import PostTable
-from veilroute.covering.task import CoveringTask, prepare_task
-from veilroute.kernels.estimates import estimate_states
+from veilroute.covering.task import CoveringTask, PostTable, prepare_task
+from veilroute.covering.walks import CoverEngine, Found
+from veilroute.kernels.astar import estimate_states
 
 
 def all_engines(task: CoveringTask) -> dict[str, CoverEngine]:

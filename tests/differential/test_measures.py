@@ -9,12 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import veilroute as vr
-from veilroute.audit.facts import gather_facts
-from veilroute.audit.spread import Spread
-from veilroute.covering.spread import far_matrix
-from veilroute.covering.watchers import find_watchers
-from veilroute.domain.measures import MEASURES
-from veilroute.domain.streets import EARTH_RADIUS_M, street_domain
+from veilroute.auditing.apartness import Spread
+from veilroute.auditing.sight import gather_facts
+from veilroute.covering.task import far_matrix, find_watchers
+from veilroute.domain.streets import EARTH_RADIUS_M, MEASURES, street_domain
 
 Table = list[list[float]]
 ORIGINS = ((24.94, 60.17), (151.2, -33.86), (-0.001, 0.0))

@@ -11,8 +11,8 @@ from hypothesis.extra import numpy as hnp
 
 import veilroute as vr
 from strategies import problems
-from veilroute.audit.facts import gather_facts
-from veilroute.covering.watchers import find_watchers
+from veilroute.auditing.sight import gather_facts
+from veilroute.covering.task import find_watchers
 
 
 def assert_same_watchers(problem: vr.Problem) -> None:

@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 import veilroute as vr
-from veilroute.audit import certificate as checker
-from veilroute.audit.auditor import find_nodes_that_matter
-from veilroute.audit.case import Case, open_case
-from veilroute.audit.certificate import MAX_EFFORT, check_certificate, examine_certificate
-from veilroute.audit.cost_claims import check_bound, check_optimality, recompute_mac
+from veilroute.auditing import proofs as checker
+from veilroute.auditing.auditor import find_nodes_that_matter
+from veilroute.auditing.claims import check_bound, check_optimality, recompute_mac
+from veilroute.auditing.proofs import MAX_EFFORT, check_certificate, examine_certificate
+from veilroute.auditing.replay import Case, open_case
 from veilroute.certificate import Certificate, Cut, DualPrices
 from veilroute.playbook import playbook_from_json
 

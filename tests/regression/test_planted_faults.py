@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import veilroute as vr
-from veilroute.audit.facts import gather_facts
+from veilroute.auditing.sight import gather_facts
 from veilroute.cli.main import run
 from veilroute.playbook import playbook_from_json
 

@@ -10,7 +10,7 @@ import pytest
 
 import veilroute as vr
 from veilroute.arrays import Floats, Indices
-from veilroute.covering import posts, sweeps
+from veilroute.covering import task, walks
 from veilroute.partition import class_space
 
 NUM = 120
@@ -26,21 +26,21 @@ class Sweeps:
 @pytest.fixture
 def whole_sweeps(monkeypatch: pytest.MonkeyPatch) -> Iterator[Sweeps]:
     count = Sweeps()
-    run = sweeps.Sweeper.run_from
+    run = walks.Sweeper.run_from
 
-    def counted(self: sweeps.Sweeper, nodes: Indices, values: Floats, limit: float = math.inf) -> Floats:
+    def counted(self: walks.Sweeper, nodes: Indices, values: Floats, limit: float = math.inf) -> Floats:
         count.num += limit == math.inf  # who sees whom takes sweeps as far as one sees
         return run(self, nodes, values, limit)
 
-    fill = getattr(sweeps.Sweeper, "fill_rows", None)
+    fill = getattr(walks.Sweeper, "fill_rows", None)
 
-    def filled(self: sweeps.Sweeper, nodes: Indices, first: int, out: Floats) -> None:
+    def filled(self: walks.Sweeper, nodes: Indices, first: int, out: Floats) -> None:
         count.num += len(out)
         assert fill is not None
         fill(self, nodes, first, out)
 
-    monkeypatch.setattr(sweeps.Sweeper, "run_from", counted)
-    monkeypatch.setattr(sweeps.Sweeper, "fill_rows", filled, raising=False)
+    monkeypatch.setattr(walks.Sweeper, "run_from", counted)
+    monkeypatch.setattr(walks.Sweeper, "fill_rows", filled, raising=False)
     yield count
 
 
@@ -99,7 +99,7 @@ def test_a_limit_that_is_not_reached_changes_nothing(problem: vr.Problem) -> Non
 def test_the_number_of_cores_changes_nothing(problem: vr.Problem, monkeypatch: pytest.MonkeyPatch) -> None:
     books = []
     for num in (1, 2, 5):
-        for module in (posts, class_space):
+        for module in (task, class_space):
             monkeypatch.setattr(module, "num_threads", lambda num=num: num)
         monkeypatch.setattr(class_space, "_CELLS_PER_THREAD", 50)
         books.append(vr.solve(problem, vr.Privacy(k=2)).to_json())

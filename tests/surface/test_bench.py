@@ -18,10 +18,10 @@ import pytest
 
 from bench_runs import InlineWorkforce, quick_cells, without_times
 from commands import Command
-from veilroute.bench.instances import find_terrain
-from veilroute.bench.records import Record
+from veilroute.bench.cells import Record
+from veilroute.bench.results import RecordStore, read_records
 from veilroute.bench.runner import run_cells
-from veilroute.bench.store import RecordStore, read_records
+from veilroute.bench.suites import find_terrain
 
 # Cells of some 50 ms: long enough to be killed among them.
 MAPS = ("rooms-3", "rooms-4")
@@ -113,7 +113,7 @@ def assert_same(folder: Path, undisturbed: list[Record]) -> None:
 
 
 def expected_tables(undisturbed: list[Record]) -> str:
-    from veilroute.bench.tables import build_tables
+    from veilroute.bench.paper_tables import build_tables
 
     return "".join(f"{table.to_text()}\n" for table in build_tables("klr", undisturbed))
 

@@ -276,7 +276,9 @@ def test_half_a_gigabyte_of_brackets(tmp_path: Path) -> None:
         file.write(b"[")
         for _ in range(515):
             file.write(b"[]," * 333_334)
-    code = "import sys; from veilroute.cli.main import run; from veilroute.bench.memory import peak_memory_mb as peak; "
+    code = (
+        "import sys; from veilroute.cli.main import run\nfrom veilroute.bench.executors import peak_memory_mb as peak\n"
+    )
     code += "ended = run(['audit', sys.argv[1]]); sys.exit(0 if ended == 2 and (peak() or 0) < 900 else f'{peak()} MB')"
     paths = {"PYTHONPATH": str(Path(vr.__file__).resolve().parents[1])}
     ended = subprocess.run(

@@ -1,20 +1,97 @@
-"""Charts of the partitioners at m = infinity: one panel each, on axes of your own or on new ones."""
+"""Charts of the partitioners at m = infinity: one panel each, on axes of your own or on new ones.
+
+How methods look in figures: one colour, marker and dash each, told apart without relying on hue.
+
+Colours are those of Okabe and Ito without yellow, which is hard to see on white. What the paper published has the
+method's colour and marker, hollow.
+
+Charts by m, and by k, ell and radius: one panel each, on axes of your own or on new ones.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from veilroute.bench import published
-from veilroute.bench.cells import Method
-from veilroute.bench.design import CONVERGING, PARTITIONING
-from veilroute.bench.records import Record
-from veilroute.bench.selection import method_label, select
-from veilroute.bench.styles import GRID, TICK_SIZE, Look, dress, look_of, new_axes
-from veilroute.bench.summaries import compare, moment, of_method, relate, steps_of
-from veilroute.plotting.palette import INK, MUTED
+from veilroute.bench.cells import Method, Record
+from veilroute.bench.paper_tables import at_ratio
+from veilroute.bench.selection import bounded_label, method_label, select, setting
+from veilroute.bench.suites import BOUNDED, CONVERGING, KLR_METHODS, KLR_RADII, M_RATIOS, PARTITIONING
+from veilroute.bench.summaries import average, compare, moment, of_method, relate, steps_of
+from veilroute.bench.table import format_apr
+from veilroute.plotting.palette import INK, MUTED, mix
+
+GRID = "#DADAD6"
+TITLE_SIZE, LABEL_SIZE, TICK_SIZE = 10.0, 9.0, 8.0
+
+Dashes = tuple[int, tuple[float, ...]] | str
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one method is drawn."""
+
+    colour: str
+    marker: str
+    dashes: Dashes
+
+
+_LOOKS = {
+    "naive": Look("#E69F00", "s", (0, (1.0, 1.5))),
+    "df-bb": Look("#D55E00", "v", (0, (5.0, 1.5, 1.0, 1.5))),
+    "merge-bb/random": Look("#56B4E9", "D", (0, (4.0, 2.0))),
+    "merge-bb/cost-asc": Look("#0072B2", "o", "solid"),
+    "rbp": Look("#CC79A7", "s", (0, (1.0, 1.5))),
+    "cbp": Look("#009E73", "^", (0, (4.0, 2.0))),
+    "m-pbp": Look("#0072B2", "o", "solid"),
+    "optimal": Look("#000000", "*", (0, (6.0, 1.5))),
+}
+_OTHER = Look(MUTED, "x", "solid")
+
+
+def look_of(method: Method) -> Look:
+    """The look of a method; with the Blind heuristic in a lighter tone."""
+    name = method.planner if method.planner != "pbp" else method.partitioner
+    if name == "merge-bb":
+        name = f"{name}/{method.merge_order}"
+    look = _LOOKS.get(name, _OTHER)
+    if method.heuristic == "blind":
+        return Look(mix(look.colour, "#FFFFFF", 0.45), look.marker, look.dashes)
+    return look
+
+
+def new_axes() -> Axes:
+    """Axes on a figure of their own; nothing global is touched."""
+    axes: Axes = new_figure((6.0, 4.0)).subplots()
+    return axes
+
+
+def new_figure(size_in: tuple[float, float]) -> Figure:
+    """An empty figure that arranges its axes and legend by itself."""
+    # Imported here so that whoever brings their own axes and backend is not made to load this one.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure = Figure(figsize=size_in, facecolor="white", layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def dress(ax: Axes, *, title: str, xlabel: str, ylabel: str, grid: str = "both") -> None:
+    """Title, labels and grid in the style that all panels have."""
+    ax.set_title(title, fontsize=TITLE_SIZE)
+    ax.set_xlabel(xlabel, fontsize=LABEL_SIZE)
+    ax.set_ylabel(ylabel, fontsize=LABEL_SIZE)
+    ax.tick_params(labelsize=TICK_SIZE)
+    ax.set_axisbelow(True)
+    ax.grid(axis=grid, color=GRID, linewidth=0.6)  # type: ignore[arg-type]
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+
 
 _RATED = tuple(method for method in PARTITIONING if method.partitioner != "naive")
 _EARLIEST_S = 1e-3
@@ -205,3 +282,157 @@ def _name_rows(ax: Axes, methods: Sequence[Method]) -> None:
 
 def _diamond(ax: Axes, x: float, y: float) -> None:
     ax.plot(x, y, "D", markerfacecolor="white", markeredgecolor=INK, markersize=5, zorder=5)
+
+
+ZERO = "zero"
+"""Marks the artists that stand for a MAC of 0."""
+
+_XLABEL = "m / shortest path"
+# Zeros of several planners stand side by side.
+_ASIDE = {"s": 0.83, "^": 0.94, "o": 1.06, "*": 1.2}
+
+
+def plot_runtimes(records: Sequence[Record], *, ax: Axes | None = None) -> Axes:
+    """Mean runtime by m: Table 3.
+
+    Parameters
+    ----------
+    records
+        Of any suites.
+    ax
+        Where to draw; a new figure when left out.
+    """
+    ax = new_axes() if ax is None else ax
+    own = select("table3", records).records
+    for method in BOUNDED:
+        ours = [average(setting(own, method, ratio=ratio)).runtime_s for ratio in M_RATIOS]
+        paper = published.TABLE3.get(method.planner)
+        texts = [paper[ratio].value for ratio in M_RATIOS] if paper else []
+        _draw_lines(ax, look_of(method), bounded_label(method, own), ours, texts)
+    dress(ax, title="", xlabel=_XLABEL, ylabel="mean runtime [s]")
+    _scale(ax)
+    return ax
+
+
+def plot_impact_of_m(records: Sequence[Record], *, k: int, ax: Axes | None = None) -> Axes:
+    """Mean MAC by m: Figure 6.
+
+    A MAC of 0 has no place on a logarithmic axis; it is a triangle at the lower edge.
+
+    Parameters
+    ----------
+    records
+        Of any suites.
+    k
+        Which k.
+    ax
+        Where to draw; a new figure when left out.
+    """
+    ax = new_axes() if ax is None else ax
+    own = select("table4", records).records
+    for method in BOUNDED:
+        look = look_of(method)
+        ours = [average(setting(own, method, k=k, ratio=ratio)).mac for ratio in M_RATIOS]
+        paper = published.TABLE4.get((method.planner, k))
+        texts = [paper[ratio].value for ratio in M_RATIOS] if paper else []
+        _draw_lines(ax, look, bounded_label(method, own), ours, texts)
+        last = average(setting(own, at_ratio(method, None), k=k, ratio=None)).mac
+        if last and method.planner == "m-pbp":
+            ax.axhline(last, color=look.colour, linewidth=0.9, linestyle=(0, (1, 2)), label="Pbp, m = infinity")
+    dress(ax, title=f"k = {k}", xlabel=_XLABEL, ylabel="mean MAC")
+    _scale(ax)
+    return ax
+
+
+def plot_klr(records: Sequence[Record], *, k: int, ell: float, ax: Axes | None = None) -> Axes:
+    """Mean MAC by radius: one panel of Figure 4.
+
+    Where not all candidates are anonymized, the mean APR stands above the bar.
+
+    Parameters
+    ----------
+    records
+        Of any suites.
+    k, ell
+        Which panel.
+    ax
+        Where to draw; a new figure when left out.
+    """
+    ax = new_axes() if ax is None else ax
+    own = select("klr", records).records
+    width = 0.38
+    for i, method in enumerate(KLR_METHODS):
+        shift = (i - 0.5) * width
+        look = look_of(method)
+        for place, radius in enumerate(KLR_RADII):
+            cells = average(setting(own, method, k=k, ell=ell, radius=radius, ratio=None))
+            label = method_label(method) if place == 0 else None
+            at = place + shift
+            ax.bar(at, cells.mac or 0.0, width * 0.94, color=look.colour, label=label)
+            if not cells.num_cells or cells.apr is None:
+                note = "no records"
+            elif cells.mac is None:
+                note = "APR 0"
+            else:
+                note = "" if cells.apr == 1 else f"APR {format_apr(cells.apr)}"
+            if note:
+                offset = (0, 3)
+                ax.annotate(
+                    note,
+                    (at, cells.mac or 0.0),
+                    offset,
+                    textcoords="offset points",
+                    rotation=90,
+                    ha="center",
+                    va="bottom",
+                    fontsize=TICK_SIZE - 1.5,
+                    color=MUTED,
+                )
+    dress(ax, title=f"k = {k}, ell = {ell:g}", xlabel="radius", ylabel="mean MAC", grid="y")
+    ax.set_xticks(range(len(KLR_RADII)), [f"{radius:g}" for radius in KLR_RADII])
+    ax.set_xlim(-0.6, len(KLR_RADII) - 0.4)
+    ax.margins(y=0.26)  # room for words above the highest bar
+    return ax
+
+
+def _draw_lines(ax: Axes, look: Look, label: str, ours: Sequence[float | None], paper: Sequence[float | None]) -> None:
+    """Our line with filled markers, the paper's markers hollow, zeros at the lower edge."""
+    points = [(ratio, value) for ratio, value in zip(M_RATIOS, ours, strict=True) if value is not None]
+    positive = [(ratio, value) for ratio, value in points if value > 0]
+    ax.plot(
+        [ratio for ratio, _ in positive],
+        [value for _, value in positive],
+        marker=look.marker,
+        color=look.colour,
+        linestyle=look.dashes,
+        linewidth=1.5,
+        markersize=8 if look.marker == "*" else 5.5,
+        label=label,
+    )
+    zeros = [ratio * _ASIDE.get(look.marker, 1.0) for ratio, value in points if value <= 0]
+    if zeros:
+        edge = ax.get_xaxis_transform()
+        height = [0.02] * len(zeros)
+        ax.plot(zeros, height, "v", color=look.colour, markersize=6, transform=edge, gid=ZERO)
+    shown = [(ratio, value) for ratio, value in zip(M_RATIOS, paper, strict=False) if value is not None]
+    if shown:
+        ax.plot(
+            [ratio for ratio, _ in shown],
+            [value for _, value in shown],
+            look.marker,
+            markerfacecolor="none",
+            markeredgecolor=look.colour,
+            markeredgewidth=1.1,
+            markersize=9,
+        )
+
+
+def _scale(ax: Axes) -> None:
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.xaxis.set_major_locator(FixedLocator(M_RATIOS))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.set_xticklabels([f"{ratio:g}" for ratio in M_RATIOS])
+    ax.set_xlim(0.07, 14)

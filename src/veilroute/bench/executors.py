@@ -1,20 +1,37 @@
-"""Where cells run: processes of this machine, or a Dask cluster. Both give out a ``concurrent.futures.Executor``."""
+"""Where cells run: processes of this machine, or a Dask cluster. Both give out a ``concurrent.futures.Executor``.
+
+How long the rest of a run will take.
+
+How much memory this process has taken.
+
+What a record says about the software and the machine that it came from; no paths, no user names.
+"""
 
 from __future__ import annotations
 
 import math
 import multiprocessing
 import os
+import platform
 import signal
+import socket
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from statistics import fmean
 from typing import Any, Literal, Protocol
 
 from veilroute import __version__
+from veilroute.bench.cells import Cell, Record
 from veilroute.errors import InvalidInputError, MissingExtraError, VeilrouteError
 
 CONNECT_S = 5.0
@@ -221,3 +238,144 @@ class DaskWorkforce:
 
 def _first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+_FEW = 3
+
+
+class TimeEstimate:
+    """Learns from finished cells how long others will take.
+
+    A cell is expected to take as long as finished ones of the same method and size did on average; where there is
+    none yet, those of the same method, then of the same size, then all.
+    """
+
+    def __init__(self) -> None:
+        self._seconds: dict[tuple[object, ...], list[float]] = defaultdict(list)
+        self._overheads: list[float] = []
+
+    def learn(self, record: Record, turnaround_s: float | None = None) -> None:
+        """Take a finished cell into account.
+
+        Parameters
+        ----------
+        record
+            What came of it; errors teach nothing.
+        turnaround_s
+            How long it took from being handed in to the answer, when it was run now.
+        """
+        if record.outcome.error:
+            return
+        runtime_s = record.outcome.runtime_s
+        for kind in _kinds(record.cell):
+            self._seconds[kind].append(runtime_s)
+        if turnaround_s is not None:
+            self._overheads.append(max(0.0, turnaround_s - runtime_s))
+
+    def seconds_left(self, waiting: Iterable[Cell], running: Iterable[tuple[Cell, float]], num_slots: int) -> float:
+        """Expected seconds until all is done; NaN while nothing is known, infinite without anybody to do it.
+
+        Parameters
+        ----------
+        waiting
+            Cells that have not begun.
+        running
+            Cells that have, with the seconds since.
+        num_slots
+            How many run at a time.
+        """
+        if not self._seconds:
+            return math.nan
+        known: dict[tuple[object, ...], float] = {}
+        total = longest = 0.0
+        for cell, spent_s in [*((cell, 0.0) for cell in waiting), *running]:
+            kind = _kinds(cell)[0]
+            if kind not in known:
+                known[kind] = self._expected(cell)
+            left_s = known[kind] - spent_s
+            if left_s < 0:  # longer than expected already: perhaps as long again, up to its limit
+                left_s = min(spent_s, max(0.0, cell.time_limit_s - spent_s))
+            total += left_s
+            longest = max(longest, left_s)
+        return max(total / num_slots, longest) if num_slots else math.inf
+
+    def _expected(self, cell: Cell) -> float:
+        # The least of the overheads: the first cells of each method and process also load and compile.
+        overhead = min(self._overheads) if len(self._overheads) >= _FEW else 0.0
+        seconds = next(self._seconds[kind] for kind in _kinds(cell) if kind in self._seconds)
+        return min(fmean(seconds), cell.time_limit_s) + overhead
+
+
+def _kinds(cell: Cell) -> list[tuple[object, ...]]:
+    """Groups of cells that a cell belongs to, the narrowest first."""
+    method, size, limit = cell.method.name, cell.num_candidates, cell.time_limit_s
+    return [("both", method, size, limit), ("method", method, limit), ("size", size, limit), ("any",)]
+
+
+def peak_memory_mb() -> float | None:
+    """The most memory that this process has held so far; ``None`` where the system does not tell (Windows)."""
+    peak = proc_line("/proc/self/status", "VmHWM")
+    if peak:  # Linux, where getrusage would count what the parent held before it started us
+        return int(peak.split()[0]) / 1024
+    try:
+        import resource
+    except ImportError:
+        return None
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most / (1024 * 1024 if sys.platform == "darwin" else 1024)
+
+
+def proc_line(path: str, name: str) -> str:
+    """The value behind a name in one of Linux's files about itself; empty elsewhere."""
+    try:
+        lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(name)), "")
+
+
+def provenance(run_id: str) -> dict[str, Any]:
+    """Versions, machine, worker, run and time of day, for a record that is made here and now."""
+    return {
+        "versions": dict(_versions()),
+        "machine": dict(_machine()),
+        "worker": {"host": socket.gethostname(), "pid": os.getpid()},
+        "run": run_id,
+        "finished_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+    }
+
+
+def available_cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@cache
+def _versions() -> dict[str, str]:
+    versions = {"veilroute": __version__, "python": platform.python_version(), "platform": platform.platform()}
+    for name in ("numpy", "numba"):
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            versions[name] = ""
+    return versions
+
+
+@cache
+def _machine() -> dict[str, Any]:
+    processor = proc_line("/proc/cpuinfo", "model name") or platform.processor() or platform.machine()
+    return {
+        "system": platform.system(),
+        "processor": processor,
+        "cores": os.cpu_count(),
+        "memory_mb": _memory_mb(),
+    }
+
+
+def _memory_mb() -> int | None:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
+    except (AttributeError, OSError, ValueError):
+        return None

@@ -12,13 +12,21 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from veilroute.bench.bounded_charts import ZERO, plot_impact_of_m, plot_klr, plot_runtimes
-from veilroute.bench.charts import plot_convergence, plot_coverage, plot_relative, plot_times
-from veilroute.bench.design import BOUNDED_KS, KLR_ELLS, KLR_KS
-from veilroute.bench.examples import Example, find_examples
-from veilroute.bench.records import Record
-from veilroute.bench.selection import select
-from veilroute.bench.styles import TICK_SIZE, new_figure
+from veilroute.bench.cells import Record
+from veilroute.bench.charts import (
+    TICK_SIZE,
+    ZERO,
+    new_figure,
+    plot_convergence,
+    plot_coverage,
+    plot_impact_of_m,
+    plot_klr,
+    plot_relative,
+    plot_runtimes,
+    plot_times,
+)
+from veilroute.bench.selection import Example, find_examples, select
+from veilroute.bench.suites import BOUNDED_KS, KLR_ELLS, KLR_KS
 from veilroute.domain.graph import Domain
 from veilroute.errors import InvalidInputError
 from veilroute.jsontext import dump_canonical
@@ -61,7 +69,7 @@ def draw_figures(
     Parameters
     ----------
     suite_name
-        One of :data:`veilroute.bench.design.SUITES`.
+        One of :data:`veilroute.bench.suites.SUITES`.
     records
         Of any suites, in any order.
     folder

@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from veilroute.bench import published
-from veilroute.bench.design import (
+from veilroute.bench.cells import Record
+from veilroute.bench.selection import Selection, bounded_label, instance_key, method_label, select, setting
+from veilroute.bench.suites import (
     BEST,
     BOUNDED,
     CONVERGING,
@@ -18,11 +20,8 @@ from veilroute.bench.design import (
     M_RATIOS,
     OPTIMAL,
 )
-from veilroute.bench.records import Record
-from veilroute.bench.selection import Selection, bounded_label, instance_key, method_label, select, setting
 from veilroute.bench.summaries import average, compare, num_instances, of_method, relate, steps_of
-from veilroute.bench.table import format_apr, format_number, format_seconds
-from veilroute.bench.wording import counted, listed, mean_time
+from veilroute.bench.table import counted, format_apr, format_number, format_seconds, listed, mean_time
 
 Macs = Sequence[float | None]
 
@@ -35,7 +34,7 @@ def describe(suite_name: str, records: Sequence[Record]) -> list[str]:
     Parameters
     ----------
     suite_name
-        One of :data:`veilroute.bench.design.SUITES`.
+        One of :data:`veilroute.bench.suites.SUITES`.
     records
         Of any suites, in any order.
     """

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from veilroute.bench.cells import Method
-from veilroute.bench.design import BEST, M_RATIOS, NAIVE, SIZES
+from veilroute.bench.suites import BEST, M_RATIOS, NAIVE, SIZES
 
 NUM_INSTANCES = 30
 """Six maps with five pairs of start and goal each, at every number of candidates."""

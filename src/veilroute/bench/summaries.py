@@ -9,10 +9,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from veilroute.bench.cells import Method
-from veilroute.bench.design import NAIVE, OPTIMAL
-from veilroute.bench.records import Outcome, Record
+from veilroute.bench.cells import Method, Outcome, Record
 from veilroute.bench.selection import InstanceKey, by_instance, instance_key
+from veilroute.bench.suites import NAIVE, OPTIMAL
 
 MERGE_BB_BLIND = (Method("pbp", "merge-bb", "random", "blind"), Method("pbp", "merge-bb", "cost-asc", "blind"))
 """Their instances are those of the paper's Total Time."""

@@ -8,9 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from veilroute.audit import audit_playbook
-from veilroute.cli.console import emit, live_progress, remark
-from veilroute.cli.exit_codes import DONE, VIOLATED
+from veilroute.auditing import audit_playbook
+from veilroute.cli.console import DONE, VIOLATED, emit, live_progress, remark
 from veilroute.cli.instances import InstanceOptions, load_instance, takes_instance_options
 from veilroute.errors import InvalidInputError
 from veilroute.formats import read_domain

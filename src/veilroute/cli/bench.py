@@ -18,15 +18,20 @@ from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColu
 from rich.progress import Progress as RichProgress
 
 from veilroute import __version__
-from veilroute.bench.design import PRESETS, SUITES
-from veilroute.bench.executors import DaskWorkforce, LocalWorkforce, Workforce
-from veilroute.bench.instances import Terrain, find_terrain
-from veilroute.bench.machine import available_cores
+from veilroute.bench.executors import DaskWorkforce, LocalWorkforce, Workforce, available_cores
+from veilroute.bench.results import RecordStore
 from veilroute.bench.runner import RunProgress, RunReport, run_cells
-from veilroute.bench.store import RecordStore
-from veilroute.bench.suites import SIZED_SUITES, Choice, build_cells, suite_names
-from veilroute.cli.console import Interrupt, emit, remark, stderr
-from veilroute.cli.exit_codes import DONE, INTERRUPTED
+from veilroute.bench.suites import (
+    PRESETS,
+    SIZED_SUITES,
+    SUITES,
+    Choice,
+    Terrain,
+    build_cells,
+    find_terrain,
+    suite_names,
+)
+from veilroute.cli.console import DONE, INTERRUPTED, Interrupt, emit, remark, stderr
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.jsontext import dump_canonical
 
@@ -136,8 +141,8 @@ def _stop(num_done: int, num_cells: int) -> int:
 def _finish(names: Sequence[str], run: RunReport, terrain: Terrain, out: Path, command: str, *, as_json: bool) -> None:
     """Write the report, print the tables."""
     # Here, because drawing takes its time to import.
+    from veilroute.bench.paper_tables import build_tables
     from veilroute.bench.report import write_report
-    from veilroute.bench.tables import build_tables
 
     notes = _notes(run, terrain)
     files = write_report(out, names, run.records, domains=terrain.domains, notes=notes, command=command)

@@ -1,4 +1,7 @@
-"""What commands share: consoles, a progress display for long work, and a polite Ctrl-C."""
+"""What commands share: consoles, a progress display for long work, and a polite Ctrl-C.
+
+What the program's exit codes mean (the contract's list).
+"""
 
 from __future__ import annotations
 
@@ -203,3 +206,10 @@ class Interrupt:
             raise KeyboardInterrupt
         self.is_requested = True
         remark(self._reply)
+
+
+DONE = 0
+VIOLATED = 1
+BAD_INPUT = 2
+NOTHING_ANONYMIZED = 3
+INTERRUPTED = 130

@@ -9,13 +9,12 @@ from typing import Annotated
 
 import typer
 
-from veilroute.audit import audit_playbook
-from veilroute.cli.console import live_progress, stdout
-from veilroute.cli.exit_codes import DONE, VIOLATED
+from veilroute.auditing import audit_playbook
+from veilroute.cli.console import DONE, VIOLATED, live_progress, stdout
 from veilroute.cli.plan import headline, timed_solve
 from veilroute.domain import Domain, Visibility, WithinDistance, generate_rooms, generate_streets
 from veilroute.domain.generate import draw_candidates
-from veilroute.domain.labels import Label
+from veilroute.domain.graph import Label
 from veilroute.jsontext import dump_canonical
 from veilroute.problem import Privacy, Problem, Trip
 from veilroute.progress import Progress

@@ -1,4 +1,9 @@
-"""`veilroute export`: a whole playbook for maps, devices and people."""
+"""`veilroute export`: a whole playbook for maps, devices and people.
+
+`veilroute convert`: between instance formats.
+
+`veilroute draw`: a playbook on its map.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +13,10 @@ from typing import Annotated
 import typer
 
 from veilroute.cli.audit import DomainOption, MovementOption, load_playbook
-from veilroute.cli.console import check_out, live_progress, stdout
-from veilroute.cli.exit_codes import DONE
+from veilroute.cli.console import DONE, check_out, live_progress, remark, stdout
+from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
 from veilroute.errors import UnknownMethodError
+from veilroute.formats import write_instance
 from veilroute.playbook import Playbook
 from veilroute.progress import Progress
 
@@ -57,6 +63,44 @@ def _export(book: Playbook, out: Path, trip: int | None) -> None:
 
             write_html_map(book, out, trip=trip or 0)
         case _:
-            from veilroute.streets.class_routes import playbook_directions
+            from veilroute.streets.directions import playbook_directions
 
             out.write_text(playbook_directions(book, trip=trip), encoding="utf-8", newline="\n")
+
+
+@takes_instance_options
+def run_convert(
+    instance: FileArgument,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="A .json, .in or .map file.")],
+    options: InstanceOptions,
+) -> int:
+    """Convert an instance to another format; what the new format cannot hold is named on standard error."""
+    lost = write_instance(load_instance(instance, options), out)
+    print(f"Written: {out}")
+    if lost:
+        remark(f"{out.suffix} holds no {', '.join(lost)}; left out")
+    return DONE
+
+
+def run_draw(
+    playbook: Annotated[Path, typer.Argument(metavar="PLAYBOOK", help="A playbook made by `veilroute plan`.")],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="A .png, .svg, .pdf or .html file.")],
+    trip: Annotated[int, typer.Option(help="Which trip, from 0.")] = 0,
+    domain: DomainOption = None,
+    movement: MovementOption = 4,
+) -> int:
+    """Draw a playbook: obstacles, start, goal, and one colour per class for candidates and route.
+
+    A .html is a map for the browser, on street networks only; it loads nothing from anywhere.
+    """
+    from veilroute.plotting import draw_playbook, write_html_map
+
+    book = load_playbook(playbook, domain, movement)
+    with live_progress() as report:
+        report(Progress("drawing"))
+        if out.suffix.lower() == ".html":
+            write_html_map(book, out, trip=trip)
+        else:
+            draw_playbook(book, out, trip=trip)
+    stdout().print(f"Picture: {out}")
+    return DONE

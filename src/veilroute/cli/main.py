@@ -16,8 +16,7 @@ from typing import Any
 import typer
 
 from veilroute import __version__
-from veilroute.cli.console import emit, remark
-from veilroute.cli.exit_codes import BAD_INPUT, DONE, INTERRUPTED, NOTHING_ANONYMIZED
+from veilroute.cli.console import BAD_INPUT, DONE, INTERRUPTED, NOTHING_ANONYMIZED, emit, remark
 from veilroute.errors import NotAnonymizedError, VeilrouteError
 
 # Typer carries a copy of click in some versions and imports it in others; either way this is its base of usage errors.
@@ -25,18 +24,18 @@ _ANCESTORS: tuple[type, ...] = typer.BadParameter.__mro__
 UsageProblem: type[BaseException] = next(kind for kind in _ANCESTORS if kind.__name__ == "ClickException")
 
 COMMANDS = {
-    "demo": "run_demo",
-    "plan": "run_plan",
-    "route": "run_route",
-    "audit": "run_audit",
-    "draw": "run_draw",
-    "export": "run_export",
-    "streets": "run_streets",
-    "convert": "run_convert",
-    "bench": "run_bench",
-    "maps": "app",
+    "demo": "demo.run_demo",
+    "plan": "plan.run_plan",
+    "route": "route.run_route",
+    "audit": "audit.run_audit",
+    "draw": "export.run_draw",
+    "export": "export.run_export",
+    "streets": "streets.run_streets",
+    "convert": "export.run_convert",
+    "bench": "bench.run_bench",
+    "maps": "maps.app",
 }
-"""Each command's module in this room and what in it runs the command, in the order in which help lists them."""
+"""What runs each command: a module of this room and a name in it, in the order in which help lists them."""
 
 
 def build_app(arguments: Sequence[str]) -> typer.Typer:
@@ -51,7 +50,8 @@ def build_app(arguments: Sequence[str]) -> typer.Typer:
     )
     wanted = [word for word in arguments[:1] if word in COMMANDS]
     for name in wanted or COMMANDS:
-        handler = getattr(importlib.import_module(f"veilroute.cli.{name}"), COMMANDS[name])
+        module, runner = COMMANDS[name].split(".")
+        handler = getattr(importlib.import_module(f"veilroute.cli.{module}"), runner)
         if isinstance(handler, typer.Typer):
             app.add_typer(handler, name=name)
         else:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from veilroute.cli import console
-from veilroute.cli.exit_codes import DONE
+from veilroute.cli.console import DONE
 from veilroute.errors import InvalidInputError, one_line
 from veilroute.jsontext import dump_canonical
 from veilroute.maps import MapStore, StoredMap, fetch_sets

@@ -11,16 +11,26 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from veilroute.bench.memory import peak_memory_mb
-from veilroute.cli.console import Interrupt, check_out, emit, gap_text, live_progress, remark, stdout
-from veilroute.cli.exit_codes import DONE, INTERRUPTED, NOTHING_ANONYMIZED
+from veilroute.bench.executors import peak_memory_mb
+from veilroute.cli.console import (
+    DONE,
+    INTERRUPTED,
+    NOTHING_ANONYMIZED,
+    Interrupt,
+    check_out,
+    emit,
+    gap_text,
+    live_progress,
+    remark,
+    stdout,
+)
 from veilroute.cli.instances import (
     FileArgument,
     InstanceOptions,
     load_instance,
     takes_instance_options,
 )
-from veilroute.domain.labels import Label
+from veilroute.domain.graph import Label
 from veilroute.errors import InvalidInputError
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook, PlaybookClass, read_playbook

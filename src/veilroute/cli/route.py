@@ -14,11 +14,10 @@ from typing import Annotated
 
 import typer
 
-from veilroute.audit.case import is_hidden
+from veilroute.auditing.replay import is_hidden
 from veilroute.cli.audit import DomainOption, MovementOption
-from veilroute.cli.console import emit
-from veilroute.cli.exit_codes import BAD_INPUT, DONE, INTERRUPTED, NOTHING_ANONYMIZED, VIOLATED
-from veilroute.domain.labels import Label, label_text, tidy_text
+from veilroute.cli.console import BAD_INPUT, DONE, INTERRUPTED, NOTHING_ANONYMIZED, VIOLATED, emit
+from veilroute.domain.graph import Label, label_text, tidy_text
 from veilroute.errors import BrokenPromiseError, NotAnonymizedError, UnknownCandidateError, VeilrouteError
 from veilroute.formats import read_domain
 from veilroute.jsontext import dump_canonical
@@ -202,7 +201,7 @@ def _nearest(book: Playbook, text: str) -> list[Label]:
     lat, _, lon = text.partition(",")
     if book.domain is None or book.domain.streets is None or not (_is_number(lat) and _is_number(lon)):
         return []
-    from veilroute.streets.snapping import snap
+    from veilroute.streets.places import snap
 
     where = float(lon), float(lat)
     if abs(where[0]) > 180 or abs(where[1]) > 90:

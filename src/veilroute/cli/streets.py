@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from veilroute.cli.console import check_out, emit, live_progress
-from veilroute.cli.exit_codes import DONE
+from veilroute.cli.console import DONE, check_out, emit, live_progress
 from veilroute.domain.graph import Domain
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.formats.network import WRITABLE, network_suffix, read_network, write_network

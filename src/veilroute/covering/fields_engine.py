@@ -11,31 +11,89 @@ and kept at the posts only: in memory up to ``field_bytes``, all of them in a fi
 
 Walks come from the same fields, without a parent being stored anywhere: the best middle is known, and from there the
 next post is the one where distance and remaining field add up, one sweep for each.
+
+A quick covering walk, for searches that have to stop.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain, combinations, islice
 
 import numpy as np
 
 from veilroute.arrays import Floats, Ints, Members, Walk
-from veilroute.covering.fields import FieldStepper, SharedFields
-from veilroute.covering.found import Counts, CoverStatus, Found
-from veilroute.covering.greedy import stop_with_walk
-from veilroute.covering.posts import PostTable
-from veilroute.covering.rows import FIELD_BYTES
-from veilroute.covering.sweeps import Near, NearSweeper, Sweeper
-from veilroute.covering.task import CoveringTask
-from veilroute.covering.walks import NO_WALK, walk_cost, walk_through
-from veilroute.domain.tolerance import RELATIVE, at_most, choice_margin
+from veilroute.covering.fields import FIELD_BYTES, FieldStepper, SharedFields
+from veilroute.covering.task import CoveringTask, PostTable
+from veilroute.covering.walks import (
+    NO_WALK,
+    Counts,
+    CoverStatus,
+    Found,
+    Near,
+    NearSweeper,
+    Sweeper,
+    walk_cost,
+    walk_through,
+)
+from veilroute.domain.graph import RELATIVE, at_most, choice_margin
 from veilroute.errors import InvalidInputError, TooLargeError
 from veilroute.kernels.subsets import join_rows
 from veilroute.progress import Watch
+
+
+def walk_greedily(task: CoveringTask, members: Sequence[int], trip: int, forward: Sweeper) -> Walk:
+    """A covering walk by always going to the nearest post of something uncovered; empty where that gets stuck.
+
+    At most one sweep for each member and one more. Ties: the post with the lowest number. On one-way graphs the
+    nearest post may lead away from the others.
+    """
+    posts = task.posts
+    left = set(members)
+    walk = np.array([task.starts[trip]], dtype=np.int64)
+    fresh = walk
+    while True:
+        passed = np.flatnonzero(np.isin(posts.nodes, fresh))
+        left -= {i for i in left if np.isin(posts.posts_of(i), passed).any()}
+        distances = forward.run(int(walk[-1]))
+        if not left:
+            nearest = task.goals[trip]
+        else:
+            wanted = np.unique(np.concatenate([posts.posts_of(i) for i in left]))
+            wanted = wanted[np.isfinite(task.to_goal[trip][wanted])]
+            nodes = posts.nodes[wanted]
+            nearest = int(nodes[distances[nodes].argmin()]) if nodes.size else -1
+        if nearest < 0 or not np.isfinite(distances[nearest]):
+            return NO_WALK
+        fresh = forward.follow(nearest)[::-1]
+        walk = np.concatenate((walk, fresh[1:]))
+        if not left:
+            return walk
+
+
+def stop_with_walk(
+    task: CoveringTask,
+    members: Sequence[int],
+    trip: int,
+    forward: Sweeper,
+    lower: float,
+    highest: float,
+    counts: Counts,
+) -> Found:
+    """What a search returns when it has to stop: what it proved, and a quick walk if one keeps to the bound."""
+    swept = forward.num_sweeps
+    walk = walk_greedily(task, members, trip, forward)
+    counts = replace(counts, num_sweeps=counts.num_sweeps + forward.num_sweeps - swept)
+    cost = walk_cost(task.domain, walk) if walk.size else math.inf
+    # Covering one member alone, or none, never costs more.
+    lower = max(lower, float(task.least_costs(members, trip).max()))
+    if cost > highest or cost == math.inf:
+        return Found(NO_WALK, math.inf, "unknown", lower, counts)
+    return Found(walk, cost, "optimal" if cost <= lower else "feasible", min(lower, cost), counts)
+
 
 MAX_MEMBERS = 20
 """The most members that a set may have: their fields number about two to that power."""

@@ -12,10 +12,13 @@ walk of exactly m nodes that covers at least S. Two ways to get it:
   walk of m nodes exists if and only if the shortest one, ``f_S(n)``, is no longer and differs by an even number of
   steps, because one can go back and forth. One sweep for each S, whatever m is.
 - :class:`LayeredWalks` elsewhere: the walks of 1, 2, ... m nodes, each from those before.
+
+The cheapest way on from a node to the goal that covers one member: how routes end once they may part.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
@@ -24,11 +27,10 @@ import numpy as np
 
 from veilroute.arrays import Floats, Masks, Walk
 from veilroute.covering.fields_engine import FieldsEngine
-from veilroute.covering.sweeps import Sweeper
 from veilroute.covering.task import CoveringTask
-from veilroute.covering.walks import walk_through
+from veilroute.covering.walks import NO_WALK, Near, Sweeper, walk_cost, walk_through
 from veilroute.domain.graph import Domain
-from veilroute.kernels.prefixes import advance_layer, lower_prices
+from veilroute.kernels.subsets import advance_layer, lower_prices
 from veilroute.progress import Watch
 
 MAX_WORK = 3e9
@@ -344,3 +346,49 @@ def _fits_layers(task: CoveringTask, needed: Masks, m: int) -> bool:
 
 def _bits(mask: int) -> list[int]:
     return [i for i in range(mask.bit_length()) if mask >> i & 1]
+
+
+class Completions:
+    """Completes walks that begin alike, each member's in its own way.
+
+    Ties: of equally cheap posts the lowest node; between posts the walk is that of :meth:`Sweeper.follow`.
+
+    Parameters
+    ----------
+    task
+        Members, posts and trips.
+    """
+
+    def __init__(self, task: CoveringTask) -> None:
+        self.task = task
+        self._near = Near.over(task.domain, 1)
+
+    def complete(self, prefix: Walk, member: int, trip: int, *, at_most: float = math.inf) -> tuple[Walk, float]:
+        """The whole walk and its cost: the prefix, then on to the goal, past a post of the member if none was passed.
+
+        An empty walk of infinite cost when there is no way on. Where it is known what the rest costs ``at_most``, in
+        units of the task, nothing is looked for beyond. Two sweeps of the surroundings.
+        """
+        posts, goal = self.task.posts, self.task.goals[trip]
+        mine = posts.posts_of(member)
+        here = int(prefix[-1])
+        from_start, to_goal = self.task.all_from_start[trip], self.task.all_to_goal[trip]
+        walks = [prefix]
+        if np.isin(posts.nodes[mine], prefix).any():
+            is_possible = math.isfinite(to_goal[here])
+        else:
+            nodes = posts.nodes[mine]
+            seed = np.array([here], dtype=np.uint32)
+            distances = self._near.forward.values(seed, np.zeros(1), nodes, to_goal, at_most)
+            through = distances + self.task.to_goal[trip][mine]
+            best = int(through.argmin())
+            is_possible = math.isfinite(through[best])
+            if is_possible:
+                stop = int(nodes[best])
+                walks.append(self._near.backward.follow(here, stop, float(distances[best]), from_start, to_goal)[1:])
+                here = stop
+        if not is_possible:
+            return NO_WALK, math.inf
+        walks.append(self._near.follow_to_goal(here, goal)[1:])
+        walk = np.concatenate(walks)
+        return walk, walk_cost(self.task.domain, walk)

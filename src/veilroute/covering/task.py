@@ -1,18 +1,182 @@
-"""What all covering computations of a problem share: who can be covered, from where, and at what base cost."""
+"""What all covering computations of a problem share: who can be covered, from where, and at what base cost.
+
+From which nodes each candidate is seen.
+
+The posts of a set of candidates: all nodes from which one of them is watched, and distances between them.
+
+Which candidates stand far enough apart.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import repeat
 
 import numpy as np
 
-from veilroute.arrays import Floats, Indices, Ints
-from veilroute.covering.posts import Posts
-from veilroute.covering.sweeps import Sweeper
-from veilroute.covering.watchers import find_watchers
-from veilroute.domain.graph import Domain
-from veilroute.problem import Problem
+from veilroute.arrays import Flags, Floats, Indices, Ints
+from veilroute.covering.walks import NearSweeper, Sweeper, num_threads
+from veilroute.domain.graph import Domain, at_least, at_most
+from veilroute.domain.streets import measured_domain, straight_distances
+from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
+from veilroute.kernels.sight import visible_cells
+from veilroute.problem import Privacy, Problem
+from veilroute.progress import Watch
+
+
+def find_watchers(domain: Domain, visibility: Visibility, candidates: Sequence[int]) -> list[Indices]:
+    """The watchers of each candidate node, in ascending order (the paper's inverse of v)."""
+    match visibility:
+        case AtNode():
+            return [np.array([node], dtype=np.uint32) for node in candidates]
+        case WithinDistance(radius, "straight"):
+            reach = at_most(radius, exact=False)
+            return [np.flatnonzero(straight_distances(domain, n) <= reach).astype(np.uint32) for n in candidates]
+        case WithinDistance(radius, measure):
+            ground = measured_domain(domain, measure)
+            furthest = at_most(radius, exact=ground.has_integer_costs)
+            if furthest < ground.smallest_cost:
+                return [np.array([node], dtype=np.uint32) for node in candidates]
+            sweeper = Sweeper(ground, backward=True, num_seeds=1)
+            limit = furthest / sweeper.unit
+            return [np.flatnonzero(sweeper.run(node, limit) <= limit).astype(np.uint32) for node in candidates]
+        case LineOfSight(reach):
+            grid = domain.grid
+            assert grid is not None, "checked when the problem was built"
+            watchers = []
+            for node in candidates:
+                cells = visible_cells(grid.free, *grid.cell(node), at_most(float(reach), exact=False))
+                watchers.append(grid.index[cells[:, 0], cells[:, 1]].astype(np.uint32))
+            return watchers
+        case Explicit(sees):
+            seers: dict[int, set[int]] = {node: set() for node in candidates}
+            for seer, seen in sees.items():
+                for label in seen:
+                    node = domain.node(label)
+                    if node in seers:
+                        seers[node].add(domain.node(seer))
+            return [np.array(sorted(seers[node]), dtype=np.uint32) for node in candidates]
+
+
+@dataclass(frozen=True, eq=False)
+class Posts:
+    """Watchers of several candidates in one numbering.
+
+    Parameters
+    ----------
+    nodes
+        The posts, ascending.
+    watch_ptr, watch_posts
+        Candidate i is watched from the posts ``watch_posts[watch_ptr[i]:watch_ptr[i + 1]]``.
+    """
+
+    nodes: Indices
+    watch_ptr: Ints
+    watch_posts: Ints
+
+    @classmethod
+    def of(cls, watchers: Sequence[Indices]) -> Posts:
+        """Number the watchers of each candidate."""
+        flat = np.concatenate(watchers) if watchers else np.empty(0, dtype=np.uint32)
+        nodes, positions = np.unique(flat, return_inverse=True)
+        ptr = np.zeros(len(watchers) + 1, dtype=np.int64)
+        np.cumsum([w.size for w in watchers], out=ptr[1:])
+        return cls(nodes, ptr, positions.reshape(-1).astype(np.int64))
+
+    def posts_of(self, candidate: int) -> Ints:
+        """The posts of one candidate, ascending."""
+        return self.watch_posts[self.watch_ptr[candidate] : self.watch_ptr[candidate + 1]]
+
+    def subset(self, candidates: Sequence[int]) -> tuple[Posts, Ints]:
+        """The posts of some of the candidates, and their positions among all posts."""
+        lists = [self.posts_of(i) for i in candidates]
+        kept, positions = np.unique(np.concatenate(lists), return_inverse=True)
+        ptr = np.zeros(len(lists) + 1, dtype=np.int64)
+        np.cumsum([w.size for w in lists], out=ptr[1:])
+        return Posts(self.nodes[kept], ptr, positions.reshape(-1).astype(np.int64)), kept
+
+
+class PostTable:
+    """Distances between all posts, by one sweep per post.
+
+    Parameters
+    ----------
+    domain
+        The world.
+    posts
+        Among which distances are wanted.
+    order
+        Which posts the rows and columns stand for; all, ascending, when left out.
+    near
+        What to sweep with where the posts are few and stand together.
+    """
+
+    def __init__(
+        self,
+        domain: Domain,
+        posts: Posts,
+        *,
+        order: Ints | None = None,
+        near: NearSweeper | None = None,
+    ) -> None:
+        self._domain = domain
+        self._nodes = posts.nodes if order is None else posts.nodes[order]
+        self._near = near
+        num = self._nodes.size
+        # From each post (row) to each, in the sweeper's units; rows are valid once they are done.
+        self.distances: Floats = np.empty((num, num))
+        self.num_done = 0
+
+    def complete(self, watch: Watch) -> bool:
+        """Make the sweeps that are missing; false when the time is over."""
+        if self._near is not None:
+            for row in range(self.num_done, self._nodes.size):
+                self.distances[row] = self._near.values(self._nodes[row : row + 1], np.zeros(1), self._nodes)
+            self.num_done = self._nodes.size
+        if self.is_complete:
+            return True
+        first = Sweeper(self._domain, backward=False, num_seeds=1)
+        # A thread for each core, with memory of its own; each writes other rows.
+        num_left = self._nodes.size - self.num_done
+        num = min(num_threads(), math.ceil(num_left / first.sweeps_per_look))
+        sweepers = [first, *(Sweeper(self._domain, backward=False, num_seeds=1) for _ in range(num - 1))]
+        with ThreadPoolExecutor(num) as pool:
+            while self.num_done < self._nodes.size:
+                if watch.is_over():
+                    return False
+                watch.tell("distances", self.num_done, self._nodes.size)
+                ends = np.minimum(
+                    self.num_done + first.sweeps_per_look * np.arange(1, num + 1), self._nodes.size
+                ).tolist()
+                begins = [self.num_done, *ends[:-1]]
+                parts = [self.distances[begin:end] for begin, end in zip(begins, ends, strict=True)]
+                if num == 1:
+                    first.fill_rows(self._nodes, begins[0], parts[0])
+                else:
+                    list(pool.map(Sweeper.fill_rows, sweepers, repeat(self._nodes), begins, parts))
+                self.num_done = ends[-1]
+        return True
+
+    def part(self, posts: Posts, rows: Ints) -> PostTable:
+        """The distances between some of the posts, which stand in ``rows``, once complete."""
+        table = PostTable(self._domain, posts)
+        table.distances = self.distances[np.ix_(rows, rows)]
+        table.num_done = posts.nodes.size
+        return table
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all distances are there."""
+        return self.num_done == self._nodes.size
+
+    @cached_property
+    def transposed(self) -> Floats:
+        """The distances to each post (row) from each, once complete."""
+        return np.ascontiguousarray(self.distances.T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,3 +306,39 @@ def _restrict(everyone: Posts, watchers: list[Indices], kept: Ints) -> Posts:
     if kept.size == len(watchers):
         return everyone
     return everyone.subset(kept.tolist())[0] if kept.size else Posts.of([])
+
+
+def far_matrix(domain: Domain, nodes: Sequence[int], privacy: Privacy) -> Flags:
+    """For every two nodes whether they are at least ell apart, in both directions; false for a node and itself.
+
+    One sweep per node, cut off at ell; none when even neighbours are that far apart.
+    """
+    num = len(nodes)
+    far = ~np.eye(num, dtype=np.bool_)
+    if privacy.measure == "straight":
+        least = at_least(privacy.ell, exact=False)
+        for i, node in enumerate(nodes):
+            far[i] &= straight_distances(domain, node)[np.array(nodes)] >= least
+        return far
+    ground = measured_domain(domain, privacy.measure)
+    least = at_least(privacy.ell, exact=ground.has_integer_costs)
+    if least <= ground.smallest_cost:
+        return far
+    sweeper = Sweeper(ground, backward=False, num_seeds=1)
+    limit = least / sweeper.unit
+    for i, node in enumerate(nodes):
+        near = sweeper.run(node, limit)[np.array(nodes)] < limit
+        far[i, near] = far[near, i] = False
+    return far
+
+
+def far_masks(domain: Domain, nodes: Sequence[int], privacy: Privacy) -> Ints:
+    """The rows of :func:`far_matrix` as bit masks, for at most 62 nodes."""
+    bits = np.int64(1) << np.arange(len(nodes), dtype=np.int64)
+    masks: Ints = far_matrix(domain, nodes, privacy).astype(np.int64) @ bits
+    return masks
+
+
+def is_everybody_far(far: Ints) -> bool:
+    """Whether all nodes of :func:`far_masks` are far from all others, so that both readings of spread agree."""
+    return bool(np.all(np.bitwise_count(far) == far.size - 1))

@@ -1,16 +1,208 @@
-"""Walks as node sequences."""
+"""Walks as node sequences.
+
+Shortest-path sweeps over a domain, with the scratch memory that they share.
+
+What the engines have in common: the question, and what they found.
+"""
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
 
 import numpy as np
 
-from veilroute.arrays import Walk
-from veilroute.covering.sweeps import Sweeper
+from veilroute.arrays import Floats, Indices, Int32s, Ints, Walk
 from veilroute.domain.graph import Domain
-from veilroute.kernels.sweep import add_costs
+from veilroute.kernels.near import Ground, lead, values_at
+from veilroute.kernels.sweep import FAR, add_costs, descend_costs, descend_hops, hops_to_distances, sweep, sweep_rows
+from veilroute.progress import Watch
+
+_ROUNDING = 1e-9
+_NANOSECONDS_PER_EDGE_BY_HOPS = 3.0
+_NANOSECONDS_PER_EDGE_BY_HEAP = 25.0
+_NANOSECONDS_PER_LOOK = 2e7
+_NO_FIELD: Floats = np.empty(0)
+
+
+def num_threads() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def estimate_sweep(domain: Domain) -> float:
+    """Rough nanoseconds of a sweep of the whole domain."""
+    per_edge = _NANOSECONDS_PER_EDGE_BY_HOPS if domain.unit_cost is not None else _NANOSECONDS_PER_EDGE_BY_HEAP
+    return max(1, domain.num_edges + domain.num_nodes) * per_edge
+
+
+class Sweeper:
+    """Runs sweeps over one direction of a domain.
+
+    On domains whose edges all cost the same, distances count edges and ``unit`` is the cost of one; elsewhere
+    ``unit`` is 1 and distances are costs.
+
+    Parameters
+    ----------
+    domain
+        The world.
+    backward
+        Whether edges are followed from head to tail, which measures distances *to* the seeds.
+    num_seeds
+        The most seeds that a sweep will have.
+    """
+
+    def __init__(self, domain: Domain, *, backward: bool, num_seeds: int) -> None:
+        indptr, indices, costs = domain.reversed_rows if backward else (domain.indptr, domain.indices, domain.costs)
+        self.by_hops = domain.unit_cost is not None
+        self.unit = 1.0 if domain.unit_cost is None else domain.unit_cost
+        self.num_nodes = domain.num_nodes
+        self._nanoseconds = estimate_sweep(domain)
+        self.num_sweeps = 0
+        self.indptr: Indices = indptr
+        self.indices: Indices = indices
+        self._onward = (domain.indptr, domain.indices) if backward else domain.reversed_rows[:2]
+        room = max(domain.num_nodes, domain.num_edges) + num_seeds + 1
+        self.costs: Floats = np.empty(0) if self.by_hops else costs.astype(np.float64)
+        self.distances: Floats = np.empty(domain.num_nodes)
+        self.towards: Ints = np.empty(0 if self.by_hops else domain.num_nodes, dtype=np.int64)
+        self.heap_keys: Floats = np.empty(0 if self.by_hops else room)
+        self.heap_nodes: Indices = np.empty(room, dtype=np.uint32)
+        self.hops: Int32s = np.empty(domain.num_nodes if self.by_hops else 0, dtype=np.int32)
+
+    def run(self, node: int, limit: float = math.inf) -> Floats:
+        """Distances from (or, backward, to) one node; the array is overwritten by the next sweep."""
+        return self.run_from(np.array([node], dtype=np.uint32), np.zeros(1), limit)
+
+    def run_from(self, nodes: Indices, values: Floats, limit: float = math.inf) -> Floats:
+        """For every node the least of ``values[i]`` plus the distance from (or, backward, to) ``nodes[i]``."""
+        sweep(
+            self.by_hops, self.indptr, self.indices, self.costs, nodes, values, limit,
+            self.distances, self.towards, self.heap_keys, self.heap_nodes, self.hops,
+        )  # fmt: skip
+        self.num_sweeps += 1
+        if self.by_hops:
+            hops_to_distances(self.hops, self.distances)
+        return self.distances
+
+    def fill_rows(self, nodes: Indices, first: int, out: Floats) -> None:
+        """Distances from (or, backward, to) ``nodes[first]`` and those after it, a row of ``out`` for each."""
+        sweep_rows(
+            self.by_hops, self.indptr, self.indices, self.costs, nodes, first,
+            self.distances, self.towards, self.heap_keys, self.heap_nodes, self.hops, out,
+        )  # fmt: skip
+        self.num_sweeps += len(out)
+
+    @property
+    def sweeps_per_look(self) -> int:
+        """How many sweeps take some hundredths of a second."""
+        return max(1, int(_NANOSECONDS_PER_LOOK / self._nanoseconds))
+
+    def follow(self, node: int) -> Ints:
+        """The path along the last sweep between ``node`` and the seed, starting at ``node``.
+
+        Ties: on equal edge costs each step goes to the lowest-numbered neighbour on a shortest path; otherwise to
+        the one that the sweep settled first, and it settles by (distance, node number).
+        """
+        if self.by_hops:
+            return descend_hops(*self._onward, self.hops, node)
+        return descend_costs(self.towards, node)
+
+
+class NearSweeper:
+    """Runs sweeps that go no farther than they must, over one direction of a domain.
+
+    For many questions about small parts of it, each answered in time and memory for that part. The answers are those of
+    a :class:`Sweeper`, to the last bit.
+
+    Parameters
+    ----------
+    domain, backward, num_seeds
+        As for :class:`Sweeper`.
+    """
+
+    def __init__(self, domain: Domain, *, backward: bool, num_seeds: int) -> None:
+        indptr, indices, costs = domain.reversed_rows if backward else (domain.indptr, domain.indices, domain.costs)
+        by_hops = domain.unit_cost is not None
+        num, room = domain.num_nodes, max(domain.num_nodes, domain.num_edges) + num_seeds + 1
+        self._onward = (domain.indptr, domain.indices) if backward else domain.reversed_rows[:2]
+        self._ground = Ground(
+            by_hops,
+            indptr,
+            indices,
+            np.empty(0) if by_hops else costs.astype(np.float64),
+            wanted=np.zeros(num, dtype=np.bool_),
+            hops=np.full(num if by_hops else 0, FAR, dtype=np.int32),
+            distances=np.full(0 if by_hops else num, np.inf),
+            towards=np.empty(0 if by_hops else num, dtype=np.int64),
+            heap_keys=np.empty(0 if by_hops else room),
+            heap_nodes=np.empty(room, dtype=np.uint32),
+            reached=np.empty(0 if by_hops else num, dtype=np.uint32),
+        )
+        self.num_sweeps = 0
+
+    def values(
+        self, nodes: Indices, values: Floats, asked: Indices, ahead: Floats = _NO_FIELD, limit: float = math.inf
+    ) -> Floats:
+        """For each of the ``asked`` the least of ``values[i]`` plus the distance from (or, backward, to) ``nodes[i]``.
+
+        Where that and what lies ``ahead``, at the least, come to more than ``limit``, infinity will do.
+        """
+        out = np.empty(asked.size)
+        values_at(self._ground, nodes, values, ahead, limit * (1 + _ROUNDING), asked, out)
+        self.num_sweeps += 1
+        return out
+
+    def follow(self, here: int, stop: int, length: float, from_start: Floats, to_goal: Floats) -> Ints:
+        """The path from ``here`` to ``stop`` of a given length, for sweepers that are backward.
+
+        The same as that of :meth:`Sweeper.follow` after a sweep towards ``stop``. What is known per node about the
+        distance from the start and to the goal of a trip keeps the sweep to nodes that may lie on the path.
+        """
+        slack = 0.0 if self._ground.by_hops else _ROUNDING * (from_start[here] + length + to_goal[here])
+        path = lead(self._ground, *self._onward, here, stop, from_start, to_goal, length, slack)
+        self.num_sweeps += 1
+        if not path.size:  # longer than was said, as sums of very different costs may be
+            path = lead(self._ground, *self._onward, here, stop, from_start, to_goal, math.inf, 0.0)
+            self.num_sweeps += 1
+        return path
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """What the walks of many classes are found with.
+
+    Parameters
+    ----------
+    forward, backward
+        Sweepers, for one class after the other.
+    domain
+        Over which they sweep.
+    to_goal
+        By goal a whole sweep towards it, which all walks end with.
+    """
+
+    forward: NearSweeper
+    backward: NearSweeper
+    domain: Domain
+    to_goal: dict[int, Sweeper] = field(default_factory=dict)
+
+    @classmethod
+    def over(cls, domain: Domain, num_seeds: int) -> Near:
+        """For a domain and so many seeds to a sweep."""
+        forward, backward = (NearSweeper(domain, backward=turned, num_seeds=num_seeds) for turned in (False, True))
+        return cls(forward, backward, domain)
+
+    def follow_to_goal(self, node: int, goal: int) -> Ints:
+        """The path of :meth:`Sweeper.follow` from a node to a goal."""
+        if goal not in self.to_goal:
+            self.to_goal[goal] = Sweeper(self.domain, backward=True, num_seeds=1)
+            self.to_goal[goal].run(goal)
+        return self.to_goal[goal].follow(node)
+
 
 NO_WALK: Walk = np.empty(0, dtype=np.int64)
 """What stands for a walk where there is none."""
@@ -35,3 +227,65 @@ def walk_through(backward: Sweeper, start: int, stops: Sequence[int], lengths: S
             backward.run(stop, math.inf if lengths is None else 1 + lengths[number] * (1 + 1e-9))
             legs.append(backward.follow(here)[1:])
     return np.concatenate(legs)
+
+
+CoverStatus = Literal["optimal", "feasible", "infeasible", "over-bound", "unknown"]
+"""What is known about a covering walk, see :class:`~veilroute.covering.cover.Cover`."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How much work a search was.
+
+    Parameters
+    ----------
+    num_expanded, num_generated
+        States that an A* search took off and put on its open list; 0 for other engines.
+    num_sweeps
+        Sweeps of the graph.
+    """
+
+    num_expanded: int = 0
+    num_generated: int = 0
+    num_sweeps: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What an engine found for a set of members.
+
+    Parameters
+    ----------
+    walk
+        Nodes from start to goal; empty when there is none to show.
+    cost
+        Cost of the walk, infinite without one.
+    status
+        How much is proved.
+    lower_bound
+        What the search proved that every covering walk costs at least.
+    counts
+        How much work it was.
+    """
+
+    walk: Walk
+    cost: float
+    status: CoverStatus
+    lower_bound: float
+    counts: Counts
+
+
+class WalkSource(Protocol):
+    """Whatever can be asked for the covering walks of one task."""
+
+    def find(self, members: Sequence[int], trip: int = 0) -> Found:
+        """The cheapest walk of a trip that covers ``members`` (positions in the task)."""
+
+
+class CoverEngine(Protocol):
+    """Finds covering walks for the members of one task."""
+
+    def find(
+        self, members: Sequence[int], trip: int = 0, *, cost_bound: float = math.inf, watch: Watch | None = None
+    ) -> Found:
+        """The cheapest walk of a trip that covers ``members`` (positions in the task)."""

@@ -1,9 +1,8 @@
 """The world as frozen data: graphs, grids, visibility and generated maps."""
 
 from veilroute.domain.generate import draw_candidates, generate_rooms, generate_streets
-from veilroute.domain.graph import Domain
+from veilroute.domain.graph import Domain, Label
 from veilroute.domain.grid import Grid, grid_domain
-from veilroute.domain.labels import Label
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
 
 __all__ = [

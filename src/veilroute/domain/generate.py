@@ -15,9 +15,8 @@ from itertools import pairwise
 import numpy as np
 
 from veilroute.arrays import Flags, Indices
-from veilroute.domain.graph import Domain
+from veilroute.domain.graph import Domain, Label
 from veilroute.domain.grid import grid_domain
-from veilroute.domain.labels import Label
 from veilroute.errors import InvalidInputError
 
 

@@ -1,10 +1,19 @@
-"""The world as a frozen directed graph in compressed sparse rows (CSR)."""
+"""The world as a frozen directed graph in compressed sparse rows (CSR).
+
+What users call nodes: labels as values, in JSON, and as text that can be typed.
+
+How exactly lengths are compared.
+
+Adding the same floating-point costs in another order can change the last bits, so a distance within a billionth
+(relative) of a bound counts as equal to it, for planning and auditing alike. Integer costs are compared exactly.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,13 +22,54 @@ import numpy as np
 import numpy.typing as npt
 
 from veilroute.arrays import Floats, Indices, Ints
-from veilroute.domain.labels import Label, label_text, plain_label, tidy_text
 from veilroute.errors import InvalidInputError, MissingExtraError
 from veilroute.jsontext import dump_canonical
 
 if TYPE_CHECKING:
     from veilroute.domain.grid import Grid
     from veilroute.domain.streets import Streets
+
+
+Label = Hashable
+"""What users call a node: an integer, a string, or a tuple of these such as the ``(row, col)`` of a grid's cell."""
+
+
+_DEEPEST = 4
+_WIDEST_INTEGER = 2**63
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def plain_label(value: Any, *, field: str = "label", depth: int = 0) -> Label:
+    """A label in plain Python values, whether it came from JSON (lists), numpy or the user.
+
+    Refused is what a file or a report could not hold: other types, integers beyond 64 bits, text with control
+    characters, tuples nested more than four deep. The value itself is never in the message: it may be a secret.
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple) and depth < _DEEPEST:
+        return tuple(plain_label(part, field=field, depth=depth + 1) for part in value)
+    if isinstance(value, int) and not isinstance(value, bool) and -_WIDEST_INTEGER <= value < _WIDEST_INTEGER:
+        return value
+    if isinstance(value, str) and not _UNPRINTABLE.search(value):
+        return value
+    raise InvalidInputError(field, "an integer, printable text, or a tuple of these", type(value).__name__)
+
+
+def label_text(label: Label) -> str:
+    """A label as it can be typed: ``R,C`` for cells, ``(A,B),C`` for tuples in tuples."""
+    if not isinstance(label, tuple):
+        return str(label)
+    return ",".join(f"({label_text(part)})" if isinstance(part, tuple) else str(part) for part in label)
+
+
+def tidy_text(text: str) -> str:
+    """Typed text with the ways to write a tuple made one: ``(3, 4)``, ``[3,4]`` and ``3 4`` become ``3,4``."""
+    bare = text.strip()
+    bare = bare[1:] if bare[:1] in ("(", "[") else bare
+    bare = bare[:-1] if bare[-1:] in (")", "]") else bare
+    return re.sub(r"\s*,\s*|\s+", ",", bare.strip())
+
 
 CostArray = npt.NDArray[np.float64 | np.int64]
 
@@ -98,7 +148,7 @@ class Domain:
 
         Node names become labels, the edge attribute ``weight`` the cost (``default_cost`` where absent), and node
         attributes ``x`` and ``y`` (or ``pos``) the coordinates when every node has them. For a graph made by OSMnx
-        there is :func:`~veilroute.formats.osmnx.domain_from_osmnx`, which keeps its streets.
+        there is :func:`~veilroute.formats.graphml.domain_from_osmnx`, which keeps its streets.
         """
         names = list(graph.nodes)
         index = {name: i for i, name in enumerate(names)}
@@ -401,3 +451,22 @@ def _networkx_position(data: dict[str, Any]) -> tuple[float, float] | None:
         return float(x), float(y)
     except (TypeError, ValueError):
         raise InvalidInputError("coordinates", "numbers as x and y, or a pair of numbers as pos") from None
+
+
+RELATIVE = 1e-9
+_ROUNDING = 1e-12
+
+
+def at_most(bound: float, *, exact: bool) -> float:
+    """The largest length that counts as ``<= bound``; ``exact`` where lengths are sums of integers."""
+    return bound if exact else bound * (1 + RELATIVE)
+
+
+def at_least(bound: float, *, exact: bool) -> float:
+    """The smallest length that counts as ``>= bound``; ``exact`` where lengths are sums of integers."""
+    return bound if exact else bound * (1 - RELATIVE)
+
+
+def choice_margin(*, exact: bool) -> float:
+    """Factor of the best so far that a later choice must stay below to be preferred, so that rounding never chooses."""
+    return 1.0 if exact else 1 - _ROUNDING

@@ -1,4 +1,9 @@
-"""What a street network knows beyond its graph: where on earth, how long, called what, shaped how."""
+"""What a street network knows beyond its graph: where on earth, how long, called what, shaped how.
+
+How far apart places are: by the graph's costs, or in metres by car, on foot or in a straight line.
+
+Costs decide which route is best; privacy and sight are often wanted in metres although routes are planned in seconds.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veilroute.arrays import Floats, Int32s, Ints
-from veilroute.domain.graph import Domain, checked_costs, keep_cheapest
-from veilroute.domain.labels import Label
+from veilroute.domain.graph import Domain, Label, checked_costs, keep_cheapest
 from veilroute.errors import InvalidInputError
 
 UNITS = ("seconds", "metres")
@@ -307,3 +311,42 @@ def _spans(firsts: Ints, sizes: Ints) -> Ints:
     before = np.cumsum(sizes) - sizes
     spans: Ints = np.arange(int(sizes.sum()), dtype=np.int64) + np.repeat(firsts - before, sizes)
     return spans
+
+
+MEASURES = ("cost", "driving", "walking", "straight")
+"""The edges' costs; metres along the edges; metres along the edges in either direction; metres as the crow flies."""
+
+
+def check_measure(measure: object, field: str) -> None:
+    """Raise when there is no such measure."""
+    if measure not in MEASURES:
+        raise InvalidInputError(field, ", ".join(MEASURES[:-1]) + f" or {MEASURES[-1]}", measure)
+
+
+def check_measurable(domain: Domain, measure: str, field: str) -> None:
+    """Raise when the domain does not know the lengths or places that a measure needs."""
+    if measure != "cost" and domain.streets is None:
+        raise InvalidInputError(field, "cost: only street networks know distances in metres", measure)
+
+
+def measured_domain(domain: Domain, measure: str) -> Domain:
+    """The graph whose walks are as long as ``cost``, ``driving`` or ``walking`` says; node numbers stay."""
+    if measure == "cost":
+        return domain
+    assert domain.streets is not None, "checked with the problem"
+    tails, heads, _ = domain.edge_arrays()
+    metres = domain.streets.shortest
+    if measure == "driving":
+        return Domain.from_edges(domain.num_nodes, tails, heads, metres)
+    return Domain.from_edges(
+        domain.num_nodes,
+        np.concatenate([tails, heads]),
+        np.concatenate([heads, tails]),
+        np.concatenate([metres, metres]),
+    )
+
+
+def straight_distances(domain: Domain, node: int) -> Floats:
+    """Metres from a node of a street network to every node, along the great circle."""
+    assert domain.streets is not None, "checked with the problem"
+    return great_circle_m(domain.streets.lonlat, domain.streets.lonlat[node])

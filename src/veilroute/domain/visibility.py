@@ -2,7 +2,7 @@
 
 Node ``n`` *watches* candidate ``t`` when ``t`` is seen from ``n``; a walk covers ``t`` when one of its nodes, start
 and goal included, watches it. The watchers themselves are computed twice, on purpose: by
-:mod:`veilroute.covering.watchers` for planning and by :mod:`veilroute.audit` with code of its own.
+:mod:`veilroute.covering.task` for planning and by :mod:`veilroute.auditing` with code of its own.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from veilroute.domain.graph import Domain
-from veilroute.domain.labels import Label, label_text, plain_label
-from veilroute.domain.measures import check_measurable, check_measure
+from veilroute.domain.graph import Domain, Label, label_text, plain_label
+from veilroute.domain.streets import check_measurable, check_measure
 from veilroute.errors import InvalidInputError
 
 
@@ -28,7 +27,7 @@ class WithinDistance:
     """A node sees everything within distance ``radius`` of it, itself included.
 
     The distance is that of walking over the edges, as in the paper, or another ``measure`` (see
-    :data:`~veilroute.domain.measures.MEASURES`): metres by car, on foot or in a straight line on street networks.
+    :data:`~veilroute.domain.streets.MEASURES`): metres by car, on foot or in a straight line on street networks.
     """
 
     radius: float

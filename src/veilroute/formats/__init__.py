@@ -1,15 +1,12 @@
 """Files in and out, one module per format."""
 
 from veilroute.formats.dimacs import read_dimacs
-from veilroute.formats.edge_list import read_edge_list
-from veilroute.formats.graphml import read_graphml
-from veilroute.formats.instance import Instance, read_domain, read_instance, write_instance
+from veilroute.formats.graphml import domain_from_osmnx, read_graphml
+from veilroute.formats.instance import Instance, Scenario, read_domain, read_instance, read_scenarios, write_instance
 from veilroute.formats.movingai import read_movingai, write_movingai
-from veilroute.formats.network import read_network, write_network
-from veilroute.formats.network_cache import read_network_cache, write_network_cache
+from veilroute.formats.network import read_network, read_network_cache, write_network, write_network_cache
 from veilroute.formats.osm import read_osm
-from veilroute.formats.osmnx import domain_from_osmnx
-from veilroute.formats.scenario import Scenario, read_scenarios
+from veilroute.formats.tables import read_edge_list
 
 __all__ = [
     "Instance",

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from veilroute.arrays import Floats
-from veilroute.domain.labels import Label
-from veilroute.formats.colours import class_colour
+from veilroute.domain.graph import Label
+from veilroute.formats.gpx import class_colour
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook
-from veilroute.streets.class_routes import ClassRoute, chosen_trips, class_routes, street_network_of
+from veilroute.streets.directions import ClassRoute, chosen_trips, class_routes, street_network_of
 from veilroute.streets.itinerary import Itinerary, streets_of
 
 _DECIMALS = 7

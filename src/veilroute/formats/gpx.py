@@ -2,6 +2,11 @@
 
 Files hold no time, so that equal routes give equal bytes. A single route's file depends on the route alone: it names
 neither the secret nor any other candidate.
+
+The colours of classes, for pictures and for map files alike.
+
+They are those of Okabe and Ito ("Color universal design", 2008), in the order that keeps the first few furthest apart
+(CIE Lab) for normal sight, protanopia, deuteranopia and tritanopia alike.
 """
 
 from __future__ import annotations
@@ -13,8 +18,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from veilroute.arrays import Floats
 from veilroute.playbook import Playbook
-from veilroute.streets.class_routes import ClassRoute, class_routes, members_text, street_network_of
-from veilroute.streets.directions import Step, total_text
+from veilroute.streets.directions import ClassRoute, Step, class_routes, members_text, street_network_of, total_text
 from veilroute.streets.itinerary import Itinerary, streets_of
 
 _HEAD = (
@@ -111,3 +115,20 @@ def _text(text: str) -> str:
 def _printable(text: str) -> str:
     """Without the characters that XML cannot hold."""
     return "".join(character for character in text if character.isprintable())
+
+
+OKABE_ITO = (
+    "#0072B2",  # blue
+    "#D55E00",  # vermillion
+    "#F0E442",  # yellow
+    "#000000",  # black
+    "#56B4E9",  # sky blue
+    "#CC79A7",  # reddish purple
+    "#E69F00",  # orange
+    "#009E73",  # bluish green
+)
+
+
+def class_colour(index: int) -> str:
+    """The colour of the class at ``index``, counted from 0; they repeat after eight."""
+    return OKABE_ITO[index % len(OKABE_ITO)]

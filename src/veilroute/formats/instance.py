@@ -1,21 +1,103 @@
-"""Instances: a problem and the privacy wanted, in any of the formats."""
+"""Instances: a problem and the privacy wanted, in any of the formats.
+
+The text format of the authors' program (``.in``).
+
+First ``N E``, then E directed edges ``a b cost``, then ``start goal``, the number of candidates, and the candidates
+one a line. Anything after that is ignored.
+
+Moving AI scenarios (``.scen``): start and goal pairs for a map.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
-from veilroute.domain.graph import Domain
-from veilroute.domain.labels import Label, plain_label
+from veilroute.domain.graph import Domain, Label, plain_label
 from veilroute.domain.visibility import AtNode, visibility_from_dict, visibility_to_dict
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
-from veilroute.formats.authors import read_authors, write_authors
 from veilroute.formats.movingai import read_movingai, write_movingai
 from veilroute.formats.network import is_network_data, network_from_data, read_network
-from veilroute.jsontext import dump_canonical, parse_json, read_bytes
+from veilroute.jsontext import dump_canonical, parse_json, read_bytes, read_text
 from veilroute.problem import Privacy, Problem, Trip
+
+
+def read_authors(path: str | Path) -> Problem:
+    """Read a problem in the authors' format; candidates are watched from themselves only."""
+    words = _Words(path)
+    num_nodes, num_edges = words.whole("the number of nodes"), words.whole("the number of edges")
+    if num_edges > words.left() // 3:
+        raise FileFormatError(path, f"truncated: {num_edges} edges promised, the file is too short for them")
+    tails, heads, costs = [], [], []
+    for number in range(num_edges):
+        tails.append(words.whole(f"the tail of edge {number}"))
+        heads.append(words.whole(f"the head of edge {number}"))
+        costs.append(words.cost(f"the cost of edge {number}"))
+    start, goal = words.whole("the start"), words.whole("the goal")
+    candidates = [words.whole("a candidate") for _ in range(words.whole("the number of candidates"))]
+    try:
+        domain = Domain.from_edges(num_nodes, tails, heads, costs)
+        return Problem(domain, [Trip(start, goal)], candidates)
+    except InvalidInputError as error:
+        raise FileFormatError(path, str(error)) from None
+
+
+def write_authors(problem: Problem, path: str | Path) -> None:
+    """Write a problem with one trip in the authors' format; nodes are numbered, labels and visibility are lost."""
+    if len(problem.trips) != 1:
+        raise InvalidInputError("trips", "one trip; the .in format holds no more", len(problem.trips))
+    tails, heads, costs = problem.domain.edge_arrays()
+    lines = [f"{problem.domain.num_nodes} {problem.domain.num_edges}"]
+    lines += [f"{a} {b} {c}" for a, b, c in zip(tails.tolist(), heads.tolist(), costs.tolist(), strict=True)]
+    lines.append(f"{problem.start_nodes[0]} {problem.goal_nodes[0]}")
+    lines.append(str(len(problem.candidates)))
+    lines += [str(node) for node in problem.candidate_nodes]
+    Path(path).write_text("\n".join(lines) + "\n", encoding="ascii", newline="\n")
+
+
+class _Words:
+    """The words of a file, one after another."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = path
+        self.text = read_text(path)
+        self.words = self.text.split()
+        self.next = 0
+
+    def left(self) -> int:
+        return len(self.words) - self.next
+
+    def whole(self, what: str) -> int:
+        word = self._take(what)
+        if not (word.isascii() and word.isdigit() and len(word) < 16):
+            raise self._error(f"expected {what} as a whole number >= 0, got {word[:20]!r}")
+        return int(word)
+
+    def cost(self, what: str) -> int | float:
+        word = self._take(what)
+        try:
+            value = int(word) if word.lstrip("-").isdigit() else float(word)
+        except ValueError:
+            raise self._error(f"expected {what} as a number >= 0, got {word[:20]!r}") from None
+        if not 0 <= value < float("inf"):
+            raise self._error(f"expected {what} as a finite number >= 0, got {word[:20]}")
+        return value
+
+    def _error(self, problem: str) -> FileFormatError:
+        """An error about the word that was taken last, with its line."""
+        ends = accumulate(len(line.split()) for line in self.text.split("\n"))
+        line = next(number for number, end in enumerate(ends, start=1) if end >= self.next)
+        return FileFormatError(self.path, problem, line)
+
+    def _take(self, what: str) -> str:
+        if self.next >= len(self.words):
+            raise FileFormatError(self.path, f"truncated: the file ends before {what}")
+        self.next += 1
+        return self.words[self.next - 1]
+
 
 FORMAT = "veilroute-instance/1"
 
@@ -151,3 +233,48 @@ def _list(data: dict[str, Any], name: str) -> list[Any]:
     if not isinstance(value, list):
         raise InvalidInputError(name, "a list", "nothing" if value is None else value)
     return value
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One line of a scenario file, with cells as (row, col).
+
+    Parameters
+    ----------
+    map_name
+        File name of the map, without directories.
+    start, goal
+        Cells.
+    optimal_length
+        Length of a shortest path with 8-way movement, as the file states it.
+    bucket
+        Difficulty group of the file.
+    """
+
+    map_name: str
+    start: tuple[int, int]
+    goal: tuple[int, int]
+    optimal_length: float
+    bucket: int
+
+
+def read_scenarios(path: str | Path) -> list[Scenario]:
+    """Read all scenarios of a file."""
+    scenarios = []
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        words = line.split()
+        if not words or (number == 1 and words[0] == "version"):
+            continue
+        try:
+            bucket, name, _, _, *numbers = words
+            col, row, goal_col, goal_row = (int(word) for word in numbers[:4])
+            scenarios.append(
+                Scenario(Path(name).name, (row, col), (goal_row, goal_col), float(numbers[4]), int(bucket))
+            )
+        except (ValueError, IndexError):
+            raise FileFormatError(
+                path, "expected 'bucket map width height x y x y length'; is this a .scen file?", number
+            ) from None
+    if not scenarios:
+        raise FileFormatError(path, "no scenarios in the file")
+    return scenarios

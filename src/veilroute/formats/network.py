@@ -1,20 +1,228 @@
-"""Network files: a domain by itself, without trips and candidates."""
+"""Network files: a domain by itself, without trips and candidates.
+
+Graphs and street networks as arrays in one binary file (``.npz``), which loads many times faster than text.
+
+The file is an uncompressed zip archive: ``about.json`` says what it is, and each array is a ``.npy`` of its own, so
+that numpy reads it as well. Equal domains give equal bytes.
+"""
 
 from __future__ import annotations
 
+import io
+import re
+import struct
+import zipfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
-from veilroute.domain.graph import Domain
+from veilroute.domain.graph import Domain, Label, checked_costs, label_text, plain_label
+from veilroute.domain.streets import UNITS, Streets
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
 from veilroute.formats.dimacs import read_dimacs
-from veilroute.formats.edge_list import read_edge_list
 from veilroute.formats.graphml import read_graphml
-from veilroute.formats.network_cache import FORMAT, read_network_cache, write_network_cache
 from veilroute.formats.osm import is_osm_name
+from veilroute.formats.tables import read_edge_list
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes
 from veilroute.streets.network import StreetNetwork
+
+FORMAT = "veilroute-network/1"
+
+Array = npt.NDArray[Any]
+
+_KINDS = {
+    "indptr": "<u4",
+    "indices": "<u4",
+    "costs": "<f8",
+    "labels": "<i8",
+    "coordinates": "<f8",
+    "lonlat": "<f8",
+    "lengths": "<f8",
+    "name_ids": "<i4",
+    "kind_ids": "<i4",
+    "shape_ptr": "<i8",
+    "shape": "<f8",
+    "shortest": "<f8",
+}
+# What numpy writes above an array; its own reader takes headers for Python code.
+_HEADER = re.compile(r"{'descr': '([<|]\w\d)', 'fortran_order': False, 'shape': \(([\d, ]{1,40})\), } *\n", re.ASCII)
+_STREET_ARRAYS = ("lonlat", "lengths", "name_ids", "kind_ids", "shape_ptr", "shape", "shortest")
+
+
+def write_network_cache(domain: Domain, path: str | Path) -> None:
+    """Write a graph or street network as ``.npz``; a grid is refused, for its ``.map`` is small already."""
+    if domain.grid is not None:
+        raise InvalidInputError("domain", "a graph or street network; write a grid as .map")
+    arrays: dict[str, Array] = {"indptr": domain.indptr, "indices": domain.indices, "costs": domain.costs}
+    about: dict[str, Any] = {"format": FORMAT, "sha256": domain.sha256}
+    if domain.labels is not None:
+        if all(isinstance(label, int) for label in domain.labels):
+            arrays["labels"] = np.array(domain.labels, dtype=np.int64)
+        else:
+            about["labels"] = list(domain.labels)
+    if domain.coordinates is not None:
+        arrays["coordinates"] = domain.coordinates
+    if domain.streets is not None:
+        streets = domain.streets
+        arrays |= {name: getattr(streets, name) for name in _STREET_ARRAYS}
+        about["streets"] = {
+            "unit": streets.unit,
+            "names": list(streets.names),
+            "kinds": list(streets.kinds),
+            "attribution": streets.attribution,
+        }
+    about["arrays"] = list(arrays)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        _add(archive, "about.json", dump_canonical(about))
+        for name, values in arrays.items():
+            kind = "<i8" if values.dtype.kind == "i" and name == "costs" else _KINDS[name]
+            data = io.BytesIO()
+            np.lib.format.write_array(data, np.ascontiguousarray(values, dtype=kind), version=(1, 0))
+            _add(archive, f"{name}.npy", data.getvalue())
+    Path(path).write_bytes(packed.getvalue())
+
+
+def read_network_cache(path: str | Path) -> Domain:
+    """Read what :func:`write_network_cache` wrote.
+
+    The checksum of every part and the hash of the domain are compared, and every array is checked: a file that is
+    damaged, or that another program made, is a graph or an error, never a wrong graph.
+    """
+    raw = read_bytes(path)
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            about = _about(archive, path)
+            domain = _domain(about, {name: _array(archive, name) for name in about["arrays"]})
+    except FileFormatError:
+        raise
+    except InvalidInputError as error:
+        raise FileFormatError(path, f"damaged: {error}; make it again") from None
+    except (zipfile.BadZipFile, EOFError, KeyError, OSError, RuntimeError, ValueError, struct.error):
+        # What the standard library and numpy raise for archives and headers that are cut off or scrambled.
+        raise FileFormatError(path, "damaged, or no .npz file; make it again") from None
+    if domain.sha256 != about.get("sha256"):
+        raise FileFormatError(path, "damaged: the graph in it has another hash than it should; make it again")
+    return domain
+
+
+def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
+    # ZipInfo has a fixed date of its own, but takes the rest from the system.
+    info = zipfile.ZipInfo(name)
+    info.create_system = 3
+    info.external_attr = 0o644 << 16
+    archive.writestr(info, data)
+
+
+def _about(archive: zipfile.ZipFile, path: str | Path) -> dict[str, Any]:
+    about = parse_json(_stored(archive, "about.json"), path) if "about.json" in archive.namelist() else None
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise FileFormatError(path, f"not a network written by veilroute; expected about.json with format {FORMAT}")
+    listed = about.get("arrays")
+    _check("arrays", isinstance(listed, list) and all(isinstance(name, str) and name in _KINDS for name in listed))
+    _check("arrays", len(set(about["arrays"])) == len(about["arrays"]))
+    return about
+
+
+def _stored(archive: zipfile.ZipFile, name: str) -> bytes:
+    # Without compression no part can be larger than the file, whatever its header says.
+    if archive.getinfo(name).compress_type != zipfile.ZIP_STORED:
+        raise InvalidInputError(name, "a part stored without compression")
+    return archive.read(name)
+
+
+def _array(archive: zipfile.ZipFile, name: str) -> Array:
+    data = _stored(archive, f"{name}.npy")
+    if data[:8] != b"\x93NUMPY\x01\x00":
+        raise InvalidInputError(f"{name}.npy", "an array in version 1.0 of the format")
+    body = 10 + int.from_bytes(data[8:10], "little")
+    header = _HEADER.fullmatch(data[10:body].decode("latin-1"))
+    wanted = ("<f8", "<i8") if name == "costs" else (_KINDS[name],)
+    if header is None or header[1] not in wanted:
+        raise InvalidInputError(f"{name}.npy", f"numbers of type {wanted[0]} in rows")
+    kind = np.dtype(header[1])
+    shape = tuple(int(part) for part in header[2].split(",") if part.strip())
+    values = np.frombuffer(data, dtype=kind, offset=body).reshape(shape)
+    return values.astype(kind.newbyteorder("="))  # a copy: kernels are compiled for arrays that may be written
+
+
+def _domain(about: dict[str, Any], arrays: dict[str, Array]) -> Domain:
+    indptr, indices, costs = (_named(arrays, name, 1) for name in ("indptr", "indices", "costs"))
+    num_nodes, num_edges = indptr.size - 1, indices.size
+    _check("indptr", num_nodes >= 1 and _is_ptr(indptr, num_edges))
+    tails = np.repeat(np.arange(num_nodes), (indptr[1:] - indptr[:-1]).astype(np.int64))
+    _check("indices", num_edges == 0 or int(indices.max()) < num_nodes)
+    _check("indices", not bool((indices == tails).any()))
+    _check("indices", bool(((indices[1:] > indices[:-1]) | (tails[1:] != tails[:-1])).all()))
+    _check("costs", costs.size == num_edges)
+    coordinates = arrays.get("coordinates")
+    if coordinates is not None:
+        _check("coordinates", coordinates.shape == (num_nodes, 2) and bool(np.isfinite(coordinates).all()))
+    return Domain(
+        indptr,
+        indices,
+        checked_costs(costs),
+        labels=_labels(about, arrays, num_nodes),
+        coordinates=coordinates,
+        streets=_streets(about["streets"], arrays, num_nodes, num_edges) if "streets" in about else None,
+    )
+
+
+def _labels(about: dict[str, Any], arrays: dict[str, Array], num_nodes: int) -> tuple[Label, ...] | None:
+    if "labels" in arrays:
+        numbers = _named(arrays, "labels", 1)
+        _check("labels", np.unique(numbers).size == num_nodes == numbers.size)
+        return tuple(numbers.tolist())
+    if "labels" not in about:
+        return None
+    _check("labels", isinstance(about["labels"], list))
+    labels = tuple(plain_label(label, field="labels") for label in about["labels"])
+    _check("labels", len({label_text(label) for label in labels}) == num_nodes == len(labels))
+    return labels
+
+
+def _streets(about: Any, arrays: dict[str, Array], num_nodes: int, num_edges: int) -> Streets:
+    _check("streets", isinstance(about, dict) and about.get("unit") in UNITS)
+    lonlat, shape = _named(arrays, "lonlat", 2), _named(arrays, "shape", 2)
+    _check("lonlat", lonlat.shape == (num_nodes, 2) and bool((np.abs(lonlat) <= (180, 90)).all()))
+    _check("shape", shape.shape[1] == 2 and bool((np.abs(shape) <= (180, 90)).all()))
+    shape_ptr = _named(arrays, "shape_ptr", 1)
+    _check("shape_ptr", shape_ptr.size == num_edges + 1 and _is_ptr(shape_ptr, len(shape)))
+    lengths = checked_costs(_named(arrays, "lengths", 1), field="lengths").astype(np.float64, copy=False)
+    shortest = checked_costs(_named(arrays, "shortest", 1), field="shortest").astype(np.float64, copy=False)
+    _check("lengths", lengths.size == shortest.size == num_edges)
+    words = {}
+    for name in ("names", "kinds"):
+        ids, texts = _named(arrays, f"{name[:-1]}_ids", 1), about.get(name)
+        _check(name, isinstance(texts, list) and all(_is_text(text) for text in texts))
+        _check(name, ids.size == num_edges and (not num_edges or 0 <= int(ids.min()) <= int(ids.max()) < len(texts)))
+        words[name] = (tuple(texts), ids)
+    _check("attribution", _is_text(about.get("attribution")))
+    (names, name_ids), (kinds, kind_ids) = words["names"], words["kinds"]
+    unit, credit = about["unit"], about["attribution"]
+    return Streets(lonlat, lengths, unit, names, name_ids, kinds, kind_ids, shape_ptr, shape, credit, shortest)
+
+
+def _named(arrays: dict[str, Array], name: str, num_axes: int) -> Array:
+    _check(name, name in arrays and arrays[name].ndim == num_axes)
+    return arrays[name]
+
+
+def _is_ptr(offsets: Array, last: int) -> bool:
+    return int(offsets[0]) == 0 and int(offsets[-1]) == last and bool((offsets[1:] >= offsets[:-1]).all())
+
+
+def _is_text(text: object) -> bool:
+    return isinstance(text, str) and (text.isprintable() or not text)
+
+
+def _check(part: str, is_good: bool) -> None:
+    if not is_good:
+        raise InvalidInputError(part, "what write_network_cache writes")
+
 
 READABLE = (".json", ".npz", ".graphml", ".gr", ".csv")
 """What the names of network files end with; a ``.gr`` may also be a ``.gr.gz``."""

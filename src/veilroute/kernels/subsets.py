@@ -2,13 +2,17 @@
 
 Fields are kept only at *posts*: the nodes from which some candidate is watched. ``watch_ptr`` and ``watch_posts``
 list the posts of each candidate in CSR form; a field is a row of one value per post.
+
+Covering costs of small sets whose members are watched from one post each: the cheapest order to visit them.
+
+Shared beginnings of routes: what they cost a class, and walks of a given number of nodes, layer by layer.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from veilroute.arrays import Floats, Indices, Int32s, Ints, Masks
+from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints, Masks
 from veilroute.kernels.jit import jit
 from veilroute.kernels.sweep import FAR, sweep
 
@@ -201,3 +205,219 @@ def join_fields(
             rest >>= 1
             candidate += 1
         out[i] = best
+
+
+_BLOCK = 64
+
+
+@jit
+def tour_costs(sets: Int32s, from_start: Floats, to_goal: Floats, between: Floats, out: Floats) -> None:
+    """Cheapest way from the start through all members of each set to the goal, per trip.
+
+    By dynamic programming over (visited members, last one), which takes ``2^z z^2 / 2`` steps for z members; pairs and
+    triples directly. ``from_start`` and ``to_goal`` are per trip and member, ``out`` per set and trip.
+    """
+    size = sets.shape[1]
+    everyone = (1 << size) - 1
+    best = np.empty((1 << size if size > 3 else 1, size))
+    step = np.empty((size, size))
+    for s in range(sets.shape[0]):
+        members = sets[s]
+        for i in range(size):
+            for j in range(size):
+                step[i, j] = between[members[i], members[j]]
+        for trip in range(from_start.shape[0]):
+            first = from_start[trip]
+            last = to_goal[trip]
+            least = np.inf
+            if size == 1:
+                least = first[members[0]] + last[members[0]]
+            elif size == 2:
+                there = first[members[0]] + step[0, 1] + last[members[1]]
+                least = min(there, first[members[1]] + step[1, 0] + last[members[0]])
+            elif size == 3:
+                for middle in range(3):
+                    i = (middle + 1) % 3
+                    j = (middle + 2) % 3
+                    there = first[members[i]] + step[i, middle] + step[middle, j] + last[members[j]]
+                    back = first[members[j]] + step[j, middle] + step[middle, i] + last[members[i]]
+                    least = min(least, there, back)
+            else:
+                best[:] = np.inf
+                for i in range(size):
+                    best[1 << i, i] = first[members[i]]
+                for visited in range(1, everyone):
+                    for i in range(size):
+                        so_far = best[visited, i]
+                        if so_far == np.inf:
+                            continue
+                        for j in range(size):
+                            if not (visited >> j) & 1:
+                                ahead = visited | (1 << j)
+                                best[ahead, j] = min(best[ahead, j], so_far + step[i, j])
+                for i in range(size):
+                    least = min(least, best[everyone, i] + last[members[i]])
+            out[s, trip] = least
+
+
+@jit
+def pair_costs(from_start: Floats, to_goal: Floats, between: Floats, out: Floats) -> None:
+    """Costs of the walks past every two members, in the cheaper order, per trip into ``out``."""
+    num = between.shape[0]
+    for first in range(0, num, _BLOCK):
+        for second in range(0, num, _BLOCK):
+            # By blocks, because going down columns of a large table is slow.
+            for i in range(first, min(first + _BLOCK, num)):
+                for j in range(second, min(second + _BLOCK, num)):
+                    for trip in range(from_start.shape[0]):
+                        there = from_start[trip, i] + between[i, j] + to_goal[trip, j]
+                        back = from_start[trip, j] + between[j, i] + to_goal[trip, i]
+                        out[trip, i, j] = min(there, back)
+
+
+@jit
+def lower_prices(
+    covered: int,
+    nodes: Masks,
+    paid: Floats,
+    to_goal: Floats,
+    ahead: Floats,
+    ratios: Floats,
+    classes: Masks,
+    rounding: float,
+    prices: Floats,
+    best_sets: Masks,
+    best_nodes: Masks,
+) -> None:
+    """Try the beginnings that cover a set for every class that holds it.
+
+    Parameters
+    ----------
+    covered
+        The set.
+    nodes, paid
+        Where such beginnings end, and what the cheapest one there costs.
+    to_goal
+        By node, what is left for a member that was covered.
+    ahead
+        By member and node, what is left for one that was not.
+    ratios
+        By member, what its cost is multiplied with.
+    classes
+        The classes to try.
+    rounding
+        A price is lower only if it is lower by this share.
+    prices, best_sets, best_nodes
+        By class, lowered where possible: the price, and which beginning it comes from.
+    """
+    for chosen in classes:
+        if chosen & covered != covered:
+            continue
+        all_ratios = 0.0
+        covered_ratios = 0.0
+        others = np.empty(64, dtype=np.int64)
+        num_others = 0
+        rest = chosen
+        member = 0
+        while rest:
+            if rest & 1:
+                all_ratios += ratios[member]
+                if covered >> member & 1:
+                    covered_ratios += ratios[member]
+                else:
+                    others[num_others] = member
+                    num_others += 1
+            rest >>= 1
+            member += 1
+        least = prices[chosen]
+        least_node = np.int64(-1)
+        for i in range(nodes.size):
+            node = nodes[i]
+            price = paid[i] * all_ratios
+            if covered_ratios > 0.0:
+                price += to_goal[node] * covered_ratios
+            for j in range(num_others):
+                price += ahead[others[j], node] * ratios[others[j]]
+            if price < least - rounding * (1.0 + abs(price)):
+                least = price
+                least_node = node
+        if least_node >= 0:
+            prices[chosen] = least
+            best_sets[chosen] = covered
+            best_nodes[chosen] = least_node
+
+
+@jit
+def advance_layer(
+    indptr: Indices,
+    indices: Indices,
+    costs: Floats,
+    seen: Masks,
+    family: Masks,
+    row_of: Ints,
+    before: Floats,
+    after: Floats,
+) -> None:
+    """From the cheapest walks of i nodes to those of i + 1, by (set covered at least, last node).
+
+    Parameters
+    ----------
+    indptr, indices, costs
+        For each node the edges that lead to it.
+    seen
+        By node the members that it sees.
+    family, row_of
+        The sets, and where each stands; with a set the family holds all its subsets.
+    before, after
+        Costs by set and node; infinite where there is no such walk.
+    """
+    for node in range(seen.size):
+        for row in range(family.size):
+            source = row_of[family[row] & ~seen[node]]
+            least = np.inf
+            for e in range(indptr[node], indptr[node + 1]):
+                cost = before[source, indices[e]] + costs[e]
+                if cost < least:
+                    least = cost
+            after[row, node] = least
+
+
+@jit
+def price_beginnings(
+    sets: Int32s,
+    rows: Masks,
+    is_there: Flags,
+    to_goal: Floats,
+    ahead: Floats,
+    ratios: Floats,
+    out: Floats,
+) -> None:
+    """What the best end of a shared beginning of fixed length leaves to be paid, for each set.
+
+    Of a set with members t, ``rows[i, b]`` is the row of ``is_there`` with the nodes where a beginning can end that has
+    covered the members in the bits of b, or -1. At a node, covered members pay ``to_goal``, others ``ahead[t]``, times
+    their ratios.
+    """
+    size = sets.shape[1]
+    for s in range(sets.shape[0]):
+        members = sets[s]
+        least = np.inf
+        for covered in range(1 << size):
+            row = rows[s, covered]
+            if row < 0:
+                continue
+            weight = 0.0
+            for i in range(size):
+                if (covered >> i) & 1:
+                    weight += ratios[members[i]]
+            for node in range(to_goal.size):
+                if not is_there[row, node]:
+                    continue
+                price = weight * to_goal[node]
+                if price >= least:
+                    continue
+                for i in range(size):
+                    if not (covered >> i) & 1:
+                        price += ratios[members[i]] * ahead[members[i], node]
+                least = min(least, price)
+        out[s] = least

@@ -2,8 +2,15 @@
 
 from veilroute.maps.catalogue import CATALOGUE, Catalogue, MapSet, hash_text
 from veilroute.maps.download import download
-from veilroute.maps.fetch import FetchedArchive, fetch_sets, resolve_base_url
-from veilroute.maps.store import AddReport, InstallReport, MapStore, StoredMap
+from veilroute.maps.store import (
+    AddReport,
+    FetchedArchive,
+    InstallReport,
+    MapStore,
+    StoredMap,
+    fetch_sets,
+    resolve_base_url,
+)
 
 __all__ = [
     "CATALOGUE",

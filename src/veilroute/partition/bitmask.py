@@ -17,12 +17,11 @@ from veilroute.arrays import Classes, Flags, Floats, Ints
 from veilroute.certificate import MAX_TRIED
 from veilroute.covering.class_costs import ClassCosts, compute_class_costs
 from veilroute.covering.fields_engine import FieldsEngine
-from veilroute.covering.found import WalkSource
-from veilroute.covering.spread import far_masks
-from veilroute.covering.task import CoveringTask
-from veilroute.domain.labels import Label
+from veilroute.covering.task import CoveringTask, far_masks
+from veilroute.covering.walks import WalkSource
+from veilroute.domain.graph import Label
 from veilroute.errors import TooLargeError
-from veilroute.kernels.partition import largest_spread, mark_needed, partition_range, start_partition
+from veilroute.kernels.set_partition import largest_spread, mark_needed, partition_range, start_partition
 from veilroute.partition.result import Partition
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch
@@ -37,7 +36,7 @@ def partition_by_bitmask(problem: Problem, task: CoveringTask, privacy: Privacy,
     """Find an optimal partition, or the best one over the class sizes that were worked out in time.
 
     Complexity: the covering costs (see :mod:`veilroute.covering.class_costs`), then at most 3^n steps, far fewer
-    when classes are small. Ties: see :func:`veilroute.kernels.partition.partition_range`.
+    when classes are small. Ties: see :func:`veilroute.kernels.set_partition.partition_range`.
     """
     if not task.members:
         return Partition((), (), is_optimal=True, num_anonymizable=0)
@@ -70,7 +69,7 @@ class Family:
 
 
 def mark_classes(problem: Problem, task: CoveringTask, privacy: Privacy) -> Family:
-    """The family of classes for a privacy: see :func:`veilroute.kernels.partition.mark_needed`."""
+    """The family of classes for a privacy: see :func:`veilroute.kernels.set_partition.mark_needed`."""
     num = len(task.members)
     if num > MAX_MEMBERS:
         raise TooLargeError(
@@ -143,8 +142,7 @@ def _certify(family: Family, shares: Floats, partition: Partition, labels: Seque
     # Here and not at the top: who plans for a dozen candidates need not wait until HiGHS is loaded.
     from veilroute.partition.bounding import CLOSED, Record
     from veilroute.partition.class_space import ListedClasses
-    from veilroute.partition.columns import make_certificate, prove_cost
-    from veilroute.partition.counting import prove_count
+    from veilroute.partition.columns import make_certificate, prove_cost, prove_count
     from veilroute.partition.local_search import Grouping
 
     masks = np.flatnonzero(np.isfinite(shares))
@@ -202,7 +200,7 @@ def _best_partition(num: int, needed: Flags, shares: Floats, watch: Watch) -> tu
 
 
 def read_classes(num: int, choice: Ints, mask: int) -> Classes:
-    """The classes that :func:`veilroute.kernels.partition.partition_range` chose for a set of members."""
+    """The classes that :func:`veilroute.kernels.set_partition.partition_range` chose for a set of members."""
     classes = []
     while mask:
         group = int(choice[mask])

@@ -14,9 +14,8 @@ import numpy as np
 from veilroute.arrays import Floats, Int32s, Ints
 from veilroute.kernels.extension import pick_columns
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
-from veilroute.partition.cuts import separate
 from veilroute.partition.local_search import Grouping
-from veilroute.partition.master import MAX_COMBINED, Master
+from veilroute.partition.master import MAX_COMBINED, Master, separate
 from veilroute.progress import Incumbent, Watch
 
 CLOSED = 1e-9

@@ -15,11 +15,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Ints, Members
-from veilroute.covering.prefix_costs import PrefixCosts
-from veilroute.covering.set_costs import SetCosts, set_costs
-from veilroute.covering.spread import far_matrix
-from veilroute.covering.sweeps import num_threads
-from veilroute.covering.task import CoveringTask
+from veilroute.covering.set_costs import PrefixCosts, SetCosts, set_costs
+from veilroute.covering.task import CoveringTask, far_matrix
+from veilroute.covering.walks import num_threads
 from veilroute.kernels.extension import extend_sets
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch

@@ -10,16 +10,15 @@ The baseline of the paper's experiments::
             Depth_BB_Search(Psi - psi + (psi + n), unassigned - n)
         Depth_BB_Search(Psi + {n}, unassigned - n)
 
-:mod:`veilroute.kernels.df_bb` is this text over bit masks. As in Merge-BB, a set that no walk covers is not gone into,
+:mod:`veilroute.kernels.branching` is this text over bit masks. As in Merge-BB, no set without a walk is gone into,
 and the third rule of Prunable waits for a partition that holds all members, assigned or not.
 """
 
 from __future__ import annotations
 
-from veilroute.covering.memo import CoverMemo
+from veilroute.covering.engines import CoverMemo
 from veilroute.covering.task import CoveringTask
-from veilroute.kernels.branching import Pool, Tree
-from veilroute.kernels.df_bb import search_assignments
+from veilroute.kernels.branching import Pool, Tree, search_assignments
 from veilroute.partition.branch_and_bound import ROUNDING, STEPS_PER_CALL, Step, search_partitions, start_tree
 from veilroute.partition.result import Partition
 from veilroute.problem import Privacy, Problem
@@ -46,7 +45,7 @@ def partition_df_bb(
     problem, task, privacy, seed, watch
         As for every partitioner; the seed does not matter.
     engine, heuristic
-        What finds covering walks, see :class:`~veilroute.covering.memo.CoverMemo`.
+        What finds covering walks, see :class:`~veilroute.covering.engines.CoverMemo`.
     """
 
     def start(num: int) -> tuple[Tree, Step]:

@@ -12,10 +12,9 @@ import numpy as np
 
 from veilroute.arrays import Members
 from veilroute.certificate import MAX_TRIED
-from veilroute.covering.class_walks import ClassWalks
+from veilroute.covering.class_costs import ClassWalks
 from veilroute.covering.set_costs import MAX_TOUR
-from veilroute.covering.spread import far_matrix
-from veilroute.covering.task import CoveringTask
+from veilroute.covering.task import CoveringTask, far_matrix
 from veilroute.errors import TooLargeError
 from veilroute.partition.bitmask import MAX_MEMBERS, partition_by_bitmask
 from veilroute.partition.first import first_partition, likely_classes, stopped_at_first
@@ -26,7 +25,7 @@ from veilroute.progress import Watch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from veilroute.covering.found import WalkSource
+    from veilroute.covering.walks import WalkSource
     from veilroute.partition.bounding import Record
     from veilroute.partition.class_space import ClassSpace
 
@@ -84,8 +83,7 @@ def partition_by_columns(
     # Here and not at the top: who plans for a dozen candidates need not wait until HiGHS is loaded.
     from veilroute.partition.bounding import CLOSED, Record, better
     from veilroute.partition.class_space import ClassSpace
-    from veilroute.partition.columns import make_certificate, prove_cost
-    from veilroute.partition.counting import count_anonymizable, price_again, prove_count
+    from veilroute.partition.columns import count_anonymizable, make_certificate, price_again, prove_cost, prove_count
     from veilroute.partition.local_search import Grouping, greedy_partition, improve
 
     num = len(task.members)

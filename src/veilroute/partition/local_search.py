@@ -1,8 +1,8 @@
 """Local search: a partition that is improved a few classes at a time, for thousands of members.
 
 How it goes about that is told in :mod:`veilroute.kernels.local_search`. Where members are watched from many posts, the
-search prices classes by walks past a few of these (:mod:`veilroute.covering.stops`), so never too low; whatever leaves
-this module has its exact price.
+search prices classes by walks past a few of these (:mod:`veilroute.covering.set_costs`), so never too low; whatever
+leaves this module has its exact price.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Ints, Members
-from veilroute.covering.class_walks import ClassWalks
-from veilroute.covering.set_costs import TourCosts
-from veilroute.covering.stops import choose_stops
+from veilroute.covering.class_costs import ClassWalks
+from veilroute.covering.set_costs import TourCosts, choose_stops
 from veilroute.covering.task import CoveringTask
 from veilroute.errors import TooLargeError
-from veilroute.kernels.grouping import find_partners, group_greedily
 from veilroute.kernels.local_search import (
     DRAW,
     IS_TRIAL,
@@ -29,6 +27,8 @@ from veilroute.kernels.local_search import (
     QUEUE_LENGTH,
     WORK,
     Groups,
+    find_partners,
+    group_greedily,
     search,
 )
 from veilroute.kernels.regroup import MAX_UNION, Tours, make_union
@@ -128,8 +128,8 @@ def partition_local_search(
 def greedy_partition(space: ClassSpace, watch: Watch) -> Grouping:
     """A first partition: members begin classes in turn, those with the fewest possible partners first.
 
-    The space must be prepared. See :func:`~veilroute.kernels.grouping.group_greedily`. Classes that no walk covers are
-    dissolved; only one-way streets with several posts for a member bring such about.
+    The space must be prepared. See :func:`~veilroute.kernels.local_search.group_greedily`. Classes that no walk covers
+    are dissolved; only one-way streets with several posts for a member bring such about.
     """
     if space.k == 1:
         return Grouping(tuple((i,) for i in range(space.num)), (0.0,) * space.num, ())

@@ -12,7 +12,7 @@ The search begins with every member in a set of its own and merges two sets at a
             Psi' = Psi - psi_i - psi_j + (psi_i + psi_j)
             Merge_BB_Search(Psi') unless Psi' was met before                    # duplicate detection
 
-:mod:`veilroute.kernels.merge_bb` is this text over bit masks.
+:mod:`veilroute.kernels.branching` is this text over bit masks.
 
 The third termination looks unsafe: if only the dearest class of Psi qualifies so far, its mean is high although Psi may
 still become the best. It loses nothing all the same, because the same classes can be built in another order. Take a
@@ -28,11 +28,11 @@ import hashlib
 import numpy as np
 
 from veilroute.arrays import Ints
-from veilroute.covering.memo import CoverMemo
+from veilroute.covering.engines import CoverMemo
 from veilroute.covering.task import CoveringTask
 from veilroute.errors import UnknownMethodError
 from veilroute.kernels import branching
-from veilroute.kernels import merge_bb as kernel
+from veilroute.kernels import branching as kernel
 from veilroute.kernels.branching import Pool, Tree
 from veilroute.partition.branch_and_bound import ROUNDING, STEPS_PER_CALL, Step, search_partitions, start_tree
 from veilroute.partition.result import Partition
@@ -71,7 +71,7 @@ def partition_merge_bb(
     merge_order
         ``cost-asc`` (by the dearer walk times the number of members) or ``random``.
     engine, heuristic
-        What finds covering walks, see :class:`~veilroute.covering.memo.CoverMemo`.
+        What finds covering walks, see :class:`~veilroute.covering.engines.CoverMemo`.
     """
     if merge_order not in MERGE_ORDERS:
         raise UnknownMethodError("merge order", merge_order, MERGE_ORDERS)

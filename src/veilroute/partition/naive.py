@@ -11,11 +11,10 @@ import random
 
 import numpy as np
 
-from veilroute.covering.memo import CoverMemo
-from veilroute.covering.spread import far_matrix
-from veilroute.covering.task import CoveringTask
+from veilroute.covering.engines import CoverMemo
+from veilroute.covering.task import CoveringTask, far_matrix
+from veilroute.partition.first import is_spread
 from veilroute.partition.result import Partition
-from veilroute.partition.spread import is_spread
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch
 
@@ -37,7 +36,7 @@ def partition_naive(
     problem, task, privacy, seed, watch
         As for every partitioner.
     engine, heuristic
-        What finds covering walks, see :class:`~veilroute.covering.memo.CoverMemo`.
+        What finds covering walks, see :class:`~veilroute.covering.engines.CoverMemo`.
     """
     num, k = len(task.members), privacy.k
     memo = CoverMemo(task, engine=engine, heuristic=heuristic)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from veilroute.certificate import Certificate
-from veilroute.covering.found import WalkSource
+from veilroute.covering.walks import WalkSource
 from veilroute.progress import Incumbent
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from veilroute.covering.completions import Completions
+from veilroute.covering.prefixes import Completions
 from veilroute.covering.walks import walk_cost
 from veilroute.planners.pbp import plan_pbp
 from veilroute.planners.plan import Plan, PlannedClass, plan_parting

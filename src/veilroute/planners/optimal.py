@@ -1,12 +1,156 @@
-"""The best plan that we can prove: the exact partitioner, at every m."""
+"""The best plan that we can prove: the exact partitioner, at every m.
+
+The optimal plan for a finite m: each class priced by its best shared beginning (theory, section 5).
+
+The paper's m-Pbp cuts the best plan for whole routes after m nodes. Here classes are priced by what sharing m nodes
+really costs, so the partition is made for this m. Classes of k to 2k - 1 members suffice as before: two halves of a
+class can keep its beginning.
+"""
 
 from __future__ import annotations
 
-from veilroute.planners.bounded import plan_bounded
+from dataclasses import replace
+
+import numpy as np
+
+from veilroute.arrays import Walk
+from veilroute.covering.class_costs import ClassWalks
+from veilroute.covering.prefixes import Completions, SharedBeginnings, find_beginnings, has_two_colours
+from veilroute.covering.set_costs import fits_memory
+from veilroute.covering.task import CoveringTask, prepare_task
+from veilroute.covering.walks import walk_cost
+from veilroute.partition.bitmask import MAX_MEMBERS, mark_classes, partition_by_shares
+from veilroute.partition.exact import is_tried, partition_by_columns
+from veilroute.partition.result import Partition
+from veilroute.planners.m_pbp import plan_m_pbp
 from veilroute.planners.pbp import plan_pbp
-from veilroute.planners.plan import Plan
+from veilroute.planners.plan import Plan, PlannedClass, plan_alone, plan_parting
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch
+
+
+def plan_bounded(problem: Problem, privacy: Privacy, *, m: int, seed: int, watch: Watch) -> Plan:
+    """An optimal plan, or m-Pbp's over the exact partition where that is too much work or the time is over.
+
+    An m that no route of the best plan with whole routes comes near counts as infinite.
+
+    Few candidates: every set is tried. More: column generation where walks can be padded
+    (:func:`~veilroute.covering.prefixes.has_two_colours`) and what is kept fits the memory; elsewhere it is too much.
+    """
+    watch.tell("covering fields")
+    task = prepare_task(problem)
+    options: dict[str, object] = {"partitioner": "exact", "seed": seed}
+    if not task.members:
+        return Plan(task, (), True, None, 0, {**options, "stopped_early": False})
+    whole = _plan_whole(problem, task, privacy, m, seed, watch)
+    if whole is not None:
+        return whole
+    planned = None
+    can_pad = has_two_colours(task.domain)
+    if is_tried(len(task.members), privacy) or (len(task.members) <= MAX_MEMBERS and not can_pad):
+        planned = _try_everything(problem, task, privacy, m, watch)
+    elif can_pad and fits_memory(task):
+        planned = _generate(problem, task, privacy, m, watch)
+    if planned is None:
+        return plan_m_pbp(problem, privacy, seed=seed, watch=watch, partitioner="exact")
+    partition, anonymized = planned
+    return Plan(
+        task=task,
+        classes=(*anonymized, *plan_alone(task, partition.left_out, ClassWalks(task))),
+        is_optimal=partition.is_optimal,
+        mac_lower_bound=partition.least_mac,
+        num_anonymizable=partition.num_anonymizable,
+        options={**options, "stopped_early": partition.is_stopped},
+        certificate=partition.certificate,
+    )
+
+
+def _plan_whole(problem: Problem, task: CoveringTask, privacy: Privacy, m: int, seed: int, watch: Watch) -> Plan | None:
+    """The best plan with whole routes, where going separate ways after m nodes is never worth it.
+
+    Whoever does has paid for m - 1 edges by then, and so have at least k members of the class: where that alone costs
+    more than the whole plan, and the plan leaves nobody out, it is the best one for this m as well.
+    """
+    paid = (m - 1) * float(task.domain.costs.min()) if task.domain.costs.size else 0.0
+    if not paid > 2 * task.base_costs.max() or len(task.members) < privacy.k:
+        return None
+    extras = np.sort((paid - task.base_costs) * task.ratio_weights, axis=1)[:, : privacy.k].sum(axis=1)
+    plan = plan_pbp(problem, replace(privacy, m=None), seed=seed, watch=watch)
+    grouped = sum(len(group.members) for group in plan.classes if group.is_anonymized)
+    if not plan.is_optimal or plan.mac_lower_bound is None or grouped < len(task.members):
+        return None
+    is_beyond = bool((np.array(task.weights) * extras > plan.mac_lower_bound * grouped).all())
+    return plan if is_beyond else None
+
+
+def _try_everything(
+    problem: Problem, task: CoveringTask, privacy: Privacy, m: int, watch: Watch
+) -> tuple[Partition, list[PlannedClass]] | None:
+    """By bit masks: all classes, then all partitions."""
+    family = mark_classes(problem, task, privacy)
+    masks = np.flatnonzero(family.needed).astype(np.int64)
+    masks = np.concatenate(([np.int64(0)], masks[np.argsort(np.bitwise_count(masks), kind="stable")]))
+    classes = np.flatnonzero(family.qualifies).astype(np.int64)
+    shared = find_beginnings(task, masks, classes, m, watch)
+    if shared is None:
+        return None
+    labels = [problem.candidates[i] for i in task.members]
+    partition = partition_by_shares(family, shared.shares, labels, None, watch, is_complete=True)
+    completions = Completions(task)
+    return partition, [plan_beginning(task, members, shared, completions) for members in partition.classes]
+
+
+def _generate(
+    problem: Problem, task: CoveringTask, privacy: Privacy, m: int, watch: Watch
+) -> tuple[Partition, list[PlannedClass]] | None:
+    """By column generation; the classes that it chose then get their walks one by one, whatever the time."""
+
+    def plan_class(members: tuple[int, ...]) -> PlannedClass | None:
+        found = find_class_beginnings(problem, task, members, m, Watch())
+        return None if found is None else plan_class_beginning(members, *found)
+
+    partition = partition_by_columns(problem, task, privacy, watch=watch, m=m, write_down=plan_class)
+    planned = []
+    for number, members in enumerate(partition.classes):
+        watch.tell("walks", number, len(partition.classes))
+        group = plan_class(members)
+        if group is None:
+            return None
+        planned.append(group)
+    return partition, planned
+
+
+def find_class_beginnings(
+    problem: Problem, task: CoveringTask, members: tuple[int, ...], m: int, watch: Watch
+) -> tuple[CoveringTask, SharedBeginnings] | None:
+    """The best beginning of one class by itself, in a task of its own; ``None`` as for :func:`find_beginnings`."""
+    mine = prepare_task(problem, [task.members[i] for i in members])
+    sets = np.arange(1 << len(members), dtype=np.int64)
+    by_size = sets[np.argsort(np.bitwise_count(sets), kind="stable")]
+    shared = find_beginnings(mine, by_size, sets[-1:], m, watch)
+    return None if shared is None else (mine, shared)
+
+
+def plan_class_beginning(members: tuple[int, ...], task: CoveringTask, shared: SharedBeginnings) -> PlannedClass:
+    """The class that has a task of its own, as one of the task that ``members`` belong to."""
+    group = plan_beginning(task, tuple(range(len(members))), shared, Completions(task))
+    own = {(trip, members[i]): route for (trip, i), route in group.own.items()}
+    return replace(group, members=members, own=own)
+
+
+def plan_beginning(
+    task: CoveringTask, members: tuple[int, ...], shared: SharedBeginnings, completions: Completions
+) -> PlannedClass:
+    """A class with the best beginning that was found for it, from which each member goes on its own way."""
+    mask = sum(1 << i for i in members)
+    routes: dict[tuple[int, int], tuple[Walk, float]] = {}
+    for trip in range(task.num_trips):
+        walk, is_whole = shared.walk(mask, trip)
+        if is_whole:
+            routes |= dict.fromkeys(((trip, i) for i in members), (walk, walk_cost(task.domain, walk)))
+        else:
+            routes |= {(trip, i): completions.complete(walk, i, trip) for i in members}
+    return plan_parting(task.domain, members, routes)
 
 
 def plan_optimal(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch) -> Plan:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from veilroute.covering.class_walks import ClassWalks
+from veilroute.covering.class_costs import ClassWalks
 from veilroute.covering.task import prepare_task
 from veilroute.partition.registry import find_partitioner
 from veilroute.planners.plan import Plan, plan_alone, plan_shared

@@ -9,9 +9,8 @@ import numpy as np
 
 from veilroute.arrays import Walk
 from veilroute.certificate import Certificate
-from veilroute.covering.found import WalkSource
 from veilroute.covering.task import CoveringTask
-from veilroute.covering.walks import walk_cost
+from veilroute.covering.walks import WalkSource, walk_cost
 from veilroute.domain.graph import Domain
 
 

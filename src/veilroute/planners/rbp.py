@@ -1,13 +1,123 @@
-"""Rbp, the random-walk-based planner (paper, section 5): m random nodes, then the cheapest way past each place."""
+"""Rbp, the random-walk-based planner (paper, section 5): m random nodes, then the cheapest way past each place.
+
+From prefixes to plans: what Rbp and Cbp do once they know how each class begins.
+
+Random walks that depend on the seed, the trip and a name alone, as the privacy rules ask.
+"""
 
 from __future__ import annotations
 
-from veilroute.covering.task import prepare_task
-from veilroute.planners.plan import Plan
-from veilroute.planners.prefixes import plan_prefixes, require_finite_m
-from veilroute.planners.random_walks import draw_walk, seeded
+import math
+import random
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from veilroute.arrays import Walk
+from veilroute.covering.class_costs import ClassWalks
+from veilroute.covering.prefixes import Completions
+from veilroute.covering.task import CoveringTask, far_matrix, prepare_task
+from veilroute.covering.walks import NO_WALK
+from veilroute.domain.graph import Domain
+from veilroute.errors import InvalidInputError, TooLargeError
+from veilroute.partition.first import split_into_classes
+from veilroute.planners.plan import Plan, PlannedClass, plan_alone, plan_parting
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch
+
+MAX_DRAWN = 10**6
+"""The most nodes that a route begins with: every member's route holds them all."""
+
+
+def require_finite_m(privacy: Privacy, planner: str) -> int:
+    """The m of a planner whose routes begin at random: it has none for m = infinity."""
+    if privacy.m is None:
+        raise InvalidInputError(
+            "Privacy.m", f"a whole number for the planner {planner}; optimal and pbp hide whole routes"
+        )
+    if privacy.m > MAX_DRAWN:
+        raise TooLargeError(
+            "Privacy.m", f"at most {MAX_DRAWN} nodes for the planner {planner}, which draws them", privacy.m
+        )
+    return privacy.m
+
+
+def plan_prefixes(
+    problem: Problem,
+    privacy: Privacy,
+    task: CoveringTask,
+    groups: Iterable[tuple[Sequence[int], Sequence[Walk]]],
+    *,
+    seed: int,
+    watch: Watch,
+) -> Plan:
+    """Complete every member's route after the nodes that its group shares.
+
+    A member without a way on from there gets the paper's Failure: it is left out, as are groups that are too small or
+    too close together without it.
+
+    Parameters
+    ----------
+    problem, privacy, task, seed, watch
+        As planners get them.
+    groups
+        Members, and the first nodes that they share on each trip: m of them or more, or fewer where no edge leads on;
+        none where they could not be drawn. Taken one at a time, as long as there is time.
+    """
+    completions = Completions(task)
+    far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy)
+    anonymized: list[PlannedClass] = []
+    is_over = False
+    for number, (members, prefixes) in enumerate(groups):
+        watch.tell("walks", number)
+        is_over = is_over or watch.is_over()
+        if is_over or not all(prefix.size for prefix in prefixes):
+            continue
+        routes = {
+            (trip, member): completions.complete(prefix, member, trip)
+            for trip, prefix in enumerate(prefixes)
+            for member in members
+        }
+        covered = [i for i in members if all(math.isfinite(routes[trip, i][1]) for trip in range(task.num_trips))]
+        classes, _ = split_into_classes(covered, far, privacy)
+        anonymized += [plan_parting(task.domain, inside, routes) for inside in classes]
+    anonymized.sort(key=lambda group: group.members)
+    grouped = {i for group in anonymized for i in group.members}
+    left_out = [i for i in range(len(task.members)) if i not in grouped]
+    return Plan(
+        task=task,
+        classes=(*anonymized, *plan_alone(task, left_out, ClassWalks(task))),
+        is_optimal=False,
+        mac_lower_bound=None,
+        num_anonymizable=None,
+        options={"seed": seed, "stopped_early": is_over},
+    )
+
+
+_NODES_PER_LOOK = 1 << 12
+
+
+def draw_walk(
+    domain: Domain, start: int, rng: random.Random, is_long_enough: Callable[[int, int], bool], watch: Watch
+) -> Walk:
+    """A walk that goes to a neighbour drawn uniformly until ``is_long_enough(number of nodes, last node)``.
+
+    It ends early at a node that no edge leaves, and is empty when the time is over.
+    """
+    walk = [start]
+    while not is_long_enough(len(walk), walk[-1]):
+        first, end = int(domain.indptr[walk[-1]]), int(domain.indptr[walk[-1] + 1])
+        if first == end:
+            break
+        if len(walk) % _NODES_PER_LOOK == 0 and watch.is_over():
+            return NO_WALK
+        walk.append(int(domain.indices[rng.randrange(first, end)]))
+    return np.array(walk, dtype=np.int64)
+
+
+def seeded(planner: str, seed: int, trip: int, name: object = "") -> random.Random:
+    """The generator for one walk."""
+    return random.Random(f"veilroute-{planner}-{seed}-{trip}-{name}")
 
 
 def plan_rbp(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch) -> Plan:

@@ -23,17 +23,15 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from veilroute.arrays import Members
-from veilroute.covering.completions import Completions
 from veilroute.covering.fields_engine import MAX_MEMBERS, FieldsEngine
-from veilroute.covering.spread import far_matrix
-from veilroute.covering.task import CoveringTask, prepare_task
-from veilroute.domain.graph import Domain
-from veilroute.domain.labels import Label, plain_label
+from veilroute.covering.prefixes import Completions
+from veilroute.covering.task import CoveringTask, far_matrix, prepare_task
+from veilroute.domain.graph import Domain, Label, plain_label
 from veilroute.domain.streets import great_circle_m
 from veilroute.errors import InvalidInputError, TooLargeError
-from veilroute.partition.spread import is_spread
-from veilroute.planners.bounded import find_class_beginnings, plan_class_beginning
+from veilroute.partition.first import is_spread
 from veilroute.planners.m_pbp import part_after
+from veilroute.planners.optimal import find_class_beginnings, plan_class_beginning
 from veilroute.planners.plan import Plan, PlannedClass, plan_alone
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch

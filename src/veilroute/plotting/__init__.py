@@ -1,8 +1,7 @@
 """Pictures. Importing this package imports matplotlib, so it is imported only where a picture is made."""
 
 from veilroute.plotting.domain_plot import plot_domain
-from veilroute.plotting.files import draw_playbook
 from veilroute.plotting.html_map import html_map, write_html_map
-from veilroute.plotting.playbook_plot import plot_playbook
+from veilroute.plotting.playbook_plot import draw_playbook, plot_playbook
 
 __all__ = ["draw_playbook", "html_map", "plot_domain", "plot_playbook", "write_html_map"]

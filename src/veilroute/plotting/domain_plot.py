@@ -1,21 +1,245 @@
-"""The map underneath: walls and floor of a grid, streets of a graph."""
+"""The map underneath: walls and floor of a grid, streets of a graph.
+
+Streets as lines: with their bends, both directions of a street once, main roads told from side streets.
+
+Real streets as the map underneath: along their bends, main roads wider and darker.
+
+Below a map of real streets: how long a distance is on it, and whom to credit.
+"""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_rgba
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
+from matplotlib.transforms import ScaledTranslation
 
-from veilroute.arrays import Floats
+from veilroute.arrays import Flags, Floats, Ints, Points
 from veilroute.domain.graph import Domain
 from veilroute.domain.grid import Grid
 from veilroute.plotting import palette
-from veilroute.plotting.arrows import arrow_heads
-from veilroute.plotting.frame import Frame, frame_of, new_axes
-from veilroute.plotting.map_notes import draw_notes
-from veilroute.plotting.street_map import draw_street_map
+from veilroute.plotting.frame import POINTS_PER_INCH, Frame, frame_of, new_axes
+from veilroute.plotting.lanes import Walk
+from veilroute.plotting.routes import arrow_heads
+from veilroute.streets.itinerary import edge_number, streets_of
+
+NUM_RANKS = 4
+"""Main roads, secondary roads, other streets, and what is narrower than a street."""
+
+_RANKS = {
+    "motorway": 0,
+    "trunk": 0,
+    "primary": 0,
+    "secondary": 1,
+    "tertiary": 1,
+    "bridleway": 3,
+    "corridor": 3,
+    "cycleway": 3,
+    "footway": 3,
+    "path": 3,
+    "pedestrian": 3,
+    "service": 3,
+    "steps": 3,
+    "track": 3,
+}
+_SAME_LENGTH_M = 0.05
+
+
+def street_rank(kind: str) -> int:
+    """How important a kind of street is: 0 for main roads to 3 for service roads and paths."""
+    return _RANKS.get(kind.removesuffix("_link"), 2)
+
+
+@dataclass(frozen=True, eq=False)
+class StreetLines:
+    """What there is to draw of a street network.
+
+    Parameters
+    ----------
+    tails, heads
+        The nodes at the ends of each line.
+    edges
+        The edge of the domain that each line shows; two-way streets are shown once.
+    is_one_way
+        Which lines are streets that lead only from tail to head.
+    ranks
+        See :func:`street_rank`.
+    """
+
+    tails: Ints
+    heads: Ints
+    edges: Ints
+    is_one_way: Flags
+    ranks: Ints
+
+
+def street_lines(domain: Domain) -> StreetLines:
+    """Choose the edges to draw: of two that are one street in both directions only one."""
+    streets = streets_of(domain)
+    tails, heads, _ = domain.edge_arrays()
+    key, key_back = tails * domain.num_nodes + heads, heads * domain.num_nodes + tails
+    back = np.minimum(np.searchsorted(key, key_back), max(key.size - 1, 0))
+    has_back = key[back] == key_back
+    num_bends = np.diff(streets.shape_ptr)
+    alike = (num_bends == num_bends[back]) & (np.abs(streets.lengths - streets.lengths[back]) < _SAME_LENGTH_M)
+    drawn = np.flatnonzero(~(has_back & alike) | (tails < heads))
+    ranks = np.array([street_rank(kind) for kind in streets.kinds], dtype=np.int64)[streets.kind_ids[drawn]]
+    return StreetLines(tails[drawn], heads[drawn], drawn, ~has_back[drawn], ranks)
+
+
+@dataclass
+class BentWalks:
+    """Walks whose bends count as nodes, so that lanes and arrows follow the streets.
+
+    Numbers beyond the domain's own nodes are bends. A bend has the same number in both directions of a street, so
+    that routes which meet on it are drawn side by side.
+
+    Parameters
+    ----------
+    domain
+        A street network.
+    """
+
+    domain: Domain
+    _bends: dict[bytes, list[int]] = field(default_factory=dict)
+    _points: list[tuple[float, float]] = field(default_factory=list)
+
+    def bend(self, walk: Walk) -> list[int]:
+        """A walk with the bends of its streets between its nodes."""
+        bent = list(walk[:1])
+        for tail, head in pairwise(walk):
+            bent += [*self._between(tail, head), head]
+        return bent
+
+    @property
+    def positions(self) -> Points:
+        """Where the nodes and all bends so far are."""
+        assert self.domain.coordinates is not None
+        return np.concatenate([self.domain.coordinates, np.array(self._points).reshape(-1, 2)])
+
+    def _between(self, tail: int, head: int) -> Sequence[int]:
+        streets = streets_of(self.domain)
+        shape = streets.bends(edge_number(self.domain, tail, head))
+        is_back = tail > head
+        # By their ends and their line, seen from the lower node: this is how both directions find each other.
+        line = np.ascontiguousarray(shape[::-1] if is_back else shape)
+        key = np.array(sorted((tail, head)), dtype=np.int64).tobytes() + line.tobytes()
+        if key not in self._bends:
+            first = self.domain.num_nodes + len(self._points)
+            self._points += [(x, y) for x, y in streets.project(line).tolist()]
+            self._bends[key] = list(range(first, first + len(line)))
+        return self._bends[key][::-1] if is_back else self._bends[key]
+
+
+# By rank: the share of the main roads' width, and the colour.
+_WIDTHS = (1.0, 0.72, 0.46, 0.3)
+_WIDEST_PT, _NARROWEST_PT = 3.4, 1.2
+# A one-way street gets an arrow when it is this long on paper, in points.
+_ROOM_PT = 26.0
+
+
+def draw_street_map(ax: Axes, domain: Domain, frame: Frame, scale: float) -> None:
+    """Draw the streets that are in the frame; one-way streets with a small arrow where there is room."""
+    streets = streets_of(domain)
+    shown = street_lines(domain)
+    bends = streets.project(streets.shape)
+    lines: list[list[Points]] = [[] for _ in range(NUM_RANKS)]
+    arrows: list[list[Points]] = [[], []]
+    low, high = np.array([frame.left, frame.bottom]), np.array([frame.right, frame.top])
+    for tail, head, edge, is_one_way, rank in zip(
+        shown.tails.tolist(),
+        shown.heads.tolist(),
+        shown.edges.tolist(),
+        shown.is_one_way.tolist(),
+        shown.ranks.tolist(),
+        strict=True,
+    ):
+        inner = bends[streets.shape_ptr[edge] : streets.shape_ptr[edge + 1]]
+        line = np.concatenate([frame.positions[tail : tail + 1], inner, frame.positions[head : head + 1]])
+        if (line.max(axis=0) < low).any() or (line.min(axis=0) > high).any():
+            continue
+        lines[rank].append(line)
+        if is_one_way and (arrow := _arrow(line, scale)) is not None:
+            for ends, end in zip(arrows, arrow, strict=True):
+                ends.append(end)
+    widest = float(np.clip(0.12 * frame.step * scale, _NARROWEST_PT, _WIDEST_PT))
+    # Main roads last, on top of the streets that lead into them.
+    for rank in reversed(range(NUM_RANKS)):
+        width = max(widest * _WIDTHS[rank], 0.35)
+        collection = LineCollection(
+            lines[rank],
+            colors=palette.ROADS[rank],
+            linewidths=width,
+            zorder=1.0 + 0.02 * (NUM_RANKS - rank),
+            gid=f"streets-{rank}",
+            capstyle="round",
+            joinstyle="round",
+        )
+        ax.add_collection(collection, autolim=False)
+    if arrows[0]:
+        heads = arrow_heads(np.array(arrows[0]), np.array(arrows[1]), 5.0 / scale, 3.6 / scale)
+        collection_of_arrows = PolyCollection(
+            list(heads), facecolors=palette.MUTED, edgecolors="none", zorder=1.2, gid="one-way"
+        )
+        ax.add_collection(collection_of_arrows, autolim=False)
+    ax.set(xticks=[], yticks=[])
+    for spine in ax.spines.values():
+        spine.set(color=palette.CELL_LINE, linewidth=0.8)
+
+
+def _arrow(line: Points, scale: float) -> tuple[Points, Points] | None:
+    """Where the arrow of a one-way street is and where it points; ``None`` when there is no room."""
+    along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(line, axis=0).T))])
+    if along[-1] * scale < _ROOM_PT:
+        return None
+    middle, reach = along[-1] / 2, 4.0 / scale
+    behind, here, ahead = (
+        np.array([np.interp(middle + step, along, line[:, i]) for i in range(2)]) for step in (-reach, 0.0, reach)
+    )
+    return here, ahead - behind
+
+
+_LONGEST_PT = 110.0
+_DROP_PT = 7.0
+_FONT_SIZE = 6.5
+
+
+def scale_length_m(points_per_metre: float) -> float:
+    """The longest of 1, 2, 5, 10, 20, 50, ... metres that takes at most 110 points on paper."""
+    longest = _LONGEST_PT / points_per_metre
+    power = 10.0 ** math.floor(math.log10(longest))
+    return max(power * factor for factor in (1, 2, 5) if power * factor <= longest)
+
+
+def draw_notes(ax: Axes, frame: Frame, scale: float, attribution: str) -> None:
+    """Draw the scale below the right corner of the map and the credits below the left one."""
+    below = ax.transAxes + ScaledTranslation(0.0, -_DROP_PT / POINTS_PER_INCH, ax.figure.dpi_scale_trans)
+    metres = scale_length_m(scale)
+    share = metres / abs(frame.right - frame.left)
+    style: dict[str, Any] = {
+        "color": palette.MUTED,
+        "linewidth": 1.0,
+        "transform": below,
+        "clip_on": False,
+        "gid": "scale",
+    }
+    tick = 2.5 / (abs(frame.top - frame.bottom) * scale)
+    ax.add_line(Line2D([1 - share, 1 - share, 1, 1], [tick, 0, 0, tick], **style))
+    text: dict[str, Any] = {"transform": below, "fontsize": _FONT_SIZE, "color": palette.MUTED, "va": "center_baseline"}
+    gap = 4.0 / (abs(frame.right - frame.left) * scale)
+    ax.text(1 - share - gap, 0, f"{metres:g} m" if metres < 1000 else f"{metres / 1000:g} km", ha="right", **text)
+    if attribution:
+        ax.text(0, 0, attribution, ha="left", gid="attribution", parse_math=False, **text)
+
 
 # Cells and streets shorter than this many points get no lines between them and no one-way arrows.
 _FINE_CELL_PT = 7.0
@@ -27,7 +251,7 @@ def plot_domain(domain: Domain, *, ax: Axes | None = None) -> Axes:
 
     A grid is drawn with row 0 at the top, cropped to its free cells; walls are dark. A graph is drawn with its
     streets as thin grey lines, one-way streets with a small arrow where there is room. A graph without coordinates is
-    laid out so that distances on paper resemble numbers of steps (see :func:`veilroute.plotting.layout.lay_out`). A
+    laid out so that distances on paper resemble numbers of steps (see :func:`veilroute.plotting.frame.lay_out`). A
     street network is drawn with its bends, main roads wider, and with a scale and the credits of the map.
 
     Parameters

@@ -1,8 +1,11 @@
-"""Marks on the map: start, goal and candidates, moved apart where they would hide each other."""
+"""Marks on the map: start, goal and candidates, moved apart where they would hide each other.
+
+From where on its route a candidate is seen.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from veilroute.arrays import Floats, Points
+from veilroute.domain.visibility import AtNode
+from veilroute.playbook import Playbook, PlaybookClass
 from veilroute.plotting import palette
 from veilroute.plotting.palette import ClassStyle
 
@@ -191,3 +196,28 @@ def text_style(mark: Mark, size: float) -> dict[str, Any]:
         "fontweight": "bold",
         "color": mark.ink,
     }
+
+
+def sight_lines(
+    playbook: Playbook, groups: Sequence[PlaybookClass], trip: int, positions: Points
+) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Yield the class, and the nodes of candidate and watcher, for each candidate that its route only passes by.
+
+    Of the route's nodes that see the candidate it is the nearest on paper, the first of equals.
+    """
+    if isinstance(playbook.visibility, AtNode):
+        return
+    # Imported here because it brings the compiled kernels, which other pictures do without.
+    from veilroute.covering.task import find_watchers
+
+    domain = playbook.problem.domain
+    for i, group in enumerate(groups):
+        nodes = [domain.node(member) for member in group.members]
+        for member, node, watchers in zip(
+            group.members, nodes, find_watchers(domain, playbook.visibility, nodes), strict=True
+        ):
+            route = np.array([domain.node(label) for label in group.route_of(member, trip)])
+            seeing = route[np.isin(route, watchers)]
+            if seeing.size and node not in route:
+                away = np.hypot(*(positions[seeing] - positions[node]).T)
+                yield i, (node, int(seeing[away.argmin()]))

@@ -1,6 +1,6 @@
 """Colours, markers and line styles: one look per class, told apart without relying on hue.
 
-The eight colours are those of :mod:`veilroute.formats.colours`. Number, marker shape and, beyond eight classes, the
+The eight colours are those of :mod:`veilroute.formats.gpx`. Number, marker shape and, beyond eight classes, the
 line style are further cues.
 """
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from matplotlib.colors import to_hex, to_rgb
 
-from veilroute.formats.colours import OKABE_ITO
+from veilroute.formats.gpx import OKABE_ITO
 
 # Shapes that leave room for a number; squares are kept for start and goal. Five shapes and eight colours repeat
 # together only after forty classes.

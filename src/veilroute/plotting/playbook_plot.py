@@ -1,24 +1,195 @@
-"""A playbook on its map, in the manner of the paper's example figure."""
+"""A playbook on its map, in the manner of the paper's example figure.
+
+The legend: outside the map, in as many columns as fit.
+
+Room on the page: how large a figure is and where map, title and legend go.
+
+Pictures as files: the same playbook gives the same bytes.
+"""
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
 
+import matplotlib as mpl
+import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.legend_handler import HandlerBase
+from matplotlib.text import Text
+from matplotlib.transforms import ScaledTranslation, Transform
 
-from veilroute.domain.labels import Label
-from veilroute.errors import InvalidInputError
+from veilroute.domain.graph import Label
+from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.playbook import Playbook, PlaybookClass
 from veilroute.plotting import marks
-from veilroute.plotting.domain_plot import draw_domain
-from veilroute.plotting.figure import fit_figure
-from veilroute.plotting.frame import frame_of, new_axes
-from veilroute.plotting.legend import Entry, add_legend
-from veilroute.plotting.palette import class_style
-from veilroute.plotting.routes import class_walks, draw_routes
-from veilroute.plotting.sights import sight_lines
-from veilroute.plotting.street_lines import BentWalks
+from veilroute.plotting.domain_plot import BentWalks, draw_domain
+from veilroute.plotting.frame import POINTS_PER_INCH, Frame, frame_of, new_axes
+from veilroute.plotting.marks import Mark, mark_line, sight_lines, text_shift, text_style
+from veilroute.plotting.palette import ClassStyle, class_style
+from veilroute.plotting.routes import class_walks, draw_routes, route_lines
 from veilroute.streets.directions import distance_text, duration_text
+
+_FONT_SIZE = 8.5
+_MARK_SIZE = 11.0
+_LINE_WIDTH = 4.0
+_GAP_IN = 0.12
+_COLUMN_SPACING = 2.2
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the legend: a mark, the style of a route when there is one, and what they mean."""
+
+    mark: Mark
+    label: str
+    style: ClassStyle | None = None
+
+
+def add_legend(ax: Axes, entries: Sequence[Entry], frame: Frame, *, beside: bool) -> Legend:
+    """Put the legend below the axes of a map and what stands below these, or ``beside`` them on the right."""
+    width, height = ax.get_window_extent().size
+    shift = (_GAP_IN, 0.0) if beside else (0.0, -_GAP_IN - frame.below_in)
+    single = _make_legend(ax, entries, shift, beside=beside, num_columns=1)
+    extent = single.get_window_extent()
+    spacing = _COLUMN_SPACING * _FONT_SIZE * ax.figure.dpi / POINTS_PER_INCH
+    fitting = (
+        math.ceil(extent.height / max(height, 1.0)) if beside else int((width + spacing) / (extent.width + spacing))
+    )
+    num_columns = max(1, min(fitting, len(entries)))
+    # With the number of rows settled, even columns look better than a last one that is nearly empty.
+    num_columns = math.ceil(len(entries) / math.ceil(len(entries) / num_columns))
+    return single if num_columns == 1 else _make_legend(ax, entries, shift, beside=beside, num_columns=num_columns)
+
+
+def _make_legend(
+    ax: Axes, entries: Sequence[Entry], shift: tuple[float, float], *, beside: bool, num_columns: int
+) -> Legend:
+    outside = ax.transAxes + ScaledTranslation(*shift, ax.figure.dpi_scale_trans)
+    legend = ax.legend(
+        cast(list[Artist], list(entries)),
+        [entry.label for entry in entries],
+        handler_map={Entry: _EntryHandler()},
+        loc="upper left" if beside else "upper center",
+        bbox_to_anchor=(1.0, 1.0) if beside else (0.5, 0.0),
+        bbox_transform=outside,
+        borderaxespad=0.0,
+        ncols=num_columns,
+        fontsize=_FONT_SIZE,
+        frameon=False,
+        handlelength=3.4,
+        handletextpad=0.7,
+        labelspacing=0.75,
+        columnspacing=_COLUMN_SPACING,
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)  # a place may be called "$"
+    return legend
+
+
+class _EntryHandler(HandlerBase):
+    """Draws an entry's route and mark, with the number set as it is on the map."""
+
+    def create_artists(
+        self,
+        legend: Legend,
+        orig_handle: Artist,
+        xdescent: float,
+        ydescent: float,
+        width: float,
+        height: float,
+        fontsize: float,
+        trans: Transform,
+    ) -> Sequence[Artist]:
+        """Return the artists of one entry, in the legend's coordinates."""
+        entry = cast(Entry, orig_handle)
+        mark = entry.mark
+        left, middle, right = -xdescent, width / 2 - xdescent, width - xdescent
+        y = height / 2 - ydescent
+        artists: list[Artist] = []
+        if entry.style is not None:
+            artists += route_lines(np.array([(left, y), (right, y)]), entry.style, _LINE_WIDTH)
+        artists.append(mark_line(mark, (middle, y), _MARK_SIZE))
+        if mark.text:
+            shift = text_shift(mark, _MARK_SIZE)
+            artists.append(Text(middle, y + shift, mark.text, **text_style(mark, _MARK_SIZE)))
+        for artist in artists:
+            artist.set_transform(trans)
+        return artists
+
+
+_PAD_IN = 0.12
+# Still wide enough for a title.
+_NARROWEST_IN = 5.6
+# A map this much taller than wide has its legend on the right.
+_TALL = 1.15
+
+
+def fit_figure(ax: Axes, frame: Frame, entries: Sequence[Entry], size_in: tuple[float, float] | None) -> None:
+    """Set the size of the figure and the place of the axes so that title, map and legend just fit.
+
+    Parameters
+    ----------
+    ax
+        The only axes of their figure, with their title set.
+    frame
+        The map.
+    entries
+        Of the legend; none for no legend.
+    size_in
+        Width and height of the whole figure in inches; the map takes what is left. When left out, the map has the
+        frame's size and the figure grows around it.
+    """
+    figure = ax.figure
+    assert isinstance(figure, Figure)
+    width, height = frame.size_in
+    # Names of places make a legend wide, and there would be little beside it.
+    beside = height > _TALL * width and not frame.notes_in
+    left = _PAD_IN + frame.ticks_in
+    page_width = max(left + width + _PAD_IN, _NARROWEST_IN) if size_in is None else size_in[0]
+    # The legend's columns depend on the width there is for it, which is the axes' at this moment.
+    _place(figure, ax, (page_width, height), (left, 0.0, max(page_width - left - _PAD_IN, 0.5), height))
+    legend_width = legend_height = 0.0
+    if entries:
+        extent = add_legend(ax, entries, frame, beside=beside).get_window_extent()
+        legend_width, legend_height = extent.width / figure.dpi + _PAD_IN, extent.height / figure.dpi + _PAD_IN
+    bottom = _PAD_IN + frame.below_in + (0.0 if beside else legend_height)
+    right = _PAD_IN + (legend_width if beside else 0.0)
+    if beside:
+        # Over a narrow map the title would hang out on the left; let it run on above the legend.
+        ax.title.set(x=0.0, ha="left")
+    top = _PAD_IN + _title_height(figure, ax, max(page_width, left + width + right) - left)
+    if size_in is None:
+        page = (max(left + width + right, page_width), bottom + height + top)
+        spare = 0.0 if beside else page[0] - left - width - right
+        _place(figure, ax, page, (left + spare / 2, bottom, width, height))
+    else:
+        # A page that is too small for title and legend still shows some map.
+        room = (max(size_in[0] - left - right, 0.5), max(size_in[1] - bottom - top, 0.5))
+        _place(figure, ax, size_in, (left, max(size_in[1] - top - room[1], 0.0), *room))
+
+
+def _place(figure: Figure, ax: Axes, page: tuple[float, float], box: tuple[float, float, float, float]) -> None:
+    figure.set_size_inches(page)
+    ax.set_position((box[0] / page[0], box[1] / page[1], box[2] / page[0], box[3] / page[1]))
+
+
+def _title_height(figure: Figure, ax: Axes, width: float) -> float:
+    """Height of the title in inches, after breaking it at its colon when it is wider than ``width``."""
+    text = ax.get_title()
+    if not text:
+        return 0.0
+    if ax.title.get_window_extent().width / figure.dpi > width:
+        ax.title.set_text(text.replace(": ", "\n", 1))
+    return float(ax.title.get_window_extent().height / figure.dpi) + _PAD_IN
+
 
 # Of a class's marker, in points; on grids it follows the cell in between.
 _SMALLEST_MARK_PT, _LARGEST_MARK_PT = 12.0, 20.0
@@ -211,3 +382,70 @@ def costs_text(playbook: Playbook, group: PlaybookClass, trip: int) -> str:
 
 def _number(cost: float) -> str:
     return f"{cost:.2f}".rstrip("0").rstrip(".")
+
+
+FORMATS = (".png", ".svg", ".pdf")
+
+# No dates, and no version that would change the bytes without changing the picture.
+_METADATA: dict[str, dict[str, str | None]] = {
+    ".png": {"Software": "veilroute"},
+    ".svg": {"Creator": "veilroute", "Date": None},
+    ".pdf": {"Creator": "veilroute", "Producer": "veilroute", "CreationDate": None},
+}
+
+
+def draw_playbook(
+    playbook: Playbook,
+    path: str | Path,
+    *,
+    trip: int = 0,
+    dpi: float = 150,
+    size: tuple[float, float] | None = None,
+) -> None:
+    """Draw a playbook as :func:`~veilroute.plotting.plot_playbook` does and save the picture.
+
+    The bytes depend only on the playbook, the options and the installed matplotlib; the user's matplotlib settings
+    play no part. No display is needed.
+
+    Parameters
+    ----------
+    playbook
+        With its domain attached.
+    path
+        The file; its suffix, ``.png``, ``.svg`` or ``.pdf``, chooses the format.
+    trip
+        Which trip's routes to draw.
+    dpi
+        Resolution of a ``.png``, and of the walls inside an ``.svg`` or ``.pdf``.
+    size
+        Width and height in inches; made to fit the map when left out.
+
+    Raises
+    ------
+    UnknownMethodError
+        For another suffix.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in FORMATS:
+        raise UnknownMethodError("picture format", path.suffix, FORMATS)
+    _check_positive("dpi", dpi)
+    if size is not None:
+        if not isinstance(size, Sequence) or len(size) != 2:
+            raise InvalidInputError("size", "width and height in inches", size)
+        _check_positive("size[0]", size[0])
+        _check_positive("size[1]", size[1])
+    with mpl.rc_context(), warnings.catch_warnings():
+        # A name in a script that the font lacks shows boxes; the picture is of use all the same.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
+        mpl.rcdefaults()
+        mpl.rcParams["svg.hashsalt"] = "veilroute"
+        ax = draw_on_axes(playbook, trip=trip, ax=None, title=None, legend=True, size_in=size)
+        figure = ax.figure
+        assert isinstance(figure, Figure)
+        figure.savefig(path, format=suffix[1:], dpi=dpi, metadata=_METADATA[suffix])
+
+
+def _check_positive(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise InvalidInputError(name, "a number > 0", value)

@@ -1,4 +1,12 @@
-"""Routes as lines in parallel lanes, with arrows."""
+"""Routes as lines in parallel lanes, with arrows.
+
+Lines that run beside a walk: with corners where streets are long, rounded where they are short.
+
+Both functions take the walk's points and, for each move, the unit vector across it and how far along that vector the
+line is to run. All lengths are in one unit, points on paper for instance.
+
+Small arrow heads that show which way a route is walked.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +20,144 @@ from matplotlib.lines import Line2D
 
 from veilroute.arrays import Points
 from veilroute.playbook import PlaybookClass
-from veilroute.plotting.arrows import arrow_heads, arrows_along
 from veilroute.plotting.lanes import Lanes, Walk, assign_lanes
 from veilroute.plotting.palette import ClassStyle, class_style
-from veilroute.plotting.paths import cornered_path, rounded_path
 from veilroute.problem import Problem
+
+# Two lines may meet this much further out than the larger of their shifts; otherwise the corner is cut off.
+_LONGEST_MITRE = 1.9
+# A change of lane on a straight takes this many times the change.
+_RAMP = 1.5
+
+
+def cornered_path(points: Points, normals: Points, shifts: Points) -> Points:
+    """The line beside a walk, with its corners where the lines beside neighbouring moves meet.
+
+    On a straight, a change of shift becomes a short ramp around the node.
+    """
+    if len(points) < 2:
+        return points
+    line = [points[0] + shifts[0] * normals[0]]
+    for i in range(1, len(points) - 1):
+        before, after = shifts[i - 1] * normals[i - 1], shifts[i] * normals[i]
+        corner = _meeting(normals[i - 1], normals[i], shifts[i - 1], shifts[i])
+        if corner is not None:
+            line.append(points[i] + corner)
+            continue
+        into, out = points[i] - points[i - 1], points[i + 1] - points[i]
+        ramp = _RAMP * float(np.hypot(*(after - before))) / 2 if float(into @ out) > 0 else 0.0
+        line += [points[i] + before - _shortened(into, ramp), points[i] + after + _shortened(out, ramp)]
+    line.append(points[-1] + shifts[-1] * normals[-1])
+    return np.array(line)
+
+
+def rounded_path(points: Points, normals: Points, shifts: Points, *, radius: float) -> Points:
+    """The line beside a walk after both have been averaged over ``radius`` before and behind.
+
+    For walks of many short moves, whose corners are closer together than the line is away.
+    """
+    if len(points) < 2:
+        return points
+    legs = np.hypot(*np.diff(points, axis=0).T)
+    at = np.concatenate([[0.0], np.cumsum(legs)])
+    total = float(at[-1])
+    spacing = max(radius / 6, total / 20_000)
+    if total <= 0:
+        return points[[0, -1]]
+    places = np.linspace(0.0, total, max(2, int(np.ceil(total / spacing)) + 1))
+    move = np.minimum(np.searchsorted(at, places, side="right") - 1, len(legs) - 1)
+    middle = np.column_stack([np.interp(places, at, points[:, 0]), np.interp(places, at, points[:, 1])])
+    reach = max(1, round(radius / (total / (len(places) - 1))))
+    across = _averaged(normals[move], reach)
+    shift = _averaged(shifts[move][:, None] * normals[move], reach)
+    # Averaged unit vectors are short where the walk bends, which must not pull the lanes together there.
+    bent = np.hypot(across[:, 0], across[:, 1])
+    return _averaged(middle, reach) + shift * np.minimum(1.0 / np.maximum(bent, 1e-9), 1.5)[:, None]
+
+
+def _meeting(normal1: Points, normal2: Points, shift1: float, shift2: float) -> Points | None:
+    """Where two shifted lines through one node meet, or ``None`` when that is nowhere near."""
+    cross = float(normal1[0] * normal2[1] - normal1[1] * normal2[0])
+    if not normal1.any() or not normal2.any():
+        return np.asarray(shift1 * normal1 + shift2 * normal2)
+    if abs(cross) < 1e-6:
+        same = float(normal1 @ normal2) > 0 and shift1 == shift2
+        return np.asarray(shift1 * normal1) if same else None
+    corner = np.array(
+        [shift1 * normal2[1] - shift2 * normal1[1], normal1[0] * shift2 - normal2[0] * shift1],
+    )
+    corner /= cross
+    far = float(np.hypot(*corner)) > _LONGEST_MITRE * max(abs(shift1), abs(shift2))
+    return None if far else corner
+
+
+def _shortened(vector: Points, length: float) -> Points:
+    """``vector`` cut to ``length``, and to 0.4 of itself at most."""
+    own = float(np.hypot(*vector))
+    return vector * min(length / own, 0.4) if own > 0 else vector
+
+
+def _averaged(values: Points, reach: int) -> Points:
+    """Mean over ``reach`` values to either side; mirrored at its ends, which therefore stay where they are."""
+    padded = np.pad(values, ((reach, reach), (0, 0)), mode="reflect", reflect_type="odd")
+    sums = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(padded, axis=0)])
+    return np.asarray((sums[2 * reach + 1 :] - sums[: -2 * reach - 1]) / (2 * reach + 1))
+
+
+_SPACING = 70.0
+_STRIDE = 4.0
+_REACH = 4.0
+_MOST = 300
+
+
+def arrow_heads(centres: Points, directions: Points, length: float, width: float) -> Points:
+    """Notched triangles at ``centres`` that point along ``directions``, shape (number, 4, 2)."""
+    lengths = np.hypot(directions[:, 0], directions[:, 1])
+    along = directions / np.where(lengths > 0, lengths, 1.0)[:, None]
+    across = np.column_stack([-along[:, 1], along[:, 0]])
+    tip = centres + along * (0.55 * length)
+    notch = centres - along * (0.2 * length)
+    back = centres - along * (0.45 * length)
+    return np.stack([tip, back + across * (width / 2), notch, back - across * (width / 2)], axis=1)
+
+
+def arrows_along(line: Points, obstacles: Points, *, clearance: float, phase: float) -> tuple[Points, Points]:
+    """Where to put arrows on a line, and which way they point; all lengths in points.
+
+    Parameters
+    ----------
+    line
+        Corners of the line.
+    obstacles, clearance
+        Places to stay clear of, such as markers, and by how much.
+    phase
+        From 0 to 1: how far the first arrow is put off, so that arrows of neighbouring lanes do not stand abreast.
+    """
+    legs = np.hypot(*np.diff(line, axis=0).T)
+    at = np.concatenate([[0.0], np.cumsum(legs)])
+    taken = [tuple(place) for place in obstacles.tolist()]
+    centres: list[tuple[float, float]] = []
+    directions: list[tuple[float, float]] = []
+    spacing = min(_SPACING, max(at[-1] / 3, 2 * clearance))
+    position = clearance + phase * spacing / 2
+    while position < at[-1] - _REACH and len(centres) < _MOST:
+        behind, here, ahead = (_point_at(line, at, position + step) for step in (-_REACH, 0.0, _REACH))
+        direction = (ahead[0] - behind[0], ahead[1] - behind[1])
+        free = all((here[0] - x) ** 2 + (here[1] - y) ** 2 >= clearance**2 for x, y in taken)
+        # At a turning point the direction means nothing.
+        if free and np.hypot(*direction) > 1.2 * _REACH:
+            centres.append(here)
+            directions.append(direction)
+            taken.append(here)
+            position += spacing
+        else:
+            position += _STRIDE
+    return np.array(centres).reshape(-1, 2), np.array(directions).reshape(-1, 2)
+
+
+def _point_at(line: Points, at: Points, position: float) -> tuple[float, float]:
+    return float(np.interp(position, at, line[:, 0])), float(np.interp(position, at, line[:, 1]))
+
 
 _WIDEST_PT = 5.0
 _NARROWEST_PT = 2.8

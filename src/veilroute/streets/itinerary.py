@@ -10,8 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from veilroute.arrays import Floats
-from veilroute.domain.graph import Domain
-from veilroute.domain.labels import Label
+from veilroute.domain.graph import Domain, Label
 from veilroute.domain.streets import Streets
 from veilroute.errors import InvalidInputError
 

@@ -16,8 +16,8 @@ import pytest
 from bench_runs import InlineExecutor, InlineWorkforce, quick_cells, small_terrain, without_times
 from veilroute.bench import executors
 from veilroute.bench.executors import DaskWorkforce, LocalWorkforce
+from veilroute.bench.results import FILE_NAME, RecordStore
 from veilroute.bench.runner import run_cells
-from veilroute.bench.store import FILE_NAME, RecordStore
 from veilroute.errors import InvalidInputError, MissingExtraError, VeilrouteError
 
 

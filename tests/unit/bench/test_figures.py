@@ -15,13 +15,20 @@ from matplotlib.lines import Line2D
 
 import veilroute as vr
 from bench_samples import make_record, make_run
-from veilroute.bench.bounded_charts import ZERO, plot_impact_of_m, plot_klr, plot_runtimes
-from veilroute.bench.cells import Method
-from veilroute.bench.charts import plot_convergence, plot_coverage, plot_relative, plot_times
-from veilroute.bench.design import BEST, BOUNDED, CONVERGING, M_RATIOS, NAIVE, OPTIMAL, PARTITIONING, SUITES
+from veilroute.bench.cells import Method, Record
+from veilroute.bench.charts import (
+    ZERO,
+    look_of,
+    plot_convergence,
+    plot_coverage,
+    plot_impact_of_m,
+    plot_klr,
+    plot_relative,
+    plot_runtimes,
+    plot_times,
+)
 from veilroute.bench.figures import draw_figures
-from veilroute.bench.records import Record
-from veilroute.bench.styles import look_of
+from veilroute.bench.suites import BEST, BOUNDED, CONVERGING, M_RATIOS, NAIVE, OPTIMAL, PARTITIONING, SUITES
 from veilroute.plotting.palette import luminance
 
 RBP, CBP, M_PBP, _ = BOUNDED
@@ -183,5 +190,5 @@ def test_examples_without_their_map_are_not_drawn(
 
 
 def test_tables_do_not_import_matplotlib() -> None:
-    code = "import sys, veilroute.bench.tables, veilroute.bench.findings; sys.exit('matplotlib' in sys.modules)"
+    code = "import sys, veilroute.bench.paper_tables, veilroute.bench.findings; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

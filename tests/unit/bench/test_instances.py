@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import veilroute as vr
-from veilroute.bench.design import PAPER_MAPS, PRESETS
-from veilroute.bench.instances import GENERATED, MAX_CANDIDATES, find_terrain, read_paper_instances
+from veilroute.bench.suites import GENERATED, MAX_CANDIDATES, PAPER_MAPS, PRESETS, find_terrain, read_paper_instances
 from veilroute.errors import FileFormatError, InvalidInputError
 from veilroute.maps import MapStore
 

@@ -9,7 +9,7 @@ import pytest
 
 from veilroute.bench import published
 from veilroute.bench.cells import Method
-from veilroute.bench.design import BEST, M_RATIOS, NAIVE, PAPER_MAPS, SIZES, SUITES
+from veilroute.bench.suites import BEST, M_RATIOS, NAIVE, PAPER_MAPS, SIZES, SUITES
 
 DF_BB = {heuristic: Method("pbp", "df-bb", "", heuristic) for heuristic in ("blind", "tunnel")}
 MERGE_BB = [

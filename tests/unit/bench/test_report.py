@@ -12,13 +12,21 @@ import pytest
 
 import veilroute as vr
 from bench_samples import make_record, make_run
-from veilroute.bench.cells import Method
-from veilroute.bench.design import BEST, BOUNDED, M_RATIOS, NAIVE, OPTIMAL, SUITES
+from veilroute.bench.cells import Method, Record
 from veilroute.bench.findings import describe
-from veilroute.bench.making import how_it_was_made
-from veilroute.bench.page import Block, Code, Heading, Text, render_html, render_markdown
-from veilroute.bench.records import Record
-from veilroute.bench.report import ReportFiles, suite_command, write_report
+from veilroute.bench.report import (
+    Block,
+    Code,
+    Heading,
+    ReportFiles,
+    Text,
+    how_it_was_made,
+    render_html,
+    render_markdown,
+    suite_command,
+    write_report,
+)
+from veilroute.bench.suites import BEST, BOUNDED, M_RATIOS, NAIVE, OPTIMAL, SUITES
 
 COMMAND = "veilroute bench all --preset quick --workers 2"
 VOID = {"meta", "img"}

@@ -14,14 +14,11 @@ import pytest
 
 import veilroute as vr
 from bench_runs import InlineWorkforce, quick_cells, small_terrain, without_times
-from veilroute.bench.cells import Cell, Method
-from veilroute.bench.design import BOUNDED, KLR_METHODS, PARTITIONING
-from veilroute.bench.estimate import TimeEstimate
-from veilroute.bench.execute import Job, bounded_m, map_text, run_cell
-from veilroute.bench.instances import Terrain
-from veilroute.bench.records import Outcome, Record, record_from_dict
-from veilroute.bench.runner import RunProgress, RunReport, run_cells
-from veilroute.bench.store import FILE_NAME, RecordStore
+from veilroute.bench.cells import Cell, Method, Outcome, Record, record_from_dict
+from veilroute.bench.executors import TimeEstimate
+from veilroute.bench.results import FILE_NAME, RecordStore
+from veilroute.bench.runner import Job, RunProgress, RunReport, bounded_m, map_text, run_cell, run_cells
+from veilroute.bench.suites import BOUNDED, KLR_METHODS, PARTITIONING, Terrain
 from veilroute.errors import VeilrouteError
 
 
@@ -102,8 +99,8 @@ def test_compiling_is_not_timed(tmp_path: Path) -> None:
     script = """
 import sys
 from bench_runs import small_terrain
-from veilroute.bench.design import BOUNDED, KLR_METHODS, PARTITIONING
-from veilroute.bench.execute import Job, _warm_up, map_text, run_cell
+from veilroute.bench.suites import BOUNDED, KLR_METHODS, PARTITIONING
+from veilroute.bench.runner import Job, _warm_up, map_text, run_cell
 from veilroute.bench.suites import Choice, build_cells
 from veilroute.planners.registry import PLANNERS
 
@@ -192,7 +189,7 @@ def test_a_fault_in_a_method_is_recorded_in_one_line(
     def fail(*_: object, **__: object) -> None:
         raise IndexError("out of   range\nand more")
 
-    monkeypatch.setattr("veilroute.bench.execute.solve", fail)
+    monkeypatch.setattr("veilroute.bench.runner.solve", fail)
     assert run_cell(job_of(cells[0], terrain))["outcome"]["error"] == "IndexError: out of range"
 
 

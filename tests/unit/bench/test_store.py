@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 
 from bench_runs import quick_cells, small_terrain
-from veilroute.bench.cells import Cell
-from veilroute.bench.execute import failed_outcome
-from veilroute.bench.machine import provenance
-from veilroute.bench.records import Outcome, Record
-from veilroute.bench.store import FILE_NAME, RecordStore, read_records
+from veilroute.bench.cells import Cell, Outcome, Record
+from veilroute.bench.executors import provenance
+from veilroute.bench.results import FILE_NAME, RecordStore, read_records
+from veilroute.bench.runner import failed_outcome
 from veilroute.errors import FileFormatError, InvalidInputError
 
 OUTCOME = Outcome("optimal", True, None, 8, 8, 1.0, 0.25, 0.25, 0.0625, ((0.03125, 8, 0.25),), 101.5)
@@ -134,7 +133,7 @@ def test_a_killed_run_leaves_no_lock(tmp_path: Path, cells: list[Cell]) -> None:
     script = (
         "import sys, time\n"
         "from pathlib import Path\n"
-        "from veilroute.bench.store import RecordStore\n"
+        "from veilroute.bench.results import RecordStore\n"
         "with RecordStore(Path(sys.argv[1])):\n"
         "    print('locked', flush=True)\n"
         "    time.sleep(60)\n"

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from veilroute.bench.cells import Cell
-from veilroute.bench.design import PARTITIONING, SUITES
-from veilroute.bench.instances import Terrain, find_terrain
-from veilroute.bench.suites import Choice, build_cells, suite_names
+from veilroute.bench.suites import PARTITIONING, SUITES, Choice, Terrain, build_cells, find_terrain, suite_names
 from veilroute.errors import InvalidInputError, UnknownMethodError
 
 MAPS = ("rooms-2", "rooms-6")

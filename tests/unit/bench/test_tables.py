@@ -5,13 +5,11 @@ from __future__ import annotations
 import pytest
 
 from bench_samples import make_record, make_run
-from veilroute.bench.cells import Method
-from veilroute.bench.design import BEST, BOUNDED, NAIVE, OPTIMAL, PARTITIONING, SUITES
-from veilroute.bench.partitioning_tables import time_stamps
-from veilroute.bench.records import Record
+from veilroute.bench.cells import Method, Record
+from veilroute.bench.paper_tables import build_tables, time_stamps
 from veilroute.bench.selection import select
+from veilroute.bench.suites import BEST, BOUNDED, NAIVE, OPTIMAL, PARTITIONING, SUITES
 from veilroute.bench.table import Table, format_apr, format_number, format_seconds
-from veilroute.bench.tables import build_tables
 from veilroute.errors import UnknownMethodError
 
 RANDOM_BLIND = Method("pbp", "merge-bb", "random", "blind")

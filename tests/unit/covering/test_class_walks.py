@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.covering import posts
-from veilroute.covering.class_walks import ClassWalks
-from veilroute.covering.sweeps import NearSweeper, Sweeper
+from veilroute.covering import task as task_module
+from veilroute.covering.class_costs import ClassWalks
 from veilroute.covering.task import CoveringTask, prepare_task
+from veilroute.covering.walks import NearSweeper, Sweeper
 from veilroute.progress import Watch
 
 
@@ -85,8 +85,8 @@ def test_distances_do_not_depend_on_the_number_of_threads(movement: int, monkeyp
     task = prepare_task(vr.Problem(building, [vr.Trip(start, goal)], places))
     tables = []
     for num in (1, 2, 5):
-        monkeypatch.setattr(posts, "num_threads", lambda num=num: num)
-        table = posts.PostTable(task.domain, task.posts)
+        monkeypatch.setattr(task_module, "num_threads", lambda num=num: num)
+        table = task_module.PostTable(task.domain, task.posts)
         assert table.complete(Watch())
         tables.append(table.distances)
     assert all(np.array_equal(tables[0], table) for table in tables)

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.covering.astar import AStarEngine
+from veilroute.covering.astar import HEURISTICS, AStarEngine
 from veilroute.covering.engines import ENGINES
-from veilroute.covering.heuristics import HEURISTICS
 from veilroute.covering.task import prepare_task
 
 WAYS = [(engine, None) for engine in ENGINES] + [("astar", name) for name in HEURISTICS]
@@ -161,7 +160,7 @@ def test_auto_keeps_its_walk_when_there_is_no_room_for_fields(
     def refuse(descriptor: int, num_bytes: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("veilroute.covering.rows._reserve", refuse)
+    monkeypatch.setattr("veilroute.covering.fields._reserve", refuse)
     cover = vr.cover(fresco, fresco.candidates, engine="auto", memory_bytes=1)
     assert cover.status == "feasible"
     assert cover.walk[-1] == fresco.trips[0].goal

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.covering import rows
+from veilroute.covering import fields as fields_module
 from veilroute.covering.class_costs import compute_class_costs
-from veilroute.covering.rows import RowStore, allocate_rows
+from veilroute.covering.fields import RowStore, allocate_rows
 from veilroute.covering.task import prepare_task
 from veilroute.progress import Watch
 
@@ -42,7 +42,7 @@ def test_a_full_disk_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(descriptor: int, num_bytes: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(rows, "_reserve", refuse)
+    monkeypatch.setattr(fields_module, "_reserve", refuse)
     with pytest.raises(vr.InvalidInputError, match=r"room for 67 MB in the temporary folder \(set TMPDIR.*No space"):
         allocate_rows(2**20, 8, in_memory=False)
 
@@ -52,14 +52,14 @@ def test_no_temporary_folder_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(vr.InvalidInputError, match=r"fields: expected room for 67 MB.*No such file"):
         allocate_rows(2**20, 8, in_memory=False)
     with pytest.raises(vr.InvalidInputError, match=r"fields: expected room for 1000 MB.*No such file"):
-        rows.check_room(10**9)
+        fields_module.check_room(10**9)
 
 
 def test_what_the_disk_cannot_take_is_refused_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=2_000_000))
-    rows.check_room(1_000_000)
+    fields_module.check_room(1_000_000)
     with pytest.raises(vr.InvalidInputError, match=r"room for 3 MB .*, got '2 MB'"):
-        rows.check_room(3_000_000)
+        fields_module.check_room(3_000_000)
 
 
 def test_class_costs_do_not_depend_on_the_budget() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import veilroute as vr
-from veilroute.covering.watchers import find_watchers
+from veilroute.covering.task import find_watchers
 from veilroute.domain.visibility import visibility_from_dict, visibility_to_dict
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from veilroute.errors import DownloadError, InvalidInputError
 from veilroute.maps import download
-from veilroute.maps.archive import find_archive_problem
+from veilroute.maps.download import find_archive_problem
 
 MakeZip = Callable[[dict[str, bytes]], bytes]
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import veilroute as vr
 from veilroute.covering.task import prepare_task
-from veilroute.partition.clusters import _merge_small, _Middle, cluster_members
+from veilroute.planners.cbp import _merge_small, _Middle, cluster_members
 from veilroute.progress import Watch
 
 

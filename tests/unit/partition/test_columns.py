@@ -13,10 +13,9 @@ from veilroute.covering.task import prepare_task
 from veilroute.partition.bitmask import partition_by_bitmask
 from veilroute.partition.bounding import simple_prices
 from veilroute.partition.class_space import ClassSpace, Prices
-from veilroute.partition.cuts import separate
 from veilroute.partition.exact import partition_by_columns
-from veilroute.partition.first import first_partition
-from veilroute.partition.spread import is_spread
+from veilroute.partition.first import first_partition, is_spread
+from veilroute.partition.master import separate
 from veilroute.progress import Progress, Watch
 
 
@@ -65,7 +64,7 @@ def test_columns_and_tables_agree_at_a_finite_m(k: int, m: int, monkeypatch: pyt
 
 
 def test_beginnings_that_do_not_fit_are_those_of_m_pbp(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("veilroute.covering.prefix_costs.MAX_BYTES", 1)
+    monkeypatch.setattr("veilroute.covering.set_costs.MAX_BYTES", 1)
     playbook = vr.solve(rooms(13, 5), vr.Privacy(k=2, m=12))
     assert (playbook.status, playbook.mac_lower_bound, playbook.apr) == ("feasible", None, 1)
     assert vr.audit(playbook).holds

@@ -8,7 +8,7 @@ import pytest
 
 import veilroute as vr
 from veilroute.arrays import Int8s
-from veilroute.kernels.partition import largest_spread, mark_needed, partition_range, start_partition
+from veilroute.kernels.set_partition import largest_spread, mark_needed, partition_range, start_partition
 from veilroute.progress import Progress
 
 

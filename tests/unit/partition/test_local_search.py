@@ -13,14 +13,12 @@ from hypothesis import strategies as st
 import veilroute as vr
 from reference import World, best_partition, qualifies
 from strategies import privacies, problems
-from veilroute.covering.set_costs import FieldCosts
-from veilroute.covering.stops import choose_stops
+from veilroute.covering.set_costs import FieldCosts, choose_stops
 from veilroute.covering.task import prepare_task
-from veilroute.kernels.exchange import exchange
-from veilroute.kernels.grouping import find_partners
-from veilroute.kernels.regroup import Tours, find_cover, gather_union, list_classes, make_union
+from veilroute.kernels.local_search import find_partners
+from veilroute.kernels.regroup import Tours, exchange, find_cover, gather_union, list_classes, make_union
 from veilroute.partition.class_space import ClassSpace
-from veilroute.partition.first import likely_classes
+from veilroute.partition.first import is_spread, likely_classes
 from veilroute.partition.local_search import (
     Grouping,
     LocalSearch,
@@ -29,7 +27,6 @@ from veilroute.partition.local_search import (
     partition_local_search,
 )
 from veilroute.partition.result import Partition
-from veilroute.partition.spread import is_spread
 from veilroute.progress import Incumbent, Progress, Watch
 
 
@@ -95,7 +92,7 @@ def make_building(num: int, visibility: vr.Visibility | None = None, num_trips: 
 
 
 def _hops_from(domain: vr.Domain, node: int) -> np.ndarray:
-    from veilroute.covering.sweeps import Sweeper
+    from veilroute.covering.walks import Sweeper
 
     return Sweeper(domain, backward=False, num_seeds=1).run(node)
 

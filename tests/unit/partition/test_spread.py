@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 import veilroute as vr
-from veilroute.partition.spread import is_spread, split_into_classes
+from veilroute.partition.first import is_spread, split_into_classes
 
 # 0, 1 and 2 stand in one heap, 3 and 4 in another; 5 is far from all.
 HEAP = np.array([0, 0, 0, 1, 1, 2])

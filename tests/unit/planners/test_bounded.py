@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.covering.completions import Completions
-from veilroute.covering.memo import CoverMemo
-from veilroute.covering.sweeps import Sweeper
+from veilroute.covering.engines import CoverMemo
+from veilroute.covering.prefixes import Completions
 from veilroute.covering.task import prepare_task
-from veilroute.partition.clusters import Cluster
-from veilroute.planners.cbp import lead_to
+from veilroute.covering.walks import Sweeper
+from veilroute.planners.cbp import Cluster, lead_to
 from veilroute.progress import Watch
 
 

@@ -17,8 +17,8 @@ import pytest
 
 import veilroute as vr
 from street_samples import ATTRIBUTION, as_written_before, exposed_book, little_book, little_town
+from veilroute.plotting.domain_plot import BentWalks, street_lines
 from veilroute.plotting.html_map import html_map, write_html_map
-from veilroute.plotting.street_lines import BentWalks, street_lines
 
 EVIL = "</script><script>alert(1)</script><!-- {{js}} \u2028"
 

@@ -7,8 +7,7 @@ import pytest
 
 from veilroute.arrays import Points
 from veilroute.plotting.lanes import Lanes, Walk, assign_lanes
-from veilroute.plotting.paths import cornered_path, rounded_path
-from veilroute.plotting.routes import lane_sizes, route_path
+from veilroute.plotting.routes import cornered_path, lane_sizes, rounded_path, route_path
 
 # 3 x 4 lattice, nodes numbered row by row.
 LATTICE = np.array([(float(x), float(y)) for y in range(3) for x in range(4)])

@@ -11,10 +11,9 @@ from matplotlib.lines import Line2D
 import veilroute as vr
 from street_samples import ATTRIBUTION, NAMES, little_book, little_town
 from veilroute.plotting import draw_playbook, plot_domain, plot_playbook
-from veilroute.plotting.arrows import arrows_along
+from veilroute.plotting.domain_plot import BentWalks, scale_length_m, street_lines, street_rank
 from veilroute.plotting.frame import frame_of
-from veilroute.plotting.map_notes import scale_length_m
-from veilroute.plotting.street_lines import BentWalks, street_lines, street_rank
+from veilroute.plotting.routes import arrows_along
 
 
 def collections(ax: Axes, name: str) -> list[LineCollection]:

@@ -10,13 +10,14 @@ import pytest
 import veilroute as vr
 from street_samples import ATTRIBUTION, NAMES, as_written_before, exposed_book, little_book, little_town, two_trip_book
 from veilroute.domain.streets import street_domain
-from veilroute.streets.class_routes import class_routes, playbook_directions
 from veilroute.streets.directions import (
     bearing,
+    class_routes,
     directions,
     directions_text,
     distance_text,
     duration_text,
+    playbook_directions,
     street_called,
     turn_angle,
 )

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import veilroute as vr
-from veilroute.streets import rules, speeds
+from veilroute.streets import rules
 from veilroute.streets.rules import (
     BOLLARDS,
     CLOSED,
@@ -15,8 +15,8 @@ from veilroute.streets.rules import (
     is_stopped,
     network_called,
     rule_way,
+    way_speeds,
 )
-from veilroute.streets.speeds import way_speeds
 
 BOTH, FORWARD, BACKWARD = (True, True), (True, False), (False, True)
 
@@ -324,7 +324,7 @@ def test_the_reader_keeps_every_tag_that_is_asked_for() -> None:
             rule_way(network, Asked(text, asked), service=True)
             way_speeds(network, Asked(text, asked))
     assert {"junction", "motorroad", "cycleway:left:oneway", "vehicle:backward", "maxspeed:backward"} <= asked
-    assert asked <= rules.KEYS | speeds.KEYS
+    assert asked <= rules.KEYS | rules.SPEED_KEYS
 
 
 def test_unknown_networks_are_named() -> None:

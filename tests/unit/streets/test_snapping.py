@@ -6,7 +6,7 @@ import pytest
 import veilroute as vr
 from street_samples import little_town, place
 from veilroute.domain.streets import great_circle_m, street_domain
-from veilroute.streets.snapping import snap, span_text
+from veilroute.streets.places import snap, span_text
 
 
 def test_the_nearest_junction_and_how_far_it_is() -> None:

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from veilroute.streets import rules, speeds
-from veilroute.streets.rules import NETWORKS
-from veilroute.streets.speeds import Speeds, parse_kmh, way_speeds
+from veilroute.streets import rules
+from veilroute.streets.rules import NETWORKS, Speeds, parse_kmh, way_speeds
 
 MILE = 1.609344
 
@@ -90,7 +89,7 @@ def test_every_road_has_a_speed() -> None:
     assert set(DEFAULTS_KMH) == {*rules.MAIN_ROADS, *rules.FAST_ROADS, "service"}
     for kind, kmh in DEFAULTS_KMH.items():
         assert way_speeds(NETWORKS["drive"], {"highway": kind}) == Speeds(kmh, kmh, False), kind
-        assert f"``{kind}``" in (speeds.__doc__ or "")
+        assert f"``{kind}``" in (rules.__doc__ or "")
 
 
 @pytest.mark.parametrize(

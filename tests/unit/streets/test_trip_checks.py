@@ -4,8 +4,7 @@ import pytest
 
 import veilroute as vr
 from veilroute.domain.streets import street_domain
-from veilroute.streets.places import Located
-from veilroute.streets.trip_checks import check_distinct, check_joined, check_way, reached_from
+from veilroute.streets.places import Located, check_distinct, check_joined, check_way, reached_from
 
 
 def islands() -> vr.Domain:

@@ -1,0 +1,10 @@
+"""The adversary: replays a playbook for every candidate and checks each claim with code of its own.
+
+It imports the data model (`domain`, `problem`, `playbook`) and nothing that plans.
+"""
+
+from veilroute.auditing.auditor import audit_playbook
+from veilroute.auditing.replay import Planner
+from veilroute.auditing.verdicts import AnonymityStep, AuditReport, AuditSummary, BoundTo, ClaimVerdict
+
+__all__ = ["AnonymityStep", "AuditReport", "AuditSummary", "BoundTo", "ClaimVerdict", "Planner", "audit_playbook"]

@@ -1,0 +1,376 @@
+"""The certificate of a bound, checked against the map by an enumeration of the auditor's own.
+
+`veilroute.certificate` says what the prices mean. Whether they hold for every class that matters (`ClassSpace` says
+which do), how many classes are within reach of the bound, and whether some of these combine to something cheaper: all
+of this is worked out again, from walks that are priced here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from veilroute.auditing.apartness import mask_of, members_of
+from veilroute.auditing.class_search import ClassSearch, PrefixSearch
+from veilroute.auditing.combining import MAX_MEMBERS, Combiner, Option, Workbench, open_workbench
+from veilroute.auditing.pricing import TooMuchError
+from veilroute.auditing.replay import ABSOLUTE, RELATIVE, Case
+from veilroute.auditing.verdicts import ClaimVerdict, judge, names, number
+from veilroute.certificate import Certificate, DualPrices
+
+MAX_EFFORT = 10_000_000
+"""Node visits (or steps of similar cost) after which a part of the check is given up: about five seconds."""
+
+_COUNT_SLACK = 1e-6
+_COUNT_ROUNDING = 1e-9
+"""How far the prices behind a number of members may sum above it, and for a class below its size."""
+
+_SUM_ROUNDING = 1e-13
+"""How far a sum of prices may be off, for each unit that they add up to: some hundred roundings of 2^-53."""
+
+_MOST_ROUNDING = 1e-6
+"""Prices whose sums may be off by more, relative to the MAC sum claimed, are refused. Honest ones come near to that on
+maps with costs of 1e-8 and 1e8. What they may be off is added to how far classes are listed and combined."""
+
+
+Search = ClassSearch | PrefixSearch
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What became of a certificate.
+
+    Parameters
+    ----------
+    problems
+        What is wrong with it.
+    evidence
+        What was found, when nothing is wrong.
+    is_checked
+        Whether its prices were held against every class.
+    has_bound
+        Whether it is proved that no plan for as many candidates undercuts the playbook's bound on MAC.
+    cheaper_mac
+        A MAC below that bound that is possible.
+    most
+        How many candidates can be anonymized at most, where that is proved.
+    more
+        A larger number than the playbook's that can be anonymized.
+    effort
+        What was tried, in words, or why it was not.
+    """
+
+    problems: tuple[str, ...] = ()
+    evidence: str = ""
+    is_checked: bool = False
+    has_bound: bool = False
+    cheaper_mac: float | None = None
+    most: int | None = None
+    more: int | None = None
+    effort: str = ""
+
+
+def check_certificate(proof: Proof | None) -> ClaimVerdict:
+    """The evidence that the playbook gives for its bound is sound."""
+    if proof is None:
+        return judge("certificate", [], "none is given")
+    return judge("certificate", proof.problems, proof.evidence, checked=proof.is_checked)
+
+
+def examine_certificate(case: Case, certificate: Certificate, m: int | None) -> Proof:
+    """Check a certificate for the playbook's bound, as far as the effort allows; classes share their first m nodes.
+
+    Sums first, then its prices against every class, the classes within reach of the bound, the number of members, and
+    at last what those classes combine to. Each part has an allowance of its own; what goes beyond it stays unchecked.
+    """
+    problems = _wrong_members(case, certificate) or _wrong_sizes(case, certificate)
+    if problems:
+        return Proof(tuple(problems), effort="the certificate is wrong")
+    problems = _wrong_sums(case, certificate)
+    if len(certificate.members) > MAX_MEMBERS:
+        reason = f"certificates are checked for up to {MAX_MEMBERS} coverable candidates"
+    else:
+        try:
+            return _Examination(case, certificate, open_workbench(case, MAX_EFFORT, m), problems).run()
+        except TooMuchError:
+            reason = "the map is too large to price all classes"
+    return Proof(tuple(problems), f"its prices give the bound that it states; {reason}", effort=reason)
+
+
+def _wrong_members(case: Case, certificate: Certificate) -> list[str]:
+    facts, num_anonymized = case.facts, case.playbook.claims.num_anonymized
+    found = [facts.find(label) for label in certificate.members]
+    coverable, priced = set(facts.coverable), set(found)
+    missing = [facts.label(c) for c in facts.coverable if c not in priced]
+    strange = [label for label, c in zip(certificate.members, found, strict=True) if c not in coverable]
+    problems = [f"does not price {names(missing)}"] if missing else []
+    problems += [f"prices {names(strange)}, which cannot be covered"] if strange else []
+    if not problems and len(found) > len(facts.coverable):
+        problems.append(f"prices {len(found)} members where {len(facts.coverable)} can be covered, so some twice")
+    if num_anonymized > len(found):
+        problems.append(f"prices {len(found)} members, fewer than the {num_anonymized} said to be anonymized")
+    return problems
+
+
+def _wrong_sizes(case: Case, certificate: Certificate) -> list[str]:
+    """Whether the prices are so large that their sums, which should nearly cancel, drown in rounding."""
+    problems = []
+    tolerance = _MOST_ROUNDING * abs(_claimed_sum(case, certificate)) + ABSOLUTE * case.playbook.claims.num_anonymized
+    for what, prices in (("MAC", certificate.cost), ("number of candidates", certificate.count)):
+        if prices is not None:
+            size = _size(prices)
+            if not size * _SUM_ROUNDING <= (tolerance if prices is certificate.cost else _COUNT_ROUNDING):
+                problems.append(f"its prices for the {what} add up to {size:.3g}, too much to be exact")
+    return problems
+
+
+def _size(prices: DualPrices) -> float:
+    """What the prices add up to, whatever their signs."""
+    return sum(map(abs, prices.duals)) + sum(cut.dual * len(cut.members) for cut in prices.cuts)
+
+
+def _claimed_sum(case: Case, certificate: Certificate) -> float:
+    """The MAC sum that no plan is said to undercut."""
+    stated, num = case.playbook.claims.mac_lower_bound, case.playbook.claims.num_anonymized
+    return certificate.bound if stated is None else stated * num
+
+
+def _target(claimed: float, num: int) -> float:
+    """A MAC sum that is less than the one claimed by more than rounding."""
+    return claimed - RELATIVE * abs(claimed) - ABSOLUTE * num
+
+
+def _wrong_sums(case: Case, certificate: Certificate) -> list[str]:
+    """What is wrong whatever the classes cost."""
+    claims = case.playbook.claims
+    problems = []
+    proved = _dual_bound(certificate.cost, claims.num_anonymized)
+    if certificate.bound > proved + _margin(certificate.bound, claims.num_anonymized):
+        problems.append(f"states that the MAC sum is at least {certificate.bound:.9g}, its prices say {proved:.9g}")
+    if certificate.bound < -_margin(proved, claims.num_anonymized):
+        problems.append(f"states the bound {certificate.bound:.9g}, which says nothing: no MAC sum is below 0")
+    if claims.mac_lower_bound is not None:
+        claimed = claims.mac_lower_bound * claims.num_anonymized
+        enough = certificate.bound + certificate.threshold
+        if claimed > enough + _margin(claimed, claims.num_anonymized):
+            problems.append(
+                f"compares classes up to {certificate.threshold:.9g} above its bound, which is enough for a MAC sum of "
+                f"{enough:.9g} and not for the {claimed:.9g} claimed"
+            )
+    return problems
+
+
+def _dual_bound(prices: DualPrices, num: int) -> float:
+    """What the prices prove for partitions of ``num`` members when no class has a negative reduced cost."""
+    return math.fsum(sorted(prices.duals)[:num]) - math.fsum(cut.dual * (len(cut.members) // 2) for cut in prices.cuts)
+
+
+def _margin(value: float, num: int) -> float:
+    """How far a MAC sum over so many members may be off: as far as the MAC itself may, for each of them."""
+    return RELATIVE * abs(value) + ABSOLUTE * max(1, num)
+
+
+def _exchanged(one: int, other: int) -> Iterator[tuple[int, int]]:
+    """Two groups after a member of each changed places, or a member of one went over."""
+    for i in members_of(one):
+        for j in members_of(other):
+            yield one ^ 1 << i | 1 << j, other ^ 1 << j | 1 << i
+        yield one ^ 1 << i, other | 1 << i
+    for j in members_of(other):
+        yield one | 1 << j, other ^ 1 << j
+
+
+@dataclass(frozen=True)
+class _Count:
+    most: int | None = None
+    more: int | None = None
+
+
+class _Examination:
+    """The part of the check that looks at classes."""
+
+    def __init__(self, case: Case, certificate: Certificate, bench: Workbench, problems: list[str]) -> None:
+        self.case = case
+        self.certificate = certificate
+        self.bench = bench
+        self.problems = list(problems)
+        self.num = case.playbook.claims.num_anonymized
+        self.bound = _dual_bound(certificate.cost, self.num)
+        self.duals, self.cuts = self._placed(certificate.cost)
+        self.rounding = _SUM_ROUNDING * _size(certificate.cost)
+
+    def run(self) -> Proof:
+        """Hold the prices against every class, then combine those within reach of the bound.
+
+        Nothing follows from a list of classes that ends before what it is needed for: a class that is missing might be
+        part of a cheaper partition. So each step asks how far the list goes, and says nothing where that is too short.
+        """
+        certificate, claimed = self.certificate, _claimed_sum(self.case, self.certificate)
+        target = _target(claimed, self.num)
+        reach = max(0.0, target - self.bound)
+        limit = max(reach, certificate.threshold)
+        search = self._list_classes(limit)
+        if limit > reach and not search.is_complete:
+            limit = reach
+            search = self._list_classes(limit)
+        lost = self._lost(search)
+        if certificate.bound > self.bound + lost + _margin(certificate.bound, self.num):
+            # Where no class undercuts the prices, it is their sum that is wrong, which was said before.
+            undercut = [self._undercut(search)] if lost < 0 else []
+            return Proof((*self.problems, *undercut), effort="the certificate is wrong")
+        if not search.is_complete:
+            reason = "there are too many classes to price them all"
+            evidence = f"no class contradicts its prices so far; {reason}"
+            return self._exchange(Proof(tuple(self.problems), evidence, effort=reason), target)
+        is_counted = limit >= certificate.threshold
+        if is_counted:
+            self._count_listed(search)
+        count = self._count_members()
+        evidence = f"its prices hold for every class, so the MAC sum is at least {certificate.bound:.9g}"
+        if certificate.num_enumerated or not is_counted:
+            listed = number(certificate.num_enumerated, "class", "classes")
+            evidence += f"; {listed} up to {certificate.threshold:.3g} above that"
+            evidence += "" if is_counted else ", too many to be counted again"
+        proof = Proof(tuple(self.problems), evidence, is_checked=is_counted, most=count.most, more=count.more)
+        if self.case.playbook.claims.mac_lower_bound is None:
+            return replace(proof, effort="no bound is stated")
+        # Classes below zero make room for others: each of a partition's may be as far below as the worst.
+        slack = target - self.bound - lost + self.rounding
+        if slack > limit:
+            search = self._list_classes(slack)
+            if not search.is_complete:
+                return self._exchange(replace(proof, effort="too many classes are within reach of the bound"), target)
+        return self._combine(proof, search, target, slack)
+
+    def _lost(self, search: Search) -> float:
+        """What classes with a negative reduced cost take off the bound; a partition has at most N / k of them."""
+        return min(0.0, 0.0, *search.found.values()) * (self.num // self.bench.space.k)
+
+    def _placed(self, prices: DualPrices) -> tuple[list[float], list[tuple[int, float]]]:
+        """Prices in the order of the bench, and cuts as bit masks."""
+        places = {label: self.bench.find(label) for label in self.certificate.members}
+        duals = [0.0] * len(places)
+        for label, dual in zip(self.certificate.members, prices.duals, strict=True):
+            duals[places[label]] = dual
+        cuts = [(sum(1 << places[label] for label in cut.members), cut.dual) for cut in prices.cuts]
+        return duals, [cut for cut in cuts if cut[1]]
+
+    def _list_classes(self, limit: float) -> Search:
+        # What the worst class may be below zero is allowed to the others on top.
+        room = self._rounding(limit) + _margin(self.bound, self.num) + self.rounding
+        return self.bench.search(self.duals, self.cuts, limit + room)
+
+    def _rounding(self, threshold: float) -> float:
+        """How far reduced costs around a threshold may be off."""
+        return RELATIVE * threshold + ABSOLUTE * max([1.0, *map(abs, self.duals)])
+
+    def _undercut(self, search: Search) -> str:
+        worst = min(search.found, key=lambda group: search.found[group])
+        share = self.bench.share(worst)
+        return (
+            f"its prices are too high: {self.bench.names(worst)} as a class add {share:.9g} to the MAC sum, "
+            f"the prices say at least {share - search.found[worst]:.9g}"
+        )
+
+    def _count_listed(self, search: Search) -> None:
+        """Whether as many classes were listed as there are, but for those on the threshold itself."""
+        stated, threshold = self.certificate.num_enumerated, self.certificate.threshold
+        if not stated and not threshold:
+            return  # nothing was listed, because nothing had to be
+        if self.case.playbook.privacy.m is not None and isinstance(search, ClassSearch):
+            return  # here an m counts as infinite for which the planner may have priced beginnings
+        rounding = self._rounding(threshold)
+        fewest = sum(reduced <= threshold - rounding for reduced in search.found.values())
+        most = sum(reduced <= threshold + rounding for reduced in search.found.values())
+        if not fewest <= stated <= most:
+            listed = number(stated, "class", "classes")
+            self.problems.append(f"lists {listed} up to {threshold:.9g} above its bound, there are {most:,}")
+
+    def _count_members(self) -> _Count:
+        """How many members can be anonymized at once, by the prices for their number and what these leave open."""
+        num = len(self.duals)
+        # Without prices: everybody counts once.
+        duals, cuts = ([1.0] * num, []) if self.certificate.count is None else self._placed(self.certificate.count)
+        # What a class's prices sum to, less its size, stands for its reduced cost; what its walks cost does not matter.
+        gains = [1 - dual for dual in duals]
+        search = self.bench.search(gains, cuts, -_COUNT_ROUNDING, is_free=True)
+        if search.found:
+            group, lacking = min(search.found.items(), key=lambda item: item[1])
+            size = group.bit_count()
+            self.problems.append(
+                f"its prices for the number of candidates are too low: {self.bench.names(group)} as a class are "
+                f"{size}, the prices say at most {size + lacking:.9g}"
+            )
+        if search.found or not search.is_complete:
+            return _Count()
+        total = math.fsum(duals) + math.fsum(price * (inside.bit_count() // 2) for inside, price in cuts)
+        most = math.floor(total + _COUNT_SLACK)
+        if most <= self.num or self.case.playbook.status != "optimal":
+            return _Count(most)
+        search = self.bench.search(gains, cuts, total - self.num - 1 + _COUNT_SLACK, is_free=True)
+        options = [Option(group, excess, 0.0) for group, excess in search.found.items()]
+        self.bench.effort.renew()
+        while search.is_complete and most > self.num:
+            slack = total - most + _COUNT_SLACK
+            combiner = Combiner(options, duals, num - most, cuts, slack, math.inf, self.bench.effort).run()
+            if combiner.cheaper:
+                return _Count(more=most)
+            if not combiner.is_complete:
+                break
+            most -= 1
+        return _Count(most)
+
+    def _combine(self, proof: Proof, search: Search, target: float, slack: float) -> Proof:
+        """Whether the classes listed, which must be all with a reduced cost up to ``slack``, combine to less."""
+        # Of the members grouped, those priced above the dearest of the cheapest N add to the bound; of those left out,
+        # those priced below it do.
+        dearest = sorted(self.duals)[self.num - 1] if self.num else 0.0
+        leaving = [max(0.0, dearest - dual) for dual in self.duals]
+        options = []
+        for group, reduced in search.found.items():
+            excess = reduced + math.fsum(
+                max(0.0, dual - dearest) for i, dual in enumerate(self.duals) if group >> i & 1
+            )
+            if excess < slack:
+                options.append(Option(group, excess, self.bench.share(group)))
+        priced = f"{number(search.num_priced, 'set')} priced and the others bounded"
+        if slack <= 0:
+            return replace(proof, has_bound=True, effort=f"{priced}, the prices are enough")
+        self.bench.effort.renew()
+        num_left_out = len(self.duals) - self.num
+        combiner = Combiner(options, leaving, num_left_out, self.cuts, slack, target, self.bench.effort).run()
+        effort = (
+            f"{priced}, {number(len(options), 'class', 'classes')} within reach, "
+            f"{number(combiner.num_tried, 'combination')} tried"
+        )
+        if combiner.cheaper:
+            total = math.fsum(option.share for option in combiner.cheaper)
+            return replace(proof, cheaper_mac=total / self.num, effort=effort)
+        if not combiner.is_complete:
+            return self._exchange(replace(proof, effort=f"{effort}, too few to rule all out"), target)
+        return replace(proof, has_bound=True, effort=effort)
+
+    def _exchange(self, proof: Proof, target: float) -> Proof:
+        """Where no proof is to be had, at least a look whether two members that change places make the plan cheaper."""
+        bench = self.bench
+        bench.effort.renew()
+        with suppress(TooMuchError):
+            groups = [
+                mask_of(bench.find(label) for label in group.members)
+                for group in self.case.playbook.classes
+                if group.anonymized and all(self.case.facts.find(label) in bench.members for label in group.members)
+            ]
+            if sum(group.bit_count() for group in groups) != self.num:
+                return proof  # this is no plan for as many as it says
+            shares = [bench.share(group) for group in groups]
+            total = math.fsum(shares)
+            for (one, first), (other, second) in combinations(zip(groups, shares, strict=True), 2):
+                for changed in _exchanged(one, other):
+                    if all(map(bench.space.is_class, changed)):
+                        better = total - first - second + math.fsum(map(bench.share, changed))
+                        if better < target:
+                            return replace(proof, cheaper_mac=better / self.num)
+        return proof

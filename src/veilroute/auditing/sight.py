@@ -1,0 +1,289 @@
+"""What the domain itself says: watchers, base costs and which candidates can be covered.
+
+Line of sight on grids in whole numbers, row by row.
+
+The line between two centres crosses every row of cells over one unbroken run of columns. It is free when no run
+holds a blocked cell, and when at no corner that it meets exactly the two cells on either side are both blocked.
+Everything is counted in half cells, so nothing is rounded. (Planning follows the line from cell to cell; this is
+another way on purpose.)
+
+Distances in metres, for the auditor alone: by car, on foot and in a straight line, with plain code of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+
+from veilroute.auditing.walking import WalkingMap
+from veilroute.domain.graph import Domain, Label, at_most
+from veilroute.domain.grid import Grid
+from veilroute.domain.streets import EARTH_RADIUS_M
+from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, WithinDistance
+from veilroute.errors import InvalidInputError
+from veilroute.problem import Problem
+
+
+class SightLines:
+    """Answers who sees whom on a grid.
+
+    Parameters
+    ----------
+    grid
+        The free and blocked cells.
+    """
+
+    def __init__(self, grid: Grid) -> None:
+        self._height, self._width = grid.height, grid.width
+        self._free: list[list[bool]] = grid.free.tolist()
+        # How many blocked cells stand before each column: a run of columns is clear when its two ends agree.
+        self._walls = [list(accumulate((not cell for cell in row), initial=0)) for row in self._free]
+
+    def seen_from(self, cell: tuple[int, int], reach: float) -> Iterator[tuple[int, int]]:
+        """The free cells within ``reach`` of a cell that no wall hides from it, itself included."""
+        row, col = cell
+        limit = at_most(reach, exact=False)
+        span = math.floor(limit)
+        for there_row in range(max(0, row - span), min(self._height, row + span + 1)):
+            for there_col in range(max(0, col - span), min(self._width, col + span + 1)):
+                if (
+                    self._free[there_row][there_col]
+                    and math.hypot(there_row - row, there_col - col) <= limit
+                    and self.is_clear(cell, (there_row, there_col))
+                ):
+                    yield there_row, there_col
+
+    def is_clear(self, a: tuple[int, int], b: tuple[int, int]) -> bool:
+        """Whether no wall stands between the centres of two cells."""
+        (row, col), (last_row, last_col) = min(a, b), max(a, b)
+        down, right = last_row - row, last_col - col
+        if down == 0:
+            return self._is_run_clear(row, col, last_col)
+        for step in range(down + 1):
+            # Where the line enters and leaves this row, in half cells below the first centre.
+            enter, leave = max(2 * step - 1, 0), min(2 * step + 1, 2 * down)
+            left, right_end = sorted((right * enter, right * leave))
+            first = (left - down) // (2 * down) + 1 if right else 0
+            final = -(-(right_end + down) // (2 * down)) - 1 if right else 0
+            if not self._is_run_clear(row + step, col + first, col + final):
+                return False
+            if step < down and self._is_squeezed(row + step, col, right * (2 * step + 1), down):
+                return False
+        return True
+
+    def _is_run_clear(self, row: int, first: int, final: int) -> bool:
+        walls = self._walls[row]
+        return walls[first] == walls[final + 1]
+
+    def _is_squeezed(self, row: int, col: int, across: int, down: int) -> bool:
+        """Whether the line leaves ``row`` through a corner between two blocked cells.
+
+        It leaves ``across / down`` half cells to the right of the first centre; corners lie at odd half cells.
+        """
+        halves, rest = divmod(across, down)
+        if rest or halves % 2 == 0:
+            return False
+        beside = col + (halves - 1) // 2  # the column left of the corner
+        if across > 0:
+            return not (self._free[row][beside + 1] or self._free[row + 1][beside])
+        return not (self._free[row][beside] or self._free[row + 1][beside + 1])
+
+
+def measured_map(domain: Domain, measure: str) -> WalkingMap:
+    """The map whose edges are as long as the streets; on foot, every street goes both ways."""
+    if domain.streets is None:
+        raise InvalidInputError("measure", "cost: only street networks know distances in metres", measure)
+    shortest = domain.streets.shortest.tolist()
+    if measure == "driving":
+        return WalkingMap(domain, (domain.indptr.tolist(), domain.indices.tolist(), shortest))
+    around: list[list[tuple[int, float]]] = [[] for _ in range(domain.num_nodes)]
+    tails, heads, _ = domain.edge_arrays()
+    for tail, head, metres in zip(tails.tolist(), heads.tolist(), shortest, strict=True):
+        around[tail].append((head, metres))
+        around[head].append((tail, metres))
+    offsets, ends, lengths = [0], [], []
+    for neighbours in around:
+        ends += [there for there, _ in neighbours]
+        lengths += [metres for _, metres in neighbours]
+        offsets.append(len(ends))
+    return WalkingMap(domain, (offsets, ends, lengths))
+
+
+class CrowMap:
+    """Straight-line distances, along the great circle.
+
+    Parameters
+    ----------
+    domain
+        A street network.
+    """
+
+    def __init__(self, domain: Domain) -> None:
+        if domain.streets is None:
+            raise InvalidInputError("measure", "cost: only street networks know distances in metres", "straight")
+        self._places = [_on_sphere(lon, lat) for lon, lat in domain.streets.lonlat.tolist()]
+
+    def distance(self, a: int, b: int) -> float:
+        """How far two nodes are apart: by the angle between them, seen from the middle of the earth."""
+        chord = math.dist(self._places[a], self._places[b])
+        return 2 * EARTH_RADIUS_M * math.asin(min(1.0, chord / 2))
+
+    def within(self, node: int, reach: float) -> frozenset[int]:
+        """The nodes at most ``reach`` away from one."""
+        return frozenset(there for there in range(len(self._places)) if self.distance(node, there) <= reach)
+
+
+def _on_sphere(lon: float, lat: float) -> tuple[float, float, float]:
+    east, north = math.radians(lon), math.radians(lat)
+    return math.cos(north) * math.cos(east), math.cos(north) * math.sin(east), math.sin(north)
+
+
+_MOST_DISTANCES = 1 << 26
+_MOST_WATCHERS = 1 << 24
+"""A small file may ask for more trips over a large map, or a wider view for more candidates, than any memory holds."""
+
+
+@dataclass(frozen=True)
+class TripFacts:
+    """Distances of one trip.
+
+    Parameters
+    ----------
+    start, goal
+        Node numbers.
+    from_start, to_goal
+        Distance of every node from the start and to the goal.
+    base_costs
+        Cheapest start-goal walk covering each counted candidate alone, by position; infinite when there is none.
+    """
+
+    start: int
+    goal: int
+    from_start: Sequence[float]
+    to_goal: Sequence[float]
+    base_costs: dict[int, float]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything that can be said before any route is looked at.
+
+    Candidates are named by their position in ``problem.candidates``; only those that count are kept.
+    """
+
+    problem: Problem
+    walking: WalkingMap
+    nodes: dict[int, int]
+    watchers: dict[int, frozenset[int]]
+    trips: tuple[TripFacts, ...]
+
+    @property
+    def counted(self) -> tuple[int, ...]:
+        """Positions of the candidates that are no trip's start or goal."""
+        return tuple(self.nodes)
+
+    @cached_property
+    def coverable(self) -> tuple[int, ...]:
+        """Positions of the candidates that a walk of every trip can cover."""
+        return tuple(c for c in self.nodes if all(trip.base_costs[c] < math.inf for trip in self.trips))
+
+    def label(self, candidate: int) -> Label:
+        """What users call a candidate."""
+        return self.problem.candidates[candidate]
+
+    def find(self, label: object) -> int | None:
+        """Position of the counted candidate of that name, or ``None``."""
+        node = self.node(label)
+        return None if node is None else self._candidate_at.get(node)
+
+    @cached_property
+    def _candidate_at(self) -> dict[int, int]:
+        return {node: c for c, node in self.nodes.items()}
+
+    def node(self, label: object) -> int | None:
+        """Number of the node of that name, or ``None`` when the domain has no such node."""
+        try:
+            return self.problem.domain.node(label)
+        except InvalidInputError:
+            return None
+
+    def divisor(self, base_cost: float) -> float:
+        """What an extra cost is divided by; a base cost of 0 has no ratio, so the smallest edge cost stands in."""
+        return base_cost if base_cost > 0 else self.walking.smallest_positive_cost
+
+
+def gather_facts(problem: Problem) -> Facts:
+    """Work out watchers, distances and base costs: two sweeps of the map per trip, one small one per candidate."""
+    most = max(1, _MOST_DISTANCES // problem.domain.num_nodes)
+    if len(problem.trips) > most:
+        raise InvalidInputError("trips", f"at most {most:,} on a map of this size, to be audited", len(problem.trips))
+    walking = WalkingMap(problem.domain)
+    nodes = {c: problem.candidate_nodes[c] for c in problem.counted}
+    watchers = find_watchers(problem, walking, nodes)
+    trips = []
+    for start, goal in zip(problem.start_nodes, problem.goal_nodes, strict=True):
+        from_start = array("d", walking.distances([(start, 0)]))
+        to_goal = array("d", walking.distances([(goal, 0)], backwards=True))
+        base_costs = {
+            c: min((from_start[node] + to_goal[node] for node in watchers[c]), default=math.inf) for c in nodes
+        }
+        trips.append(TripFacts(start, goal, from_start, to_goal, base_costs))
+    return Facts(problem, walking, nodes, watchers, tuple(trips))
+
+
+def find_watchers(problem: Problem, walking: WalkingMap, nodes: dict[int, int]) -> dict[int, frozenset[int]]:
+    """For each candidate (position to node) the nodes that see it."""
+    watchers: dict[int, frozenset[int]] = {}
+    room = _MOST_WATCHERS
+    for c, found in _each_watched(problem, walking, nodes):
+        watchers[c] = found
+        room -= len(found)
+        if room < 0:
+            expected = f"a narrower view: candidates seen from {_MOST_WATCHERS:,} nodes together can be audited"
+            raise InvalidInputError("visibility", expected)
+    return watchers
+
+
+def _each_watched(problem: Problem, walking: WalkingMap, nodes: dict[int, int]) -> Iterator[tuple[int, frozenset[int]]]:
+    match problem.visibility:
+        case AtNode():
+            yield from ((c, frozenset((node,))) for c, node in nodes.items())
+        case WithinDistance(radius, "straight"):
+            crow = CrowMap(problem.domain)
+            yield from ((c, crow.within(node, at_most(radius, exact=False))) for c, node in nodes.items())
+        case WithinDistance(radius, measure):
+            # Who can walk to the candidate within the radius: found by walking backwards from it.
+            ground = walking if measure == "cost" else measured_map(problem.domain, measure)
+            limit = at_most(radius, exact=measure == "cost" and problem.domain.has_integer_costs)
+            yield from ((c, frozenset(ground.near(node, limit, backwards=True))) for c, node in nodes.items())
+        case LineOfSight(reach):
+            yield from _watchers_in_sight(problem, nodes, reach)
+        case Explicit(sees):
+            yield from _listed_watchers(problem, nodes, list(sees.items())).items()
+
+
+def _watchers_in_sight(problem: Problem, nodes: dict[int, int], reach: float) -> Iterator[tuple[int, frozenset[int]]]:
+    grid = problem.domain.grid
+    if grid is None:
+        raise InvalidInputError("visibility", "a grid domain for line of sight")
+    lines = SightLines(grid)
+    node_at: list[list[int]] = grid.index.tolist()
+    for c, node in nodes.items():
+        yield c, frozenset(node_at[row][col] for row, col in lines.seen_from(grid.cell(node), reach))
+
+
+def _listed_watchers(
+    problem: Problem, nodes: dict[int, int], sees: list[tuple[Label, Sequence[Label]]]
+) -> dict[int, frozenset[int]]:
+    candidate_at = {node: c for c, node in nodes.items()}
+    watchers: dict[int, set[int]] = {c: set() for c in nodes}
+    for seer, seen in sees:
+        for label in seen:
+            candidate = candidate_at.get(problem.domain.node(label))
+            if candidate is not None:
+                watchers[candidate].add(problem.domain.node(seer))
+    return {c: frozenset(found) for c, found in watchers.items()}

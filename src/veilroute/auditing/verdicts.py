@@ -1,0 +1,348 @@
+"""The auditor's report: a verdict per claim with the evidence, and the anonymity set over time."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from veilroute.domain.graph import Label
+from veilroute.errors import one_line
+from veilroute.problem import Privacy
+
+_MAX_NAMED = 6
+_MAX_ROWS = 40
+_WIDTH = 100
+_LONGEST_NAME = 60
+
+
+@dataclass(frozen=True)
+class ClaimVerdict:
+    """Whether one claim of the playbook holds.
+
+    Parameters
+    ----------
+    claim
+        A short stable word such as ``walk`` or ``class-size``; the auditing page lists them.
+    holds
+        The verdict.
+    evidence
+        What was counted, or which class, candidate and step break the claim.
+    checked
+        False when the problem is too large for the audit to work the claim out: nothing contradicts it, but it rests
+        on the planner's word.
+    """
+
+    claim: str
+    holds: bool
+    evidence: str
+    checked: bool = True
+
+    @property
+    def verdict(self) -> str:
+        """``holds``, ``violated``, or ``unproved`` when nothing contradicts the claim but it was not worked out."""
+        if not self.holds:
+            return "violated"
+        return "holds" if self.checked else "unproved"
+
+    @property
+    def word(self) -> str:
+        """The verdict as the report prints it."""
+        return "OK" if self.verdict == "holds" else self.verdict.upper()
+
+
+@dataclass(frozen=True)
+class AnonymityStep:
+    """What an observer knows after seeing the first ``m`` nodes of a trip.
+
+    Parameters
+    ----------
+    trip
+        Which trip.
+    m
+        How many nodes were seen.
+    smallest_class
+        Size of the smallest group of candidates that still look the same, among the groups that hold a candidate
+        claimed anonymized (among all groups when there is none).
+    widest_witness
+        The least, over the same groups, of how many of their members stand pairwise at least ell apart.
+    revealed
+        Candidates that are alone in their group: the observer knows them.
+    exposed
+        Candidates whose group no longer has k members that are far enough apart.
+    """
+
+    trip: int
+    m: int
+    smallest_class: int
+    widest_witness: int
+    revealed: tuple[Label, ...]
+    exposed: tuple[Label, ...]
+
+
+@dataclass(frozen=True)
+class AuditSummary:
+    """The figures that the plain-words part of a report is made of, all recomputed.
+
+    Parameters
+    ----------
+    privacy
+        What was promised.
+    num_trips, num_candidates, num_coverable
+        Size of the problem; candidates that are a start or goal are not counted.
+    num_claimed
+        Candidates that the playbook lists as anonymized.
+    num_protected
+        Those of them for which the promise really holds.
+    """
+
+    privacy: Privacy
+    num_trips: int
+    num_candidates: int
+    num_coverable: int
+    num_claimed: int
+    num_protected: int
+
+
+class Said(NamedTuple):
+    """Something that a playbook or an instance says: as plain data, and in words."""
+
+    value: object
+    text: str
+
+
+@dataclass(frozen=True)
+class BoundTo:
+    """One thing that the claims are about.
+
+    Parameters
+    ----------
+    what
+        A short stable word such as ``map`` or ``k``; the auditing page lists them.
+    playbook
+        What the playbook says.
+    instance
+        What the instance says; ``None`` where it says nothing, or where there is none.
+    difference
+        In which way the two are not the same, or an empty string.
+    """
+
+    what: str
+    playbook: Said
+    instance: Said | None = None
+    difference: str = ""
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether both say the same; ``None`` when nothing says what was meant."""
+        return None if self.instance is None else not self.difference
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for ``audit --json``."""
+        said = None if self.instance is None else self.instance.value
+        return {"what": self.what, "playbook": self.playbook.value, "instance": said, "agrees": self.agrees}
+
+
+@dataclass(frozen=True)
+class AuditReport:
+    """Everything that an audit found.
+
+    Parameters
+    ----------
+    holds
+        Whether no claim is violated. Some may be unproved: :attr:`verdict` tells.
+    claims
+        One verdict per claim, always the same claims in the same order; ``instance`` last, where there is one.
+    anonymity
+        One entry per trip and number of nodes seen.
+    summary
+        The recomputed figures behind the text.
+    bound_to
+        What the claims are about, and what was meant.
+    """
+
+    holds: bool
+    claims: tuple[ClaimVerdict, ...]
+    anonymity: tuple[AnonymityStep, ...]
+    summary: AuditSummary
+    bound_to: tuple[BoundTo, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        """``violated`` when one claim is, else ``unproved`` when one is, else ``holds``."""
+        given = {claim.verdict for claim in self.claims}
+        return next((word for word in ("violated", "unproved") if word in given), "holds")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for ``audit --json``."""
+        return {
+            "holds": self.holds,
+            "verdict": self.verdict,
+            "claims": [
+                {
+                    "claim": v.claim,
+                    "holds": v.holds,
+                    "verdict": v.verdict,
+                    "evidence": v.evidence,
+                    "checked": v.checked,
+                }
+                for v in self.claims
+            ],
+            "anonymity": [
+                {
+                    "trip": step.trip,
+                    "m": step.m,
+                    "smallest_class": step.smallest_class,
+                    "widest_witness": step.widest_witness,
+                    "revealed": [_plain(label) for label in step.revealed],
+                    "exposed": [_plain(label) for label in step.exposed],
+                }
+                for step in self.anonymity
+            ],
+            "bound_to": [_plain(item.to_dict()) for item in self.bound_to],
+        }
+
+    def to_text(self) -> str:
+        """The report in words: verdict, what an observer is left with, claims, anonymity over time."""
+        # Only the sentences are wrapped: breaking evidence could tear a cell like (3, 4) apart.
+        sentences = textwrap.wrap(" ".join(self._in_words()), width=_WIDTH)
+        lines = [self._verdict(), "", *sentences, "", "Claims"]
+        width = max(len(v.claim) for v in self.claims)
+        lines += [f"  {v.word:8}  {v.claim:{width}}  {v.evidence}" for v in self.claims]
+        lines += ["", *self._about(), "", "Anonymity over time", *self._over_time()]
+        return "\n".join(lines) + "\n"
+
+    def _verdict(self) -> str:
+        broken = [v.claim for v in self.claims if not v.holds]
+        open_claims = [v.claim for v in self.claims if not v.checked]
+        if not broken and open_claims:
+            return (
+                f"The playbook keeps its word as far as could be checked: {len(self.claims) - len(open_claims)} claims "
+                f"hold, {len(open_claims)} could not be checked here ({', '.join(open_claims)})."
+            )
+        if not broken:
+            return f"The playbook keeps its word: all {len(self.claims)} claims hold."
+        if len(broken) == 1:
+            return f"Do not rely on this playbook: the claim {broken[0]!r} is violated."
+        return f"Do not rely on this playbook: {len(broken)} of {len(self.claims)} claims are violated."
+
+    def _in_words(self) -> list[str]:
+        s = self.summary
+        p = s.privacy
+        seen = "a whole trip" if p.m is None else f"the {first_nodes(p.m)} of a trip"
+        if s.num_trips > 1:
+            seen += f", and links the {s.num_trips} trips,"
+        if not s.num_protected:
+            lines = [f"Whoever watches {seen} with our map and our code finds no candidate protected."]
+        else:
+            apart = f", {'all' if p.spread == 'all-pairs' else p.k} of them at least {p.distance_text} apart"
+            apart += " on foot" if p.measure == "cost" else ""
+            lines = [
+                f"Whoever watches {seen} with our map and our code is left with at least "
+                f"{number(p.k, 'possible transit point')}{apart if p.k > 1 else ''}: "
+                f"that holds for {s.num_protected} of {number(s.num_candidates, 'candidate')}."
+            ]
+        rest = s.num_candidates - s.num_protected
+        if rest:
+            lost = s.num_claimed - s.num_protected
+            out_of_reach = s.num_candidates - s.num_coverable
+            parts = [f"{lost} said to be protected but not"] if lost else []
+            parts += [f"{out_of_reach} out of reach of any walk"] if out_of_reach else []
+            without = rest - lost - out_of_reach
+            parts += [f"{without} for which the playbook gives no route"] if without > 0 else []
+            lines.append(f"Not protected: {number(rest, 'candidate')} ({', '.join(parts)}).")
+        if p.m is not None:
+            lines.append(f"After the {first_nodes(p.m)} nothing is promised; see below what then comes out.")
+        return lines
+
+    def _about(self) -> list[str]:
+        """What the claims are about, line by line."""
+        is_compared = any(v.claim == "instance" for v in self.claims)
+        lines = ["About (compared with the instance)" if is_compared else "About (as the playbook says)"]
+        words = {None: "UNSTATED" if is_compared else "", True: "AS MEANT", False: "OTHER"}
+        for item in self.bound_to:
+            word = f"{words[item.agrees]:8}  " if is_compared else ""
+            lines.append(f"  {word}{item.what:10}  {item.playbook.text}")
+            if item.instance is not None and not item.agrees:
+                lines.append(f"  {'':8}  {'':10}  the instance says: {item.instance.text}")
+        if not is_compared:
+            lines.append("  That this is what was meant, is not checked: see `veilroute audit --instance`.")
+        return lines
+
+    def _over_time(self) -> list[str]:
+        m = self.summary.privacy.m
+        stretches = _stretches(self.anonymity, m)
+        lines: list[str] = []
+        before: AnonymityStep | None = None
+        for first, last in stretches[:_MAX_ROWS]:
+            if before is None or before.trip != first.trip:
+                before = None
+            elif m is not None and before.m <= m < first.m:
+                lines.append(f"  (the promise ends with the {first_nodes(m)})")
+            lines.append(self._stretch(first, last, before))
+            before = last
+        if len(stretches) > _MAX_ROWS:
+            lines.append(f"  and {len(stretches) - _MAX_ROWS} more changes; the JSON report has them all")
+        return lines or ["  no candidate gets a sound route, so there is nothing to watch"]
+
+    def _stretch(self, first: AnonymityStep, last: AnonymityStep, before: AnonymityStep | None) -> str:
+        """One line for a run of steps in which nothing changes; names only those who were not named before."""
+        trip = f"trip {first.trip}, " if self.summary.num_trips > 1 else ""
+        seen = f"node {first.m}" if first.m == last.m else f"nodes {first.m}-{last.m}"
+        text = (
+            f"  {trip}{seen} seen: smallest group {first.smallest_class}, of whom "
+            f"{first.widest_witness} at least {self.summary.privacy.distance_text} apart"
+        )
+        known = set(before.revealed) if before else set()
+        revealed = [label for label in first.revealed if label not in known]
+        if revealed:
+            text += f"; now revealed: {names(revealed)}"
+        known = set(first.revealed) | (set(before.exposed) if before else set())
+        weak = [label for label in first.exposed if label not in known]
+        if weak:
+            text += f"; now in a group too small or too close: {names(weak)}"
+        return text
+
+
+def number(count: int, noun: str, nouns: str | None = None) -> str:
+    """``1 node``, ``2 nodes``; ``nouns`` is the plural where an s is not enough."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {nouns or noun + 's'}"
+
+
+def first_nodes(m: int) -> str:
+    """``first node``, ``first 2 nodes``."""
+    return "first node" if m == 1 else f"first {m:,} nodes"
+
+
+def names(labels: Iterable[object]) -> str:
+    """Some labels in words, the first few of many."""
+    items = [one_line(str(label), _LONGEST_NAME) for label in labels]
+    shown = ", ".join(items[:_MAX_NAMED])
+    return shown if len(items) <= _MAX_NAMED else f"{shown} and {len(items) - _MAX_NAMED} more"
+
+
+def judge(claim: str, problems: Sequence[str], evidence: str, *, checked: bool = True) -> ClaimVerdict:
+    """A verdict from the problems found; ``evidence`` and ``checked`` are what to say when there are none."""
+    if not problems:
+        return ClaimVerdict(claim, True, evidence, checked)
+    shown = "; ".join(one_line(problem) for problem in problems[:3])
+    return ClaimVerdict(claim, False, shown if len(problems) <= 3 else f"{shown}; and {len(problems) - 3} more")
+
+
+def _stretches(steps: Sequence[AnonymityStep], m: int | None) -> list[tuple[AnonymityStep, AnonymityStep]]:
+    """First and last of each run of steps in which nothing changes; none reaches across the end of the promise."""
+    runs: list[tuple[AnonymityStep, AnonymityStep]] = []
+    for step in steps:
+        if runs and replace(runs[-1][0], m=step.m) == step and step.m - 1 != m:
+            runs[-1] = (runs[-1][0], step)
+        else:
+            runs.append((step, step))
+    return runs
+
+
+def _plain(value: object) -> Any:
+    """The same with lists in place of tuples, as in JSON."""
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    return [_plain(part) for part in value] if isinstance(value, list | tuple) else value

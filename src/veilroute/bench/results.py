@@ -1,0 +1,188 @@
+"""The records file: one finished cell a line, written so that a killed run loses nothing that was finished.
+
+::
+
+    OUT/records.jsonl      one record a line, in canonical JSON, in the order in which cells finished
+
+Each line is written whole and synced to the disk before the next. A run that is killed while it writes leaves at most
+one torn line at the end; the next run cuts it off. The file is locked by the operating system while a run writes to
+it, which also frees it when that run is killed.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+from veilroute.bench.cells import FORMAT, Record, record_from_dict
+from veilroute.errors import FileFormatError, InvalidInputError
+from veilroute.jsontext import dump_canonical, parse_json, read_bytes
+
+FILE_NAME = "records.jsonl"
+
+
+class RecordStore:
+    """The records in a folder, open for adding more.
+
+    Use it as a context manager. Records of other experiments stay in the file and are there for whoever asks by key.
+
+    Parameters
+    ----------
+    folder
+        Where the file is or will be; made when it is not there.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE_NAME
+        self._records: dict[str, Record] = {}
+        self._file: BinaryIO | None = None
+
+    def __enter__(self) -> RecordStore:
+        with self._writing():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = self.path.open("ab", buffering=0)
+        try:
+            self._lock(self._file)
+            self._mend(self._file)
+            self._records = read_records(self.path)
+        except BaseException:
+            self._file.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            is_empty = not self._file.tell()
+            self._file.close()
+            self._file = None
+            if is_empty:  # nothing came of it: leave no trace
+                with suppress(OSError):
+                    self.path.unlink()
+                    self.path.parent.rmdir()
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._records
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def get(self, key: str) -> Record:
+        """The record of a cell, by the cell's key."""
+        return self._records[key]
+
+    def append(self, data: dict[str, Any]) -> Record:
+        """Write a record and return it as it will be read back; when this returns, it is on the disk.
+
+        Parameters
+        ----------
+        data
+            What :meth:`~veilroute.bench.cells.Record.to_dict` made.
+        """
+        if self._file is None:
+            raise InvalidInputError("RecordStore", "to be opened by a with statement first")
+        line = dump_canonical(data)
+        record = _parse(line, self.path, None)
+        with self._writing():
+            left = memoryview(line)
+            while left:
+                left = left[self._file.write(left) :]
+            os.fsync(self._file.fileno())
+        _keep(self._records, record)
+        return record
+
+    def _lock(self, file: BinaryIO) -> None:
+        try:
+            _lock_file(file)
+        except OSError as error:
+            if error.errno in (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK):
+                raise InvalidInputError(
+                    str(self.path), "no other run that writes to it; wait for that one, or choose another --out"
+                ) from None
+            # Some network file systems know no locks; there we rely on the user.
+
+    def _mend(self, file: BinaryIO) -> None:
+        """Cut off a line that a killed run left half written."""
+        raw = read_bytes(self.path)
+        whole = raw.rfind(b"\n") + 1
+        if whole == len(raw):
+            return
+        with self._writing():
+            try:
+                _parse(raw[whole:], self.path, None)
+            except FileFormatError:
+                file.truncate(whole)
+            else:
+                file.write(b"\n")  # only the end of the line is missing
+            os.fsync(file.fileno())
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise InvalidInputError(
+                "--out", f"a folder that can be written, with room left ({error.strerror})", str(self.path.parent)
+            ) from None
+
+
+def read_records(path: Path) -> dict[str, Record]:
+    """Read a records file: records by their cell's key, in the order of the file.
+
+    Of several records of one cell the first counts, or the first without an error where there is one. What stands
+    behind the last end of a line is the torn line of a killed run, and is passed over.
+    """
+    lines = read_bytes(path).split(b"\n")[:-1]
+    records: dict[str, Record] = {}
+    for number, line in enumerate(lines, start=1):
+        _keep(records, _parse(line, path, number))
+    return records
+
+
+def _keep(records: dict[str, Record], record: Record) -> None:
+    known = records.get(record.cell.key)
+    if known is None or (known.outcome.error and not record.outcome.error):
+        records[record.cell.key] = record
+
+
+def _parse(line: bytes, path: Path, number: int | None) -> Record:
+    try:
+        data = parse_json(line, path)
+    except FileFormatError:
+        data = None
+    found = data.get("format") if isinstance(data, dict) else None
+    if not isinstance(found, str) or not found.startswith("veilroute-record/"):
+        raise FileFormatError(path, "not a record; delete the line, and its cell will be run again", number)
+    if found != FORMAT:
+        raise FileFormatError(
+            path, f"written in {found[:40]}, but this version reads {FORMAT}; choose another --out", number
+        )
+    try:
+        record = record_from_dict(data)
+        is_sound = record.cell.key == data["key"]
+    except (KeyError, TypeError, ValueError, AttributeError):
+        is_sound = False
+    if not is_sound:
+        raise FileFormatError(path, "damaged record; delete the line, and its cell will be run again", number)
+    return record
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock_file(file: BinaryIO) -> None:
+        # A byte far behind the end, because Windows keeps others from reading what is locked.
+        file.seek(2**40)
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _lock_file(file: BinaryIO) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,0 +1,441 @@
+"""Edge lists (``.csv``): one row for each edge, and beside it, where places are known, one row for each node.
+
+Points with names: CSV tables and GeoJSON.
+
+CSV has a header with the columns ``name``, ``lat``, ``lon`` and, where wanted, ``role`` and ``id``; other columns are
+ignored. GeoJSON is a FeatureCollection of Points (RFC 7946) with these as properties. Each point has coordinates, or
+where these are left out the id of a node. Either all points have a name or none has.
+
+Words that many edges share, such as street names: each is held once and numbered.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from veilroute.domain.graph import Domain
+from veilroute.domain.streets import great_circle_m, street_domain
+from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
+from veilroute.jsontext import parse_json, read_bytes, read_text
+from veilroute.streets.places import ROLES, Place
+
+SUFFIXES = (".csv", ".tsv", ".txt", ".geojson", ".json")
+
+_ALIASES = {
+    "name": ("name",),
+    "lat": ("lat", "latitude", "y"),
+    "lon": ("lon", "lng", "long", "longitude", "x"),
+    "node": ("node", "osmid", "id"),
+    "role": ("role",),
+}
+_DELIMITERS = ",;\t"
+_DEGREES = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)", re.ASCII)
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
+
+
+def read_places(path: str | Path) -> list[Place]:
+    """Read the points of a table (``.csv``, ``.tsv``, ``.txt``) or of a ``.geojson`` or ``.json`` file, in order."""
+    match Path(path).suffix.lower():
+        case ".csv" | ".tsv" | ".txt":
+            places = list(_read_table(path))
+        case ".geojson" | ".json":
+            places = list(_read_geojson(path))
+        case suffix:
+            raise UnknownMethodError("places format", suffix or str(path), SUFFIXES)
+    if not places:
+        raise FileFormatError(path, "no places in the file")
+    _check_together(path, places)
+    return places
+
+
+def _read_table(path: str | Path) -> Iterator[Place]:
+    text = read_text(path).removeprefix("\ufeff")
+    # The delimiter that the header has most of; of equally many the first.
+    header = next((line for line in text.split("\n") if line.strip()), "")
+    delimiter = max(_DELIMITERS, key=header.count)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=True)
+    columns: dict[str, int] = {}
+    width = 0
+    try:
+        for row in rows:
+            spot = _Spot(path, rows.line_num)
+            if not any(cell.strip() for cell in row):
+                continue
+            if not columns:
+                columns, width = _columns(row, spot), len(row)
+                continue
+            if any(cell.strip() for cell in row[width:]):
+                raise spot.error(
+                    f"{len(row)} values for {width} columns; write decimals with a point, and quotes round "
+                    "text that holds a separator"
+                )
+            cells = {what: row[i].strip() for what, i in columns.items() if i < len(row)}
+            lat, lon = (_degrees(cells.get(what, ""), what, spot) for what in ("lat", "lon"))
+            yield _place(cells, lat, lon, spot)
+    except csv.Error as error:
+        raise FileFormatError(path, f"not a table ({error}); check quotes and separators", rows.line_num) from None
+
+
+class _Spot:
+    """Where in a file something is: a line of a table or a feature of a collection."""
+
+    def __init__(self, path: str | Path, line: int | None = None, feature: int | None = None) -> None:
+        self.path, self.line = path, line
+        self.text = f"line {line}" if feature is None else f"features[{feature}]"
+
+    def error(self, problem: str) -> FileFormatError:
+        return FileFormatError(self.path, problem if self.line else f"{self.text}: {problem}", self.line)
+
+
+def _columns(header: list[str], spot: _Spot) -> dict[str, int]:
+    """Which column holds what; of several that could, the one whose alias is listed first."""
+    names = [cell.strip().lower() for cell in header]
+    found = {
+        what: names.index(next(alias for alias in aliases if alias in names))
+        for what, aliases in _ALIASES.items()
+        if set(aliases) & set(names)
+    }
+    if not {"lat", "lon"} <= set(found) and "node" not in found:
+        shown = ", ".join(repr(name[:20]) for name in names[:6])
+        raise spot.error(f"expected a header with the columns name, lat, lon (or name, id); got {shown}")
+    return found
+
+
+def _read_geojson(path: str | Path) -> Iterator[Place]:
+    match parse_json(read_bytes(path).removeprefix(b"\xef\xbb\xbf"), path):
+        case {"type": "FeatureCollection", "features": list(features)}:
+            pass
+        case _:
+            raise FileFormatError(path, "expected a GeoJSON FeatureCollection of Points")
+    for number, feature in enumerate(features):
+        spot = _Spot(path, feature=number)
+        if not isinstance(feature, dict) or feature.get("type") != "Feature":
+            raise spot.error("expected a Feature")
+        properties = feature.get("properties") or {}
+        if not isinstance(properties, dict):
+            raise spot.error("expected an object as properties")
+        ids = [*(properties.get(alias) for alias in _ALIASES["node"]), feature.get("id")]
+        given = {"name": properties.get("name"), "role": properties.get("role")}
+        given["node"] = next((one for one in ids if one is not None), None)
+        lat, lon = _point(feature.get("geometry"), spot)
+        yield _place({what: _text(value, what, spot) for what, value in given.items()}, lat, lon, spot)
+
+
+def _point(geometry: Any, spot: _Spot) -> tuple[float | None, float | None]:
+    """Latitude and longitude of a Point; neither where there is no geometry."""
+    match geometry:
+        case None:
+            return None, None
+        case {"type": "Point", "coordinates": [lon, lat, *_]} if _is_number(lon) and _is_number(lat):
+            return float(lat), float(lon)
+        case {"type": str(kind)} if kind != "Point":
+            raise spot.error(f"expected a Point, got {kind[:20]!r}")
+    raise spot.error("expected a Point with coordinates [longitude, latitude]")
+
+
+def _place(cells: dict[str, str], lat: float | None, lon: float | None, spot: _Spot) -> Place:
+    """A place from its parts; what is empty or missing was not given. Coordinates go before the id."""
+    # A no-break space is a space to whoever types the name.
+    name = cells.get("name", "").replace("\u00a0", " ").replace("\u202f", " ")
+    role = cells.get("role", "").lower() or "candidate"
+    if not name.isprintable():
+        raise spot.error("expected a printable name")
+    if role not in ROLES:
+        raise spot.error(f"expected a role of start, goal or candidate, got {role[:20]!r}")
+    node = cells.get("node") or None
+    if (lat is None) != (lon is None) or (lat is None and node is None):
+        raise spot.error("expected both lat and lon, or the id of a junction")
+    try:
+        origin = f"{spot.path}, {spot.text}"
+        return Place(name or None, lat, lon, None if lat is not None else node, role, origin)
+    except InvalidInputError:
+        raise spot.error("expected finite degrees") from None
+
+
+def _degrees(text: str, what: str, spot: _Spot) -> float | None:
+    if not text:
+        return None
+    if _DECIMAL_COMMA.fullmatch(text):
+        raise spot.error(f"{what}: write decimals with a point: {text.replace(',', '.')[:20]}, not {text[:20]}")
+    if not _DEGREES.fullmatch(text):
+        raise spot.error(f"{what}: expected decimal degrees such as 60.17, got {text[:20]!r}")
+    return float(text)
+
+
+def _check_together(path: str | Path, places: list[Place]) -> None:
+    """Names for all or for none, no name twice, at most one start and one goal."""
+    seen: dict[tuple[str, str], str] = {}
+    is_named = any(place.name is not None for place in places)
+    for place in places:
+        where = place.origin.removeprefix(f"{path}, ")
+        if is_named and place.name is None:
+            raise FileFormatError(path, f"{where}: this place has no name and others have one; name all or none")
+        marks = [] if place.name is None else [("name", place.name)]
+        marks += [] if place.role in (None, "candidate") else [("role", str(place.role))]
+        for mark in marks:
+            if mark in seen:
+                problem = f"{where}: the {mark[0]} {mark[1]!r} is there twice, first in {seen[mark]}; change one"
+                raise FileFormatError(path, problem)
+            seen[mark] = where
+
+
+def _text(value: object, what: str, spot: _Spot) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise spot.error(f"{what}: expected text")
+    return str(value).strip()
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+class WordList:
+    """Numbers texts in the order in which they come; the empty text has number 0."""
+
+    def __init__(self) -> None:
+        self._numbers = {"": 0}
+
+    def number(self, text: str) -> int:
+        """The number of a text; what cannot be printed in it becomes a space."""
+        shown = text if text.isprintable() else "".join(sign if sign.isprintable() else " " for sign in text)
+        return self._numbers.setdefault(" ".join(shown.split()), len(self._numbers))
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """All texts so far, by number."""
+        return tuple(self._numbers)
+
+
+def labels_of_texts(texts: list[str]) -> list[int] | list[str] | None:
+    """Node labels for the ids of a text file: integers where all are, and none where these are 0, 1, 2, ... in order.
+
+    An id such as ``007`` is no integer: it would come back as ``7``.
+    """
+    if not all(_is_whole(text) for text in texts):
+        return texts
+    numbers = [int(text) for text in texts]
+    return None if numbers == list(range(len(numbers))) else numbers
+
+
+def _is_whole(text: str) -> bool:
+    digits = text.removeprefix("-")
+    return digits.isascii() and digits.isdigit() and len(digits) < 19 and str(int(text)) == text
+
+
+def number_of_text(text: str) -> int | float:
+    """A number as written: an integer where it is one; raises ``ValueError`` where it is none."""
+    return int(text) if _is_whole(text.strip()) else float(text)
+
+
+_TAILS, _HEADS = ("from", "source", "tail", "u"), ("to", "target", "head", "v")
+_COSTS = ("cost", "weight")
+_SECONDS = ("seconds", "travel_time")
+_METRES = ("metres", "meters", "length")
+_IDS = ("id", "node", "osmid")
+_LAT, _LON = ("lat", "latitude"), ("lon", "lng", "longitude")
+_ONE_WAY = {"": 1, "yes": 1, "true": 1, "1": 1, "no": 0, "false": 0, "0": 0, "-1": -1}
+
+
+def read_edge_list(path: str | Path, nodes: str | Path | None = None) -> Domain:
+    """Read a graph from a CSV file with a header; commas, semicolons or tabs stand between the columns.
+
+    Every row is one directed edge; with a column ``oneway``, ``no`` (or ``false``, ``0``) makes it two, and ``-1``
+    turns it round. Node ids are labels, as integers where all of them are. Nodes are in the order of the nodes file, or
+    else ascending.
+
+    Where a nodes file has latitudes and longitudes the result is a street network. Its costs are in seconds where the
+    column is called ``seconds``, in metres where it is called ``metres``; a column ``cost`` is taken for seconds beside
+    a column of lengths, and for metres without.
+
+    Parameters
+    ----------
+    path
+        The file of edges: ``from``, ``to``, ``cost``, and where known ``oneway``, ``length``, ``name``, ``highway``.
+    nodes
+        The file of nodes: ``id`` with ``lat`` and ``lon``, or with ``x`` and ``y``. By default ``STEM.nodes.csv``
+        beside ``STEM.csv``, where there is one.
+    """
+    edges = _read_edges(path)
+    beside = Path(path).with_name(Path(path).stem + ".nodes.csv")
+    if nodes is None and beside.is_file():
+        nodes = beside
+    places = _Places(_ascending(edges)) if nodes is None else _read_places(nodes)
+    number = {node: i for i, node in enumerate(places.nodes)}
+    for tail, head, line in zip(edges.tails, edges.heads, edges.lines, strict=True):
+        if tail not in number or head not in number:
+            stranger = head if tail in number else tail
+            raise FileFormatError(path, f"node {stranger[:40]} is not in {Path(nodes or path).name}", line)
+    tails = np.array([number[node] for node in edges.tails], dtype=np.int64)
+    heads = np.array([number[node] for node in edges.heads], dtype=np.int64)
+    labels = labels_of_texts(places.nodes)
+    try:
+        if not places.is_lonlat:
+            return Domain.from_edges(
+                len(number), tails, heads, edges.costs, labels=labels, coordinates=places.points or None
+            )
+        lonlat = np.array(places.points)
+        between = great_circle_m(lonlat[tails], lonlat[heads])
+        given: Sequence[int | float | None] = edges.costs if edges.unit == "metres" else edges.lengths
+        lengths = [far if own is None else own for own, far in zip(given, between.tolist(), strict=True)]
+        return street_domain(
+            lonlat=lonlat,
+            tails=tails,
+            heads=heads,
+            costs=edges.costs,
+            lengths=lengths,
+            unit=edges.unit,
+            labels=labels,
+            names=edges.names.words,
+            name_ids=np.array(edges.name_ids, dtype=np.int64),
+            kinds=edges.kinds.words,
+            kind_ids=np.array(edges.kind_ids, dtype=np.int64),
+        )
+    except InvalidInputError as error:
+        raise FileFormatError(path, str(error)) from None
+
+
+class _Edges:
+    """The columns of a file of edges, directed."""
+
+    def __init__(self, unit: str) -> None:
+        self.unit = unit
+        self.tails: list[str] = []
+        self.heads: list[str] = []
+        self.costs: list[int | float] = []
+        self.lengths: list[int | float | None] = []
+        self.lines: list[int] = []
+        self.names, self.kinds = WordList(), WordList()
+        self.name_ids: list[int] = []
+        self.kind_ids: list[int] = []
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Nodes in order and, where known, their points."""
+
+    nodes: list[str]
+    points: list[tuple[float, float]] = field(default_factory=list)
+    is_lonlat: bool = False
+
+
+class _Table:
+    """The rows of a CSV file, by the names of its columns."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = path
+        text = read_text(path).removeprefix("\ufeff")
+        header = text.partition("\n")[0]
+        delimiter = max(",;\t", key=header.count)
+        self.reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=True)
+        self._lines = self._read()
+        self.columns = [name.strip().lower() for name in next(self._lines, [])]
+
+    def find(self, *names: str) -> int | None:
+        """Where the column of one of these names is, if there is one."""
+        found = [i for i, name in enumerate(self.columns) if name in names]
+        if len(found) > 1:
+            both = " and ".join(self.columns[i] for i in found)
+            raise FileFormatError(self.path, f"columns {both} mean the same; keep one", 1)
+        return found[0] if found else None
+
+    def need(self, what: str, *names: str) -> int:
+        """Where the column of one of these names is."""
+        found = self.find(*names)
+        if found is None:
+            shown = ", ".join(self.columns)[:60]
+            raise FileFormatError(self.path, f"no column for {what}; call it {' or '.join(names)} (found: {shown})", 1)
+        return found
+
+    def rows(self) -> Iterator[list[str]]:
+        """All rows that are not empty, each as wide as the header."""
+        for row in self._lines:
+            if len(row) == len(self.columns):
+                yield [cell.strip() for cell in row]
+            elif row:
+                raise self.error(f"expected {len(self.columns)} columns, as in the header, got {len(row)}")
+
+    def _read(self) -> Iterator[list[str]]:
+        try:
+            yield from self.reader
+        except csv.Error as error:
+            raise self.error(f"not a table ({error}); check quotes and separators") from None
+
+    def number(self, row: list[str], column: int, least: float = -math.inf) -> int | float:
+        """The finite number in a cell."""
+        try:
+            value = number_of_text(row[column])
+        except ValueError:
+            value = math.nan
+        if not least <= value < math.inf or value == -math.inf:
+            wanted = "a number" if least < 0 else f"a finite number >= {least:g}"
+            wanted += " with a decimal point" if "," in row[column] else ""
+            raise self.error(f"expected {wanted} as {self.columns[column]}, got {row[column][:20]!r}")
+        return value
+
+    def error(self, problem: str) -> FileFormatError:
+        return FileFormatError(self.path, problem, self.reader.line_num)
+
+
+def _read_edges(path: str | Path) -> _Edges:
+    table = _Table(path)
+    tail_at, head_at = table.need("where an edge begins", *_TAILS), table.need("where an edge ends", *_HEADS)
+    cost_at, metres_at = table.find(*_COSTS, *_SECONDS), table.find(*_METRES)
+    if cost_at is None:
+        cost_at, metres_at = table.need("the cost", *_COSTS, *_SECONDS, *_METRES), None
+    is_seconds = table.columns[cost_at] in _SECONDS or metres_at is not None
+    edges = _Edges("seconds" if is_seconds else "metres")
+    way_at, name_at, kind_at = table.find("oneway"), table.find("name"), table.find("highway", "kind")
+    for row in table.rows():
+        way = 1 if way_at is None else _ONE_WAY.get(row[way_at].lower())
+        if way is None:
+            raise table.error(f"expected yes, no or -1 as oneway, got {row[way_at or 0][:20]!r}")
+        if not row[tail_at] or not row[head_at]:
+            raise table.error("expected the ids of two nodes, one is empty")
+        ends = (row[tail_at], row[head_at])
+        cost = table.number(row, cost_at, 0)
+        length = table.number(row, metres_at, 0) if metres_at is not None and row[metres_at] else None
+        for tail, head in {1: (ends,), -1: (ends[::-1],), 0: (ends, ends[::-1])}[way]:
+            edges.tails.append(tail)
+            edges.heads.append(head)
+            edges.costs.append(cost)
+            edges.lengths.append(length)
+            edges.lines.append(table.reader.line_num)
+            edges.name_ids.append(0 if name_at is None else edges.names.number(row[name_at]))
+            edges.kind_ids.append(0 if kind_at is None else edges.kinds.number(row[kind_at]))
+    if not edges.tails:
+        raise FileFormatError(path, "no edges; expected rows below the header")
+    return edges
+
+
+def _read_places(path: str | Path) -> _Places:
+    table = _Table(path)
+    id_at = table.need("the node", *_IDS)
+    lat_at, lon_at, x_at, y_at = (table.find(*names) for names in (_LAT, _LON, ("x",), ("y",)))
+    is_lonlat = lat_at is not None and lon_at is not None
+    columns = (lon_at, lat_at) if is_lonlat else (x_at, y_at)
+    points: dict[str, tuple[float, float]] = {}
+    for row in table.rows():
+        if not row[id_at] or row[id_at] in points:
+            raise table.error(f"expected a node that was not there before, got {row[id_at][:40]!r}")
+        x, y = (0.0 if at is None else float(table.number(row, at)) for at in columns)
+        if is_lonlat and not (abs(x) <= 180 and abs(y) <= 90):
+            raise table.error(f"expected lat from -90 to 90 and lon from -180 to 180, got {y:g}, {x:g}")
+        points[row[id_at]] = (x, y)
+    return _Places(list(points), [] if None in columns else list(points.values()), is_lonlat)
+
+
+def _ascending(edges: _Edges) -> list[str]:
+    texts = sorted({*edges.tails, *edges.heads})
+    labels = labels_of_texts(texts)
+    return texts if labels is texts else sorted(texts, key=int)

@@ -1,0 +1,201 @@
+"""Dynamic programmes over all subsets of up to about twenty candidates.
+
+The best partition out of given classes, for few members: each class a bit mask, each set of members solved once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from veilroute.arrays import Flags, Floats, Int8s, Ints, Masks
+from veilroute.kernels.jit import jit
+from veilroute.kernels.subsets import count_bits
+
+
+@jit
+def largest_spread(num: int, far: Masks) -> Int8s:
+    """For every set the size of its largest subset that is pairwise far apart; ``far[i]`` holds i's far partners."""
+    size = np.zeros(1 << num, dtype=np.int8)
+    for mask in range(1, 1 << num):
+        low = 0
+        while not (mask >> low) & 1:
+            low += 1
+        without = size[mask ^ (1 << low)]
+        within = 1 + size[mask & far[low]]
+        size[mask] = max(without, within)
+    return size
+
+
+@jit
+def mark_needed(num: int, k: int, all_pairs: bool, spread: Int8s) -> Flags:
+    """Mark the sets whose covering cost can matter: the classes worth considering, and all subsets of these.
+
+    Under ``all_pairs``: pairwise far sets of k to 2k - 1 members. Otherwise: sets that hold k pairwise far members
+    and cannot be split in two that both do; such a split exists iff it exists for some subset of 2k members.
+    """
+    needed = np.zeros(1 << num, dtype=np.bool_)
+    for mask in range(1, 1 << num):
+        size = count_bits(mask)
+        if all_pairs:
+            needed[mask] = size <= 2 * k - 1 and spread[mask] == size
+            continue
+        keep = True
+        if size >= 2 * k:
+            rest = mask
+            while rest and keep:
+                bit = rest & -rest
+                smaller = mask ^ bit
+                keep = smaller == 0 or needed[smaller]
+                rest ^= bit
+        if keep and size == 2 * k:
+            low = mask & -mask
+            others = mask ^ low
+            part = others
+            while part and keep:
+                if count_bits(part) == k and spread[part] == k and spread[mask ^ part] == k:
+                    keep = False
+                part = (part - 1) & others
+        needed[mask] = keep
+    # From large to small: what is no class itself matters only below one.
+    for mask in range((1 << num) - 1, 0, -1):
+        if needed[mask] and spread[mask] < k:
+            needed[mask] = False
+            for bit in range(num):
+                larger = mask | (1 << bit)
+                if larger != mask and needed[larger]:
+                    needed[mask] = True
+                    break
+    needed[0] = False
+    return needed
+
+
+@jit
+def start_partition(num: int) -> tuple[Int8s, Floats, Masks]:
+    """Tables for :func:`partition_range`: members grouped, cost, and the class chosen, per set."""
+    return np.zeros(1 << num, dtype=np.int8), np.zeros(1 << num), np.zeros(1 << num, dtype=np.int64)
+
+
+@jit
+def partition_range(
+    first: int,
+    last: int,
+    max_size: int,
+    needed: Flags,
+    shares: Floats,
+    grouped: Int8s,
+    cost: Floats,
+    choice: Masks,
+) -> None:
+    """Best grouping of every set from ``first`` up to but not including ``last``.
+
+    ``shares[C]`` is the cost of class C, infinite where C may not be a class; classes have at most ``max_size``
+    members, and ``needed`` marks them and all their subsets. The lowest member either stays out or is in the class
+    that is tried; classes are tried in lexicographic order of their members and the first best one wins. More members
+    grouped beats a lower cost.
+
+    Left out are sets that are not met on the way down from all members up to some number: below its lowest member a set
+    has lost everybody, so that above it, it has lost no more than the classes of these can hold.
+    """
+    stack = np.empty(64, dtype=np.int64)
+    bits = np.empty(64, dtype=np.int64)
+    num_up_to = 0
+    for mask in range(first, last):
+        low = mask & -mask
+        while mask >> num_up_to:
+            num_up_to += 1
+        num_below = 0
+        while not (mask >> num_below) & 1:
+            num_below += 1
+        num_lost = num_up_to - num_below
+        rest = mask
+        while rest:
+            rest &= rest - 1
+            num_lost -= 1
+        if num_lost > num_below * (max_size - 1):
+            continue
+        rest = mask ^ low
+        best_grouped = np.int64(grouped[rest])
+        best_cost = cost[rest]
+        best_choice = low & 0
+        num_bits = 0
+        while rest:
+            bits[num_bits] = rest & -rest
+            rest &= rest - 1
+            num_bits += 1
+        group = low
+        depth = 0
+        following = 0
+        while True:
+            if shares[group] < np.inf:
+                left = mask ^ group
+                total = np.int64(grouped[left]) + depth + 1
+                value = cost[left] + shares[group]
+                if total > best_grouped or (total == best_grouped and value < best_cost):
+                    best_grouped = total
+                    best_cost = value
+                    best_choice = group
+            is_stuck = depth + 1 == max_size or not needed[group]
+            while depth > 0 and (following == num_bits or is_stuck):
+                depth -= 1
+                group ^= bits[stack[depth]]
+                following = stack[depth] + 1
+                is_stuck = False
+            if following == num_bits or is_stuck:
+                break
+            stack[depth] = following
+            group |= bits[following]
+            depth += 1
+            following += 1
+        grouped[mask] = best_grouped
+        cost[mask] = best_cost
+        choice[mask] = best_choice
+
+
+@jit
+def combine_classes(num: int, masks: Masks, shares: Floats, first_of: Ints, may_leave_out: bool) -> Masks:
+    """The class chosen for every set of members that comes up, 0 where its lowest member is best left out.
+
+    Classes are sorted by their lowest member; those of member i are ``masks[first_of[i]:first_of[i + 1]]``. More
+    members grouped beats a lower cost; of equally good classes the first one wins. The last entry is the whole set's;
+    it is -1 where nobody may be left out and there is no partition.
+    """
+    everyone = (1 << num) - 1
+    comes_up = np.zeros(1 << num, dtype=np.bool_)
+    comes_up[everyone] = True
+    # What is left of a set is a smaller number: from above for what comes up, from below for what is best.
+    for now in range(everyone, 0, -1):
+        if not comes_up[now]:
+            continue
+        lowest = 0
+        while not (now >> lowest) & 1:
+            lowest += 1
+        if may_leave_out:
+            comes_up[now ^ (1 << lowest)] = True
+        for c in range(first_of[lowest], first_of[lowest + 1]):
+            if not masks[c] & ~now:
+                comes_up[now ^ masks[c]] = True
+    grouped = np.full(1 << num, -1, dtype=np.int8)
+    cost = np.full(1 << num, np.inf)
+    choice = np.full(1 << num, -1, dtype=np.int64)
+    grouped[0] = 0
+    cost[0] = 0.0
+    for now in range(1, everyone + 1):
+        if not comes_up[now]:
+            continue
+        lowest = 0
+        while not (now >> lowest) & 1:
+            lowest += 1
+        if may_leave_out:
+            grouped[now] = grouped[now ^ (1 << lowest)]
+            cost[now] = cost[now ^ (1 << lowest)]
+            choice[now] = 0
+        for c in range(first_of[lowest], first_of[lowest + 1]):
+            if masks[c] & ~now or grouped[now ^ masks[c]] < 0:
+                continue
+            total = grouped[now ^ masks[c]] + count_bits(masks[c])
+            value = cost[now ^ masks[c]] + shares[c]
+            if total > grouped[now] or (total == grouped[now] and value < cost[now]):
+                grouped[now] = total
+                cost[now] = value
+                choice[now] = masks[c]
+    return choice

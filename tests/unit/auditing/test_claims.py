@@ -1,0 +1,371 @@
+"""Every claim is broken once, by hand, in a small honest playbook."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import veilroute as vr
+from veilroute.auditing import AuditReport, ClaimVerdict, sight
+from veilroute.domain import Label
+
+CLAIMS = [
+    "walk",
+    "coverage",
+    "cost",
+    "same-route",
+    "partition",
+    "class-size",
+    "spread",
+    "coverable",
+    "anonymized",
+    "apr",
+    "mac",
+    "certificate",
+    "bound",
+    "optimality",
+    "anonymizable",
+    "shown",
+]
+
+
+@pytest.fixture
+def playbook(two_rooms: vr.Domain) -> vr.Playbook:
+    problem = vr.Problem(two_rooms, [vr.Trip((0, 0), (2, 6))], [(0, 2), (2, 2), (0, 4), (2, 4)])
+    return vr.solve(problem, vr.Privacy(k=2, ell=2))
+
+
+@pytest.fixture
+def dead_end() -> vr.Playbook:
+    """0 <-> 1 <-> 2 -> 3 from 0 to 2: whoever is at 3 does not come back, so 3 is uncoverable; 0 does not count."""
+    domain = vr.Domain.from_edges(4, [0, 1, 1, 2, 2], [1, 0, 2, 1, 3], [1] * 5)
+    return vr.solve(vr.Problem(domain, [vr.Trip(0, 2)], [0, 1, 3]), vr.Privacy(k=1, ell=1))
+
+
+def verdict_of(report: AuditReport, claim: str) -> ClaimVerdict:
+    return next(verdict for verdict in report.claims if verdict.claim == claim)
+
+
+def broken(playbook: vr.Playbook, **changes: Any) -> dict[str, str]:
+    """Evidence by violated claim after changing fields of the playbook."""
+    return {v.claim: v.evidence for v in vr.audit(replace(playbook, **changes)).claims if not v.holds}
+
+
+def with_claims(playbook: vr.Playbook, **changes: Any) -> dict[str, str]:
+    return broken(playbook, claims=replace(playbook.claims, **changes))
+
+
+def test_honest_playbooks_pass_every_claim(playbook: vr.Playbook, dead_end: vr.Playbook) -> None:
+    for honest in (playbook, dead_end):
+        report = vr.audit(honest)
+        assert [verdict.claim for verdict in report.claims] == CLAIMS
+        assert report.holds
+        assert all(verdict.evidence for verdict in report.claims)
+
+
+@pytest.mark.parametrize(
+    ("claim", "changes", "words"),
+    [
+        ("coverable", {"num_candidates": 5}, "states 5 candidates that count, there are 4"),
+        ("coverable", {"num_coverable": 3}, "states 3 coverable candidates, there are 4"),
+        ("anonymized", {"num_anonymized": 3}, "states 3 anonymized candidates, in truth there are 4"),
+        ("apr", {"apr": 0.75}, "states an APR of 0.75, in truth it is 1"),
+        ("apr", {"apr": float("nan")}, "nan"),
+        ("mac", {"mac": None}, "stated none"),
+        ("mac", {"mac_by_trip": (None,)}, "MAC of trip 0: stated none"),
+        ("mac", {"mac_by_trip": ()}, "states 0 values for 1 trip"),
+        ("mac", {"mac": 99.0}, "MAC is better than stated"),
+        ("mac", {"mac": float("inf")}, "instead of inf"),
+        ("mac", {"mac": 0.0}, "MAC is worse than stated"),
+        ("bound", {"mac_lower_bound": 9.0}, "no MAC is below 9"),
+        ("optimality", {"mac_lower_bound": None}, "without a MAC and a bound"),
+        ("optimality", {"mac_lower_bound": 0.0}, "worse than the 0 claimed as optimal"),
+        ("anonymizable", {"num_anonymizable": 5}, "states 5, but only 4 can be covered at all"),
+        ("anonymizable", {"num_anonymizable": 1}, "fewer than the 4 it anonymizes"),
+    ],
+)
+def test_wrong_figure_is_named(playbook: vr.Playbook, claim: str, changes: dict[str, Any], words: str) -> None:
+    assert words in with_claims(playbook, **changes)[claim]
+
+
+def test_figures_that_are_not_stated_are_not_held_against_anyone(playbook: vr.Playbook) -> None:
+    modest = replace(playbook.claims, mac_lower_bound=None, num_anonymizable=None, delta=None)
+    report = vr.audit(replace(playbook, status="feasible", claims=modest))
+    assert report.holds
+    assert verdict_of(report, "bound").evidence == "no lower bound is stated"
+    assert "none claimed" in verdict_of(report, "optimality").evidence
+    assert verdict_of(report, "anonymizable").evidence == "no number is stated"
+
+
+def test_status_must_be_known_and_true(playbook: vr.Playbook) -> None:
+    assert "unknown status 'splendid'" in broken(playbook, status="splendid")["optimality"]
+    assert "nothing can be anonymized and anonymizes 4" in broken(playbook, status="infeasible")["optimality"]
+
+
+def test_giving_up_too_early_is_not_infeasible(playbook: vr.Playbook) -> None:
+    idle = replace(
+        playbook.claims, num_anonymized=0, apr=0.0, mac=None, mac_by_trip=(None,), mac_lower_bound=None, delta=None
+    )
+    classes = tuple(replace(group, anonymized=False) for group in playbook.classes)
+    found = broken(playbook, status="infeasible", claims=idle, classes=classes)
+    assert found == {
+        "optimality": "not optimal: 4 candidates can be anonymized, not only 0",
+        "anonymizable": "states 4, yet says that nothing can be anonymized",
+    }
+    assert broken(playbook, status="feasible", claims=idle, classes=classes) == {}
+
+
+def test_a_bound_needs_something_anonymized(playbook: vr.Playbook) -> None:
+    idle = replace(playbook.claims, num_anonymized=0, apr=0.0, mac=None, mac_by_trip=(None,), delta=None)
+    classes = tuple(replace(group, anonymized=False) for group in playbook.classes)
+    found = broken(playbook, status="feasible", claims=idle, classes=classes)
+    assert found.keys() == {"bound"}
+    assert "where nothing is anonymized" in found["bound"]
+
+
+def test_partition_faults(playbook: vr.Playbook) -> None:
+    first, *rest = playbook.classes
+    twice = replace(rest[0], members=(*rest[0].members, first.members[0]))
+    assert "is both in class 0 and in class 1" in broken(playbook, classes=(first, twice, *rest[1:]))["partition"]
+    stranger = replace(first, members=(*first.members, (1, 1), "nowhere", ("deep", [1])))
+    found = broken(playbook, classes=(stranger, *rest))["partition"]
+    assert "class 0 holds (1, 1), which is no candidate that counts" in found
+    assert "nowhere" in found
+    missing = broken(playbook, classes=tuple(rest))["partition"]
+    assert "in no class and not listed as uncoverable" in missing
+    assert str(first.members[0]) in missing
+    visitor = replace(first, member_routes={(0, rest[0].members[0]): first.routes[0]})
+    assert "who is not a member" in broken(playbook, classes=(visitor, *rest))["partition"]
+
+
+def test_uncoverable_list_is_checked(playbook: vr.Playbook, dead_end: vr.Playbook) -> None:
+    assert dead_end.uncoverable == (3,)
+    assert "3 counts as coverable, but no walk covers it" in broken(dead_end, uncoverable=())["coverable"]
+    first, *rest = playbook.classes
+    found = broken(playbook, classes=tuple(rest), uncoverable=first.members)
+    assert "counts as uncoverable, but a walk covers it" in found["coverable"]
+
+
+def test_all_pairs_is_stricter_than_witness(line5: vr.Domain) -> None:
+    problem = vr.Problem(line5, [vr.Trip(0, 0)], [1, 3, 4])
+    playbook = vr.solve(problem, vr.Privacy(k=2, ell=2))
+    assert [sorted(group.members, key=str) for group in playbook.classes] == [[1, 3, 4]]
+    found = broken(playbook, privacy=vr.Privacy(k=2, ell=2, spread="all-pairs"))
+    assert found["spread"] == "3 and 4 share a class but are only 1 apart, less than 2"
+    assert "in truth there are 0" in found["anonymized"]
+
+
+def test_all_pairs_allows_other_classes_to_look_the_same(line5: vr.Domain) -> None:
+    # The only cheapest walk for either class is the whole line and back; together they hold neighbours.
+    whole = vr.Route((0, 1, 2, 3, 4, 3, 2, 1, 0), 8)
+    privacy = vr.Privacy(k=2, ell=2, spread="all-pairs")
+    playbook = vr.solve(vr.Problem(line5, [vr.Trip(0, 0)], [1, 2, 3, 4]), privacy)
+    classes = tuple(vr.PlaybookClass(members, True, (whole,)) for members in ((1, 3), (2, 4)))
+    report = vr.audit(replace(playbook, classes=classes, status="feasible"))
+    assert verdict_of(report, "spread").holds
+    assert verdict_of(report, "anonymized").holds
+    assert report.anonymity[-1].exposed == ()
+
+
+def test_linked_trips_must_not_tell_members_apart(two_rooms: vr.Domain) -> None:
+    trips = [vr.Trip((0, 0), (2, 6)), vr.Trip((2, 0), (0, 6), 2.0)]
+    playbook = vr.solve(vr.Problem(two_rooms, trips, [(0, 2), (2, 2), (0, 4), (2, 4)]), vr.Privacy(k=2, ell=2))
+    assert vr.audit(playbook).holds
+    first, *rest = playbook.classes
+    route = first.routes[1]
+    longer = replace(route, nodes=(route[0], route[1], *route.nodes), cost=route.cost + 2)
+    split = replace(first, member_routes={(1, first.members[0]): longer})
+    found = broken(playbook, classes=(split, *rest))
+    assert found["same-route"].startswith("class 0 on trip 1: ")
+    assert f"nobody shares the route of {first.members[0]}" in found["class-size"]
+    assert "MAC of trip 1 is worse than stated" in found["mac"]
+    assert "MAC of trip 0" not in found["mac"]
+
+
+def test_shown_route_must_be_the_one_that_members_get(playbook: vr.Playbook) -> None:
+    first, *rest = playbook.classes
+    decoy = replace(first, routes=rest[0].routes, member_routes={(0, m): first.routes[0] for m in first.members})
+    assert broken(playbook, classes=(decoy, *rest)).keys() == {"same-route"}
+
+
+def parted(two_rooms: vr.Domain) -> vr.Playbook:
+    """A plan for which only the first two nodes are promised, each member with a route of its own."""
+    problem = vr.Problem(two_rooms, [vr.Trip((0, 0), (2, 6))], [(0, 2), (2, 2), (0, 4), (2, 4)])
+    book = vr.solve(problem, vr.Privacy(k=2, ell=2, m=2))
+    classes = tuple(
+        replace(group, member_routes={(0, member): group.route_of(member, 0) for member in group.members})
+        for group in book.classes
+    )
+    return replace(book, classes=classes)
+
+
+@pytest.mark.parametrize("is_anonymized", [True, False])
+def test_a_shown_route_that_nobody_gets_must_be_true_beyond_the_promise(
+    two_rooms: vr.Domain, is_anonymized: bool
+) -> None:
+    """Exports and pictures show it for the whole class, and its end was nobody's."""
+    book = parted(two_rooms)
+    assert vr.audit(book).holds
+    first, *rest = book.classes
+    if not is_anonymized:
+        first = replace(first, anonymized=False)
+    shown = first.routes[0]
+    own = next(iter(first.member_routes.values()))
+
+    def found(route: vr.Route) -> dict[str, str]:
+        problems = broken(book, classes=(replace(first, routes=(route,)), *rest))
+        return {claim: problems[claim] for claim in ("same-route", "cost") if claim in problems}
+
+    assert found(replace(own)) == {}
+    assert found(vr.Route(own.nodes[:3], 2)) == {}, "the common beginning alone will do"
+    assert found(vr.Route(own.nodes[:1], 0)).keys() == ({"same-route"} if is_anonymized else set())
+    bogus = vr.Route((*shown.nodes[:2], (9, 9), shown.nodes[-1]), shown.cost)
+    assert found(bogus) == {"same-route": "class 0: the route shown is not the one that its members get"}
+    assert "same-route" in found(vr.Route((*own.nodes, own.nodes[-2], own.nodes[-1]), own.cost + 2))
+    assert "the route shown for class 0 states a cost of 1, but its" in found(replace(own, cost=1))["cost"]
+    assert "no number" in found(replace(own, cost="2"))["cost"]  # type: ignore[arg-type]
+
+
+def test_an_empty_class_is_no_class(playbook: vr.Playbook) -> None:
+    for is_anonymized in (True, False):
+        empty = vr.PlaybookClass((), is_anonymized, playbook.classes[0].routes)
+        found = broken(playbook, classes=(*playbook.classes, empty))
+        assert found == {"partition": "class 2 has no members"}
+
+
+def test_exposed_routes_are_checked_too(playbook: vr.Playbook) -> None:
+    first, *rest = playbook.classes
+    cheap = replace(first, anonymized=False, routes=(replace(first.routes[0], cost=1.0),))
+    found = broken(playbook, classes=(cheap, *rest))
+    assert "too low" in found["cost"]
+    assert "in truth there are 2" in found["anonymized"]
+
+
+@pytest.mark.parametrize("cost", ["cheap", None, float("nan"), float("inf"), True])
+def test_cost_that_is_no_number(playbook: vr.Playbook, cost: Any) -> None:
+    first, *rest = playbook.classes
+    odd = replace(first, routes=(replace(first.routes[0], cost=cost),))
+    assert "cost" in broken(playbook, classes=(odd, *rest))
+
+
+def test_missing_route_of_a_trip(playbook: vr.Playbook) -> None:
+    first, *rest = playbook.classes
+    found = broken(playbook, classes=(replace(first, routes=()), *rest))
+    assert "is None and no sequence of nodes" in found["walk"]
+
+
+def test_zero_base_cost_is_divided_by_the_smallest_edge() -> None:
+    # The start sees the first two candidates, so their base cost is 0.
+    domain = vr.Domain.from_edges(4, [0, 1, 2, 3], [1, 0, 3, 2], [0.5, 0.5, 2, 2])
+    problem = vr.Problem(domain, [vr.Trip(0, 0)], [1, 2, 3], vr.Explicit({0: [2, 3], 1: [1]}))
+    for privacy in (vr.Privacy(k=3, ell=0), vr.Privacy(k=1, ell=0)):
+        playbook = vr.solve(problem, privacy)
+        assert playbook.mac == (pytest.approx((0 + 2 + 2) / 3) if privacy.k == 3 else 0)
+        assert vr.audit(playbook).holds
+
+
+class TestPlannerFunction:
+    """The claims are the playbook's, the routes somebody else's."""
+
+    def test_playbook_itself_as_planner(self, playbook: vr.Playbook) -> None:
+        assert vr.audit(playbook, planner=playbook.route_for).holds
+
+    def test_plain_lists_state_no_cost(self, playbook: vr.Playbook) -> None:
+        report = vr.audit(playbook, planner=lambda candidate, trip: list(playbook.route_for(candidate, trip)))
+        assert report.holds
+        assert verdict_of(report, "cost").evidence.startswith("0 stated costs")
+
+    def test_failure_for_one_member(self, playbook: vr.Playbook) -> None:
+        lost = playbook.classes[0].members[0]
+
+        def planner(candidate: Label, trip: int) -> vr.Route:
+            if candidate == lost:
+                raise vr.NotAnonymizedError
+            return playbook.route_for(candidate, trip)
+
+        report = vr.audit(playbook, planner=planner)
+        assert verdict_of(report, "same-route").evidence == f"class 0: {lost} gets no route"
+        assert not verdict_of(report, "class-size").holds
+        assert not verdict_of(report, "anonymized").holds
+
+    def test_routes_that_depend_on_the_secret(self, playbook: vr.Playbook) -> None:
+        problem = playbook.problem
+
+        def planner(candidate: Label, trip: int) -> vr.Route:
+            alone = vr.Problem(problem.domain, problem.trips, [candidate])
+            return vr.solve(alone, vr.Privacy(k=1)).route_for(candidate, trip)
+
+        report = vr.audit(playbook, planner=planner)
+        assert not verdict_of(report, "same-route").holds
+        assert not verdict_of(report, "class-size").holds
+        assert report.anonymity[-1].revealed
+
+    @pytest.mark.parametrize(
+        ("answer", "words"),
+        [
+            ([], "is empty"),
+            (None, "is None and no sequence of nodes"),
+            ([(0, 0), (9, 9), (2, 6)], "names (9, 9), which is not in the domain (node 2 of the route)"),
+            ([(0, 0), {"row": 1}, (2, 6)], "not in the domain"),
+            ([(0, 1), (0, 2)], "begins at (0, 1) instead of the start (0, 0)"),
+            ([(0, 0), (0, 1)], "ends at (0, 1) instead of the goal (2, 6)"),
+            ([(0, 0), (2, 6)], "from (0, 0) to (2, 6) (nodes 1 and 2 of the route)"),
+            ("a street", "names a, which is not in the domain"),
+        ],
+    )
+    def test_nonsense_is_a_violation_not_an_exception(self, playbook: vr.Playbook, answer: Any, words: str) -> None:
+        def planner(candidate: Label, trip: int) -> Sequence[Label]:
+            return answer  # type: ignore[no-any-return]
+
+        report = vr.audit(playbook, planner=planner)
+        assert words in verdict_of(report, "walk").evidence
+        assert report.anonymity == ()
+        assert "no candidate gets a sound route" in report.to_text()
+
+
+def test_a_graph_has_nodes_without_edges_not_cells(line5: vr.Domain) -> None:
+    playbook = vr.solve(vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3]), vr.Privacy(k=2))
+    report = vr.audit(playbook, planner=lambda candidate, trip: [0, 1, 2, 4])
+    assert "nodes that no edge joins: from 2 to 4" in verdict_of(report, "walk").evidence
+
+
+def test_without_its_domain_nothing_can_be_audited(playbook: vr.Playbook) -> None:
+    with pytest.raises(vr.InvalidInputError, match="domain"):
+        vr.audit(replace(playbook, domain=None))
+
+
+def test_numbers_that_contradict_each_other_need_no_proof() -> None:
+    """Above the size that is re-proved, what is absurd on its face is still found."""
+    domain = vr.generate_rooms(20, 30, seed=4)
+    start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
+    problem = vr.Problem(domain, [vr.Trip(start, goal)], vr.draw_candidates(domain, start, goal, 14, seed=1))
+    playbook = replace(vr.solve(problem, vr.Privacy(k=2)), certificate=None, options={"partitioner": "df-bb"})
+    honest = vr.audit(playbook)
+    assert (honest.holds, honest.verdict) == (True, "unproved")
+    assert [v.claim for v in honest.claims if v.verdict == "unproved"] == ["bound", "optimality"]
+    assert "2 could not be checked here" in honest.to_text().splitlines()[0]
+    assert "UNPROVED  optimality" in honest.to_text()
+    many = replace(playbook.claims, num_anonymizable=99, delta=14 / 99)
+    assert "only 14 can be covered" in broken(playbook, claims=many)["anonymizable"]
+    idle = replace(
+        playbook.claims, num_anonymized=0, apr=0.0, mac=None, mac_by_trip=(None,), mac_lower_bound=None, delta=0.0
+    )
+    classes = tuple(replace(group, anonymized=False) for group in playbook.classes)
+    found = broken(playbook, status="infeasible", claims=idle, classes=classes)
+    assert "nothing can be anonymized" in found["anonymizable"]
+
+
+def test_what_no_memory_would_hold_is_refused(playbook: vr.Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small file may name thousands of trips over a large map, or a radius in which everybody sees everything."""
+    monkeypatch.setattr(sight, "_MOST_WATCHERS", 40)
+    for visibility in (vr.WithinDistance(1000), vr.LineOfSight(1000)):
+        with pytest.raises(vr.InvalidInputError, match="visibility: expected a narrower view"):
+            vr.audit(replace(playbook, visibility=visibility))
+    assert playbook.domain is not None
+    monkeypatch.setattr(sight, "_MOST_DISTANCES", 3 * playbook.domain.num_nodes)
+    assert vr.audit(playbook).verdict == "holds"
+    with pytest.raises(vr.InvalidInputError, match="trips: expected at most 3 on a map of this size"):
+        vr.audit(replace(playbook, trips=playbook.trips * 4))
