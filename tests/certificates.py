@@ -85,7 +85,7 @@ def list_classes(problem: vr.Problem, privacy: vr.Privacy) -> World:
 
     is_everybody_far = stands_apart(tuple(range(num)))
     is_tight = is_everybody_far or privacy.spread == "all-pairs"
-    weights = np.array(task.weights)[:, None] * task.ratio_weights
+    weights = np.array(task.weights)[:, None] * task.rates
     engine = FieldsEngine(task)
     joined = np.ones((num, num), dtype=bool)
     for pair in combinations(range(num), 2):
@@ -219,7 +219,7 @@ def make_playbook(
     by_trip = []
     for trip in range(task.num_trips):
         extra = [
-            (group.routes[trip].cost - task.base_costs[trip, i]) * task.ratio_weights[trip, i]
+            (group.routes[trip].cost - task.base_costs[trip, i]) * task.rates[trip, i]
             for group, members in zip(classes, everybody, strict=True)
             if group.anonymized
             for i in members

@@ -41,21 +41,27 @@ def mean_anonymization_cost(
         raise InvalidInputError("base_costs", f"{len(route_costs)} values, one per route", len(base_costs))
     if not route_costs:
         return None
-    extra = [
-        0.0
-        if math.isclose(route, base, rel_tol=_ROUNDING)
-        else (route - base) / (base if base > 0 else smallest_positive_cost)
+    ratios = [
+        extra / (base if base > 0 else smallest_positive_cost)
+        for extra, base in zip(extra_costs(route_costs, base_costs), base_costs, strict=True)
+    ]
+    return math.fsum(ratios) / len(ratios)
+
+
+def extra_costs(route_costs: Sequence[float], base_costs: Sequence[float]) -> list[float]:
+    """How much more each route costs than the cheapest one that covers its candidate alone."""
+    return [
+        0.0 if math.isclose(route, base, rel_tol=_ROUNDING) else route - base
         for route, base in zip(route_costs, base_costs, strict=True)
     ]
-    return math.fsum(extra) / len(extra)
 
 
-def weighted_mac(mac_by_trip: Sequence[float | None], weights: Sequence[float]) -> float | None:
-    """The trips' mean MAC, weighted; ``None`` when nothing is anonymized."""
-    pairs = [(mac, weight) for mac, weight in zip(mac_by_trip, weights, strict=True) if mac is not None]
+def weighted_mean(by_trip: Sequence[float | None], weights: Sequence[float]) -> float | None:
+    """The weighted mean over trips of what was measured on each; ``None`` when nothing is anonymized."""
+    pairs = [(value, weight) for value, weight in zip(by_trip, weights, strict=True) if value is not None]
     if not pairs:
         return None
-    return math.fsum(mac * weight for mac, weight in pairs) / math.fsum(weight for _, weight in pairs)
+    return math.fsum(value * weight for value, weight in pairs) / math.fsum(weight for _, weight in pairs)
 
 
 def local_anonymity(num_anonymized: int, num_anonymizable: int | None) -> float | None:

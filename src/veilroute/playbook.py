@@ -23,7 +23,7 @@ from veilroute.errors import (
     UnknownCandidateError,
 )
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes
-from veilroute.problem import Privacy, Problem, Trip, checked_names
+from veilroute.problem import OBJECTIVES, Privacy, Problem, Trip, checked_names
 
 FORMAT = "veilroute-playbook/1"
 
@@ -115,6 +115,10 @@ class Claims:
     out). ``mac`` is the weighted mean of ``mac_by_trip`` and, like them, ``None`` when nothing is anonymized.
     ``mac_lower_bound`` is a proved bound on ``mac`` at this ``num_anonymized``, ``None`` where the method has none.
     ``delta`` is the local anonymity: anonymized over anonymizable candidates.
+
+    ``total_extra`` is the sum over the anonymized candidates of what their routes cost more than without hiding, trips
+    averaged by their weights, and ``worst_extra`` the largest single one; playbooks of old have neither. Where the
+    total is the objective, ``total_extra_lower_bound`` stands in place of ``mac_lower_bound``.
     """
 
     num_candidates: int
@@ -126,13 +130,24 @@ class Claims:
     mac_by_trip: tuple[float | None, ...]
     mac_lower_bound: float | None = None
     delta: float | None = None
+    total_extra: float | None = None
+    worst_extra: float | None = None
+    total_extra_lower_bound: float | None = None
 
     @property
     def gap(self) -> float | None:
-        """Relative distance between ``mac`` and its bound."""
-        if self.mac is None or self.mac_lower_bound is None:
+        """Relative distance between ``mac``, or ``total_extra`` where that has the bound, and its bound."""
+        reached, bound = self.mac, self.mac_lower_bound
+        if self.total_extra_lower_bound is not None:
+            reached, bound = self.total_extra, self.total_extra_lower_bound
+        if reached is None or bound is None:
             return None
-        return max(0.0, self.mac - self.mac_lower_bound) / max(self.mac_lower_bound, 1e-12)
+        return max(0.0, reached - bound) / max(bound, 1e-12)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for a JSON file, without figures of the extra cost where there are none."""
+        data = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {name: value for name, value in data.items() if "extra" not in name or value is not None}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -161,6 +176,7 @@ class Playbook:
     names: Mapping[Label, str] = field(default_factory=dict)
     names_sha256: str | None = None
     drawing_sha256: str | None = None
+    objective: str = "mac"
 
     @property
     def apr(self) -> float:
@@ -187,7 +203,7 @@ class Playbook:
         """The problem that was solved; needs the domain."""
         if self.domain is None:
             raise InvalidInputError("Playbook.domain", "the domain: this playbook holds only its hash; supply the file")
-        return Problem(self.domain, self.trips, self.candidates, self.visibility, self.names)
+        return Problem(self.domain, self.trips, self.candidates, self.visibility, self.names, self.objective)
 
     def route_for(self, secret: Label, trip: int = 0, *, expose: bool = False) -> Route:
         """Look the route for a secret transit point up.
@@ -280,7 +296,6 @@ class Playbook:
 
     def to_dict(self, *, embed_domain: bool = True) -> dict[str, Any]:
         """Plain data for a JSON file; without the domain only its hash is kept."""
-        claims = self.claims
         data: dict[str, Any] = {
             "format": FORMAT,
             "domain_sha256": self.domain_sha256,
@@ -293,8 +308,10 @@ class Playbook:
             "status": self.status,
             "classes": [_class_to_dict(group) for group in self.classes],
             "uncoverable": list(self.uncoverable),
-            "claims": {name: getattr(claims, name) for name in claims.__dataclass_fields__},
+            "claims": self.claims.to_dict(),
         }
+        if self.objective != "mac":
+            data["objective"] = self.objective
         if self.certificate is not None:
             data["certificate"] = certificate_to_dict(self.certificate)
         if self.names:
@@ -377,11 +394,15 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
             mac_by_trip=tuple(_figure("claims.mac_by_trip", mac) for mac in claims["mac_by_trip"]),
             mac_lower_bound=_figure("claims.mac_lower_bound", claims["mac_lower_bound"]),
             delta=_figure("claims.delta", claims["delta"]),
+            total_extra=_figure("claims.total_extra", claims.get("total_extra")),
+            worst_extra=_figure("claims.worst_extra", claims.get("worst_extra")),
+            total_extra_lower_bound=_figure("claims.total_extra_lower_bound", claims.get("total_extra_lower_bound")),
         ),
         certificate=certificate_from_dict(data["certificate"]) if "certificate" in data else None,
         names=_names(data.get("names", [])),
         names_sha256=_hash(data, "names_sha256"),
         drawing_sha256=_hash(data, "drawing_sha256"),
+        objective=_objective(data.get("objective", "mac")),
     )
 
 
@@ -397,6 +418,12 @@ def _hash(data: dict[str, Any], name: str) -> str | None:
     if value is not None and not isinstance(value, str):
         raise InvalidInputError(name, "a hash as text", value)
     return value
+
+
+def _objective(name: object) -> str:
+    if name not in OBJECTIVES:
+        raise InvalidInputError("objective", " or ".join(OBJECTIVES), name)
+    return str(name)
 
 
 def _class_to_dict(group: PlaybookClass) -> dict[str, Any]:

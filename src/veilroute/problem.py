@@ -8,11 +8,18 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from veilroute.arrays import Floats
 from veilroute.domain.graph import Domain, Label, label_text, plain_label
 from veilroute.domain.streets import check_measurable, check_measure
 from veilroute.domain.visibility import AtNode, Visibility, check_visibility
 from veilroute.errors import InvalidInputError
 from veilroute.jsontext import dump_canonical
+
+OBJECTIVES = ("mac", "total")
+"""What to keep small once as many candidates as possible are hidden: the mean of (route cost / base cost - 1), or the
+sum of (route cost - base cost), which no candidate beside the depot can dominate."""
 
 SPREADS = ("witness", "all-pairs")
 """The readings of the spread condition (see the concepts page): Definition 1 to the letter, and the stricter one."""
@@ -110,6 +117,8 @@ class Problem:
         One of :class:`AtNode`, :class:`WithinDistance`, :class:`LineOfSight`, :class:`Explicit`.
     names
         What people call some of the nodes (``{264015624: "Kamppi"}``); for reports and pictures only.
+    objective
+        What the plan is to keep small: ``"mac"`` or ``"total"``, see :data:`OBJECTIVES`.
     """
 
     domain: Domain
@@ -117,6 +126,7 @@ class Problem:
     candidates: Sequence[Label]
     visibility: Visibility = field(default_factory=AtNode)
     names: Mapping[Label, str] = field(default_factory=dict)
+    objective: str = "mac"
 
     start_nodes: tuple[int, ...] = field(init=False)
     goal_nodes: tuple[int, ...] = field(init=False)
@@ -151,6 +161,8 @@ class Problem:
             raise InvalidInputError("Problem.candidates", "distinct candidates", f"{twice} twice")
         settle(self, "candidate_nodes", nodes)
         settle(self, "names", checked_names(self.names))
+        if self.objective not in OBJECTIVES:
+            raise InvalidInputError("Problem.objective", " or ".join(OBJECTIVES), self.objective)
         for label in self.names:
             node(label, field="names")
 
@@ -162,6 +174,16 @@ class Problem:
 
     def __repr__(self) -> str:
         return f"<Problem: {self.domain!r}, {len(self.trips)} trips, {len(self.candidates)} candidates>"
+
+
+def objective_rates(objective: str, base_costs: Floats, smallest_positive_cost: float) -> Floats:
+    """What a unit of extra cost adds to the sum that is kept small, for each base cost.
+
+    A base cost of 0 has no ratio: the smallest positive edge cost stands in for it.
+    """
+    if objective == "total":
+        return np.ones_like(base_costs)
+    return 1.0 / np.where(base_costs > 0, base_costs, smallest_positive_cost)
 
 
 def check_fit(problem: Problem, privacy: Privacy) -> None:

@@ -7,7 +7,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from veilroute.errors import InvalidInputError
-from veilroute.metrics import anonymized_path_ratio, local_anonymity, mean_anonymization_cost, weighted_mac
+from veilroute.metrics import (
+    anonymized_path_ratio,
+    extra_costs,
+    local_anonymity,
+    mean_anonymization_cost,
+    weighted_mean,
+)
 from veilroute.playbook import Claims, Playbook, PlaybookClass, Route
 from veilroute.problem import Privacy, Problem, check_fit, names_sha256
 from veilroute.progress import ProgressCallback, Watch, check_time_limit
@@ -104,41 +110,40 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
         names=problem.names,
         names_sha256=names_sha256(problem.names),
         drawing_sha256=problem.domain.drawing_sha256,
+        objective=problem.objective,
     )
 
 
 def _status(plan: Plan, claims: Claims) -> str:
     if not claims.num_anonymized:
         return "infeasible" if plan.is_optimal else "feasible"
-    # A MAC that meets its bound is not enough: it may be the least for so many candidates while more can be anonymized.
-    is_met = claims.mac is not None and claims.mac == claims.mac_lower_bound
-    return "optimal" if plan.is_optimal and is_met else "feasible"
+    # To meet the bound is not enough: it may be the least for so many candidates while more can be anonymized.
+    return "optimal" if plan.is_optimal and claims.gap == 0 else "feasible"
 
 
 def _claims(problem: Problem, plan: Plan) -> Claims:
     task = plan.task
-    mac_by_trip = []
+    anonymized = [(group, member) for group in plan.classes if group.is_anonymized for member in group.members]
+    num_anonymized = len(anonymized)
+    mac_by_trip, total_by_trip, worst_extra = [], [], 0.0
+    smallest = problem.domain.smallest_positive_cost
     for trip in range(task.num_trips):
-        pairs = [
-            (group.cost_of(member, trip), float(task.base_costs[trip, member]))
-            for group in plan.classes
-            if group.is_anonymized
-            for member in group.members
-        ]
-        mac_by_trip.append(
-            mean_anonymization_cost(
-                [cost for cost, _ in pairs],
-                [base for _, base in pairs],
-                smallest_positive_cost=problem.domain.smallest_positive_cost,
-            )
-        )
-    num_anonymized = sum(len(group.members) for group in plan.classes if group.is_anonymized)
-    mac = weighted_mac(mac_by_trip, [trip.weight for trip in problem.trips])
-    bound = plan.mac_lower_bound if num_anonymized else None
-    # The walks are priced edge by edge, the bound comes from the fields: where they agree but for rounding, the plan
-    # meets its bound.
-    if bound is not None and mac is not None and math.isclose(mac, bound, rel_tol=1e-9, abs_tol=1e-12):
-        bound = mac
+        costs = [group.cost_of(member, trip) for group, member in anonymized]
+        base = [float(task.base_costs[trip, member]) for _, member in anonymized]
+        mac_by_trip.append(mean_anonymization_cost(costs, base, smallest_positive_cost=smallest))
+        extra = extra_costs(costs, base)
+        total_by_trip.append(math.fsum(extra) if extra else None)
+        worst_extra = max(worst_extra, *extra, 0.0)
+    weights = [trip.weight for trip in problem.trips]
+    mac, total = weighted_mean(mac_by_trip, weights), weighted_mean(total_by_trip, weights)
+    is_total = problem.objective == "total"
+    reached, bound = (total if is_total else mac), None
+    if reached is not None and plan.least_mean is not None:
+        bound = plan.least_mean * num_anonymized if is_total else plan.least_mean
+        # The walks are priced edge by edge, the bound comes from the fields: where they agree but for rounding, the
+        # plan meets its bound.
+        if math.isclose(reached, bound, rel_tol=1e-9, abs_tol=1e-12):
+            bound = reached
     return Claims(
         num_candidates=len(problem.counted),
         num_coverable=len(task.members),
@@ -147,6 +152,9 @@ def _claims(problem: Problem, plan: Plan) -> Claims:
         apr=anonymized_path_ratio(num_anonymized, len(task.members)),
         mac=mac,
         mac_by_trip=tuple(mac_by_trip),
-        mac_lower_bound=bound,
+        mac_lower_bound=None if is_total else bound,
         delta=local_anonymity(num_anonymized, plan.num_anonymizable),
+        total_extra=total,
+        worst_extra=worst_extra if anonymized else None,
+        total_extra_lower_bound=bound if is_total else None,
     )

@@ -35,7 +35,7 @@ def test_kernels_equal_the_pseudo_code(method: str, engine: str, problem: vr.Pro
     found, plain = run(problem, vr.Privacy(privacy.k, privacy.ell, spread="all-pairs"), method, engine=engine)
     assert found.is_optimal
     assert sum(map(len, found.classes)) == plain.ap
-    assert (found.least_mac or 0) == pytest.approx(plain.cost / plain.ap if plain.ap else 0, abs=1e-9)
+    assert (found.least_mean or 0) == pytest.approx(plain.cost / plain.ap if plain.ap else 0, abs=1e-9)
 
 
 @pytest.mark.parametrize("method", ["merge-bb", "df-bb"])
@@ -67,7 +67,7 @@ def test_termination_by_mean_cost_loses_no_optimum(num_problems: int) -> None:
         problem = vr.Problem(domain, [vr.Trip(0, 13)], rng.sample(range(1, 13), 9))
         privacy = vr.Privacy(rng.choice([2, 3]), 1, spread="all-pairs")
         found = partition_merge_bb(problem, prepare_task(problem), privacy, seed=0, watch=Watch(), engine="fields")
-        assert found.least_mac == pytest.approx(vr.solve(problem, privacy).mac, abs=1e-9)
+        assert found.least_mean == pytest.approx(vr.solve(problem, privacy).mac, abs=1e-9)
 
 
 @given(problem=problems(max_nodes=8, max_candidates=5), privacy=privacies(), seed=st.integers(0, 50))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import veilroute as vr
-from veilroute.metrics import anonymized_path_ratio, local_anonymity, mean_anonymization_cost, weighted_mac
+from veilroute.metrics import anonymized_path_ratio, local_anonymity, mean_anonymization_cost, weighted_mean
 
 
 def test_apr_divides_by_coverable_candidates() -> None:
@@ -26,8 +26,8 @@ def test_lengths_must_agree() -> None:
 
 
 def test_trips_are_weighted() -> None:
-    assert weighted_mac([0.1, 0.4], [1, 2]) == pytest.approx(0.3)
-    assert weighted_mac([None], [1]) is None
+    assert weighted_mean([0.1, 0.4], [1, 2]) == pytest.approx(0.3)
+    assert weighted_mean([None], [1]) is None
 
 
 def test_delta_divides_by_anonymizable_candidates() -> None:

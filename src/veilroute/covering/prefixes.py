@@ -115,7 +115,7 @@ def find_beginnings(task: CoveringTask, needed: Masks, classes: Masks, m: int, w
         prices = _price(task, trip, walks, needed.size, classes, backward, best_sets[trip], best_nodes[trip], watch)
         if prices is None:
             return None
-        fixed = task.ratio_weights[trip] * task.base_costs[trip]
+        fixed = task.rates[trip] * task.base_costs[trip]
         for mask in classes.tolist():
             inside = [i for i in range(len(task.members)) if mask >> i & 1]
             shares[mask] += task.weights[trip] * (prices[mask] - float(fixed[inside].sum()))
@@ -139,7 +139,7 @@ def _price(
 ) -> Floats | None:
     """What the best beginning of each class costs; ``None`` when the time is over."""
     num = len(task.members)
-    ratios = task.ratio_weights[trip]
+    ratios = task.rates[trip]
     to_goal = backward.run(task.goals[trip]) * task.unit
     ahead = np.empty((num, task.domain.num_nodes))
     for i in range(num):

@@ -212,7 +212,7 @@ class PrefixCosts:
         whole = self.whole.costs(sets, watch)
         if whole is None:
             return None
-        ratios = self.task.ratio_weights[:, self.order]
+        ratios = self.task.rates[:, self.order]
         base = self.task.base_costs[:, self.order]
         for trip, beginnings in enumerate(self._trips):
             weight = ratios[trip][sets].sum(axis=1)
@@ -253,7 +253,7 @@ class _TripBeginnings:
         has_colour = np.where(np.isfinite(from_start), from_start, 1 + m) % 2 == (m - 1) % 2
         is_end = (from_start <= m - 1) & has_colour & np.isfinite(to_goal) & (not is_stuck)
         self.nodes = np.flatnonzero(is_end)
-        self._ratios = task.ratio_weights[trip][order]
+        self._ratios = task.rates[trip][order]
         self._to_goal: Floats = to_goal[self.nodes] * task.unit
         self._ahead: Floats = np.empty((order.size, self.nodes.size))
         for i, mine in enumerate(self._posts):

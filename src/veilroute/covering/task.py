@@ -24,7 +24,7 @@ from veilroute.domain.graph import Domain, at_least, at_most
 from veilroute.domain.streets import measured_domain, straight_distances
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
 from veilroute.kernels.sight import visible_cells
-from veilroute.problem import Privacy, Problem
+from veilroute.problem import Privacy, Problem, objective_rates
 from veilroute.progress import Watch
 
 
@@ -205,6 +205,8 @@ class CoveringTask:
         Per trip the distance from its start to its goal, in the same units.
     base_costs
         Per trip and member the cheapest cost of covering it alone.
+    rates
+        Per trip and member what a unit of extra cost adds to the objective.
     unit
         What one unit of distance costs.
     """
@@ -222,18 +224,13 @@ class CoveringTask:
     all_to_goal: Floats
     direct: Floats
     base_costs: Floats
+    rates: Floats
     unit: float
 
     @property
     def num_trips(self) -> int:
         """How many trips there are."""
         return len(self.starts)
-
-    @property
-    def ratio_weights(self) -> Floats:
-        """Per trip and member ``1 / base cost``, or one over the smallest positive edge cost where that is 0."""
-        base = np.where(self.base_costs > 0, self.base_costs, self.domain.smallest_positive_cost)
-        return 1.0 / base
 
     def least_costs(self, members: Sequence[int], trip: int) -> Floats:
         """What covering the members one by one costs, after what covering nothing does."""
@@ -249,6 +246,7 @@ class CoveringTask:
             from_start=self.from_start[:, at],
             to_goal=self.to_goal[:, at],
             base_costs=self.base_costs[:, list(members)],
+            rates=self.rates[:, list(members)],
         )
 
 
@@ -275,6 +273,7 @@ def prepare_task(problem: Problem, positions: Sequence[int] | None = None) -> Co
     kept = np.flatnonzero(coverable)
     posts = _restrict(everyone, watchers, kept)
     total = sum(trip.weight for trip in problem.trips)
+    base_costs = np.ascontiguousarray(base[:, kept]) * out.unit
     return CoveringTask(
         domain=domain,
         members=tuple(counted[i] for i in kept.tolist()),
@@ -289,7 +288,8 @@ def prepare_task(problem: Problem, positions: Sequence[int] | None = None) -> Co
         all_from_start=all_from_start,
         all_to_goal=all_to_goal,
         direct=all_to_goal[range(len(problem.trips)), problem.start_nodes],
-        base_costs=np.ascontiguousarray(base[:, kept]) * out.unit,
+        base_costs=base_costs,
+        rates=objective_rates(problem.objective, base_costs, domain.smallest_positive_cost),
         unit=out.unit,
     )
 

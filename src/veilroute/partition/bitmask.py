@@ -112,9 +112,9 @@ def partition_by_shares(
     num = family.num
     qualifies = family.qualifies & np.isfinite(shares)
     shares = np.where(qualifies, shares, np.inf)
-    classes, least_mac = _best_partition(num, family.needed, shares, watch)
+    classes, least_mean = _best_partition(num, family.needed, shares, watch)
     grouped = {member for members in classes for member in members}
-    is_optimal = is_complete and least_mac is not None
+    is_optimal = is_complete and least_mean is not None
     improvements = []
     if classes:
         cost = sum(float(shares[sum(1 << i for i in members)]) for members in classes)
@@ -124,7 +124,7 @@ def partition_by_shares(
         left_out=tuple(i for i in range(num) if i not in grouped),
         is_optimal=is_optimal,
         is_stopped=not is_optimal,
-        least_mac=least_mac if is_optimal else None,
+        least_mean=least_mean if is_optimal else None,
         num_anonymizable=_count_members(num, qualifies) if is_complete else None,
         improvements=tuple(improvements),
         source=source,
@@ -162,7 +162,7 @@ def mac_shares(task: CoveringTask, class_costs: ClassCosts) -> Floats:
     """Every set's share of the MAC sum: over trips and members, ``(c(C) - b_t) * w_t``, trips weighted."""
     total = np.zeros(class_costs.costs.shape[1])
     for trip, weight in enumerate(task.weights):
-        ratio = task.ratio_weights[trip]
+        ratio = task.rates[trip]
         with np.errstate(invalid="ignore"):  # infinity times the empty set's zero
             spent = class_costs.costs[trip] * _subset_sums(ratio)
         total += weight * (spent - _subset_sums(ratio * task.base_costs[trip]))

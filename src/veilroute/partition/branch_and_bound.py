@@ -42,7 +42,7 @@ class SetPool:
         everybody = (1 << len(task.members)) - 1
         self._near = [everybody & ~mask & ~(1 << i) for i, mask in enumerate(far)]
         self._memo = memo
-        self._ratios = np.array(task.weights)[:, None] * task.ratio_weights
+        self._ratios = np.array(task.weights)[:, None] * task.rates
         self._fixed = (self._ratios * task.base_costs).sum(axis=0)
         self.num_sets = 0
         self.num_unsolved = 0
@@ -185,7 +185,7 @@ def search_partitions(
         left_out=tuple(i for i in range(num) if i not in grouped_members),
         is_optimal=is_optimal,
         is_stopped=not is_proved,
-        least_mac=(float(tree.best_cost[0]) / len(grouped_members) if classes else 0.0) if is_optimal else None,
+        least_mean=(float(tree.best_cost[0]) / len(grouped_members) if classes else 0.0) if is_optimal else None,
         num_anonymizable=num if len(grouped_members) == num else None,
         improvements=tuple(improvements),
         num_visited=int(tree.numbers[kernel.NUM_VISITED]),

@@ -135,7 +135,7 @@ class ClassSpace:
         self.largest = len(nodes) if self.is_loose else min(2 * privacy.k - 1, len(nodes))
         self.max_size = min(self.largest, self.prices_of.max_size)
         # In one layout for any number of trips: kernels are compiled once for each.
-        ratios = np.ascontiguousarray(task.ratio_weights[:, self.order])
+        ratios = np.ascontiguousarray(task.rates[:, self.order])
         self.weights: Floats = np.array(task.weights)[:, None] * ratios
         self.base_costs: Floats = task.base_costs[:, self.order]
         self.fixed: Floats = (self.weights * self.base_costs).sum(axis=0)

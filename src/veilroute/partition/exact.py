@@ -141,7 +141,7 @@ def partition_by_columns(
         left_out=tuple(sorted(space.order[list(best.left_out)].tolist())),
         is_optimal=is_closed and is_most,
         is_stopped=watch.is_over() and not (is_closed and is_most),
-        least_mac=bound / best.num_grouped if is_bounded else None,
+        least_mean=bound / best.num_grouped if is_bounded else None,
         num_anonymizable=num_anonymizable,
         improvements=tuple(record.improvements),
         certificate=make_certificate(proof, count_prices, labels) if is_bounded else None,

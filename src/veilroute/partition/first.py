@@ -144,7 +144,7 @@ def first_partition(task: CoveringTask, far: Flags, privacy: Privacy) -> FirstPa
         for trip, weight in enumerate(task.weights):
             alone = task.from_start[trip][posts[group[0]]] + task.to_goal[trip][posts[group[0]]]
             whole = alone * task.unit + 2 * there
-            ratios = task.ratio_weights[trip][group]
+            ratios = task.rates[trip][group]
             total += weight * float((ratios * (whole - task.base_costs[trip][group])).sum())
     return FirstPartition(_in_order(groups), total / len(task.members))
 

@@ -55,7 +55,7 @@ def partition_naive(
             continue
         classes.append(group)
         members = list(group)
-        extra = (costs[:, None] - task.base_costs[:, members]) * task.ratio_weights[:, members]
+        extra = (costs[:, None] - task.base_costs[:, members]) * task.rates[:, members]
         cost += float(np.array(task.weights) @ extra.sum(axis=1))
     grouped = {i for members in classes for i in members}
     improvements = [watch.tell_improvement("partition", len(grouped), cost / len(grouped))] if classes else []

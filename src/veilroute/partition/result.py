@@ -23,8 +23,9 @@ class Partition:
         Whether no partition groups more members, or as many at a lower cost.
     is_stopped
         Whether the method was stopped before it was done.
-    least_mac
-        The MAC that no partition of as many members undercuts, from the class costs alone; ``None`` without a proof.
+    least_mean
+        What no partition of as many members undercuts in the mean of the objective, from the class costs alone;
+        ``None`` without a proof.
     num_anonymizable
         How many members belong to some qualifying class, ``None`` when not worked out.
     improvements
@@ -41,7 +42,7 @@ class Partition:
     left_out: tuple[int, ...]
     is_optimal: bool
     is_stopped: bool = False
-    least_mac: float | None = None
+    least_mean: float | None = None
     num_anonymizable: int | None = None
     improvements: tuple[Incumbent, ...] = ()
     num_visited: int = 0

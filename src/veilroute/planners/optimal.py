@@ -58,7 +58,7 @@ def plan_bounded(problem: Problem, privacy: Privacy, *, m: int, seed: int, watch
         task=task,
         classes=(*anonymized, *plan_alone(task, partition.left_out, ClassWalks(task))),
         is_optimal=partition.is_optimal,
-        mac_lower_bound=partition.least_mac,
+        least_mean=partition.least_mean,
         num_anonymizable=partition.num_anonymizable,
         options={**options, "stopped_early": partition.is_stopped},
         certificate=partition.certificate,
@@ -74,12 +74,12 @@ def _plan_whole(problem: Problem, task: CoveringTask, privacy: Privacy, m: int, 
     paid = (m - 1) * float(task.domain.costs.min()) if task.domain.costs.size else 0.0
     if not paid > 2 * task.base_costs.max() or len(task.members) < privacy.k:
         return None
-    extras = np.sort((paid - task.base_costs) * task.ratio_weights, axis=1)[:, : privacy.k].sum(axis=1)
+    extras = np.sort((paid - task.base_costs) * task.rates, axis=1)[:, : privacy.k].sum(axis=1)
     plan = plan_pbp(problem, replace(privacy, m=None), seed=seed, watch=watch)
     grouped = sum(len(group.members) for group in plan.classes if group.is_anonymized)
-    if not plan.is_optimal or plan.mac_lower_bound is None or grouped < len(task.members):
+    if not plan.is_optimal or plan.least_mean is None or grouped < len(task.members):
         return None
-    is_beyond = bool((np.array(task.weights) * extras > plan.mac_lower_bound * grouped).all())
+    is_beyond = bool((np.array(task.weights) * extras > plan.least_mean * grouped).all())
     return plan if is_beyond else None
 
 

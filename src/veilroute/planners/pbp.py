@@ -32,7 +32,7 @@ def plan_pbp(
         task=task,
         classes=(*anonymized, *plan_alone(task, partition.left_out, source)),
         is_optimal=is_optimal,
-        mac_lower_bound=partition.least_mac if privacy.m is None else None,
+        least_mean=partition.least_mean if privacy.m is None else None,
         # At finite m more candidates may be anonymizable, on directed graphs, than a shared walk can cover.
         num_anonymizable=partition.num_anonymizable if privacy.m is None else None,
         options={"partitioner": partitioner, **options, "seed": seed, "stopped_early": partition.is_stopped},

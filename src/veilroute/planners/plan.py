@@ -53,8 +53,9 @@ class Plan:
         Anonymized classes first, then one class for each member that is left out.
     is_optimal
         Whether the partition is proved to be the best for the privacy asked for.
-    mac_lower_bound
-        The MAC that no plan for as many members undercuts, worked out apart from the walks; ``None`` without a proof.
+    least_mean
+        What no plan for as many members undercuts in the mean of the objective, worked out apart from the walks;
+        ``None`` without a proof.
     num_anonymizable
         How many members any planner could anonymize, ``None`` when not worked out.
     options
@@ -66,7 +67,7 @@ class Plan:
     task: CoveringTask
     classes: tuple[PlannedClass, ...]
     is_optimal: bool
-    mac_lower_bound: float | None
+    least_mean: float | None
     num_anonymizable: int | None
     options: dict[str, object]
     certificate: Certificate | None = None

@@ -88,7 +88,7 @@ def plan_prefixes(
         task=task,
         classes=(*anonymized, *plan_alone(task, left_out, ClassWalks(task))),
         is_optimal=False,
-        mac_lower_bound=None,
+        least_mean=None,
         num_anonymizable=None,
         options={"seed": seed, "stopped_early": is_over},
     )

@@ -138,7 +138,7 @@ def plan_reuse(
         task=task,
         classes=(*anonymized, *plan_alone(task, left_out, walker.engine)),
         is_optimal=False,
-        mac_lower_bound=None,
+        least_mean=None,
         num_anonymizable=None,
         options={"seed": seed, "stopped_early": walker.is_stopped},
     )

@@ -59,7 +59,7 @@ def test_a_search_that_is_stopped_gives_the_best_so_far(method: Callable[..., Pa
     stopped = method(problem, task, privacy, seed=0, watch=watch, engine="fields")
     assert stopped.is_stopped
     assert not stopped.is_optimal
-    assert stopped.least_mac is None
+    assert stopped.least_mean is None
     assert len(stopped.improvements) == 2
     assert [i.mac for i in stopped.improvements] == [i.mac for i in whole.improvements[:2]]
     assert sum(map(len, stopped.classes)) == stopped.improvements[-1].num_anonymized

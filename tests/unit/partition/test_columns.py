@@ -44,7 +44,7 @@ def test_columns_and_tables_agree(spread: str, k: int, ell: float, radius: float
     by_columns = partition_by_columns(problem, task, privacy, watch=Watch())
     assert by_columns.is_optimal
     assert sum(map(len, by_columns.classes)) == sum(map(len, by_table.classes))
-    assert by_columns.least_mac == pytest.approx(by_table.least_mac, abs=1e-9)
+    assert by_columns.least_mean == pytest.approx(by_table.least_mean, abs=1e-9)
     assert by_columns.num_anonymizable == by_table.num_anonymizable
     assert by_columns.certificate is not None
 
