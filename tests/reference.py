@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 import veilroute as vr
+from veilroute.arrays import Flags
+from veilroute.problem import KAndEll
 
 Adjacency = list[list[tuple[int, float]]]
 
@@ -174,3 +176,8 @@ def best_partition(problem: vr.Problem, privacy: vr.Privacy) -> tuple[int, int, 
         if count > best_count or (count == best_count and value < best_sum - 1e-12):
             best_count, best_sum = count, value
     return len(world.coverable), best_count, best_sum / best_count if best_count else None
+
+
+def is_spread(members: Sequence[int], far: Flags, privacy: vr.Privacy) -> bool:
+    """The rule of a privacy, as planners ask it."""
+    return KAndEll.of(far, privacy.k, privacy.spread).qualifies(members)

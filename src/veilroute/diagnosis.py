@@ -10,7 +10,7 @@ A playbook's map with the sweeps that explanations are read off.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ import numpy as np
 from veilroute.arrays import Flags, Indices
 from veilroute.domain.graph import Domain, Label
 from veilroute.playbook import Playbook
+from veilroute.problem import KAndEll
 
 if TYPE_CHECKING:
     from veilroute.covering.walks import Sweeper
@@ -220,15 +221,14 @@ class Ground:
     def _stand_apart(self, label: Label, joined: Sequence[Label]) -> bool:
         """Whether some class of this candidate and those could be spread as wanted, whatever its walk costs."""
         from veilroute.covering.task import far_matrix
-        from veilroute.partition.first import is_spread
 
         privacy = self.playbook.privacy
         group = [label, *joined]
         far = far_matrix(self.domain, [self.domain.node(other) for other in group], privacy)
         if privacy.spread == "witness":
-            return is_spread(range(len(group)), far, privacy)
+            return KAndEll.of(far, privacy.k, privacy.spread).qualifies(range(len(group)))
         apart = [i for i in range(1, len(group)) if far[0, i]]
-        return privacy.k == 1 or is_spread(apart, far, replace(privacy, k=privacy.k - 1, spread="witness"))
+        return privacy.k == 1 or KAndEll.of(far, privacy.k - 1, "witness").qualifies(apart)
 
     def _listing(self, labels: Sequence[Label]) -> str:
         shown = [self.playbook.name(label) for label in labels[:_MAX_NAMES]]

@@ -1,16 +1,20 @@
-"""What is asked: trips, candidates and the privacy to reach. Validated once, at construction."""
+"""What is asked: trips, candidates, the privacy to reach and what to keep small. Validated once, at construction.
+
+:class:`Rule` is what the privacy means for the members of a task: which sets of them are classes.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from veilroute.arrays import Floats
+from veilroute.arrays import Flags, Floats, Int32s, Ints, Masks
 from veilroute.domain.graph import Domain, Label, label_text, plain_label
 from veilroute.domain.streets import check_measurable, check_measure
 from veilroute.domain.visibility import AtNode, Visibility, check_visibility
@@ -174,6 +178,114 @@ class Problem:
 
     def __repr__(self) -> str:
         return f"<Problem: {self.domain!r}, {len(self.trips)} trips, {len(self.candidates)} candidates>"
+
+
+@dataclass(frozen=True, eq=False)
+class Rule(ABC):
+    """What makes some of a task's members a class: the one place where partitioners ask.
+
+    Members are numbered from 0. A set of them is a row, ascending; many sets of one size are the rows of an array. A
+    rule of one's own says which sets qualify, and is then obeyed by every method that takes a rule; ``may_grow`` makes
+    these faster. Costs are not its concern (:func:`objective_rates`), except that a class has at least ``least``
+    members: bounds rest on each member's sharing its walk with that many.
+
+    Parameters
+    ----------
+    together
+        Per two members whether they may be in one class at all; false for a member and itself.
+    least
+        The fewest members of a class: 2 or more, or 1 where every single member qualifies.
+    largest
+        The most members of a class that some best partition needs.
+    """
+
+    together: Flags
+    least: int
+    largest: int
+
+    @property
+    def num(self) -> int:
+        """How many members there are."""
+        return len(self.together)
+
+    @abstractmethod
+    def qualify(self, sets: Int32s) -> Flags:
+        """Whether each of the sets, which all have one size, is a class.
+
+        The answer must not rest on ``together``, which only saves the question.
+        """
+
+    def may_grow(self, sets: Int32s) -> Flags:
+        """Whether a class that a best partition needs may come of each set by adding members to it."""
+        return np.full(len(sets), sets.shape[1] < self.largest, dtype=np.bool_)
+
+    def renumbered(self, order: Ints) -> Rule:
+        """The same rule where ``order[i]`` is called i. A rule that holds more per member renumbers that as well."""
+        return replace(self, together=self.together[np.ix_(order, order)])
+
+    def qualifies(self, members: Sequence[int]) -> bool:
+        """Whether one set is a class."""
+        return len(members) > 0 and bool(self.qualify(np.array([sorted(members)], dtype=np.int32))[0])
+
+
+@dataclass(frozen=True, eq=False)
+class KAndEll(Rule):
+    """The rule of :class:`Privacy`: k members that stand ell apart, all of them or some k of them.
+
+    Some best partition has classes of k to 2k - 1 members only (size lemma), unless members that stand near each other
+    may be in one class: then it is enough to look at classes that do not split in two.
+
+    Parameters
+    ----------
+    far
+        Per two members whether they stand far enough apart.
+    k
+        How many members must stand apart.
+    is_loose
+        Whether there are members who stand near each other and may be in one class (witness spread).
+    """
+
+    far: Flags
+    k: int
+    is_loose: bool
+
+    @classmethod
+    def of(cls, far: Flags, k: int, spread: str) -> KAndEll:
+        """The rule under a reading of spread."""
+        num = len(far)
+        everybody = ~np.eye(num, dtype=np.bool_)
+        is_loose = spread == "witness" and not np.array_equal(far, everybody)
+        return cls(everybody if is_loose else far, k, num if is_loose else min(2 * k - 1, num), far, k, is_loose)
+
+    def qualify(self, sets: Int32s) -> Flags:
+        """At least k members, of which all, or some k, stand apart; classes may be larger than any that are needed."""
+        if sets.shape[1] < self.k:
+            return np.zeros(len(sets), dtype=np.bool_)
+        if self.is_loose:
+            return np.array([_has_far(members, self.far, self.k) for members in sets.tolist()], dtype=np.bool_)
+        num_far = self.far[sets[:, :, None], sets[:, None, :]].sum(axis=(1, 2))
+        return np.asarray(num_far == sets.shape[1] * (sets.shape[1] - 1))
+
+    def renumbered(self, order: Ints) -> KAndEll:
+        """The same rule where ``order[i]`` is called i."""
+        far = self.far[np.ix_(order, order)]
+        return replace(self, together=~np.eye(len(order), dtype=np.bool_) if self.is_loose else far, far=far)
+
+    @property
+    def far_masks(self) -> Masks:
+        """For each member the bit mask of those far from it, for at most 62 members."""
+        return np.asarray(self.far.astype(np.int64) @ (np.int64(1) << np.arange(self.num, dtype=np.int64)))
+
+
+def _has_far(members: list[int], far: Flags, num: int) -> bool:
+    """Whether some ``num`` of the members are pairwise far: each is tried in turn with those after it."""
+    if num <= 1:
+        return len(members) >= num
+    for at in range(len(members) - num + 1):
+        ahead = [other for other in members[at + 1 :] if far[members[at], other]]
+        if len(ahead) >= num - 1 and _has_far(ahead, far, num - 1):
+            return True
+    return False
 
 
 def objective_rates(objective: str, base_costs: Floats, smallest_positive_cost: float) -> Floats:

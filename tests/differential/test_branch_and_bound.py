@@ -12,7 +12,7 @@ import veilroute as vr
 from paper_searches import Best, PlainSearch
 from reference import World, best_partition
 from strategies import build_domain, build_visibility, privacies, problems
-from veilroute.covering.task import prepare_task
+from veilroute.covering.task import k_and_ell, prepare_task
 from veilroute.partition.df_bb import partition_df_bb
 from veilroute.partition.merge_bb import partition_merge_bb
 from veilroute.partition.result import Partition
@@ -23,8 +23,12 @@ def run(problem: vr.Problem, privacy: vr.Privacy, method: str, **options: str) -
     search = PlainSearch(World(problem), privacy.k, privacy.ell)
     task = prepare_task(problem)
     if method == "merge-bb":
-        return partition_merge_bb(problem, task, privacy, seed=0, watch=Watch(), **options), search.run_merge_bb()
-    return partition_df_bb(problem, task, privacy, seed=0, watch=Watch(), **options), search.run_df_bb()
+        return partition_merge_bb(
+            problem, task, k_and_ell(problem, task, privacy), seed=0, watch=Watch(), **options
+        ), search.run_merge_bb()
+    return partition_df_bb(
+        problem, task, k_and_ell(problem, task, privacy), seed=0, watch=Watch(), **options
+    ), search.run_df_bb()
 
 
 @pytest.mark.parametrize("method", ["merge-bb", "df-bb"])
@@ -66,7 +70,14 @@ def test_termination_by_mean_cost_loses_no_optimum(num_problems: int) -> None:
         domain = build_domain(rng, "tree", "integer", 14)
         problem = vr.Problem(domain, [vr.Trip(0, 13)], rng.sample(range(1, 13), 9))
         privacy = vr.Privacy(rng.choice([2, 3]), 1, spread="all-pairs")
-        found = partition_merge_bb(problem, prepare_task(problem), privacy, seed=0, watch=Watch(), engine="fields")
+        found = partition_merge_bb(
+            problem,
+            task := prepare_task(problem),
+            k_and_ell(problem, task, privacy),
+            seed=0,
+            watch=Watch(),
+            engine="fields",
+        )
         assert found.least_mean == pytest.approx(vr.solve(problem, privacy).mac, abs=1e-9)
 
 
@@ -85,9 +96,10 @@ def test_random_orders_depend_on_the_seed() -> None:
     domain = build_domain(rng, "tree", "integer", 14)
     problem = vr.Problem(domain, [vr.Trip(0, 13)], rng.sample(range(1, 13), 8))
     privacy = vr.Privacy(2, 1, spread="all-pairs")
+    task = prepare_task(problem)
     ways = {
         tuple(i.mac for i in partition_merge_bb(
-            problem, prepare_task(problem), privacy, seed=seed, watch=Watch(), merge_order="random"
+            problem, task, k_and_ell(problem, task, privacy), seed=seed, watch=Watch(), merge_order="random"
         ).improvements)
         for seed in range(5)
     }  # fmt: skip
@@ -101,11 +113,11 @@ def test_full_memory_of_partitions_changes_nothing(monkeypatch: pytest.MonkeyPat
     problem = vr.Problem(domain, [vr.Trip(0, 13)], rng.sample(range(1, 13), 9), build_visibility(rng, "at", 14))
     task = prepare_task(problem)
     privacy = vr.Privacy(3, 1, spread="all-pairs")
-    whole = partition_merge_bb(problem, task, privacy, seed=0, watch=Watch())
+    whole = partition_merge_bb(problem, task, k_and_ell(problem, task, privacy), seed=0, watch=Watch())
     monkeypatch.setattr("veilroute.partition.merge_bb._FIRST_ROOM", 4)
-    grown = partition_merge_bb(problem, task, privacy, seed=0, watch=Watch())
+    grown = partition_merge_bb(problem, task, k_and_ell(problem, task, privacy), seed=0, watch=Watch())
     monkeypatch.setattr("veilroute.partition.merge_bb.CLOSED_BYTES", 0)
-    forgetful = partition_merge_bb(problem, task, privacy, seed=0, watch=Watch())
+    forgetful = partition_merge_bb(problem, task, k_and_ell(problem, task, privacy), seed=0, watch=Watch())
     assert whole.classes == grown.classes == forgetful.classes
     assert forgetful.is_optimal
     assert (whole.num_visited, whole.num_duplicates) == (grown.num_visited, grown.num_duplicates)

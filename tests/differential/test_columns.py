@@ -24,14 +24,13 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 import veilroute as vr
-from reference import best_partition
+from reference import best_partition, is_spread
 from strategies import privacies, problems
-from veilroute.covering.task import prepare_task
+from veilroute.covering.task import k_and_ell, prepare_task
 from veilroute.partition import bounding, columns
 from veilroute.partition.bounding import Bounding, Record, columns_of, simple_prices
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
 from veilroute.partition.columns import Proof, price_again, prove_cost
-from veilroute.partition.first import is_spread
 from veilroute.partition.local_search import Grouping
 from veilroute.partition.master import scale_of
 from veilroute.progress import Watch
@@ -154,7 +153,7 @@ def small_problem(rng: Random, *, num: int, privacy: vr.Privacy, m: int | None =
     trips = [vr.Trip(rng.choice(cells), rng.choice(cells), weight) for weight in (1.0, 2.0)[:num_trips]]
     candidates = vr.draw_candidates(domain, trips[0].start, trips[0].goal, num, seed=rng.randrange(1000))
     problem = vr.Problem(domain, trips, candidates, vr.WithinDistance(rng.choice([0, 0, 2, 5])))
-    space = ClassSpace(problem, prepare_task(problem), privacy, m=m)
+    space = ClassSpace(task := prepare_task(problem), k_and_ell(problem, task, privacy), m=m)
     assert space.prepare(Watch())
     sets: list[tuple[int, ...]] = []
     shares: list[float] = []

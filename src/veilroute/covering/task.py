@@ -24,7 +24,7 @@ from veilroute.domain.graph import Domain, at_least, at_most
 from veilroute.domain.streets import measured_domain, straight_distances
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
 from veilroute.kernels.sight import visible_cells
-from veilroute.problem import Privacy, Problem, objective_rates
+from veilroute.problem import KAndEll, Privacy, Problem, objective_rates
 from veilroute.progress import Watch
 
 
@@ -332,13 +332,7 @@ def far_matrix(domain: Domain, nodes: Sequence[int], privacy: Privacy) -> Flags:
     return far
 
 
-def far_masks(domain: Domain, nodes: Sequence[int], privacy: Privacy) -> Ints:
-    """The rows of :func:`far_matrix` as bit masks, for at most 62 nodes."""
-    bits = np.int64(1) << np.arange(len(nodes), dtype=np.int64)
-    masks: Ints = far_matrix(domain, nodes, privacy).astype(np.int64) @ bits
-    return masks
-
-
-def is_everybody_far(far: Ints) -> bool:
-    """Whether all nodes of :func:`far_masks` are far from all others, so that both readings of spread agree."""
-    return bool(np.all(np.bitwise_count(far) == far.size - 1))
+def k_and_ell(problem: Problem, task: CoveringTask, privacy: Privacy) -> KAndEll:
+    """The rule that a privacy makes for the members of a task."""
+    far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy)
+    return KAndEll.of(far, privacy.k, privacy.spread)

@@ -33,10 +33,18 @@ from veilroute.kernels.regroup import (
     list_classes,
 )
 
-NUM_FREE, NUM_OUT, QUEUE_START, QUEUE_LENGTH, MEMBER, STEP, WORK, ROUND, KICKS, CENTER, IS_TRIAL, DRAW = range(12)
+NUM_FREE, NUM_OUT, QUEUE_START, QUEUE_LENGTH, MEMBER, STEP, WORK, ROUND, KICKS, CENTER, IS_TRIAL, IS_KICK, DRAW = (
+    range(13)
+)  # fmt: skip
 """What stands where in ``Groups.numbers``."""
 
 NUM_NUMBERS = DRAW + 1
+
+GAP, SLACK, NOW, UNION_OUT, UNION_CLASSES, UNION_FIRST = range(6)
+"""What stands where in the figures of a union: what a better grouping saves, the noise that a kick adds, what its
+classes add now, how many members are in none, how many classes it has, how many members the first one has."""
+
+NUM_FIGURES = UNION_FIRST + 1
 
 _MULTIPLIER = 48271
 _MODULUS = 2147483647
@@ -49,6 +57,7 @@ _LEAST_PART = 0.35
 _MAX_WHOLE = 12
 
 
+# A class Conditions is not needed: k, max_size and is_loose stay as they are, the Rule seam is here and done.
 class Groups(NamedTuple):
     """A partition that is being changed.
 
@@ -312,6 +321,140 @@ def _add_noise(
 
 
 @jit
+def next_union(
+    groups: Groups,
+    saved: Groups,
+    partners: Ints,
+    least: Floats,
+    wide: Ints,
+    widest: int,
+    has_rounds: bool,
+    members: Ints,
+) -> int:
+    """Write the members of the next union to look at; returns how many they are, 0 for none yet, -1 at the end."""
+    sets, sizes, shares, class_of, numbers = groups.sets, groups.sizes, groups.shares, groups.class_of, groups.numbers
+    is_kick = numbers[KICKS] > 0
+    numbers[IS_KICK] = is_kick
+    if is_kick:
+        numbers[KICKS] -= 1
+    elif numbers[MEMBER] < 0 and numbers[QUEUE_LENGTH] > 0:
+        numbers[MEMBER] = groups.queue[numbers[QUEUE_START]]
+        numbers[STEP] = 0
+        groups.is_queued[numbers[MEMBER]] = False
+        numbers[QUEUE_START] = (numbers[QUEUE_START] + 1) % groups.queue.size
+        numbers[QUEUE_LENGTH] -= 1
+    if numbers[MEMBER] >= 0 and not is_kick:
+        return _propose(sets, sizes, class_of, numbers, partners, wide, members)
+    if not is_kick:
+        if not _begin_round(groups, saved, has_rounds):
+            return -1
+        if numbers[KICKS] > 0:
+            return 0
+    most = members.size if is_kick else wide[0] + _draw(numbers, widest - wide[0] + 1)
+    most_classes = 2 if is_kick else most
+    return _propose_random(sets, sizes, shares, class_of, numbers, partners, least, most, most_classes, members)
+
+
+@jit
+def list_union(
+    tours: Tours, groups: Groups, members: Ints, num: int, union: Union, rows: Rows, listed: Listed, figures: Floats
+) -> int:
+    """List the classes that may improve a union; how many, -1 if too many, -2 if there is nothing to improve.
+
+    ``figures`` is what :func:`settle_union` needs to know.
+    """
+    sizes, shares, class_of, numbers = groups.sizes, groups.shares, groups.class_of, groups.numbers
+    is_kick = numbers[IS_KICK] > 0
+    now = 0.0
+    num_out = 0
+    num_classes = 0
+    num_first = 0
+    # The classes of a union stand one behind the other.
+    at = 0
+    while at < num:
+        c = class_of[members[at]]
+        if c < 0:
+            num_out += 1
+            at += 1
+        else:
+            now += shares[c]
+            num_classes += 1
+            at += sizes[c]
+        if num_first == 0:
+            num_first = at
+    if num_out > 0 and (num > _MAX_WHOLE or is_kick):
+        return -2
+    numbers[WORK] += 1
+    gap = np.inf
+    slack = 0.0
+    at_least = gather_union(tours, members, num, union)
+    if num_out == 0:
+        gap = now - at_least - LEAST_GAIN
+        if is_kick:
+            slack = _NOISE * now / num_classes
+        if gap + slack <= 0:
+            return -2
+    part = 1.0
+    if num > _MAX_WHOLE and num_classes > 2:
+        part = max(_LEAST_PART, _BREADTH / num_classes)
+    num_listed, work = list_classes(
+        tours.k, tours.max_size, tours.is_loose, num, part * gap + slack, union, rows, listed
+    )  # fmt: skip
+    numbers[WORK] += work
+    figures[GAP], figures[SLACK], figures[NOW] = gap, slack, now
+    figures[UNION_OUT], figures[UNION_CLASSES], figures[UNION_FIRST] = num_out, num_classes, num_first
+    return num_listed
+
+
+@jit
+def settle_union(
+    tours: Tours,
+    groups: Groups,
+    members: Ints,
+    num: int,
+    num_listed: int,
+    union: Union,
+    rows: Rows,
+    listed: Listed,
+    figures: Floats,
+) -> None:
+    """Put the best of the classes that were listed in the place of those that a union consists of, if it is better.
+
+    Where there were too many to list, members of two classes are exchanged instead.
+    """
+    sizes, class_of, numbers = groups.sizes, groups.class_of, groups.numbers
+    is_kick = numbers[IS_KICK] > 0
+    gap, slack, now = figures[GAP], figures[SLACK], figures[NOW]
+    num_out, num_classes, num_first = int(figures[UNION_OUT]), int(figures[UNION_CLASSES]), int(figures[UNION_FIRST])
+    if num_listed >= 0:
+        if is_kick:
+            gap += slack * num_classes + 2 * LEAST_GAIN
+            _add_noise(sizes, class_of, numbers, members, num, num_listed, slack, listed.masks, listed.excess)
+        found, work = find_cover(num, num_listed, gap, now - LEAST_GAIN, num_out, listed)
+    elif num_classes == 2 and num_out == 0:
+        leaving = (-1, num_first)
+        coming = (num_first - 1, num)
+        below = now - LEAST_GAIN
+        if is_kick:
+            x = _draw(numbers, num_first)
+            y = num_first + _draw(numbers, num - num_first)
+            leaving = (x, x + 1)
+            coming = (y, y + 1)
+            below = np.inf
+        found, work = exchange(
+            tours.k, tours.max_size, tours.is_loose, num, num_first, leaving, coming, below, union, rows.costs, listed
+        )  # fmt: skip
+        work *= 1 << min(num_first, num - num_first)
+    else:
+        return
+    numbers[WORK] += work
+    if found >= 0:
+        _replace(groups, members, num, found, listed.found_masks, listed.found_shares)
+        if not is_kick:
+            numbers[MEMBER] = -1
+
+
+@jit
 def search(
     tours: Tours,
     groups: Groups,
@@ -322,6 +465,8 @@ def search(
     widest: int,
     has_rounds: bool,
     limit: int,
+    members: Ints,
+    figures: Floats,
     union: Union,
     rows: Rows,
     listed: Listed,
@@ -346,96 +491,18 @@ def search(
         Whether there is always something left to do.
     limit
         Where to pause; the search goes on there when it is called again.
-    union, rows, listed
+    members, figures, union, rows, listed
         Memory.
     """
-    k, max_size, is_loose = tours.k, tours.max_size, tours.is_loose
-    sets, sizes, shares, class_of, numbers = groups.sets, groups.sizes, groups.shares, groups.class_of, groups.numbers
-    members = np.empty(union.least.size, dtype=np.int64)
-    while numbers[WORK] < limit:
-        is_kick = numbers[KICKS] > 0
-        if is_kick:
-            numbers[KICKS] -= 1
-        elif numbers[MEMBER] < 0 and numbers[QUEUE_LENGTH] > 0:
-            numbers[MEMBER] = groups.queue[numbers[QUEUE_START]]
-            numbers[STEP] = 0
-            groups.is_queued[numbers[MEMBER]] = False
-            numbers[QUEUE_START] = (numbers[QUEUE_START] + 1) % groups.queue.size
-            numbers[QUEUE_LENGTH] -= 1
-        if numbers[MEMBER] >= 0 and not is_kick:
-            num = _propose(sets, sizes, class_of, numbers, partners, wide, members)
-        else:
-            if not is_kick:
-                if not _begin_round(groups, saved, has_rounds):
-                    return True
-                if numbers[KICKS] > 0:
-                    continue
-            most = members.size if is_kick else wide[0] + _draw(numbers, widest - wide[0] + 1)
-            most_classes = 2 if is_kick else most
-            num = _propose_random(
-                sets, sizes, shares, class_of, numbers, partners, least, most, most_classes, members
-            )  # fmt: skip
+    while groups.numbers[WORK] < limit:
+        num = next_union(groups, saved, partners, least, wide, widest, has_rounds, members)
+        if num < 0:
+            return True
         if num == 0:
             continue
-        now = 0.0
-        num_out = 0
-        num_classes = 0
-        num_first = 0
-        at = 0
-        while at < num:
-            c = class_of[members[at]]
-            if c < 0:
-                num_out += 1
-                at += 1
-            else:
-                now += shares[c]
-                num_classes += 1
-                at += sizes[c]
-            if num_first == 0:
-                num_first = at
-        if num_out > 0 and (num > _MAX_WHOLE or is_kick):
-            continue
-        numbers[WORK] += 1
-        gap = np.inf
-        slack = 0.0
-        at_least = gather_union(tours, members, num, union)
-        if num_out == 0:
-            gap = now - at_least - LEAST_GAIN
-            if is_kick:
-                slack = _NOISE * now / num_classes
-            if gap + slack <= 0:
-                continue
-        part = 1.0
-        if num > _MAX_WHOLE and num_classes > 2:
-            part = max(_LEAST_PART, _BREADTH / num_classes)
-        num_listed, work = list_classes(k, max_size, is_loose, num, part * gap + slack, union, rows, listed)
-        numbers[WORK] += work
-        if num_listed >= 0:
-            if is_kick:
-                gap += slack * num_classes + 2 * LEAST_GAIN
-                _add_noise(sizes, class_of, numbers, members, num, num_listed, slack, listed.masks, listed.excess)
-            found, work = find_cover(num, num_listed, gap, now - LEAST_GAIN, num_out, listed)
-        elif num_classes == 2 and num_out == 0:
-            leaving = (-1, num_first)
-            coming = (num_first - 1, num)
-            below = now - LEAST_GAIN
-            if is_kick:
-                x = _draw(numbers, num_first)
-                y = num_first + _draw(numbers, num - num_first)
-                leaving = (x, x + 1)
-                coming = (y, y + 1)
-                below = np.inf
-            found, work = exchange(
-                k, max_size, is_loose, num, num_first, leaving, coming, below, union, rows.costs, listed
-            )  # fmt: skip
-            work *= 1 << min(num_first, num - num_first)
-        else:
-            continue
-        numbers[WORK] += work
-        if found >= 0:
-            _replace(groups, members, num, found, listed.found_masks, listed.found_shares)
-            if not is_kick:
-                numbers[MEMBER] = -1
+        num_listed = list_union(tours, groups, members, num, union, rows, listed, figures)
+        if num_listed >= -1:
+            settle_union(tours, groups, members, num, num_listed, union, rows, listed, figures)
     return False
 
 

@@ -17,13 +17,13 @@ from veilroute.arrays import Classes, Flags, Floats, Ints
 from veilroute.certificate import MAX_TRIED
 from veilroute.covering.class_costs import ClassCosts, compute_class_costs
 from veilroute.covering.fields_engine import FieldsEngine
-from veilroute.covering.task import CoveringTask, far_masks
+from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import WalkSource
 from veilroute.domain.graph import Label
 from veilroute.errors import TooLargeError
 from veilroute.kernels.set_partition import largest_spread, mark_needed, partition_range, start_partition
 from veilroute.partition.result import Partition
-from veilroute.problem import Privacy, Problem
+from veilroute.problem import KAndEll, Problem, Rule
 from veilroute.progress import Watch
 
 MAX_MEMBERS = 20
@@ -32,7 +32,7 @@ MAX_MEMBERS = 20
 _SETS_PER_STEP = 1 << 13
 
 
-def partition_by_bitmask(problem: Problem, task: CoveringTask, privacy: Privacy, *, watch: Watch) -> Partition:
+def partition_by_bitmask(problem: Problem, task: CoveringTask, rule: Rule, *, watch: Watch) -> Partition:
     """Find an optimal partition, or the best one over the class sizes that were worked out in time.
 
     Complexity: the covering costs (see :mod:`veilroute.covering.class_costs`), then at most 3^n steps, far fewer
@@ -40,7 +40,7 @@ def partition_by_bitmask(problem: Problem, task: CoveringTask, privacy: Privacy,
     """
     if not task.members:
         return Partition((), (), is_optimal=True, num_anonymizable=0)
-    family = mark_classes(problem, task, privacy)
+    family = mark_classes(rule)
     class_costs = compute_class_costs(task, family.needed, watch)
     shares = np.where(np.isfinite(class_costs.costs).all(axis=0), mac_shares(task, class_costs), np.inf)
     source = FieldsEngine(task, table=class_costs.table)
@@ -59,7 +59,7 @@ class Family:
     needed
         Marks them and all their subsets.
     qualifies
-        Marks those of ``needed`` that have k members apart.
+        Marks those of ``needed`` that are classes.
     """
 
     num: int
@@ -68,19 +68,31 @@ class Family:
     qualifies: Flags
 
 
-def mark_classes(problem: Problem, task: CoveringTask, privacy: Privacy) -> Family:
-    """The family of classes for a privacy: see :func:`veilroute.kernels.set_partition.mark_needed`."""
-    num = len(task.members)
+def mark_classes(rule: Rule) -> Family:
+    """The family of a rule's classes; for k-and-ell see :func:`veilroute.kernels.set_partition.mark_needed`."""
+    num = rule.num
     if num > MAX_MEMBERS:
         raise TooLargeError(
             "candidates",
             f"at most {MAX_MEMBERS} coverable candidates where all sets of them are tried",
             num,
         )
-    nodes = [problem.candidate_nodes[i] for i in task.members]
-    spread = largest_spread(num, far_masks(problem.domain, nodes, privacy))
-    needed = mark_needed(num, privacy.k, privacy.spread == "all-pairs", spread)
-    return Family(num, privacy.k, needed, needed & (spread >= privacy.k))
+    if isinstance(rule, KAndEll):
+        spread = largest_spread(num, rule.far_masks)
+        needed = mark_needed(num, rule.k, not rule.is_loose, spread)
+        return Family(num, rule.k, needed, needed & (spread >= rule.k))
+    qualifies = np.zeros(1 << num, dtype=np.bool_)
+    masks = np.arange(1 << num, dtype=np.int64)
+    for size in range(rule.least, min(rule.largest, num) + 1):
+        mine = masks[np.bitwise_count(masks) == size]
+        sets = np.nonzero((mine[:, None] >> np.arange(num)) & 1)[1].reshape(mine.size, size).astype(np.int32)
+        qualifies[mine] = rule.qualify(sets)
+    needed = qualifies.copy()
+    for bit in range(num):  # what is part of a class with this member is part of it without
+        halves = needed.reshape(-1, 2, 1 << bit)
+        halves[:, 0] |= halves[:, 1]
+    needed[0] = False
+    return Family(num, rule.least, needed, qualifies)
 
 
 def partition_by_shares(

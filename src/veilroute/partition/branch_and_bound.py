@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from veilroute.covering.engines import CoverMemo
-from veilroute.covering.task import CoveringTask, far_masks, is_everybody_far
-from veilroute.errors import TooLargeError
+from veilroute.covering.task import CoveringTask
+from veilroute.errors import InvalidInputError, TooLargeError
 from veilroute.kernels import branching as kernel
 from veilroute.kernels.branching import Pool, Tree, fill_slots
 from veilroute.partition.result import Partition
-from veilroute.problem import Privacy, Problem
+from veilroute.problem import KAndEll, Rule
 from veilroute.progress import Incumbent, Watch
 
 MAX_MEMBERS = 62
@@ -131,9 +131,8 @@ def start_tree(num: int, num_first: int, draw: int = 0) -> Tree:
 
 
 def search_partitions(
-    problem: Problem,
     task: CoveringTask,
-    privacy: Privacy,
+    rule: Rule,
     watch: Watch,
     *,
     memo: CoverMemo,
@@ -146,20 +145,21 @@ def search_partitions(
 
     Parameters
     ----------
-    problem, task, privacy, watch
+    task, rule, watch
         As for every partitioner.
     memo
         Where covering costs come from.
     start
         For a number of members the root of the tree, and how to go on from there.
     """
+    if not isinstance(rule, KAndEll):
+        raise InvalidInputError("rule", "k and ell, the only rule that the paper's searches know", type(rule).__name__)
     num = len(task.members)
     if num == 0:
         return Partition((), (), is_optimal=True, num_anonymizable=0, source=memo)
     if num > MAX_MEMBERS:
         raise TooLargeError("candidates", f"at most {MAX_MEMBERS} coverable candidates for this partitioner", num)
-    far = far_masks(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy)
-    pool = SetPool(task, memo, far.tolist())
+    pool = SetPool(task, memo, rule.far_masks.tolist())
     is_over = not all(pool.add(1 << i, watch) for i in range(num))
     tree, step = start(num)
     improvements: list[Incumbent] = []
@@ -174,12 +174,11 @@ def search_partitions(
         watch.tell("partitions", int(tree.numbers[kernel.NUM_VISITED]))
         is_over = is_over or (outcome != kernel.EXHAUSTED and watch.is_over())
     best = [pool.members_of(at) for at in tree.best[: tree.numbers[kernel.BEST_COUNT]].tolist()]
-    classes = tuple(sorted(members for members in best if len(members) >= privacy.k))
+    classes = tuple(sorted(members for members in best if len(members) >= rule.k))
     grouped_members = {i for members in classes for i in members}
     is_proved = not is_over and not pool.num_unsolved
     # Where no class is possible under all-pairs, none is under witness: its k far members would be one.
-    is_same_reading = privacy.spread == "all-pairs" or is_everybody_far(far) or not classes
-    is_optimal = is_proved and is_same_reading
+    is_optimal = is_proved and (not rule.is_loose or not classes)
     return Partition(
         classes=classes,
         left_out=tuple(i for i in range(num) if i not in grouped_members),

@@ -16,10 +16,10 @@ import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Ints, Members
 from veilroute.covering.set_costs import PrefixCosts, SetCosts, set_costs
-from veilroute.covering.task import CoveringTask, far_matrix
+from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import num_threads
 from veilroute.kernels.extension import extend_sets
-from veilroute.problem import Privacy, Problem
+from veilroute.problem import KAndEll, Rule
 from veilroute.progress import Watch
 
 _CELLS_PER_STEP = 1 << 20
@@ -107,32 +107,33 @@ class Columns:
 
 
 class ClassSpace:
-    """All classes that some optimal partition may consist of.
+    """All classes that some optimal partition may consist of, as the rule says.
 
-    Under all-pairs spread, and where everybody is far from everybody: the sets of k to 2k - 1 members that stand apart.
-    Elsewhere under witness spread: those that qualify and do not split into two that do, which may have any size. Sets
-    are looked at up to ``max_size``, and whoever searches learns what may lie beyond, up to the ``largest``.
+    Under k-and-ell these are the sets of k to 2k - 1 members that stand apart or, where it is loose, those that
+    qualify and do not split into two that do, which may have any size: kernels know this rule themselves, any other is
+    asked about each set. Sets are looked at up to ``max_size``, and whoever searches learns what may lie beyond, up to
+    the ``largest``.
 
     Parameters
     ----------
-    problem, task, privacy
+    task, rule
         As partitioners get them; classes share whole walks whatever the privacy's m.
     m
         How many nodes classes share, when not their whole walks; the domain must have two colours
         (:func:`~veilroute.covering.prefixes.has_two_colours`).
     """
 
-    def __init__(self, problem: Problem, task: CoveringTask, privacy: Privacy, *, m: int | None = None) -> None:
+    def __init__(self, task: CoveringTask, rule: Rule, *, m: int | None = None) -> None:
         self.task = task
-        self.k = privacy.k
+        self.k = rule.least
         mean_base = np.average(task.base_costs, axis=0, weights=task.weights)
         self.order: Ints = np.argsort(-mean_base, kind="stable")
-        nodes = [problem.candidate_nodes[task.members[i]] for i in self.order.tolist()]
-        self.far: Flags = far_matrix(problem.domain, nodes, privacy)
-        self._is_everybody_far = bool(self.far.sum() == len(nodes) * (len(nodes) - 1))
-        self.is_loose = privacy.spread == "witness" and not self._is_everybody_far
+        self.rule = rule.renumbered(self.order)
+        self.is_known = isinstance(self.rule, KAndEll)
+        self.far: Flags = self.rule.far if isinstance(self.rule, KAndEll) else self.rule.together
+        self.is_loose = isinstance(self.rule, KAndEll) and self.rule.is_loose
         self.prices_of: SetCosts = set_costs(task, self.order)
-        self.largest = len(nodes) if self.is_loose else min(2 * privacy.k - 1, len(nodes))
+        self.largest = rule.largest
         self.max_size = min(self.largest, self.prices_of.max_size)
         # In one layout for any number of trips: kernels are compiled once for each.
         ratios = np.ascontiguousarray(task.rates[:, self.order])
@@ -141,8 +142,7 @@ class ClassSpace:
         self.fixed: Floats = (self.weights * self.base_costs).sum(axis=0)
         self.beginnings = None if m is None else PrefixCosts(task, self.order, m, self.prices_of)
         self.pair_shares: Floats = np.empty((0, 0))
-        self.groups, self.num_groups = _far_groups(self.far) if self.is_loose else (np.zeros(len(nodes), np.int64), 1)
-        self._near_pairs = self.is_loose or self._is_everybody_far
+        self.groups, self.num_groups = _far_groups(self.far) if self.is_loose else (np.zeros(rule.num, np.int64), 1)
         self.pair_costs: Floats = np.empty((0, 0, 0))
         self.compatible: Flags = np.empty((0, 0), dtype=np.bool_)
 
@@ -155,14 +155,6 @@ class ClassSpace:
     def num(self) -> int:
         """How many members there are."""
         return int(self.order.size)
-
-    @property
-    def far_in_task(self) -> Flags:
-        """Who stands far from whom, in the numbering of the task."""
-        if self._is_everybody_far:
-            return self.far
-        rank = np.argsort(self.order)
-        return self.far[np.ix_(rank, rank)]
 
     def prepare(self, watch: Watch) -> bool:
         """Work the costs of all pairs out; false when the time is over."""
@@ -180,9 +172,7 @@ class ClassSpace:
             self.pair_costs = np.zeros((1, self.num, self.num))
             self.pair_shares = pairs
             compatible = is_there
-        if not self._near_pairs:
-            compatible &= self.far
-        np.fill_diagonal(compatible, False)
+        compatible &= self.rule.together
         self.compatible = compatible
         return True
 
@@ -301,6 +291,8 @@ class ClassSpace:
                 yield _Batch(None, 0)
                 return
             costs, shares = measured
+            if not self.is_known:
+                qualifies[kept] = self.rule.qualify(sets)
             offsets = offsets[kept] - before[kept]
             extras = np.zeros(kept.size) if has_costs or is_free else shares
             costs = costs if len(weights) == costs.shape[1] else costs[:, :1]
@@ -310,7 +302,7 @@ class ClassSpace:
             chosen = np.flatnonzero(qualifies[kept] & is_there & (reduced <= threshold))
             yield _Batch(Columns(sets[chosen], shares[chosen], reduced[chosen]), kept.size)
             if size < self.largest:
-                on = np.flatnonzero(is_there)
+                on = np.flatnonzero(is_there if self.is_known else is_there & self.rule.may_grow(sets))
                 stack.append(_Frontier(sets[on], costs[on], offsets[on], extras[on]))
 
     def _extend(
@@ -357,6 +349,7 @@ class ListedClasses(ClassSpace):
 
     def __init__(self, num: int, k: int, masks: Ints, shares: Floats) -> None:
         self.k = k
+        self.is_known = False
         self.order = np.arange(num)
         self.largest = self.max_size = int(np.bitwise_count(masks).max(initial=0))
         self.beginnings = None

@@ -21,14 +21,14 @@ from veilroute.covering.task import CoveringTask
 from veilroute.kernels.branching import Pool, Tree, search_assignments
 from veilroute.partition.branch_and_bound import ROUNDING, STEPS_PER_CALL, Step, search_partitions, start_tree
 from veilroute.partition.result import Partition
-from veilroute.problem import Privacy, Problem
+from veilroute.problem import Problem, Rule
 from veilroute.progress import Watch
 
 
 def partition_df_bb(
     problem: Problem,
     task: CoveringTask,
-    privacy: Privacy,
+    rule: Rule,
     *,
     seed: int,
     watch: Watch,
@@ -42,7 +42,7 @@ def partition_df_bb(
 
     Parameters
     ----------
-    problem, task, privacy, seed, watch
+    problem, task, rule, seed, watch
         As for every partitioner; the seed does not matter.
     engine, heuristic
         What finds covering walks, see :class:`~veilroute.covering.engines.CoverMemo`.
@@ -50,9 +50,9 @@ def partition_df_bb(
 
     def start(num: int) -> tuple[Tree, Step]:
         def step(pool: Pool, tree: Tree) -> int:
-            return int(search_assignments(STEPS_PER_CALL, privacy.k, num, ROUNDING * num, pool, tree))
+            return int(search_assignments(STEPS_PER_CALL, rule.least, num, ROUNDING * num, pool, tree))
 
         return start_tree(num, 0), step
 
     memo = CoverMemo(task, engine=engine, heuristic=heuristic)
-    return search_partitions(problem, task, privacy, watch, memo=memo, start=start)
+    return search_partitions(task, rule, watch, memo=memo, start=start)

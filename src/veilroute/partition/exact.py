@@ -14,12 +14,12 @@ from veilroute.arrays import Members
 from veilroute.certificate import MAX_TRIED
 from veilroute.covering.class_costs import ClassWalks
 from veilroute.covering.set_costs import MAX_TOUR
-from veilroute.covering.task import CoveringTask, far_matrix
+from veilroute.covering.task import CoveringTask
 from veilroute.errors import TooLargeError
 from veilroute.partition.bitmask import MAX_MEMBERS, partition_by_bitmask
 from veilroute.partition.first import first_partition, likely_classes, stopped_at_first
 from veilroute.partition.result import Partition
-from veilroute.problem import Privacy, Problem
+from veilroute.problem import KAndEll, Problem, Rule
 from veilroute.progress import Watch
 
 if TYPE_CHECKING:
@@ -33,43 +33,44 @@ _EFFORT_PER_MEMBER = 400
 _MANY_NEAR = 0.3
 
 
-def partition_exact(problem: Problem, task: CoveringTask, privacy: Privacy, *, seed: int, watch: Watch) -> Partition:
+def partition_exact(problem: Problem, task: CoveringTask, rule: Rule, *, seed: int, watch: Watch) -> Partition:
     """An optimal partition, or the best that was found in time with a proved bound on the MAC.
 
     Complexity: see :mod:`veilroute.partition.bitmask` and :mod:`veilroute.partition.columns`. Ties: that partition of
     equal cost which the method meets first; it is the same one in every process.
     """
     num = len(task.members)
-    if is_tried(num, privacy) or (num <= MAX_MEMBERS and _is_crowded(problem, task, privacy)):
-        return partition_by_bitmask(problem, task, privacy, watch=watch)
-    found = partition_by_columns(problem, task, privacy, watch=watch)
+    if is_tried(rule) or (num <= MAX_MEMBERS and _is_crowded(rule)):
+        return partition_by_bitmask(problem, task, rule, watch=watch)
+    found = partition_by_columns(problem, task, rule, watch=watch)
     if found.is_optimal or found.is_stopped or num > MAX_MEMBERS:
         return found
     # Classes so large that they have no price there.
-    return partition_by_bitmask(problem, task, privacy, watch=watch)
+    return partition_by_bitmask(problem, task, rule, watch=watch)
 
 
-def is_tried(num: int, privacy: Privacy) -> bool:
-    """Whether every set of so many members is tried: they are few, or classes too large to be priced one by one."""
-    if num <= MAX_TRIED or (num <= MAX_MEMBERS and 2 * privacy.k - 1 > MAX_TOUR):
+def is_tried(rule: Rule) -> bool:
+    """Whether every set of members is tried: they are few, or classes too large to be priced one by one."""
+    if rule.num <= MAX_TRIED or (rule.num <= MAX_MEMBERS and 2 * rule.least - 1 > MAX_TOUR):
         return True
-    if privacy.k > MAX_TOUR:
+    if rule.least > MAX_TOUR:
         expected = f"at most {MAX_TOUR} where more than {MAX_MEMBERS} candidates can be covered"
-        raise TooLargeError("Privacy.k", expected, privacy.k)
+        raise TooLargeError("Privacy.k", expected, rule.least)
     return False
 
 
-def _is_crowded(problem: Problem, task: CoveringTask, privacy: Privacy) -> bool:
+def _is_crowded(rule: Rule) -> bool:
     """Whether so many stand near each other that classes get large; tables do not mind how large they are."""
-    nodes = [problem.candidate_nodes[i] for i in task.members]
-    num_near = len(nodes) * (len(nodes) - 1) - int(far_matrix(problem.domain, nodes, privacy).sum())
-    return privacy.spread == "witness" and num_near > _MANY_NEAR * len(nodes) * (len(nodes) - 1)
+    if not isinstance(rule, KAndEll) or not rule.is_loose:
+        return False
+    num_pairs = rule.num * (rule.num - 1)
+    return num_pairs - int(rule.far.sum()) > _MANY_NEAR * num_pairs
 
 
 def partition_by_columns(
     problem: Problem,
     task: CoveringTask,
-    privacy: Privacy,
+    rule: Rule,
     *,
     watch: Watch,
     m: int | None = None,
@@ -87,17 +88,16 @@ def partition_by_columns(
     from veilroute.partition.local_search import Grouping, greedy_partition, improve
 
     num = len(task.members)
-    space = ClassSpace(problem, task, privacy)
+    space = ClassSpace(task, rule)
     rank = np.argsort(space.order)
     source = ClassWalks(task, space.prices_of)
-    far = space.far_in_task
-    first = first_partition(task, far, privacy)
+    first = first_partition(task, rule)
     if first is not None:
         watch.tell_improvement("distances", num, first.mac)
     # Classes to fall back on.
     likely = () if first is None else first.classes
     if first is None and watch.is_limited:
-        likely = likely_classes(task, far, privacy)
+        likely = likely_classes(task, rule)
     source.keep_time(likely, watch, write_down)
     is_prepared = space.prepare(watch)
     if not is_prepared:
@@ -115,7 +115,7 @@ def partition_by_columns(
     source.keep_time(space.named(begin.classes), watch, write_down)
     record.offer(improve(space, record.best, seed=0, effort=_EFFORT_PER_MEMBER * num, watch=watch))
     if m is not None:
-        space = ClassSpace(problem, task, privacy, m=m)
+        space = ClassSpace(task, rule, m=m)
         is_prepared = space.prepare(watch)
         record = Record(price_again(space, record.best), watch)
         if not is_prepared:

@@ -20,64 +20,41 @@ from veilroute.covering.set_costs import MAX_TOUR
 from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import Sweeper
 from veilroute.domain.graph import Domain
-from veilroute.kernels.set_partition import largest_spread, mark_needed, partition_range, start_partition
-from veilroute.partition.bitmask import read_classes
+from veilroute.kernels.set_partition import partition_range, start_partition
+from veilroute.partition.bitmask import mark_classes, read_classes
 from veilroute.partition.result import Partition
-from veilroute.problem import Privacy
+from veilroute.problem import KAndEll, Rule
 
 _MAX_TRIED = 14
 
 
-def is_spread(group: Sequence[int], far: Flags, privacy: Privacy) -> bool:
-    """Whether a group has k members, and stands apart as the privacy asks (theory, section 2)."""
-    if len(group) < privacy.k:
-        return False
-    if privacy.spread == "all-pairs":
-        inside = far[np.ix_(group, group)]
-        return int(inside.sum()) == len(group) * (len(group) - 1)
-    return _has_far_members(list(group), far, privacy.k)
-
-
-def _has_far_members(pool: list[int], far: Flags, num: int) -> bool:
-    """Whether some ``num`` of the pool are pairwise far: each is tried in turn with those after it."""
-    if num <= 1:
-        return len(pool) >= num
-    for at in range(len(pool) - num + 1):
-        ahead = [other for other in pool[at + 1 :] if far[pool[at], other]]
-        if len(ahead) >= num - 1 and _has_far_members(ahead, far, num - 1):
-            return True
-    return False
-
-
-def split_into_classes(group: Sequence[int], far: Flags, privacy: Privacy) -> tuple[list[Members], Members]:
+def split_into_classes(group: Sequence[int], rule: KAndEll) -> tuple[list[Members], Members]:
     """Classes out of members who share their first m nodes anyway, and those who fit in none.
 
-    Under ``witness`` they are one class or none. Under ``all-pairs`` as many as possible are grouped, by trying all
+    Under a loose rule they are one class or none. Otherwise as many as possible are grouped, by trying all
     classes, if there are at most 14 of them. Of more, each member, in order, joins the first class from all of which it
     stands apart; classes that stay too small are dissolved, and their members try the others.
     """
-    if privacy.spread == "witness":
-        return ([tuple(group)], ()) if is_spread(group, far, privacy) else ([], tuple(group))
-    if is_spread(group, far, privacy):
+    if rule.qualifies(group):
         return [tuple(group)], ()
+    if rule.is_loose:
+        return [], tuple(group)
     if len(group) <= _MAX_TRIED:
-        return _group_most(group, far, privacy.k)
-    classes = _join_first_fit(group, [], far, is_open=True)
-    kept = [members for members in classes if len(members) >= privacy.k]
-    stray = [i for members in classes if len(members) < privacy.k for i in members]
-    kept = _join_first_fit(stray, kept, far, is_open=False)
+        return _group_most(group, rule)
+    classes = _join_first_fit(group, [], rule.far, is_open=True)
+    kept = [members for members in classes if len(members) >= rule.k]
+    stray = [i for members in classes if len(members) < rule.k for i in members]
+    kept = _join_first_fit(stray, kept, rule.far, is_open=False)
     grouped = {i for members in kept for i in members}
     return sorted(tuple(sorted(members)) for members in kept), tuple(i for i in group if i not in grouped)
 
 
-def _group_most(group: Sequence[int], far: Flags, k: int) -> tuple[list[Members], Members]:
+def _group_most(group: Sequence[int], rule: KAndEll) -> tuple[list[Members], Members]:
     num = len(group)
-    masks = far[np.ix_(group, group)].astype(np.int64) @ (np.int64(1) << np.arange(num, dtype=np.int64))
-    spread = largest_spread(num, masks)
-    needed = mark_needed(num, k, True, spread)
-    shares = np.where(needed & (spread >= k), 0.0, np.inf)
+    family = mark_classes(rule.renumbered(np.array(group, dtype=np.int64)))
+    shares = np.where(family.qualifies, 0.0, np.inf)
     grouped, cost, choice = start_partition(num)
-    partition_range(1, 1 << num, 2 * k - 1, needed, shares, grouped, cost, choice)
+    partition_range(1, 1 << num, rule.largest, family.needed, shares, grouped, cost, choice)
     classes = [tuple(group[i] for i in members) for members in read_classes(num, choice, (1 << num) - 1)]
     inside = {i for members in classes for i in members}
     return sorted(classes), tuple(i for i in group if i not in inside)
@@ -109,25 +86,16 @@ class FirstPartition:
     mac: float
 
 
-def first_partition(task: CoveringTask, far: Flags, privacy: Privacy) -> FirstPartition | None:
+def first_partition(task: CoveringTask, rule: Rule) -> FirstPartition | None:
     """Classes of neighbours in the tree of the first trip; ``None`` where there is no saying that walks exist.
 
     For domains whose edges all lead both ways at the same cost, and where the classes qualify and are not too large
     to be walked.
-
-    Parameters
-    ----------
-    task
-        Members, posts and trips.
-    far
-        Who stands far from whom.
-    privacy
-        What classes must keep to.
     """
     if not leads_both_ways(task.domain):
         return None
     tree = _Tree(task)
-    groups = tree.group(far, privacy)
+    groups = tree.group(rule)
     if not groups:
         return None
     paths, posts, stops = tree.paths, tree.posts, tree.stops
@@ -149,9 +117,9 @@ def first_partition(task: CoveringTask, far: Flags, privacy: Privacy) -> FirstPa
     return FirstPartition(_in_order(groups), total / len(task.members))
 
 
-def likely_classes(task: CoveringTask, far: Flags, privacy: Privacy) -> tuple[Members, ...]:
+def likely_classes(task: CoveringTask, rule: Rule) -> tuple[Members, ...]:
     """Classes of neighbours in the tree, where edges may lead one way: not all of them need have a walk."""
-    return _in_order(_Tree(task).group(far, privacy))
+    return _in_order(_Tree(task).group(rule))
 
 
 def stopped_at_first(task: CoveringTask, classes: Sequence[Members], source: ClassWalks) -> Partition:
@@ -186,15 +154,15 @@ class _Tree:
         # Highest byte first, so that their bytes are in the same order as they are.
         self.paths = [sweeper.follow(stop)[::-1].astype(">u4") for stop in self.stops]
 
-    def group(self, far: Flags, privacy: Privacy) -> list[list[int]]:
-        """Neighbours, k at a time, or more until they qualify; none where that makes too large classes."""
-        num = len(self.paths)
-        if num < privacy.k:
+    def group(self, rule: Rule) -> list[list[int]]:
+        """Neighbours, as few at a time as a class may have, or more until they qualify; none if that is too many."""
+        num, least = len(self.paths), rule.least
+        if num < least:
             return []
         order = sorted(range(num), key=lambda i: (self.paths[i].tobytes(), i))
-        groups = [order[at : at + privacy.k] for at in range(0, num - privacy.k + 1, privacy.k)]
-        groups[-1] += order[len(groups) * privacy.k :]
-        groups = _widen(groups, far, privacy)
+        groups = [order[at : at + least] for at in range(0, num - least + 1, least)]
+        groups[-1] += order[len(groups) * least :]
+        groups = _widen(groups, rule)
         return groups if groups and max(map(len, groups)) <= MAX_TOUR else []
 
 
@@ -212,15 +180,15 @@ def leads_both_ways(domain: Domain) -> bool:
     )
 
 
-def _widen(groups: list[list[int]], far: Flags, privacy: Privacy) -> list[list[int]]:
+def _widen(groups: list[list[int]], rule: Rule) -> list[list[int]]:
     """Put neighbouring groups together until each qualifies; none when that is not to be had."""
-    if privacy.spread == "all-pairs":
-        return groups if all(is_spread(group, far, privacy) for group in groups) else []
+    if not isinstance(rule, KAndEll) or not rule.is_loose:
+        return groups if all(map(rule.qualifies, groups)) else []
     done: list[list[int]] = []
     now: list[int] = []
     for group in groups:
         now += group
-        if is_spread(now, far, privacy):
+        if rule.qualifies(now):
             done.append(now)
             now = []
     if done:

@@ -21,6 +21,7 @@ from veilroute.kernels.local_search import (
     DRAW,
     IS_TRIAL,
     MEMBER,
+    NUM_FIGURES,
     NUM_FREE,
     NUM_NUMBERS,
     NUM_OUT,
@@ -29,13 +30,16 @@ from veilroute.kernels.local_search import (
     Groups,
     find_partners,
     group_greedily,
+    list_union,
+    next_union,
     search,
+    settle_union,
 )
-from veilroute.kernels.regroup import MAX_UNION, Tours, make_union
+from veilroute.kernels.regroup import MAX_UNION, Listed, Rows, Tours, Union, make_union
 from veilroute.partition.class_space import ClassSpace
 from veilroute.partition.first import likely_classes, stopped_at_first
 from veilroute.partition.result import Partition
-from veilroute.problem import Privacy, Problem
+from veilroute.problem import Problem, Rule
 from veilroute.progress import Incumbent, Watch
 
 EFFORT_PER_MEMBER = 20_000
@@ -49,6 +53,7 @@ _NUM_PARTNERS = 10
 _WIDE = (12, 24)
 _WIDEST = 34
 _WORK_PER_LOOK = 1 << 17
+_WORK_PER_ASKING = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -80,22 +85,20 @@ class Grouping:
         return float(sum(self.shares))
 
 
-def partition_local_search(
-    problem: Problem, task: CoveringTask, privacy: Privacy, *, seed: int, watch: Watch
-) -> Partition:
+def partition_local_search(problem: Problem, task: CoveringTask, rule: Rule, *, seed: int, watch: Watch) -> Partition:
     """Group as many members as the search can, at as little cost as it can; nothing is proved.
 
     Complexity: a sweep of the graph for each member and a look at all pairs, then a number of steps in proportion to
     the members. Ties: see :mod:`veilroute.kernels.regroup`; whatever is drawn depends on the seed alone.
     """
     num = len(task.members)
-    if num < privacy.k:
+    if num < rule.least:
         return Partition((), tuple(range(num)), is_optimal=False)
-    space = ClassSpace(problem, task, privacy)
-    if privacy.k > space.max_size:
-        raise TooLargeError("Privacy.k", f"at most {space.max_size} for the partitioner local-search", privacy.k)
+    space = ClassSpace(task, rule)
+    if rule.least > space.max_size:
+        raise TooLargeError("Privacy.k", f"at most {space.max_size} for the partitioner local-search", rule.least)
     source = ClassWalks(task, space.prices_of)
-    likely = likely_classes(task, space.far_in_task, privacy) if watch.is_limited else ()
+    likely = likely_classes(task, rule) if watch.is_limited else ()
     source.keep_time(likely, watch)
     if not space.prepare(watch):
         return stopped_at_first(task, likely, source)
@@ -144,7 +147,8 @@ def greedy_partition(space: ClassSpace, watch: Watch) -> Grouping:
     for member, number in enumerate(class_of.tolist()):
         if number >= 0:
             classes[number].append(member)
-    return price_classes(space, [tuple(members) for members in classes])
+    found = [tuple(members) for members in classes]
+    return price_classes(space, found if space.is_known else list(filter(space.rule.qualifies, found)))
 
 
 def improve(space: ClassSpace, grouping: Grouping, *, seed: int, effort: int, watch: Watch) -> Grouping:
@@ -202,6 +206,8 @@ class LocalSearch:
             self.is_stopped = True
             return
         self._groups, self._saved = _start(space, grouping, seed), _start(space, grouping, seed)
+        self._members: Ints = np.empty(MAX_UNION, dtype=np.int64)
+        self._figures: Floats = np.empty(NUM_FIGURES)
         self._memory = make_union(space.task.num_trips, int(np.diff(self._tours.post_ptr).max()))
 
     def descend(self, watch: Watch) -> None:
@@ -224,12 +230,54 @@ class LocalSearch:
                 self.is_stopped = True
                 return
             watch.tell("local search", now - begin if has_rounds else 0, effort if has_rounds else 0)
-            limit = min(now + _WORK_PER_LOOK, begin + effort)
-            is_done = search(
+            limit = min(now + (_WORK_PER_LOOK if self._space.is_known else _WORK_PER_ASKING), begin + effort)
+            go_on = search if self._space.is_known else self._search_asking
+            is_done = go_on(
                 self._tours, self._groups, self._saved, self._partners, self._least, wide, widest,
-                has_rounds, limit, *self._memory,
+                has_rounds, limit, self._members, self._figures, *self._memory,
             )  # fmt: skip
             now = int(self._groups.numbers[WORK])
+
+    def _search_asking(
+        self,
+        tours: Tours,
+        groups: Groups,
+        saved: Groups,
+        partners: Ints,
+        least: Floats,
+        wide: Ints,
+        widest: int,
+        has_rounds: bool,
+        limit: int,
+        members: Ints,
+        figures: Floats,
+        union: Union,
+        rows: Rows,
+        listed: Listed,
+    ) -> bool:
+        """As :func:`search`, for a rule that kernels do not know: it is asked which of the sets listed are classes."""
+        while groups.numbers[WORK] < limit:
+            num = next_union(groups, saved, partners, least, wide, widest, has_rounds, members)
+            if num < 0:
+                return True
+            num_listed = list_union(tours, groups, members, num, union, rows, listed, figures) if num else -2
+            if num_listed < 0:
+                continue
+            kept = np.flatnonzero(self._qualify(listed.masks[:num_listed], members[:num]))
+            for figure in (listed.masks, listed.shares, listed.excess):
+                figure[: kept.size] = figure[kept]
+            settle_union(tours, groups, members, num, kept.size, union, rows, listed, figures)
+        return False
+
+    def _qualify(self, masks: Ints, members: Ints) -> Flags:
+        """Which of some sets, given by bit masks of ``members``, are classes."""
+        sizes = np.bitwise_count(masks)
+        is_class = np.zeros(masks.size, dtype=np.bool_)
+        for size in np.unique(sizes).tolist():
+            mine = np.flatnonzero(sizes == size)
+            inside = np.nonzero((masks[mine, None] >> np.arange(members.size)) & 1)[1].reshape(mine.size, size)
+            is_class[mine] = self._space.rule.qualify(np.sort(members[inside], axis=1).astype(np.int32))
+        return is_class
 
     def grouping(self) -> Grouping:
         """The best partition so far."""

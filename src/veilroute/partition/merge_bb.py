@@ -36,7 +36,7 @@ from veilroute.kernels import branching as kernel
 from veilroute.kernels.branching import Pool, Tree
 from veilroute.partition.branch_and_bound import ROUNDING, STEPS_PER_CALL, Step, search_partitions, start_tree
 from veilroute.partition.result import Partition
-from veilroute.problem import Privacy, Problem
+from veilroute.problem import Problem, Rule
 from veilroute.progress import Watch
 
 MERGE_ORDERS = ("cost-asc", "random")
@@ -50,7 +50,7 @@ _FIRST_ROOM = 1 << 12
 def partition_merge_bb(
     problem: Problem,
     task: CoveringTask,
-    privacy: Privacy,
+    rule: Rule,
     *,
     seed: int,
     watch: Watch,
@@ -66,7 +66,7 @@ def partition_merge_bb(
 
     Parameters
     ----------
-    problem, task, privacy, seed, watch
+    problem, task, rule, seed, watch
         As for every partitioner. The seed matters for the order ``random``.
     merge_order
         ``cost-asc`` (by the dearer walk times the number of members) or ``random``.
@@ -78,9 +78,9 @@ def partition_merge_bb(
     memo = CoverMemo(task, engine=engine, heuristic=heuristic)
 
     def start(num: int) -> tuple[Tree, Step]:
-        return start_tree(num, num, _draw_state(seed)), _Merging(task, privacy.k, num, merge_order == "cost-asc")
+        return start_tree(num, num, _draw_state(seed)), _Merging(task, rule.least, num, merge_order == "cost-asc")
 
-    return search_partitions(problem, task, privacy, watch, memo=memo, start=start)
+    return search_partitions(task, rule, watch, memo=memo, start=start)
 
 
 def _draw_state(seed: int) -> int:

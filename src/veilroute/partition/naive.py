@@ -12,17 +12,16 @@ import random
 import numpy as np
 
 from veilroute.covering.engines import CoverMemo
-from veilroute.covering.task import CoveringTask, far_matrix
-from veilroute.partition.first import is_spread
+from veilroute.covering.task import CoveringTask
 from veilroute.partition.result import Partition
-from veilroute.problem import Privacy, Problem
+from veilroute.problem import Problem, Rule
 from veilroute.progress import Watch
 
 
 def partition_naive(
     problem: Problem,
     task: CoveringTask,
-    privacy: Privacy,
+    rule: Rule,
     *,
     seed: int,
     watch: Watch,
@@ -33,25 +32,24 @@ def partition_naive(
 
     Parameters
     ----------
-    problem, task, privacy, seed, watch
+    problem, task, rule, seed, watch
         As for every partitioner.
     engine, heuristic
         What finds covering walks, see :class:`~veilroute.covering.engines.CoverMemo`.
     """
-    num, k = len(task.members), privacy.k
+    num, k = len(task.members), rule.least
     memo = CoverMemo(task, engine=engine, heuristic=heuristic)
     order = list(range(num))
     random.Random(f"veilroute-naive-{seed}").shuffle(order)
     ends = [*range(k, num - k + 1, k), num] if num >= k else []
     groups = [tuple(sorted(order[a:b])) for a, b in zip([0, *ends], ends, strict=False)]
-    far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy)
     classes = []
     cost = 0.0
     is_over = False
     for group in groups:
         costs = memo.costs(group, watch)
         is_over = is_over or costs is None
-        if costs is None or np.isinf(costs).any() or not is_spread(group, far, privacy):
+        if costs is None or np.isinf(costs).any() or not rule.qualifies(group):
             continue
         classes.append(group)
         members = list(group)

@@ -17,7 +17,7 @@ from veilroute.arrays import Walk
 from veilroute.covering.class_costs import ClassWalks
 from veilroute.covering.prefixes import Completions, SharedBeginnings, find_beginnings, has_two_colours
 from veilroute.covering.set_costs import fits_memory
-from veilroute.covering.task import CoveringTask, prepare_task
+from veilroute.covering.task import CoveringTask, k_and_ell, prepare_task
 from veilroute.covering.walks import walk_cost
 from veilroute.partition.bitmask import MAX_MEMBERS, mark_classes, partition_by_shares
 from veilroute.partition.exact import is_tried, partition_by_columns
@@ -25,7 +25,7 @@ from veilroute.partition.result import Partition
 from veilroute.planners.m_pbp import plan_m_pbp
 from veilroute.planners.pbp import plan_pbp
 from veilroute.planners.plan import Plan, PlannedClass, plan_alone, plan_parting
-from veilroute.problem import Privacy, Problem
+from veilroute.problem import Privacy, Problem, Rule
 from veilroute.progress import Watch
 
 
@@ -47,10 +47,11 @@ def plan_bounded(problem: Problem, privacy: Privacy, *, m: int, seed: int, watch
         return whole
     planned = None
     can_pad = has_two_colours(task.domain)
-    if is_tried(len(task.members), privacy) or (len(task.members) <= MAX_MEMBERS and not can_pad):
-        planned = _try_everything(problem, task, privacy, m, watch)
+    rule = k_and_ell(problem, task, privacy)
+    if is_tried(rule) or (len(task.members) <= MAX_MEMBERS and not can_pad):
+        planned = _try_everything(problem, task, rule, m, watch)
     elif can_pad and fits_memory(task):
-        planned = _generate(problem, task, privacy, m, watch)
+        planned = _generate(problem, task, rule, m, watch)
     if planned is None:
         return plan_m_pbp(problem, privacy, seed=seed, watch=watch, partitioner="exact")
     partition, anonymized = planned
@@ -84,10 +85,10 @@ def _plan_whole(problem: Problem, task: CoveringTask, privacy: Privacy, m: int, 
 
 
 def _try_everything(
-    problem: Problem, task: CoveringTask, privacy: Privacy, m: int, watch: Watch
+    problem: Problem, task: CoveringTask, rule: Rule, m: int, watch: Watch
 ) -> tuple[Partition, list[PlannedClass]] | None:
     """By bit masks: all classes, then all partitions."""
-    family = mark_classes(problem, task, privacy)
+    family = mark_classes(rule)
     masks = np.flatnonzero(family.needed).astype(np.int64)
     masks = np.concatenate(([np.int64(0)], masks[np.argsort(np.bitwise_count(masks), kind="stable")]))
     classes = np.flatnonzero(family.qualifies).astype(np.int64)
@@ -101,7 +102,7 @@ def _try_everything(
 
 
 def _generate(
-    problem: Problem, task: CoveringTask, privacy: Privacy, m: int, watch: Watch
+    problem: Problem, task: CoveringTask, rule: Rule, m: int, watch: Watch
 ) -> tuple[Partition, list[PlannedClass]] | None:
     """By column generation; the classes that it chose then get their walks one by one, whatever the time."""
 
@@ -109,7 +110,7 @@ def _generate(
         found = find_class_beginnings(problem, task, members, m, Watch())
         return None if found is None else plan_class_beginning(members, *found)
 
-    partition = partition_by_columns(problem, task, privacy, watch=watch, m=m, write_down=plan_class)
+    partition = partition_by_columns(problem, task, rule, watch=watch, m=m, write_down=plan_class)
     planned = []
     for number, members in enumerate(partition.classes):
         watch.tell("walks", number, len(partition.classes))

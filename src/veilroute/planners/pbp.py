@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from veilroute.covering.class_costs import ClassWalks
-from veilroute.covering.task import prepare_task
+from veilroute.covering.task import k_and_ell, prepare_task
 from veilroute.partition.registry import find_partitioner
 from veilroute.planners.plan import Plan, plan_alone, plan_shared
 from veilroute.problem import Privacy, Problem
@@ -21,7 +21,7 @@ def plan_pbp(
     partition_method = find_partitioner(partitioner, options)
     watch.tell("covering fields")
     task = prepare_task(problem)
-    partition = partition_method(problem, task, privacy, seed=seed, watch=watch, **options)
+    partition = partition_method(problem, task, k_and_ell(problem, task, privacy), seed=seed, watch=watch, **options)
     source = partition.source or ClassWalks(task)
     anonymized = []
     for number, members in enumerate(partition.classes):

@@ -16,7 +16,7 @@ import numpy as np
 from veilroute.arrays import Walk
 from veilroute.covering.class_costs import ClassWalks
 from veilroute.covering.prefixes import Completions
-from veilroute.covering.task import CoveringTask, far_matrix, prepare_task
+from veilroute.covering.task import CoveringTask, k_and_ell, prepare_task
 from veilroute.covering.walks import NO_WALK
 from veilroute.domain.graph import Domain
 from veilroute.errors import InvalidInputError, TooLargeError
@@ -65,7 +65,7 @@ def plan_prefixes(
         none where they could not be drawn. Taken one at a time, as long as there is time.
     """
     completions = Completions(task)
-    far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy)
+    rule = k_and_ell(problem, task, privacy)
     anonymized: list[PlannedClass] = []
     is_over = False
     for number, (members, prefixes) in enumerate(groups):
@@ -79,7 +79,7 @@ def plan_prefixes(
             for member in members
         }
         covered = [i for i in members if all(math.isfinite(routes[trip, i][1]) for trip in range(task.num_trips))]
-        classes, _ = split_into_classes(covered, far, privacy)
+        classes, _ = split_into_classes(covered, rule)
         anonymized += [plan_parting(task.domain, inside, routes) for inside in classes]
     anonymized.sort(key=lambda group: group.members)
     grouped = {i for group in anonymized for i in group.members}

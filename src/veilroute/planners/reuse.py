@@ -25,11 +25,10 @@ import numpy as np
 from veilroute.arrays import Members
 from veilroute.covering.fields_engine import MAX_MEMBERS, FieldsEngine
 from veilroute.covering.prefixes import Completions
-from veilroute.covering.task import CoveringTask, far_matrix, prepare_task
+from veilroute.covering.task import CoveringTask, k_and_ell, prepare_task
 from veilroute.domain.graph import Domain, Label, plain_label
 from veilroute.domain.streets import great_circle_m
 from veilroute.errors import InvalidInputError, TooLargeError
-from veilroute.partition.first import is_spread
 from veilroute.planners.m_pbp import part_after
 from veilroute.planners.optimal import find_class_beginnings, plan_class_beginning
 from veilroute.planners.plan import Plan, PlannedClass, plan_alone
@@ -262,9 +261,9 @@ def remaining_classes(
 ) -> tuple[Members, ...]:
     """What is left of the classes and still qualifies, as positions in the task, each ascending, by first member."""
     position = {problem.candidates[i]: at for at, i in enumerate(task.members)}
-    far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy)
+    rule = k_and_ell(problem, task, privacy)
     left = [tuple(sorted(position[label] for label in members if label in position)) for members in earlier.classes]
-    groups = tuple(sorted(group for group in left if is_spread(group, far, privacy)))
+    groups = tuple(sorted(group for group in left if rule.qualifies(group)))
     largest = max(map(len, groups), default=0)
     if largest > MAX_MEMBERS:
         raise TooLargeError("partition", f"classes of at most {MAX_MEMBERS} members that one walk can cover", largest)

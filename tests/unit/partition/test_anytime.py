@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import veilroute as vr
-from veilroute.covering.task import prepare_task
+from veilroute.covering.task import k_and_ell, prepare_task
 from veilroute.partition.df_bb import partition_df_bb
 from veilroute.partition.merge_bb import partition_merge_bb
 from veilroute.partition.result import Partition
@@ -34,7 +34,14 @@ def test_each_improvement_is_reported_with_its_time(method: Callable[..., Partit
             reports.append(progress.incumbent)
 
     privacy = vr.Privacy(2, 1, spread="all-pairs")
-    found = method(problem, prepare_task(problem), privacy, seed=0, watch=Watch(listen), engine="fields")
+    found = method(
+        problem,
+        task := prepare_task(problem),
+        k_and_ell(problem, task, privacy),
+        seed=0,
+        watch=Watch(listen),
+        engine="fields",
+    )
     assert tuple(reports) == found.improvements
     assert len(reports) > 2
     for before, after in itertools.pairwise(reports):
@@ -48,7 +55,7 @@ def test_each_improvement_is_reported_with_its_time(method: Callable[..., Partit
 def test_a_search_that_is_stopped_gives_the_best_so_far(method: Callable[..., Partition], problem: vr.Problem) -> None:
     task = prepare_task(problem)
     privacy = vr.Privacy(2, 1, spread="all-pairs")
-    whole = method(problem, task, privacy, seed=0, watch=Watch(), engine="fields")
+    whole = method(problem, task, k_and_ell(problem, task, privacy), seed=0, watch=Watch(), engine="fields")
     seen: set[Incumbent] = set()
 
     def listen(progress: Progress) -> None:
@@ -56,7 +63,7 @@ def test_a_search_that_is_stopped_gives_the_best_so_far(method: Callable[..., Pa
             seen.add(progress.incumbent)
 
     watch = Watch(listen, should_stop=lambda: len(seen) >= 2)
-    stopped = method(problem, task, privacy, seed=0, watch=watch, engine="fields")
+    stopped = method(problem, task, k_and_ell(problem, task, privacy), seed=0, watch=watch, engine="fields")
     assert stopped.is_stopped
     assert not stopped.is_optimal
     assert stopped.least_mean is None
@@ -80,9 +87,9 @@ def test_a_set_too_large_for_its_engine_costs_the_proof_not_the_answer(
 ) -> None:
     task = prepare_task(problem)
     privacy = vr.Privacy(2, 1, spread="all-pairs")
-    whole = method(problem, task, privacy, seed=0, watch=Watch(), engine="fields")
+    whole = method(problem, task, k_and_ell(problem, task, privacy), seed=0, watch=Watch(), engine="fields")
     monkeypatch.setattr("veilroute.covering.fields_engine.MAX_MEMBERS", 3)
-    limited = method(problem, task, privacy, seed=0, watch=Watch(), engine="fields")
+    limited = method(problem, task, k_and_ell(problem, task, privacy), seed=0, watch=Watch(), engine="fields")
     assert whole.is_optimal
     assert not limited.is_optimal
     assert limited.is_stopped
@@ -108,10 +115,10 @@ def test_too_many_candidates_are_refused() -> None:
 def test_a_search_that_pauses_goes_on_where_it_was(problem: vr.Problem, monkeypatch: pytest.MonkeyPatch) -> None:
     task = prepare_task(problem)
     privacy = vr.Privacy(3, 1, spread="all-pairs")
-    in_one_go = [method(problem, task, privacy, seed=0, watch=Watch()) for method in METHODS]
+    in_one_go = [method(problem, task, k_and_ell(problem, task, privacy), seed=0, watch=Watch()) for method in METHODS]
     for module in ("merge_bb", "df_bb"):
         monkeypatch.setattr(f"veilroute.partition.{module}.STEPS_PER_CALL", 3)
-    in_pieces = [method(problem, task, privacy, seed=0, watch=Watch()) for method in METHODS]
+    in_pieces = [method(problem, task, k_and_ell(problem, task, privacy), seed=0, watch=Watch()) for method in METHODS]
     for one, other in zip(in_one_go, in_pieces, strict=True):
         assert one.classes == other.classes
         assert [i.mac for i in one.improvements] == [i.mac for i in other.improvements]

@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.covering.task import prepare_task
+from reference import is_spread
+from veilroute.covering.task import k_and_ell, prepare_task
 from veilroute.partition.bitmask import partition_by_bitmask
 from veilroute.partition.bounding import simple_prices
 from veilroute.partition.class_space import ClassSpace, Prices
 from veilroute.partition.exact import partition_by_columns
-from veilroute.partition.first import first_partition, is_spread
+from veilroute.partition.first import first_partition
 from veilroute.partition.master import separate
+from veilroute.problem import KAndEll
 from veilroute.progress import Progress, Watch
 
 
@@ -29,7 +31,7 @@ def rooms(num: int, seed: int = 0, *, radius: float = 0, num_trips: int = 1, sid
 
 
 def space_of(problem: vr.Problem, privacy: vr.Privacy, *, m: int | None = None) -> ClassSpace:
-    space = ClassSpace(problem, prepare_task(problem), privacy, m=m)
+    space = ClassSpace(task := prepare_task(problem), k_and_ell(problem, task, privacy), m=m)
     assert space.prepare(Watch())
     return space
 
@@ -40,8 +42,8 @@ def test_columns_and_tables_agree(spread: str, k: int, ell: float, radius: float
     problem = rooms(14, 3, radius=radius, num_trips=num_trips)
     privacy = vr.Privacy(k=k, ell=ell, spread=spread)
     task = prepare_task(problem)
-    by_table = partition_by_bitmask(problem, task, privacy, watch=Watch())
-    by_columns = partition_by_columns(problem, task, privacy, watch=Watch())
+    by_table = partition_by_bitmask(problem, task, k_and_ell(problem, task, privacy), watch=Watch())
+    by_columns = partition_by_columns(problem, task, k_and_ell(problem, task, privacy), watch=Watch())
     assert by_columns.is_optimal
     assert sum(map(len, by_columns.classes)) == sum(map(len, by_table.classes))
     assert by_columns.least_mean == pytest.approx(by_table.least_mean, abs=1e-9)
@@ -136,7 +138,7 @@ def test_the_first_partition_comes_with_a_mac_that_it_keeps_to(k: int) -> None:
     privacy = vr.Privacy(k=k)
     space = space_of(problem, privacy)
     everybody_far = ~np.eye(30, dtype=bool)
-    first = first_partition(space.task, everybody_far, privacy)
+    first = first_partition(space.task, KAndEll.of(everybody_far, k, "witness"))
     assert first is not None
     assert sorted(i for members in first.classes for i in members) == list(range(30))
     rank = np.argsort(space.order)
@@ -151,7 +153,7 @@ def test_the_first_partition_comes_with_a_mac_that_it_keeps_to(k: int) -> None:
 def test_a_first_partition_needs_ways_back() -> None:
     one_way = vr.Domain.from_edges(4, [0, 1, 2, 3], [1, 2, 3, 0], [1, 1, 1, 1])
     problem = vr.Problem(one_way, [vr.Trip(0, 0)], [1, 2, 3])
-    assert first_partition(prepare_task(problem), ~np.eye(3, dtype=bool), vr.Privacy(k=2)) is None
+    assert first_partition(prepare_task(problem), KAndEll.of(~np.eye(3, dtype=bool), 2, "witness")) is None
 
 
 def test_stopped_at_once_it_still_groups_everybody() -> None:

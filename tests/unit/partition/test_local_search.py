@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veilroute as vr
-from reference import World, best_partition, qualifies
+from reference import World, best_partition, is_spread, qualifies
 from strategies import privacies, problems
 from veilroute.covering.set_costs import FieldCosts, choose_stops
-from veilroute.covering.task import prepare_task
+from veilroute.covering.task import k_and_ell, prepare_task
 from veilroute.kernels.local_search import find_partners
 from veilroute.kernels.regroup import Tours, exchange, find_cover, gather_union, list_classes, make_union
 from veilroute.partition.class_space import ClassSpace
-from veilroute.partition.first import is_spread, likely_classes
+from veilroute.partition.first import likely_classes
 from veilroute.partition.local_search import (
     Grouping,
     LocalSearch,
@@ -31,7 +31,7 @@ from veilroute.progress import Incumbent, Progress, Watch
 
 
 def make_space(problem: vr.Problem, privacy: vr.Privacy) -> ClassSpace:
-    space = ClassSpace(problem, prepare_task(problem), privacy)
+    space = ClassSpace(task := prepare_task(problem), k_and_ell(problem, task, privacy))
     assert space.prepare(Watch())
     return space
 
@@ -101,7 +101,7 @@ def _hops_from(domain: vr.Domain, node: int) -> np.ndarray:
 @given(problem=problems(max_nodes=10, max_candidates=6), privacy=privacies(), seed=st.integers(0, 2))
 def test_as_good_as_the_optimum_on_a_handful(problem: vr.Problem, privacy: vr.Privacy, seed: int) -> None:
     task = prepare_task(problem)
-    found = partition_local_search(problem, task, privacy, seed=seed, watch=Watch())
+    found = partition_local_search(problem, task, k_and_ell(problem, task, privacy), seed=seed, watch=Watch())
     world = World(problem)
     position_of = {member: at for at, member in enumerate(problem.counted)}
     groups = [tuple(position_of[task.members[i]] for i in group) for group in found.classes]
@@ -351,7 +351,9 @@ def test_exchanges(seed: int, is_loose: bool) -> None:
 
 
 def partition(problem: vr.Problem, privacy: vr.Privacy, seed: int = 0, watch: Watch | None = None) -> Partition:
-    return partition_local_search(problem, prepare_task(problem), privacy, seed=seed, watch=watch or Watch())
+    return partition_local_search(
+        problem, task := prepare_task(problem), k_and_ell(problem, task, privacy), seed=seed, watch=watch or Watch()
+    )
 
 
 def test_equal_seeds_give_equal_partitions_however_often_it_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -368,7 +370,7 @@ def test_no_time_at_all_is_a_partition_of_neighbours() -> None:
     problem, privacy = make_building(30), vr.Privacy(2)
     found = partition(problem, privacy, watch=Watch(should_stop=lambda: True))
     space = make_space(problem, privacy)
-    assert found.classes == likely_classes(space.task, space.far_in_task, privacy)
+    assert found.classes == likely_classes(space.task, k_and_ell(problem, space.task, privacy))
     assert found.is_stopped
     assert not found.left_out
     seen = make_building(30, vr.WithinDistance(2))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import veilroute as vr
 from reference import best_partition
 from strategies import privacies, problems
-from veilroute.covering.task import prepare_task
+from veilroute.covering.task import k_and_ell, prepare_task
 from veilroute.kernels.strolls import find_strolls
 from veilroute.partition.bounding import Bounding, Record
 from veilroute.partition.class_space import ClassSpace
@@ -33,7 +33,7 @@ def rooms(num: int, seed: int, *, radius: float = 0, num_trips: int = 1) -> vr.P
 
 
 def space_of(problem: vr.Problem, privacy: vr.Privacy) -> ClassSpace:
-    space = ClassSpace(problem, prepare_task(problem), privacy)
+    space = ClassSpace(task := prepare_task(problem), k_and_ell(problem, task, privacy))
     assert space.prepare(Watch())
     return space
 
@@ -116,7 +116,7 @@ def test_the_bound_of_strolls_is_below_the_optimum(problem: vr.Problem, privacy:
     assert mac is not None
     task = prepare_task(problem)
     assume(len(task.members) > 1)
-    space = ClassSpace(problem, task, privacy)
+    space = ClassSpace(task, k_and_ell(problem, task, privacy))
     assert space.prepare(Watch())
     record = Record(greedy_partition(space, Watch()), Watch())
     bounding = Bounding(space, space.num - anonymized, Watch())

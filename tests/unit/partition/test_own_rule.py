@@ -1,0 +1,182 @@
+"""A rule of one's own, in one file: every method that takes a rule obeys it."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import veilroute as vr
+from veilroute.arrays import Flags, Floats, Int32s, Members
+from veilroute.covering.fields_engine import FieldsEngine
+from veilroute.covering.task import CoveringTask, prepare_task
+from veilroute.errors import InvalidInputError
+from veilroute.partition.bitmask import partition_by_bitmask
+from veilroute.partition.exact import partition_by_columns, partition_exact
+from veilroute.partition.local_search import partition_local_search
+from veilroute.partition.merge_bb import partition_merge_bb
+from veilroute.partition.result import Partition
+from veilroute.problem import Rule
+from veilroute.progress import Watch
+
+
+@dataclass(frozen=True, eq=False)
+class Odd(Rule):
+    """Classes hold an odd number of members, three or more, and nobody together with a rival."""
+
+    def qualify(self, sets: Int32s) -> Flags:
+        num_together = self.together[sets[:, :, None], sets[:, None, :]].sum(axis=(1, 2))
+        size = sets.shape[1]
+        return np.asarray((size % 2 == 1) & (size >= 3) & (num_together == size * (size - 1)))
+
+
+def odd(together: Flags) -> Odd:
+    # A class of nine is three classes of three.
+    return Odd(together, least=3, largest=min(7, len(together)))
+
+
+def make(seed: int, num: int, *, num_trips: int = 1, rivals: int = 0) -> tuple[vr.Problem, CoveringTask, Odd]:
+    """A building, weights for its candidates, and the rule."""
+    domain = vr.generate_rooms(seed=seed)
+    rng = random.Random(seed)
+    labels = rng.sample(list(domain.labels_of(np.arange(domain.num_nodes))), num + 2 * num_trips)
+    trips = [vr.Trip(labels[2 * i], labels[2 * i + 1], weight=i + 1) for i in range(num_trips)]
+    problem = vr.Problem(domain, trips, labels[2 * num_trips :])
+    task = prepare_task(problem)
+    weights: Floats = np.array([rng.choice([0.25, 1.0, 3.0]) for _ in task.members])
+    together = ~np.eye(num, dtype=np.bool_)
+    for one, other in rng.sample(list(combinations(range(num), 2)), rivals):
+        together[one, other] = together[other, one] = False
+    return problem, replace(task, rates=task.rates * weights), odd(together)
+
+
+class Prices:
+    """What classes add to the objective, one walk at a time."""
+
+    def __init__(self, task: CoveringTask) -> None:
+        self.task, self.engine = task, FieldsEngine(task)
+        self.known: dict[Members, float] = {}
+
+    def __call__(self, members: Members) -> float:
+        if members not in self.known:
+            total = 0.0
+            for trip, weight in enumerate(self.task.weights):
+                cost = self.engine.find(members, trip).cost
+                extra = cost - self.task.base_costs[trip][list(members)]
+                total += weight * float((self.task.rates[trip][list(members)] * extra).sum())
+            self.known[members] = total
+        return self.known[members]
+
+
+def all_partitions(members: Members) -> Iterator[tuple[tuple[Members, ...], int]]:
+    """Every way to put members into odd classes of three to seven or to leave them out, and how many are left out."""
+    if not members:
+        yield (), 0
+        return
+    first, rest = members[0], members[1:]
+    for classes, num_out in all_partitions(rest):
+        yield classes, num_out + 1
+    for size in (3, 5, 7):
+        for others in combinations(rest, size - 1):
+            for classes, num_out in all_partitions(tuple(i for i in rest if i not in others)):
+                yield ((first, *others), *classes), num_out
+
+
+def brute_force(rule: Odd, price: Prices) -> tuple[int, float]:
+    """How many members can be in classes, and the least that this costs."""
+    best = (0, 0.0)
+    for classes, num_out in all_partitions(tuple(range(rule.num))):
+        grouped = rule.num - num_out
+        if grouped < best[0] or not all(rule.together[a, b] for c in classes for a, b in combinations(c, 2)):
+            continue
+        cost = sum(map(price, classes))
+        if grouped > best[0] or cost < best[1]:
+            best = grouped, cost
+    return best
+
+
+def check(found: Partition, rule: Odd, price: Prices) -> list[float]:
+    """Whether a partition keeps to the rule; how many members it groups, and at what cost."""
+    assert all(len(members) in (3, 5, 7) and rule.qualifies(members) for members in found.classes)
+    inside = [i for members in found.classes for i in members]
+    assert sorted([*inside, *found.left_out]) == list(range(rule.num))
+    return [len(inside), sum(map(price, found.classes))]
+
+
+@pytest.mark.parametrize(("seed", "num_trips", "rivals"), [(1, 1, 0), (2, 2, 0), (3, 1, 6), (4, 1, 12), (5, 2, 20)])
+def test_an_own_rule_is_obeyed_and_its_optimum_found(seed: int, num_trips: int, rivals: int) -> None:
+    problem, task, rule = make(seed, 8 + seed % 3, num_trips=num_trips, rivals=rivals)
+    price = Prices(task)
+    grouped, cost = brute_force(rule, price)
+    by_table = partition_exact(problem, task, rule, seed=0, watch=Watch())
+    by_columns = partition_by_columns(problem, task, rule, watch=Watch())
+    for found in (by_table, by_columns):
+        assert check(found, rule, price) == pytest.approx([grouped, cost], abs=1e-9)
+        assert found.is_optimal
+        assert (found.least_mean or 0) * grouped == pytest.approx(cost, abs=1e-9)
+    searched = partition_local_search(problem, task, rule, seed=0, watch=Watch())
+    assert check(searched, rule, price) == pytest.approx([grouped, cost], abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", [6, 7])
+def test_column_generation_and_tables_agree_under_an_own_rule(seed: int) -> None:
+    problem, task, rule = make(seed, 15, rivals=10)
+    price = Prices(task)
+    by_table = partition_by_bitmask(problem, task, rule, watch=Watch())
+    by_columns = partition_exact(problem, task, rule, seed=0, watch=Watch())
+    assert by_columns.is_optimal and by_table.is_optimal
+    assert by_columns.certificate is not None
+    grouped, cost = check(by_table, rule, price)
+    assert check(by_columns, rule, price) == pytest.approx([grouped, cost], abs=1e-9)
+    searched_grouped, searched_cost = check(
+        partition_local_search(problem, task, rule, seed=0, watch=Watch()), rule, price
+    )
+    assert searched_grouped == grouped
+    assert cost - 1e-9 <= searched_cost <= 1.2 * cost
+
+
+def test_forty_members_are_proved_under_an_own_rule() -> None:
+    problem, task, rule = make(8, 39, rivals=60)
+    price = Prices(task)
+    found = partition_exact(problem, task, rule, seed=0, watch=Watch())
+    assert found.is_optimal
+    grouped, cost = check(found, rule, price)
+    assert grouped == 39
+    searched_grouped, searched_cost = check(
+        partition_local_search(problem, task, rule, seed=0, watch=Watch()), rule, price
+    )
+    assert searched_grouped == 39
+    assert cost - 1e-9 <= searched_cost
+
+
+def test_a_rule_may_end_the_growth_of_sets() -> None:
+    """Nothing but triples: what is told about growth keeps larger sets from being priced, and changes no result."""
+
+    @dataclass(frozen=True, eq=False)
+    class Triples(Odd):
+        def qualify(self, sets: Int32s) -> Flags:
+            return np.asarray(super().qualify(sets) & (sets.shape[1] == 3))
+
+        def may_grow(self, sets: Int32s) -> Flags:
+            return np.full(len(sets), sets.shape[1] < 3, dtype=np.bool_)
+
+    problem, task, rule = make(9, 14)
+    triples = Triples(rule.together, least=3, largest=7)
+    found = partition_exact(problem, task, triples, seed=0, watch=Watch())
+    assert found.is_optimal
+    assert sorted(map(len, found.classes)) == [3] * 4
+    assert math.isclose(
+        check(found, rule, price := Prices(task))[1],
+        check(partition_by_bitmask(problem, task, triples, watch=Watch()), rule, price)[1],
+    )
+
+
+def test_the_papers_searches_say_that_they_know_one_rule_only() -> None:
+    problem, task, rule = make(1, 6)
+    with pytest.raises(InvalidInputError, match="k and ell"):
+        partition_merge_bb(problem, task, rule, seed=0, watch=Watch())
