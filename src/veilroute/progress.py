@@ -72,6 +72,10 @@ def check_time_limit(seconds: object) -> float | None:
     return float(seconds)
 
 
+class OutOfTimeError(Exception):
+    """The time is over, or a solver gave up: raised by :meth:`Watch.check`, caught by whoever has something to show."""
+
+
 @dataclass
 class Watch:
     """Carries the caller's progress callback and stop conditions through a computation.
@@ -130,6 +134,11 @@ class Watch:
     def is_over(self) -> bool:
         """Whether the time is used up or the caller asked to stop."""
         return self.left_s() <= 0 or (self.should_stop is not None and self.should_stop())
+
+    def check(self) -> None:
+        """Raise :class:`OutOfTimeError` when it is over."""
+        if self.is_over():
+            raise OutOfTimeError
 
     @property
     def is_limited(self) -> bool:

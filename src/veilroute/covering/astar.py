@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,7 +46,7 @@ from veilroute.domain.graph import at_most, choice_margin
 from veilroute.errors import TooLargeError, UnknownMethodError
 from veilroute.kernels import astar as kernel
 from veilroute.kernels.astar import Estimator, estimate_state
-from veilroute.progress import Watch
+from veilroute.progress import OutOfTimeError, Watch
 
 
 @dataclass(frozen=True)
@@ -102,8 +103,8 @@ class TargetFields:
         self._row_of: dict[int, dict[int, int]] = {}
         self._to_goal: dict[int, Floats] = {}
 
-    def sweep(self, members: Sequence[int], trip: int, watch: Watch) -> bool:
-        """Make the sweeps for a search that covers ``members``; false when the time is over."""
+    def sweep(self, members: Sequence[int], trip: int, watch: Watch) -> None:
+        """Make the sweeps for a search that covers ``members``."""
         if len(members) > self.heuristic.max_targets:
             more = ", ".join(name for name, each in HEURISTICS.items() if each.max_targets >= len(members))
             other = f"; the engine astar takes more with {more}" if more else ""
@@ -112,10 +113,12 @@ class TargetFields:
             )
         if self.heuristic.kind != kernel.BLIND and trip not in self._to_goal:
             self._to_goal[trip] = self.backward.run(self.task.goals[trip]) * self.task.unit
-        is_done = not self.heuristic.has_reach or self._sweep_from(members, -1, watch)
-        return is_done and (not self.heuristic.has_through or self._sweep_from(members, trip, watch))
+        if self.heuristic.has_reach:
+            self._sweep_from(members, -1, watch)
+        if self.heuristic.has_through:
+            self._sweep_from(members, trip, watch)
 
-    def _sweep_from(self, members: Sequence[int], key: int, watch: Watch) -> bool:
+    def _sweep_from(self, members: Sequence[int], key: int, watch: Watch) -> None:
         if not self._is_kept or key not in self._fields:
             num_rows = len(self.task.members) if self._is_kept else len(members)
             self._fields[key] = np.empty((num_rows, self.task.domain.num_nodes))
@@ -124,13 +127,11 @@ class TargetFields:
         for member in members:
             if member in rows:
                 continue
-            if watch.is_over():
-                return False
+            watch.check()
             nodes = self._watchers(member)
             seeds = np.zeros(nodes.size) if key < 0 else self._to_goal[key][nodes] / self.task.unit
             self._fields[key][len(rows)] = self.backward.run_from(nodes, seeds) * self.task.unit
             rows[member] = len(rows)
-        return True
 
     def prepare(self, members: Sequence[int], trip: int) -> Estimator:
         """The heuristic after its sweeps; bit i of its masks stands for ``members[i]``."""
@@ -225,7 +226,10 @@ class AStarEngine:
         swept = self._fields.backward.num_sweeps
         states = _States()
         outcome = kernel.PAUSED
-        is_stopped = not self._fields.sweep(group, trip, watch)
+        is_stopped = True
+        with suppress(OutOfTimeError):
+            self._fields.sweep(group, trip, watch)
+            is_stopped = False
         if not is_stopped:
             estimator = self._fields.prepare(group, trip)
             seen = self._mark_seen(group)

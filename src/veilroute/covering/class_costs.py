@@ -32,6 +32,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -44,7 +45,7 @@ from veilroute.covering.set_costs import FieldCosts, SetCosts, TourCosts
 from veilroute.covering.task import CoveringTask, PostTable
 from veilroute.covering.walks import Found, Near, Sweeper, estimate_sweep
 from veilroute.kernels.subsets import join_fields
-from veilroute.progress import Watch
+from veilroute.progress import OutOfTimeError, Watch
 
 _LARGEST_BACK_SIZE = 4
 _SETS_PER_JOIN = 1 << 14
@@ -146,8 +147,11 @@ def compute_class_costs(
         check_room(num_bytes)
     table = PostTable(task.domain, task.posts) if method.by_table else None
     costs = np.full((task.num_trips, needed.size), np.inf)
-    if table is not None and not table.complete(watch):
-        return ClassCosts(costs, is_complete=False, table=None)
+    if table is not None:
+        try:
+            table.complete(watch)
+        except OutOfTimeError:
+            return ClassCosts(costs, is_complete=False, table=None)
     transports = _both_ways(task, table)
     counter = _Counter(watch, total=sum(level.size for level in levels[1:]) * task.num_trips)
     runs = [
@@ -155,8 +159,11 @@ def compute_class_costs(
         for trip in range(task.num_trips)
     ]
     reached = 0
-    while reached < largest and all(run.finish_size(reached + 1) for run in runs):
-        reached += 1
+    with suppress(OutOfTimeError):
+        while reached < largest:
+            for run in runs:
+                run.finish_size(reached + 1)
+            reached += 1
     if reached < largest:
         costs[:, np.bitwise_count(np.arange(needed.size)) > reached] = np.inf
     costs *= task.unit
@@ -221,27 +228,22 @@ class _TripRun:
         self.rows = np.zeros(1 << len(task.members), dtype=np.int64)
         self.back_rows = np.zeros(1 << len(task.members), dtype=np.int64)
 
-    def finish_size(self, size: int) -> bool:
-        """Write the covering cost of every set of a size; false when the time is over."""
+    def finish_size(self, size: int) -> None:
+        """Write the covering cost of every set of a size."""
         back_size = min(self.back_size, size - 1)
         while len(self.backward) <= back_size:
-            fields = self._advance(self.backward_stepper, len(self.backward), self.back_rows, self.backward[-1])
-            if fields is None:
-                return False
-            self.backward.append(fields)
+            last = self.backward[-1]
+            self.backward.append(self._advance(self.backward_stepper, len(self.backward), self.back_rows, last))
         while self.forward_size < size - 1 - back_size:
-            fields = self._advance(self.forward_stepper, self.forward_size + 1, self.rows, self.forward)
-            if fields is None:
-                return False
-            self.forward, self.forward_size = fields, self.forward_size + 1
-        return self._join(size, back_size)
+            self.forward = self._advance(self.forward_stepper, self.forward_size + 1, self.rows, self.forward)
+            self.forward_size += 1
+        self._join(size, back_size)
 
-    def _advance(self, stepper: FieldStepper, size: int, rows: Masks, previous: Floats) -> Floats | None:
+    def _advance(self, stepper: FieldStepper, size: int, rows: Masks, previous: Floats) -> Floats:
         masks = self.levels[size]
         fields = allocate_rows(masks.size, previous.shape[1], in_memory=self.in_memory)
         for first in range(0, masks.size, stepper.sets_per_chunk):
-            if self.counter.watch.is_over():
-                return None
+            self.counter.watch.check()
             part = slice(first, first + stepper.sets_per_chunk)
             members = _members_of(masks[part], size)
             smaller = rows[masks[part, None] ^ (1 << members)]
@@ -250,11 +252,10 @@ class _TripRun:
         rows[masks] = np.arange(masks.size)
         return fields
 
-    def _join(self, size: int, back_size: int) -> bool:
+    def _join(self, size: int, back_size: int) -> None:
         masks = self.levels[size]
         for first in range(0, masks.size, _SETS_PER_JOIN):
-            if self.counter.watch.is_over():
-                return False
+            self.counter.watch.check()
             part = masks[first : first + _SETS_PER_JOIN]
             values = np.empty(part.size)
             join_fields(
@@ -263,7 +264,6 @@ class _TripRun:
             )  # fmt: skip
             self.costs[part] = values
             self.counter.add(part.size)
-        return True
 
 
 _FEW_MEMBERS = 300

@@ -123,8 +123,8 @@ class CoverMemo:
     def costs(self, members: Members, watch: Watch) -> Floats | None:
         """Covering cost of a set, given in ascending order, for each trip; infinite where no walk covers it.
 
-        ``None`` when the time was over, or the engine's memory used up, before it was worked out; a set that is too
-        large for the engine raises `TooLargeError`.
+        ``None`` when the engine's memory was used up before it was worked out; a set that is too large for the engine
+        raises `TooLargeError`.
         """
         if members in self._costs:
             return self._costs[members]
@@ -141,6 +141,7 @@ class CoverMemo:
             return float(self._engine.costs([members], trip, watch)[0])
         found = self._engine.find(members, trip, watch=watch)
         if found.status not in ("optimal", "infeasible"):
+            watch.check()
             return np.nan
         if self._walk_bytes + found.walk.nbytes <= WALK_BYTES:
             self._walk_bytes += found.walk.nbytes

@@ -210,8 +210,8 @@ class SharedFields:
             return self._row_of_one[sets[:, 0]]
         return np.array([self._row_of[tuple(members)] for members in sets.tolist()], dtype=np.int64)
 
-    def add(self, sets: list[Members], watch: Watch) -> bool:
-        """Work out the fields of sets of one size, each in ascending order; false when the time is over.
+    def add(self, sets: list[Members], watch: Watch) -> None:
+        """Work out the fields of sets of one size, each in ascending order.
 
         The fields of their subsets must be there.
         """
@@ -219,8 +219,7 @@ class SharedFields:
         per_chunk = self._stepper.sets_per_chunk
         first = self._store.add(len(sets))
         for begin in range(0, len(sets), per_chunk):
-            if watch.is_over():
-                return False
+            watch.check()
             watch.tell(f"fields of {len(sets[0])} {self._direction}", begin, len(sets))
             chunk = sets[begin : begin + per_chunk]
             smaller = [[self._row_of[s[:i] + s[i + 1 :]] for i in range(len(s))] for s in chunk]
@@ -230,4 +229,3 @@ class SharedFields:
                 self._row_of[members] = row
                 if len(members) == 1:
                     self._row_of_one[members[0]] = row
-        return True

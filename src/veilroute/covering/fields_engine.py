@@ -42,7 +42,7 @@ from veilroute.covering.walks import (
 from veilroute.domain.graph import RELATIVE, at_most, choice_margin
 from veilroute.errors import InvalidInputError, TooLargeError
 from veilroute.kernels.subsets import join_rows
-from veilroute.progress import Watch
+from veilroute.progress import OutOfTimeError, Watch
 
 
 def walk_greedily(task: CoveringTask, members: Sequence[int], trip: int, forward: Sweeper) -> Walk:
@@ -149,8 +149,6 @@ class FieldsEngine:
     def costs(self, sets: Sequence[Sequence[int]] | Ints, trip: int = 0, watch: Watch | None = None) -> Floats:
         """Covering costs of sets of one size, each given in ascending order; infinite where no walk covers one.
 
-        All are not-a-number when the time of ``watch`` was over before they were worked out.
-
         Complexity: one sweep for each subset of at most ``(z - 1) // 2`` members of a set, and one for each of at most
         ``z // 2``, as far as no call before needed them; then ``z * comb(z - 1, z // 2)`` looks at a watcher set each.
         """
@@ -164,8 +162,7 @@ class FieldsEngine:
         self._check_size(members.shape[1])
         if not 0 <= members.min() <= members.max() < len(self.task.members):
             raise InvalidInputError("sets", f"positions from 0 to {len(self.task.members) - 1}")
-        if not self._ensure(members, trip, watch or Watch()):
-            return np.full(len(members), np.nan)
+        self._ensure(members, trip, watch or Watch())
         return self._join(members, trip)[0] * self.task.unit
 
     def find(
@@ -189,10 +186,11 @@ class FieldsEngine:
             if lower > highest or lower == math.inf:
                 break
             sets = np.array(list(combinations(group, size)))
-            if not self._ensure(sets, trip, watch):
-                return stop_with_walk(
-                    self.task, group, trip, self._whole(backward=False), lower, highest, self._count(swept)
-                )
+            try:
+                self._ensure(sets, trip, watch)
+            except OutOfTimeError:
+                forward = self._whole(backward=False)
+                return stop_with_walk(self.task, group, trip, forward, lower, highest, self._count(swept))
             values, splits, posts = self._join(sets, trip)
             lower = max(lower, float(values.max()) * self.task.unit)
             middle = _Middle(int(splits[0]), int(posts[0]))
@@ -226,10 +224,10 @@ class FieldsEngine:
                 "members", f"at most {MAX_MEMBERS} for the fields engine; cover them by several walks", num_members
             )
 
-    def _ensure(self, sets: Ints, trip: int, watch: Watch) -> bool:
-        """Work out the fields that joining these sets needs; false when the time is over."""
-        if self._table is not None and not self._table.complete(watch):
-            return False
+    def _ensure(self, sets: Ints, trip: int, watch: Watch) -> None:
+        """Work out the fields that joining these sets needs."""
+        if self._table is not None:
+            self._table.complete(watch)
         in_front, behind = _halves(sets.shape[1])
         for backward, largest in ((True, behind), (False, in_front)):
             for size in range(1, largest + 1):
@@ -238,9 +236,7 @@ class FieldsEngine:
                     wanted: set[Members] = {(member,) for member in np.unique(sets).tolist()}
                 else:
                     wanted = set(chain.from_iterable(combinations(members, size) for members in sets.tolist()))
-                if not fields.add(sorted(wanted), watch):
-                    return False
-        return True
+                fields.add(sorted(wanted), watch)
 
     def _join(self, sets: Ints, trip: int) -> tuple[Floats, Ints, Ints]:
         """Covering cost in units, best split and best middle post of each set."""

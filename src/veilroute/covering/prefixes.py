@@ -83,7 +83,7 @@ class SharedBeginnings:
 
 
 def find_beginnings(task: CoveringTask, needed: Masks, classes: Masks, m: int, watch: Watch) -> SharedBeginnings | None:
-    """The best beginnings of ``classes``, or ``None`` when that is too much work or the time is over.
+    """The best beginnings of ``classes``, or ``None`` when that is too much work.
 
     Complexity: that of the walks (see the module), then for each class and each of its subsets a look at every node.
     Ties: a whole walk first, then the beginning that covers fewer members, then the lowest node.
@@ -112,9 +112,7 @@ def find_beginnings(task: CoveringTask, needed: Masks, classes: Masks, m: int, w
     for trip in range(task.num_trips):
         kind = PaddedWalks if is_padded else LayeredWalks
         walks = kind(task, trip, needed, m)
-        prices = _price(task, trip, walks, needed.size, classes, backward, best_sets[trip], best_nodes[trip], watch)
-        if prices is None:
-            return None
+        prices = _price(task, trip, walks, classes, backward, best_sets[trip], best_nodes[trip], watch)
         fixed = task.rates[trip] * task.base_costs[trip]
         for mask in classes.tolist():
             inside = [i for i in range(len(task.members)) if mask >> i & 1]
@@ -130,14 +128,13 @@ def _price(
     task: CoveringTask,
     trip: int,
     walks: Beginnings,
-    num_needed: int,
     classes: Masks,
     backward: Sweeper,
     best_sets: Masks,
     best_nodes: Masks,
     watch: Watch,
-) -> Floats | None:
-    """What the best beginning of each class costs; ``None`` when the time is over."""
+) -> Floats:
+    """What the best beginning of each class costs."""
     num = len(task.members)
     ratios = task.rates[trip]
     to_goal = backward.run(task.goals[trip]) * task.unit
@@ -149,11 +146,8 @@ def _price(
     is_class = np.zeros(1 << num, dtype=bool)
     is_class[classes] = True
     # A whole walk is tried before beginnings that cover as much, so that it wins ties with them.
-    num_tried = 0
     for covered, at_nodes, whole in walks.by_set(watch):
-        num_tried += 1
-        if watch.is_over():
-            return None
+        watch.check()
         if is_class[covered] and np.isfinite(whole):
             inside = [i for i in range(num) if covered >> i & 1]
             price = whole * float(ratios[inside].sum())
@@ -163,7 +157,7 @@ def _price(
         lower_prices(
             covered, nodes, at_nodes[nodes], to_goal, ahead, ratios, classes, _ROUNDING, prices, best_sets, best_nodes
         )
-    return prices if num_tried == num_needed else None
+    return prices
 
 
 def has_two_colours(domain: Domain) -> bool:
@@ -212,8 +206,7 @@ class PaddedWalks:
         has_colour = np.where(np.isfinite(distances), distances, 0) % 2 == (self.m - 1) % 2
         is_stuck = self.m > 1 and self.task.domain.indptr[start] == self.task.domain.indptr[start + 1]
         for number, covered in enumerate(self.needed.tolist()):
-            if watch.is_over():
-                return
+            watch.check()
             watch.tell("beginnings", number, self.needed.size)
             field = self._sweep(covered)
             self._at_posts[covered] = field[self.task.posts.nodes]
@@ -285,8 +278,7 @@ class LayeredWalks:
             np.minimum(whole, layer[:, goal], out=whole)
             if length == self.m:
                 break
-            if watch.is_over():
-                return
+            watch.check()
             watch.tell("beginnings", length, self.m)
             advance_layer(*self._into, self._seen, self.needed, row_of, layer, spare)
             layer, spare = spare, layer

@@ -35,17 +35,17 @@ _STEPS_PER_LOOK = 1 << 27
 
 
 class SetCosts(Protocol):
-    """Whatever can be asked for covering costs of sets."""
+    """Whatever can be asked for covering costs of sets; `OutOfTimeError` is raised when the time is over."""
 
     max_size: int
 
-    def pairs(self, watch: Watch) -> Floats | None:
+    def pairs(self, watch: Watch) -> Floats:
         """Costs of all pairs, per trip: a symmetric matrix each, with those of single members on the diagonal."""
 
-    def costs(self, sets: Int32s, watch: Watch) -> Floats | None:
-        """Costs per set, of one size each, and trip; infinite where no walk covers one. ``None`` when time is over."""
+    def costs(self, sets: Int32s, watch: Watch) -> Floats:
+        """Costs per set, of one size each, and trip; infinite where no walk covers one."""
 
-    def steps(self, watch: Watch) -> tuple[Floats, Floats, Floats] | None:
+    def steps(self, watch: Watch) -> tuple[Floats, Floats, Floats]:
         """What walks go at least: from the start to each member and from each to the goal, per trip; between members.
 
         Where a member has many posts, each step may end at one of them and the next begin at another.
@@ -81,14 +81,12 @@ class TourCosts:
         self.to_goal: Floats = np.ascontiguousarray(task.to_goal[:, self._posts]) * task.unit
         self.between: Floats = np.empty((0, 0))
 
-    def prepare(self, watch: Watch) -> bool:
-        """Work the distances between members out; false when the time is over."""
+    def prepare(self, watch: Watch) -> None:
+        """Work the distances between members out."""
         if self.between.shape[0] == 0 and self._posts.size:
-            if not self._table.complete(watch):
-                return False
+            self._table.complete(watch)
             distances = self._table.distances
             self.between = distances if self.task.unit == 1 else distances * self.task.unit
-        return True
 
     def table_of(self, group: Sequence[int], posts: Posts) -> PostTable | None:
         """Distances between the ``posts`` of some members (positions in the task); ``None`` before they are there."""
@@ -98,31 +96,30 @@ class TourCosts:
         rows[posts.watch_posts] = self._rank[list(group)]
         return self._table.part(posts, rows)
 
-    def pairs(self, watch: Watch) -> Floats | None:
+    def pairs(self, watch: Watch) -> Floats:
         """See :class:`SetCosts`; one sweep for each member."""
-        if not self.prepare(watch):
-            return None
+        self.prepare(watch)
         out = np.empty((self.task.num_trips, *self.between.shape))
         pair_costs(self.from_start, self.to_goal, self.between, out)
         return out
 
-    def costs(self, sets: Int32s, watch: Watch) -> Floats | None:
+    def costs(self, sets: Int32s, watch: Watch) -> Floats:
         """See :class:`SetCosts`."""
-        if not self.prepare(watch):
-            return None
+        self.prepare(watch)
         out = np.empty((len(sets), self.task.num_trips))
         size = sets.shape[1]
         per_look = max(1, _STEPS_PER_LOOK // (2**size * size * size * self.task.num_trips))
         for first in range(0, len(sets), per_look):
-            if first and watch.is_over():
-                return None
+            if first:
+                watch.check()
             part = slice(first, first + per_look)
             tour_costs(sets[part], self.from_start, self.to_goal, self.between, out[part])
         return out
 
-    def steps(self, watch: Watch) -> tuple[Floats, Floats, Floats] | None:
+    def steps(self, watch: Watch) -> tuple[Floats, Floats, Floats]:
         """See :class:`SetCosts`."""
-        return (self.from_start, self.to_goal, self.between) if self.prepare(watch) else None
+        self.prepare(watch)
+        return self.from_start, self.to_goal, self.between
 
 
 class FieldCosts:
@@ -138,34 +135,30 @@ class FieldCosts:
         self.engine = FieldsEngine(task)
         self._order = order
 
-    def pairs(self, watch: Watch) -> Floats | None:
+    def pairs(self, watch: Watch) -> Floats:
         """See :class:`SetCosts`; one sweep for each member."""
         num = self._order.size
         out = np.empty((self.task.num_trips, num, num))
         rows, cols = np.triu_indices(num, 1)
         costs = self.costs(np.column_stack((rows, cols)).astype(np.int32), watch)
-        if costs is None:
-            return None
         out[:, rows, cols] = out[:, cols, rows] = costs.T
         out[:, range(num), range(num)] = self.task.base_costs[:, self._order]
         return out
 
-    def costs(self, sets: Int32s, watch: Watch) -> Floats | None:
+    def costs(self, sets: Int32s, watch: Watch) -> Floats:
         """See :class:`SetCosts`."""
         asked = np.sort(self._order[sets], axis=1)
         columns = [self.engine.costs(asked, trip, watch) for trip in range(self.task.num_trips)]
-        out = np.column_stack(columns) if len(sets) else np.empty((0, self.task.num_trips))
-        return None if np.isnan(out).any() else out
+        return np.column_stack(columns) if len(sets) else np.empty((0, self.task.num_trips))
 
-    def steps(self, watch: Watch) -> tuple[Floats, Floats, Floats] | None:
+    def steps(self, watch: Watch) -> tuple[Floats, Floats, Floats]:
         """See :class:`SetCosts`; one sweep for each member."""
         posts, num = self.task.posts, self._order.size
         mine = [posts.posts_of(i) for i in self._order.tolist()]
         sweeper = Sweeper(self.task.domain, backward=False, num_seeds=max(map(len, mine)))
         between = np.empty((num, num))
         for i, own in enumerate(mine):
-            if watch.is_over():
-                return None
+            watch.check()
             distances = sweeper.run_from(posts.nodes[own], np.zeros(own.size))[posts.nodes]
             between[i] = [distances[other].min() for other in mine]
         first, last = (
@@ -206,19 +199,15 @@ class PrefixCosts:
         self.task, self.order, self.m, self.whole = task, order, m, whole
         self._trips = [_TripBeginnings(task, order, m, trip) for trip in range(task.num_trips)]
 
-    def shares(self, sets: Int32s, watch: Watch) -> Floats | None:
-        """What sets of one size add, trips weighted; infinite where it is impossible. ``None`` when time is over."""
+    def shares(self, sets: Int32s, watch: Watch) -> Floats:
+        """What sets of one size add, trips weighted; infinite where it is impossible."""
         total = np.zeros(len(sets))
         whole = self.whole.costs(sets, watch)
-        if whole is None:
-            return None
         ratios = self.task.rates[:, self.order]
         base = self.task.base_costs[:, self.order]
         for trip, beginnings in enumerate(self._trips):
             weight = ratios[trip][sets].sum(axis=1)
             prices = beginnings.prices(sets, watch)
-            if prices is None:
-                return None
             is_short = whole[:, trip] <= (self.m - 1) * self.task.unit * (1 + 1e-12)
             prices = np.minimum(prices, np.where(is_short, whole[:, trip] * weight, np.inf))
             fixed = (ratios[trip] * base[trip])[sets].sum(axis=1)
@@ -226,13 +215,11 @@ class PrefixCosts:
         # Rounding must not make sharing look better than nothing.
         return np.maximum(total, 0.0)
 
-    def pairs(self, watch: Watch) -> Floats | None:
+    def pairs(self, watch: Watch) -> Floats:
         """What every two members add, as a symmetric matrix with zeros on its diagonal."""
         num = self.order.size
         rows, cols = np.triu_indices(num, 1)
         shares = self.shares(np.column_stack((rows, cols)).astype(np.int32), watch)
-        if shares is None:
-            return None
         out = np.zeros((num, num))
         out[rows, cols] = out[cols, rows] = shares
         return out
@@ -264,13 +251,12 @@ class _TripBeginnings:
         self._is_there: Flags = np.ones((64, self.nodes.size), dtype=np.bool_)
         self._num_rows = 1
 
-    def prices(self, sets: Int32s, watch: Watch) -> Floats | None:
-        """What the best beginning of each set costs its members together; ``None`` when the time is over."""
+    def prices(self, sets: Int32s, watch: Watch) -> Floats:
+        """What the best beginning of each set costs its members together."""
         out = np.empty(len(sets))
         size = sets.shape[1]
         for first in range(0, len(sets), _SETS_PER_LOOK):
-            if watch.is_over():
-                return None
+            watch.check()
             watch.tell("beginnings", first, len(sets))
             part = np.ascontiguousarray(sets[first : first + _SETS_PER_LOOK])
             rows = np.array([self._rows(members, size) for members in part.tolist()])
@@ -343,8 +329,8 @@ class Stops:
     between: Floats
 
 
-def choose_stops(task: CoveringTask, order: Ints, partners: Ints, watch: Watch) -> Stops | None:
-    """Choose stops, by one sweep for each; ``None`` when the time is over.
+def choose_stops(task: CoveringTask, order: Ints, partners: Ints, watch: Watch) -> Stops:
+    """Choose stops, by one sweep for each.
 
     A member's first stop is the post that is cheapest to pass on its own. Further ones, up to four in all, are those
     where a walk to the goal by way of the first stops of its partners (``partners``, -1 where there is none), or back
@@ -359,15 +345,14 @@ def choose_stops(task: CoveringTask, order: Ints, partners: Ints, watch: Watch) 
     own = [[int(posts[chooser.detour[posts].argmin()])] for posts in mine]
     for at, stops in enumerate(own):
         watch.tell("distances between posts", at, num_own * order.size)
-        if not chooser.sweep(stops[0]):
-            return None
+        chooser.sweep(stops[0])
     first = [stops[0] for stops in own]
     for at, (posts, stops) in enumerate(zip(mine, own, strict=True)):
         watch.tell("distances between posts", order.size + at * (num_own - 1), num_own * order.size)
         wanted = chooser.vote(posts, [first[other] for other in partners[at].tolist() if other >= 0])
         stops += [post for post in wanted if post != stops[0]][: num_own - 1]
-        if not all(chooser.sweep(post) for post in stops):
-            return None
+        for post in stops:
+            chooser.sweep(post)
     return chooser.finish(mine, own)
 
 
@@ -382,14 +367,12 @@ class _Chooser:
         self._rows: list[Floats] = []
         self.detour: Floats = np.array(task.weights) @ (task.from_start + task.to_goal)
 
-    def sweep(self, post: int) -> bool:
-        """Make a post a stop, if it is none; false when the time is over."""
+    def sweep(self, post: int) -> None:
+        """Make a post a stop, if it is none."""
         if post not in self._number_of:
-            if self._watch.is_over():
-                return False
+            self._watch.check()
             self._number_of[post] = len(self._rows)
             self._rows.append(self._sweeper.run(int(self._task.posts.nodes[post]))[self._task.posts.nodes])
-        return True
 
     def vote(self, posts: Ints, others: list[int]) -> list[int]:
         """Posts of a member that lie best for walks past other stops, those with the most votes first."""

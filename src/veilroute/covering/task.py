@@ -131,14 +131,14 @@ class PostTable:
         self.distances: Floats = np.empty((num, num))
         self.num_done = 0
 
-    def complete(self, watch: Watch) -> bool:
-        """Make the sweeps that are missing; false when the time is over."""
+    def complete(self, watch: Watch) -> None:
+        """Make the sweeps that are missing."""
         if self._near is not None:
             for row in range(self.num_done, self._nodes.size):
                 self.distances[row] = self._near.values(self._nodes[row : row + 1], np.zeros(1), self._nodes)
             self.num_done = self._nodes.size
         if self.is_complete:
-            return True
+            return
         first = Sweeper(self._domain, backward=False, num_seeds=1)
         # A thread for each core, with memory of its own; each writes other rows.
         num_left = self._nodes.size - self.num_done
@@ -146,8 +146,7 @@ class PostTable:
         sweepers = [first, *(Sweeper(self._domain, backward=False, num_seeds=1) for _ in range(num - 1))]
         with ThreadPoolExecutor(num) as pool:
             while self.num_done < self._nodes.size:
-                if watch.is_over():
-                    return False
+                watch.check()
                 watch.tell("distances", self.num_done, self._nodes.size)
                 ends = np.minimum(
                     self.num_done + first.sweeps_per_look * np.arange(1, num + 1), self._nodes.size
@@ -159,7 +158,6 @@ class PostTable:
                 else:
                     list(pool.map(Sweeper.fill_rows, sweepers, repeat(self._nodes), begins, parts))
                 self.num_done = ends[-1]
-        return True
 
     def part(self, posts: Posts, rows: Ints) -> PostTable:
         """The distances between some of the posts, which stand in ``rows``, once complete."""

@@ -16,7 +16,7 @@ from veilroute.kernels.extension import pick_columns
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
 from veilroute.partition.local_search import Grouping
 from veilroute.partition.master import MAX_COMBINED, Master, separate
-from veilroute.progress import Incumbent, Watch
+from veilroute.progress import Incumbent, OutOfTimeError, Watch
 
 CLOSED = 1e-9
 """Relative distance at which a bound counts as reached."""
@@ -149,7 +149,9 @@ class Bounding:
         idle = 0
         for _ in range(_MAX_ROUNDS if self.space.num > MAX_COMBINED else _FEW_ROUNDS):
             before = self.bound
-            if not self._converge():
+            try:
+                self._converge()
+            except OutOfTimeError:
                 return
             self.is_converged = True
             if target - self.bound <= CLOSED * abs(target):
@@ -167,17 +169,14 @@ class Bounding:
                 return
             self.master.add_cuts(cuts)
 
-    def _converge(self) -> bool:
-        """Add classes until none with a negative reduced cost is missing; false when the time is over."""
+    def _converge(self) -> None:
+        """Add classes until none with a negative reduced cost is missing."""
         while True:
             prices = self.master.solve(self.watch)
-            if prices is None:
-                return False
             self.watch.tell("bounds", len(self.master.sets))
             most = None if self.space.max_size <= 3 else MOST_PER_SEARCH * self.space.num
             found = self.space.search(prices, -self._tolerance, self.watch, most=most, is_free=self.is_free)
-            if self.watch.is_over():
-                return False
+            self.watch.check()
             if found.is_complete:
                 least = min(float(found.columns.reduced.min(initial=0.0)), found.least_beyond, 0.0)
                 self.offer(prices, least - self._tolerance)
@@ -185,7 +184,7 @@ class Bounding:
             picked = pick_columns(order, found.columns.sets, self.space.num, PER_MEMBER)
             # What the programme holds already has a negative reduced cost only within its tolerance.
             if not self.add(found.columns.take(picked)) and (found.is_complete or not len(found.columns)):
-                return True
+                return
 
 
 def simple_prices(space: ClassSpace) -> Prices:

@@ -6,6 +6,7 @@ The sets that a branch-and-bound search has met, with what each costs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from veilroute.kernels import branching as kernel
 from veilroute.kernels.branching import Pool, Tree, fill_slots
 from veilroute.partition.result import Partition
 from veilroute.problem import KAndEll, Rule
-from veilroute.progress import Incumbent, Watch
+from veilroute.progress import Incumbent, OutOfTimeError, Watch
 
 MAX_MEMBERS = 62
 """The most members of a search: a set is the bits of one integer."""
@@ -48,8 +49,8 @@ class SetPool:
         self.num_unsolved = 0
         self.arrays = _make_room(_FIRST_ROOM, task.num_trips)
 
-    def add(self, mask: int, watch: Watch) -> bool:
-        """Work out what a set costs and put it in; false when the time is over.
+    def add(self, mask: int, watch: Watch) -> None:
+        """Work out what a set costs and put it in.
 
         A set that is too large for the engine is put in as if no walk covered it, and counted.
         """
@@ -59,8 +60,6 @@ class SetPool:
         except TooLargeError:
             costs = None
         if costs is None:
-            if watch.is_over():
-                return False
             self.num_unsolved += 1
             costs = np.full(self._ratios.shape[0], np.inf)
         if self.num_sets == self.arrays.masks.size:
@@ -78,7 +77,6 @@ class SetPool:
         pool.shares[at] = float(costs @ pool.ratios[at]) - pool.fixed[at]
         self.num_sets += 1
         fill_slots(at, self.num_sets, pool)
-        return True
 
     def members_of(self, at: int) -> tuple[int, ...]:
         """Members of the set that stands at a place."""
@@ -160,23 +158,26 @@ def search_partitions(
     if num > MAX_MEMBERS:
         raise TooLargeError("candidates", f"at most {MAX_MEMBERS} coverable candidates for this partitioner", num)
     pool = SetPool(task, memo, rule.far_masks.tolist())
-    is_over = not all(pool.add(1 << i, watch) for i in range(num))
     tree, step = start(num)
     improvements: list[Incumbent] = []
     outcome = kernel.PAUSED
-    while not is_over and outcome != kernel.EXHAUSTED:
-        outcome = step(pool.arrays, tree)
-        if outcome == kernel.IMPROVED:
-            grouped = int(tree.numbers[kernel.BEST_GROUPED])
-            improvements.append(watch.tell_improvement("partition", grouped, float(tree.best_cost[0]) / grouped))
-        elif outcome == kernel.NEEDS_SET:
-            is_over = not pool.add(int(tree.numbers[kernel.WANTED]), watch)
-        watch.tell("partitions", int(tree.numbers[kernel.NUM_VISITED]))
-        is_over = is_over or (outcome != kernel.EXHAUSTED and watch.is_over())
+    with suppress(OutOfTimeError):
+        for i in range(num):
+            pool.add(1 << i, watch)
+        while outcome != kernel.EXHAUSTED:
+            outcome = step(pool.arrays, tree)
+            if outcome == kernel.IMPROVED:
+                grouped = int(tree.numbers[kernel.BEST_GROUPED])
+                improvements.append(watch.tell_improvement("partition", grouped, float(tree.best_cost[0]) / grouped))
+            elif outcome == kernel.NEEDS_SET:
+                pool.add(int(tree.numbers[kernel.WANTED]), watch)
+            watch.tell("partitions", int(tree.numbers[kernel.NUM_VISITED]))
+            if outcome != kernel.EXHAUSTED:
+                watch.check()
     best = [pool.members_of(at) for at in tree.best[: tree.numbers[kernel.BEST_COUNT]].tolist()]
     classes = tuple(sorted(members for members in best if len(members) >= rule.k))
     grouped_members = {i for members in classes for i in members}
-    is_proved = not is_over and not pool.num_unsolved
+    is_proved = outcome == kernel.EXHAUSTED and not pool.num_unsolved
     # Where no class is possible under all-pairs, none is under witness: its k far members would be one.
     is_optimal = is_proved and (not rule.is_loose or not classes)
     return Partition(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,7 +21,7 @@ from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import num_threads
 from veilroute.kernels.extension import extend_sets
 from veilroute.problem import KAndEll, Rule
-from veilroute.progress import Watch
+from veilroute.progress import OutOfTimeError, Watch
 
 _CELLS_PER_STEP = 1 << 20
 _CELLS_PER_THREAD = 1 << 18
@@ -156,13 +157,11 @@ class ClassSpace:
         """How many members there are."""
         return int(self.order.size)
 
-    def prepare(self, watch: Watch) -> bool:
-        """Work the costs of all pairs out; false when the time is over."""
+    def prepare(self, watch: Watch) -> None:
+        """Work the costs of all pairs out."""
         if self.compatible.shape[0] == self.num:
-            return True
+            return
         pairs = self.prices_of.pairs(watch) if self.beginnings is None else self.beginnings.pairs(watch)
-        if pairs is None:
-            return False
         is_there = np.isfinite(pairs)
         pairs[~is_there] = 0.0
         if self.beginnings is None:
@@ -174,18 +173,17 @@ class ClassSpace:
             compatible = is_there
         compatible &= self.rule.together
         self.compatible = compatible
-        return True
 
-    def measure(self, sets: Int32s, watch: Watch) -> tuple[Floats, Floats] | None:
-        """Covering costs per trip of sets of one size, and what they add to the MAC sum; ``None`` when time is over.
+    def measure(self, sets: Int32s, watch: Watch) -> tuple[Floats, Floats]:
+        """Covering costs per trip of sets of one size, and what they add to the objective.
 
         Where only beginnings are shared there are no such costs; they are zero or, where it is impossible, infinite.
         """
         if self.beginnings is None:
             costs = self.prices_of.costs(sets, watch)
-            return None if costs is None else (costs, self.shares(sets, costs))
+            return costs, self.shares(sets, costs)
         shares = self.beginnings.shares(sets, watch)
-        return None if shares is None else (np.where(np.isfinite(shares), 0.0, np.inf)[:, None], shares)
+        return np.where(np.isfinite(shares), 0.0, np.inf)[:, None], shares
 
     def shares(self, sets: Int32s, costs: Floats) -> Floats:
         """What sets of one size add to the MAC sum, given their covering costs per trip."""
@@ -236,18 +234,20 @@ class ClassSpace:
         found: list[Columns] = []
         num_found = num_priced = 0
         least_beyond = math.inf
-        for batch in self._batches(prices, threshold, watch, is_free=is_free):
-            num_priced += batch.num_priced
-            least_beyond = min(least_beyond, batch.least_beyond)
-            if batch.columns is None:
-                return Found(Columns.join(found, self.max_size), False, least_beyond, num_priced)
-            if len(batch.columns):
-                found.append(batch.columns)
-                num_found += len(batch.columns)
-            is_enough = most is not None and num_found >= most
-            if is_enough or (max_priced is not None and num_priced > max_priced):
-                return Found(Columns.join(found, self.max_size), False, least_beyond, num_priced)
-        return Found(Columns.join(found, self.max_size), True, least_beyond, num_priced)
+        is_complete = False
+        with suppress(OutOfTimeError):
+            for batch in self._batches(prices, threshold, watch, is_free=is_free):
+                num_priced += batch.num_priced
+                least_beyond = min(least_beyond, batch.least_beyond)
+                if len(batch.columns):
+                    found.append(batch.columns)
+                    num_found += len(batch.columns)
+                is_enough = most is not None and num_found >= most
+                if is_enough or (max_priced is not None and num_priced > max_priced):
+                    break
+            else:
+                is_complete = True
+        return Found(Columns.join(found, self.max_size), is_complete, least_beyond, num_priced)
 
     def _batches(self, prices: Prices, threshold: float, watch: Watch, *, is_free: bool) -> Iterator[_Batch]:
         """Depth first, many sets at a time."""
@@ -264,9 +264,7 @@ class ClassSpace:
         stack = [_Frontier(singles, np.zeros((self.num, 1)) if base is None else base, -prizes, np.zeros(self.num))]
         per_step = max(1, _CELLS_PER_STEP // max(1, self.num))
         while stack:
-            if watch.is_over():
-                yield _Batch(None, 0)
-                return
+            watch.check()
             now = stack.pop()
             if len(now.sets) > per_step:
                 stack.append(now.part(slice(per_step, None)))
@@ -286,11 +284,7 @@ class ClassSpace:
             if kept.size == 0:
                 continue
             sets = sets[kept]
-            measured = self.measure(sets, watch)
-            if measured is None:
-                yield _Batch(None, 0)
-                return
-            costs, shares = measured
+            costs, shares = self.measure(sets, watch)
             if not self.is_known:
                 qualifies[kept] = self.rule.qualify(sets)
             offsets = offsets[kept] - before[kept]
@@ -388,7 +382,7 @@ class ListedClasses(ClassSpace):
         columns = Columns(self._rows(self._masks[chosen]), shares, reduced[chosen])
         return Found(columns, is_complete, math.inf, self._masks.size)
 
-    def measure(self, sets: Int32s, watch: Watch) -> tuple[Floats, Floats] | None:
+    def measure(self, sets: Int32s, watch: Watch) -> tuple[Floats, Floats]:
         """What sets of one size add to the MAC sum; infinite when they are no classes."""
         del watch
         masks = (np.int64(1) << sets.astype(np.int64)).sum(axis=1)
@@ -454,9 +448,9 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """Some classes; none at all (not even an empty selection) when the time is over."""
+    """Some classes, how many sets were priced to find them, and what larger ones may have at least."""
 
-    columns: Columns | None
+    columns: Columns
     num_priced: int
     least_beyond: float = math.inf
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -42,7 +43,7 @@ from veilroute.partition.class_space import ClassSpace, Columns, Prices
 from veilroute.partition.local_search import Grouping, improve
 from veilroute.partition.master import MAX_COMBINED, Chosen, choose_classes, combine_few, scale_of
 from veilroute.partition.strolls import raise_by_strolls
-from veilroute.progress import Watch
+from veilroute.progress import OutOfTimeError, Watch
 
 MAX_COLUMNS = 60_000
 """The most classes that the integer programme is given; few members need none and no such limit."""
@@ -133,7 +134,8 @@ def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
     bounding.offer(simple, 0.0)
     bounding.add(columns_of(space, record.best))
     if _has_large_classes(space):
-        raise_by_strolls(space, bounding, record, watch)
+        with suppress(OutOfTimeError):
+            raise_by_strolls(space, bounding, record, watch)
         total = record.best.total
     start = space.search(Prices(1.5 * simple.duals), 0.0, watch, most=MOST_PER_SEARCH * space.num * space.k)
     order = np.argsort(start.columns.reduced, kind="stable")
@@ -350,10 +352,8 @@ def price_again(space: ClassSpace, grouping: Grouping) -> Grouping:
     for members in grouping.classes:
         if len(members) > space.max_size:
             continue
-        measured = space.measure(np.array([members], dtype=np.int32), Watch())
-        assert measured is not None  # without a limit there is time
         classes.append(members)
-        shares.append(float(measured[1][0]))
+        shares.append(float(space.measure(np.array([members], dtype=np.int32), Watch())[1][0]))
     inside = {i for members in classes for i in members}
     return Grouping(tuple(classes), tuple(shares), tuple(i for i in range(space.num) if i not in inside))
 

@@ -20,7 +20,7 @@ from veilroute.partition.bitmask import MAX_MEMBERS, partition_by_bitmask
 from veilroute.partition.first import first_partition, likely_classes, stopped_at_first
 from veilroute.partition.result import Partition
 from veilroute.problem import KAndEll, Problem, Rule
-from veilroute.progress import Watch
+from veilroute.progress import OutOfTimeError, Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,13 +99,17 @@ def partition_by_columns(
     if first is None and watch.is_limited:
         likely = likely_classes(task, rule)
     source.keep_time(likely, watch, write_down)
-    is_prepared = space.prepare(watch)
-    if not is_prepared:
-        # By now the machine may keep another pace, and have more time.
-        source.keep_time(likely, watch, write_down)
-        is_prepared = space.prepare(watch)
-    # What comes next looks at all pairs without a look at the watch: not when the time is over and a partition there.
-    if not is_prepared or (first is not None and watch.is_over()):
+    try:
+        try:
+            space.prepare(watch)
+        except OutOfTimeError:
+            # By now the machine may keep another pace, and have more time.
+            source.keep_time(likely, watch, write_down)
+            space.prepare(watch)
+        # What comes next looks at all pairs without a look at the watch: not when there is a partition already.
+        if first is not None:
+            watch.check()
+    except OutOfTimeError:
         return stopped_at_first(task, likely, source)
     begin = greedy_partition(space, watch)
     if first is not None:
@@ -116,9 +120,13 @@ def partition_by_columns(
     record.offer(improve(space, record.best, seed=0, effort=_EFFORT_PER_MEMBER * num, watch=watch))
     if m is not None:
         space = ClassSpace(task, rule, m=m)
-        is_prepared = space.prepare(watch)
+        is_over = False
+        try:
+            space.prepare(watch)
+        except OutOfTimeError:
+            is_over = True
         record = Record(price_again(space, record.best), watch)
-        if not is_prepared:
+        if is_over:
             return _stopped(space, record, source)
     count_prices = prove_count(space, record, watch) if record.best.left_out else None
     is_most = count_prices is not None or not record.best.left_out

@@ -40,7 +40,7 @@ from veilroute.partition.class_space import ClassSpace
 from veilroute.partition.first import likely_classes, stopped_at_first
 from veilroute.partition.result import Partition
 from veilroute.problem import Problem, Rule
-from veilroute.progress import Incumbent, Watch
+from veilroute.progress import Incumbent, OutOfTimeError, Watch
 
 EFFORT_PER_MEMBER = 20_000
 """How many sets the partitioner looks at for each member, after the first local optimum."""
@@ -100,7 +100,9 @@ def partition_local_search(problem: Problem, task: CoveringTask, rule: Rule, *, 
     source = ClassWalks(task, space.prices_of)
     likely = likely_classes(task, rule) if watch.is_limited else ()
     source.keep_time(likely, watch)
-    if not space.prepare(watch):
+    try:
+        space.prepare(watch)
+    except OutOfTimeError:
         return stopped_at_first(task, likely, source)
     best = greedy_partition(space, watch)
     improvements: list[Incumbent] = []
@@ -191,9 +193,6 @@ class LocalSearch:
         self.is_stopped = False
         if space.k == 1 or space.num < space.k:
             return
-        if watch.is_over():
-            self.is_stopped = True
-            return
         self._partners: Ints = np.empty((space.num, min(_NUM_PARTNERS, space.num - 1)), dtype=np.int64)
         self._least: Floats = np.empty(space.num)
         num_apart = self._partners.shape[1] // 2 if space.is_loose else 0
@@ -201,8 +200,10 @@ class LocalSearch:
             space.k, num_apart, space.weights, space.fixed, space.pair_costs, space.compatible, space.far,
             self._partners, self._least,
         )  # fmt: skip
-        self._tours = _tours(space, self._partners, watch)
-        if self._tours is None:
+        try:
+            watch.check()
+            self._tours = _tours(space, self._partners, watch)
+        except OutOfTimeError:
             self.is_stopped = True
             return
         self._groups, self._saved = _start(space, grouping, seed), _start(space, grouping, seed)
@@ -302,7 +303,6 @@ def price_classes(space: ClassSpace, classes: Sequence[Members]) -> Grouping:
         sets = np.array([members for members in classes if len(members) == size], dtype=np.int32)
         # Without a time limit: the walks of these classes need the same fields.
         costs = space.prices_of.costs(sets, Watch())
-        assert costs is not None
         for members, share in zip(sets.tolist(), space.shares(sets, costs).tolist(), strict=True):
             if np.isfinite(share):
                 shares[tuple(members)] = share
@@ -312,8 +312,8 @@ def price_classes(space: ClassSpace, classes: Sequence[Members]) -> Grouping:
     return Grouping(tuple(kept), tuple(shares[members] for members in kept), left_out)
 
 
-def _tours(space: ClassSpace, partners: Ints, watch: Watch) -> Tours | None:
-    """Costs as the search takes them; ``None`` when the time is over."""
+def _tours(space: ClassSpace, partners: Ints, watch: Watch) -> Tours:
+    """Costs as the search takes them."""
     costs = space.prices_of
     arrays: tuple[Ints, Ints, Floats, Floats, Floats]
     if isinstance(costs, TourCosts):
@@ -321,8 +321,6 @@ def _tours(space: ClassSpace, partners: Ints, watch: Watch) -> Tours | None:
         arrays = (everyone, everyone[:-1], costs.from_start, costs.to_goal, costs.between)
     else:
         stops = choose_stops(space.task, space.order, partners, watch)
-        if stops is None:
-            return None
         arrays = (stops.ptr, stops.stops, stops.from_start, stops.to_goal, stops.between)
     return Tours(
         space.k, space.max_size, space.is_loose, space.weights, space.fixed, space.pair_costs, space.compatible,

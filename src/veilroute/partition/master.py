@@ -24,7 +24,7 @@ from veilroute.arrays import Floats, Int32s, Ints, Members
 from veilroute.kernels.extension import grow_cuts
 from veilroute.kernels.set_partition import combine_classes
 from veilroute.partition.class_space import Prices
-from veilroute.progress import Watch
+from veilroute.progress import OutOfTimeError, Watch
 
 _MEAN_SCALED_SHARE = 100.0
 """Shares are scaled so that a member's is about this: HiGHS works with absolute tolerances."""
@@ -88,18 +88,17 @@ class Master:
             _add_cut(self._solver, cut, self.sets, self.num, self._num_slack)
             self.cuts.append(cut)
 
-    def solve(self, watch: Watch) -> Prices | None:
-        """The prices of an optimal solution, whose values are then in ``values``; ``None`` when the time is over."""
+    def solve(self, watch: Watch) -> Prices:
+        """The prices of an optimal solution, whose values are then in ``values``."""
         _limit(self._solver, watch)
         self._solver.run()
         if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            if watch.is_over():
-                return None
+            watch.check()
             # Never seen; without a basis to build on, from scratch.
             self._solver.clearSolver()
             self._solver.run()
             if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-                return None
+                raise OutOfTimeError
         solution = self._solver.getSolution()
         self.values = np.array(solution.col_value)[self._num_slack :]
         duals = np.array(solution.row_dual) / self.scale

@@ -15,7 +15,7 @@ from veilroute.covering.engines import CoverMemo
 from veilroute.covering.task import CoveringTask
 from veilroute.partition.result import Partition
 from veilroute.problem import Problem, Rule
-from veilroute.progress import Watch
+from veilroute.progress import OutOfTimeError, Watch
 
 
 def partition_naive(
@@ -47,7 +47,10 @@ def partition_naive(
     cost = 0.0
     is_over = False
     for group in groups:
-        costs = memo.costs(group, watch)
+        try:
+            costs = memo.costs(group, watch)
+        except OutOfTimeError:
+            costs = None
         is_over = is_over or costs is None
         if costs is None or np.isinf(costs).any() or not rule.qualifies(group):
             continue

@@ -59,8 +59,6 @@ def raise_by_strolls(space: ClassSpace, bounding: Bounding, record: Record, watc
     one trip, a partition made of them is the beginning of another local search.
     """
     steps = space.prices_of.steps(watch)
-    if steps is None:
-        return
     duals = np.zeros((space.task.num_trips, space.num))
     for trip in range(space.task.num_trips):
         search = StrollSearch(space, trip, steps[0][trip], steps[1][trip], steps[2])
@@ -68,15 +66,12 @@ def raise_by_strolls(space: ClassSpace, bounding: Bounding, record: Record, watc
         rounds.run()
         if space.is_loose:
             continue
-        measured = space.measure(rounds.passed(), watch)
-        if measured is not None:
-            columns = Columns(rounds.passed(), measured[1], np.zeros(measured[1].size))
-            bounding.add(Columns.join([columns.take(np.isfinite(measured[1]))], space.max_size))
+        shares = space.measure(rounds.passed(), watch)[1]
+        columns = Columns(rounds.passed(), shares, np.zeros(shares.size))
+        bounding.add(Columns.join([columns.take(np.isfinite(shares))], space.max_size))
         if space.task.num_trips == 1:
-            classes = rounds.dive()
-            if classes is not None:
-                effort = _EFFORT_PER_MEMBER * space.num
-                record.offer(improve(space, price_classes(space, classes), seed=0, effort=effort, watch=watch))
+            effort = _EFFORT_PER_MEMBER * space.num
+            record.offer(improve(space, price_classes(space, rounds.dive()), seed=0, effort=effort, watch=watch))
 
 
 class StrollSearch:
@@ -117,10 +112,8 @@ class StrollSearch:
         levels = first * step ** np.arange(min(num, _MOST_LEVELS) + 1)
         return np.concatenate(([] if least == first else [least], levels, [np.inf]))
 
-    def run(
-        self, duals: Floats, threshold: float, watch: Watch, is_in: Flags | None = None
-    ) -> tuple[float, Columns] | None:
-        """The least value at these prices, or the threshold; and strolls below it. ``None`` when the time is over.
+    def run(self, duals: Floats, threshold: float, watch: Watch, is_in: Flags | None = None) -> tuple[float, Columns]:
+        """The least value at these prices, or the threshold; and strolls below it.
 
         Of all members, or of those who are in.
         """
@@ -128,8 +121,7 @@ class StrollSearch:
         found = [Columns(np.empty((0, k), dtype=np.int32), np.empty(0), np.empty(0))]
         sets, values = np.empty((self.space.num, k), dtype=np.int32), np.empty(self.space.num)
         for lower, upper in zip(self.levels[:-1].tolist(), self.levels[1:].tolist(), strict=True):
-            if watch.is_over():
-                return None
+            watch.check()
             is_open = self._pairs < upper
             is_near = (self.space.base_costs[self.trip] < upper) & (is_open.sum(axis=1) >= k - 1)
             members = np.flatnonzero(is_near if is_in is None else is_near & is_in)
@@ -168,7 +160,7 @@ class _Rounds:
         self._known: set[tuple[bytes, int]] = set()
 
     def run(self) -> None:
-        """Until prices are close to the best there are, or the time is over."""
+        """Until prices are close to the best there are."""
         space, bounding, watch = self.search.space, self.bounding, self.watch
         center = np.zeros(space.num)
         best_value, step = 0.0, 0.5
@@ -176,15 +168,12 @@ class _Rounds:
             now = self.first
             if number:
                 prices = self.master.solve(watch)
-                if prices is None or bounding.value_of(prices, 0.0) - best_value <= _CLOSE * best_value:
+                if bounding.value_of(prices, 0.0) - best_value <= _CLOSE * best_value:
                     return
                 now = prices.duals
             tried = center + step * (now - center)
             watch.tell("bounds for large classes", len(self.master.sets))
-            result = self.search.run(tried, -self.tolerance, watch)
-            if result is None:
-                return
-            least, columns = result
+            least, columns = self.search.run(tried, -self.tolerance, watch)
             lowered = tried + (least - self.tolerance) / space.k
             value = bounding.value_of(Prices(lowered), 0.0)
             if value > best_value:
@@ -213,11 +202,8 @@ class _Rounds:
             self.master.add_columns(wide.sets, wide.shares)
         return len(columns)
 
-    def dive(self) -> list[Members] | None:
-        """Disjoint classes: the set that the programme takes most of, then the same for the rest, and so on.
-
-        ``None`` when the time is over.
-        """
+    def dive(self) -> list[Members]:
+        """Disjoint classes: the set that the programme takes most of, then the same for the rest, and so on."""
         space = self.search.space
         # Whoever is alone pays so much that nobody stays it.
         self.master.add_columns(self._alone, np.full(space.num, _ALONE * float(self.master.shares.max())))
@@ -228,15 +214,9 @@ class _Rounds:
             self.watch.tell("classes one after the other", len(classes), space.num // space.k)
             for _ in range(_ROUNDS_PER_CLASS):
                 prices = self.master.solve(self.watch)
-                if prices is None:
-                    return None
-                result = self.search.run(prices.duals, -self.tolerance, self.watch, is_left)
-                if result is None:
-                    return None
-                if not self._add(result[1]):
+                if not self._add(self.search.run(prices.duals, -self.tolerance, self.watch, is_left)[1]):
                     break
-            if self.master.solve(self.watch) is None:
-                return None
+            self.master.solve(self.watch)
             sets = self.master.sets[:, : space.k]
             is_set = (sets[:, 0] >= 0) & (np.diff(sets, axis=1) > 0).all(axis=1) & is_left[sets].all(axis=1)
             values = np.where(is_set, self.master.values, 0.0)
@@ -283,9 +263,7 @@ def _join_rest(space: ClassSpace, classes: list[Members], rest: Members, watch: 
 
 
 def _share(space: ClassSpace, members: Members) -> float:
-    measured = space.measure(np.array([members], dtype=np.int32), Watch())
-    assert measured is not None  # without a limit there is time
-    return float(measured[1][0])
+    return float(space.measure(np.array([members], dtype=np.int32), Watch())[1][0])
 
 
 def _classes_on(search: StrollSearch, grouping: Grouping) -> list[Columns]:
@@ -298,7 +276,6 @@ def _classes_on(search: StrollSearch, grouping: Grouping) -> list[Columns]:
         sets = columns.sets[sizes == size]
         members = sets[:, :size]
         costs = space.prices_of.costs(members, Watch())
-        assert costs is not None  # without a limit there is time
         shares = costs[:, trip] * space.weights[trip][members].sum(axis=1) - search.fixed[members].sum(axis=1)
         parts.append(Columns(sets, shares, np.zeros(len(sets))))
     return parts

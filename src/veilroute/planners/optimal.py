@@ -26,7 +26,7 @@ from veilroute.planners.m_pbp import plan_m_pbp
 from veilroute.planners.pbp import plan_pbp
 from veilroute.planners.plan import Plan, PlannedClass, plan_alone, plan_parting
 from veilroute.problem import Privacy, Problem, Rule
-from veilroute.progress import Watch
+from veilroute.progress import OutOfTimeError, Watch
 
 
 def plan_bounded(problem: Problem, privacy: Privacy, *, m: int, seed: int, watch: Watch) -> Plan:
@@ -92,7 +92,10 @@ def _try_everything(
     masks = np.flatnonzero(family.needed).astype(np.int64)
     masks = np.concatenate(([np.int64(0)], masks[np.argsort(np.bitwise_count(masks), kind="stable")]))
     classes = np.flatnonzero(family.qualifies).astype(np.int64)
-    shared = find_beginnings(task, masks, classes, m, watch)
+    try:
+        shared = find_beginnings(task, masks, classes, m, watch)
+    except OutOfTimeError:
+        return None
     if shared is None:
         return None
     labels = [problem.candidates[i] for i in task.members]

@@ -33,7 +33,7 @@ from veilroute.planners.m_pbp import part_after
 from veilroute.planners.optimal import find_class_beginnings, plan_class_beginning
 from veilroute.planners.plan import Plan, PlannedClass, plan_alone
 from veilroute.problem import Privacy, Problem
-from veilroute.progress import Watch
+from veilroute.progress import OutOfTimeError, Watch
 
 MAX_PARTING = 12
 """The most members of a class whose best shared beginning is looked for: that takes two to their power sweeps."""
@@ -284,10 +284,12 @@ class _Walker:
         if self.m is None:
             return self._share(members)
         if len(members) <= MAX_PARTING:
-            found = find_class_beginnings(self.problem, self.task, members, self.m, self.watch)
-            if found is not None:
-                return plan_class_beginning(members, *found) if np.isfinite(found[1].shares[-1]) else None
-            self.is_stopped |= self.watch.is_over()
+            try:
+                found = find_class_beginnings(self.problem, self.task, members, self.m, self.watch)
+                if found is not None:
+                    return plan_class_beginning(members, *found) if np.isfinite(found[1].shares[-1]) else None
+            except OutOfTimeError:
+                self.is_stopped = True
         whole = self._share(members)
         return None if whole is None else part_after(whole, self.m, self.completions)
 

@@ -87,7 +87,7 @@ def test_distances_do_not_depend_on_the_number_of_threads(movement: int, monkeyp
     for num in (1, 2, 5):
         monkeypatch.setattr(task_module, "num_threads", lambda num=num: num)
         table = task_module.PostTable(task.domain, task.posts)
-        assert table.complete(Watch())
+        table.complete(Watch())
         tables.append(table.distances)
     assert all(np.array_equal(tables[0], table) for table in tables)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import combinations, pairwise, permutations
 from random import Random
 from unittest.mock import patch
@@ -20,7 +21,7 @@ from veilroute.partition.bounding import Bounding, Record
 from veilroute.partition.class_space import ClassSpace
 from veilroute.partition.local_search import greedy_partition
 from veilroute.partition.strolls import StrollSearch, raise_by_strolls
-from veilroute.progress import Watch
+from veilroute.progress import OutOfTimeError, Watch
 
 
 def rooms(num: int, seed: int, *, radius: float = 0, num_trips: int = 1) -> vr.Problem:
@@ -34,7 +35,7 @@ def rooms(num: int, seed: int, *, radius: float = 0, num_trips: int = 1) -> vr.P
 
 def space_of(problem: vr.Problem, privacy: vr.Privacy) -> ClassSpace:
     space = ClassSpace(task := prepare_task(problem), k_and_ell(problem, task, privacy))
-    assert space.prepare(Watch())
+    space.prepare(Watch())
     return space
 
 
@@ -117,10 +118,11 @@ def test_the_bound_of_strolls_is_below_the_optimum(problem: vr.Problem, privacy:
     task = prepare_task(problem)
     assume(len(task.members) > 1)
     space = ClassSpace(task, k_and_ell(problem, task, privacy))
-    assert space.prepare(Watch())
+    space.prepare(Watch())
     record = Record(greedy_partition(space, Watch()), Watch())
     bounding = Bounding(space, space.num - anonymized, Watch())
-    raise_by_strolls(space, bounding, record, Watch())
+    with suppress(OutOfTimeError):  # nor what the solver gave up
+        raise_by_strolls(space, bounding, record, Watch())
     assert bounding.bound <= mac * anonymized + 1e-9
     assert bounding.bound == pytest.approx(bounding.value_of(bounding.prices, 0.0))
     assert record.best.num_grouped <= anonymized

@@ -13,7 +13,7 @@ from veilroute.covering.prefixes import Completions
 from veilroute.covering.task import prepare_task
 from veilroute.covering.walks import Sweeper
 from veilroute.planners.cbp import Cluster, lead_to
-from veilroute.progress import Watch
+from veilroute.progress import OutOfTimeError, Watch
 
 
 @pytest.fixture
@@ -112,7 +112,8 @@ def test_memo_solves_no_set_twice(engine: str, corridor: vr.Problem, monkeypatch
 def test_memo_says_when_the_time_was_over(corridor: vr.Problem) -> None:
     for engine in ("astar", "fields"):
         memo = CoverMemo(prepare_task(corridor), engine=engine)
-        assert memo.costs((0, 1), Watch(should_stop=lambda: True)) is None
+        with pytest.raises(OutOfTimeError):
+            memo.costs((0, 1), Watch(should_stop=lambda: True))
         assert memo.num_solved == 0
         assert memo.costs((0, 1), Watch()) is not None
 
