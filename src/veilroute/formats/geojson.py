@@ -15,7 +15,7 @@ from veilroute.domain.graph import Label
 from veilroute.formats.gpx import class_colour
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook
-from veilroute.streets.directions import ClassRoute, chosen_trips, class_routes, street_network_of
+from veilroute.streets.directions import ClassRoute, chosen_trips, class_routes
 from veilroute.streets.itinerary import Itinerary, streets_of
 
 _DECIMALS = 7
@@ -34,7 +34,7 @@ def playbook_geojson(playbook: Playbook, *, trip: int | None = None) -> bytes:
     Where the members of a class part, its line is what they share, and one for the rest of each follows. Lines
     have the colour of their class (``stroke``), as in pictures. Points are starts, goals and candidates.
     """
-    domain = street_network_of(playbook)
+    domain = playbook.problem.domain
     lines = [line for route in class_routes(playbook, trip=trip) for line in _class_lines(playbook, route)]
     points = [*_ends(playbook, trip), *_candidates(playbook)]
     return dump_canonical(_collection(lines + points, streets_of(domain).attribution))
@@ -99,7 +99,7 @@ def _candidates(playbook: Playbook) -> Iterator[dict[str, Any]]:
 
 
 def _point(playbook: Playbook, label: Label, properties: dict[str, Any]) -> dict[str, Any]:
-    domain = street_network_of(playbook)
+    domain = playbook.problem.domain
     place = streets_of(domain).lonlat[domain.node(label)]
     about = {"node": label, "name": playbook.name(label)}
     return _feature("Point", _positions(place.reshape(1, 2))[0], about | properties)

@@ -18,7 +18,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from veilroute.arrays import Floats
 from veilroute.playbook import Playbook
-from veilroute.streets.directions import ClassRoute, Step, class_routes, members_text, street_network_of, total_text
+from veilroute.streets.directions import ClassRoute, Step, class_routes, members_text, total_text
 from veilroute.streets.itinerary import Itinerary, streets_of
 
 _HEAD = (
@@ -61,7 +61,7 @@ def playbook_gpx(playbook: Playbook, *, trip: int | None = None) -> str:
     Where the members of a class part, it is the track of what they share, and one for the rest of each follows.
     """
     tracks = [track for route in class_routes(playbook, trip=trip) for track in _class_tracks(playbook, route)]
-    attribution = streets_of(street_network_of(playbook)).attribution
+    attribution = streets_of(playbook.problem.domain).attribution
     return gpx_text(tracks, name="Playbook", attribution=attribution)
 
 
