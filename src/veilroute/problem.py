@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
+from veilroute.domain.geography import check_measurable, check_measure
 from veilroute.domain.graph import Domain, Label, label_text, plain_label
-from veilroute.domain.streets import check_measurable, check_measure
 from veilroute.domain.visibility import AtNode, Visibility, check_visibility
 from veilroute.errors import InvalidInputError
 from veilroute.jsontext import dump_canonical

@@ -22,8 +22,8 @@ from veilroute.errors import InvalidInputError, MissingExtraError
 from veilroute.jsontext import dump_canonical
 
 if TYPE_CHECKING:
+    from veilroute.domain.geography import Streets
     from veilroute.domain.grid import Grid
-    from veilroute.domain.streets import Streets
 
 Label = Hashable
 """What users call a node: an integer, a string, or a tuple of these such as the ``(row, col)`` of a grid's cell."""

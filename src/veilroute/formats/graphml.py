@@ -20,8 +20,8 @@ from xml.parsers import expat
 
 import numpy as np
 
+from veilroute.domain.geography import street_domain
 from veilroute.domain.graph import Domain, Label
-from veilroute.domain.streets import street_domain
 from veilroute.errors import FileFormatError, InvalidInputError
 from veilroute.formats.tables import WordList, labels_of_texts, number_of_text
 from veilroute.jsontext import read_bytes

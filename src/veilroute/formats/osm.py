@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from veilroute.arrays import Floats, Ints
-from veilroute.domain.streets import UNITS
+from veilroute.domain.geography import UNITS
 from veilroute.errors import FileFormatError, InvalidInputError, MissingExtraError, UnknownMethodError
 from veilroute.jsontext import open_regular
 from veilroute.progress import ProgressCallback, Watch

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from veilroute.domain.geography import great_circle_m, street_domain
 from veilroute.domain.graph import Domain
-from veilroute.domain.streets import great_circle_m, street_domain
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
 from veilroute.jsontext import parse_json, read_bytes, read_text
 from veilroute.streets.places import ROLES, Place

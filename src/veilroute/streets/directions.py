@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from veilroute.arrays import Floats
+from veilroute.domain.geography import project
 from veilroute.domain.graph import Label
-from veilroute.domain.streets import project
 from veilroute.errors import InvalidInputError
 from veilroute.playbook import Playbook, PlaybookClass
 from veilroute.streets.itinerary import Itinerary, Leg, lay_route, streets_of

@@ -10,8 +10,8 @@ from itertools import pairwise
 import numpy as np
 
 from veilroute.arrays import Floats
+from veilroute.domain.geography import Streets
 from veilroute.domain.graph import Domain, Label
-from veilroute.domain.streets import Streets
 from veilroute.errors import InvalidInputError
 
 

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from veilroute.arrays import Flags, Floats, Ints
 from veilroute.domain.connectivity import largest_component
+from veilroute.domain.geography import UNITS, great_circle_m, street_domain
 from veilroute.domain.graph import Domain
-from veilroute.domain.streets import UNITS, great_circle_m, street_domain
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.streets.network_report import NetworkReport
 from veilroute.streets.rules import Network, Ruling, is_for, is_stopped, network_called, rule_way, way_speeds

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from veilroute.domain.connectivity import reached_from
+from veilroute.domain.geography import Streets, great_circle_m
 from veilroute.domain.graph import Domain, Label, label_text
-from veilroute.domain.streets import Streets, great_circle_m
 from veilroute.errors import InvalidInputError
 
 

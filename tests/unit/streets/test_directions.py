@@ -9,7 +9,7 @@ import pytest
 
 import veilroute as vr
 from street_samples import ATTRIBUTION, NAMES, as_written_before, exposed_book, little_book, little_town, two_trip_book
-from veilroute.domain.streets import street_domain
+from veilroute.domain.geography import street_domain
 from veilroute.streets.directions import (
     bearing,
     class_routes,

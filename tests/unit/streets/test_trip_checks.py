@@ -4,7 +4,7 @@ import pytest
 
 import veilroute as vr
 from veilroute.domain.connectivity import reached_from
-from veilroute.domain.streets import street_domain
+from veilroute.domain.geography import street_domain
 from veilroute.streets.places import Located, check_distinct, check_joined, check_way
 
 
