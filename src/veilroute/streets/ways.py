@@ -23,7 +23,6 @@ class Ways:
     through the nodes ``refs[ptr[w]:ptr[w + 1]]``, which are numbers of OpenStreetMap.
     """
 
-    ids: Ints
     ptr: Ints
     refs: Ints
     tag_sets: tuple[Tags, ...]  # the different sets of tags
@@ -39,11 +38,7 @@ class Ways:
     @property
     def num_ways(self) -> int:
         """How many ways have a ``highway`` tag."""
-        return int(self.ids.size)
-
-    def tags(self, way: int) -> Tags:
-        """The tags of a way that matter here."""
-        return self.tag_sets[int(self.tag_ids[way])]
+        return int(self.tag_ids.size)
 
     def count_by(self, texts: Sequence[str], chosen: Flags) -> Counts:
         """How many of the chosen ways have each of the ``texts`` that are given for the sets of tags.
@@ -66,7 +61,7 @@ class WaysCollector:
 
     def __init__(self, keys: Iterable[str]) -> None:
         self._keys = frozenset(keys) | {"highway"}
-        self._ids, self._ends, self._refs = array("q"), array("q", [0]), array("q")
+        self._ends, self._refs = array("q", [0]), array("q")
         self._tag_ids, self._name_ids = array("i"), array("i")
         self._tag_sets: dict[tuple[tuple[str, str], ...], int] = {}
         self._names: dict[str, int] = {}
@@ -81,7 +76,6 @@ class WaysCollector:
             return
         self._seen.add(number)
         kept = tuple(sorted((key, tags[key].strip().lower()) for key in self._keys & tags.keys()))
-        self._ids.append(number)
         self._refs.extend(refs)
         self._ends.append(len(self._refs))
         self._tag_ids.append(self._tag_sets.setdefault(kept, len(self._tag_sets)))
@@ -95,7 +89,6 @@ class WaysCollector:
     def pack(self) -> Ways:
         """The ways so far, without places."""
         return Ways(
-            ids=np.array(self._ids, dtype=np.int64),
             ptr=np.array(self._ends, dtype=np.int64),
             refs=np.array(self._refs, dtype=np.int64),
             tag_sets=tuple(dict(tags) for tags in self._tag_sets),
