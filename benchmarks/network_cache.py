@@ -16,7 +16,7 @@ import numpy as np
 
 import veilroute as vr
 from timing import best_times, dijkstra_run
-from veilroute.domain.streets import street_domain
+from veilroute.domain.geography import street_domain
 from veilroute.formats.network import read_network, write_network
 
 SIDE = 325

@@ -23,7 +23,7 @@ from typing import Any
 
 import osmium
 
-from veilroute.domain.streets import great_circle_m
+from veilroute.domain.geography import great_circle_m
 from veilroute.formats.osm import read_osm
 from veilroute.streets.network_report import NetworkReport
 from veilroute.streets.rules import NETWORKS, Network, rule_way

@@ -26,7 +26,7 @@ def on_grid(*numbers: int) -> dict[int, tuple[float, float]]:
 
 def pack_ways(rows: Iterable[Row], places: Places) -> Ways:
     """Ways as a reader would pack them."""
-    collector = WaysCollector(rules.KEYS | rules.SPEED_KEYS)
+    collector = WaysCollector(rules.KEYS)
     for number, refs, tags in rows:
         collector.num_read += 1
         collector.add_way(number, refs, tags)

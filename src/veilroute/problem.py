@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Ints, Masks
+from veilroute.domain.geography import check_measurable, check_measure
 from veilroute.domain.graph import Domain, Label, label_text, plain_label
-from veilroute.domain.streets import check_measurable, check_measure
 from veilroute.domain.visibility import AtNode, Visibility, check_visibility
 from veilroute.errors import InvalidInputError
 from veilroute.jsontext import dump_canonical

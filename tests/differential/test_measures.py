@@ -12,7 +12,7 @@ import veilroute as vr
 from veilroute.auditing.apartness import Spread
 from veilroute.auditing.sight import gather_facts
 from veilroute.covering.task import far_matrix, find_watchers
-from veilroute.domain.streets import EARTH_RADIUS_M, MEASURES, street_domain
+from veilroute.domain.geography import EARTH_RADIUS_M, MEASURES, street_domain
 
 Table = list[list[float]]
 ORIGINS = ((24.94, 60.17), (151.2, -33.86), (-0.001, 0.0))

@@ -15,7 +15,7 @@ import veilroute as vr
 from commands import Command, assert_refused
 from street_samples import NAMES, little_town
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
-from veilroute.domain.streets import great_circle_m
+from veilroute.domain.geography import great_circle_m
 
 
 class Meant(NamedTuple):

@@ -10,8 +10,8 @@ import numpy as np
 
 from veilroute.arrays import Floats
 from veilroute.auditing.verdicts import BoundTo, ClaimVerdict, Said, judge, names, number
+from veilroute.domain.geography import EARTH_RADIUS_M, Streets
 from veilroute.domain.graph import Domain, Label, label_text, plain_label
-from veilroute.domain.streets import EARTH_RADIUS_M, Streets
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance, visibility_to_dict
 from veilroute.errors import InvalidInputError
 from veilroute.jsontext import dump_canonical

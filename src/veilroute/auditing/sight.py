@@ -20,9 +20,9 @@ from functools import cached_property
 from itertools import accumulate
 
 from veilroute.auditing.walking import WalkingMap
+from veilroute.domain.geography import EARTH_RADIUS_M
 from veilroute.domain.graph import Domain, Label, at_most
 from veilroute.domain.grid import Grid
-from veilroute.domain.streets import EARTH_RADIUS_M
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, WithinDistance
 from veilroute.errors import InvalidInputError
 from veilroute.problem import Problem

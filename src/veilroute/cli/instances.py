@@ -18,8 +18,8 @@ import typer
 
 from veilroute.cli.console import remark
 from veilroute.domain.generate import draw_candidates
+from veilroute.domain.geography import check_measurable, check_measure
 from veilroute.domain.graph import Domain, Label, label_text
-from veilroute.domain.streets import check_measurable, check_measure
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.formats import Instance, read_instance, read_movingai, read_scenarios

@@ -20,8 +20,8 @@ import numpy as np
 
 from veilroute.arrays import Flags, Floats, Indices, Ints
 from veilroute.covering.walks import NearSweeper, Sweeper, num_threads
+from veilroute.domain.geography import measured_domain, straight_distances
 from veilroute.domain.graph import Domain, at_least, at_most
-from veilroute.domain.streets import measured_domain, straight_distances
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
 from veilroute.kernels.sight import visible_cells
 from veilroute.problem import KAndEll, Privacy, Problem, objective_rates

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
+from veilroute.domain.geography import Streets, street_domain
 from veilroute.domain.graph import Domain
 from veilroute.domain.grid import grid_domain
-from veilroute.domain.streets import street_domain_from_dict, streets_to_dict
 from veilroute.errors import InvalidInputError
 
 
@@ -20,7 +23,7 @@ def domain_to_dict(domain: Domain) -> dict[str, Any]:
         "edges": [list(edge) for edge in zip(tails.tolist(), heads.tolist(), costs.tolist(), strict=True)],
     }
     if domain.streets is not None:
-        graph["streets"] = streets_to_dict(domain.streets)
+        graph["streets"] = _streets_to_dict(domain.streets)
     elif domain.coordinates is not None:
         graph["coordinates"] = domain.coordinates.tolist()
     if domain.labels is not None:
@@ -37,11 +40,8 @@ def domain_from_dict(data: Any) -> Domain:
             return grid_domain(rows, movement=grid.get("movement", 4))
         case {"graph": {"num_nodes": num_nodes, "edges": list(edges)} as graph}:
             return _graph_from_edges(num_nodes, edges, graph)
-    raise InvalidInputError(
-        "domain",
-        '{"grid": {"map", "movement"}} or {"graph": {"num_nodes", "edges"}}',
-        data if data else "nothing",
-    )
+    expected = '{"grid": {"map", "movement"}} or {"graph": {"num_nodes", "edges"}}'
+    raise InvalidInputError("domain", expected, data if data else "nothing")
 
 
 def _graph_from_edges(num_nodes: Any, edges: list[Any], options: dict[str, Any]) -> Domain:
@@ -56,18 +56,64 @@ def _graph_from_edges(num_nodes: Any, edges: list[Any], options: dict[str, Any])
         # Cut off, 3.9 would be read as 3 here and as another node elsewhere.
         raise InvalidInputError("domain.graph.edges", "tails and heads that are whole numbers")
     if "streets" in options:
-        domain = street_domain_from_dict(options["streets"], tails, heads, costs, labels)
+        domain = _streets_from_dict(options["streets"], tails, heads, costs, labels)
         if domain.num_nodes != num_nodes:
             raise InvalidInputError("streets.lonlat", f"one place for each of {num_nodes} nodes", domain.num_nodes)
         return domain
-    return Domain.from_edges(
-        num_nodes,
-        tails,
-        heads,
-        costs,
-        labels=labels,
-        coordinates=options.get("coordinates"),
-    )
+    return Domain.from_edges(num_nodes, tails, heads, costs, labels=labels, coordinates=options.get("coordinates"))
+
+
+def _streets_to_dict(streets: Streets) -> dict[str, Any]:
+    """Plain data; bends are a flat list of longitude, latitude, longitude ... per edge."""
+    flat = streets.shape.reshape(-1).tolist()
+    data = {
+        "unit": streets.unit,
+        "lonlat": streets.lonlat.tolist(),
+        "lengths": streets.lengths.tolist(),
+        "names": list(streets.names),
+        "name_ids": streets.name_ids.tolist(),
+        "kinds": list(streets.kinds),
+        "kind_ids": streets.kind_ids.tolist(),
+        "bends": [flat[first:last] for first, last in pairwise((2 * streets.shape_ptr).tolist())],
+        "attribution": streets.attribution,
+    }
+    is_plain = np.array_equal(streets.shortest, streets.lengths)
+    return data if is_plain else data | {"shortest": streets.shortest.tolist()}
+
+
+def _streets_from_dict(data: Any, tails: list[Any], heads: list[Any], costs: list[Any], labels: Any) -> Domain:
+    """Build a street network's domain from what :func:`_streets_to_dict` wrote, and the edges."""
+    known = {"unit", "lonlat", "lengths", "names", "name_ids", "kinds", "kind_ids", "bends", "attribution", "shortest"}
+    if not isinstance(data, dict) or not {"unit", "lonlat", "lengths"} <= set(data) <= known:
+        raise InvalidInputError("domain.graph.streets", "an object with unit, lonlat and lengths", data)
+    bends = data.get("bends") or [[] for _ in tails]
+    if not isinstance(bends, list) or not all(isinstance(line, list) and len(line) % 2 == 0 for line in bends):
+        raise InvalidInputError("streets.bends", "one list of longitude, latitude, ... for each edge")
+    flat = [part for line in bends for part in line]
+    if not all(_is_number(part) for part in flat):
+        raise InvalidInputError("streets.bends", "longitudes and latitudes as numbers")
+    try:
+        return street_domain(
+            lonlat=data["lonlat"],
+            tails=np.array(tails, dtype=np.int64),
+            heads=np.array(heads, dtype=np.int64),
+            costs=costs,
+            lengths=data["lengths"],
+            unit=data["unit"],
+            labels=labels,
+            names=data.get("names", [""]),
+            name_ids=data.get("name_ids"),
+            kinds=data.get("kinds", [""]),
+            kind_ids=data.get("kind_ids"),
+            shape_ptr=np.concatenate([[0], np.cumsum([len(line) // 2 for line in bends], dtype=np.int64)]),
+            shape=np.array(flat, dtype=np.float64).reshape(-1, 2),
+            attribution=data.get("attribution", ""),
+            shortest=data.get("shortest"),
+        )
+    except InvalidInputError:
+        raise
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInputError("domain.graph.streets", "lists of numbers of equal length") from None
 
 
 def _is_number(value: object) -> bool:

@@ -6,7 +6,6 @@ that a Python whose generator draws differently would be noticed.
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
 from dataclasses import dataclass
@@ -14,7 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from veilroute.arrays import Flags, Indices
+from veilroute.arrays import Flags
+from veilroute.domain.connectivity import largest_component, reached_from
 from veilroute.domain.graph import Domain, Label
 from veilroute.domain.grid import grid_domain
 from veilroute.errors import InvalidInputError
@@ -55,7 +55,7 @@ def generate_streets(
     edges: set[tuple[int, int]] = set()
 
     def pave(street: list[int], one_way: int) -> None:
-        for a, b in itertools.pairwise(street):
+        for a, b in pairwise(street):
             if rng.random() < 0.1:
                 continue
             if one_way >= 0:
@@ -66,29 +66,21 @@ def generate_streets(
     lines = [[r * num_cols + c for c in range(num_cols)] for r in range(num_rows)]
     lines += [[r * num_cols + c for r in range(num_rows)] for c in range(num_cols)]
     for line in lines:
-        one_way = rng.choice((-1, 1)) if rng.random() < one_way_share else 0
-        pave(line, one_way)
-    steps = min(num_rows, num_cols)
-    pave([i * num_cols + min(i, num_cols - 1) for i in range(steps)], 0)
+        pave(line, rng.choice((-1, 1)) if rng.random() < one_way_share else 0)
+    pave([i * num_cols + i for i in range(min(num_rows, num_cols))], 0)
     return _largest_strong_part(points, sorted(edges))
 
 
 def draw_candidates(domain: Domain, start: Label, goal: Label, num: int, *, seed: int) -> list[Label]:
     """Draw candidates uniformly from the nodes, other than start and goal, that a walk between these can visit."""
     first, last = domain.node(start, field="start"), domain.node(goal, field="goal")
-    behind = domain.reversed_rows
-    pool = _reach(_neighbour_lists(domain.indptr, domain.indices), first)
-    pool &= _reach(_neighbour_lists(behind[0], behind[1]), last)
-    pool -= {first, last}
+    between = reached_from(domain, first) & reached_from(domain, last, forward=False, backward=True)
+    between[[first, last]] = False
+    pool = np.flatnonzero(between).tolist()
     if isinstance(num, bool) or not isinstance(num, int) or not 1 <= num <= len(pool):
         raise InvalidInputError("number of random candidates", f"1 to {len(pool)}, the nodes on the way", num)
     rng = random.Random(f"veilroute-candidates-{seed}")
-    return [domain.label(node) for node in rng.sample(sorted(pool), num)]
-
-
-def _neighbour_lists(indptr: Indices, indices: Indices) -> list[list[int]]:
-    ends, heads = indptr.tolist(), indices.tolist()
-    return [heads[first:last] for first, last in pairwise(ends)]
+    return [domain.label(node) for node in rng.sample(pool, num)]
 
 
 @dataclass(frozen=True)
@@ -145,10 +137,8 @@ def _join(free: Flags, a: _Box, b: _Box, rng: random.Random, *, width: int) -> N
         top, bottom = sorted((row0, row1))
         left, right = sorted((col0, col1))
         thick_rows, thick_cols = (width, 1) if top == bottom else (1, width)
-        free[
-            top : min(bottom + thick_rows, free.shape[0] - 1),
-            left : min(right + thick_cols, free.shape[1] - 1),
-        ] = True
+        below, beside = min(bottom + thick_rows, free.shape[0] - 1), min(right + thick_cols, free.shape[1] - 1)
+        free[top:below, left:beside] = True
 
 
 def _bent_lattice(num_rows: int, num_cols: int, spacing_m: float, rng: random.Random) -> list[tuple[float, float]]:
@@ -166,40 +156,18 @@ def _bent_lattice(num_rows: int, num_cols: int, spacing_m: float, rng: random.Ra
 
 
 def _largest_strong_part(points: list[tuple[float, float]], edges: list[tuple[int, int]]) -> Domain:
-    out: list[list[int]] = [[] for _ in points]
-    into: list[list[int]] = [[] for _ in points]
-    for tail, head in edges:
-        out[tail].append(head)
-        into[head].append(tail)
-    best: list[int] = []
-    unseen = set(range(len(points)))
-    while len(unseen) > len(best):
-        root = min(unseen)
-        part = _reach(out, root) & _reach(into, root)
-        unseen -= part
-        if len(part) > len(best):
-            best = sorted(part)
-    number = {node: i for i, node in enumerate(best)}
+    tails, heads = np.array(edges, dtype=np.int64).reshape(-1, 2).T
+    part = np.flatnonzero(largest_component(len(points), tails, heads)).tolist()
+    number = {node: i for i, node in enumerate(part)}
     kept = [(tail, head) for tail, head in edges if tail in number and head in number]
     lengths = [round(math.dist(points[tail], points[head]), 1) for tail, head in kept]
     return Domain.from_edges(
-        len(best),
+        len(part),
         [number[tail] for tail, _ in kept],
         [number[head] for _, head in kept],
         lengths,
-        coordinates=[points[node] for node in best],
+        coordinates=[points[node] for node in part],
     )
-
-
-def _reach(neighbours: list[list[int]], root: int) -> set[int]:
-    seen = {root}
-    stack = [root]
-    while stack:
-        for node in neighbours[stack.pop()]:
-            if node not in seen:
-                seen.add(node)
-                stack.append(node)
-    return seen
 
 
 def _check_size(field: str, value: object, least: int) -> None:

@@ -1,8 +1,4 @@
-"""The world as a frozen directed graph in compressed sparse rows (CSR).
-
-What users call nodes: labels as values, in JSON, and as text that can be typed.
-
-How exactly lengths are compared.
+"""The world as a frozen directed graph in compressed sparse rows (CSR), what users call its nodes, and its lengths.
 
 Adding the same floating-point costs in another order can change the last bits, so a distance within a billionth
 (relative) of a bound counts as equal to it, for planning and auditing alike. Integer costs are compared exactly.
@@ -26,14 +22,20 @@ from veilroute.errors import InvalidInputError, MissingExtraError
 from veilroute.jsontext import dump_canonical
 
 if TYPE_CHECKING:
+    from veilroute.domain.geography import Streets
     from veilroute.domain.grid import Grid
-    from veilroute.domain.streets import Streets
-
 
 Label = Hashable
 """What users call a node: an integer, a string, or a tuple of these such as the ``(row, col)`` of a grid's cell."""
 
+CostArray = npt.NDArray[np.float64 | np.int64]
 
+# A walk may cross the graph once for each place that it covers, and integers are exact in a float up to 2^53.
+_MOST_TOTAL_COST = 2**46
+_MOST_NODES = 2**31 - 1
+_MOST_ALONE = 1_000_000
+"""So many nodes may be without an edge: a number in a small file must not ask for gigabytes."""
+_LEAST_COST, _LARGEST_COST = 1e-100, 1e100
 _DEEPEST = 4
 _WIDEST_INTEGER = 2**63
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -69,17 +71,6 @@ def tidy_text(text: str) -> str:
     bare = bare[1:] if bare[:1] in ("(", "[") else bare
     bare = bare[:-1] if bare[-1:] in (")", "]") else bare
     return re.sub(r"\s*,\s*|\s+", ",", bare.strip())
-
-
-CostArray = npt.NDArray[np.float64 | np.int64]
-
-# A walk may cross the graph once for each place that it covers, and integers are exact in a float up to 2^53.
-_MOST_TOTAL_COST = 2**46
-_MOST_NODES = 2**31 - 1
-_MOST_ALONE = 1_000_000
-"""So many nodes may be without an edge: a number in a small file must not ask for gigabytes."""
-_WIDEST_LABEL = 2**63
-_LEAST_COST, _LARGEST_COST = 1e-100, 1e100
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,19 +119,9 @@ class Domain:
         Self-loops are dropped and of parallel edges the cheapest is kept: neither can be on a cheapest walk.
         Costs stay integers when all of them are.
         """
-        tail_ids = _node_ids("edges", "tail", tails, num_nodes)
-        head_ids = _node_ids("edges", "head", heads, num_nodes)
-        values = checked_costs(costs)
-        if not tail_ids.size == head_ids.size == values.size:
-            raise InvalidInputError("edges", "tails, heads and costs of equal length")
-        indptr, indices, values = _canonical_rows(num_nodes, tail_ids, head_ids, values)
-        return cls(
-            indptr,
-            indices,
-            values,
-            labels=_checked_labels(labels, num_nodes),
-            coordinates=_checked_coordinates(coordinates, num_nodes),
-        )
+        indptr, indices, values = _canonical_rows(num_nodes, *_checked_edges(num_nodes, tails, heads, costs))
+        names, places = _checked_labels(labels, num_nodes), _checked_coordinates(coordinates, num_nodes)
+        return cls(indptr, indices, values, names, places)
 
     @classmethod
     def from_networkx(cls, graph: Any, *, weight: str = "weight", default_cost: float = 1) -> Domain:
@@ -152,21 +133,16 @@ class Domain:
         """
         names = list(graph.nodes)
         index = {name: i for i, name in enumerate(names)}
-        tails: list[int] = []
-        heads: list[int] = []
-        costs: list[float] = []
-        for a, b, cost in graph.edges(data=weight, default=default_cost):
-            for tail, head in ((a, b),) if graph.is_directed() else ((a, b), (b, a)):
-                tails.append(index[tail])
-                heads.append(index[head])
-                costs.append(cost)
+        edges = [(index[a], index[b], cost) for a, b, cost in graph.edges(data=weight, default=default_cost)]
+        if not graph.is_directed():
+            edges += [(head, tail, cost) for tail, head, cost in edges]
         positions = [_networkx_position(data) for _, data in graph.nodes(data=True)]
         known = [position for position in positions if position is not None]
         return cls.from_edges(
             len(names),
-            tails,
-            heads,
-            costs,
+            [tail for tail, _, _ in edges],
+            [head for _, head, _ in edges],
+            [cost for _, _, cost in edges],
             labels=None if names == list(range(len(names))) else names,
             coordinates=known if names and len(known) == len(names) else None,
         )
@@ -178,11 +154,10 @@ class Domain:
         except ImportError:
             raise MissingExtraError("networkx", "graphs") from None
         graph = nx.DiGraph()
-        for node in range(self.num_nodes):
-            graph.add_node(self.label(node))
-        tails, heads, costs = self.edge_arrays()
-        for tail, head, cost in zip(tails.tolist(), heads.tolist(), costs.tolist(), strict=True):
-            graph.add_edge(self.label(tail), self.label(head), weight=cost)
+        names = [self.label(node) for node in range(self.num_nodes)]
+        graph.add_nodes_from(names)
+        edges = zip(*(array.tolist() for array in self.edge_arrays()), strict=True)
+        graph.add_weighted_edges_from((names[tail], names[head], cost) for tail, head, cost in edges)
         return graph
 
     @property
@@ -232,8 +207,7 @@ class Domain:
     def edge_arrays(self) -> tuple[Ints, Ints, CostArray]:
         """Tails, heads and costs of all edges, ordered by (tail, head)."""
         ends = self.indptr.astype(np.int64)
-        degrees = ends[1:] - ends[:-1]
-        tails = np.repeat(np.arange(self.num_nodes, dtype=np.int64), degrees)
+        tails = np.repeat(np.arange(self.num_nodes, dtype=np.int64), ends[1:] - ends[:-1])
         return tails, self.indices.astype(np.int64), self.costs
 
     def label(self, node: int) -> Label:
@@ -326,14 +300,12 @@ class Domain:
         digest = hashlib.sha256(b"veilroute-drawing/1\n")
         if self.streets is not None:
             # By what each edge is called and not by the tables of words, which may hold the same in another order.
-            for words, ids in (
-                (self.streets.names, self.streets.name_ids),
-                (self.streets.kinds, self.streets.kind_ids),
-            ):
+            streets = self.streets
+            for words, ids in ((streets.names, streets.name_ids), (streets.kinds, streets.kind_ids)):
                 digest.update(dump_canonical([words[i] for i in ids.tolist()]))
-            digest.update(dump_canonical(self.streets.attribution))
-            digest.update(self.streets.shape_ptr.astype("<i8").tobytes())
-            digest.update(self.streets.shape.astype("<f8").tobytes())
+            digest.update(dump_canonical(streets.attribution))
+            digest.update(streets.shape_ptr.astype("<i8").tobytes())
+            digest.update(streets.shape.astype("<f8").tobytes())
         elif self.coordinates is not None:
             digest.update(self.coordinates.astype("<f8").tobytes())
         else:
@@ -369,12 +341,14 @@ def checked_costs(costs: npt.ArrayLike, *, field: str = "edges") -> CostArray:
 
 def keep_cheapest(num_nodes: int, tails: npt.ArrayLike, heads: npt.ArrayLike, costs: npt.ArrayLike) -> Ints:
     """Positions of the edges that :meth:`Domain.from_edges` keeps of those given, in the order of its rows."""
-    tail_ids = _node_ids("edges", "tail", tails, num_nodes)
-    head_ids = _node_ids("edges", "head", heads, num_nodes)
-    values = checked_costs(costs)
-    if not tail_ids.size == head_ids.size == values.size:
-        raise InvalidInputError("edges", "tails, heads and costs of equal length")
-    return _cheapest(tail_ids, head_ids, values)
+    return _cheapest(*_checked_edges(num_nodes, tails, heads, costs))
+
+
+def spans(firsts: Ints, sizes: Ints) -> Ints:
+    """The numbers ``firsts[i], firsts[i] + 1, ...``, ``sizes[i]`` of them, for all ``i`` one after another."""
+    before = np.cumsum(sizes) - sizes
+    numbers: Ints = np.arange(int(sizes.sum()), dtype=np.int64) + np.repeat(firsts - before, sizes)
+    return numbers
 
 
 def _cheapest(tails: Ints, heads: Ints, costs: CostArray) -> Ints:
@@ -395,18 +369,28 @@ def _canonical_rows(num_nodes: int, tails: Ints, heads: Ints, costs: CostArray) 
     return indptr.astype(np.uint32), heads.astype(np.uint32), np.ascontiguousarray(costs)
 
 
-def _node_ids(name: str, end: str, ids: npt.ArrayLike, num_nodes: int) -> Ints:
+def _checked_edges(
+    num_nodes: int, tails: npt.ArrayLike, heads: npt.ArrayLike, costs: npt.ArrayLike
+) -> tuple[Ints, Ints, CostArray]:
+    tail_ids, head_ids = _node_ids("tail", tails, num_nodes), _node_ids("head", heads, num_nodes)
+    values = checked_costs(costs)
+    if not tail_ids.size == head_ids.size == values.size:
+        raise InvalidInputError("edges", "tails, heads and costs of equal length")
+    return tail_ids, head_ids, values
+
+
+def _node_ids(end: str, ids: npt.ArrayLike, num_nodes: int) -> Ints:
     if isinstance(num_nodes, bool) or not isinstance(num_nodes, int) or not 1 <= num_nodes <= _MOST_NODES:
         raise InvalidInputError("num_nodes", f"an integer from 1 to {_MOST_NODES}", num_nodes)
     values = np.asarray(ids)
     if num_nodes > _MOST_ALONE + 2 * values.size:
         raise InvalidInputError("num_nodes", f"at most {_MOST_ALONE:,} nodes more than the edges have ends", num_nodes)
     if values.size and values.dtype.kind not in "iu":
-        raise InvalidInputError(f"{name}.{end}", "integer node numbers")
+        raise InvalidInputError(f"edges.{end}", "integer node numbers")
     bad = np.flatnonzero((values < 0) | (values >= num_nodes)) if values.size else np.empty(0, dtype=np.int64)
     if bad.size:
         first = int(bad[0])
-        raise InvalidInputError(f"{name}[{first}].{end}", f"a node from 0 to {num_nodes - 1}", values[first].item())
+        raise InvalidInputError(f"edges[{first}].{end}", f"a node from 0 to {num_nodes - 1}", values[first].item())
     return values.astype(np.int64).reshape(-1)
 
 
@@ -416,9 +400,8 @@ def _checked_labels(labels: Sequence[Label] | None, num_nodes: int) -> tuple[Lab
     # Large networks have whole numbers for labels, which need neither a closer look one by one nor their text.
     whole = [label for label in labels if type(label) is int]
     names: tuple[Label, ...]
-    if whole and len(whole) == len(labels) and min(whole) >= -_WIDEST_LABEL and max(whole) < _WIDEST_LABEL:
-        names = tuple(whole)
-        distinct = len(set(whole))
+    if whole and len(whole) == len(labels) and min(whole) >= -_WIDEST_INTEGER and max(whole) < _WIDEST_INTEGER:
+        names, distinct = tuple(whole), len(set(whole))
     else:
         names = tuple(plain_label(label, field="labels") for label in labels)
         # Distinct as text, so that what is typed or used as a JSON key names one node.

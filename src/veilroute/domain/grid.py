@@ -89,8 +89,7 @@ class Grid:
 
     def rows(self) -> list[str]:
         """The grid as text, ``.`` free and ``@`` blocked."""
-        table = np.where(self.free, ".", "@")
-        return ["".join(row) for row in table]
+        return ["".join(row) for row in np.where(self.free, ".", "@")]
 
 
 def grid_domain(cells: Sequence[str] | npt.ArrayLike, *, movement: int = 4) -> Domain:
@@ -117,13 +116,11 @@ def _parse_cells(cells: Sequence[str] | npt.ArrayLike) -> Flags:
             if len(row) != width:
                 raise InvalidInputError(f"grid.map[{number}]", f"{width} characters as in row 0", len(row))
         _check_size(len(rows), width)
-        allowed = set(FREE_CHARACTERS + BLOCKED_CHARACTERS)
+        allowed = FREE_CHARACTERS + BLOCKED_CHARACTERS
         for number, row in enumerate(rows):
-            if odd := set(row) - allowed:
+            if odd := set(row) - set(allowed):
                 col = min(row.index(sign) for sign in odd)
-                raise InvalidInputError(
-                    f"grid.map[{number}][{col}]", f"one of {FREE_CHARACTERS}{BLOCKED_CHARACTERS}", row[col]
-                )
+                raise InvalidInputError(f"grid.map[{number}][{col}]", f"one of {allowed}", row[col])
         table = np.frombuffer("".join(rows).encode("ascii"), dtype=np.uint8).reshape(len(rows), width)
         return np.isin(table, np.frombuffer(FREE_CHARACTERS.encode("ascii"), dtype=np.uint8))
     array = np.asarray(cells)
@@ -138,9 +135,7 @@ def _check_size(height: int, width: int) -> None:
         raise InvalidInputError("grid.map", f"at most {MAX_CELLS:,} cells; cut the map", f"{height} x {width}")
 
 
-def _grid_rows(
-    grid: Grid,
-) -> tuple[Indices, Indices, CostArray]:
+def _grid_rows(grid: Grid) -> tuple[Indices, Indices, CostArray]:
     steps = _STEPS_4 if grid.movement == 4 else _STEPS_8
     padded = np.full((grid.height + 2, grid.width + 2), -1, dtype=np.int64)
     padded[1:-1, 1:-1] = grid.index

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from veilroute.domain.geography import check_measurable, check_measure
 from veilroute.domain.graph import Domain, Label, label_text, plain_label
-from veilroute.domain.streets import check_measurable, check_measure
 from veilroute.errors import InvalidInputError
 
 
@@ -27,7 +27,7 @@ class WithinDistance:
     """A node sees everything within distance ``radius`` of it, itself included.
 
     The distance is that of walking over the edges, as in the paper, or another ``measure`` (see
-    :data:`~veilroute.domain.streets.MEASURES`): metres by car, on foot or in a straight line on street networks.
+    :data:`~veilroute.domain.geography.MEASURES`): metres by car, on foot or in a straight line on street networks.
     """
 
     radius: float

@@ -2,8 +2,8 @@
 
 from veilroute.formats.dimacs import read_dimacs
 from veilroute.formats.graphml import domain_from_osmnx, read_graphml
-from veilroute.formats.instance import Instance, Scenario, read_domain, read_instance, read_scenarios, write_instance
-from veilroute.formats.movingai import read_movingai, write_movingai
+from veilroute.formats.instance import Instance, read_domain, read_instance, write_instance
+from veilroute.formats.movingai import Scenario, read_movingai, read_scenarios, write_movingai
 from veilroute.formats.network import read_network, read_network_cache, write_network, write_network_cache
 from veilroute.formats.osm import read_osm
 from veilroute.formats.tables import read_edge_list

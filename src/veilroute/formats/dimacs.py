@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from veilroute.arrays import Ints, Points
+from veilroute.domain.geography import UNITS, great_circle_m, project, street_domain
 from veilroute.domain.graph import Domain
-from veilroute.domain.streets import UNITS, great_circle_m, project, street_domain
 from veilroute.errors import FileFormatError, InvalidInputError
 from veilroute.jsontext import read_bytes
 

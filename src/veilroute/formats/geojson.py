@@ -12,14 +12,25 @@ from typing import Any
 
 from veilroute.arrays import Floats
 from veilroute.domain.graph import Label
-from veilroute.formats.gpx import class_colour
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook
-from veilroute.streets.directions import ClassRoute, chosen_trips, class_routes, street_network_of
+from veilroute.streets.directions import ClassRoute, chosen_trips, class_routes
 from veilroute.streets.itinerary import Itinerary, streets_of
+
+OKABE_ITO = ("#0072B2", "#D55E00", "#F0E442", "#000000", "#56B4E9", "#CC79A7", "#E69F00", "#009E73")
+"""The colours of classes, for pictures and for map files alike.
+
+They are those of Okabe and Ito ("Color universal design", 2008), in the order that keeps the first few furthest apart
+(CIE Lab) for normal sight, protanopia, deuteranopia and tritanopia alike.
+"""
 
 _DECIMALS = 7
 _UNPROTECTED = "#7A7A7A"
+
+
+def class_colour(index: int) -> str:
+    """The colour of the class at ``index``, counted from 0; they repeat after eight."""
+    return OKABE_ITO[index % len(OKABE_ITO)]
 
 
 def route_geojson(itinerary: Itinerary, *, cost: float, trip: int = 0) -> bytes:
@@ -34,7 +45,7 @@ def playbook_geojson(playbook: Playbook, *, trip: int | None = None) -> bytes:
     Where the members of a class part, its line is what they share, and one for the rest of each follows. Lines
     have the colour of their class (``stroke``), as in pictures. Points are starts, goals and candidates.
     """
-    domain = street_network_of(playbook)
+    domain = playbook.problem.domain
     lines = [line for route in class_routes(playbook, trip=trip) for line in _class_lines(playbook, route)]
     points = [*_ends(playbook, trip), *_candidates(playbook)]
     return dump_canonical(_collection(lines + points, streets_of(domain).attribution))
@@ -87,10 +98,8 @@ def _ends(playbook: Playbook, trip: int | None) -> Iterator[dict[str, Any]]:
 
 
 def _candidates(playbook: Playbook) -> Iterator[dict[str, Any]]:
-    number_of: dict[Label, int] = {}
     hidden = (group for group in playbook.classes if group.anonymized)
-    for number, group in enumerate(hidden, start=1):
-        number_of |= dict.fromkeys(group.members, number)
+    number_of = {member: number for number, group in enumerate(hidden, start=1) for member in group.members}
     for label in playbook.candidates:
         of_class = number_of.get(label)
         colour = _UNPROTECTED if of_class is None else class_colour(of_class - 1)
@@ -99,7 +108,7 @@ def _candidates(playbook: Playbook) -> Iterator[dict[str, Any]]:
 
 
 def _point(playbook: Playbook, label: Label, properties: dict[str, Any]) -> dict[str, Any]:
-    domain = street_network_of(playbook)
+    domain = playbook.problem.domain
     place = streets_of(domain).lonlat[domain.node(label)]
     about = {"node": label, "name": playbook.name(label)}
     return _feature("Point", _positions(place.reshape(1, 2))[0], about | properties)

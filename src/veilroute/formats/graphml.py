@@ -1,6 +1,4 @@
-"""GraphML (``.graphml``), as saved by OSMnx, networkx and others.
-
-Street networks made by OSMnx, as the graph object that it returns.
+"""GraphML (``.graphml``), as saved by OSMnx, networkx and others, and the graph objects that OSMnx returns.
 
 OSMnx itself is not needed here: a graph is nodes with ``x`` and ``y``, and edges with ``length`` and more.
 """
@@ -20,8 +18,8 @@ from xml.parsers import expat
 
 import numpy as np
 
+from veilroute.domain.geography import street_domain
 from veilroute.domain.graph import Domain, Label
-from veilroute.domain.streets import street_domain
 from veilroute.errors import FileFormatError, InvalidInputError
 from veilroute.formats.tables import WordList, labels_of_texts, number_of_text
 from veilroute.jsontext import read_bytes
@@ -35,6 +33,9 @@ _REMEDIES = {
     "length": "run ox.distance.add_edge_lengths(G)",
     "travel_time": "run ox.add_edge_speeds(G) and then ox.add_edge_travel_times(G)",
 }
+_USUAL_COSTS = ("weight", "cost", "length")
+_DEEPEST = 100
+_MOST_NAMED = 20
 _LONGEST_LIST = 10_000  # characters; Python needs a hundred times the memory to read such a text
 _SAME_PLACE = 1e-7  # degrees, about a centimetre: files round coordinates
 
@@ -67,16 +68,8 @@ def domain_from_attributes(
 ) -> Domain:
     """Build a street network from the attributes that OSMnx gives, as values or as the text that it saves.
 
-    Parameters
-    ----------
-    nodes
-        The attributes of each node.
-    edges
-        Tail, head and attributes of every directed edge. Bends may be given from either end.
-    crs
-        The coordinate reference system; ``None`` when it is not known.
-    cost
-        As in :func:`domain_from_osmnx`.
+    Bends may be given from either end of an edge. ``crs`` is the coordinate reference system, ``None`` when it is not
+    known, and ``cost`` as in :func:`domain_from_osmnx`.
     """
     if cost is not None and cost not in _UNITS:
         raise InvalidInputError("cost", " or ".join(_UNITS), cost)
@@ -102,10 +95,10 @@ def domain_from_attributes(
         unit=_UNITS[cost],
         labels=None if labels == list(range(len(labels))) else labels,
         names=names.words,
-        name_ids=np.array(name_ids, dtype=np.int64),
+        name_ids=name_ids,
         kinds=kinds.words,
-        kind_ids=np.array(kind_ids, dtype=np.int64),
-        shape_ptr=np.array(ends, dtype=np.int64),
+        kind_ids=kind_ids,
+        shape_ptr=ends,
         shape=np.array(bends, dtype=np.float64).reshape(-1, 2),
         attribution=ATTRIBUTION if any("osmid" in data for _, _, data in edges) else "",
     )
@@ -167,13 +160,12 @@ def _bends(geometry: object, tail: Place, head: Place, edge: str) -> list[Place]
     if len(points) < 2:
         return []
     # OSMnx draws an undirected edge from either end.
-    if math.dist(points[0], tail) + math.dist(points[-1], head) > math.dist(points[0], head) + math.dist(
-        points[-1], tail
-    ):
+    first, last = points[0], points[-1]
+    if math.dist(first, tail) + math.dist(last, head) > math.dist(first, head) + math.dist(last, tail):
         points.reverse()
-    first = 1 if math.dist(points[0], tail) <= _SAME_PLACE else 0
-    last = len(points) - (1 if math.dist(points[-1], head) <= _SAME_PLACE else 0)
-    return points[first:last]
+    begin = 1 if math.dist(points[0], tail) <= _SAME_PLACE else 0
+    end = len(points) - (1 if math.dist(points[-1], head) <= _SAME_PLACE else 0)
+    return points[begin:end]
 
 
 def _line(geometry: object, edge: str) -> list[Place]:
@@ -189,11 +181,6 @@ def _line(geometry: object, edge: str) -> list[Place]:
         return [(float(lon), float(lat)) for lon, lat, *_ in (part.split() for part in inside[:-1].split(","))]
     except (AttributeError, IndexError, NotImplementedError, TypeError, ValueError):
         raise InvalidInputError(edge, "a LineString as its geometry", type(geometry).__name__) from None
-
-
-_USUAL_COSTS = ("weight", "cost", "length")
-_DEEPEST = 100
-_MOST_NAMED = 20
 
 
 def read_graphml(path: str | Path, *, cost: str | None = None) -> Domain:
@@ -217,27 +204,16 @@ def read_graphml(path: str | Path, *, cost: str | None = None) -> Domain:
             return _plain_domain(file, cost)
         labels = labels_of_texts(list(file.nodes))
         name = dict(zip(file.nodes, range(len(file.nodes)) if labels is None else labels, strict=True))
-        nodes = {name[node]: ChainMap(data, file.node_defaults) for node, data in file.nodes.items()}
-        edges = [(name[tail], name[head], ChainMap(data, file.edge_defaults)) for tail, head, data in file.edges]
+        nodes = {name[node]: file.with_defaults("node", data) for node, data in file.nodes.items()}
+        edges = [(name[tail], name[head], file.with_defaults("edge", data)) for tail, head, data in file.edges]
         return domain_from_attributes(nodes, edges, crs=file.attributes["crs"], cost=cost)
     except InvalidInputError as error:
         raise FileFormatError(path, str(error)) from None
 
 
-@dataclass
-class _Graph:
-    """What a file holds: texts only, directed edges only."""
-
-    attributes: dict[str, str] = field(default_factory=dict)
-    nodes: dict[str, dict[str, str]] = field(default_factory=dict)
-    edges: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
-    node_defaults: dict[str, str] = field(default_factory=dict)
-    edge_defaults: dict[str, str] = field(default_factory=dict)
-    """Not copied to every edge, for they may be many."""
-
-
 def _plain_domain(file: _Graph, cost: str | None) -> Domain:
-    occurring = dict.fromkeys(file.edge_defaults) | dict.fromkeys(name for _, _, data in file.edges for name in data)
+    defaults = file.defaults["edge"]
+    occurring = dict.fromkeys(defaults) | dict.fromkeys(name for _, _, data in file.edges for name in data)
     if cost is None:
         cost = next((name for name in _USUAL_COSTS if name in occurring), None)
     if file.edges and (cost is None or cost not in occurring):
@@ -248,7 +224,7 @@ def _plain_domain(file: _Graph, cost: str | None) -> Domain:
     costs = []
     for tail, head, data in file.edges:
         try:
-            costs.append(number_of_text(ChainMap(data, file.edge_defaults)[cost or ""]))
+            costs.append(number_of_text(file.with_defaults("edge", data)[cost or ""]))
         except (KeyError, ValueError):
             got = data.get(cost or "", "none")
             raise InvalidInputError(f"edge {tail} -> {head}", f"a number as its {cost}", got) from None
@@ -258,13 +234,14 @@ def _plain_domain(file: _Graph, cost: str | None) -> Domain:
         [number[head] for _, head, _ in file.edges],
         costs,
         labels=labels_of_texts(list(file.nodes)),
-        coordinates=_coordinates([ChainMap(data, file.node_defaults) for data in file.nodes.values()]),
+        coordinates=_coordinates([file.with_defaults("node", data) for data in file.nodes.values()]),
     )
 
 
 def _is_numeric(name: str, file: _Graph) -> bool:
     try:
-        return bool([float(data[name]) for data in (file.edge_defaults, *(e[2] for e in file.edges)) if name in data])
+        attributes = (file.defaults["edge"], *(data for _, _, data in file.edges))
+        return bool([float(data[name]) for data in attributes if name in data])
     except ValueError:
         return False
 
@@ -279,23 +256,22 @@ def _coordinates(nodes: Sequence[Mapping[str, str]]) -> list[tuple[float, float]
 
 
 def _parse(path: str | Path) -> _Graph:
-    file = _Graph()
-    reader = _Reader(file, path)
+    graph = _Graph(path)
     try:
-        reader.read(read_bytes(path))
+        graph.read(read_bytes(path))
+    except InvalidInputError:
+        raise
     except expat.ExpatError as error:
         raise FileFormatError(path, "not valid XML; check that it is complete", error.lineno) from None
-    except (LookupError, ValueError) as error:
-        if isinstance(error, InvalidInputError):
-            raise
+    except (LookupError, ValueError):
         raise FileFormatError(path, "not GraphML; check that it is the right file") from None
-    if not file.nodes:
+    if not graph.nodes:
         raise FileFormatError(path, "no nodes; expected a GraphML file with a graph in it")
-    for tail, head, _ in file.edges:
+    for tail, head, _ in graph.edges:
         for end in (tail, head):
-            if end not in file.nodes:
+            if end not in graph.nodes:
                 raise FileFormatError(path, f"edge {tail[:40]} -> {head[:40]}: there is no node {end[:40]}")
-    return file
+    return graph
 
 
 @dataclass
@@ -304,78 +280,84 @@ class _Element:
 
     kind: str
     attributes: dict[str, str]
-    data: dict[str, str] = field(default_factory=dict)
-    """What its parts said, by the names of the keys."""
-    text: str | None = None
-    """What stands in it before its first part."""
+    data: dict[str, str] = field(default_factory=dict)  # what its parts said, by the names of the keys
+    text: str | None = None  # what stands in it before its first part
     has_parts: bool = False
 
 
-class _Reader:
-    """Takes a file element by element, so that no tree of it need stand in memory."""
+class _Graph:
+    """What a file holds: texts only, directed edges only. It is taken element by element: no tree stands in memory."""
 
-    def __init__(self, file: _Graph, path: str | Path) -> None:
-        self.file, self.path = file, path
-        self.open = [_Element("", {})]
-        self.names: dict[str, str] = {}
-        self.defaults: dict[str, dict[str, str]] = {"node": file.node_defaults, "edge": file.edge_defaults, "graph": {}}
-        self.waiting: list[tuple[str, str, str | None, dict[str, str]]] = []
-        self.has_graph = False
+    def __init__(self, path: str | Path) -> None:
+        self.path = path
+        self.attributes: dict[str, str] = {}
+        self.nodes: dict[str, dict[str, str]] = {}
+        self.edges: list[tuple[str, str, dict[str, str]]] = []
+        # Not copied to every node and edge, for these may be many.
+        self.defaults: dict[str, dict[str, str]] = {"node": {}, "edge": {}, "graph": {}}
+        self._open = [_Element("", {})]
+        self._names: dict[str, str] = {}
+        self._waiting: list[tuple[str, str, str | None, dict[str, str]]] = []
+        self._has_graph = False
+
+    def with_defaults(self, kind: str, data: dict[str, str]) -> ChainMap[str, str]:
+        """What is said of a node or an edge, and what is said of all where it is silent."""
+        return ChainMap(data, self.defaults[kind])
 
     def read(self, raw: bytes) -> None:
         """Read it all; entities, with which a few bytes can stand for gigabytes or for other files, are refused."""
         parser = expat.ParserCreate(namespace_separator="}")
         parser.buffer_text = True
-        parser.StartElementHandler = self.begin
-        parser.EndElementHandler = self.end
-        parser.CharacterDataHandler = self.take
-        parser.EntityDeclHandler = self.refuse_entity
+        parser.StartElementHandler = self._begin
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._take
+        parser.EntityDeclHandler = self._refuse_entity
         parser.Parse(raw, True)
 
-    def refuse_entity(self, *_: Any) -> None:
+    def _refuse_entity(self, *_: Any) -> None:
         raise FileFormatError(self.path, "declares entities, which are not read; save it again without")
 
-    def begin(self, tag: str, attributes: dict[str, str]) -> None:
-        self.open[-1].has_parts = True
-        self.open.append(_Element(tag.rpartition("}")[2], attributes))
-        if len(self.open) > _DEEPEST:
+    def _begin(self, tag: str, attributes: dict[str, str]) -> None:
+        self._open[-1].has_parts = True
+        self._open.append(_Element(tag.rpartition("}")[2], attributes))
+        if len(self._open) > _DEEPEST:
             raise FileFormatError(self.path, f"nested more than {_DEEPEST} deep; expected GraphML")
-        if self.open[-1].kind == "hyperedge":
+        if self._open[-1].kind == "hyperedge":
             raise FileFormatError(self.path, "hyperedges cannot be read; expected edges between two nodes")
 
-    def take(self, text: str) -> None:
-        top = self.open[-1]
+    def _take(self, text: str) -> None:
+        top = self._open[-1]
         if top.kind in ("data", "default") and not top.has_parts:
             top.text = (top.text or "") + text
 
-    def end(self, _: str) -> None:
-        done = self.open.pop()
+    def _end(self, _: str) -> None:
+        done = self._open.pop()
         about, data = done.attributes, done.data
         match done.kind:
             case "data" if done.text is not None:
                 key = about.get("key", "")
-                self.open[-1].data[self.names.get(key, key)] = done.text.strip()
+                self._open[-1].data[self._names.get(key, key)] = done.text.strip()
             case "default" if done.text is not None:
-                self.open[-1].data.setdefault("default", done.text.strip())
+                self._open[-1].data.setdefault("default", done.text.strip())
             case "key":
-                name = self.names[about.get("id", "")] = about.get("attr.name", about.get("id", ""))
+                name = self._names[about.get("id", "")] = about.get("attr.name", about.get("id", ""))
                 for owner, known in self.defaults.items():
                     if "default" in data and about.get("for", "all") in (owner, "all"):
                         known[name] = data["default"]
             case "node":
-                self.file.nodes[about.get("id", "")] = data
+                self.nodes[about.get("id", "")] = data
             case "edge":
-                self.waiting.append((about.get("source", ""), about.get("target", ""), about.get("directed"), data))
+                self._waiting.append((about.get("source", ""), about.get("target", ""), about.get("directed"), data))
             case "graph":
                 self._end_graph(about, data)
 
     def _end_graph(self, about: dict[str, str], data: dict[str, str]) -> None:
-        if self.has_graph:
+        if self._has_graph:
             raise FileFormatError(self.path, "several graphs, or one within another; expected one")
-        self.has_graph = True
-        self.file.attributes = self.defaults["graph"] | data
+        self._has_graph = True
+        self.attributes = self.defaults["graph"] | data
         usual = "true" if about.get("edgedefault") == "directed" else "false"
-        for tail, head, directed, own in self.waiting:
-            self.file.edges.append((tail, head, own))
+        for tail, head, directed, own in self._waiting:
+            self.edges.append((tail, head, own))
             if (directed or usual) != "true":
-                self.file.edges.append((head, tail, own))
+                self.edges.append((head, tail, own))

@@ -1,11 +1,7 @@
-"""Instances: a problem and the privacy wanted, in any of the formats.
+"""Instances: a problem and the privacy wanted, as JSON or in the text format of the authors' program (``.in``).
 
-The text format of the authors' program (``.in``).
-
-First ``N E``, then E directed edges ``a b cost``, then ``start goal``, the number of candidates, and the candidates
-one a line. Anything after that is ignored.
-
-Moving AI scenarios (``.scen``): start and goal pairs for a map.
+The latter has first ``N E``, then E directed edges ``a b cost``, then ``start goal``, the number of candidates, and the
+candidates one a line. Anything after that is ignored.
 """
 
 from __future__ import annotations
@@ -23,6 +19,8 @@ from veilroute.formats.movingai import read_movingai, write_movingai
 from veilroute.formats.network import is_network_data, network_from_data, read_network
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes, read_text
 from veilroute.problem import Privacy, Problem, Trip
+
+FORMAT = "veilroute-instance/1"
 
 
 def read_authors(path: str | Path) -> Problem:
@@ -52,8 +50,7 @@ def write_authors(problem: Problem, path: str | Path) -> None:
     tails, heads, costs = problem.domain.edge_arrays()
     lines = [f"{problem.domain.num_nodes} {problem.domain.num_edges}"]
     lines += [f"{a} {b} {c}" for a, b, c in zip(tails.tolist(), heads.tolist(), costs.tolist(), strict=True)]
-    lines.append(f"{problem.start_nodes[0]} {problem.goal_nodes[0]}")
-    lines.append(str(len(problem.candidates)))
+    lines += [f"{problem.start_nodes[0]} {problem.goal_nodes[0]}", str(len(problem.candidates))]
     lines += [str(node) for node in problem.candidate_nodes]
     Path(path).write_text("\n".join(lines) + "\n", encoding="ascii", newline="\n")
 
@@ -97,9 +94,6 @@ class _Words:
             raise FileFormatError(self.path, f"truncated: the file ends before {what}")
         self.next += 1
         return self.words[self.next - 1]
-
-
-FORMAT = "veilroute-instance/1"
 
 
 UNSTATED = frozenset({"visibility", "k", "ell", "measure", "m", "spread"})
@@ -149,11 +143,14 @@ def write_instance(instance: Instance, path: str | Path) -> list[str]:
             return []
         case ".in":
             write_authors(problem, path)
-            lost = ["privacy"]
-            lost += [] if isinstance(problem.visibility, AtNode) else ["visibility"]
-            lost += [] if problem.domain.streets is None else ["streets"]
-            lost += ["names"] if problem.names else []
-            return lost + (["labels"] if problem.domain.grid is not None or problem.domain.labels is not None else [])
+            is_lost = {
+                "privacy": True,
+                "visibility": not isinstance(problem.visibility, AtNode),
+                "streets": problem.domain.streets is not None,
+                "names": bool(problem.names),
+                "labels": problem.domain.grid is not None or problem.domain.labels is not None,
+            }
+            return [part for part, lost in is_lost.items() if lost]
         case ".map":
             write_movingai(problem.domain, path)
             return ["trips", "candidates", "visibility", "privacy"]
@@ -199,8 +196,7 @@ def _domain(data: Any, folder: Path) -> Domain:
     match data:
         case {"grid": {"map": str(name)} as grid}:
             return read_movingai(folder / name, movement=grid.get("movement", 4))
-        case _:
-            return domain_from_dict(data)
+    return domain_from_dict(data)
 
 
 def _trip(data: Any, number: int) -> Trip:
@@ -233,48 +229,3 @@ def _list(data: dict[str, Any], name: str) -> list[Any]:
     if not isinstance(value, list):
         raise InvalidInputError(name, "a list", "nothing" if value is None else value)
     return value
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """One line of a scenario file, with cells as (row, col).
-
-    Parameters
-    ----------
-    map_name
-        File name of the map, without directories.
-    start, goal
-        Cells.
-    optimal_length
-        Length of a shortest path with 8-way movement, as the file states it.
-    bucket
-        Difficulty group of the file.
-    """
-
-    map_name: str
-    start: tuple[int, int]
-    goal: tuple[int, int]
-    optimal_length: float
-    bucket: int
-
-
-def read_scenarios(path: str | Path) -> list[Scenario]:
-    """Read all scenarios of a file."""
-    scenarios = []
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
-        words = line.split()
-        if not words or (number == 1 and words[0] == "version"):
-            continue
-        try:
-            bucket, name, _, _, *numbers = words
-            col, row, goal_col, goal_row = (int(word) for word in numbers[:4])
-            scenarios.append(
-                Scenario(Path(name).name, (row, col), (goal_row, goal_col), float(numbers[4]), int(bucket))
-            )
-        except (ValueError, IndexError):
-            raise FileFormatError(
-                path, "expected 'bucket map width height x y x y length'; is this a .scen file?", number
-            ) from None
-    if not scenarios:
-        raise FileFormatError(path, "no scenarios in the file")
-    return scenarios

@@ -1,7 +1,8 @@
-"""Moving AI grid maps (``.map``)."""
+"""Moving AI grid maps (``.map``), and scenarios (``.scen``): pairs of start and goal for a map."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from veilroute.domain.graph import Domain
@@ -33,30 +34,21 @@ def parse_movingai(text: str, *, source: object = "map", movement: int = 4) -> D
         raise FileFormatError(
             source, "not a Moving AI map; expected lines 'type', 'height H', 'width W' and 'map' first"
         )
-    height, width = (
-        _dimension(source, "height", header["height"]),
-        _dimension(source, "width", header["width"]),
-    )
+    height, width = (_dimension(source, name, header[name]) for name in ("height", "width"))
     rows = lines[body:]
     while rows and not rows[-1].strip():
         rows.pop()
-    if len(rows) < height:
-        raise FileFormatError(source, f"truncated: the header promises {height} rows, the file has {len(rows)}")
-    if len(rows) > height:
-        raise FileFormatError(
-            source, f"the header promises {height} rows, the file has {len(rows)}; correct one of them"
-        )
+    if len(rows) != height:
+        promise = f"the header promises {height} rows, the file has {len(rows)}"
+        is_cut = len(rows) < height
+        raise FileFormatError(source, f"truncated: {promise}" if is_cut else f"{promise}; correct one of them")
     allowed = set(FREE_CHARACTERS + BLOCKED_CHARACTERS)
     for number, row in enumerate(rows, start=body + 1):
         if len(row) != width:
             raise FileFormatError(source, f"ragged row: expected {width} characters, got {len(row)}", number)
-        odd = set(row) - allowed
-        if odd:
-            raise FileFormatError(
-                source,
-                f"unknown terrain {sorted(odd)[0]!r}; use {FREE_CHARACTERS} or {BLOCKED_CHARACTERS}",
-                number,
-            )
+        if odd := set(row) - allowed:
+            known = f"{FREE_CHARACTERS} or {BLOCKED_CHARACTERS}"
+            raise FileFormatError(source, f"unknown terrain {min(odd)!r}; use {known}", number)
     try:
         return grid_domain(rows, movement=movement)
     except InvalidInputError as error:
@@ -67,9 +59,51 @@ def write_movingai(domain: Domain, path: str | Path) -> None:
     """Write the grid of a domain as a Moving AI map."""
     if domain.grid is None:
         raise InvalidInputError("domain", "a grid; graphs cannot be written as .map")
-    rows = domain.grid.rows()
-    head = ["type octile", f"height {domain.grid.height}", f"width {domain.grid.width}", "map"]
-    Path(path).write_text("\n".join([*head, *rows]) + "\n", encoding="ascii", newline="\n")
+    header = ["type octile", f"height {domain.grid.height}", f"width {domain.grid.width}", "map"]
+    Path(path).write_text("\n".join([*header, *domain.grid.rows()]) + "\n", encoding="ascii", newline="\n")
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One line of a scenario file, with cells as (row, col).
+
+    Parameters
+    ----------
+    map_name
+        File name of the map, without directories.
+    start, goal
+        Cells.
+    optimal_length
+        Length of a shortest path with 8-way movement, as the file states it.
+    bucket
+        Difficulty group of the file.
+    """
+
+    map_name: str
+    start: tuple[int, int]
+    goal: tuple[int, int]
+    optimal_length: float
+    bucket: int
+
+
+def read_scenarios(path: str | Path) -> list[Scenario]:
+    """Read all scenarios of a file."""
+    scenarios = []
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        words = line.split()
+        if not words or (number == 1 and words[0] == "version"):
+            continue
+        try:
+            bucket, name, _, _, *numbers = words
+            col, row, goal_col, goal_row = (int(word) for word in numbers[:4])
+            start, goal = (row, col), (goal_row, goal_col)
+            scenarios.append(Scenario(Path(name).name, start, goal, float(numbers[4]), int(bucket)))
+        except (ValueError, IndexError):
+            expected = "expected 'bucket map width height x y x y length'; is this a .scen file?"
+            raise FileFormatError(path, expected, number) from None
+    if not scenarios:
+        raise FileFormatError(path, "no scenarios in the file")
+    return scenarios
 
 
 def _dimension(source: object, name: str, text: str) -> int:

@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
+from veilroute.domain.geography import UNITS, Streets
 from veilroute.domain.graph import Domain, Label, checked_costs, label_text, plain_label
-from veilroute.domain.streets import UNITS, Streets
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
 from veilroute.formats.dimacs import read_dimacs
 from veilroute.formats.graphml import read_graphml

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from veilroute.arrays import Floats, Ints
-from veilroute.domain.streets import UNITS
+from veilroute.domain.geography import UNITS
 from veilroute.errors import FileFormatError, InvalidInputError, MissingExtraError, UnknownMethodError
 from veilroute.jsontext import open_regular
 from veilroute.progress import ProgressCallback, Watch
@@ -153,8 +153,15 @@ def read_osm(
     ----------
     path
         An ``.osm.pbf``, ``.osm``, ``.osm.gz`` or ``.osm.bz2`` file.
-    network, cost, service, connected
-        As for :func:`~veilroute.streets.network.build_network`.
+    network
+        One of ``drive``, ``cycle`` and ``walk``.
+    cost
+        What edges cost: ``seconds`` or ``metres``.
+    service
+        Whether the drive network is to have service roads; the others always do.
+    connected
+        Whether to keep only the largest strongly connected component; of equally large ones that of the lowest
+        number.
     progress
         Called with a :class:`~veilroute.progress.Progress` now and then.
     """
@@ -227,7 +234,7 @@ def _check_unpacked(path: str | Path, unpack: type[gzip.GzipFile] | type[bz2.BZ2
 
 def _read_ways(path: str | Path, watch: Watch) -> Ways:
     osmium = _osmium()
-    collector = WaysCollector(rules.KEYS | rules.SPEED_KEYS)
+    collector = WaysCollector(rules.KEYS)
     num_bytes = Path(path).stat().st_size
     num_streets = num_refs = 0
     with _reading(path):  # tags may turn out to be no text
@@ -318,7 +325,7 @@ def _reading(path: str | Path) -> Iterator[None]:
 
 def _described(ways: Ways) -> str:
     """What kinds of highway there are, in a few words."""
-    kinds = [f"{kind} {count}" for kind, count in ways.count_kinds()]
+    kinds = [f"{kind} {count}" for kind, count in ways.count_kinds(np.ones(ways.num_ways, dtype=np.bool_))]
     if not kinds:
         return f"none of its {ways.num_read} ways has a highway tag"
     return f"it has {', '.join(kinds[:5])}" + (" and others" if len(kinds) > 5 else "")

@@ -1,12 +1,10 @@
-"""Edge lists (``.csv``): one row for each edge, and beside it, where places are known, one row for each node.
+"""Tables: edge lists (``.csv``) with the places of nodes beside them, and points with names (CSV or GeoJSON).
 
-Points with names: CSV tables and GeoJSON.
+An edge list has one row for each edge, and its nodes file, where there is one, a row for each node.
 
-CSV has a header with the columns ``name``, ``lat``, ``lon`` and, where wanted, ``role`` and ``id``; other columns are
-ignored. GeoJSON is a FeatureCollection of Points (RFC 7946) with these as properties. Each point has coordinates, or
-where these are left out the id of a node. Either all points have a name or none has.
-
-Words that many edges share, such as street names: each is held once and numbered.
+A table of points has a header with the columns ``name``, ``lat``, ``lon`` and, where wanted, ``role`` and ``id``; other
+columns are ignored. GeoJSON is a FeatureCollection of Points (RFC 7946) with these as properties. Each point has
+coordinates, or where these are left out the id of a node. Either all points have a name or none has.
 """
 
 from __future__ import annotations
@@ -22,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from veilroute.domain.geography import great_circle_m, street_domain
 from veilroute.domain.graph import Domain
-from veilroute.domain.streets import great_circle_m, street_domain
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
 from veilroute.jsontext import parse_json, read_bytes, read_text
 from veilroute.streets.places import ROLES, Place
@@ -37,9 +35,33 @@ _ALIASES = {
     "node": ("node", "osmid", "id"),
     "role": ("role",),
 }
-_DELIMITERS = ",;\t"
 _DEGREES = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
+
+
+class _Rows:
+    """The rows of a CSV file, separated by what its header has most of; of equally many the first of ``,;`` and tab."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = path
+        text = read_text(path).removeprefix("\ufeff")
+        header = next((line for line in text.split("\n") if line.strip()), "")
+        delimiter = max(",;\t", key=header.count)
+        self._rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=True)
+
+    @property
+    def line(self) -> int:
+        return self._rows.line_num
+
+    def __iter__(self) -> Iterator[list[str]]:
+        try:
+            for row in self._rows:
+                yield [cell.strip() for cell in row]
+        except csv.Error as error:
+            raise self.error(f"not a table ({error}); check quotes and separators") from None
+
+    def error(self, problem: str) -> FileFormatError:
+        return FileFormatError(self.path, problem, self.line)
 
 
 def read_places(path: str | Path) -> list[Place]:
@@ -58,31 +80,24 @@ def read_places(path: str | Path) -> list[Place]:
 
 
 def _read_table(path: str | Path) -> Iterator[Place]:
-    text = read_text(path).removeprefix("\ufeff")
-    # The delimiter that the header has most of; of equally many the first.
-    header = next((line for line in text.split("\n") if line.strip()), "")
-    delimiter = max(_DELIMITERS, key=header.count)
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=True)
+    rows = _Rows(path)
     columns: dict[str, int] = {}
     width = 0
-    try:
-        for row in rows:
-            spot = _Spot(path, rows.line_num)
-            if not any(cell.strip() for cell in row):
-                continue
-            if not columns:
-                columns, width = _columns(row, spot), len(row)
-                continue
-            if any(cell.strip() for cell in row[width:]):
-                raise spot.error(
-                    f"{len(row)} values for {width} columns; write decimals with a point, and quotes round "
-                    "text that holds a separator"
-                )
-            cells = {what: row[i].strip() for what, i in columns.items() if i < len(row)}
-            lat, lon = (_degrees(cells.get(what, ""), what, spot) for what in ("lat", "lon"))
-            yield _place(cells, lat, lon, spot)
-    except csv.Error as error:
-        raise FileFormatError(path, f"not a table ({error}); check quotes and separators", rows.line_num) from None
+    for row in rows:
+        spot = _Spot(path, rows.line)
+        if not any(row):
+            continue
+        if not columns:
+            columns, width = _columns(row, spot), len(row)
+            continue
+        if any(row[width:]):
+            raise spot.error(
+                f"{len(row)} values for {width} columns; write decimals with a point, and quotes round "
+                "text that holds a separator"
+            )
+        cells = {what: row[i] for what, i in columns.items() if i < len(row)}
+        lat, lon = (_degrees(cells.get(what, ""), what, spot) for what in ("lat", "lon"))
+        yield _place(cells, lat, lon, spot)
 
 
 class _Spot:
@@ -98,7 +113,7 @@ class _Spot:
 
 def _columns(header: list[str], spot: _Spot) -> dict[str, int]:
     """Which column holds what; of several that could, the one whose alias is listed first."""
-    names = [cell.strip().lower() for cell in header]
+    names = [cell.lower() for cell in header]
     found = {
         what: names.index(next(alias for alias in aliases if alias in names))
         for what, aliases in _ALIASES.items()
@@ -111,12 +126,11 @@ def _columns(header: list[str], spot: _Spot) -> dict[str, int]:
 
 
 def _read_geojson(path: str | Path) -> Iterator[Place]:
-    match parse_json(read_bytes(path).removeprefix(b"\xef\xbb\xbf"), path):
-        case {"type": "FeatureCollection", "features": list(features)}:
-            pass
-        case _:
-            raise FileFormatError(path, "expected a GeoJSON FeatureCollection of Points")
-    for number, feature in enumerate(features):
+    data = parse_json(read_bytes(path).removeprefix(b"\xef\xbb\xbf"), path)
+    is_collection = isinstance(data, dict) and data.get("type") == "FeatureCollection"
+    if not is_collection or not isinstance(data.get("features"), list):
+        raise FileFormatError(path, "expected a GeoJSON FeatureCollection of Points")
+    for number, feature in enumerate(data["features"]):
         spot = _Spot(path, feature=number)
         if not isinstance(feature, dict) or feature.get("type") != "Feature":
             raise spot.error("expected a Feature")
@@ -155,8 +169,7 @@ def _place(cells: dict[str, str], lat: float | None, lon: float | None, spot: _S
     if (lat is None) != (lon is None) or (lat is None and node is None):
         raise spot.error("expected both lat and lon, or the id of a junction")
     try:
-        origin = f"{spot.path}, {spot.text}"
-        return Place(name or None, lat, lon, None if lat is not None else node, role, origin)
+        return Place(name or None, lat, lon, node if lat is None else None, role, f"{spot.path}, {spot.text}")
     except InvalidInputError:
         raise spot.error("expected finite degrees") from None
 
@@ -173,7 +186,7 @@ def _degrees(text: str, what: str, spot: _Spot) -> float | None:
 
 def _check_together(path: str | Path, places: list[Place]) -> None:
     """Names for all or for none, no name twice, at most one start and one goal."""
-    seen: dict[tuple[str, str], str] = {}
+    seen: dict[tuple[str, str], str] = {}  # where each name and role was first
     is_named = any(place.name is not None for place in places)
     for place in places:
         where = place.origin.removeprefix(f"{path}, ")
@@ -201,7 +214,7 @@ def _is_number(value: object) -> bool:
 
 
 class WordList:
-    """Numbers texts in the order in which they come; the empty text has number 0."""
+    """Numbers texts that many edges share, as street names, in the order in which they come; the empty text is 0."""
 
     def __init__(self) -> None:
         self._numbers = {"": 0}
@@ -238,12 +251,7 @@ def number_of_text(text: str) -> int | float:
     return int(text) if _is_whole(text.strip()) else float(text)
 
 
-_TAILS, _HEADS = ("from", "source", "tail", "u"), ("to", "target", "head", "v")
-_COSTS = ("cost", "weight")
-_SECONDS = ("seconds", "travel_time")
-_METRES = ("metres", "meters", "length")
-_IDS = ("id", "node", "osmid")
-_LAT, _LON = ("lat", "latitude"), ("lon", "lng", "longitude")
+_COSTS, _SECONDS, _METRES = ("cost", "weight"), ("seconds", "travel_time"), ("metres", "meters", "length")
 _ONE_WAY = {"": 1, "yes": 1, "true": 1, "1": 1, "no": 0, "false": 0, "0": 0, "-1": -1}
 
 
@@ -278,46 +286,44 @@ def read_edge_list(path: str | Path, nodes: str | Path | None = None) -> Domain:
             raise FileFormatError(path, f"node {stranger[:40]} is not in {Path(nodes or path).name}", line)
     tails = np.array([number[node] for node in edges.tails], dtype=np.int64)
     heads = np.array([number[node] for node in edges.heads], dtype=np.int64)
-    labels = labels_of_texts(places.nodes)
+    labels, costs = labels_of_texts(places.nodes), edges.costs
     try:
         if not places.is_lonlat:
-            return Domain.from_edges(
-                len(number), tails, heads, edges.costs, labels=labels, coordinates=places.points or None
-            )
+            return Domain.from_edges(len(number), tails, heads, costs, labels=labels, coordinates=places.points or None)
         lonlat = np.array(places.points)
         between = great_circle_m(lonlat[tails], lonlat[heads])
-        given: Sequence[int | float | None] = edges.costs if edges.unit == "metres" else edges.lengths
-        lengths = [far if own is None else own for own, far in zip(given, between.tolist(), strict=True)]
+        given: Sequence[int | float | None] = costs if edges.unit == "metres" else edges.lengths
         return street_domain(
             lonlat=lonlat,
             tails=tails,
             heads=heads,
-            costs=edges.costs,
-            lengths=lengths,
+            costs=costs,
+            lengths=[far if own is None else own for own, far in zip(given, between.tolist(), strict=True)],
             unit=edges.unit,
             labels=labels,
             names=edges.names.words,
-            name_ids=np.array(edges.name_ids, dtype=np.int64),
+            name_ids=edges.name_ids,
             kinds=edges.kinds.words,
-            kind_ids=np.array(edges.kind_ids, dtype=np.int64),
+            kind_ids=edges.kind_ids,
         )
     except InvalidInputError as error:
         raise FileFormatError(path, str(error)) from None
 
 
+@dataclass
 class _Edges:
     """The columns of a file of edges, directed."""
 
-    def __init__(self, unit: str) -> None:
-        self.unit = unit
-        self.tails: list[str] = []
-        self.heads: list[str] = []
-        self.costs: list[int | float] = []
-        self.lengths: list[int | float | None] = []
-        self.lines: list[int] = []
-        self.names, self.kinds = WordList(), WordList()
-        self.name_ids: list[int] = []
-        self.kind_ids: list[int] = []
+    unit: str
+    tails: list[str] = field(default_factory=list)
+    heads: list[str] = field(default_factory=list)
+    costs: list[int | float] = field(default_factory=list)
+    lengths: list[int | float | None] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    names: WordList = field(default_factory=WordList)
+    kinds: WordList = field(default_factory=WordList)
+    name_ids: list[int] = field(default_factory=list)
+    kind_ids: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -329,17 +335,12 @@ class _Places:
     is_lonlat: bool = False
 
 
-class _Table:
+class _Table(_Rows):
     """The rows of a CSV file, by the names of its columns."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = path
-        text = read_text(path).removeprefix("\ufeff")
-        header = text.partition("\n")[0]
-        delimiter = max(",;\t", key=header.count)
-        self.reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=True)
-        self._lines = self._read()
-        self.columns = [name.strip().lower() for name in next(self._lines, [])]
+        super().__init__(path)
+        self.columns = [name.lower() for name in next(iter(self), [])]
 
     def find(self, *names: str) -> int | None:
         """Where the column of one of these names is, if there is one."""
@@ -359,17 +360,11 @@ class _Table:
 
     def rows(self) -> Iterator[list[str]]:
         """All rows that are not empty, each as wide as the header."""
-        for row in self._lines:
+        for row in self:
             if len(row) == len(self.columns):
-                yield [cell.strip() for cell in row]
+                yield row
             elif row:
                 raise self.error(f"expected {len(self.columns)} columns, as in the header, got {len(row)}")
-
-    def _read(self) -> Iterator[list[str]]:
-        try:
-            yield from self.reader
-        except csv.Error as error:
-            raise self.error(f"not a table ({error}); check quotes and separators") from None
 
     def number(self, row: list[str], column: int, least: float = -math.inf) -> int | float:
         """The finite number in a cell."""
@@ -383,13 +378,11 @@ class _Table:
             raise self.error(f"expected {wanted} as {self.columns[column]}, got {row[column][:20]!r}")
         return value
 
-    def error(self, problem: str) -> FileFormatError:
-        return FileFormatError(self.path, problem, self.reader.line_num)
-
 
 def _read_edges(path: str | Path) -> _Edges:
     table = _Table(path)
-    tail_at, head_at = table.need("where an edge begins", *_TAILS), table.need("where an edge ends", *_HEADS)
+    tail_at = table.need("where an edge begins", "from", "source", "tail", "u")
+    head_at = table.need("where an edge ends", "to", "target", "head", "v")
     cost_at, metres_at = table.find(*_COSTS, *_SECONDS), table.find(*_METRES)
     if cost_at is None:
         cost_at, metres_at = table.need("the cost", *_COSTS, *_SECONDS, *_METRES), None
@@ -410,7 +403,7 @@ def _read_edges(path: str | Path) -> _Edges:
             edges.heads.append(head)
             edges.costs.append(cost)
             edges.lengths.append(length)
-            edges.lines.append(table.reader.line_num)
+            edges.lines.append(table.line)
             edges.name_ids.append(0 if name_at is None else edges.names.number(row[name_at]))
             edges.kind_ids.append(0 if kind_at is None else edges.kinds.number(row[kind_at]))
     if not edges.tails:
@@ -420,9 +413,10 @@ def _read_edges(path: str | Path) -> _Edges:
 
 def _read_places(path: str | Path) -> _Places:
     table = _Table(path)
-    id_at = table.need("the node", *_IDS)
-    lat_at, lon_at, x_at, y_at = (table.find(*names) for names in (_LAT, _LON, ("x",), ("y",)))
+    id_at = table.need("the node", "id", "node", "osmid")
+    lat_at, lon_at = table.find("lat", "latitude"), table.find("lon", "lng", "longitude")
     is_lonlat = lat_at is not None and lon_at is not None
+    x_at, y_at = table.find("x"), table.find("y")
     columns = (lon_at, lat_at) if is_lonlat else (x_at, y_at)
     points: dict[str, tuple[float, float]] = {}
     for row in table.rows():

@@ -26,8 +26,8 @@ from veilroute.arrays import Members
 from veilroute.covering.fields_engine import MAX_MEMBERS, FieldsEngine
 from veilroute.covering.prefixes import Completions
 from veilroute.covering.task import CoveringTask, k_and_ell, prepare_task
+from veilroute.domain.geography import great_circle_m
 from veilroute.domain.graph import Domain, Label, plain_label
-from veilroute.domain.streets import great_circle_m
 from veilroute.errors import InvalidInputError, TooLargeError
 from veilroute.planners.m_pbp import part_after
 from veilroute.planners.optimal import find_class_beginnings, plan_class_beginning

@@ -39,7 +39,6 @@ from veilroute.streets.directions import (
     class_steps,
     directions,
     members_text,
-    street_network_of,
     total_text,
 )
 from veilroute.streets.itinerary import Itinerary, streets_of
@@ -63,7 +62,8 @@ def html_map(playbook: Playbook, *, trip: int = 0) -> str:
         Which trip's routes to show.
     """
     (trip,) = chosen_trips(playbook, trip)
-    domain = street_network_of(playbook)
+    domain = playbook.problem.domain
+    streets_of(domain)
     script, style = _web("geometry.js") + _web("map.js"), _web("map.css")
     # A browser runs this script and no other, whatever the names in the playbook hold.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -230,7 +230,7 @@ def page_texts(playbook: Playbook, trip: int) -> dict[str, str]:
     """The texts of the page by their names in the template, escaped."""
     title = "Playbook" if len(playbook.trips) == 1 else f"Playbook, trip {trip}"
     claims = playbook.claims
-    attribution = streets_of(street_network_of(playbook)).attribution
+    attribution = streets_of(playbook.problem.domain).attribution
     rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in summary_rows(playbook))
     routes = class_routes(playbook, trip=trip)
     left_out = [*exposed_candidates(playbook), *playbook.uncoverable]

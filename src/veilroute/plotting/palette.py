@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from matplotlib.colors import to_hex, to_rgb
 
-from veilroute.formats.gpx import OKABE_ITO
+from veilroute.formats.geojson import OKABE_ITO
 
 # Shapes that leave room for a number; squares are kept for start and goal. Five shapes and eight colours repeat
 # together only after forty classes.

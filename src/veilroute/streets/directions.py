@@ -1,12 +1,10 @@
-"""Turn by turn: a route as a driver reads it.
+"""Turn by turn: a route as a driver reads it, and the routes of a whole playbook, class by class.
 
 Directions are made from the route's line and the names of its streets, and from nothing else. They do not know the
 candidates: no place on the way is announced, so they say as much about the secret as the route does.
 
-The routes of a whole playbook over the streets, class by class.
-
-A playbook may be known to everybody, so these may be, too. What a driver is given is made by
-:func:`~veilroute.streets.itinerary.lay_route` from the one route that :meth:`Playbook.route_for` looks up.
+A playbook may be known to everybody, so the directions of all its classes may be, too. What a driver is given is made
+by :func:`~veilroute.streets.itinerary.lay_route` from the one route that :meth:`Playbook.route_for` looks up.
 """
 
 from __future__ import annotations
@@ -18,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from veilroute.arrays import Floats
-from veilroute.domain.graph import Domain, Label
-from veilroute.domain.streets import project
+from veilroute.domain.geography import project
+from veilroute.domain.graph import Label
 from veilroute.errors import InvalidInputError
 from veilroute.playbook import Playbook, PlaybookClass
 from veilroute.streets.itinerary import Itinerary, Leg, lay_route, streets_of
@@ -52,30 +50,12 @@ _UNNAMED = {
 
 @dataclass(frozen=True)
 class Step:
-    """One instruction.
-
-    Parameters
-    ----------
-    text
-        What to do: ``"Turn left onto Kaivokatu"``.
-    street
-        The street that is taken, by name or by kind; empty on arrival.
-    metres
-        How far to go before the next instruction.
-    seconds
-        How long that takes; ``None`` when the domain's costs are metres.
-    place
-        Longitude and latitude of where it is done.
-    first_leg
-        Which leg of the itinerary it begins with; their number on arrival.
-    """
+    """One instruction, such as ``"Turn left onto Kaivokatu"``, and how far to go before the next."""
 
     text: str
-    street: str
     metres: float
-    seconds: float | None
-    place: tuple[float, float]
-    first_leg: int
+    seconds: float | None  # how long the metres take; None when the domain's costs are metres
+    place: tuple[float, float]  # longitude and latitude of where it is done
 
     def to_text(self) -> str:
         """The instruction with its distance and, where known, its time."""
@@ -88,19 +68,10 @@ class Step:
 def directions(
     itinerary: Itinerary, *, names: Mapping[Label, str] | None = None, arrival: str | None = None
 ) -> list[Step]:
-    """Work out the instructions for a route.
+    """Work out the instructions for a route; moves along one street are one as long as the street does not turn.
 
-    Moves along one street are one instruction as long as it does not turn.
-
-    Parameters
-    ----------
-    itinerary
-        The route over the streets.
-    names
-        What people call nodes. Only the names of the first and the last node are used: what else lies on the route
-        is nobody's business.
-    arrival
-        What to say at the end; that one arrives, when left out.
+    Of ``names``, which people call nodes by, only those of the first and the last node are used: what else lies on the
+    route is nobody's business. ``arrival`` is what to say at the end; that one arrives, when left out.
     """
     names = names or {}
     if arrival is None:
@@ -113,9 +84,9 @@ def directions(
             text = f"From {start}, {text[0].lower()}{text[1:]}"
         metres = math.fsum(leg.metres for leg in legs)
         seconds = float(sum(leg.cost for leg in legs)) if itinerary.unit == "seconds" else None
-        steps.append(Step(text, street_called(legs[0]), metres, seconds, _place(legs[0].line[0]), first))
+        steps.append(Step(text, metres, seconds, _place(legs[0].line[0])))
     last_place = _place(itinerary.legs[-1].line[-1]) if itinerary.legs else itinerary.start_place
-    return [*steps, Step(arrival, "", 0.0, None, last_place, len(itinerary.legs))]
+    return [*steps, Step(arrival, 0.0, None, last_place)]
 
 
 def directions_text(itinerary: Itinerary, steps: Sequence[Step]) -> str:
@@ -186,7 +157,7 @@ def _stretches(legs: Sequence[Leg]) -> Iterator[tuple[str, int, int]]:
     first, text = 0, ""
     for i, leg in enumerate(legs):
         if i == 0:
-            text = f"Head {_compass(bearing(leg.line))} on {street_called(leg)}"
+            text = f"Head {_COMPASS[round(bearing(leg.line) / 45.0) % 8]} on {street_called(leg)}"
             continue
         doing = _manoeuvre(legs[i - 1], leg)
         if doing:
@@ -202,23 +173,19 @@ def _manoeuvre(before: Leg, after: Leg) -> str:
     street = street_called(after)
     goes_on = street_called(before) == street
     if abs(angle) > _SHARP:
-        return f"Make a U-turn on {street}" if goes_on else f"Make a U-turn onto {street}"
+        return f"Make a U-turn {'on' if goes_on else 'onto'} {street}"
     if goes_on and abs(angle) <= _SLIGHT:
         return ""
     if abs(angle) <= _STRAIGHT:
         return f"Continue onto {street}"
     side = "right" if angle > 0 else "left"
     sharpness = "slightly " if abs(angle) <= _SLIGHT else "" if abs(angle) <= _PLAIN else "sharp "
-    return f"Turn {sharpness}{side} to stay on {street}" if goes_on else f"Turn {sharpness}{side} onto {street}"
+    return f"Turn {sharpness}{side} {'to stay on' if goes_on else 'onto'} {street}"
 
 
 def _fives(value: float) -> int:
     """Rounded to fives; only nothing is 0."""
     return max(5, 5 * round(value / 5)) if value > 0 else 0
-
-
-def _compass(degrees: float) -> str:
-    return _COMPASS[round(degrees / 45.0) % 8]
 
 
 def _place(point: Floats) -> tuple[float, float]:
@@ -227,65 +194,34 @@ def _place(point: Floats) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class Parting:
-    """How members go on from where the routes of their class part.
+    """How members go on from where the routes of their class part."""
 
-    Parameters
-    ----------
-    title
-        ``Class 1, rest for Harbour``.
-    members
-        Those who go this way.
-    itinerary
-        Their way, from the last junction that all share to the goal.
-    """
-
-    title: str
-    members: tuple[Label, ...]
-    itinerary: Itinerary
+    title: str  # "Class 1, rest for Harbour"
+    members: tuple[Label, ...]  # those who go this way
+    itinerary: Itinerary  # from the last junction that all share to the goal
 
 
 @dataclass(frozen=True, eq=False)
 class ClassRoute:
     """What the members of one class share on one trip, and how each goes on.
 
-    Parameters
-    ----------
-    title
-        ``Class 1``, with the trip when it is not the first; ``Class 1, shared beginning`` where the members part.
-    number
-        Of the class, from 1; only classes that the playbook anonymizes are numbered, as in pictures.
-    group
-        The class.
-    trip
-        Which trip, from 0.
-    itinerary
-        The shared route, up to where the members part.
-    partings
-        Where m is finite: every member's own rest; none where all go the same way.
+    Its title is ``Class 1``, with the trip when it is not the first; ``Class 1, shared beginning`` where members part.
     """
 
     title: str
-    number: int
+    number: int  # of the class, from 1; only classes that the playbook anonymizes are numbered, as in pictures
     group: PlaybookClass
-    trip: int
-    itinerary: Itinerary
-    partings: tuple[Parting, ...]
+    trip: int  # from 0
+    itinerary: Itinerary  # the shared route, up to where the members part
+    partings: tuple[Parting, ...]  # where m is finite: every member's own rest; none where all go the same way
 
 
 def class_routes(playbook: Playbook, *, trip: int | None = None) -> list[ClassRoute]:
-    """The routes of all anonymized classes, trip after trip.
-
-    Parameters
-    ----------
-    playbook
-        On a street network, with its domain attached.
-    trip
-        Only this trip, counted from 0; all when left out.
-    """
-    domain = street_network_of(playbook)
+    """The routes of all anonymized classes, trip after trip; or those of one ``trip``, counted from 0."""
+    streets_of(playbook.problem.domain)
     hidden = [group for group in playbook.classes if group.anonymized]
     return [
-        _class_route(playbook, domain, number, group, which)
+        _class_route(playbook, number, group, which)
         for which in chosen_trips(playbook, trip)
         for number, group in enumerate(hidden, start=1)
     ]
@@ -308,16 +244,8 @@ def playbook_directions(playbook: Playbook, *, trip: int | None = None) -> str:
 
 def class_steps(playbook: Playbook, route: ClassRoute) -> list[Step]:
     """The directions of what a class shares, which may end where its members part."""
-    if not route.partings:
-        return directions(route.itinerary, names=playbook.names)
-    return directions(route.itinerary, names=playbook.names, arrival="From here on the routes of the members differ")
-
-
-def street_network_of(playbook: Playbook) -> Domain:
-    """The domain of a playbook, or one line that says why there are no streets."""
-    domain = playbook.problem.domain
-    streets_of(domain)
-    return domain
+    arrival = "From here on the routes of the members differ" if route.partings else None
+    return directions(route.itinerary, names=playbook.names, arrival=arrival)
 
 
 def chosen_trips(playbook: Playbook, trip: int | None) -> Sequence[int]:
@@ -334,7 +262,8 @@ def members_text(playbook: Playbook, members: Sequence[Label]) -> str:
     return ", ".join(playbook.name(member) for member in members)
 
 
-def _class_route(playbook: Playbook, domain: Domain, number: int, group: PlaybookClass, trip: int) -> ClassRoute:
+def _class_route(playbook: Playbook, number: int, group: PlaybookClass, trip: int) -> ClassRoute:
+    domain = playbook.problem.domain
     title = f"Class {number}" if trip == 0 else f"Class {number}, trip {trip}"
     partings = tuple(
         Parting(f"{title}, rest for {members_text(playbook, members)}", members, lay_route(domain, nodes))

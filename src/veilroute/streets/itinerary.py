@@ -10,37 +10,20 @@ from itertools import pairwise
 import numpy as np
 
 from veilroute.arrays import Floats
+from veilroute.domain.geography import Streets
 from veilroute.domain.graph import Domain, Label
-from veilroute.domain.streets import Streets
 from veilroute.errors import InvalidInputError
 
 
 @dataclass(frozen=True, eq=False)
 class Leg:
-    """One move of a route.
+    """One move of a route along a street; its name and kind are empty where the street has none."""
 
-    Parameters
-    ----------
-    tail, head
-        Labels of the junctions that it joins.
-    edge
-        Its number in the order of :meth:`Domain.edge_arrays`.
-    name, kind
-        Of the street; empty where it has none.
-    metres, cost
-        How long it is, and what it costs in the domain's unit.
-    line
-        Longitude and latitude of its points, both ends included.
-    """
-
-    tail: Label
-    head: Label
-    edge: int
     name: str
     kind: str
     metres: float
-    cost: float
-    line: Floats
+    cost: float  # in the domain's unit
+    line: Floats  # longitude and latitude of its points, both ends included
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,26 +31,13 @@ class Itinerary:
     """A route over the streets, made by :func:`lay_route`.
 
     It depends on the route alone. Members of a class have the same route, and so they have the same itinerary.
-
-    Parameters
-    ----------
-    nodes
-        Labels of the junctions, start and goal included.
-    legs
-        The moves between them.
-    start_place
-        Longitude and latitude of the first junction.
-    unit
-        What costs are measured in: ``"seconds"`` or ``"metres"``.
-    attribution
-        Whom to credit for the map.
     """
 
-    nodes: tuple[Label, ...]
-    legs: tuple[Leg, ...]
-    start_place: tuple[float, float]
-    unit: str
-    attribution: str
+    nodes: tuple[Label, ...]  # labels of the junctions, start and goal included
+    legs: tuple[Leg, ...]  # the moves between them
+    start_place: tuple[float, float]  # longitude and latitude of the first junction
+    unit: str  # what costs are measured in: "seconds" or "metres"
+    attribution: str  # whom to credit for the map
 
     @property
     def metres(self) -> float:
@@ -98,20 +68,7 @@ class Itinerary:
 
 
 def lay_route(domain: Domain, route: Sequence[Label]) -> Itinerary:
-    """Lay a route over the streets of its domain.
-
-    Parameters
-    ----------
-    domain
-        A street network.
-    route
-        Labels of the nodes, as in a :class:`~veilroute.playbook.Route`.
-
-    Raises
-    ------
-    InvalidInputError
-        When the domain is no street network, or the route leaves the streets.
-    """
+    """Lay a route, given by the labels of its nodes, over the streets of its domain; raise where it leaves them."""
     streets = streets_of(domain)
     try:
         nodes = [domain.node(label) for label in route]
@@ -121,8 +78,8 @@ def lay_route(domain: Domain, route: Sequence[Label]) -> Itinerary:
     if not nodes:
         raise InvalidInputError("route", "at least one node", "none")
     legs = [_leg(domain, streets, tail, head) for tail, head in pairwise(nodes)]
-    west_east, south_north = streets.lonlat[nodes[0]].tolist()
-    return Itinerary(tuple(route), tuple(legs), (west_east, south_north), streets.unit, streets.attribution)
+    lon, lat = streets.lonlat[nodes[0]].tolist()
+    return Itinerary(tuple(route), tuple(legs), (lon, lat), streets.unit, streets.attribution)
 
 
 def streets_of(domain: Domain) -> Streets:
@@ -144,9 +101,6 @@ def _leg(domain: Domain, streets: Streets, tail: int, head: int) -> Leg:
     if edge < 0:
         raise InvalidInputError("route", "neighbouring nodes that a street joins in this direction")
     return Leg(
-        domain.label(tail),
-        domain.label(head),
-        edge,
         streets.name(edge),
         streets.kind(edge),
         float(streets.lengths[edge]),

@@ -1,154 +1,65 @@
 """From raw ways to the domain of a street network.
 
-The part of a network within which one can get from everywhere to everywhere.
-
-From ways to directed segments: one for each stretch between two nodes of a way and each direction allowed.
-
-Edges between junctions: what is added up, and what is chosen, over the segments of each.
+The rules say which ways belong to the network (:func:`select_ways`). These are cut into directed segments, one for each
+stretch between two nodes of a way and each direction allowed (:func:`cut_ways`). Segments are joined into edges between
+junctions (:func:`join_segments`, :func:`join_edges`), and these make the graph (:func:`build_network`).
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from veilroute.arrays import Flags, Floats, Ints
+from veilroute.domain.connectivity import largest_component
+from veilroute.domain.geography import UNITS, great_circle_m, street_domain
 from veilroute.domain.graph import Domain
-from veilroute.domain.streets import UNITS, great_circle_m, street_domain
 from veilroute.errors import InvalidInputError, UnknownMethodError
-from veilroute.streets.network_report import Counts, NetworkReport
+from veilroute.streets.network_report import NetworkReport
 from veilroute.streets.rules import Network, Ruling, is_for, is_stopped, network_called, rule_way, way_speeds
-from veilroute.streets.simplify import Chains, join_segments, nodes_between
-from veilroute.streets.ways import Ways
-
-
-def strong_components(num_nodes: int, tails: Ints, heads: Ints) -> Ints:
-    """Number every node by its strongly connected component (Tarjan 1972, without recursion; linear time)."""
-    order = np.argsort(tails, kind="stable")
-    after = heads[order].tolist()
-    ends = np.concatenate([[0], np.cumsum(np.bincount(tails, minlength=num_nodes))]).tolist()
-    component = [-1] * num_nodes
-    found = [-1] * num_nodes
-    low = [0] * num_nodes
-    upcoming = ends[:-1]
-    num_found = num_components = 0
-    open_nodes: list[int] = []
-    for root in range(num_nodes):
-        if found[root] >= 0:
-            continue
-        path = [root]
-        while path:
-            node = path[-1]
-            if found[node] < 0:
-                found[node] = low[node] = num_found
-                num_found += 1
-                open_nodes.append(node)
-            edge = upcoming[node]
-            if edge < ends[node + 1]:
-                upcoming[node] = edge + 1
-                head = after[edge]
-                if found[head] < 0:
-                    path.append(head)
-                elif component[head] < 0:
-                    low[node] = min(low[node], found[head])
-                continue
-            path.pop()
-            if path:
-                low[path[-1]] = min(low[path[-1]], low[node])
-            if low[node] == found[node]:
-                while True:
-                    member = open_nodes.pop()
-                    component[member] = num_components
-                    if member == node:
-                        break
-                num_components += 1
-    return np.array(component, dtype=np.int64)
-
-
-def largest_component(num_nodes: int, tails: Ints, heads: Ints) -> Flags:
-    """Which nodes are in the largest strongly connected component; of equally large ones, that of the lowest node."""
-    component = strong_components(num_nodes, tails, heads)
-    sizes = np.bincount(component)
-    is_in: Flags = component == component[np.argmax(sizes[component])]
-    return is_in
+from veilroute.streets.ways import Counts, Ways
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Segments:
-    """Directed segments between raw nodes, in parallel arrays.
-
-    Parameters
-    ----------
-    tails, heads
-        Positions in the ``node_ids`` of the ways.
-    ways
-        The way of each segment, as its position.
-    metres, seconds
-        How long a segment is, and how long one takes.
-    """
+    """Directed segments between raw nodes, in parallel arrays; nodes are positions in the ``node_ids`` of the ways."""
 
     tails: Ints
     heads: Ints
-    ways: Ints
+    ways: Ints  # the position of each segment's way
     metres: Floats
-    seconds: Floats
+    seconds: Floats  # how long one takes
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Which ways belong to a network.
+    """Which ways belong to a network."""
 
-    Parameters
-    ----------
-    is_in
-        For each way.
-    rulings
-        What the rules say of each of the ways' sets of tags.
-    dropped
-        Each reason to leave ways out, as ``access=private``, and for how many; the most frequent first.
-    """
-
-    is_in: Flags
-    rulings: tuple[Ruling, ...]
-    dropped: tuple[tuple[str, int], ...]
+    is_in: Flags  # for each way
+    rulings: tuple[Ruling, ...]  # what the rules say of each of the ways' sets of tags
+    dropped: Counts  # each reason to leave ways out, as "access=private", and for how many; the most frequent first
 
 
 @dataclass(frozen=True)
 class SegmentCounts:
-    """What was seen while ways were cut into segments.
+    """What was seen while ways were cut into segments."""
 
-    Parameters
-    ----------
-    is_left
-        For each way, whether it has segments.
-    num_cut, num_lost
-        Ways of which some nodes are missing in the file, and ways of which nothing is left for that reason.
-    street_m
-        Metres of street, each counted once whatever its directions.
-    one_way_m, stated_m
-        Metres of it that go one way only, and that have a stated speed limit.
-    """
-
-    is_left: Flags
-    num_cut: int
-    num_lost: int
-    street_m: float
-    one_way_m: float
-    stated_m: float
+    is_left: Flags  # for each way, whether it has segments
+    num_cut: int  # ways of which some nodes are missing in the file
+    num_lost: int  # ways of which nothing is left for that reason
+    street_m: float  # metres of street, each counted once whatever its directions
+    one_way_m: float  # metres of it that go one way only
+    stated_m: float  # metres of it that have a stated speed limit
 
 
 def select_ways(ways: Ways, network: Network, *, service: bool = False) -> Selection:
     """Apply the rules of a network to all ways, once for each different set of tags."""
     rulings = tuple(rule_way(network, tags, service=service) for tags in ways.tag_sets)
-    reasons: Counter[str] = Counter()
-    for ruling, count in zip(rulings, np.bincount(ways.tag_ids, minlength=len(rulings)).tolist(), strict=True):
-        if not ruling.is_in:
-            reasons[ruling.reason] += count
     is_in = np.array([ruling.is_in for ruling in rulings], dtype=np.bool_)[ways.tag_ids]
-    return Selection(is_in, rulings, tuple(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))))
+    return Selection(is_in, rulings, ways.count_by([ruling.reason for ruling in rulings], ~is_in))
 
 
 def refs_of(ways: Ways, is_in: Flags) -> Ints:
@@ -179,15 +90,15 @@ def cut_ways(ways: Ways, selection: Selection, network: Network) -> tuple[Segmen
     forward_ms = np.array([1.0 if speed is None else speed.forward_kmh / 3.6 for speed in speeds])[tag_ids]
     backward_ms = np.array([1.0 if speed is None else speed.backward_kmh / 3.6 for speed in speeds])[tag_ids]
 
-    def both(forward: npt.NDArray[np.generic], backward: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+    def both(forward: npt.NDArray[Any], backward: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return np.concatenate([forward[is_forward], backward[is_backward]])
 
     segments = Segments(
-        tails=both(firsts, seconds).astype(np.int64),
-        heads=both(seconds, firsts).astype(np.int64),
-        ways=both(owner, owner).astype(np.int64),
-        metres=both(metres, metres).astype(np.float64),
-        seconds=both(metres / forward_ms, metres / backward_ms).astype(np.float64),
+        tails=both(firsts, seconds),
+        heads=both(seconds, firsts),
+        ways=both(owner, owner),
+        metres=both(metres, metres),
+        seconds=both(metres / forward_ms, metres / backward_ms),
     )
     has_gap, is_left = np.zeros_like(is_in), np.zeros_like(is_in)
     has_gap[owners[spots < 0]] = True
@@ -212,29 +123,142 @@ def _positions(known: Ints, wanted: Ints) -> Ints:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Chains:
+    """Segments joined into edges: ``e`` consists of ``segments[ptr[e]:ptr[e + 1]]``, as one passes them."""
+
+    is_junction: Flags  # for each raw node, whether edges end there
+    ptr: Ints
+    segments: Ints
+
+
+def join_segments(num_nodes: int, tails: Ints, heads: Ints, more: Ints | None = None) -> Chains:
+    """Join directed segments, none of them a loop, at every node where one can only go on; the nodes of ``more`` stay.
+
+    A node is a junction unless exactly two nodes are next to it and one passes it either in one direction (one segment
+    in, one out) or in both (two in, two out). This is OSMnx's criterion, except that a node beside which two segments
+    run in parallel always stays, so that nothing is lost. A ring without a junction keeps its node of the lowest
+    number. Edges are in the order of their first segments.
+
+    The work grows with the number of segments, and the number of passes over arrays with the longest edge.
+    """
+    is_junction = _find_junctions(num_nodes, tails, heads)
+    if more is not None:
+        is_junction[more] = True
+    following = _find_following(num_nodes, tails, heads, is_junction)
+    in_edge = np.zeros(tails.size, dtype=np.bool_)
+    in_edge[_walk(np.flatnonzero(is_junction[tails]), following)[2]] = True
+    is_junction[_lowest_of_rings(tails, following, np.flatnonzero(~in_edge))] = True
+    following = np.where(is_junction[heads], -1, following)
+    edges, steps, segments = _walk(np.flatnonzero(is_junction[tails]), following)
+    order = np.lexsort((steps, edges))
+    num_edges = int(edges.max()) + 1 if edges.size else 0
+    ptr = np.concatenate([[0], np.cumsum(np.bincount(edges, minlength=num_edges))]).astype(np.int64)
+    return Chains(is_junction, ptr, segments[order])
+
+
+def nodes_between(chains: Chains, tails: Ints, heads: Ints) -> Ints:
+    """Nodes which, made junctions, part loops and parallel edges, so that a graph of single edges loses no street.
+
+    Of streets between the same two junctions all but one get a junction in their middle: a straight one is left as it
+    is, else the one with the lowest bend. A loop gets two. Both directions of a street get the same ones. Where the
+    very same segment is there twice, there is nothing to part.
+    """
+    if chains.ptr.size < 2:
+        return np.empty(0, dtype=np.int64)
+    firsts, sizes = chains.ptr[:-1], np.diff(chains.ptr)
+    starts, ends = tails[chains.segments[firsts]], heads[chains.segments[firsts + sizes - 1]]
+    # Within an edge, the tail of a segment is a bend.
+    bends = tails[chains.segments]
+    bends[firsts] = np.iinfo(np.int64).max
+    lowest = np.where(sizes > 1, np.minimum.reduceat(bends, firsts), -1)
+    order = np.lexsort((lowest, ends, starts))
+    follows = (np.diff(starts[order], prepend=-1) == 0) & (np.diff(ends[order], prepend=-1) == 0)
+    is_twin = np.zeros(sizes.size, dtype=np.bool_)
+    is_twin[order[follows]] = True
+    twins = np.flatnonzero(is_twin & (starts != ends) & (sizes > 1))
+    loops = np.flatnonzero((starts == ends) & (sizes > 2))
+    half = np.where(starts < ends, sizes // 2, sizes - sizes // 2)
+    places = [(firsts + half)[twins], (firsts + sizes // 3)[loops], (firsts + sizes - sizes // 3)[loops]]
+    return np.unique(tails[chains.segments[np.concatenate(places)]])
+
+
+def _find_junctions(num_nodes: int, tails: Ints, heads: Ints) -> Flags:
+    outs = np.bincount(tails, minlength=num_nodes)
+    ins = np.bincount(heads, minlength=num_nodes)
+    next_to = _count_next_to(num_nodes, tails, heads)
+    directed, counts = np.unique(tails * num_nodes + heads, return_counts=True)
+    doubled = directed[counts > 1]
+    is_passed = (next_to == 2) & (ins == outs) & ((ins == 1) | (ins == 2))
+    is_passed[doubled // num_nodes] = False
+    is_passed[doubled % num_nodes] = False
+    is_junction: Flags = ~is_passed & (ins + outs > 0)
+    return is_junction
+
+
+def _count_next_to(num_nodes: int, tails: Ints, heads: Ints) -> Ints:
+    """For each node, to how many others segments lead, in whatever direction."""
+    pairs = np.unique(np.minimum(tails, heads) * num_nodes + np.maximum(tails, heads))
+    return np.bincount(np.concatenate([pairs // num_nodes, pairs % num_nodes]), minlength=num_nodes)
+
+
+def _find_following(num_nodes: int, tails: Ints, heads: Ints, is_junction: Flags) -> Ints:
+    """The segment on which one goes on after each, which is not the way back; -1 where an edge ends."""
+    if not tails.size:
+        return np.empty(0, dtype=np.int64)
+    by_tail = np.argsort(tails, kind="stable")
+    first = np.searchsorted(tails[by_tail], np.arange(num_nodes, dtype=np.int64))
+    spot = np.minimum(first[heads], tails.size - 1)
+    one = by_tail[spot]
+    other = by_tail[np.minimum(spot + 1, tails.size - 1)]
+    return np.where(is_junction[heads], -1, np.where(heads[one] != tails, one, other))
+
+
+def _walk(starts: Ints, following: Ints) -> tuple[Ints, Ints, Ints]:
+    """Follow segments from every start to the end of its edge: number of the edge, step in it, segment."""
+    edges, steps, segments = [], [], []
+    number, segment, step = np.arange(starts.size, dtype=np.int64), starts, 0
+    while segment.size:
+        edges.append(number)
+        steps.append(np.full(number.size, step, dtype=np.int64))
+        segments.append(segment)
+        beyond = following[segment]
+        goes_on = beyond >= 0
+        number, segment, step = number[goes_on], beyond[goes_on], step + 1
+    if not edges:
+        nothing = np.empty(0, dtype=np.int64)
+        return nothing, nothing, nothing
+    return np.concatenate(edges), np.concatenate(steps), np.concatenate(segments)
+
+
+def _lowest_of_rings(tails: Ints, following: Ints, loose: Ints) -> list[int]:
+    """The node of the lowest number in each ring of segments that belong to no edge."""
+    lowest = []
+    seen: set[int] = set()
+    for segment in loose.tolist():
+        ring = []
+        while segment not in seen:
+            seen.add(segment)
+            ring.append(int(tails[segment]))
+            segment = int(following[segment])
+        if ring:
+            lowest.append(min(ring))
+    return lowest
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Edges:
     """Directed edges between junctions, in parallel arrays; loops and parallel edges included.
 
-    Parameters
-    ----------
-    tails, heads
-        Positions in the ``node_ids`` of the ways.
-    metres, seconds
-        How long an edge is, to the centimetre, and how long one takes, to the millisecond.
-    name_ids
-        Which of the ways' ``names`` an edge has.
-    kinds, kind_ids
-        The kinds of highway that occur, by name, and which of them an edge is.
-    bend_ptr, bends
-        Edge ``e`` passes the nodes ``bends[bend_ptr[e]:bend_ptr[e + 1]]`` between its ends; positions in ``node_ids``.
+    Nodes are positions in the ``node_ids`` of the ways. Edge ``e`` passes the nodes
+    ``bends[bend_ptr[e]:bend_ptr[e + 1]]`` between its ends.
     """
 
     tails: Ints
     heads: Ints
-    metres: Floats
-    seconds: Floats
-    name_ids: Ints
-    kinds: tuple[str, ...]
+    metres: Floats  # to the centimetre
+    seconds: Floats  # to the millisecond
+    name_ids: Ints  # which of the ways' names an edge has
+    kinds: tuple[str, ...]  # the kinds of highway that occur, by name
     kind_ids: Ints
     bend_ptr: Ints
     bends: Ints
@@ -307,21 +331,8 @@ def build_network(
 
     Junctions are in the order of their numbers. Lengths are rounded to a centimetre and times to a millisecond, once
     for each edge. Loops and parallel edges are parted by nodes that stay between junctions, so that no street is lost:
-    one that is slower than another beside it may be shorter, and distances in metres depend on it.
-
-    Parameters
-    ----------
-    ways
-        What a file says.
-    network
-        One of ``drive``, ``cycle`` and ``walk``.
-    cost
-        What edges cost: ``seconds`` or ``metres``.
-    service
-        Whether the drive network is to have service roads; the others always do.
-    connected
-        Whether to keep only the largest strongly connected component; of equally large ones that of the lowest
-        number.
+    one that is slower than another beside it may be shorter, and distances in metres depend on it. The options are
+    those of :func:`~veilroute.formats.osm.read_osm`.
     """
     moving = network_called(network)
     if cost not in UNITS:
@@ -342,7 +353,8 @@ def build_network(
     loops = (edges.tails == edges.heads) & ~apart
     inside = np.flatnonzero(~apart & ~loops)
     domain = _domain(ways, edges, np.flatnonzero(is_in), inside, cost)
-    metres_inside, metres = float(edges.metres[inside].sum()), _metres(domain)
+    assert domain.streets is not None, "made with streets"
+    metres_inside, metres = float(edges.metres[inside].sum()), float(domain.streets.lengths.sum())
     report = NetworkReport(
         network=network,
         unit=cost,
@@ -350,7 +362,7 @@ def build_network(
         num_ways_read=ways.num_read,
         num_highways=ways.num_ways,
         num_ways_kept=int(counts.is_left.sum()),
-        kept=_count_kept(ways, counts.is_left),
+        kept=ways.count_kinds(counts.is_left),
         dropped=selection.dropped,
         num_ways_cut=counts.num_cut,
         num_ways_lost=counts.num_lost,
@@ -429,23 +441,8 @@ def _occurring(words: tuple[str, ...], ids: Ints) -> tuple[list[str], Ints]:
     return [words[number] for number in used], renumbered[ids]
 
 
-def _count_kept(ways: Ways, is_left: Flags) -> Counts:
-    kinds: Counter[str] = Counter()
-    chosen = np.bincount(ways.tag_ids[is_left], minlength=len(ways.tag_sets)).tolist()
-    for tags, count in zip(ways.tag_sets, chosen, strict=True):
-        kinds[tags["highway"]] += count
-    return tuple(sorted(((kind, n) for kind, n in kinds.items() if n), key=lambda item: (-item[1], item[0])))
-
-
 def _count_barriers(ways: Ways, network: Network, segments: Segments) -> int:
     """How many barriers one would have to pass, which is where streets lead to two other nodes or more."""
     stopped = [number for number, tags in ways.barriers.items() if is_stopped(network, tags)]
-    num_nodes = ways.node_ids.size
-    low, high = np.minimum(segments.tails, segments.heads), np.maximum(segments.tails, segments.heads)
-    pairs = np.unique(low * num_nodes + high)
-    next_to = np.bincount(pairs // num_nodes, minlength=num_nodes) + np.bincount(pairs % num_nodes, minlength=num_nodes)
+    next_to = _count_next_to(ways.node_ids.size, segments.tails, segments.heads)
     return int((next_to[np.isin(ways.node_ids, np.array(stopped, dtype=np.int64))] > 1).sum())
-
-
-def _metres(domain: Domain) -> float:
-    return 0.0 if domain.streets is None else float(domain.streets.lengths.sum())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-Counts = tuple[tuple[str, int], ...]
+from veilroute.streets.ways import Counts
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,11 +1,7 @@
-"""From what people call a place to a junction: latitude and longitude, ids, names.
+"""From what people call a place (latitude and longitude, an id, a name) to a junction, and whether places fit together.
 
 The start, the goal and the candidates are no secrets, so messages and warnings name them. Never locate the secret with
 this: look it up among the candidates of the playbook.
-
-From a point on the earth to the nearest junction of a street network.
-
-Whether the places of a trip fit together: at junctions of their own, and joined by streets.
 """
 
 from __future__ import annotations
@@ -17,23 +13,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veilroute.arrays import Flags, Indices, Ints
+from veilroute.domain.connectivity import reached_from
+from veilroute.domain.geography import Streets, great_circle_m
 from veilroute.domain.graph import Domain, Label, label_text
-from veilroute.domain.streets import Streets, great_circle_m
 from veilroute.errors import InvalidInputError
 
 
 @dataclass(frozen=True)
 class Snap:
-    """The junction nearest to a point.
-
-    Parameters
-    ----------
-    node
-        Its number.
-    distance_m
-        How far it is from the point, in metres as the crow flies.
-    """
+    """The junction nearest to a point, and how far it is as the crow flies."""
 
     node: int
     distance_m: float
@@ -74,28 +62,14 @@ _COORDINATES = re.compile(rf"\s*({_NUMBER})\s*,\s*({_NUMBER})\s*", re.ASCII)
 
 @dataclass(frozen=True)
 class Place:
-    """A place as given: by latitude and longitude, or by the label of a node.
+    """A place as given: by latitude and longitude, which :func:`locate` checks against a map, or by a node's label."""
 
-    Parameters
-    ----------
-    name
-        What people call it, or ``None``.
-    lat, lon
-        Degrees, both or neither. They are checked against a map by :func:`locate`.
-    node
-        The label of a node as text, where there are no coordinates.
-    role
-        ``"start"``, ``"goal"``, ``"candidate"``, or ``None`` where that is said elsewhere.
-    origin
-        Where it was given, for messages: ``branches.csv, line 3``.
-    """
-
-    name: str | None = None
-    lat: float | None = None
+    name: str | None = None  # what people call it
+    lat: float | None = None  # in degrees, as is lon; both or neither
     lon: float | None = None
-    node: str | None = None
-    role: str | None = None
-    origin: str = ""
+    node: str | None = None  # the label of a node as text, where there are no coordinates
+    role: str | None = None  # one of ROLES, or None where that is said elsewhere
+    origin: str = ""  # where it was given, for messages: "branches.csv, line 3"
 
     def __post_init__(self) -> None:
         where = self.origin or "Place"
@@ -114,30 +88,14 @@ class Place:
 
 @dataclass(frozen=True)
 class Located:
-    """A place with its node.
-
-    Parameters
-    ----------
-    label
-        The node's label.
-    text
-        What the place was called: its name, or its coordinates or id as given.
-    name
-        What people call it, or ``None``.
-    distance_m
-        Metres from the coordinates to the junction; ``None`` where the node itself was named.
-    warning
-        A line for the user when that is far, else ``None``.
-    origin
-        Where it was given, for messages.
-    """
+    """A place with its node."""
 
     label: Label
-    text: str
+    text: str  # what the place was called: its name, or its coordinates or id as given
     name: str | None = None
-    distance_m: float | None = None
-    warning: str | None = None
-    origin: str = ""
+    distance_m: float | None = None  # from the coordinates to the junction; None where the node itself was named
+    warning: str | None = None  # a line for the user when that is far
+    origin: str = ""  # where it was given, for messages
 
 
 def locate(
@@ -146,21 +104,9 @@ def locate(
     """Find the node that is meant by a place, or by a text.
 
     A text is the name of one of ``places``, or ``LAT,LON`` in decimal degrees on a street network, or the label of a
-    node; it is tried in this order. Coordinates mean the nearest junction.
-
-    Parameters
-    ----------
-    domain
-        The world; only street networks know coordinates.
-    place
-        A text or a place.
-    field
-        What holds it, for messages: ``--start``. The place's own ``origin`` goes before it.
-    far_m
-        Beyond this distance the result has a warning. Off the map is what is further than :data:`FURTHEST_M`, or than
-        this where it is more.
-    places
-        The places that a text can name.
+    node; it is tried in this order. Coordinates mean the nearest junction. Messages name the place's own ``origin``, or
+    else ``field``. Beyond ``far_m`` metres the result has a warning; off the map is what is further than
+    :data:`FURTHEST_M`, or than ``far_m`` where that is more.
     """
     if not 0 <= far_m < math.inf:
         raise InvalidInputError("far_m", "a finite number of metres >= 0", far_m)
@@ -207,21 +153,17 @@ def _located_by_coordinates(domain: Domain, place: Place, lat: float, lon: float
     if nearest is None or nearest.distance_m > furthest:
         if _is_on_earth(lon, lat) and snap(domain, (lat, lon)).distance_m <= furthest:
             expected = f"latitude first; this looks like longitude,latitude, so write {lon},{lat}"
-            raise InvalidInputError(_called(place, where), expected, typed)
-        if nearest is None:
+        elif nearest is None:
             expected = "a latitude from -90 to 90, then a longitude from -180 to 180"
-            raise InvalidInputError(_called(place, where), expected, typed)
-        expected = f"a point on the map, at most {furthest / 1000:g} km from a junction ({span_text(domain.streets)})"
-        raise InvalidInputError(_called(place, where), expected, typed)
+        else:
+            span = span_text(domain.streets)
+            expected = f"a point on the map, at most {furthest / 1000:g} km from a junction ({span})"
+        raise InvalidInputError(where if place.name is None else f"{where}: {place.name}", expected, typed)
     label = domain.label(nearest.node)
     warning = None
     if nearest.distance_m > far_m:
         warning = f"{place}: nearest junction {label_text(label)} is {nearest.distance_m:.0f} m away"
     return Located(label, str(place), place.name, nearest.distance_m, warning, where)
-
-
-def _called(place: Place, where: str) -> str:
-    return where if place.name is None else f"{where}: {place.name}"
 
 
 def _is_on_earth(lat: float, lon: float) -> bool:
@@ -270,39 +212,15 @@ def check_joined(domain: Domain, start: Located, others: Sequence[Located]) -> N
     Of the two, the one on the smaller part is named. A candidate that only one-way streets make impossible is not this
     function's business.
     """
-    here = reached_from(domain, domain.node(start.label), against=True)
+    here = reached_from(domain, domain.node(start.label), backward=True)
     for other in others:
         node = domain.node(other.label)
         if here[node]:
             continue
-        there = reached_from(domain, node, against=True)
-        lost, found = (start, other) if here.sum() < there.sum() else (other, start)
+        there = reached_from(domain, node, backward=True)
+        lost, joined = (start, other) if here.sum() < there.sum() else (other, start)
         raise InvalidInputError(
             lost.origin,
             f"connected places; {lost.text} (junction {label_text(lost.label)}) is on a part of the network that is "
-            f"not connected to {found.text}: {_REMEDY}",
+            f"not connected to {joined.text}: {_REMEDY}",
         )
-
-
-def reached_from(domain: Domain, node: int, *, against: bool = False) -> Flags:
-    """Which nodes a walk from one can reach, or could if edges were also taken ``against`` their direction."""
-    rows: list[tuple[Indices, Indices]] = [(domain.indptr, domain.indices)]
-    if against:
-        rows.append(domain.reversed_rows[:2])
-    seen = np.zeros(domain.num_nodes, dtype=np.bool_)
-    seen[node] = True
-    edge = np.array([node], dtype=np.int64)
-    while edge.size:
-        ahead = np.concatenate([_neighbours(indptr, indices, edge) for indptr, indices in rows])
-        edge = np.unique(ahead[~seen[ahead]])
-        seen[edge] = True
-    return seen
-
-
-def _neighbours(indptr: Indices, indices: Indices, nodes: Ints) -> Ints:
-    firsts = indptr[nodes].astype(np.int64)
-    sizes = indptr[nodes + 1].astype(np.int64) - firsts
-    before = np.cumsum(sizes) - sizes
-    positions = np.arange(int(sizes.sum()), dtype=np.int64) + np.repeat(firsts - before, sizes)
-    heads: Ints = indices[positions].astype(np.int64)
-    return heads

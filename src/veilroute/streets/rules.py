@@ -1,12 +1,10 @@
-"""Which ways one may drive, cycle or walk along, and in which directions: pure functions of a way's tags.
+"""Which ways one may drive, cycle or walk along, in which directions and how fast: pure functions of a way's tags.
 
 The drive network is that of OSMnx's ``drive`` filter, but by a list of what is a road in place of one of what is not,
 and with the whole hierarchy of access tags in place of a few. Restrictions that hold only at times
 (``access:conditional``) or for some vehicles (``maxweight``) are not read.
 
-How fast one goes along a way: from its speed limit, or by the kind of road where none is stated.
-
-A car drives at the limit. Where a way states none, or one that changes (``signals``, ``variable``), it drives at:
+A car drives at the speed limit. Where a way states none, or one that changes (``signals``, ``variable``), it drives at:
 
 ================================  ====    ================================  ====
 kind of road                      km/h    kind of road                      km/h
@@ -23,10 +21,8 @@ kind of road                      km/h    kind of road                      km/h
 Limits in words are ``walk`` (6 km/h), ``none`` (130 km/h), and those of a country's law, of which only what follows the
 colon counts (``FI:urban``): ``living_street`` 10, ``urban`` 50, ``rural`` 80, ``trunk`` 100, ``motorway`` 120,
 ``bicycle_road`` 30, ``zone30`` and ``zone:30`` the number; in Britain ``nsl_single`` 60 mph, ``nsl_dual`` 70 mph,
-``nsl_restricted`` 30 mph. Of several limits (``50;30``) the lowest counts.
-
-A bicycle rides at 16 km/h; on ``track`` and ``path`` at 12, on ``footway``, ``pedestrian`` and ``living_street`` at 10.
-On foot one walks at 4.8 km/h, and at 2.4 on ``steps`` and in an ``elevator``. Neither heeds speed limits.
+``nsl_restricted`` 30 mph. Of several limits (``50;30``) the lowest counts. Bicycles (:data:`CYCLING_KMH`) and people on
+foot (:data:`WALKING_KMH`) do not heed limits.
 """
 
 from __future__ import annotations
@@ -82,19 +78,11 @@ _SIDES = ("cycleway:left", "cycleway:right", "cycleway:both")
 
 @dataclass(frozen=True)
 class Ruling:
-    """Whether a way belongs to a network.
-
-    Parameters
-    ----------
-    forward, backward
-        Whether one may go along the way as it is drawn, and against that.
-    reason
-        The tag that keeps the way out, as ``access=private``; empty when it belongs.
-    """
+    """Whether a way belongs to a network, and whether one may go along it as it is drawn and against that."""
 
     forward: bool
     backward: bool
-    reason: str = ""
+    reason: str = ""  # the tag that keeps the way out, as "access=private"; empty when it belongs
 
     @property
     def is_in(self) -> bool:
@@ -104,39 +92,23 @@ class Ruling:
 
 @dataclass(frozen=True)
 class Network:
-    """One way to move about.
-
-    Parameters
-    ----------
-    name
-        What it is called: ``drive``.
-    modes
-        Its access tags, the most general first: a later one overrules those before it.
-    barred
-        From the tags and whether service roads are wanted: the tag that makes the kind of way unfit, or nothing.
-    heeds_oneway
-        Whether ``oneway`` without a mode is meant for it.
-    """
+    """One way to move about."""
 
     name: str
-    modes: tuple[str, ...]
-    barred: Callable[[Tags, bool], str]
-    heeds_oneway: bool
+    modes: tuple[str, ...]  # its access tags, the most general first: a later one overrules those before it
+    barred: Callable[
+        [Tags, bool], str
+    ]  # from tags and whether service roads are wanted: the tag that makes a way unfit
+    heeds_oneway: bool  # whether "oneway" without a mode is meant for it
 
 
 def rule_way(network: Network, tags: Tags, *, service: bool = False) -> Ruling:
     """Decide whether a way belongs to a network, and in which directions.
 
-    Parameters
-    ----------
-    network
-        One of :data:`NETWORKS`.
-    tags
-        The tags of the way, ``highway`` among them.
-    service
-        Whether the drive network is to have service roads: alleys, driveways, ways through yards.
+    With ``service`` the drive network has service roads, too: alleys, driveways, ways through yards.
     """
-    reason = network.barred(tags, service) or _area(tags) or _closed(network, tags)
+    is_area = tags.get("area") == "yes"
+    reason = network.barred(tags, service) or ("area=yes" if is_area else _closed(network, tags))
     if reason:
         return Ruling(False, False, reason)
     key, value = _oneway(network, tags)
@@ -161,8 +133,7 @@ def network_called(name: str) -> Network:
 
 def is_for(network: Network, restriction: Tags) -> bool:
     """Whether a turn restriction with these tags holds for a network."""
-    excepted = {word.strip() for word in restriction.get("except", "").split(";")}
-    if excepted & set(network.modes):
+    if set(_words(restriction, "except")) & set(network.modes):
         return False
     named = {key.split(":")[1] for key in restriction if key.startswith("restriction:")} - {"conditional"}
     general = "restriction" in restriction or "restriction:conditional" in restriction
@@ -181,53 +152,39 @@ def _drive(tags: Tags, service: bool) -> str:
     kind = tags["highway"]
     if kind not in MAIN_ROADS and kind not in FAST_ROADS and not (service and kind == "service"):
         return f"highway={kind}"
-    return _one_of(tags, "service", BACK_YARDS if service else SIDE_WAYS)
+    unfit = BACK_YARDS if service else SIDE_WAYS
+    return next((f"service={word}" for word in _words(tags, "service") if word in unfit), "")
 
 
 def _cycle(tags: Tags, service: bool) -> str:
-    kind = tags["highway"]
-    if kind in (*MAIN_ROADS, "cycleway", "service", "track"):
-        return _motorroad(tags, "bicycle")
-    invited = kind in (*FAST_ROADS, *FOOT_PATHS[:4], "busway") and _is_invited(tags, "bicycle")
-    return "" if invited else f"highway={kind}"
+    return _barred_without_motor(tags, "bicycle", MAIN_ROADS, (*FAST_ROADS, *FOOT_PATHS[:4]))
 
 
 def _walk(tags: Tags, service: bool) -> str:
+    return _barred_without_motor(tags, "foot", (*MAIN_ROADS, *FOOT_PATHS), FAST_ROADS)
+
+
+def _barred_without_motor(tags: Tags, mode: str, usual: tuple[str, ...], on_invitation: tuple[str, ...]) -> str:
+    """The tag that makes a way unfit where some kinds are usual and others need an access tag that opens them."""
     kind = tags["highway"]
-    if kind in (*MAIN_ROADS, *FOOT_PATHS, "cycleway", "service", "track"):
-        return _motorroad(tags, "foot")
-    invited = kind in (*FAST_ROADS, "busway") and _is_invited(tags, "foot")
-    return "" if invited else f"highway={kind}"
+    is_invited = any(word in OPEN for word in _words(tags, mode))
+    if kind in (*usual, "cycleway", "service", "track"):
+        return "motorroad=yes" if tags.get("motorroad") == "yes" and not is_invited else ""
+    return "" if is_invited and kind in (*on_invitation, "busway") else f"highway={kind}"
 
 
-def _motorroad(tags: Tags, mode: str) -> str:
-    return "motorroad=yes" if tags.get("motorroad") == "yes" and not _is_invited(tags, mode) else ""
+def _words(tags: Tags, key: str) -> list[str]:
+    return [word.strip() for word in tags.get(key, "").split(";")]
 
 
-def _is_invited(tags: Tags, mode: str) -> bool:
-    return any(word.strip() in OPEN for word in tags.get(mode, "").split(";"))
-
-
-def _one_of(tags: Tags, key: str, values: frozenset[str]) -> str:
-    found = [word.strip() for word in tags.get(key, "").split(";") if word.strip() in values]
-    return f"{key}={found[0]}" if found else ""
-
-
-def _area(tags: Tags) -> str:
-    return "area=yes" if tags.get("area") == "yes" else ""
-
-
-def _is_closed(value: str) -> bool:
-    words = [word.strip() for word in value.split(";")]
-    return all(word in CLOSED for word in words)
+def _is_closed(tags: Tags, key: str) -> bool:
+    return all(word in CLOSED for word in _words(tags, key))
 
 
 def _closed(network: Network, tags: Tags) -> str:
     """The access tag that closes a way, which is the most special one that there is; or nothing."""
-    for mode in reversed(network.modes):
-        if mode in tags:
-            return f"{mode}={tags[mode]}" if _is_closed(tags[mode]) else ""
-    return ""
+    mode = next((mode for mode in reversed(network.modes) if mode in tags), None)
+    return f"{mode}={tags[mode]}" if mode is not None and _is_closed(tags, mode) else ""
 
 
 def _oneway(network: Network, tags: Tags) -> tuple[str, str]:
@@ -262,15 +219,14 @@ def _turned(network: Network, tags: Tags, forward: bool, backward: bool) -> tupl
     """
     is_open, reason = {"forward": forward, "backward": backward}, ""
     for direction in is_open:
-        for mode in reversed(network.modes):
-            value = tags.get(f"{mode}:{direction}")
-            if value is None:
-                continue
-            if _is_closed(value):
-                is_open[direction], reason = False, f"{mode}:{direction}={value}"
-            elif value in OPEN and mode == network.modes[-1]:
-                is_open[direction] = True
-            break
+        keys = [f"{mode}:{direction}" for mode in reversed(network.modes)]
+        key = next((key for key in keys if key in tags), None)
+        if key is None:
+            continue
+        if _is_closed(tags, key):
+            is_open[direction], reason = False, f"{key}={tags[key]}"
+        elif key == keys[0] and tags[key] in OPEN:
+            is_open[direction] = True
     return is_open["forward"], is_open["backward"], reason
 
 
@@ -284,6 +240,8 @@ NETWORKS = {
 }
 """The networks by name."""
 
+_LIMITS = ("maxspeed", "maxspeed:type", "zone:maxspeed", "source:maxspeed")  # those of both directions, best first
+
 KEYS = frozenset(
     ["highway", "area", "service", "motorroad", "junction", "oneway", "cycleway", *_SIDES]
     + [f"{side}:oneway" for side in _SIDES]
@@ -293,8 +251,9 @@ KEYS = frozenset(
         for mode in network.modes
         for key in (mode, f"oneway:{mode}", f"{mode}:forward", f"{mode}:backward")
     ]
+    + [*_LIMITS, "maxspeed:forward", "maxspeed:backward"]
 )
-"""The tags that these rules read."""
+"""The tags that rules and speeds are read from."""
 
 
 DRIVING_KMH = {
@@ -304,13 +263,11 @@ DRIVING_KMH = {
 }  # fmt: skip
 """How fast to drive where no limit is stated."""
 
-CYCLING_KMH = {"track": 12.0, "path": 12.0, "footway": 10.0, "pedestrian": 10.0, "living_street": 10.0}
-"""How fast to cycle where it is not :data:`CYCLING_DEFAULT_KMH`."""
+CYCLING_KMH = {"": 16.0, "track": 12.0, "path": 12.0, "footway": 10.0, "pedestrian": 10.0, "living_street": 10.0}
+"""How fast to cycle; on kinds of way that are not named, as on ``""``."""
 
-WALKING_KMH = {"steps": 2.4, "elevator": 2.4}
-"""How fast to walk where it is not :data:`WALKING_DEFAULT_KMH`."""
-
-CYCLING_DEFAULT_KMH, WALKING_DEFAULT_KMH = 16.0, 4.8
+WALKING_KMH = {"": 4.8, "steps": 2.4, "elevator": 2.4}
+"""How fast to walk, likewise."""
 
 _MILE_KM, _KNOT_KM = 1.609344, 1.852
 _WORDS = {
@@ -322,46 +279,28 @@ _NUMBER = re.compile(r"(\d{1,3}(?:\.\d+)?)\s*([a-z/]*)")
 _ZONE = re.compile(r"(?:zone:?)?(\d{1,3})")
 _LEAST_KMH, _LARGEST_KMH = 1.0, 200.0
 
-SPEED_KEYS = frozenset(
-    ("maxspeed", "maxspeed:forward", "maxspeed:backward", "maxspeed:type", "zone:maxspeed", "source:maxspeed")
-)
-"""The tags that speeds are read from."""
-
 
 @dataclass(frozen=True)
 class Speeds:
-    """How fast one goes along a way.
-
-    Parameters
-    ----------
-    forward_kmh, backward_kmh
-        Kilometres an hour in the direction in which the way is drawn, and against it.
-    is_stated
-        Whether both come from a limit that the way states.
-    """
+    """How fast one goes along a way, as it is drawn and against that."""
 
     forward_kmh: float
     backward_kmh: float
-    is_stated: bool
+    is_stated: bool  # whether both come from a limit that the way states
 
 
 def way_speeds(network: Network, tags: Tags) -> Speeds:
     """How fast one goes along a way of a network."""
     kind = tags["highway"]
-    if network.name == "walk":
-        kmh = WALKING_KMH.get(kind, WALKING_DEFAULT_KMH)
+    if network.name != "drive":
+        slow = WALKING_KMH if network.name == "walk" else CYCLING_KMH
+        kmh = slow.get(kind, slow[""])
         return Speeds(kmh, kmh, False)
-    if network.name == "cycle":
-        kmh = CYCLING_KMH.get(kind, CYCLING_DEFAULT_KMH)
-        return Speeds(kmh, kmh, False)
-    both = next((kmh for key in _GENERAL if (kmh := parse_kmh(tags.get(key, "")))), 0.0)
+    both = next((kmh for key in _LIMITS if (kmh := parse_kmh(tags.get(key, "")))), 0.0)
     forward = parse_kmh(tags.get("maxspeed:forward", "")) or both
     backward = parse_kmh(tags.get("maxspeed:backward", "")) or both
     default = DRIVING_KMH[kind]
     return Speeds(forward or default, backward or default, bool(forward and backward))
-
-
-_GENERAL = ("maxspeed", "maxspeed:type", "zone:maxspeed", "source:maxspeed")
 
 
 def parse_kmh(text: str) -> float:

@@ -4,84 +4,64 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from veilroute.arrays import Floats, Int32s, Ints
+from veilroute.arrays import Flags, Floats, Int32s, Ints
 
 Tags = Mapping[str, str]
+Counts = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ways:
     """The ways of a file that have a ``highway`` tag.
 
-    Cities repeat themselves, so equal tags are held once, and all node references are in one array.
-
-    Parameters
-    ----------
-    ids
-        The number of every way.
-    ptr, refs
-        Way ``w`` runs through the nodes ``refs[ptr[w]:ptr[w + 1]]``, which are numbers of OpenStreetMap.
-    tag_sets, tag_ids
-        The different sets of tags, and which of them each way has.
-    names, name_ids
-        The different street names, and which of them each way has; ``""`` where there is none.
-    node_ids, lonlat
-        The nodes whose place is known, ascending, and their longitude and latitude in degrees.
-    num_read
-        How many ways the file has, buildings and shores included.
-    restrictions
-        The different sets of tags of the file's turn restrictions, and how often each occurs.
-    barriers
-        The tags of nodes with a ``barrier``.
+    Cities repeat themselves, so equal tags are held once, and all node references are in one array: way ``w`` runs
+    through the nodes ``refs[ptr[w]:ptr[w + 1]]``, which are numbers of OpenStreetMap.
     """
 
-    ids: Ints
     ptr: Ints
     refs: Ints
-    tag_sets: tuple[Tags, ...]
-    tag_ids: Int32s
-    names: tuple[str, ...]
+    tag_sets: tuple[Tags, ...]  # the different sets of tags
+    tag_ids: Int32s  # which of them each way has
+    names: tuple[str, ...]  # the different street names, "" for none
     name_ids: Int32s
-    node_ids: Ints
-    lonlat: Floats
-    num_read: int
-    restrictions: tuple[tuple[Tags, int], ...] = ()
-    barriers: Mapping[int, Tags] = field(default_factory=dict)
+    node_ids: Ints  # the nodes whose place is known, ascending
+    lonlat: Floats  # their longitude and latitude in degrees
+    num_read: int  # how many ways the file has, buildings and shores included
+    restrictions: tuple[tuple[Tags, int], ...] = ()  # the sets of tags of turn restrictions, and how often each occurs
+    barriers: Mapping[int, Tags] = field(default_factory=dict)  # the tags of nodes with a barrier
 
     @property
     def num_ways(self) -> int:
         """How many ways have a ``highway`` tag."""
-        return int(self.ids.size)
+        return int(self.tag_ids.size)
 
-    def tags(self, way: int) -> Tags:
-        """The tags of a way that matter here."""
-        return self.tag_sets[int(self.tag_ids[way])]
+    def count_by(self, texts: Sequence[str], chosen: Flags) -> Counts:
+        """How many of the chosen ways have each of the ``texts`` that are given for the sets of tags.
 
-    def count_kinds(self) -> list[tuple[str, int]]:
-        """Each kind of highway and how many ways it has, the most frequent first, equals by name."""
-        kinds: Counter[str] = Counter()
-        for tag_id, count in enumerate(np.bincount(self.tag_ids, minlength=len(self.tag_sets)).tolist()):
-            kinds[self.tag_sets[tag_id]["highway"]] += count
-        return sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
+        The most frequent comes first, equals are in the order of their names.
+        """
+        counts: Counter[str] = Counter()
+        for tag_id, count in enumerate(np.bincount(self.tag_ids[chosen]).tolist()):
+            if count:
+                counts[texts[tag_id]] += count
+        return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+    def count_kinds(self, chosen: Flags) -> Counts:
+        """Each kind of highway and how many of the chosen ways it has, in the order of :meth:`count_by`."""
+        return self.count_by([tags["highway"] for tags in self.tag_sets], chosen)
 
 
 class WaysCollector:
-    """Takes ways one by one and packs them.
-
-    Parameters
-    ----------
-    keys
-        The tags that matter; all others but the name are forgotten.
-    """
+    """Takes ways one by one and packs them; of their tags only those that matter (``keys``) and the name are kept."""
 
     def __init__(self, keys: Iterable[str]) -> None:
         self._keys = frozenset(keys) | {"highway"}
-        self._ids, self._ends, self._refs = array("q"), array("q", [0]), array("q")
+        self._ends, self._refs = array("q", [0]), array("q")
         self._tag_ids, self._name_ids = array("i"), array("i")
         self._tag_sets: dict[tuple[tuple[str, str], ...], int] = {}
         self._names: dict[str, int] = {}
@@ -96,7 +76,6 @@ class WaysCollector:
             return
         self._seen.add(number)
         kept = tuple(sorted((key, tags[key].strip().lower()) for key in self._keys & tags.keys()))
-        self._ids.append(number)
         self._refs.extend(refs)
         self._ends.append(len(self._refs))
         self._tag_ids.append(self._tag_sets.setdefault(kept, len(self._tag_sets)))
@@ -110,7 +89,6 @@ class WaysCollector:
     def pack(self) -> Ways:
         """The ways so far, without places."""
         return Ways(
-            ids=np.array(self._ids, dtype=np.int64),
             ptr=np.array(self._ends, dtype=np.int64),
             refs=np.array(self._refs, dtype=np.int64),
             tag_sets=tuple(dict(tags) for tags in self._tag_sets),

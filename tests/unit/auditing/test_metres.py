@@ -3,7 +3,7 @@ from __future__ import annotations
 import veilroute as vr
 from veilroute.auditing.apartness import Spread
 from veilroute.auditing.sight import gather_facts, measured_map
-from veilroute.domain.streets import street_domain
+from veilroute.domain.geography import street_domain
 
 
 def test_tables_of_other_nodes_are_other_tables() -> None:

@@ -12,7 +12,7 @@ import veilroute as vr
 from veilroute.auditing.sight import gather_facts
 from veilroute.covering.task import far_matrix, find_watchers
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
-from veilroute.domain.streets import street_domain
+from veilroute.domain.geography import street_domain
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def test_bad_names_are_refused(line5: vr.Domain, names: object) -> None:
 
 
 def test_walking_distances_are_the_same_in_both_directions(detour: vr.Domain) -> None:
-    from veilroute.domain.streets import measured_domain
+    from veilroute.domain.geography import measured_domain
 
     walking = measured_domain(detour, "walking")
     tails, heads, costs = walking.edge_arrays()

@@ -19,8 +19,7 @@ from street_samples import (
     place,
     two_trip_book,
 )
-from veilroute.formats.geojson import playbook_geojson, route_geojson, write_geojson
-from veilroute.formats.gpx import OKABE_ITO, class_colour
+from veilroute.formats.geojson import OKABE_ITO, class_colour, playbook_geojson, route_geojson, write_geojson
 from veilroute.streets.itinerary import lay_route
 
 

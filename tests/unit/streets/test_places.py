@@ -4,7 +4,7 @@ import pytest
 
 import veilroute as vr
 from street_samples import little_town, place
-from veilroute.domain.streets import street_domain
+from veilroute.domain.geography import street_domain
 from veilroute.streets.places import Located, Place, locate
 
 TOWN = little_town()

@@ -324,7 +324,7 @@ def test_the_reader_keeps_every_tag_that_is_asked_for() -> None:
             rule_way(network, Asked(text, asked), service=True)
             way_speeds(network, Asked(text, asked))
     assert {"junction", "motorroad", "cycleway:left:oneway", "vehicle:backward", "maxspeed:backward"} <= asked
-    assert asked <= rules.KEYS | rules.SPEED_KEYS
+    assert asked <= rules.KEYS
 
 
 def test_unknown_networks_are_named() -> None:

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from veilroute.streets.network import largest_component, strong_components
-from veilroute.streets.simplify import join_segments, nodes_between
+from veilroute.domain.connectivity import largest_component, strong_components
+from veilroute.streets.network import join_segments, nodes_between
 
 Pairs = list[tuple[int, int]]
 

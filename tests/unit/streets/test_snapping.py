@@ -5,7 +5,7 @@ import pytest
 
 import veilroute as vr
 from street_samples import little_town, place
-from veilroute.domain.streets import great_circle_m, street_domain
+from veilroute.domain.geography import great_circle_m, street_domain
 from veilroute.streets.places import snap, span_text
 
 

@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 import veilroute as vr
-from veilroute.domain.streets import street_domain
-from veilroute.streets.places import Located, check_distinct, check_joined, check_way, reached_from
+from veilroute.domain.connectivity import reached_from
+from veilroute.domain.geography import street_domain
+from veilroute.streets.places import Located, check_distinct, check_joined, check_way
 
 
 def islands() -> vr.Domain:
@@ -31,8 +32,8 @@ def at(label: str, name: str | None = None, *, distance_m: float | None = None, 
 )
 def test_what_can_be_reached(label: str, along: str, both: str) -> None:
     domain = islands()
-    for against, expected in ((False, along), (True, both)):
-        mask = reached_from(domain, domain.node(label), against=against)
+    for backward, expected in ((False, along), (True, both)):
+        mask = reached_from(domain, domain.node(label), backward=backward)
         assert "".join(str(domain.label(node)) for node in mask.nonzero()[0].tolist()) == expected
 
 

@@ -1,8 +1,7 @@
-"""What a street network knows beyond its graph: where on earth, how long, called what, shaped how.
+"""What a street network knows beyond its graph: where on earth it is, how long its streets are, how called and bent.
 
-How far apart places are: by the graph's costs, or in metres by car, on foot or in a straight line.
-
-Costs decide which route is best; privacy and sight are often wanted in metres although routes are planned in seconds.
+With it goes how far apart places are: by the graph's costs, or in metres by car, on foot or in a straight line. Costs
+decide which route is best; privacy and sight are often wanted in metres although routes are planned in seconds.
 """
 
 from __future__ import annotations
@@ -11,17 +10,19 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from veilroute.arrays import Floats, Int32s, Ints
-from veilroute.domain.graph import Domain, Label, checked_costs, keep_cheapest
+from veilroute.domain.graph import Domain, Label, checked_costs, keep_cheapest, spans
 from veilroute.errors import InvalidInputError
 
 UNITS = ("seconds", "metres")
 """What an edge's cost may be measured in on a street network."""
+
+MEASURES = ("cost", "driving", "walking", "straight")
+"""The edges' costs; metres along the edges; metres along the edges in either direction; metres as the crow flies."""
 
 EARTH_RADIUS_M = 6_371_008.8
 """Mean radius of the earth (IUGG)."""
@@ -31,37 +32,21 @@ EARTH_RADIUS_M = 6_371_008.8
 class Streets:
     """The streets behind a graph; edges are in the order of :meth:`Domain.edge_arrays`.
 
-    Parameters
-    ----------
-    lonlat
-        Longitude and latitude of every node, in degrees.
-    lengths
-        Metres of every edge.
-    unit
-        What the domain's costs are measured in: ``"seconds"`` or ``"metres"``.
-    names, name_ids
-        The street names that occur, and which of them each edge has; an unnamed street has the name ``""``.
-    kinds, kind_ids
-        The kinds of street that occur (``"residential"``), and which of them each edge is.
-    shape_ptr, shape
-        The bends of edge ``e``, its ends excluded, are ``shape[shape_ptr[e]:shape_ptr[e + 1]]`` (longitude, latitude).
-    attribution
-        Whom to credit wherever the map is shown.
-    shortest
-        Metres of the shortest street from an edge's tail to its head, which is another one where of several the fastest
-        was kept; :attr:`lengths` when left out. Distances in metres are measured by it.
+    The bends of edge ``e``, its ends excluded, are ``shape[shape_ptr[e]:shape_ptr[e + 1]]`` (longitude, latitude).
+    Distances in metres are measured by ``shortest``: the metres of the shortest street from an edge's tail to its head,
+    which is another one where of several the fastest was kept; ``lengths`` when left out.
     """
 
-    lonlat: Floats
-    lengths: Floats
-    unit: str
-    names: tuple[str, ...]
-    name_ids: Int32s
-    kinds: tuple[str, ...]
+    lonlat: Floats  # longitude and latitude of every node, in degrees
+    lengths: Floats  # metres of every edge
+    unit: str  # what the domain's costs are measured in: one of UNITS
+    names: tuple[str, ...]  # the street names that occur; an unnamed street has the name ""
+    name_ids: Int32s  # which of them each edge has
+    kinds: tuple[str, ...]  # the kinds of street that occur, as "residential"
     kind_ids: Int32s
     shape_ptr: Ints
     shape: Floats
-    attribution: str = ""
+    attribution: str = ""  # whom to credit wherever the map is shown
     shortest: Floats = field(default_factory=lambda: np.empty(0))
 
     def __post_init__(self) -> None:
@@ -123,14 +108,8 @@ def street_domain(
     places = _checked_places(lonlat)
     tail_ids, head_ids = np.asarray(tails), np.asarray(heads)
     num_edges = tail_ids.size
-    metres = checked_costs(np.asarray(lengths, dtype=np.float64), field="streets.lengths").astype(np.float64)
-    if metres.size != num_edges:
-        raise InvalidInputError("streets.lengths", f"one length for each of {num_edges} edges", metres.size)
-    least = metres
-    if shortest is not None:
-        least = checked_costs(np.asarray(shortest, dtype=np.float64), field="streets.shortest").astype(np.float64)
-        if least.size != num_edges:
-            raise InvalidInputError("streets.shortest", f"one length for each of {num_edges} edges", least.size)
+    metres = _checked_metres("streets.lengths", lengths, num_edges)
+    least = metres if shortest is None else _checked_metres("streets.shortest", shortest, num_edges)
     ptr = _checked_ptr(shape_ptr, num_edges)
     bends = _checked_places(np.empty((0, 2)) if shape is None else shape, field="streets.shape")
     if int(ptr[-1]) != len(bends):
@@ -140,7 +119,8 @@ def street_domain(
         len(places), tail_ids[kept], head_ids[kept], np.asarray(costs)[kept], labels=labels, coordinates=project(places)
     )
     sizes = np.diff(ptr)[kept]
-    _check_bends(places, bends, metres[kept], tail_ids[kept], ptr[:-1][kept], sizes)
+    shape_kept = bends[spans(ptr[:-1][kept], sizes)]
+    _check_bends(places, shape_kept, metres[kept], tail_ids[kept], sizes)
     streets = Streets(
         places,
         metres[kept],
@@ -148,66 +128,11 @@ def street_domain(
         *_checked_words("names", names, name_ids, kept, num_edges),
         *_checked_words("kinds", kinds, kind_ids, kept, num_edges),
         np.concatenate([[0], np.cumsum(sizes)]),
-        bends[_spans(ptr[:-1][kept], sizes)],
+        shape_kept,
         _checked_text("streets.attribution", attribution),
         _least_between(len(places), tail_ids, head_ids, least, kept),
     )
     return Domain(plain.indptr, plain.indices, plain.costs, plain.labels, plain.coordinates, streets=streets)
-
-
-def streets_to_dict(streets: Streets) -> dict[str, Any]:
-    """Plain data for a JSON file; bends are a flat list of longitude, latitude, longitude ... per edge."""
-    flat = streets.shape.reshape(-1).tolist()
-    ends = (2 * streets.shape_ptr).tolist()
-    data = {
-        "unit": streets.unit,
-        "lonlat": streets.lonlat.tolist(),
-        "lengths": streets.lengths.tolist(),
-        "names": list(streets.names),
-        "name_ids": streets.name_ids.tolist(),
-        "kinds": list(streets.kinds),
-        "kind_ids": streets.kind_ids.tolist(),
-        "bends": [flat[ends[i] : ends[i + 1]] for i in range(len(ends) - 1)],
-        "attribution": streets.attribution,
-    }
-    is_plain = np.array_equal(streets.shortest, streets.lengths)
-    return data if is_plain else data | {"shortest": streets.shortest.tolist()}
-
-
-def street_domain_from_dict(data: Any, tails: list[Any], heads: list[Any], costs: list[Any], labels: Any) -> Domain:
-    """Build a street network's domain from what :func:`streets_to_dict` wrote, and the edges."""
-    known = {"unit", "lonlat", "lengths", "names", "name_ids", "kinds", "kind_ids", "bends", "attribution", "shortest"}
-    if not isinstance(data, dict) or not {"unit", "lonlat", "lengths"} <= set(data) <= known:
-        raise InvalidInputError("domain.graph.streets", "an object with unit, lonlat and lengths", data)
-    bends = data.get("bends") or [[] for _ in tails]
-    if not isinstance(bends, list) or not all(isinstance(line, list) and len(line) % 2 == 0 for line in bends):
-        raise InvalidInputError("streets.bends", "one list of longitude, latitude, ... for each edge")
-    flat = [part for line in bends for part in line]
-    if not all(isinstance(part, float | int) and part is not True and part is not False for part in flat):
-        raise InvalidInputError("streets.bends", "longitudes and latitudes as numbers")
-    try:
-        shape = np.array(flat, dtype=np.float64).reshape(-1, 2)
-        return street_domain(
-            lonlat=data["lonlat"],
-            tails=np.array(tails, dtype=np.int64),
-            heads=np.array(heads, dtype=np.int64),
-            costs=costs,
-            lengths=data["lengths"],
-            unit=data["unit"],
-            labels=labels,
-            names=data.get("names", [""]),
-            name_ids=data.get("name_ids"),
-            kinds=data.get("kinds", [""]),
-            kind_ids=data.get("kind_ids"),
-            shape_ptr=np.concatenate([[0], np.cumsum([len(line) // 2 for line in bends], dtype=np.int64)]),
-            shape=shape,
-            attribution=data.get("attribution", ""),
-            shortest=data.get("shortest"),
-        )
-    except (TypeError, ValueError, OverflowError) as error:
-        if isinstance(error, InvalidInputError):
-            raise
-        raise InvalidInputError("domain.graph.streets", "lists of numbers of equal length") from None
 
 
 def great_circle_m(lonlat1: npt.ArrayLike, lonlat2: npt.ArrayLike) -> Floats:
@@ -220,10 +145,10 @@ def great_circle_m(lonlat1: npt.ArrayLike, lonlat2: npt.ArrayLike) -> Floats:
 
 
 def project(lonlat: Floats, middle: tuple[float, float] | None = None) -> Floats:
-    """Metres east and north of the middle of the points' box, for drawing; good to a few parts in a thousand on a city.
+    """Metres east and north of the ``middle``, by default that of the points' box, for drawing.
 
-    Or of another ``middle``. Rounded to centimetres, so that the last bit of a platform's cosine cannot change a
-    picture.
+    Good to a few parts in a thousand on a city, and rounded to centimetres, so that the last bit of a platform's cosine
+    cannot change a picture.
     """
     lon, lat = _middle(lonlat) if middle is None else middle
     scale = EARTH_RADIUS_M * math.radians(1)
@@ -237,13 +162,7 @@ def _middle(places: Floats) -> tuple[float, float]:
     return lon, lat
 
 
-def _least_between(
-    num_nodes: int,
-    tails: Ints,
-    heads: Ints,
-    metres: Floats,
-    kept: Ints,
-) -> Floats:
+def _least_between(num_nodes: int, tails: Ints, heads: Ints, metres: Floats, kept: Ints) -> Floats:
     """For each edge that is kept the least metres of all that join the same nodes."""
     pairs, group = np.unique(tails.astype(np.int64) * num_nodes + heads, return_inverse=True)
     least = np.full(pairs.size, np.inf)
@@ -251,17 +170,10 @@ def _least_between(
     return np.asarray(least[group.reshape(-1)[kept]])
 
 
-def _check_bends(
-    places: Floats,
-    bends: Floats,
-    metres: Floats,
-    tails: Ints,
-    firsts: Ints,
-    sizes: Ints,
-) -> None:
+def _check_bends(places: Floats, bends: Floats, metres: Floats, tails: Ints, sizes: Ints) -> None:
     """Raise when a bend is so far from its street that a coordinate must be wrong; lengths may be anybody's guess."""
     edges = np.repeat(np.arange(sizes.size), sizes)
-    away = great_circle_m(places[tails[edges]], bends[_spans(firsts, sizes)])
+    away = great_circle_m(places[tails[edges]], bends)
     wrong = np.flatnonzero(away > 10 * metres[edges] + 5000.0)
     if wrong.size:
         edge = int(edges[wrong[0]])
@@ -279,6 +191,13 @@ def _checked_places(lonlat: npt.ArrayLike, *, field: str = "streets.lonlat") -> 
     if not bool((np.abs(values) <= (180.0, 90.0)).all()):
         raise InvalidInputError(field, "longitudes from -180 to 180 and latitudes from -90 to 90, in this order")
     return values
+
+
+def _checked_metres(field: str, lengths: npt.ArrayLike, num_edges: int) -> Floats:
+    metres = checked_costs(np.asarray(lengths, dtype=np.float64), field=field).astype(np.float64)
+    if metres.size != num_edges:
+        raise InvalidInputError(field, f"one length for each of {num_edges} edges", metres.size)
+    return metres
 
 
 def _checked_ptr(shape_ptr: npt.ArrayLike | None, num_edges: int) -> Ints:
@@ -304,17 +223,6 @@ def _checked_text(field: str, text: object) -> str:
     if not isinstance(text, str) or not (text.isprintable() or not text):
         raise InvalidInputError(field, "printable text", text)
     return text
-
-
-def _spans(firsts: Ints, sizes: Ints) -> Ints:
-    """The numbers ``firsts[i], firsts[i] + 1, ...``, ``sizes[i]`` of them, for all ``i`` one after another."""
-    before = np.cumsum(sizes) - sizes
-    spans: Ints = np.arange(int(sizes.sum()), dtype=np.int64) + np.repeat(firsts - before, sizes)
-    return spans
-
-
-MEASURES = ("cost", "driving", "walking", "straight")
-"""The edges' costs; metres along the edges; metres along the edges in either direction; metres as the crow flies."""
 
 
 def check_measure(measure: object, field: str) -> None:

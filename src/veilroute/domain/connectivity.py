@@ -1,0 +1,77 @@
+"""What of a graph can be reached: from one node, and from everywhere to everywhere."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from veilroute.arrays import Flags, Ints
+from veilroute.domain.graph import Domain, spans
+
+
+def reached_from(domain: Domain, node: int, *, forward: bool = True, backward: bool = False) -> Flags:
+    """Which nodes one can get to from a node when edges are taken forward, backward, or either way."""
+    rows = [(domain.indptr, domain.indices)] if forward else []
+    if backward:
+        rows.append(domain.reversed_rows[:2])
+    seen = np.zeros(domain.num_nodes, dtype=np.bool_)
+    seen[node] = True
+    border = np.array([node], dtype=np.int64)
+    while border.size:
+        ahead = []
+        for indptr, indices in rows:
+            firsts = indptr[border].astype(np.int64)
+            ahead.append(indices[spans(firsts, indptr[border + 1].astype(np.int64) - firsts)].astype(np.int64))
+        heads = np.concatenate(ahead)
+        border = np.unique(heads[~seen[heads]])
+        seen[border] = True
+    return seen
+
+
+def largest_component(num_nodes: int, tails: Ints, heads: Ints) -> Flags:
+    """Which nodes are in the largest strongly connected component; of equally large ones, that of the lowest node."""
+    component = strong_components(num_nodes, tails, heads)
+    sizes = np.bincount(component)
+    is_in: Flags = component == component[np.argmax(sizes[component])]
+    return is_in
+
+
+def strong_components(num_nodes: int, tails: Ints, heads: Ints) -> Ints:
+    """Number every node by its strongly connected component (Tarjan 1972, without recursion; linear time)."""
+    after = heads[np.argsort(tails, kind="stable")].tolist()
+    ends = np.concatenate([[0], np.cumsum(np.bincount(tails, minlength=num_nodes))]).tolist()
+    component = [-1] * num_nodes
+    number = [-1] * num_nodes  # in the order in which nodes are come upon
+    low = [0] * num_nodes
+    upcoming = ends[:-1]
+    num_seen = num_components = 0
+    open_nodes: list[int] = []
+    for root in range(num_nodes):
+        if number[root] >= 0:
+            continue
+        path = [root]
+        while path:
+            node = path[-1]
+            if number[node] < 0:
+                number[node] = low[node] = num_seen
+                num_seen += 1
+                open_nodes.append(node)
+            edge = upcoming[node]
+            if edge < ends[node + 1]:
+                upcoming[node] = edge + 1
+                head = after[edge]
+                if number[head] < 0:
+                    path.append(head)
+                elif component[head] < 0:
+                    low[node] = min(low[node], number[head])
+                continue
+            path.pop()
+            if path:
+                low[path[-1]] = min(low[path[-1]], low[node])
+            if low[node] == number[node]:
+                # No way leads further back: what was come upon since this node is its component.
+                member = -1
+                while member != node:
+                    member = open_nodes.pop()
+                    component[member] = num_components
+                num_components += 1
+    return np.array(component, dtype=np.int64)
