@@ -31,9 +31,8 @@ from veilroute.bench.suites import (
     find_terrain,
     suite_names,
 )
-from veilroute.cli.console import DONE, INTERRUPTED, Interrupt, emit, remark, stderr
+from veilroute.cli.console import DONE, INTERRUPTED, Interrupt, emit, emit_json, remark, stderr
 from veilroute.errors import InvalidInputError, UnknownMethodError
-from veilroute.jsontext import dump_canonical
 
 _LINE_EVERY_S = 30.0
 
@@ -148,7 +147,7 @@ def _finish(names: Sequence[str], run: RunReport, terrain: Terrain, out: Path, c
     files = write_report(out, names, run.records, domains=terrain.domains, notes=notes, command=command)
     tables = [table for name in names for table in build_tables(name, run.records)]
     if as_json:
-        emit(dump_canonical(_summary(names, run, terrain, out, files, tables, notes)).decode())
+        emit_json(_summary(names, run, terrain, out, files, tables, notes))
         return
     emit("".join(f"{table.to_text()}\n" for table in tables))
     emit("".join(f"Note: {note}.\n" for note in notes))

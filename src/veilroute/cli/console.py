@@ -1,7 +1,4 @@
-"""What commands share: consoles, a progress display for long work, and a polite Ctrl-C.
-
-What the program's exit codes mean (the contract's list).
-"""
+"""What commands share: exit codes, consoles, a progress display for long work, and a polite Ctrl-C."""
 
 from __future__ import annotations
 
@@ -15,7 +12,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
+from typing import Annotated
 
+import typer
 from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
@@ -30,7 +29,17 @@ from rich.progress import Progress as RichProgress
 from rich.text import Text
 
 from veilroute.errors import InvalidInputError, one_line
+from veilroute.jsontext import dump_canonical
 from veilroute.progress import Progress, ProgressCallback
+
+# The exit codes; what they mean is the contract's list.
+DONE = 0
+VIOLATED = 1
+BAD_INPUT = 2
+NOTHING_ANONYMIZED = 3
+INTERRUPTED = 130
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 _PATIENCE_S = 2.0
 _LARGEST_GAP = 100.0
@@ -70,6 +79,11 @@ def emit(text: str, *, is_utf8: bool = False) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         forget_stdout()
+
+
+def emit_json(data: object) -> None:
+    """Write a result as one JSON object."""
+    emit(dump_canonical(data).decode())
 
 
 def remark(line: str) -> None:
@@ -206,10 +220,3 @@ class Interrupt:
             raise KeyboardInterrupt
         self.is_requested = True
         remark(self._reply)
-
-
-DONE = 0
-VIOLATED = 1
-BAD_INPUT = 2
-NOTHING_ANONYMIZED = 3
-INTERRUPTED = 130

@@ -12,9 +12,17 @@ from typing import Annotated
 
 import typer
 
-from veilroute.cli.audit import DomainOption, MovementOption, load_playbook
 from veilroute.cli.console import DONE, check_out, live_progress, remark, stdout
-from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
+from veilroute.cli.instances import (
+    DomainOption,
+    FileArgument,
+    InstanceOptions,
+    MovementOption,
+    PlaybookArgument,
+    load_instance,
+    load_playbook,
+    takes_instance_options,
+)
 from veilroute.errors import UnknownMethodError
 from veilroute.formats import write_instance
 from veilroute.playbook import Playbook
@@ -24,7 +32,7 @@ FORMATS = (".gpx", ".geojson", ".html", ".txt")
 
 
 def run_export(
-    playbook: Annotated[Path, typer.Argument(metavar="PLAYBOOK", help="A playbook made by `veilroute plan`.")],
+    playbook: PlaybookArgument,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="A .gpx, .geojson, .html or .txt file.")],
     trip: Annotated[
         int | None, typer.Option(help="Only this trip, from 0; all when left out, the first in a .html.")
@@ -83,7 +91,7 @@ def run_convert(
 
 
 def run_draw(
-    playbook: Annotated[Path, typer.Argument(metavar="PLAYBOOK", help="A playbook made by `veilroute plan`.")],
+    playbook: PlaybookArgument,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="A .png, .svg, .pdf or .html file.")],
     trip: Annotated[int, typer.Option(help="Which trip, from 0.")] = 0,
     domain: DomainOption = None,

@@ -15,8 +15,8 @@ from typing import Annotated
 import typer
 
 from veilroute.auditing.replay import is_hidden
-from veilroute.cli.audit import DomainOption, MovementOption
 from veilroute.cli.console import BAD_INPUT, DONE, INTERRUPTED, NOTHING_ANONYMIZED, VIOLATED, emit
+from veilroute.cli.instances import DomainOption, MovementOption, PlaybookArgument
 from veilroute.domain.graph import Label, label_text, tidy_text
 from veilroute.errors import BrokenPromiseError, NotAnonymizedError, UnknownCandidateError, VeilrouteError
 from veilroute.formats import read_domain
@@ -53,7 +53,7 @@ class RouteError(VeilrouteError):
 
 
 def run_route(
-    playbook: Annotated[Path, typer.Argument(metavar="PLAYBOOK", help="A playbook made by `veilroute plan`.")],
+    playbook: PlaybookArgument,
     transit: Annotated[
         str,
         typer.Option(

@@ -7,12 +7,11 @@ from typing import Annotated
 
 import typer
 
-from veilroute.cli.console import DONE, check_out, emit, live_progress
+from veilroute.cli.console import DONE, JsonOption, check_out, emit, emit_json, live_progress
 from veilroute.domain.graph import Domain
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.formats.network import WRITABLE, network_suffix, read_network, write_network
 from veilroute.formats.osm import is_osm_name, read_osm
-from veilroute.jsontext import dump_canonical
 from veilroute.progress import Progress
 from veilroute.streets.network import StreetNetwork
 
@@ -37,7 +36,7 @@ def run_streets(
     connected: Annotated[
         bool, typer.Option("--connected", help="Only the largest part within which everything can be reached.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: JsonOption = False,
 ) -> int:
     """Make a street network of a map from OpenStreetMap, or of a graph from elsewhere, and say what was left out."""
     if out.suffix not in WRITABLE:
@@ -63,7 +62,7 @@ def run_streets(
         report(Progress("writing"))
         write_network(made, out)
     if json:
-        emit(dump_canonical(_described(made)).decode())
+        emit_json(_described(made))
     else:
         text = made.report.to_text() if isinstance(made, StreetNetwork) else _line(made)
         emit(f"{text}Written: {out}\n")
