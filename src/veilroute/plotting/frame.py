@@ -1,7 +1,4 @@
-"""Where everything is on paper: node positions, the part of the plane that is shown, and its size.
-
-Positions for graphs without coordinates.
-"""
+"""Where everything is on paper: node positions, the part of the plane that is shown, and its size."""
 
 from __future__ import annotations
 
@@ -17,9 +14,22 @@ from veilroute.arrays import Floats, Ints, Points
 from veilroute.domain.graph import Domain
 from veilroute.domain.grid import Grid
 
+POINTS_PER_INCH = 72.0
+
+# When a graph without coordinates is laid out.
 _NUM_PIVOTS = 48
 _POLISH_UP_TO = 400
 _POLISH_ROUNDS = 120
+
+_SMALLEST_IN, _LARGEST_IN = 5.5, 9.5
+_CELL_IN = 0.135
+_STREET_IN = 0.42
+# A street that is all in one line would give a picture of no height.
+_FLATTEST = 0.3
+# Around what a picture of real streets is about: a share of its extent, and metres at least.
+_AROUND, _AROUND_M = 0.07, 60.0
+# Below a map of real streets, for its scale and credits.
+_NOTES_IN = 0.2
 
 
 def lay_out(domain: Domain) -> Points:
@@ -111,19 +121,6 @@ def _majorize(points: Points, steps: Points) -> Points:
     return np.asarray(points, dtype=np.float64)
 
 
-POINTS_PER_INCH = 72.0
-
-_SMALLEST_IN, _LARGEST_IN = 5.5, 9.5
-_CELL_IN = 0.135
-_STREET_IN = 0.42
-# A street that is all in one line would give a picture of no height.
-_FLATTEST = 0.3
-# Around what a picture of real streets is about: a share of its extent, and metres at least.
-_AROUND, _AROUND_M = 0.07, 60.0
-# Below a map of real streets, for its scale and credits.
-_NOTES_IN = 0.2
-
-
 @dataclass(frozen=True, eq=False)
 class Frame:
     """The drawing plane of a domain.
@@ -138,10 +135,8 @@ class Frame:
         Length of a typical edge: 1 on grids.
     size_in
         Width and height of the map in inches, without title and legend.
-    ticks_in
-        Room for tick labels beside and below the map, in inches.
-    notes_in
-        Room for scale and credits below the map, in inches.
+    ticks_in, notes_in
+        Room for tick labels beside and below the map, and for scale and credits below it, in inches.
     """
 
     positions: Floats
@@ -188,12 +183,7 @@ def frame_of(domain: Domain, focus: Sequence[int] = ()) -> Frame:
     step = _typical_edge(domain, positions)
     low, high = positions.min(axis=0), positions.max(axis=0)
     extent = max(float((high - low).max()), step)
-    margin = 0.03 * extent + 0.4 * step
-    centre = (low + high) / 2
-    half = np.maximum((high - low) / 2, _FLATTEST * extent / 2) + margin
-    size_in = _size_in(2 * float(half[0]), 2 * float(half[1]), _STREET_IN / step)
-    (left, bottom), (right, top) = (centre - half).tolist(), (centre + half).tolist()
-    return Frame(positions, left, right, bottom, top, step, size_in, 0.0)
+    return _frame_around(positions, low, high, step, extent, margin=0.03 * extent + 0.4 * step)
 
 
 def new_axes(frame: Frame) -> Axes:
@@ -228,11 +218,25 @@ def _street_frame(domain: Domain, focus: Sequence[int]) -> Frame:
     # No empty margin where the map ends, but room for the marks on its edge.
     low = np.maximum(low - around, whole.min(axis=0) - 0.4 * around)
     high = np.minimum(high + around, whole.max(axis=0) + 0.4 * around)
-    half = np.maximum((high - low) / 2, _FLATTEST * float((high - low).max()) / 2)
+    return _frame_around(positions, low, high, step, float((high - low).max()), notes_in=_NOTES_IN)
+
+
+def _frame_around(
+    positions: Floats,
+    low: Floats,
+    high: Floats,
+    step: float,
+    extent: float,
+    *,
+    margin: float = 0.0,
+    notes_in: float = 0.0,
+) -> Frame:
+    """A frame of streets from corner to corner, plus a margin; not much flatter than its ``extent`` is wide."""
     centre = (low + high) / 2
+    half = np.maximum((high - low) / 2, _FLATTEST * extent / 2) + margin
     size_in = _size_in(2 * float(half[0]), 2 * float(half[1]), _STREET_IN / step)
     (left, bottom), (right, top) = (centre - half).tolist(), (centre + half).tolist()
-    return Frame(positions, left, right, bottom, top, step, size_in, 0.0, _NOTES_IN)
+    return Frame(positions, left, right, bottom, top, step, size_in, 0.0, notes_in)
 
 
 def _size_in(width: float, height: float, inches_per_unit: float) -> tuple[float, float]:

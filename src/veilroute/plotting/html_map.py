@@ -1,10 +1,8 @@
-"""A playbook as one HTML file that shows it on its streets.
+"""A playbook as one HTML file that shows it on its streets, with what was asked and reached, and directions.
 
 The file loads nothing: no library, no font, no tile, no picture. A map that asks a server for tiles tells that server
 where its reader's trips are. Here the streets themselves are in the file, and a content security policy makes the
 browser refuse whatever would be fetched. Style and script are in the folder ``web`` beside this module.
-
-The words of the HTML map: what was asked and reached, the classes and their directions, as safe HTML.
 """
 
 from __future__ import annotations
@@ -24,10 +22,9 @@ from veilroute.arrays import Ints, Points
 from veilroute.domain.graph import Domain
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Claims, Playbook
-from veilroute.plotting import marks
 from veilroute.plotting.domain_plot import BentWalks, street_lines
 from veilroute.plotting.lanes import Walk, assign_lanes
-from veilroute.plotting.marks import sight_lines
+from veilroute.plotting.marks import Mark, sight_lines
 from veilroute.plotting.palette import class_style
 from veilroute.plotting.playbook_plot import all_marks, costs_text, exposed_candidates
 from veilroute.plotting.routes import class_walks
@@ -102,7 +99,7 @@ def _data(playbook: Playbook, domain: Domain, trip: int) -> dict[str, Any]:
     hidden = [group for group in playbook.classes if group.anonymized]
     bent = BentWalks(domain)
     walks = [[bent.bend(walk) for walk in class_walks(playbook.problem, group, trip)] for group in hidden]
-    places = [_place(playbook, mark, domain) for mark in all_marks(playbook, hidden, trip)]
+    places = [_place(playbook, domain, node, mark) for node, mark in all_marks(playbook, hidden, trip)]
     start, goal = places[0], places[1]
     if (start["x"], start["y"]) == (goal["x"], goal["y"]):
         start["aside"], goal["aside"] = -1, 1
@@ -125,17 +122,9 @@ def _data(playbook: Playbook, domain: Domain, trip: int) -> dict[str, Any]:
 
 def _streets(domain: Domain) -> dict[str, Any]:
     streets, shown = streets_of(domain), street_lines(domain)
-    assert domain.coordinates is not None
-    ends, bends = _whole(domain.coordinates), _whole(streets.project(streets.shape))
-    lines = [
-        np.concatenate(
-            [ends[tail : tail + 1], bends[streets.shape_ptr[edge] : streets.shape_ptr[edge + 1]], ends[[head]]]
-        )
-        for tail, head, edge in zip(shown.tails.tolist(), shown.heads.tolist(), shown.edges.tolist(), strict=True)
-    ]
     return {
-        "points": _differences(np.concatenate(lines) if lines else np.empty((0, 2), dtype=np.int64)),
-        "sizes": [len(line) for line in lines],
+        "points": _differences(_whole(np.concatenate([np.empty((0, 2)), *shown.points]))),
+        "sizes": [len(line) for line in shown.points],
         "ranks": shown.ranks.tolist(),
         "oneWay": shown.is_one_way.astype(np.int64).tolist(),
         "names": list(streets.names),
@@ -149,37 +138,31 @@ def _classes(
     lanes = assign_lanes(walks, positions)
     classes = []
     for i, group in enumerate(walks):
-        style = class_style(i)
-        parts = [
-            {
-                "points": _differences(_whole(positions[walk])),
-                # In halves of a lane, to the left of who walks.
-                "shifts": (2 * lanes.left_shifts(i, walk)).astype(np.int64).tolist(),
-            }
-            for walk in group
-        ]
+        style, lines = class_style(i), [_whole(positions[walk]) for walk in group]
+        # In halves of a lane, to the left of who walks.
+        shifts = [(2 * lanes.left_shifts(i, walk)).astype(np.int64).tolist() for walk in group]
         classes.append(
             {
                 "number": i + 1,
                 "route": style.route,
                 "edge": style.edge,
                 "dashes": list(style.dashes),
-                "parts": parts,
+                "parts": [{"points": _differences(line), "shifts": s} for line, s in zip(lines, shifts, strict=True)],
                 # From a candidate that the route only passes by to where it is seen from.
                 "sights": sights[i],
-                "box": _box(np.concatenate([_whole(positions[walk]) for walk in group])),
+                "box": _box(np.concatenate(lines)),
             }
         )
     return classes
 
 
-def _place(playbook: Playbook, mark: marks.Mark, domain: Domain) -> dict[str, Any]:
+def _place(playbook: Playbook, domain: Domain, node: int, mark: Mark) -> dict[str, Any]:
     assert domain.coordinates is not None
-    x, y = _whole(domain.coordinates[[mark.node]])[0].tolist()
+    x, y = _whole(domain.coordinates[node]).tolist()
     role, number = mark.gid, 0
     if role.startswith("candidate-"):
         role, number = "candidate", int(mark.text)
-    name = playbook.name(domain.label(mark.node))
+    name = playbook.name(domain.label(node))
     return {
         "x": x,
         "y": y,

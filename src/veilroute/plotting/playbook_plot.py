@@ -1,10 +1,7 @@
-"""A playbook on its map, in the manner of the paper's example figure.
+"""A playbook on its map, in the manner of the paper's example figure, on axes or as a file.
 
-The legend: outside the map, in as many columns as fit.
-
-Room on the page: how large a figure is and where map, title and legend go.
-
-Pictures as files: the same playbook gives the same bytes.
+The legend stands outside the map in as many columns as fit; title, map and legend decide how large a figure is. A file
+has the same bytes for the same playbook.
 """
 
 from __future__ import annotations
@@ -37,11 +34,30 @@ from veilroute.plotting.palette import ClassStyle, class_style
 from veilroute.plotting.routes import class_walks, draw_routes, route_lines
 from veilroute.streets.directions import distance_text, duration_text
 
+# The formats, and what is noted in a file: no dates, and no version that would change the bytes but not the picture.
+_METADATA: dict[str, dict[str, str | None]] = {
+    ".png": {"Software": "veilroute"},
+    ".svg": {"Creator": "veilroute", "Date": None},
+    ".pdf": {"Creator": "veilroute", "Producer": "veilroute", "CreationDate": None},
+}
+
+# Of a class's marker, in points; on grids it follows the cell in between.
+_SMALLEST_MARK_PT, _LARGEST_MARK_PT = 12.0, 20.0
+
+# Of the legend.
 _FONT_SIZE = 8.5
 _MARK_SIZE = 11.0
 _LINE_WIDTH = 4.0
 _GAP_IN = 0.12
 _COLUMN_SPACING = 2.2
+# Characters of names in one line.
+_LONGEST_NAMES = 48
+
+# Of the page, which is still wide enough for a title.
+_PAD_IN = 0.12
+_NARROWEST_IN = 5.6
+# A map this much taller than wide has its legend on the right.
+_TALL = 1.15
 
 
 @dataclass(frozen=True)
@@ -125,27 +141,12 @@ class _EntryHandler(HandlerBase):
         return artists
 
 
-_PAD_IN = 0.12
-# Still wide enough for a title.
-_NARROWEST_IN = 5.6
-# A map this much taller than wide has its legend on the right.
-_TALL = 1.15
-
-
 def fit_figure(ax: Axes, frame: Frame, entries: Sequence[Entry], size_in: tuple[float, float] | None) -> None:
     """Set the size of the figure and the place of the axes so that title, map and legend just fit.
 
-    Parameters
-    ----------
-    ax
-        The only axes of their figure, with their title set.
-    frame
-        The map.
-    entries
-        Of the legend; none for no legend.
-    size_in
-        Width and height of the whole figure in inches; the map takes what is left. When left out, the map has the
-        frame's size and the figure grows around it.
+    The axes are the only ones of their figure and have their title; without entries there is no legend. Where
+    ``size_in`` is given, it is the whole figure's, and the map takes what is left; otherwise the map has the frame's
+    size and the figure grows around it.
     """
     figure = ax.figure
     assert isinstance(figure, Figure)
@@ -191,12 +192,6 @@ def _title_height(figure: Figure, ax: Axes, width: float) -> float:
     return float(ax.title.get_window_extent().height / figure.dpi) + _PAD_IN
 
 
-# Of a class's marker, in points; on grids it follows the cell in between.
-_SMALLEST_MARK_PT, _LARGEST_MARK_PT = 12.0, 20.0
-# Characters of names in one line of the legend.
-_LONGEST_NAMES = 48
-
-
 def plot_playbook(
     playbook: Playbook, *, trip: int = 0, ax: Axes | None = None, title: str | None = None, legend: bool = True
 ) -> Axes:
@@ -222,19 +217,18 @@ def plot_playbook(
     legend
         Whether to explain the classes below the map (to the right of tall ones).
     """
-    return draw_on_axes(playbook, trip=trip, ax=ax, title=title, legend=legend, size_in=None)
+    return _draw(playbook, trip, ax, title=title, legend=legend)
 
 
-def draw_on_axes(
+def _draw(
     playbook: Playbook,
-    *,
     trip: int,
-    ax: Axes | None,
-    title: str | None,
-    legend: bool,
-    size_in: tuple[float, float] | None,
+    ax: Axes | None = None,
+    *,
+    title: str | None = None,
+    legend: bool = True,
+    size_in: tuple[float, float] | None = None,
 ) -> Axes:
-    """Do the work of :func:`plot_playbook`; ``size_in`` is the size of the new figure when ``ax`` is left out."""
     if isinstance(trip, bool) or not isinstance(trip, int) or not 0 <= trip < len(playbook.trips):
         raise InvalidInputError("trip", f"a trip from 0 to {len(playbook.trips) - 1}", trip)
     problem = playbook.problem
@@ -242,8 +236,8 @@ def draw_on_axes(
     hidden = [group for group in playbook.classes if group.anonymized]
     walks = [class_walks(problem, group, trip) for group in hidden]
     shown = all_marks(playbook, hidden, trip)
+    focus = [node for node, _ in shown]
     positions = None
-    focus = [mark.node for mark in shown]
     if domain.streets is not None:
         bent = BentWalks(domain)
         focus += [node for group in walks for walk in group for node in walk]
@@ -265,11 +259,11 @@ def draw_on_axes(
     draw_domain(ax, domain, frame)
     scale = frame.points_per_unit(ax)
     is_grid = domain.grid is not None
-    size = (
-        min(max(0.72 * frame.step * scale, _SMALLEST_MARK_PT), _LARGEST_MARK_PT) if is_grid else _SMALLEST_MARK_PT + 1
-    )
-    homes = frame.positions[[mark.node for mark in shown]]
-    placed = marks.draw_marks(ax, shown, homes, scale, size)
+    size = _SMALLEST_MARK_PT + 1
+    if is_grid:
+        size = min(max(0.72 * frame.step * scale, _SMALLEST_MARK_PT), _LARGEST_MARK_PT)
+    homes = frame.positions[[node for node, _ in shown]]
+    placed = marks.draw_marks(ax, [mark for _, mark in shown], homes, scale, size)
     for i, ends in sight_lines(playbook, hidden, trip, frame.positions):
         line = frame.positions[list(ends)]
         ax.plot(*line.T, ":", color=class_style(i).edge, linewidth=1.4, zorder=2.5, gid=f"sight-{i + 1}")
@@ -304,37 +298,34 @@ def legend_entries(playbook: Playbook, hidden: Sequence[PlaybookClass], trip: in
     """Start, goal, the classes by number, and how many candidates are left out for which reason."""
     ends = playbook.trips[trip]
     entries = [
-        Entry(marks.start_mark(0), _named(playbook, "start", ends.start)),
-        Entry(marks.goal_mark(0), _named(playbook, "goal", ends.goal)),
+        Entry(marks.START, _named(playbook, "start", ends.start)),
+        Entry(marks.GOAL, _named(playbook, "goal", ends.goal)),
     ]
     for i, group in enumerate(hidden):
-        style = class_style(i)
         label = f"{i + 1}: {_members(playbook, group)}, {costs_text(playbook, group, trip)}"
         if group.rests(trip):
             label += f", {len(group.shared(trip))} nodes shared"
-        entries.append(Entry(marks.class_mark(0, i + 1, style), label, style))
-    exposed, uncounted = exposed_candidates(playbook), _uncounted(playbook)
-    if exposed:
-        entries.append(Entry(marks.exposed_mark(0), f"not protected: {len(exposed)}"))
-    if playbook.uncoverable:
-        entries.append(Entry(marks.uncoverable_mark(0), f"cannot be covered: {len(playbook.uncoverable)}"))
-    if uncounted:
-        entries.append(Entry(marks.uncounted_mark(0), f"start or goal, not counted: {len(uncounted)}"))
+        entries.append(Entry(marks.class_mark(i), label, class_style(i)))
+    others = (
+        (marks.EXPOSED, "not protected", exposed_candidates(playbook)),
+        (marks.UNCOVERABLE, "cannot be covered", playbook.uncoverable),
+        (marks.UNCOUNTED, "start or goal, not counted", _uncounted(playbook)),
+    )
+    entries += [Entry(mark, f"{reason}: {len(labels)}") for mark, reason, labels in others if labels]
     return entries
 
 
-def all_marks(playbook: Playbook, hidden: Sequence[PlaybookClass], trip: int) -> list[marks.Mark]:
-    """Start and goal, the candidates of the classes, then those that are left out."""
+def all_marks(playbook: Playbook, hidden: Sequence[PlaybookClass], trip: int) -> list[tuple[int, Mark]]:
+    """Nodes and their marks: start and goal, the candidates of the classes, then those that are left out."""
     node = playbook.problem.domain.node
     start, goal = node(playbook.trips[trip].start), node(playbook.trips[trip].goal)
-    shown = [marks.start_mark(start), marks.goal_mark(goal)]
-    for i, group in enumerate(hidden):
-        shown += [marks.class_mark(node(member), i + 1, class_style(i)) for member in group.members]
-    shown += [marks.exposed_mark(node(label)) for label in exposed_candidates(playbook)]
-    shown += [marks.uncoverable_mark(node(label)) for label in playbook.uncoverable]
+    shown = [(start, marks.START), (goal, marks.GOAL)]
+    shown += [(node(member), marks.class_mark(i)) for i, group in enumerate(hidden) for member in group.members]
+    shown += [(node(label), marks.EXPOSED) for label in exposed_candidates(playbook)]
+    shown += [(node(label), marks.UNCOVERABLE) for label in playbook.uncoverable]
     # Those at the ends of the trip that is drawn are marked S or G already.
     others = {node(label) for label in _uncounted(playbook)} - {start, goal}
-    return shown + [marks.uncounted_mark(other) for other in sorted(others)]
+    return shown + [(other, marks.UNCOUNTED) for other in sorted(others)]
 
 
 def exposed_candidates(playbook: Playbook) -> list[Label]:
@@ -384,23 +375,8 @@ def _number(cost: float) -> str:
     return f"{cost:.2f}".rstrip("0").rstrip(".")
 
 
-FORMATS = (".png", ".svg", ".pdf")
-
-# No dates, and no version that would change the bytes without changing the picture.
-_METADATA: dict[str, dict[str, str | None]] = {
-    ".png": {"Software": "veilroute"},
-    ".svg": {"Creator": "veilroute", "Date": None},
-    ".pdf": {"Creator": "veilroute", "Producer": "veilroute", "CreationDate": None},
-}
-
-
 def draw_playbook(
-    playbook: Playbook,
-    path: str | Path,
-    *,
-    trip: int = 0,
-    dpi: float = 150,
-    size: tuple[float, float] | None = None,
+    playbook: Playbook, path: str | Path, *, trip: int = 0, dpi: float = 150, size: tuple[float, float] | None = None
 ) -> None:
     """Draw a playbook as :func:`~veilroute.plotting.plot_playbook` does and save the picture.
 
@@ -427,8 +403,8 @@ def draw_playbook(
     """
     path = Path(path)
     suffix = path.suffix.lower()
-    if suffix not in FORMATS:
-        raise UnknownMethodError("picture format", path.suffix, FORMATS)
+    if suffix not in _METADATA:
+        raise UnknownMethodError("picture format", path.suffix, tuple(_METADATA))
     _check_positive("dpi", dpi)
     if size is not None:
         if not isinstance(size, Sequence) or len(size) != 2:
@@ -440,8 +416,7 @@ def draw_playbook(
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         mpl.rcdefaults()
         mpl.rcParams["svg.hashsalt"] = "veilroute"
-        ax = draw_on_axes(playbook, trip=trip, ax=None, title=None, legend=True, size_in=size)
-        figure = ax.figure
+        figure = _draw(playbook, trip, size_in=size).figure
         assert isinstance(figure, Figure)
         figure.savefig(path, format=suffix[1:], dpi=dpi, metadata=_METADATA[suffix])
 

@@ -1,17 +1,15 @@
-"""Routes as lines in parallel lanes, with arrows.
+"""Routes as lines in parallel lanes, with small arrow heads that show which way they are walked.
 
-Lines that run beside a walk: with corners where streets are long, rounded where they are short.
-
-Both functions take the walk's points and, for each move, the unit vector across it and how far along that vector the
-line is to run. All lengths are in one unit, points on paper for instance.
-
-Small arrow heads that show which way a route is walked.
+A line runs beside its walk: with corners where streets are long, rounded where they are short. Functions that make
+lines take the walk's points and, for each move, the unit vector across it and how far along that vector the line is to
+run. All lengths are in one unit, points on paper for instance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -83,10 +81,7 @@ def _meeting(normal1: Points, normal2: Points, shift1: float, shift2: float) -> 
     if abs(cross) < 1e-6:
         same = float(normal1 @ normal2) > 0 and shift1 == shift2
         return np.asarray(shift1 * normal1) if same else None
-    corner = np.array(
-        [shift1 * normal2[1] - shift2 * normal1[1], normal1[0] * shift2 - normal2[0] * shift1],
-    )
-    corner /= cross
+    corner = np.array([shift1 * normal2[1] - shift2 * normal1[1], normal1[0] * shift2 - normal2[0] * shift1]) / cross
     far = float(np.hypot(*corner)) > _LONGEST_MITRE * max(abs(shift1), abs(shift2))
     return None if far else corner
 
@@ -121,17 +116,16 @@ def arrow_heads(centres: Points, directions: Points, length: float, width: float
     return np.stack([tip, back + across * (width / 2), notch, back - across * (width / 2)], axis=1)
 
 
+def add_arrows(ax: Axes, heads: Points, colour: str, **style: Any) -> None:
+    """Draw what :func:`arrow_heads` made."""
+    ax.add_collection(PolyCollection(list(heads), facecolors=colour, **style), autolim=False)
+
+
 def arrows_along(line: Points, obstacles: Points, *, clearance: float, phase: float) -> tuple[Points, Points]:
     """Where to put arrows on a line, and which way they point; all lengths in points.
 
-    Parameters
-    ----------
-    line
-        Corners of the line.
-    obstacles, clearance
-        Places to stay clear of, such as markers, and by how much.
-    phase
-        From 0 to 1: how far the first arrow is put off, so that arrows of neighbouring lanes do not stand abreast.
+    They keep a ``clearance`` from ``obstacles``, such as markers. The ``phase``, from 0 to 1, puts the first arrow off,
+    so that arrows of neighbouring lanes do not stand abreast.
     """
     legs = np.hypot(*np.diff(line, axis=0).T)
     at = np.concatenate([[0.0], np.cumsum(legs)])
@@ -170,17 +164,11 @@ _BUNDLE_PT = 26.0
 
 @dataclass(frozen=True)
 class LaneSizes:
-    """How lanes are laid out, in points.
+    """How lanes are laid out, in points: the ``gap`` from lane to lane and the ``width`` of the lines in them.
 
-    Parameters
-    ----------
-    gap, width
-        Distance between lanes and width of the lines in them.
-    is_fixed
-        Whether a class keeps its distance from the middle of the edge everywhere, as it can where all lanes fit
-        into a cell; otherwise lanes that are not in use are closed up.
-    radius
-        How far lines are rounded; 0 for sharp corners.
+    ``is_fixed`` says whether a class keeps its distance from the middle of the edge everywhere, as it can where all
+    lanes fit into a cell; otherwise lanes that are not in use are closed up. Lines are rounded over ``radius``, 0 for
+    sharp corners.
     """
 
     gap: float
@@ -225,20 +213,10 @@ def draw_routes(
     scale: float,
     is_grid: bool,
 ) -> None:
-    """Draw the routes of all classes.
+    """Draw the routes of all classes, each as its walks, the shared one first.
 
-    Parameters
-    ----------
-    walks
-        For each class its walks, the shared one first.
-    positions, step
-        Of the nodes and of a typical edge, in data units.
-    marks, mark_size
-        Places of marks, where arrows would not be seen, and their diameter in points.
-    scale
-        Points per data unit.
-    is_grid
-        Whether lanes should stay inside cells.
+    ``positions`` of the nodes, a typical edge's ``step`` and the places of ``marks``, where arrows would not be seen,
+    are in data units, of which one takes ``scale`` points. On a grid lanes should stay inside cells.
     """
     lanes = assign_lanes(walks, positions)
     sizes = lane_sizes(lanes, step * scale, is_grid=is_grid)
@@ -249,12 +227,18 @@ def draw_routes(
             line = route_path(i, walk, positions_pt, lanes, sizes) / scale
             width = sizes.width if j == 0 else 0.7 * sizes.width
             below, above = route_lines(line, style, width)
-            below.set(zorder=3.0 + 0.01 * i, gid=f"casing-{i + 1}" if j == 0 else f"casing-{i + 1}-{j}")
-            above.set(zorder=3.005 + 0.01 * i, gid=f"route-{i + 1}" if j == 0 else f"route-{i + 1}-{j}")
+            number = f"{i + 1}" if j == 0 else f"{i + 1}-{j}"
+            below.set(zorder=3.0 + 0.01 * i, gid=f"casing-{number}")
+            above.set(zorder=3.005 + 0.01 * i, gid=f"route-{number}")
             ax.add_line(below)
             ax.add_line(above)
-            phase = i / max(len(walks), 1)
-            _draw_arrows(ax, line, marks, style, width, mark_size, scale, phase, f"arrows-{i + 1}")
+            if len(line) < 2:
+                continue
+            breadth = max(1.7 * width, 5.0)
+            clearance = mark_size / 2 + 0.8 * breadth
+            arrows = arrows_along(line * scale, marks * scale, clearance=clearance, phase=i / len(walks))
+            heads = arrow_heads(*arrows, 1.5 * breadth, breadth) / scale
+            add_arrows(ax, heads, style.edge, edgecolors="white", linewidths=0.4, zorder=5.0, gid=f"arrows-{i + 1}")
 
 
 def route_path(index: int, walk: Walk, positions: Points, lanes: Lanes, sizes: LaneSizes) -> Points:
@@ -277,24 +261,3 @@ def route_lines(line: Points, style: ClassStyle, width: float) -> tuple[Line2D, 
     if style.dashes:
         above.set(linestyle=(0.0, style.dashes), dash_capstyle="butt", dash_joinstyle="round")
     return below, above
-
-
-def _draw_arrows(
-    ax: Axes,
-    line: Points,
-    marks: Points,
-    style: ClassStyle,
-    width: float,
-    mark_size: float,
-    scale: float,
-    phase: float,
-    gid: str,
-) -> None:
-    if len(line) < 2:
-        return
-    breadth = max(1.7 * width, 5.0)
-    clearance = mark_size / 2 + 0.8 * breadth
-    centres, directions = arrows_along(line * scale, marks * scale, clearance=clearance, phase=phase)
-    heads = arrow_heads(centres, directions, 1.5 * breadth, breadth) / scale
-    arrows = PolyCollection(list(heads), facecolors=style.edge, edgecolors="white", linewidths=0.4, zorder=5.0, gid=gid)
-    ax.add_collection(arrows, autolim=False)
