@@ -6,7 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Option
 
 from veilroute.auditing import audit_playbook
 from veilroute.cli.console import DONE, VIOLATED, JsonOption, emit, emit_json, live_progress, remark
@@ -28,7 +28,7 @@ def run_audit(
     options: InstanceOptions,
     instance: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="What was meant, with the options that `plan` was given: map, trips, candidates, visibility, privacy "
             "and names are compared.",
@@ -36,12 +36,12 @@ def run_audit(
     ] = None,
     domain: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="The map or instance file, when the playbook holds only its hash. Only the map is compared.",
         ),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 also when a claim could not be proved.")] = False,
+    strict: Annotated[bool, Option("--strict", help="Exit 1 also when a claim could not be proved.")] = False,
     json: JsonOption = False,
 ) -> int:
     """Check every claim of a playbook by replaying the adversary: exit 0 when all hold, 1 when one is violated.

@@ -14,7 +14,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Annotated
 
-import typer
 from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
@@ -27,6 +26,7 @@ from rich.progress import (
 )
 from rich.progress import Progress as RichProgress
 from rich.text import Text
+from typer import Option
 
 from veilroute.errors import InvalidInputError, one_line
 from veilroute.jsontext import dump_canonical
@@ -39,7 +39,7 @@ BAD_INPUT = 2
 NOTHING_ANONYMIZED = 3
 INTERRUPTED = 130
 
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+JsonOption = Annotated[bool, Option("--json", help="Print one JSON object.")]
 
 _PATIENCE_S = 2.0
 _LARGEST_GAP = 100.0
@@ -192,13 +192,7 @@ def live_progress() -> Iterator[ProgressCallback]:
 
 
 class Interrupt:
-    """Turns the first Ctrl-C into a request to finish with the best so far; the second one really interrupts.
-
-    Parameters
-    ----------
-    reply
-        What to say to the first.
-    """
+    """Turns the first Ctrl-C into a request to finish, with a ``reply``; the second one really interrupts."""
 
     def __init__(self, reply: str = "stopping with the best so far; once more to drop it") -> None:
         self.is_requested = False

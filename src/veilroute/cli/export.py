@@ -1,16 +1,11 @@
-"""`veilroute export`: a whole playbook for maps, devices and people.
-
-`veilroute convert`: between instance formats.
-
-`veilroute draw`: a playbook on its map.
-"""
+"""`veilroute draw`, `export` and `convert`: playbooks as pictures and routes, instances in other formats."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from veilroute.cli.console import DONE, check_out, live_progress, remark, stdout
 from veilroute.cli.instances import (
@@ -33,10 +28,8 @@ FORMATS = (".gpx", ".geojson", ".html", ".txt")
 
 def run_export(
     playbook: PlaybookArgument,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="A .gpx, .geojson, .html or .txt file.")],
-    trip: Annotated[
-        int | None, typer.Option(help="Only this trip, from 0; all when left out, the first in a .html.")
-    ] = None,
+    out: Annotated[Path, Option("-o", "--out", metavar="FILE", help="A .gpx, .geojson, .html or .txt file.")],
+    trip: Annotated[int | None, Option(help="Only this trip, from 0; all when left out, the first in a .html.")] = None,
     domain: DomainOption = None,
     movement: MovementOption = 4,
 ) -> int:
@@ -79,7 +72,7 @@ def _export(book: Playbook, out: Path, trip: int | None) -> None:
 @takes_instance_options
 def run_convert(
     instance: FileArgument,
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="A .json, .in or .map file.")],
+    out: Annotated[Path, Argument(metavar="OUT", help="A .json, .in or .map file.")],
     options: InstanceOptions,
 ) -> int:
     """Convert an instance to another format; what the new format cannot hold is named on standard error."""
@@ -92,8 +85,8 @@ def run_convert(
 
 def run_draw(
     playbook: PlaybookArgument,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="A .png, .svg, .pdf or .html file.")],
-    trip: Annotated[int, typer.Option(help="Which trip, from 0.")] = 0,
+    out: Annotated[Path, Option("-o", "--out", metavar="FILE", help="A .png, .svg, .pdf or .html file.")],
+    trip: Annotated[int, Option(help="Which trip, from 0.")] = 0,
     domain: DomainOption = None,
     movement: MovementOption = 4,
 ) -> int:

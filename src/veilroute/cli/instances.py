@@ -16,7 +16,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
-import typer
+from typer import Argument, Option
 
 from veilroute.cli.console import remark
 from veilroute.domain.generate import draw_candidates
@@ -48,19 +48,19 @@ _ONE_TRIP_ONLY = "an instance with one trip; edit the file, which has several"
 
 FileArgument = Annotated[
     Path,
-    typer.Argument(
+    Argument(
         metavar="INSTANCE", help="An .in, .json, .map or .scen file, or a street network (.json, .npz, .graphml, ...)."
     ),
 ]
-PlaybookArgument = Annotated[Path, typer.Argument(metavar="PLAYBOOK", help="A playbook made by `veilroute plan`.")]
+PlaybookArgument = Annotated[Path, Argument(metavar="PLAYBOOK", help="A playbook made by `veilroute plan`.")]
 DomainOption = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="The map or instance file, when the playbook holds only its hash."),
+    Option(metavar="FILE", help="The map or instance file, when the playbook holds only its hash."),
 ]
-MovementOption = Annotated[int, typer.Option(metavar="4|8", help="Moves on the --domain map.")]
+MovementOption = Annotated[int, Option(metavar="4|8", help="Moves on the --domain map.")]
 _Measure = Annotated[
     str | None,
-    typer.Option(metavar="MEASURE", help="cost; or metres: driving, walking or straight, on streets. [cost]"),
+    Option(metavar="MEASURE", help="cost; or metres: driving, walking or straight, on streets. [cost]"),
 ]
 
 
@@ -70,34 +70,30 @@ class InstanceOptions:
 
     start: Annotated[
         str | None,
-        typer.Option(metavar="PLACE", help="Where the trip starts: R,C on a grid; LAT,LON, id or name on streets."),
+        Option(metavar="PLACE", help="Where the trip starts: R,C on a grid; LAT,LON, id or name on streets."),
     ] = None
-    goal: Annotated[str | None, typer.Option(metavar="PLACE", help="Where it ends.")] = None
-    candidates: Annotated[
-        str | None, typer.Option(metavar="'PLACE PLACE ...'", help="The possible transit points.")
-    ] = None
-    random_candidates: Annotated[
-        int | None, typer.Option(metavar="N", help="Draw N candidates with the seed instead.")
-    ] = None
-    places: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Named points, .csv or .geojson: candidates, start, goal.")
-    ] = None
-    snap_warning: Annotated[
-        float, typer.Option(metavar="METRES", help="Warn when the nearest junction is further than this.")
-    ] = FAR_M
-    movement: Annotated[int | None, typer.Option(metavar="4|8", help="Moves on a .map: 4-way (default) or 8-way.")] = (
+    goal: Annotated[str | None, Option(metavar="PLACE", help="Where it ends.")] = None
+    candidates: Annotated[str | None, Option(metavar="'PLACE PLACE ...'", help="The possible transit points.")] = None
+    random_candidates: Annotated[int | None, Option(metavar="N", help="Draw N candidates with the seed instead.")] = (
         None
     )
-    scenario: Annotated[int, typer.Option(metavar="N", help="Which line of a .scen file, from 0.")] = 0
-    radius: Annotated[float | None, typer.Option(help="Walking distance from which a candidate is seen. [0]")] = None
+    places: Annotated[
+        Path | None, Option(metavar="FILE", help="Named points, .csv or .geojson: candidates, start, goal.")
+    ] = None
+    snap_warning: Annotated[
+        float, Option(metavar="METRES", help="Warn when the nearest junction is further than this.")
+    ] = FAR_M
+    movement: Annotated[int | None, Option(metavar="4|8", help="Moves on a .map: 4-way (default) or 8-way.")] = None
+    scenario: Annotated[int, Option(metavar="N", help="Which line of a .scen file, from 0.")] = 0
+    radius: Annotated[float | None, Option(help="Walking distance from which a candidate is seen. [0]")] = None
     radius_measure: _Measure = None
-    sight: Annotated[float | None, typer.Option(metavar="RANGE", help="See by line of sight instead (grids).")] = None
-    k: Annotated[int | None, typer.Option("-k", help="How many candidates must stay possible. [2]")] = None
-    ell: Annotated[float | None, typer.Option(help="How far apart they must stand. [1]")] = None
+    sight: Annotated[float | None, Option(metavar="RANGE", help="See by line of sight instead (grids).")] = None
+    k: Annotated[int | None, Option("-k", help="How many candidates must stay possible. [2]")] = None
+    ell: Annotated[float | None, Option(help="How far apart they must stand. [1]")] = None
     ell_measure: _Measure = None
-    m: Annotated[str | None, typer.Option(metavar="INT|inf", help="For how many nodes of the route. [inf]")] = None
-    spread: Annotated[str | None, typer.Option(metavar="witness|all-pairs", help="Reading of ell. [witness]")] = None
-    seed: Annotated[int, typer.Option(help="For everything drawn at random.")] = 0
+    m: Annotated[str | None, Option(metavar="INT|inf", help="For how many nodes of the route. [inf]")] = None
+    spread: Annotated[str | None, Option(metavar="witness|all-pairs", help="Reading of ell. [witness]")] = None
+    seed: Annotated[int, Option(help="For everything drawn at random.")] = 0
 
 
 def takes_instance_options(command: Callable[..., int]) -> Callable[..., int]:

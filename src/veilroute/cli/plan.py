@@ -8,9 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from rich.console import Console
 from rich.table import Table
+from typer import Option
 
 from veilroute.bench.executors import peak_memory_mb
 from veilroute.cli import console
@@ -33,23 +33,23 @@ _MOST_ROWS = 200
 def run_plan(
     instance: FileArgument,
     options: InstanceOptions,
-    planner: Annotated[str | None, typer.Option(help="optimal, pbp, m-pbp, cbp, rbp or reuse. [optimal]")] = None,
+    planner: Annotated[str | None, Option(help="optimal, pbp, m-pbp, cbp, rbp or reuse. [optimal]")] = None,
     partitioner: Annotated[
-        str | None, typer.Option(help="exact, local-search, merge-bb, df-bb or naive; for pbp and m-pbp.")
+        str | None, Option(help="exact, local-search, merge-bb, df-bb or naive; for pbp and m-pbp.")
     ] = None,
-    merge_order: Annotated[str | None, typer.Option(help="cost-asc or random; for merge-bb.")] = None,
+    merge_order: Annotated[str | None, Option(help="cost-asc or random; for merge-bb.")] = None,
     heuristic: Annotated[
-        str | None, typer.Option(help="tunnel, blind, singleton, tree or tour; for merge-bb, df-bb and naive.")
+        str | None, Option(help="tunnel, blind, singleton, tree or tour; for merge-bb, df-bb and naive.")
     ] = None,
     engine: Annotated[
-        str | None, typer.Option(help="astar or fields, to find covering walks; for merge-bb, df-bb and naive.")
+        str | None, Option(help="astar or fields, to find covering walks; for merge-bb, df-bb and naive.")
     ] = None,
     reuse: Annotated[
-        Path | None, typer.Option(metavar="PLAYBOOK", help="Keep the classes of this earlier playbook, for a new trip.")
+        Path | None, Option(metavar="PLAYBOOK", help="Keep the classes of this earlier playbook, for a new trip.")
     ] = None,
-    time_limit: Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop with the best so far.")] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the playbook here.")] = None,
-    embed: Annotated[bool, typer.Option(help="Keep the whole map in the playbook, or only its hash.")] = True,
+    time_limit: Annotated[float | None, Option(metavar="SECONDS", help="Stop with the best so far.")] = None,
+    out: Annotated[Path | None, Option("-o", "--out", metavar="FILE", help="Write the playbook here.")] = None,
+    embed: Annotated[bool, Option(help="Keep the whole map in the playbook, or only its hash.")] = True,
     json: JsonOption = False,
 ) -> int:
     """Compute a playbook: which candidates share a route, and the routes.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from veilroute.cli.console import DONE, JsonOption, check_out, emit, emit_json, live_progress
 from veilroute.domain.graph import Domain
@@ -19,22 +19,20 @@ from veilroute.streets.network import StreetNetwork
 def run_streets(
     source: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             metavar="IN", help="An .osm.pbf, .osm, .osm.gz or .osm.bz2 file, or a .graphml, .gr, .csv, .json or .npz."
         ),
     ],
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="OUT", help="A .json or .npz file.")],
-    network: Annotated[
-        str | None, typer.Option(metavar="drive|cycle|walk", help="Which streets of a map. [drive]")
-    ] = None,
+    out: Annotated[Path, Option("-o", "--out", metavar="OUT", help="A .json or .npz file.")],
+    network: Annotated[str | None, Option(metavar="drive|cycle|walk", help="Which streets of a map. [drive]")] = None,
     cost: Annotated[
-        str | None, typer.Option(metavar="seconds|metres", help="What streets cost: time or length. [seconds]")
+        str | None, Option(metavar="seconds|metres", help="What streets cost: time or length. [seconds]")
     ] = None,
     service: Annotated[
-        bool, typer.Option("--service", help="With service roads: alleys, driveways, ways through yards.")
+        bool, Option("--service", help="With service roads: alleys, driveways, ways through yards.")
     ] = False,
     connected: Annotated[
-        bool, typer.Option("--connected", help="Only the largest part within which everything can be reached.")
+        bool, Option("--connected", help="Only the largest part within which everything can be reached.")
     ] = False,
     json: JsonOption = False,
 ) -> int:

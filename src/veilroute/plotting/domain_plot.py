@@ -26,7 +26,7 @@ from veilroute.domain.grid import Grid
 from veilroute.plotting import palette
 from veilroute.plotting.frame import POINTS_PER_INCH, Frame, frame_of, new_axes
 from veilroute.plotting.lanes import Walk
-from veilroute.plotting.routes import add_arrows, arrow_heads
+from veilroute.plotting.routes import add_arrows, arrow_heads, distances_along, point_at
 from veilroute.streets.itinerary import edge_number, streets_of
 
 NUM_RANKS = 4
@@ -161,13 +161,11 @@ def draw_street_map(ax: Axes, domain: Domain, frame: Frame, scale: float) -> Non
 
 def _arrow(line: Points, scale: float) -> tuple[Points, Points] | None:
     """Where the arrow of a one-way street is and where it points; ``None`` when there is no room."""
-    along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(line, axis=0).T))])
-    if along[-1] * scale < _ROOM_PT:
+    at = distances_along(line)
+    if at[-1] * scale < _ROOM_PT:
         return None
-    middle, reach = along[-1] / 2, 4.0 / scale
-    behind, here, ahead = (
-        np.array([np.interp(middle + step, along, line[:, i]) for i in range(2)]) for step in (-reach, 0.0, reach)
-    )
+    reach = 4.0 / scale
+    behind, here, ahead = point_at(line, at, at[-1] / 2 + np.array([-reach, 0.0, reach]))
     return here, ahead - behind
 
 

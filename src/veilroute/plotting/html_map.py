@@ -21,7 +21,7 @@ import numpy as np
 from veilroute.arrays import Ints, Points
 from veilroute.domain.graph import Domain
 from veilroute.jsontext import dump_canonical
-from veilroute.playbook import Claims, Playbook
+from veilroute.playbook import Playbook
 from veilroute.plotting.domain_plot import BentWalks, street_lines
 from veilroute.plotting.lanes import Walk, assign_lanes
 from veilroute.plotting.marks import Mark, sight_lines
@@ -44,6 +44,14 @@ from veilroute.streets.itinerary import Itinerary, streets_of
 # Coordinates are whole decimetres: finer than a pixel at the closest zoom, and short as text.
 _PER_METRE = 10
 
+_ROLES = {
+    "start": "Start",
+    "goal": "Goal",
+    "not-protected": "Not protected: its route would give it away",
+    "uncoverable": "Cannot be covered",
+    "not-counted": "Start or goal of another trip, not counted",
+}
+
 
 def html_map(playbook: Playbook, *, trip: int = 0) -> str:
     """The text of an HTML file with the playbook on its streets.
@@ -61,7 +69,7 @@ def html_map(playbook: Playbook, *, trip: int = 0) -> str:
     """
     (trip,) = chosen_trips(playbook, trip)
     domain = street_network_of(playbook)
-    script, style = _web("geometry.js") + _web("map.js"), _web("map.css")
+    script = _web("geometry.js") + _web("map.js")
     # A browser runs this script and no other, whatever the names in the playbook hold.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = (
@@ -70,10 +78,10 @@ def html_map(playbook: Playbook, *, trip: int = 0) -> str:
     )
     parts = {
         "policy": escape(policy),
-        "css": style,
+        "css": _web("map.css"),
         "js": script,
         "data": _embedded(_data(playbook, domain, trip)),
-        **page_texts(playbook, trip),
+        **_page_texts(playbook, trip),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _web("map.html"))
 
@@ -159,10 +167,9 @@ def _classes(
 def _place(playbook: Playbook, domain: Domain, node: int, mark: Mark) -> dict[str, Any]:
     assert domain.coordinates is not None
     x, y = _whole(domain.coordinates[node]).tolist()
-    role, number = mark.gid, 0
-    if role.startswith("candidate-"):
-        role, number = "candidate", int(mark.text)
-    name = playbook.name(domain.label(node))
+    role, number, meaning = mark.gid, 0, _ROLES.get(mark.gid)
+    if meaning is None:
+        role, number, meaning = "candidate", int(mark.text), f"Class {mark.text}"
     return {
         "x": x,
         "y": y,
@@ -174,7 +181,7 @@ def _place(playbook: Playbook, domain: Domain, node: int, mark: Mark) -> dict[st
         "face": mark.face if mark.shape != "x" else "#FFFFFF",
         "edge": mark.edge,
         "ink": mark.ink,
-        "text": f"{name}\n{role_text(role, number)}",
+        "text": f"{playbook.name(domain.label(node))}\n{meaning}",
     }
 
 
@@ -195,42 +202,31 @@ def _box(points: Ints) -> list[int]:
     return corners
 
 
-_ROLES = {
-    "start": "Start",
-    "goal": "Goal",
-    "not-protected": "Not protected: its route would give it away",
-    "uncoverable": "Cannot be covered",
-    "not-counted": "Start or goal of another trip, not counted",
-}
-
-
-def role_text(role: str, number: int) -> str:
-    """What a place on the map is."""
-    return f"Class {number}" if role == "candidate" else _ROLES[role]
-
-
-def page_texts(playbook: Playbook, trip: int) -> dict[str, str]:
+def _page_texts(playbook: Playbook, trip: int) -> dict[str, str]:
     """The texts of the page by their names in the template, escaped."""
-    title = "Playbook" if len(playbook.trips) == 1 else f"Playbook, trip {trip}"
-    claims = playbook.claims
-    attribution = streets_of(street_network_of(playbook)).attribution
-    rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in summary_rows(playbook))
+    claims, ends, m = playbook.claims, playbook.trips[trip], playbook.privacy.m
     routes = class_routes(playbook, trip=trip)
+    start, goal = playbook.name(ends.start), playbook.name(ends.goal)
+    way = f"From {start} and back." if ends.start == ends.goal else f"From {start} to {goal}."
+    behind = f"{len(routes)} route{'' if len(routes) == 1 else 's'}"
     left_out = [*exposed_candidates(playbook), *playbook.uncoverable]
     others = f'<p class="others">Not hidden: {escape(members_text(playbook, left_out))}</p>\n' if left_out else ""
+    attribution = streets_of(street_network_of(playbook)).attribution
+    seen = "a route" if m is None else f"the first {m} nodes of a route"
+    promise = f"Whoever sees {seen} knows its class and no more, if the playbook keeps its word."
     return {
-        "title": escape(title),
+        "title": escape("Playbook" if len(playbook.trips) == 1 else f"Playbook, trip {trip}"),
         "map_label": escape(f"Streets with {len(routes)} routes; the list beside it names the places of each"),
-        "lead": escape(f"{_trip_text(playbook, trip)} {_reached(claims, len(routes))}"),
-        "summary": rows,
+        "lead": escape(f"{way} {claims.num_anonymized} of {claims.num_candidates} places hidden behind {behind}."),
+        "summary": "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in _summary(playbook)),
         "classes": "".join(_class_item(playbook, route) for route in routes),
         "others": others,
         "attribution": escape(f"Map: {attribution}" if attribution else ""),
-        "hint": f"{_promise(playbook)} Check it: <code>veilroute audit PLAYBOOK</code>",
+        "hint": f"{promise} Check it: <code>veilroute audit PLAYBOOK</code>",
     }
 
 
-def summary_rows(playbook: Playbook) -> list[tuple[str, str]]:
+def _summary(playbook: Playbook) -> list[tuple[str, str]]:
     """What was asked and what was reached, as name and value."""
     privacy, claims = playbook.privacy, playbook.claims
     rows = [
@@ -245,23 +241,6 @@ def summary_rows(playbook: Playbook) -> list[tuple[str, str]]:
     if claims.mac is not None:
         rows.append(("MAC", f"{claims.mac:.3f}: routes {claims.mac:.1%} longer on average"))
     return [*rows, ("Status", playbook.status), ("Planner", playbook.planner)]
-
-
-def _promise(playbook: Playbook) -> str:
-    m = playbook.privacy.m
-    seen = "a route" if m is None else f"the first {m} nodes of a route"
-    return f"Whoever sees {seen} knows its class and no more, if the playbook keeps its word."
-
-
-def _trip_text(playbook: Playbook, trip: int) -> str:
-    ends = playbook.trips[trip]
-    start, goal = playbook.name(ends.start), playbook.name(ends.goal)
-    return f"From {start} and back." if ends.start == ends.goal else f"From {start} to {goal}."
-
-
-def _reached(claims: Claims, num_classes: int) -> str:
-    routes = f"{num_classes} route{'' if num_classes == 1 else 's'}"
-    return f"{claims.num_anonymized} of {claims.num_candidates} places hidden behind {routes}."
 
 
 def _class_item(playbook: Playbook, route: ClassRoute) -> str:

@@ -56,15 +56,14 @@ def rounded_path(points: Points, normals: Points, shifts: Points, *, radius: flo
     """
     if len(points) < 2:
         return points
-    legs = np.hypot(*np.diff(points, axis=0).T)
-    at = np.concatenate([[0.0], np.cumsum(legs)])
+    at = distances_along(points)
     total = float(at[-1])
     spacing = max(radius / 6, total / 20_000)
     if total <= 0:
         return points[[0, -1]]
     places = np.linspace(0.0, total, max(2, int(np.ceil(total / spacing)) + 1))
-    move = np.minimum(np.searchsorted(at, places, side="right") - 1, len(legs) - 1)
-    middle = np.column_stack([np.interp(places, at, points[:, 0]), np.interp(places, at, points[:, 1])])
+    move = np.minimum(np.searchsorted(at, places, side="right") - 1, len(points) - 2)
+    middle = point_at(points, at, places)
     reach = max(1, round(radius / (total / (len(places) - 1))))
     across = _averaged(normals[move], reach)
     shift = _averaged(shifts[move][:, None] * normals[move], reach)
@@ -127,30 +126,36 @@ def arrows_along(line: Points, obstacles: Points, *, clearance: float, phase: fl
     They keep a ``clearance`` from ``obstacles``, such as markers. The ``phase``, from 0 to 1, puts the first arrow off,
     so that arrows of neighbouring lanes do not stand abreast.
     """
-    legs = np.hypot(*np.diff(line, axis=0).T)
-    at = np.concatenate([[0.0], np.cumsum(legs)])
-    taken = [tuple(place) for place in obstacles.tolist()]
-    centres: list[tuple[float, float]] = []
-    directions: list[tuple[float, float]] = []
+    at = distances_along(line)
+    taken = obstacles.tolist()
+    centres: list[Points] = []
+    directions: list[Points] = []
     spacing = min(_SPACING, max(at[-1] / 3, 2 * clearance))
     position = clearance + phase * spacing / 2
     while position < at[-1] - _REACH and len(centres) < _MOST:
-        behind, here, ahead = (_point_at(line, at, position + step) for step in (-_REACH, 0.0, _REACH))
-        direction = (ahead[0] - behind[0], ahead[1] - behind[1])
-        free = all((here[0] - x) ** 2 + (here[1] - y) ** 2 >= clearance**2 for x, y in taken)
+        behind, here, ahead = point_at(line, at, position + np.array([-_REACH, 0.0, _REACH]))
+        direction = ahead - behind
+        here_x, here_y = here.tolist()
+        free = all((here_x - x) ** 2 + (here_y - y) ** 2 >= clearance**2 for x, y in taken)
         # At a turning point the direction means nothing.
         if free and np.hypot(*direction) > 1.2 * _REACH:
             centres.append(here)
             directions.append(direction)
-            taken.append(here)
+            taken.append((here_x, here_y))
             position += spacing
         else:
             position += _STRIDE
     return np.array(centres).reshape(-1, 2), np.array(directions).reshape(-1, 2)
 
 
-def _point_at(line: Points, at: Points, position: float) -> tuple[float, float]:
-    return float(np.interp(position, at, line[:, 0])), float(np.interp(position, at, line[:, 1]))
+def distances_along(line: Points) -> Points:
+    """How far along the line each of its points is."""
+    return np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(line, axis=0).T))])
+
+
+def point_at(line: Points, at: Points, places: Points) -> Points:
+    """The points that are this far along a line whose own points are as far along as ``at`` says."""
+    return np.column_stack([np.interp(places, at, line[:, 0]), np.interp(places, at, line[:, 1])])
 
 
 _WIDEST_PT = 5.0
