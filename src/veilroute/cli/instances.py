@@ -336,15 +336,12 @@ class _PlaceFinder:
 
 def _stated(options: InstanceOptions) -> set[str]:
     """What of that which a file may leave open was typed."""
-    typed = {
-        "visibility": (options.radius, options.sight),
-        "k": (options.k,),
-        "ell": (options.ell,),
-        "measure": (options.ell_measure,),
-        "m": (options.m,),
-        "spread": (options.spread,),
-    }
-    return with_measure({what for what, values in typed.items() if any(value is not None for value in values)})
+    stated = {name for name in ("k", "ell", "m", "spread") if getattr(options, name) is not None}
+    if options.ell_measure is not None:
+        stated.add("measure")
+    if options.radius is not None or options.sight is not None:
+        stated.add("visibility")
+    return with_measure(stated)
 
 
 def _is_seen_from_anywhere(visibility: Visibility) -> bool:

@@ -169,11 +169,11 @@ def _find_secret(book: Playbook, text: str) -> Label:
     wanted = tidy_text(text)
     if wanted in tuples:
         return tuples[wanted]
-    found = _named(book, text.strip()) or _nearest(book, wanted)
+    matching = _named(book, text.strip()) or _nearest(book, wanted)
     # Asked first and not caught, because a KeyError would carry the secret along as the context of ours.
-    if len(found) != 1:
+    if len(matching) != 1:
         raise UnknownCandidateError
-    return found[0]
+    return matching[0]
 
 
 def _named(book: Playbook, text: str) -> list[Label]:

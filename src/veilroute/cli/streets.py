@@ -40,13 +40,13 @@ def run_streets(
     if out.suffix not in WRITABLE:
         raise UnknownMethodError("--out", out.name, tuple(f"*{suffix}" for suffix in WRITABLE))
     check_out(out)
-    made: StreetNetwork | Domain
+    result: StreetNetwork | Domain
     with live_progress() as report:
         report(Progress("reading"))
         if is_osm_name(source):
             if service and network not in (None, "drive"):
                 raise InvalidInputError("--service", "--network drive; the others have service roads anyway")
-            made = read_osm(
+            result = read_osm(
                 source,
                 network="drive" if network is None else network,
                 cost="seconds" if cost is None else cost,
@@ -56,13 +56,13 @@ def run_streets(
             )
         else:
             _check_graph_options(source, network, cost, service=service, connected=connected)
-            made = read_network(source, cost=cost)
+            result = read_network(source, cost=cost)
         report(Progress("writing"))
-        write_network(made, out)
+        write_network(result, out)
     if json:
-        emit_json(_described(made))
+        emit_json(_described(result))
     else:
-        text = made.report.to_text() if isinstance(made, StreetNetwork) else _line(made)
+        text = result.report.to_text() if isinstance(result, StreetNetwork) else _line(result)
         emit(f"{text}Written: {out}\n")
     return DONE
 
@@ -79,11 +79,11 @@ def _check_graph_options(
         raise InvalidInputError("--cost", f"a map, .graphml or .gr; a {suffix} file says itself what its costs are")
 
 
-def _described(made: StreetNetwork | Domain) -> dict[str, object]:
-    if isinstance(made, StreetNetwork):
-        return made.report.to_dict()
-    unit = None if made.streets is None else made.streets.unit
-    return {"num_nodes": made.num_nodes, "num_edges": made.num_edges, "unit": unit}
+def _described(result: StreetNetwork | Domain) -> dict[str, object]:
+    if isinstance(result, StreetNetwork):
+        return result.report.to_dict()
+    unit = None if result.streets is None else result.streets.unit
+    return {"num_nodes": result.num_nodes, "num_edges": result.num_edges, "unit": unit}
 
 
 def _line(domain: Domain) -> str:

@@ -43,6 +43,9 @@ URL_VARIABLE = "VEILROUTE_MAPS_URL"
 Source = Literal["downloaded", "added"]
 Flaw = Literal["", "missing", "damaged"]
 
+ArchiveReport = Callable[[str, int, int | None], None]
+"""Called with the name of the archive, the bytes that are there and the bytes expected, ``None`` while unknown."""
+
 
 @dataclass(frozen=True)
 class StoredMap:
@@ -158,11 +161,9 @@ class MapStore:
         sizes = self._read_index("installed.json").get(f"{set_name}/{archive_name}")
         if not isinstance(sizes, dict) or not sizes:
             return False
-        for name, size in sizes.items():
-            stored = self._inspect(name, set_name, self.root / set_name / name, "downloaded")
-            if stored.problem or stored.num_bytes != size:
-                return False
-        return True
+        home = self.root / set_name
+        files = ((self._inspect(name, set_name, home / name, "downloaded"), size) for name, size in sizes.items())
+        return all(not stored.problem and stored.num_bytes == size for stored, size in files)
 
     # -- adding
 
@@ -176,12 +177,12 @@ class MapStore:
         if not top.is_dir():
             raise InvalidInputError("DIR", "a directory with .map or .scen files", str(directory))
         top = top.resolve()
-        found = sorted(path for path in top.rglob("*") if path.suffix in SUFFIXES and not path.name.startswith("._"))
-        if not found:
+        paths = sorted(path for path in top.rglob("*") if path.suffix in SUFFIXES and not path.name.startswith("._"))
+        if not paths:
             raise InvalidInputError("DIR", "a directory with .map or .scen files; found none", str(directory))
         chosen: dict[str, StoredMap] = {}
         refused, skipped = [], []
-        for path in found:
+        for path in paths:
             if path.name in chosen:
                 skipped.append(f"{path}: skipped, {chosen[path.name].path} has the same name")
                 continue
@@ -244,8 +245,8 @@ class MapStore:
     # -- inside
 
     def _list(self, suffix: str) -> list[StoredMap]:
-        found = [self._inspect(*place) for place in self._places() if place[0].endswith(suffix)]
-        return sorted(found, key=lambda stored: (stored.set_name, stored.name, stored.source))
+        files = [self._inspect(*place) for place in self._places() if place[0].endswith(suffix)]
+        return sorted(files, key=lambda stored: (stored.set_name, stored.name, stored.source))
 
     def _places(self) -> Iterator[tuple[str, str, Path, Source]]:
         """Name, set, path and source of every known file; downloaded ones first."""
@@ -297,9 +298,9 @@ class MapStore:
             what = "has vanished" if stored.problem == "missing" else "is not the text that the paper used"
             return FileFormatError(stored.path, f"{what}; run '{get}', or 'veilroute maps add DIR' for local copies")
         expected = f"one in the cache; run '{get}', or 'veilroute maps add DIR' for local copies"
-        near = difflib.get_close_matches(file_name, {place[0] for place in self._places()}, n=1)
-        if near:
-            expected = f"one in the cache; did you mean {near[0]}? Otherwise run '{get}'"
+        similar = difflib.get_close_matches(file_name, {place[0] for place in self._places()}, n=1)
+        if similar:
+            expected = f"one in the cache; did you mean {similar[0]}? Otherwise run '{get}'"
         return InvalidInputError("map", expected, file_name)
 
     def _read_index(self, file_name: str) -> dict[str, Any]:
@@ -331,10 +332,6 @@ class MapStore:
             raise InvalidInputError(
                 CACHE_VARIABLE, f"a directory that can be written, with room left ({error.strerror})", str(self.root)
             ) from None
-
-
-ArchiveReport = Callable[[str, int, int | None], None]
-"""Called with the name of the archive, the bytes that are there and the bytes expected, ``None`` while unknown."""
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ def html_map(playbook: Playbook, *, trip: int = 0) -> str:
         "data": _embedded(_data(playbook, domain, trip)),
         **_page_texts(playbook, trip),
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _web("map.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda name: parts[name[1]], _web("map.html"))
 
 
 def write_html_map(playbook: Playbook, path: str | Path, *, trip: int = 0) -> None:
