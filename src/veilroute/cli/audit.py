@@ -6,31 +6,29 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Option
 
 from veilroute.auditing import audit_playbook
-from veilroute.cli.console import DONE, VIOLATED, emit, live_progress, remark
-from veilroute.cli.instances import InstanceOptions, load_instance, takes_instance_options
+from veilroute.cli.console import DONE, VIOLATED, JsonOption, emit, emit_json, live_progress, remark
+from veilroute.cli.instances import (
+    InstanceOptions,
+    PlaybookArgument,
+    load_instance,
+    load_playbook,
+    takes_instance_options,
+)
 from veilroute.errors import InvalidInputError
-from veilroute.formats import read_domain
-from veilroute.jsontext import dump_canonical
-from veilroute.playbook import Playbook, read_playbook
+from veilroute.playbook import read_playbook
 from veilroute.progress import Progress
-
-DomainOption = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="The map or instance file, when the playbook holds only its hash."),
-]
-MovementOption = Annotated[int, typer.Option(metavar="4|8", help="Moves on the --domain map.")]
 
 
 @takes_instance_options
 def run_audit(
-    playbook: Annotated[Path, typer.Argument(metavar="PLAYBOOK", help="A playbook made by `veilroute plan`.")],
+    playbook: PlaybookArgument,
     options: InstanceOptions,
     instance: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="What was meant, with the options that `plan` was given: map, trips, candidates, visibility, privacy "
             "and names are compared.",
@@ -38,13 +36,13 @@ def run_audit(
     ] = None,
     domain: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="The map or instance file, when the playbook holds only its hash. Only the map is compared.",
         ),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 also when a claim could not be proved.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    strict: Annotated[bool, Option("--strict", help="Exit 1 also when a claim could not be proved.")] = False,
+    json: JsonOption = False,
 ) -> int:
     """Check every claim of a playbook by replaying the adversary: exit 0 when all hold, 1 when one is violated.
 
@@ -67,7 +65,7 @@ def run_audit(
         report(Progress("replaying the adversary"))
         verdict = audit_playbook(book, **meant)
     if json:
-        emit(dump_canonical(verdict.to_dict()).decode())
+        emit_json(verdict.to_dict())
     else:
         emit(verdict.to_text().rstrip("\n") + "\n")
     if domain is not None:
@@ -81,11 +79,3 @@ def _refuse_instance_options(options: InstanceOptions) -> None:
         if field.name != "movement" and getattr(options, field.name) != field.default:
             option = "-k" if field.name == "k" else "--" + field.name.replace("_", "-")
             raise InvalidInputError(option, "--instance FILE as well, of which this is a part")
-
-
-def load_playbook(path: Path, domain: Path | None, movement: int) -> Playbook:
-    """Read a playbook, with its domain from another file where one is named."""
-    book = read_playbook(path, domain=None if domain is None else read_domain(domain, movement=movement))
-    if book.domain is None:
-        raise InvalidInputError("--domain", "the map or instance file: this playbook holds only its hash")
-    return book

@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import typer
 from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn
 from rich.progress import Progress as RichProgress
+from typer import Argument, Option
 
 from veilroute import __version__
 from veilroute.bench.executors import DaskWorkforce, LocalWorkforce, Workforce, available_cores
@@ -31,51 +31,45 @@ from veilroute.bench.suites import (
     find_terrain,
     suite_names,
 )
-from veilroute.cli.console import DONE, INTERRUPTED, Interrupt, emit, remark, stderr
+from veilroute.bench.table import counted
+from veilroute.cli.console import DONE, INTERRUPTED, Interrupt, emit, emit_json, remark, stderr
 from veilroute.errors import InvalidInputError, UnknownMethodError
-from veilroute.jsontext import dump_canonical
 
 _LINE_EVERY_S = 30.0
 
 
 def run_bench(
-    suite: Annotated[str, typer.Argument(metavar="SUITE", help=f"{', '.join(SUITES)}, or all.")],
-    preset: Annotated[
-        str, typer.Option(metavar="quick|paper", help="How many pairs, and how long for each cell.")
-    ] = "quick",
+    suite: Annotated[str, Argument(metavar="SUITE", help=f"{', '.join(SUITES)}, or all.")],
+    preset: Annotated[str, Option(metavar="quick|paper", help="How many pairs, and how long for each cell.")] = "quick",
     candidates: Annotated[
         list[str] | None,
-        typer.Option(metavar="N", help=f"How many candidates, 8 or 8,12; for {', '.join(SIZED_SUITES)}. [8,12,16]"),
+        Option(metavar="N", help=f"How many candidates, 8 or 8,12; for {', '.join(SIZED_SUITES)}. [8,12,16]"),
     ] = None,
     map_names: Annotated[
-        list[str] | None, typer.Option("--map", metavar="NAME", help="Only this map; may be repeated. [all six]")
+        list[str] | None, Option("--map", metavar="NAME", help="Only this map; may be repeated. [all six]")
     ] = None,
     pairs: Annotated[
-        int | None, typer.Option(metavar="N", help="Pairs of start and goal on each map. [quick 2, paper 5]")
+        int | None, Option(metavar="N", help="Pairs of start and goal on each map. [quick 2, paper 5]")
     ] = None,
     method: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Only this method, as pbp/merge-bb/cost-asc/tunnel; may be repeated. [all]"),
+        Option(metavar="NAME", help="Only this method, as pbp/merge-bb/cost-asc/tunnel; may be repeated. [all]"),
     ] = None,
-    time_limit: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="For each cell. [quick 4, paper 300]")
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes on this machine. [one for each core]")
-    ] = None,
+    time_limit: Annotated[float | None, Option(metavar="SECONDS", help="For each cell. [quick 4, paper 300]")] = None,
+    workers: Annotated[int | None, Option(metavar="N", help="Processes on this machine. [one for each core]")] = None,
     dask: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Run on the Dask cluster with this scheduler instead.")
+        str | None, Option(metavar="ADDRESS", help="Run on the Dask cluster with this scheduler instead.")
     ] = None,
     maps: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where the paper's maps are. [the cache of 'veilroute maps']")
+        Path | None, Option(metavar="DIR", help="Where the paper's maps are. [the cache of 'veilroute maps']")
     ] = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Records and report; an earlier run goes on here.")] = Path(
+    out: Annotated[Path, Option(metavar="DIR", help="Records and report; an earlier run goes on here.")] = Path(
         "veilroute-bench"
     ),
     retry_errors: Annotated[
-        bool, typer.Option("--retry-errors", help="Run cells again whose record tells of an error.")
+        bool, Option("--retry-errors", help="Run cells again whose record tells of an error.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object in place of the tables.")] = False,
+    json: Annotated[bool, Option("--json", help="Print one JSON object in place of the tables.")] = False,
 ) -> int:
     """Run the paper's experiments and write their tables, figures and a report.
 
@@ -106,7 +100,7 @@ def run_bench(
         num_known = sum(cell.key in store for cell in cells)
         known = f", {num_known} of them recorded already" if num_known else ""
         try:
-            with _live_progress(f"{terrain.remark}; {_counted(len(cells))}{known}") as report:
+            with _live_progress(f"{terrain.remark}; {counted(len(cells), 'cell')}{known}") as report:
                 run = run_cells(
                     cells,
                     terrain.domains,
@@ -119,8 +113,18 @@ def run_bench(
                 )
         except KeyboardInterrupt:
             return _stop(sum(cell.key in store for cell in cells), len(cells))
-    command = _command_line(suite, preset, candidates, map_names, pairs, method, time_limit, maps)
     if run.is_complete or run.records:
+        # What makes the same report, without what only says where and how fast.
+        typed = {
+            "--candidates": candidates,
+            "--map": map_names,
+            "--method": method,
+            "--pairs": None if pairs is None else [str(pairs)],
+            "--time-limit": None if time_limit is None else [f"{time_limit:g}"],
+            "--maps": None if maps is None else ["DIR"],
+        }
+        words = [word for option, values in typed.items() for value in values or () for word in (option, value)]
+        command = shlex.join(["veilroute", "bench", suite, "--preset", preset, *words])
         _finish(names, run, terrain, out, command, as_json=json)
     return DONE if run.is_complete else _stop(len(run.records), len(cells))
 
@@ -148,37 +152,27 @@ def _finish(names: Sequence[str], run: RunReport, terrain: Terrain, out: Path, c
     files = write_report(out, names, run.records, domains=terrain.domains, notes=notes, command=command)
     tables = [table for name in names for table in build_tables(name, run.records)]
     if as_json:
-        emit(dump_canonical(_summary(names, run, terrain, out, files, tables, notes)).decode())
+        summary = {
+            "suites": names,
+            "maps": list(terrain.domains),
+            "is_generated": terrain.is_generated,
+            "num_cells": run.num_cells,
+            "num_run": run.num_run,
+            "num_errors": len(run.errors),
+            "records": str(RecordStore(out).path),
+            "report": str(files.html),
+            "notes": notes,
+            "tables": [
+                {"name": t.name, "title": t.title, "columns": t.columns, "rows": t.rows, "notes": t.notes}
+                for t in tables
+            ],
+        }
+        emit_json(summary)
         return
     emit("".join(f"{table.to_text()}\n" for table in tables))
     emit("".join(f"Note: {note}.\n" for note in notes))
-    emit(f"{_counted(run.num_run)} run, {len(run.records) - run.num_run} taken from {RecordStore(out).path}.\n")
+    emit(f"{counted(run.num_run, 'cell')} run, {len(run.records) - run.num_run} taken from {RecordStore(out).path}.\n")
     emit(f"Report: {files.html}\n")
-
-
-def _summary(
-    names: Sequence[str],
-    run: RunReport,
-    terrain: Terrain,
-    out: Path,
-    files: Any,
-    tables: Sequence[Any],
-    notes: Sequence[str],
-) -> dict[str, Any]:
-    return {
-        "suites": names,
-        "maps": list(terrain.domains),
-        "is_generated": terrain.is_generated,
-        "num_cells": run.num_cells,
-        "num_run": run.num_run,
-        "num_errors": len(run.errors),
-        "records": str(RecordStore(out).path),
-        "report": str(files.html),
-        "notes": notes,
-        "tables": [
-            {"name": t.name, "title": t.title, "columns": t.columns, "rows": t.rows, "notes": t.notes} for t in tables
-        ],
-    }
 
 
 def _notes(run: RunReport, terrain: Terrain) -> list[str]:
@@ -188,35 +182,14 @@ def _notes(run: RunReport, terrain: Terrain) -> list[str]:
         notes.append(f"interrupted: {len(run.records)} of {run.num_cells} cells are here")
     if run.errors:
         first = run.errors[0]
-        what = f"{first.cell.method.name} on {first.cell.instance.map_name}: {first.outcome.error}"
         notes.append(
             f"{len(run.errors)} of {run.num_cells} cells ended with an error (--retry-errors runs them again); "
-            f"the first is {what}"
+            f"the first is {first.cell.method.name} on {first.cell.instance.map_name}: {first.outcome.error}"
         )
     versions = Counter(str(record.provenance["versions"].get("veilroute", "unknown")) for record in run.records)
     others = {version: count for version, count in versions.items() if version != __version__}
     notes += [f"{count} records were made by veilroute {version}" for version, count in sorted(others.items())]
     return notes
-
-
-def _command_line(
-    suite: str,
-    preset: str,
-    candidates: Sequence[str] | None,
-    map_names: Sequence[str] | None,
-    pairs: int | None,
-    methods: Sequence[str] | None,
-    time_limit: float | None,
-    maps: Path | None,
-) -> str:
-    """The command that makes the same report, without what only says where and how fast."""
-    words = ["veilroute", "bench", suite, "--preset", preset]
-    for option, values in (("--candidates", candidates), ("--map", map_names), ("--method", methods)):
-        words += [word for value in values or () for word in (option, value)]
-    words += [] if pairs is None else ["--pairs", str(pairs)]
-    words += [] if time_limit is None else ["--time-limit", f"{time_limit:g}"]
-    words += [] if maps is None else ["--maps", "DIR"]
-    return shlex.join(words)
 
 
 @contextmanager
@@ -260,10 +233,6 @@ def _hush_dask() -> None:
         import distributed  # noqa: F401
     for handler in logging.getLogger("distributed").handlers:
         handler.setLevel(logging.CRITICAL + 1)
-
-
-def _counted(number: int) -> str:
-    return "1 cell" if number == 1 else f"{number} cells"
 
 
 def _duration(seconds: float) -> str:

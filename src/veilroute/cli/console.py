@@ -1,7 +1,4 @@
-"""What commands share: consoles, a progress display for long work, and a polite Ctrl-C.
-
-What the program's exit codes mean (the contract's list).
-"""
+"""What commands share: exit codes, consoles, a progress display for long work, and a polite Ctrl-C."""
 
 from __future__ import annotations
 
@@ -15,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
+from typing import Annotated
 
 from rich.console import Console, RenderableType
 from rich.progress import (
@@ -28,9 +26,20 @@ from rich.progress import (
 )
 from rich.progress import Progress as RichProgress
 from rich.text import Text
+from typer import Option
 
 from veilroute.errors import InvalidInputError, one_line
+from veilroute.jsontext import dump_canonical
 from veilroute.progress import Progress, ProgressCallback
+
+# The exit codes; what they mean is the contract's list.
+DONE = 0
+VIOLATED = 1
+BAD_INPUT = 2
+NOTHING_ANONYMIZED = 3
+INTERRUPTED = 130
+
+JsonOption = Annotated[bool, Option("--json", help="Print one JSON object.")]
 
 _PATIENCE_S = 2.0
 _LARGEST_GAP = 100.0
@@ -70,6 +79,11 @@ def emit(text: str, *, is_utf8: bool = False) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         forget_stdout()
+
+
+def emit_json(data: object) -> None:
+    """Write a result as one JSON object."""
+    emit(dump_canonical(data).decode())
 
 
 def remark(line: str) -> None:
@@ -178,13 +192,7 @@ def live_progress() -> Iterator[ProgressCallback]:
 
 
 class Interrupt:
-    """Turns the first Ctrl-C into a request to finish with the best so far; the second one really interrupts.
-
-    Parameters
-    ----------
-    reply
-        What to say to the first.
-    """
+    """Turns the first Ctrl-C into a request to finish, with a ``reply``; the second one really interrupts."""
 
     def __init__(self, reply: str = "stopping with the best so far; once more to drop it") -> None:
         self.is_requested = False
@@ -206,10 +214,3 @@ class Interrupt:
             raise KeyboardInterrupt
         self.is_requested = True
         remark(self._reply)
-
-
-DONE = 0
-VIOLATED = 1
-BAD_INPUT = 2
-NOTHING_ANONYMIZED = 3
-INTERRUPTED = 130

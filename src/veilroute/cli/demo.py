@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from veilroute.auditing import audit_playbook
 from veilroute.cli.console import DONE, VIOLATED, live_progress, stdout
 from veilroute.cli.plan import headline, timed_solve
 from veilroute.domain import Domain, Visibility, WithinDistance, generate_rooms, generate_streets
 from veilroute.domain.generate import draw_candidates
-from veilroute.domain.graph import Label
 from veilroute.jsontext import dump_canonical
 from veilroute.problem import Privacy, Problem, Trip
 from veilroute.progress import Progress
@@ -26,11 +25,7 @@ class Stop:
 
     name: str
     story: str
-    domain: Domain
-    start: Label
-    goal: Label
-    num_candidates: int
-    visibility: Visibility
+    problem: Problem
     privacy: Privacy
 
 
@@ -38,34 +33,33 @@ def tour() -> list[Stop]:
     """The stops: a guard's round through a building, and a cash van in one-way streets."""
     building = generate_rooms(36, 64, seed=11)
     city = generate_streets(13, 18, seed=5)
+    depot = city.label(city.num_nodes // 2)
+    round_trip, way_through = Trip(depot, depot), Trip(building.label(0), building.label(building.num_nodes - 1))
     return [
         Stop(
             "building",
             "A guard walks from the entrance to the exit of a building and must pass within two steps of one of ten "
             "places. Whoever follows the guard should be left with three places at least, eight steps apart.",
-            building,
-            building.label(0),
-            building.label(building.num_nodes - 1),
-            10,
-            WithinDistance(2),
+            _draw_problem(building, way_through, 10, WithinDistance(2), seed=1),
             Privacy(k=3, ell=8),
         ),
         Stop(
             "streets",
             "A van leaves its depot, visits one of twelve branches in a town with one-way streets, and comes back. "
             "Two branches at least, 300 m apart, must stay possible even after the whole trip was watched.",
-            city,
-            city.label(city.num_nodes // 2),
-            city.label(city.num_nodes // 2),
-            12,
-            WithinDistance(0),
+            _draw_problem(city, round_trip, 12, WithinDistance(0), seed=2),
             Privacy(k=2, ell=300),
         ),
     ]
 
 
+def _draw_problem(domain: Domain, trip: Trip, num_candidates: int, visibility: Visibility, *, seed: int) -> Problem:
+    candidates = draw_candidates(domain, trip.start, trip.goal, num_candidates, seed=seed)
+    return Problem(domain, [trip], candidates, visibility)
+
+
 def run_demo(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where to put the results.")] = Path("veilroute-demo"),
+    out: Annotated[Path, Option(metavar="DIR", help="Where to put the results.")] = Path("veilroute-demo"),
 ) -> int:
     """Take the tour: make maps, plan, audit and draw. No input, no network, under a minute."""
     from veilroute.plotting import draw_playbook
@@ -77,9 +71,7 @@ def run_demo(
         for number, stop in enumerate(tour(), start=1):
             console.print(f"\n{number}. The {stop.name}", style="bold")
             console.print(stop.story)
-            candidates = draw_candidates(stop.domain, stop.start, stop.goal, stop.num_candidates, seed=number)
-            problem = Problem(stop.domain, [Trip(stop.start, stop.goal)], candidates, stop.visibility)
-            playbook, _ = timed_solve(problem, stop.privacy, progress=report)
+            playbook, _ = timed_solve(stop.problem, stop.privacy, progress=report)
             for line in headline(playbook):
                 console.print(line)
             report(Progress("replaying the adversary"))

@@ -1,20 +1,23 @@
-"""`veilroute export`: a whole playbook for maps, devices and people.
-
-`veilroute convert`: between instance formats.
-
-`veilroute draw`: a playbook on its map.
-"""
+"""`veilroute draw`, `export` and `convert`: playbooks as pictures and routes, instances in other formats."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
-from veilroute.cli.audit import DomainOption, MovementOption, load_playbook
 from veilroute.cli.console import DONE, check_out, live_progress, remark, stdout
-from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
+from veilroute.cli.instances import (
+    DomainOption,
+    FileArgument,
+    InstanceOptions,
+    MovementOption,
+    PlaybookArgument,
+    load_instance,
+    load_playbook,
+    takes_instance_options,
+)
 from veilroute.errors import UnknownMethodError
 from veilroute.formats import write_instance
 from veilroute.playbook import Playbook
@@ -24,11 +27,9 @@ FORMATS = (".gpx", ".geojson", ".html", ".txt")
 
 
 def run_export(
-    playbook: Annotated[Path, typer.Argument(metavar="PLAYBOOK", help="A playbook made by `veilroute plan`.")],
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="A .gpx, .geojson, .html or .txt file.")],
-    trip: Annotated[
-        int | None, typer.Option(help="Only this trip, from 0; all when left out, the first in a .html.")
-    ] = None,
+    playbook: PlaybookArgument,
+    out: Annotated[Path, Option("-o", "--out", metavar="FILE", help="A .gpx, .geojson, .html or .txt file.")],
+    trip: Annotated[int | None, Option(help="Only this trip, from 0; all when left out, the first in a .html.")] = None,
     domain: DomainOption = None,
     movement: MovementOption = 4,
 ) -> int:
@@ -71,7 +72,7 @@ def _export(book: Playbook, out: Path, trip: int | None) -> None:
 @takes_instance_options
 def run_convert(
     instance: FileArgument,
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="A .json, .in or .map file.")],
+    out: Annotated[Path, Argument(metavar="OUT", help="A .json, .in or .map file.")],
     options: InstanceOptions,
 ) -> int:
     """Convert an instance to another format; what the new format cannot hold is named on standard error."""
@@ -83,9 +84,9 @@ def run_convert(
 
 
 def run_draw(
-    playbook: Annotated[Path, typer.Argument(metavar="PLAYBOOK", help="A playbook made by `veilroute plan`.")],
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="A .png, .svg, .pdf or .html file.")],
-    trip: Annotated[int, typer.Option(help="Which trip, from 0.")] = 0,
+    playbook: PlaybookArgument,
+    out: Annotated[Path, Option("-o", "--out", metavar="FILE", help="A .png, .svg, .pdf or .html file.")],
+    trip: Annotated[int, Option(help="Which trip, from 0.")] = 0,
     domain: DomainOption = None,
     movement: MovementOption = 4,
 ) -> int:

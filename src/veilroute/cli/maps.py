@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 from rich.text import Text
+from typer import Argument, Option
 
-from veilroute.cli import console
-from veilroute.cli.console import DONE
+from veilroute.cli.console import DONE, emit, stderr, stdout
 from veilroute.errors import InvalidInputError, one_line
 from veilroute.jsontext import dump_canonical
 from veilroute.maps import MapStore, StoredMap, fetch_sets
@@ -21,7 +22,7 @@ app = typer.Typer(name="maps", help="Benchmark maps in a per-user cache.", no_ar
 
 @app.command("list")
 def run_list(
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object in place of the table.")] = False,
+    as_json: Annotated[bool, Option("--json", help="One JSON object in place of the table.")] = False,
 ) -> int:
     """Show the maps that are here, and whether they are what the paper used."""
     store = MapStore()
@@ -31,9 +32,9 @@ def run_list(
     absent = sorted(store.catalogue.pinned.keys() - usable)
     if as_json:
         rows = [_as_data(stored, scenarios) for stored in maps]
-        typer.echo(dump_canonical({"cache": str(store.root), "maps": rows, "absent": absent}), nl=False)
+        emit(dump_canonical({"cache": str(store.root), "maps": rows, "absent": absent}).decode(), is_utf8=True)
         return DONE
-    out = console.stdout()
+    out = stdout()
     if maps:
         table = Table()
         for heading in ("map", "set", "bytes", "state", "scenarios", "source"):
@@ -48,29 +49,29 @@ def run_list(
                 stored.source,
             )
         out.print(table)
-    out.print(Text(f"Cache: {store.root}"), soft_wrap=True)
+    _say(out, f"Cache: {store.root}")
     if absent:
         hint = "run 'veilroute maps get', or 'veilroute maps add DIR' for local copies"
-        out.print(Text(f"Maps of the paper that are not here: {', '.join(absent)}; {hint}"), soft_wrap=True)
+        _say(out, f"Maps of the paper that are not here: {', '.join(absent)}; {hint}")
     return DONE
 
 
 @app.command("get")
 def run_get(
-    sets: Annotated[list[str] | None, typer.Argument(metavar="SETS", help="dao, street; both by default.")] = None,
+    sets: Annotated[list[str] | None, Argument(metavar="SETS", help="dao, street; both by default.")] = None,
     url: Annotated[
         str | None,
-        typer.Option("--url", help="Base address of the archives; else $VEILROUTE_MAPS_URL, else movingai.com."),
+        Option("--url", help="Base address of the archives; else $VEILROUTE_MAPS_URL, else movingai.com."),
     ] = None,
-    timeout: Annotated[float, typer.Option("--timeout", help="Seconds of silence before trying again.")] = 20.0,
-    force: Annotated[bool, typer.Option("--force", help="Fetch even what is here already.")] = False,
+    timeout: Annotated[float, Option("--timeout", help="Seconds of silence before trying again.")] = 20.0,
+    force: Annotated[bool, Option("--force", help="Fetch even what is here already.")] = False,
     scenarios: Annotated[
-        bool, typer.Option("--scenarios/--no-scenarios", help="Whether to fetch the scenario files too.")
+        bool, Option("--scenarios/--no-scenarios", help="Whether to fetch the scenario files too.")
     ] = True,
 ) -> int:
     """Download benchmark maps. Interrupted downloads continue where they stopped."""
     store = MapStore()
-    screen = console.stderr()
+    screen = stderr()
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -86,7 +87,7 @@ def run_get(
         if archive not in tasks:
             tasks[archive] = bar.add_task(archive, total=total)
             if not screen.is_terminal:
-                screen.print(Text(f"fetching {archive}"), soft_wrap=True)
+                _say(screen, f"fetching {archive}")
         bar.update(tasks[archive], completed=done, total=total)
 
     try:
@@ -95,33 +96,34 @@ def run_get(
                 store, sets or (), base_url=url, scenarios=scenarios, force=force, timeout_s=timeout, report=report
             )
     except KeyboardInterrupt:
-        screen.print("what has arrived is kept; the same command continues there", soft_wrap=True)
+        _say(screen, "what has arrived is kept; the same command continues there")
         raise
-    out = console.stdout()
+    out = stdout()
     for one in fetched:
-        did = "here already" if one.was_present else f"{one.num_files} files installed"
-        out.print(Text(f"{one.archive}: {did}"), soft_wrap=True)
-    out.print(Text(f"Cache: {store.root}"), soft_wrap=True)
+        _say(out, f"{one.archive}: {'here already' if one.was_present else f'{one.num_files} files installed'}")
+    _say(out, f"Cache: {store.root}")
     return DONE
 
 
 @app.command("add")
 def run_add(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Searched for .map and .scen files, all levels.")],
+    directory: Annotated[Path, Argument(metavar="DIR", help="Searched for .map and .scen files, all levels.")],
 ) -> int:
     """Register local copies of maps; they stay where they are."""
     report = MapStore().add_directory(directory)
-    remarks = console.stderr()
     for line in (*report.skipped, *report.refused):
-        remarks.print(Text(one_line(line)), soft_wrap=True)
-    console.stdout().print(
-        Text(f"{report.num_registered} files registered, {len(report.verified)} of them maps of the paper, verified"),
-        soft_wrap=True,
-    )
+        _say(stderr(), one_line(line))
+    num_verified = len(report.verified)
+    _say(stdout(), f"{report.num_registered} files registered, {num_verified} of them maps of the paper, verified")
     if report.refused:
         # The others are registered all the same; the exit code says that not everything was.
         raise InvalidInputError("DIR", f"files that can be used; {len(report.refused)} refused, see above")
     return DONE
+
+
+def _say(screen: Console, line: str) -> None:
+    """Print a line as it is: a path or a name is neither broken nor read as markup."""
+    screen.print(Text(line), soft_wrap=True)
 
 
 def _state(stored: StoredMap) -> str:

@@ -4,35 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from rich.console import Console
 from rich.table import Table
+from typer import Option
 
 from veilroute.bench.executors import peak_memory_mb
-from veilroute.cli.console import (
-    DONE,
-    INTERRUPTED,
-    NOTHING_ANONYMIZED,
-    Interrupt,
-    check_out,
-    emit,
-    gap_text,
-    live_progress,
-    remark,
-    stdout,
-)
-from veilroute.cli.instances import (
-    FileArgument,
-    InstanceOptions,
-    load_instance,
-    takes_instance_options,
-)
+from veilroute.cli import console
+from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, JsonOption
+from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
 from veilroute.domain.graph import Label
 from veilroute.errors import InvalidInputError
-from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook, PlaybookClass, read_playbook
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import ProgressCallback
@@ -48,33 +33,33 @@ _MOST_ROWS = 200
 def run_plan(
     instance: FileArgument,
     options: InstanceOptions,
-    planner: Annotated[str | None, typer.Option(help="optimal, pbp, m-pbp, cbp, rbp or reuse. [optimal]")] = None,
+    planner: Annotated[str | None, Option(help="optimal, pbp, m-pbp, cbp, rbp or reuse. [optimal]")] = None,
     partitioner: Annotated[
-        str | None, typer.Option(help="exact, local-search, merge-bb, df-bb or naive; for pbp and m-pbp.")
+        str | None, Option(help="exact, local-search, merge-bb, df-bb or naive; for pbp and m-pbp.")
     ] = None,
-    merge_order: Annotated[str | None, typer.Option(help="cost-asc or random; for merge-bb.")] = None,
+    merge_order: Annotated[str | None, Option(help="cost-asc or random; for merge-bb.")] = None,
     heuristic: Annotated[
-        str | None, typer.Option(help="tunnel, blind, singleton, tree or tour; for merge-bb, df-bb and naive.")
+        str | None, Option(help="tunnel, blind, singleton, tree or tour; for merge-bb, df-bb and naive.")
     ] = None,
     engine: Annotated[
-        str | None, typer.Option(help="astar or fields, to find covering walks; for merge-bb, df-bb and naive.")
+        str | None, Option(help="astar or fields, to find covering walks; for merge-bb, df-bb and naive.")
     ] = None,
     reuse: Annotated[
-        Path | None, typer.Option(metavar="PLAYBOOK", help="Keep the classes of this earlier playbook, for a new trip.")
+        Path | None, Option(metavar="PLAYBOOK", help="Keep the classes of this earlier playbook, for a new trip.")
     ] = None,
-    time_limit: Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop with the best so far.")] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the playbook here.")] = None,
-    embed: Annotated[bool, typer.Option(help="Keep the whole map in the playbook, or only its hash.")] = True,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    time_limit: Annotated[float | None, Option(metavar="SECONDS", help="Stop with the best so far.")] = None,
+    out: Annotated[Path | None, Option("-o", "--out", metavar="FILE", help="Write the playbook here.")] = None,
+    embed: Annotated[bool, Option(help="Keep the whole map in the playbook, or only its hash.")] = True,
+    json: JsonOption = False,
 ) -> int:
     """Compute a playbook: which candidates share a route, and the routes.
 
     Options override what the instance file says. The secret is not needed here; see `veilroute route`.
     """
     if out is not None:
-        check_out(out)
-    given = {"partitioner": partitioner, "merge_order": merge_order, "heuristic": heuristic, "engine": engine}
-    extra: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        console.check_out(out)
+    typed = {"partitioner": partitioner, "merge_order": merge_order, "heuristic": heuristic, "engine": engine}
+    extra: dict[str, Any] = {name: value for name, value in typed.items() if value is not None}
     earlier: Playbook | None = None
     if reuse is not None:
         planner = _check_reuse(planner, extra)
@@ -82,7 +67,7 @@ def run_plan(
     elif planner == "reuse":
         raise InvalidInputError("--reuse", "the playbook of an earlier trip, for the planner reuse")
     loaded = load_instance(instance, options, earlier)
-    with live_progress() as report, Interrupt() as interrupt:
+    with console.live_progress() as report, console.Interrupt() as interrupt:
         playbook, runtime_s = timed_solve(
             loaded.problem,
             loaded.privacy,
@@ -96,11 +81,11 @@ def run_plan(
     if out is not None:
         playbook.write(out, embed_domain=embed)
     if json:
-        emit(dump_canonical(plan_summary(playbook, runtime_s)).decode())
+        console.emit_json(plan_summary(playbook, runtime_s))
     else:
         print_plan(playbook, runtime_s, out)
     if interrupt.is_requested:
-        remark("interrupted; this is the best playbook so far")
+        console.remark("interrupted; this is the best playbook so far")
         return INTERRUPTED
     return DONE if playbook.claims.num_anonymized else NOTHING_ANONYMIZED
 
@@ -139,15 +124,7 @@ def plan_summary(playbook: Playbook, runtime_s: float) -> dict[str, Any]:
         "status": playbook.status,
         "planner": playbook.planner,
         **privacy.to_dict(),
-        "num_candidates": claims.num_candidates,
-        "num_coverable": claims.num_coverable,
-        "num_anonymized": claims.num_anonymized,
-        "num_anonymizable": claims.num_anonymizable,
-        "apr": claims.apr,
-        "delta": claims.delta,
-        "mac": claims.mac,
-        "mac_by_trip": claims.mac_by_trip,
-        "mac_lower_bound": claims.mac_lower_bound,
+        **asdict(claims),
         "gap": claims.gap,
         "classes": [_class_summary(group, privacy.m) for group in playbook.classes],
         "uncoverable": playbook.uncoverable,
@@ -159,20 +136,19 @@ def plan_summary(playbook: Playbook, runtime_s: float) -> dict[str, Any]:
 
 
 def _class_summary(group: PlaybookClass, m: int | None) -> dict[str, Any]:
-    first = group.routes[0]
-    summary: dict[str, Any] = {"members": group.members, "anonymized": group.anonymized}
+    """What all members walk, on the first trip and, where there are several, on each."""
+    trips: list[dict[str, Any]]
     if m is None:
-        summary |= {"cost": first.cost, "route": first.nodes}
+        trips = [{"cost": route.cost, "route": route.nodes} for route in group.routes]
     else:
-        costs = _member_costs(group, 0)
-        summary |= {"cost": sum(costs) / len(costs), "costs": costs, "prefix": group.shared(0)[:m]}
-    if len(group.routes) > 1 and m is None:
-        summary["routes"] = [{"trip": r.trip, "cost": r.cost, "route": r.nodes} for r in group.routes]
-    elif len(group.routes) > 1:
-        summary["prefixes"] = [
-            {"trip": r.trip, "costs": _member_costs(group, r.trip), "prefix": group.shared(r.trip)[:m]}
-            for r in group.routes
-        ]
+        costs = [_member_costs(group, trip) for trip in range(len(group.routes))]
+        trips = [{"costs": costs[trip], "prefix": group.shared(trip)[:m]} for trip in range(len(group.routes))]
+    summary = {"members": group.members, "anonymized": group.anonymized, **trips[0]}
+    if m is not None:
+        summary["cost"] = sum(costs[0]) / len(costs[0])
+    if len(trips) > 1:
+        name = "routes" if m is None else "prefixes"
+        summary[name] = [{"trip": number, **trip} for number, trip in enumerate(trips)]
     return summary
 
 
@@ -181,49 +157,47 @@ def _member_costs(group: PlaybookClass, trip: int) -> list[float]:
 
 
 def print_plan(playbook: Playbook, runtime_s: float, out: Path | None) -> None:
-    """The readable summary."""
-    console = stdout()
-    claims = playbook.claims
+    """Print the readable summary."""
+    screen = console.stdout()
     for line in headline(playbook):
-        console.print(line)
+        screen.print(line)
+    hidden = [group for group in playbook.classes if group.anonymized]
+    if playbook.claims.num_anonymized:
+        screen.print(_class_table(playbook, hidden[:_MOST_ROWS]))
+    if len(hidden) > _MOST_ROWS:
+        screen.print(f"... and {len(hidden) - _MOST_ROWS} classes more: --json, or the playbook")
+    exposed = [label for group in playbook.classes if not group.anonymized for label in group.members]
+    if exposed:
+        screen.print(f"Not protected (no route is given): {_listing(playbook, exposed)}")
+    if playbook.uncoverable:
+        screen.print(f"Cannot be covered: {_listing(playbook, playbook.uncoverable)}")
+    if exposed or playbook.uncoverable:
+        _print_shortfall(screen, playbook)
+    peak = peak_memory_mb()
+    screen.print(f"Planned in {runtime_s:.2f} s" + (f", peak memory {peak:.0f} MB." if peak is not None else "."))
+    kept = (
+        "Add -o FILE to keep the playbook." if out is None else f"Playbook: {out}   (check it: veilroute audit {out})"
+    )
+    screen.print(kept)
+
+
+def _class_table(playbook: Playbook, groups: Sequence[PlaybookClass]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     streets = None if playbook.domain is None else playbook.domain.streets
     for name in ("class", "size", "cost" if streets is None else streets.unit, "route", "members"):
         table.add_column(name, justify="left" if name == "members" else "right", overflow="fold")
-    hidden = [group for group in playbook.classes if group.anonymized]
-    for number, group in enumerate(hidden[:_MOST_ROWS], start=1):
-        costs = " ".join(_cost_text(group, r.trip) for r in group.routes)
-        table.add_row(
-            str(number),
-            str(len(group.members)),
-            costs,
-            _route_text(group),
-            _listing(playbook, group.members),
-        )
-    if claims.num_anonymized:
-        console.print(table)
-    if len(hidden) > _MOST_ROWS:
-        console.print(f"... and {len(hidden) - _MOST_ROWS} classes more: --json, or the playbook")
-    exposed = [label for group in playbook.classes if not group.anonymized for label in group.members]
-    if exposed:
-        console.print(f"Not protected (no route is given): {_listing(playbook, exposed)}")
-    if playbook.uncoverable:
-        console.print(f"Cannot be covered: {_listing(playbook, playbook.uncoverable)}")
-    if exposed or playbook.uncoverable:
-        _print_shortfall(console, playbook)
-    peak = peak_memory_mb()
-    console.print(f"Planned in {runtime_s:.2f} s" + (f", peak memory {peak:.0f} MB." if peak is not None else "."))
-    if out is not None:
-        console.print(f"Playbook: {out}   (check it: veilroute audit {out})")
-    else:
-        console.print("Add -o FILE to keep the playbook.")
+    for number, group in enumerate(groups, start=1):
+        costs = " ".join(_cost_text(group, route.trip) for route in group.routes)
+        nodes = f"{len(group.shared(0))} nodes{' shared' if group.rests(0) else ''}"
+        table.add_row(str(number), str(len(group.members)), costs, nodes, _listing(playbook, group.members))
+    return table
 
 
 def _listing(playbook: Playbook, labels: Sequence[Label]) -> str:
     return (", " if playbook.names else " ").join(playbook.name(label) for label in labels)
 
 
-def _print_shortfall(console: Console, playbook: Playbook) -> None:
+def _print_shortfall(screen: Console, playbook: Playbook) -> None:
     """Against what the figures are to be read, and why candidates are missing."""
     from veilroute.diagnosis import find_obstacles
 
@@ -233,22 +207,18 @@ def _print_shortfall(console: Console, playbook: Playbook) -> None:
         shares += f", {claims.num_anonymized} of these are hidden (APR {claims.apr:.3g})"
     if claims.num_anonymizable is not None and claims.delta is not None:
         shares += f", {claims.num_anonymizable} could be in some class (delta {claims.delta:.3g})"
-    console.print(shares + ".")
+    screen.print(shares + ".")
     obstacles = find_obstacles(playbook, limit=_MOST_REASONS + 1)
     for obstacle in obstacles[:_MOST_REASONS]:
-        console.print(f"  {playbook.name(obstacle.candidate)}: {obstacle.reason}.")
+        screen.print(f"  {playbook.name(obstacle.candidate)}: {obstacle.reason}.")
     if len(obstacles) > _MOST_REASONS:
-        console.print("  More reasons: --json")
+        screen.print("  More reasons: --json")
 
 
 def _cost_text(group: PlaybookClass, trip: int) -> str:
     costs = _member_costs(group, trip)
     low, high = f"{min(costs):g}", f"{max(costs):g}"
     return low if low == high else f"{low} to {high}"
-
-
-def _route_text(group: PlaybookClass) -> str:
-    return f"{len(group.shared(0))} nodes{' shared' if group.rests(0) else ''}"
 
 
 def headline(playbook: Playbook) -> list[str]:
@@ -285,7 +255,7 @@ def _proof_text(playbook: Playbook) -> str:
     claims = playbook.claims
     if playbook.status == "optimal":
         return "proved optimal"
-    gap = "" if claims.gap is None else gap_text(claims.gap)
+    gap = "" if claims.gap is None else console.gap_text(claims.gap)
     if not gap:
         return "not proved optimal"
     best = "the optimum" if claims.num_anonymized == claims.num_coverable else "the best that hides as many"

@@ -9,14 +9,17 @@ from __future__ import annotations
 import re
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from veilroute.auditing.replay import is_hidden
-from veilroute.cli.audit import DomainOption, MovementOption
 from veilroute.cli.console import BAD_INPUT, DONE, INTERRUPTED, NOTHING_ANONYMIZED, VIOLATED, emit
+from veilroute.cli.instances import DomainOption, MovementOption, PlaybookArgument
 from veilroute.domain.graph import Label, label_text, tidy_text
 from veilroute.errors import BrokenPromiseError, NotAnonymizedError, UnknownCandidateError, VeilrouteError
 from veilroute.formats import read_domain
@@ -53,27 +56,23 @@ class RouteError(VeilrouteError):
 
 
 def run_route(
-    playbook: Annotated[Path, typer.Argument(metavar="PLAYBOOK", help="A playbook made by `veilroute plan`.")],
+    playbook: PlaybookArgument,
     transit: Annotated[
         str,
-        typer.Option(
-            metavar="NODE|-", help="The secret: a node, its name, or LAT,LON; - reads it from standard input."
-        ),
+        Option(metavar="NODE|-", help="The secret: a node, its name, or LAT,LON; - reads it from standard input."),
     ],
-    trip: Annotated[int, typer.Option(help="Which trip, from 0.")] = 0,
+    trip: Annotated[int, Option(help="Which trip, from 0.")] = 0,
     format: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="|".join(FORMATS), help="How to give the route; by the suffix of --out, else text, when left out."
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", metavar="FILE", help="Write the route to a file; the secret is not in it."),
+        Option("-o", "--out", metavar="FILE", help="Write the route to a file; the secret is not in it."),
     ] = None,
-    expose: Annotated[
-        bool, typer.Option("--expose", help="Give a route even if it gives the transit point away.")
-    ] = False,
+    expose: Annotated[bool, Option("--expose", help="Give a route even if it gives the transit point away.")] = False,
     domain: DomainOption = None,
     movement: MovementOption = 4,
 ) -> int:
@@ -84,20 +83,27 @@ def run_route(
     wanted = format or (_OF_SUFFIX.get(out.suffix.lower(), "text") if out is not None else "text")
     if wanted not in FORMATS:
         raise RouteError("format")
-    book = _read_quietly(playbook, domain, movement)
+    with _saying_only("playbook", VeilrouteError):
+        book = read_playbook(playbook)
+    if domain is not None:
+        with _saying_only("domain", VeilrouteError):
+            book = book.with_domain(read_domain(domain, movement=movement))
     if not 0 <= trip < len(book.trips):
         raise RouteError("trip")
     # Asked for last, when nothing else is wrong.
     secret = _find_secret(book, _ask() if transit == "-" else transit)
     route = book.route_for(secret, trip, expose=expose)
-    if not expose:
-        _check_class(book, secret)
+    group = book.class_of(secret)
+    # Without the map nothing is known of whether the class hides the secret.
+    if not expose and book.domain is not None and group is not None and not is_hidden(book, group):
+        raise BrokenPromiseError
     text = _route_text(book, route, wanted)
     if out is None:
         # These say in themselves, or are read by programs that take it for granted, that they are UTF-8.
         emit(text, is_utf8=wanted in ("gpx", "geojson"))
     else:
-        _write_quietly(out, text)
+        with _saying_only("out", OSError, ValueError):
+            out.write_text(text, encoding="utf-8", newline="\n")
         emit("Route written.\n")
     return DONE
 
@@ -143,31 +149,12 @@ def _ask() -> str:
         return getpass("Transit point (it is not shown): ", stream=sys.stderr)
 
 
-def _check_class(book: Playbook, secret: Label) -> None:
-    """Raise when the map shows that the class of the secret does not hide it; without the map nothing is known."""
-    group = book.class_of(secret)
-    if book.domain is not None and group is not None and not is_hidden(book, group):
-        raise BrokenPromiseError
-
-
-def _read_quietly(path: Path, domain: Path | None, movement: int) -> Playbook:
+@contextmanager
+def _saying_only(which: str, *kinds: type[Exception]) -> Iterator[None]:
     try:
-        book = read_playbook(path)
-    except VeilrouteError:
-        raise RouteError("playbook") from None
-    if domain is None:
-        return book
-    try:
-        return book.with_domain(read_domain(domain, movement=movement))
-    except VeilrouteError:
-        raise RouteError("domain") from None
-
-
-def _write_quietly(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8", newline="\n")
-    except (OSError, ValueError):
-        raise RouteError("out") from None
+        yield
+    except kinds:
+        raise RouteError(which) from None
 
 
 def _find_secret(book: Playbook, text: str) -> Label:
@@ -182,11 +169,11 @@ def _find_secret(book: Playbook, text: str) -> Label:
     wanted = tidy_text(text)
     if wanted in tuples:
         return tuples[wanted]
-    found = _named(book, text.strip()) or _nearest(book, wanted)
+    matching = _named(book, text.strip()) or _nearest(book, wanted)
     # Asked first and not caught, because a KeyError would carry the secret along as the context of ours.
-    if len(found) != 1:
+    if len(matching) != 1:
         raise UnknownCandidateError
-    return found[0]
+    return matching[0]
 
 
 def _named(book: Playbook, text: str) -> list[Label]:

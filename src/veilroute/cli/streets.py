@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
-from veilroute.cli.console import DONE, check_out, emit, live_progress
+from veilroute.cli.console import DONE, JsonOption, check_out, emit, emit_json, live_progress
 from veilroute.domain.graph import Domain
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.formats.network import WRITABLE, network_suffix, read_network, write_network
 from veilroute.formats.osm import is_osm_name, read_osm
-from veilroute.jsontext import dump_canonical
 from veilroute.progress import Progress
 from veilroute.streets.network import StreetNetwork
 
@@ -20,36 +19,34 @@ from veilroute.streets.network import StreetNetwork
 def run_streets(
     source: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             metavar="IN", help="An .osm.pbf, .osm, .osm.gz or .osm.bz2 file, or a .graphml, .gr, .csv, .json or .npz."
         ),
     ],
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="OUT", help="A .json or .npz file.")],
-    network: Annotated[
-        str | None, typer.Option(metavar="drive|cycle|walk", help="Which streets of a map. [drive]")
-    ] = None,
+    out: Annotated[Path, Option("-o", "--out", metavar="OUT", help="A .json or .npz file.")],
+    network: Annotated[str | None, Option(metavar="drive|cycle|walk", help="Which streets of a map. [drive]")] = None,
     cost: Annotated[
-        str | None, typer.Option(metavar="seconds|metres", help="What streets cost: time or length. [seconds]")
+        str | None, Option(metavar="seconds|metres", help="What streets cost: time or length. [seconds]")
     ] = None,
     service: Annotated[
-        bool, typer.Option("--service", help="With service roads: alleys, driveways, ways through yards.")
+        bool, Option("--service", help="With service roads: alleys, driveways, ways through yards.")
     ] = False,
     connected: Annotated[
-        bool, typer.Option("--connected", help="Only the largest part within which everything can be reached.")
+        bool, Option("--connected", help="Only the largest part within which everything can be reached.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: JsonOption = False,
 ) -> int:
     """Make a street network of a map from OpenStreetMap, or of a graph from elsewhere, and say what was left out."""
     if out.suffix not in WRITABLE:
         raise UnknownMethodError("--out", out.name, tuple(f"*{suffix}" for suffix in WRITABLE))
     check_out(out)
-    made: StreetNetwork | Domain
+    result: StreetNetwork | Domain
     with live_progress() as report:
         report(Progress("reading"))
         if is_osm_name(source):
             if service and network not in (None, "drive"):
                 raise InvalidInputError("--service", "--network drive; the others have service roads anyway")
-            made = read_osm(
+            result = read_osm(
                 source,
                 network="drive" if network is None else network,
                 cost="seconds" if cost is None else cost,
@@ -59,13 +56,13 @@ def run_streets(
             )
         else:
             _check_graph_options(source, network, cost, service=service, connected=connected)
-            made = read_network(source, cost=cost)
+            result = read_network(source, cost=cost)
         report(Progress("writing"))
-        write_network(made, out)
+        write_network(result, out)
     if json:
-        emit(dump_canonical(_described(made)).decode())
+        emit_json(_described(result))
     else:
-        text = made.report.to_text() if isinstance(made, StreetNetwork) else _line(made)
+        text = result.report.to_text() if isinstance(result, StreetNetwork) else _line(result)
         emit(f"{text}Written: {out}\n")
     return DONE
 
@@ -82,11 +79,11 @@ def _check_graph_options(
         raise InvalidInputError("--cost", f"a map, .graphml or .gr; a {suffix} file says itself what its costs are")
 
 
-def _described(made: StreetNetwork | Domain) -> dict[str, object]:
-    if isinstance(made, StreetNetwork):
-        return made.report.to_dict()
-    unit = None if made.streets is None else made.streets.unit
-    return {"num_nodes": made.num_nodes, "num_edges": made.num_edges, "unit": unit}
+def _described(result: StreetNetwork | Domain) -> dict[str, object]:
+    if isinstance(result, StreetNetwork):
+        return result.report.to_dict()
+    unit = None if result.streets is None else result.streets.unit
+    return {"num_nodes": result.num_nodes, "num_edges": result.num_edges, "unit": unit}
 
 
 def _line(domain: Domain) -> str:

@@ -2,22 +2,13 @@
 
 from veilroute.maps.catalogue import CATALOGUE, Catalogue, MapSet, hash_text
 from veilroute.maps.download import download
-from veilroute.maps.store import (
-    AddReport,
-    FetchedArchive,
-    InstallReport,
-    MapStore,
-    StoredMap,
-    fetch_sets,
-    resolve_base_url,
-)
+from veilroute.maps.store import AddReport, FetchedArchive, MapStore, StoredMap, fetch_sets, resolve_base_url
 
 __all__ = [
     "CATALOGUE",
     "AddReport",
     "Catalogue",
     "FetchedArchive",
-    "InstallReport",
     "MapSet",
     "MapStore",
     "StoredMap",

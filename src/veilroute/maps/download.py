@@ -1,12 +1,10 @@
-"""Archives over an unreliable line: resumed, retried, checked, and never glued from two versions.
+"""Archives of maps: fetched over an unreliable line, checked, and read.
 
-::
+A download is resumed, retried and never glued from two versions. While it is under way there are three files::
 
     dao-map.zip.part           what has arrived so far; stays when a download is given up or interrupted
     dao-map.zip.part.json      where it came from: address, ETag, Last-Modified, size
     dao-map.zip                complete and a sound zip archive
-
-Zip archives of maps: whether they are sound, and what is in them.
 """
 
 from __future__ import annotations
@@ -34,13 +32,24 @@ from veilroute.jsontext import dump_canonical, parse_json, read_bytes
 from veilroute.maps.catalogue import DEFAULT_BASE_URL
 
 SUFFIXES = (".map", ".scen")
+ADVICE = "check --url or register local copies with 'veilroute maps add DIR'"
 
 MAX_MEMBER_BYTES = 64 * 2**20
 """The largest benchmark map is near 1 MB; a member beyond this is no map."""
 MAX_ARCHIVE_BYTES = 2**30
 """All members of an archive together, unpacked; the real ones stay below 100 MB."""
 
-UNSOUND_ZIP = (
+Report = Callable[[int, int | None], None]
+"""Called with the bytes that are there and the bytes expected, ``None`` while unknown."""
+
+_BLOCK_BYTES = 1 << 16
+_FIRST_PAUSE_S = 0.5
+_LONGEST_PAUSE_S = 8.0
+_LONGEST_TIMEOUT_S = 86400
+_PASSING_STATUSES = frozenset({408, 425, 429})
+
+# What zipfile raises, depending on where the damage is.
+_UNSOUND_ZIP = (
     zipfile.BadZipFile,
     zlib.error,
     lzma.LZMAError,
@@ -50,7 +59,6 @@ UNSOUND_ZIP = (
     ValueError,
     OSError,
 )
-"""What zipfile raises, depending on where the damage is."""
 
 
 def find_archive_problem(path: Path) -> str:
@@ -62,7 +70,7 @@ def find_archive_problem(path: Path) -> str:
             if sum(info.file_size for info in archive.infolist()) > MAX_ARCHIVE_BYTES:
                 return f"it unpacks to more than {MAX_ARCHIVE_BYTES // 2**20} MB"
             bad = archive.testzip()
-    except UNSOUND_ZIP as error:
+    except _UNSOUND_ZIP as error:
         return f"no sound zip archive: {error}"
     return "" if bad is None else f"{bad} does not unpack"
 
@@ -78,21 +86,17 @@ def read_members(zip_path: Path) -> Generator[tuple[str, bytes], None, None]:
             members = [(name, info) for name, info in members if name.endswith(SUFFIXES) and not name.startswith("._")]
             # The sizes are what the directory claims; zipfile never hands out more than that for a member.
             if sum(info.file_size for _, info in members) > MAX_ARCHIVE_BYTES:
-                raise DownloadError(
-                    f"{zip_path.name}: unpacks to more than {MAX_ARCHIVE_BYTES // 2**20} MB; check --url"
-                )
+                raise _refuse(zip_path, f"unpacks to more than {MAX_ARCHIVE_BYTES // 2**20} MB")
             for name, info in members:
                 if info.file_size > MAX_MEMBER_BYTES:
-                    raise DownloadError(
-                        f"{zip_path.name}: {name} unpacks to more than {MAX_MEMBER_BYTES // 2**20} MB; check --url"
-                    )
+                    raise _refuse(zip_path, f"{name} unpacks to more than {MAX_MEMBER_BYTES // 2**20} MB")
                 data = archive.read(info)
                 if seen.setdefault(name, info.CRC) != info.CRC:
-                    raise DownloadError(f"{zip_path.name}: holds two different files named {name}; check --url")
+                    raise _refuse(zip_path, f"holds two different files named {name}")
                 yield name, data
     except FileNotFoundError:
         raise FileFormatError(zip_path, "no such file; check the path") from None
-    except UNSOUND_ZIP as error:
+    except _UNSOUND_ZIP as error:
         raise DownloadError(f"{zip_path.name}: not a sound zip archive ({error}); run the command again") from None
 
 
@@ -104,16 +108,8 @@ def _plain_name(zip_path: Path, info: zipfile.ZipInfo) -> str:
     return path.name
 
 
-ADVICE = "check --url or register local copies with 'veilroute maps add DIR'"
-
-Report = Callable[[int, int | None], None]
-"""Called with the bytes that are there and the bytes expected, ``None`` while unknown."""
-
-_BLOCK_BYTES = 1 << 16
-_FIRST_PAUSE_S = 0.5
-_LONGEST_PAUSE_S = 8.0
-_LONGEST_TIMEOUT_S = 86400
-_PASSING_STATUSES = frozenset({408, 425, 429})
+def _refuse(zip_path: Path, problem: str) -> DownloadError:
+    return DownloadError(f"{zip_path.name}: {problem}; check --url")
 
 
 class _PassingFaultError(Exception):
@@ -166,15 +162,15 @@ def download(
         raise InvalidInputError("retries", "an integer >= 0", retries)
     if not 0 < timeout_s <= _LONGEST_TIMEOUT_S:
         raise InvalidInputError("--timeout", f"seconds, > 0 and <= {_LONGEST_TIMEOUT_S}", timeout_s)
-    part = _Part(target)
+    transfer = _Transfer(url, _Part(target), timeout_s, report, should_stop)
     problem = ""
     for _ in range(2):
-        _complete_part(url, part, retries, timeout_s, report or _say_nothing, should_stop or _never, sleep)
-        problem = find_archive_problem(part.path)
+        transfer.complete(retries, sleep)
+        problem = find_archive_problem(transfer.part.path)
         if not problem:
-            part.promote()
+            transfer.part.promote()
             return target
-        part.discard()
+        transfer.part.discard()
     raise DownloadError(f"{url}: fetched twice and damaged both times ({problem}); {ADVICE}")
 
 
@@ -262,110 +258,112 @@ class _Part:
             ) from None
 
 
-def _complete_part(
-    url: str,
-    part: _Part,
-    retries: int,
-    timeout_s: float,
-    report: Report,
-    should_stop: Callable[[], bool],
-    sleep: Callable[[float], None],
-) -> None:
-    part.origin_for(url)
-    failures, most = 0, part.size()
-    while True:
+@dataclass(frozen=True)
+class _Transfer:
+    """Fetches what a part lacks of the archive at an address."""
+
+    url: str
+    part: _Part
+    timeout_s: float
+    report: Report | None
+    should_stop: Callable[[], bool] | None
+
+    def complete(self, retries: int, sleep: Callable[[float], None]) -> None:
+        """Try until the part is complete, or too many attempts in a row have brought nothing new."""
+        part = self.part
+        part.origin_for(self.url)
+        failures, most = 0, part.size()
+        while True:
+            try:
+                self._attempt()
+                return
+            except _StaleError:
+                # The next attempt starts from nothing, and so cannot end here again.
+                part.discard()
+                most = 0
+            except _PassingFaultError as fault:
+                # A line that drops every minute still gets there: only attempts that bring nothing new count.
+                failures = failures + 1 if part.size() <= most else 1
+                most = max(most, part.size())
+                if failures > retries:
+                    kept = f"{part.size()} bytes are kept and the next run continues there; " if part.size() else ""
+                    tries = "1 attempt" if failures == 1 else f"{failures} attempts"
+                    raise DownloadError(f"{self.url}: {fault} ({tries}); {kept}{ADVICE}") from None
+                sleep(min(_FIRST_PAUSE_S * 2.0 ** (failures - 1), _LONGEST_PAUSE_S))
+
+    def _attempt(self) -> None:
+        known, offset = self.part.origin_for(self.url), self.part.size()
+        headers = {"User-Agent": "veilroute", "Accept-Encoding": "identity"}
+        if offset:
+            headers["Range"] = f"bytes={offset}-"
+            if known.validator:
+                headers["If-Range"] = known.validator
         try:
-            _attempt(url, part, timeout_s, report, should_stop)
+            with self._connection():
+                response = urllib.request.urlopen(
+                    urllib.request.Request(self.url, headers=headers), timeout=self.timeout_s
+                )
+        except urllib.error.HTTPError as error:
+            error.close()
+            if error.code != 416 or not offset:
+                raise _explain_status(self.url, error.code, error.reason) from None
+            size, origin = _range_of(error.headers)[1], _origin_of(self.url, error.headers)
+            if offset != (known.total if size is None else size) or known.contradicts(origin):
+                raise _StaleError from None
+            self._tell(offset, offset)
             return
-        except _StaleError:
-            # The next attempt starts from nothing, and so cannot end here again.
-            part.discard()
-            most = 0
-        except _PassingFaultError as fault:
-            # A line that drops every minute still gets there: only attempts that bring nothing new count.
-            failures = failures + 1 if part.size() <= most else 1
-            most = max(most, part.size())
-            if failures > retries:
-                kept = f"{part.size()} bytes are kept and the next run continues there; " if part.size() else ""
-                tries = "1 attempt" if failures == 1 else f"{failures} attempts"
-                raise DownloadError(f"{url}: {fault} ({tries}); {kept}{ADVICE}") from None
-            sleep(min(_FIRST_PAUSE_S * 2.0 ** (failures - 1), _LONGEST_PAUSE_S))
+        with response:
+            origin = _origin_of(self.url, response.headers)
+            if response.status == 206 and offset:
+                if _range_of(response.headers)[0] != offset or known.contradicts(origin):
+                    raise _StaleError
+            elif response.status == 200:
+                offset = 0
+            else:
+                raise _explain_status(self.url, response.status, response.reason)
+            self._receive(response, offset, origin)
 
-
-def _attempt(url: str, part: _Part, timeout_s: float, report: Report, should_stop: Callable[[], bool]) -> None:
-    known = part.origin_for(url)
-    offset = part.size()
-    headers = {"User-Agent": "veilroute", "Accept-Encoding": "identity"}
-    if offset:
-        headers["Range"] = f"bytes={offset}-"
-        if known.validator:
-            headers["If-Range"] = known.validator
-    try:
-        response = _open(urllib.request.Request(url, headers=headers), timeout_s)
-    except urllib.error.HTTPError as error:
-        if error.code != 416 or not offset:
-            raise _explain_status(url, error.code, error.reason) from None
-        size = _range_of(error.headers)[1]
-        if offset == (known.total if size is None else size) and not known.contradicts(_origin_of(url, error.headers)):
-            report(offset, offset)
-            return
-        raise _StaleError from None
-    with response:
-        origin = _origin_of(url, response.headers)
-        if response.status == 206 and offset:
-            first = _range_of(response.headers)[0]
-            if first != offset or known.contradicts(origin):
-                raise _StaleError
-        elif response.status == 200:
-            offset = 0
-        else:
-            raise _explain_status(url, response.status, response.reason)
-        with part.open_at(offset, origin) as file:
-            done = offset
-            report(done, origin.total)
+    def _receive(self, response: http.client.HTTPResponse, done: int, origin: _Origin) -> None:
+        """Write what arrives from offset ``done`` on."""
+        with self.part.open_at(done, origin) as file:
+            self._tell(done, origin.total)
             while origin.total is None or done < origin.total:
-                if should_stop():
-                    raise DownloadError(f"{url}: stopped after {done} bytes; they are kept and the next run continues")
-                block = _read(response, origin.total, done, timeout_s)
+                if self.should_stop is not None and self.should_stop():
+                    kept = f"stopped after {done} bytes; they are kept and the next run continues"
+                    raise DownloadError(f"{self.url}: {kept}")
+                wanted = _BLOCK_BYTES if origin.total is None else min(_BLOCK_BYTES, origin.total - done)
+                with self._connection():
+                    # One receive at a time: what came before a silence is kept, and a wish to stop is heard soon.
+                    block = response.read1(wanted)
                 if not block:
                     break
-                part.append(file, block)
+                self.part.append(file, block)
                 done += len(block)
-                report(done, origin.total)
-    if origin.total is not None and done < origin.total:
-        raise _PassingFaultError(f"the connection closed after {done} of {origin.total} bytes")
+                self._tell(done, origin.total)
+        if origin.total is not None and done < origin.total:
+            raise _PassingFaultError(f"the connection closed after {done} of {origin.total} bytes")
 
+    def _tell(self, done: int, total: int | None) -> None:
+        if self.report is not None:
+            self.report(done, total)
 
-def _open(request: urllib.request.Request, timeout_s: float) -> http.client.HTTPResponse:
-    try:
-        response: http.client.HTTPResponse = urllib.request.urlopen(request, timeout=timeout_s)
-    except urllib.error.HTTPError as error:
-        error.close()
-        raise
-    except (OSError, http.client.HTTPException) as error:
-        cause = error.reason if isinstance(error, urllib.error.URLError) else error
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            raise DownloadError(f"{request.full_url}: {cause.verify_message}, not trusted; {ADVICE}") from None
-        raise _describe_fault(cause, timeout_s) from None
-    return response
-
-
-def _read(response: http.client.HTTPResponse, total: int | None, done: int, timeout_s: float) -> bytes:
-    wanted = _BLOCK_BYTES if total is None else min(_BLOCK_BYTES, total - done)
-    try:
-        # One receive at a time: what came before a silence is kept, and a wish to stop is heard soon.
-        return response.read1(wanted)
-    except (OSError, http.client.HTTPException) as error:
-        raise _describe_fault(error, timeout_s) from None
-
-
-def _describe_fault(cause: object, timeout_s: float) -> _PassingFaultError:
-    if isinstance(cause, TimeoutError):
-        return _PassingFaultError(f"no answer for {timeout_s:g} s")
-    if isinstance(cause, http.client.IncompleteRead):
-        return _PassingFaultError("the connection closed early")
-    text = (cause.strerror if isinstance(cause, OSError) else None) or str(cause) or type(cause).__name__
-    return _PassingFaultError(f"no connection ({text})")
+    @contextmanager
+    def _connection(self) -> Iterator[None]:
+        """Silence and lost connections may pass; a certificate that is not trusted does not."""
+        try:
+            yield
+        except urllib.error.HTTPError:
+            raise
+        except (OSError, http.client.HTTPException) as error:
+            cause = error.reason if isinstance(error, urllib.error.URLError) else error
+            if isinstance(cause, ssl.SSLCertVerificationError):
+                raise DownloadError(f"{self.url}: {cause.verify_message}, not trusted; {ADVICE}") from None
+            if isinstance(cause, TimeoutError):
+                raise _PassingFaultError(f"no answer for {self.timeout_s:g} s") from None
+            if isinstance(cause, http.client.IncompleteRead):
+                raise _PassingFaultError("the connection closed early") from None
+            text = (cause.strerror if isinstance(cause, OSError) else None) or str(cause) or type(cause).__name__
+            raise _PassingFaultError(f"no connection ({text})") from None
 
 
 def _explain_status(url: str, status: int, reason: object) -> Exception:
@@ -411,11 +409,3 @@ def check_url(url: str, field: str) -> str:
     if not is_usable or not url.isascii() or not url.isprintable() or " " in url:
         raise InvalidInputError(field, expected, url)
     return url
-
-
-def _say_nothing(_done: int, _total: int | None) -> None:
-    pass
-
-
-def _never() -> bool:
-    return False

@@ -5,9 +5,7 @@
     ROOT/dao/den101d.map       taken from an archive, by `install_archive`
     ROOT/installed.json        which archive brought which files, so that nothing is fetched twice
     ROOT/added.json            local copies by absolute path, by `add_directory`
-    ROOT/archives/             archives on their way in
-
-From a set of maps to the cache: download its archives and install them.
+    ROOT/archives/             archives on their way in, by `fetch_sets`
 """
 
 from __future__ import annotations
@@ -20,6 +18,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,7 +31,6 @@ from veilroute.maps.download import (
     ADVICE,
     MAX_MEMBER_BYTES,
     SUFFIXES,
-    Report,
     check_url,
     download,
     find_archive_problem,
@@ -40,9 +38,13 @@ from veilroute.maps.download import (
 )
 
 CACHE_VARIABLE = "VEILROUTE_CACHE"
+URL_VARIABLE = "VEILROUTE_MAPS_URL"
 
 Source = Literal["downloaded", "added"]
 Flaw = Literal["", "missing", "damaged"]
+
+ArchiveReport = Callable[[str, int, int | None], None]
+"""Called with the name of the archive, the bytes that are there and the bytes expected, ``None`` while unknown."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,6 @@ class AddReport:
 
     Parameters
     ----------
-    directory
-        The directory, absolute.
     verified
         Names of registered files that are what the paper used.
     unverified
@@ -95,7 +95,6 @@ class AddReport:
         One line for each file that was passed over in favour of another one of the same name.
     """
 
-    directory: Path
     verified: tuple[str, ...]
     unverified: tuple[str, ...]
     refused: tuple[str, ...]
@@ -105,23 +104,6 @@ class AddReport:
     def num_registered(self) -> int:
         """Number of files registered."""
         return len(self.verified) + len(self.unverified)
-
-
-@dataclass(frozen=True)
-class InstallReport:
-    """What :meth:`MapStore.install_archive` did.
-
-    Parameters
-    ----------
-    set_name
-        The set the files went to.
-    maps, scenarios
-        Names of the files, sorted.
-    """
-
-    set_name: str
-    maps: tuple[str, ...]
-    scenarios: tuple[str, ...]
 
 
 def default_root() -> Path:
@@ -162,19 +144,13 @@ class MapStore:
         return self._list(".scen")
 
     def find(self, name: str) -> Path:
-        """Return the path of a map, or of a scenario file when the name ends in ``.scen``.
+        """Return the path of a map (``.map`` may be left out), or of a scenario file when the name ends in ``.scen``.
 
         A downloaded copy goes before an added one, unless it has a problem. A pinned map is checked each
         time, so that an experiment never runs on an altered one unnoticed.
-
-        Parameters
-        ----------
-        name
-            File name; ``.map`` may be left out.
         """
         file_name = name if name.endswith(SUFFIXES) else f"{name}.map"
-        places = [place for place in self._places() if place[0] == file_name]
-        known = [self._inspect(*place) for place in places]
+        known = [self._inspect(*place) for place in self._places() if place[0] == file_name]
         for stored in known:
             if not stored.problem:
                 return stored.path
@@ -185,11 +161,9 @@ class MapStore:
         sizes = self._read_index("installed.json").get(f"{set_name}/{archive_name}")
         if not isinstance(sizes, dict) or not sizes:
             return False
-        for name, size in sizes.items():
-            stored = self._inspect(name, set_name, self.root / set_name / name, "downloaded")
-            if stored.problem or stored.num_bytes != size:
-                return False
-        return True
+        home = self.root / set_name
+        files = ((self._inspect(name, set_name, home / name, "downloaded"), size) for name, size in sizes.items())
+        return all(not stored.problem and stored.num_bytes == size for stored, size in files)
 
     # -- adding
 
@@ -203,12 +177,12 @@ class MapStore:
         if not top.is_dir():
             raise InvalidInputError("DIR", "a directory with .map or .scen files", str(directory))
         top = top.resolve()
-        found = sorted(path for path in top.rglob("*") if path.suffix in SUFFIXES and not path.name.startswith("._"))
-        if not found:
+        paths = sorted(path for path in top.rglob("*") if path.suffix in SUFFIXES and not path.name.startswith("._"))
+        if not paths:
             raise InvalidInputError("DIR", "a directory with .map or .scen files; found none", str(directory))
         chosen: dict[str, StoredMap] = {}
         refused, skipped = [], []
-        for path in found:
+        for path in paths:
             if path.name in chosen:
                 skipped.append(f"{path}: skipped, {chosen[path.name].path} has the same name")
                 continue
@@ -223,25 +197,17 @@ class MapStore:
             index.update({name: str(stored.path) for name, stored in chosen.items()})
             self._write_index("added.json", index)
         return AddReport(
-            directory=top,
             verified=tuple(name for name, stored in chosen.items() if stored.verified),
             unverified=tuple(name for name, stored in chosen.items() if not stored.verified),
             refused=tuple(refused),
             skipped=tuple(skipped),
         )
 
-    def install_archive(self, zip_path: Path, set_name: str) -> InstallReport:
-        """Unpack the maps and scenarios of an archive, all of them or none.
+    def install_archive(self, zip_path: Path, set_name: str) -> list[str]:
+        """Unpack the maps and scenarios of an archive into a set, all of them or none; return their names, sorted.
 
         Everything is unpacked and checked in a directory beside the set before the first file is moved into
         it, so that a bad archive leaves no trace and a reader never sees half a file.
-
-        Parameters
-        ----------
-        zip_path
-            The archive.
-        set_name
-            The set of the catalogue it belongs to.
         """
         set_name = self.catalogue.set_named(set_name).name
         pinned = self.catalogue.pinned
@@ -257,7 +223,7 @@ class MapStore:
                         raise DownloadError(
                             f"{zip_path.name}: {name} is not the map that the paper used (SHA-256 of its text is "
                             f"{hash_text(data)[:12]}..., expected {pinned[name][:12]}...); nothing was installed, "
-                            "check --url or register local copies with 'veilroute maps add DIR'"
+                            f"{ADVICE}"
                         )
                     with self._writing():
                         (staging / name).write_bytes(data)
@@ -274,18 +240,13 @@ class MapStore:
         index = self._read_index("installed.json")
         index[f"{set_name}/{zip_path.name}"] = sizes
         self._write_index("installed.json", index)
-        names = sorted(sizes)
-        return InstallReport(
-            set_name=set_name,
-            maps=tuple(name for name in names if name.endswith(".map")),
-            scenarios=tuple(name for name in names if name.endswith(".scen")),
-        )
+        return sorted(sizes)
 
     # -- inside
 
     def _list(self, suffix: str) -> list[StoredMap]:
-        found = [self._inspect(*place) for place in self._places() if place[0].endswith(suffix)]
-        return sorted(found, key=lambda stored: (stored.set_name, stored.name, stored.source))
+        files = [self._inspect(*place) for place in self._places() if place[0].endswith(suffix)]
+        return sorted(files, key=lambda stored: (stored.set_name, stored.name, stored.source))
 
     def _places(self) -> Iterator[tuple[str, str, Path, Source]]:
         """Name, set, path and source of every known file; downloaded ones first."""
@@ -337,9 +298,9 @@ class MapStore:
             what = "has vanished" if stored.problem == "missing" else "is not the text that the paper used"
             return FileFormatError(stored.path, f"{what}; run '{get}', or 'veilroute maps add DIR' for local copies")
         expected = f"one in the cache; run '{get}', or 'veilroute maps add DIR' for local copies"
-        near = difflib.get_close_matches(file_name, {place[0] for place in self._places()}, n=1)
-        if near:
-            expected = f"one in the cache; did you mean {near[0]}? Otherwise run '{get}'"
+        similar = difflib.get_close_matches(file_name, {place[0] for place in self._places()}, n=1)
+        if similar:
+            expected = f"one in the cache; did you mean {similar[0]}? Otherwise run '{get}'"
         return InvalidInputError("map", expected, file_name)
 
     def _read_index(self, file_name: str) -> dict[str, Any]:
@@ -369,16 +330,8 @@ class MapStore:
             yield
         except OSError as error:
             raise InvalidInputError(
-                CACHE_VARIABLE,
-                f"a directory that can be written, with room left ({error.strerror})",
-                str(self.root),
+                CACHE_VARIABLE, f"a directory that can be written, with room left ({error.strerror})", str(self.root)
             ) from None
-
-
-URL_VARIABLE = "VEILROUTE_MAPS_URL"
-
-ArchiveReport = Callable[[str, int, int | None], None]
-"""Called with the name of the archive, the bytes that are there and the bytes expected, ``None`` while unknown."""
 
 
 @dataclass(frozen=True)
@@ -442,9 +395,8 @@ def fetch_sets(
         Called as the bytes arrive.
     """
     base = resolve_base_url(base_url)
-    chosen = [store.catalogue.set_named(name) for name in dict.fromkeys(sets or store.catalogue.names)]
     fetched = []
-    for one in chosen:
+    for one in [store.catalogue.set_named(name) for name in dict.fromkeys(sets or store.catalogue.names)]:
         for archive in (one.map_archive, one.scenario_archive)[: 2 if scenarios else 1]:
             target = store.archive_directory / one.name / archive.rpartition("/")[2]
             if not force and store.is_installed(one.name, target.name):
@@ -457,7 +409,7 @@ def fetch_sets(
                     target,
                     retries=retries,
                     timeout_s=timeout_s,
-                    report=_name_reports(report, archive),
+                    report=None if report is None else partial(report, archive),
                     should_stop=should_stop,
                     sleep=sleep,
                 )
@@ -468,15 +420,8 @@ def fetch_sets(
                 target.unlink(missing_ok=True)
                 raise
             target.unlink(missing_ok=True)
-            absent = sorted(one.pinned.keys() - set(installed.maps)) if archive == one.map_archive else []
+            absent = sorted(one.pinned.keys() - set(installed)) if archive == one.map_archive else []
             if absent:
                 raise DownloadError(f"{base}/{archive}: {', '.join(absent)} not in the archive; {ADVICE}")
-            num_files = len(installed.maps) + len(installed.scenarios)
-            fetched.append(FetchedArchive(archive, one.name, was_present=False, num_files=num_files))
+            fetched.append(FetchedArchive(archive, one.name, was_present=False, num_files=len(installed)))
     return fetched
-
-
-def _name_reports(report: ArchiveReport | None, archive: str) -> Report | None:
-    if report is None:
-        return None
-    return lambda done, total: report(archive, done, total)

@@ -1,10 +1,7 @@
-"""The map underneath: walls and floor of a grid, streets of a graph.
+"""The map underneath: walls and floor of a grid, lines of a graph, or real streets.
 
-Streets as lines: with their bends, both directions of a street once, main roads told from side streets.
-
-Real streets as the map underneath: along their bends, main roads wider and darker.
-
-Below a map of real streets: how long a distance is on it, and whom to credit.
+Real streets are drawn along their bends, both directions of a street once, main roads wider and darker. Below them
+stand how long a distance is on paper, and whom to credit.
 """
 
 from __future__ import annotations
@@ -17,233 +14,45 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
-from veilroute.arrays import Flags, Floats, Ints, Points
+from veilroute.arrays import Flags, Ints, Points
 from veilroute.domain.graph import Domain
 from veilroute.domain.grid import Grid
 from veilroute.plotting import palette
 from veilroute.plotting.frame import POINTS_PER_INCH, Frame, frame_of, new_axes
 from veilroute.plotting.lanes import Walk
-from veilroute.plotting.routes import arrow_heads
+from veilroute.plotting.routes import add_arrows, arrow_heads, distances_along, point_at
 from veilroute.streets.itinerary import edge_number, streets_of
-
-NUM_RANKS = 4
-"""Main roads, secondary roads, other streets, and what is narrower than a street."""
-
-_RANKS = {
-    "motorway": 0,
-    "trunk": 0,
-    "primary": 0,
-    "secondary": 1,
-    "tertiary": 1,
-    "bridleway": 3,
-    "corridor": 3,
-    "cycleway": 3,
-    "footway": 3,
-    "path": 3,
-    "pedestrian": 3,
-    "service": 3,
-    "steps": 3,
-    "track": 3,
-}
-_SAME_LENGTH_M = 0.05
-
-
-def street_rank(kind: str) -> int:
-    """How important a kind of street is: 0 for main roads to 3 for service roads and paths."""
-    return _RANKS.get(kind.removesuffix("_link"), 2)
-
-
-@dataclass(frozen=True, eq=False)
-class StreetLines:
-    """What there is to draw of a street network.
-
-    Parameters
-    ----------
-    tails, heads
-        The nodes at the ends of each line.
-    edges
-        The edge of the domain that each line shows; two-way streets are shown once.
-    is_one_way
-        Which lines are streets that lead only from tail to head.
-    ranks
-        See :func:`street_rank`.
-    """
-
-    tails: Ints
-    heads: Ints
-    edges: Ints
-    is_one_way: Flags
-    ranks: Ints
-
-
-def street_lines(domain: Domain) -> StreetLines:
-    """Choose the edges to draw: of two that are one street in both directions only one."""
-    streets = streets_of(domain)
-    tails, heads, _ = domain.edge_arrays()
-    key, key_back = tails * domain.num_nodes + heads, heads * domain.num_nodes + tails
-    back = np.minimum(np.searchsorted(key, key_back), max(key.size - 1, 0))
-    has_back = key[back] == key_back
-    num_bends = np.diff(streets.shape_ptr)
-    alike = (num_bends == num_bends[back]) & (np.abs(streets.lengths - streets.lengths[back]) < _SAME_LENGTH_M)
-    drawn = np.flatnonzero(~(has_back & alike) | (tails < heads))
-    ranks = np.array([street_rank(kind) for kind in streets.kinds], dtype=np.int64)[streets.kind_ids[drawn]]
-    return StreetLines(tails[drawn], heads[drawn], drawn, ~has_back[drawn], ranks)
-
-
-@dataclass
-class BentWalks:
-    """Walks whose bends count as nodes, so that lanes and arrows follow the streets.
-
-    Numbers beyond the domain's own nodes are bends. A bend has the same number in both directions of a street, so
-    that routes which meet on it are drawn side by side.
-
-    Parameters
-    ----------
-    domain
-        A street network.
-    """
-
-    domain: Domain
-    _bends: dict[bytes, list[int]] = field(default_factory=dict)
-    _points: list[tuple[float, float]] = field(default_factory=list)
-
-    def bend(self, walk: Walk) -> list[int]:
-        """A walk with the bends of its streets between its nodes."""
-        bent = list(walk[:1])
-        for tail, head in pairwise(walk):
-            bent += [*self._between(tail, head), head]
-        return bent
-
-    @property
-    def positions(self) -> Points:
-        """Where the nodes and all bends so far are."""
-        assert self.domain.coordinates is not None
-        return np.concatenate([self.domain.coordinates, np.array(self._points).reshape(-1, 2)])
-
-    def _between(self, tail: int, head: int) -> Sequence[int]:
-        streets = streets_of(self.domain)
-        shape = streets.bends(edge_number(self.domain, tail, head))
-        is_back = tail > head
-        # By their ends and their line, seen from the lower node: this is how both directions find each other.
-        line = np.ascontiguousarray(shape[::-1] if is_back else shape)
-        key = np.array(sorted((tail, head)), dtype=np.int64).tobytes() + line.tobytes()
-        if key not in self._bends:
-            first = self.domain.num_nodes + len(self._points)
-            self._points += [(x, y) for x, y in streets.project(line).tolist()]
-            self._bends[key] = list(range(first, first + len(line)))
-        return self._bends[key][::-1] if is_back else self._bends[key]
-
-
-# By rank: the share of the main roads' width, and the colour.
-_WIDTHS = (1.0, 0.72, 0.46, 0.3)
-_WIDEST_PT, _NARROWEST_PT = 3.4, 1.2
-# A one-way street gets an arrow when it is this long on paper, in points.
-_ROOM_PT = 26.0
-
-
-def draw_street_map(ax: Axes, domain: Domain, frame: Frame, scale: float) -> None:
-    """Draw the streets that are in the frame; one-way streets with a small arrow where there is room."""
-    streets = streets_of(domain)
-    shown = street_lines(domain)
-    bends = streets.project(streets.shape)
-    lines: list[list[Points]] = [[] for _ in range(NUM_RANKS)]
-    arrows: list[list[Points]] = [[], []]
-    low, high = np.array([frame.left, frame.bottom]), np.array([frame.right, frame.top])
-    for tail, head, edge, is_one_way, rank in zip(
-        shown.tails.tolist(),
-        shown.heads.tolist(),
-        shown.edges.tolist(),
-        shown.is_one_way.tolist(),
-        shown.ranks.tolist(),
-        strict=True,
-    ):
-        inner = bends[streets.shape_ptr[edge] : streets.shape_ptr[edge + 1]]
-        line = np.concatenate([frame.positions[tail : tail + 1], inner, frame.positions[head : head + 1]])
-        if (line.max(axis=0) < low).any() or (line.min(axis=0) > high).any():
-            continue
-        lines[rank].append(line)
-        if is_one_way and (arrow := _arrow(line, scale)) is not None:
-            for ends, end in zip(arrows, arrow, strict=True):
-                ends.append(end)
-    widest = float(np.clip(0.12 * frame.step * scale, _NARROWEST_PT, _WIDEST_PT))
-    # Main roads last, on top of the streets that lead into them.
-    for rank in reversed(range(NUM_RANKS)):
-        width = max(widest * _WIDTHS[rank], 0.35)
-        collection = LineCollection(
-            lines[rank],
-            colors=palette.ROADS[rank],
-            linewidths=width,
-            zorder=1.0 + 0.02 * (NUM_RANKS - rank),
-            gid=f"streets-{rank}",
-            capstyle="round",
-            joinstyle="round",
-        )
-        ax.add_collection(collection, autolim=False)
-    if arrows[0]:
-        heads = arrow_heads(np.array(arrows[0]), np.array(arrows[1]), 5.0 / scale, 3.6 / scale)
-        collection_of_arrows = PolyCollection(
-            list(heads), facecolors=palette.MUTED, edgecolors="none", zorder=1.2, gid="one-way"
-        )
-        ax.add_collection(collection_of_arrows, autolim=False)
-    ax.set(xticks=[], yticks=[])
-    for spine in ax.spines.values():
-        spine.set(color=palette.CELL_LINE, linewidth=0.8)
-
-
-def _arrow(line: Points, scale: float) -> tuple[Points, Points] | None:
-    """Where the arrow of a one-way street is and where it points; ``None`` when there is no room."""
-    along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(line, axis=0).T))])
-    if along[-1] * scale < _ROOM_PT:
-        return None
-    middle, reach = along[-1] / 2, 4.0 / scale
-    behind, here, ahead = (
-        np.array([np.interp(middle + step, along, line[:, i]) for i in range(2)]) for step in (-reach, 0.0, reach)
-    )
-    return here, ahead - behind
-
-
-_LONGEST_PT = 110.0
-_DROP_PT = 7.0
-_FONT_SIZE = 6.5
-
-
-def scale_length_m(points_per_metre: float) -> float:
-    """The longest of 1, 2, 5, 10, 20, 50, ... metres that takes at most 110 points on paper."""
-    longest = _LONGEST_PT / points_per_metre
-    power = 10.0 ** math.floor(math.log10(longest))
-    return max(power * factor for factor in (1, 2, 5) if power * factor <= longest)
-
-
-def draw_notes(ax: Axes, frame: Frame, scale: float, attribution: str) -> None:
-    """Draw the scale below the right corner of the map and the credits below the left one."""
-    below = ax.transAxes + ScaledTranslation(0.0, -_DROP_PT / POINTS_PER_INCH, ax.figure.dpi_scale_trans)
-    metres = scale_length_m(scale)
-    share = metres / abs(frame.right - frame.left)
-    style: dict[str, Any] = {
-        "color": palette.MUTED,
-        "linewidth": 1.0,
-        "transform": below,
-        "clip_on": False,
-        "gid": "scale",
-    }
-    tick = 2.5 / (abs(frame.top - frame.bottom) * scale)
-    ax.add_line(Line2D([1 - share, 1 - share, 1, 1], [tick, 0, 0, tick], **style))
-    text: dict[str, Any] = {"transform": below, "fontsize": _FONT_SIZE, "color": palette.MUTED, "va": "center_baseline"}
-    gap = 4.0 / (abs(frame.right - frame.left) * scale)
-    ax.text(1 - share - gap, 0, f"{metres:g} m" if metres < 1000 else f"{metres / 1000:g} km", ha="right", **text)
-    if attribution:
-        ax.text(0, 0, attribution, ha="left", gid="attribution", parse_math=False, **text)
-
 
 # Cells and streets shorter than this many points get no lines between them and no one-way arrows.
 _FINE_CELL_PT = 7.0
 _FINE_STREET_PT = 16.0
+
+# Main roads, secondary roads, other streets (2), and what is narrower than a street.
+_RANKS = {
+    **dict.fromkeys(("motorway", "trunk", "primary"), 0),
+    **dict.fromkeys(("secondary", "tertiary"), 1),
+    **dict.fromkeys(
+        ("bridleway", "corridor", "cycleway", "footway", "path", "pedestrian", "service", "steps", "track"), 3
+    ),
+}
+# By rank: the share of the main roads' width.
+_WIDTHS = (1.0, 0.72, 0.46, 0.3)
+_WIDEST_PT, _NARROWEST_PT = 3.4, 1.2
+# A street of a network gets its one-way arrow when it is this long on paper, in points.
+_ROOM_PT = 26.0
+# Two edges that differ by more are not one street in both directions.
+_SAME_LENGTH_M = 0.05
+
+# Of the scale and the credits.
+_LONGEST_PT = 110.0
+_DROP_PT = 7.0
+_FONT_SIZE = 6.5
 
 
 def plot_domain(domain: Domain, *, ax: Axes | None = None) -> Axes:
@@ -275,10 +84,10 @@ def draw_domain(ax: Axes, domain: Domain, frame: Frame) -> None:
     if domain.grid is not None:
         _draw_grid(ax, domain.grid, frame, scale)
     elif domain.streets is not None:
-        draw_street_map(ax, domain, frame, scale)
-        draw_notes(ax, frame, scale, domain.streets.attribution)
+        _draw_street_network(ax, domain, frame, scale)
+        _draw_notes(ax, frame, scale, domain.streets.attribution)
     else:
-        _draw_streets(ax, domain, frame, scale)
+        _draw_graph(ax, domain, frame, scale)
     frame.apply(ax)
 
 
@@ -306,7 +115,7 @@ def _draw_grid(ax: Axes, grid: Grid, frame: Frame, scale: float) -> None:
         spine.set(color=palette.WALL, linewidth=0.8)
 
 
-def _draw_streets(ax: Axes, domain: Domain, frame: Frame, scale: float) -> None:
+def _draw_graph(ax: Axes, domain: Domain, frame: Frame, scale: float) -> None:
     tails, heads, _ = domain.edge_arrays()
     key = tails * domain.num_nodes + heads
     one_way = ~np.isin(key, heads * domain.num_nodes + tails)
@@ -317,16 +126,154 @@ def _draw_streets(ax: Axes, domain: Domain, frame: Frame, scale: float) -> None:
     streets = LineCollection(list(ends[drawn]), colors=palette.STREET, linewidths=width, zorder=1, gid="streets")
     ax.add_collection(streets, autolim=False)
     if room >= _FINE_STREET_PT:
-        heads_pt = arrow_heads(
-            ends[one_way].mean(axis=1), ends[one_way, 1] - ends[one_way, 0], 6.5 / scale, 4.5 / scale
-        )
-        arrows = PolyCollection(list(heads_pt), facecolors=palette.STREET, edgecolors="none", zorder=1.1, gid="one-way")
-        ax.add_collection(arrows, autolim=False)
-        _draw_junctions(ax, frame.positions, width)
+        directions = ends[one_way, 1] - ends[one_way, 0]
+        arrows = arrow_heads(ends[one_way].mean(axis=1), directions, 6.5 / scale, 4.5 / scale)
+        add_arrows(ax, arrows, palette.STREET, edgecolors="none", zorder=1.1, gid="one-way")
+        size = 1.6 + 1.6 * width
+        ax.plot(*frame.positions.T, ".", color=palette.JUNCTION, markersize=size, markeredgewidth=0, zorder=1.2)
     ax.set(xticks=[], yticks=[])
     for spine in ax.spines.values():
         spine.set_visible(False)
 
 
-def _draw_junctions(ax: Axes, positions: Floats, width: float) -> None:
-    ax.plot(*positions.T, ".", color=palette.JUNCTION, markersize=1.6 + 1.6 * width, markeredgewidth=0, zorder=1.2)
+def _draw_street_network(ax: Axes, domain: Domain, frame: Frame, scale: float) -> None:
+    """Draw the streets that are in the frame; one-way streets with a small arrow where there is room."""
+    shown = street_lines(domain)
+    lines: list[list[Points]] = [[] for _ in _WIDTHS]
+    arrows: list[tuple[Points, Points]] = []
+    low, high = np.array([frame.left, frame.bottom]), np.array([frame.right, frame.top])
+    for line, is_one_way, rank in zip(shown.points, shown.is_one_way.tolist(), shown.ranks.tolist(), strict=True):
+        if (line.max(axis=0) < low).any() or (line.min(axis=0) > high).any():
+            continue
+        lines[rank].append(line)
+        if is_one_way and (arrow := _arrow(line, scale)) is not None:
+            arrows.append(arrow)
+    widest = float(np.clip(0.12 * frame.step * scale, _NARROWEST_PT, _WIDEST_PT))
+    # Main roads last, on top of the streets that lead into them.
+    for rank, share in reversed(list(enumerate(_WIDTHS))):
+        collection = LineCollection(
+            lines[rank],
+            colors=palette.ROADS[rank],
+            linewidths=max(widest * share, 0.35),
+            zorder=1.0 + 0.02 * (len(_WIDTHS) - rank),
+            gid=f"streets-{rank}",
+            capstyle="round",
+            joinstyle="round",
+        )
+        ax.add_collection(collection, autolim=False)
+    if arrows:
+        centres, directions = np.swapaxes(arrows, 0, 1)
+        heads = arrow_heads(centres, directions, 5.0 / scale, 3.6 / scale)
+        add_arrows(ax, heads, palette.MUTED, edgecolors="none", zorder=1.2, gid="one-way")
+    ax.set(xticks=[], yticks=[])
+    for spine in ax.spines.values():
+        spine.set(color=palette.CELL_LINE, linewidth=0.8)
+
+
+def _arrow(line: Points, scale: float) -> tuple[Points, Points] | None:
+    """Where the arrow of a one-way street is and where it points; ``None`` when there is no room."""
+    at = distances_along(line)
+    if at[-1] * scale < _ROOM_PT:
+        return None
+    reach = 4.0 / scale
+    behind, here, ahead = point_at(line, at, at[-1] / 2 + np.array([-reach, 0.0, reach]))
+    return here, ahead - behind
+
+
+def _draw_notes(ax: Axes, frame: Frame, scale: float, attribution: str) -> None:
+    """Draw the scale below the right corner of the map and the credits below the left one."""
+    below = ax.transAxes + ScaledTranslation(0.0, -_DROP_PT / POINTS_PER_INCH, ax.figure.dpi_scale_trans)
+    metres = scale_length_m(scale)
+    share = metres / abs(frame.right - frame.left)
+    tick = 2.5 / (abs(frame.top - frame.bottom) * scale)
+    bracket = Line2D([1 - share, 1 - share, 1, 1], [tick, 0, 0, tick], color=palette.MUTED, linewidth=1.0, gid="scale")
+    bracket.set(transform=below, clip_on=False)
+    ax.add_line(bracket)
+    text: dict[str, Any] = {"transform": below, "fontsize": _FONT_SIZE, "color": palette.MUTED, "va": "center_baseline"}
+    gap = 4.0 / (abs(frame.right - frame.left) * scale)
+    ax.text(1 - share - gap, 0, f"{metres:g} m" if metres < 1000 else f"{metres / 1000:g} km", ha="right", **text)
+    if attribution:
+        ax.text(0, 0, attribution, ha="left", gid="attribution", parse_math=False, **text)
+
+
+def scale_length_m(points_per_metre: float) -> float:
+    """The longest of 1, 2, 5, 10, 20, 50, ... metres that takes at most 110 points on paper."""
+    longest = _LONGEST_PT / points_per_metre
+    power = 10.0 ** math.floor(math.log10(longest))
+    return max(power * factor for factor in (1, 2, 5) if power * factor <= longest)
+
+
+def street_rank(kind: str) -> int:
+    """How important a kind of street is: 0 for main roads to 3 for service roads and paths."""
+    return _RANKS.get(kind.removesuffix("_link"), 2)
+
+
+@dataclass(frozen=True, eq=False)
+class StreetLines:
+    """The lines to draw of a street network: their points from end to end, and the edges of the domain that they show.
+
+    A two-way street is shown once; one-way streets lead along their line. For ranks see :func:`street_rank`.
+    """
+
+    points: list[Points]
+    edges: Ints
+    is_one_way: Flags
+    ranks: Ints
+
+
+def street_lines(domain: Domain) -> StreetLines:
+    """Choose the edges to draw: of two that are one street in both directions only one."""
+    streets = streets_of(domain)
+    tails, heads, _ = domain.edge_arrays()
+    key, key_back = tails * domain.num_nodes + heads, heads * domain.num_nodes + tails
+    back = np.minimum(np.searchsorted(key, key_back), max(key.size - 1, 0))
+    has_back = key[back] == key_back
+    num_bends = np.diff(streets.shape_ptr)
+    alike = (num_bends == num_bends[back]) & (np.abs(streets.lengths - streets.lengths[back]) < _SAME_LENGTH_M)
+    drawn = np.flatnonzero(~(has_back & alike) | (tails < heads))
+    ranks = np.array([street_rank(kind) for kind in streets.kinds], dtype=np.int64)[streets.kind_ids[drawn]]
+    assert domain.coordinates is not None
+    nodes, bends = domain.coordinates, streets.project(streets.shape)
+    inner = (bends[streets.shape_ptr[edge] : streets.shape_ptr[edge + 1]] for edge in drawn.tolist())
+    ends = zip(nodes[tails[drawn]], nodes[heads[drawn]], inner, strict=True)
+    points = [np.concatenate([tail[None], between, head[None]]) for tail, head, between in ends]
+    return StreetLines(points, drawn, ~has_back[drawn], ranks)
+
+
+@dataclass
+class BentWalks:
+    """Walks whose bends count as nodes, so that lanes and arrows follow the streets.
+
+    Numbers beyond the domain's own nodes are bends. A bend has the same number in both directions of a street, so
+    that routes which meet on it are drawn side by side.
+    """
+
+    domain: Domain
+    _bends: dict[bytes, list[int]] = field(default_factory=dict)
+    _points: list[tuple[float, float]] = field(default_factory=list)
+
+    def bend(self, walk: Walk) -> list[int]:
+        """A walk with the bends of its streets between its nodes."""
+        bent = list(walk[:1])
+        for tail, head in pairwise(walk):
+            bent += [*self._between(tail, head), head]
+        return bent
+
+    @property
+    def positions(self) -> Points:
+        """Where the nodes and all bends so far are."""
+        assert self.domain.coordinates is not None
+        return np.concatenate([self.domain.coordinates, np.array(self._points).reshape(-1, 2)])
+
+    def _between(self, tail: int, head: int) -> Sequence[int]:
+        streets = streets_of(self.domain)
+        shape = streets.bends(edge_number(self.domain, tail, head))
+        is_back = tail > head
+        # By their ends and their line, seen from the lower node: this is how both directions find each other.
+        line = np.ascontiguousarray(shape[::-1] if is_back else shape)
+        key = np.array(sorted((tail, head)), dtype=np.int64).tobytes() + line.tobytes()
+        if key not in self._bends:
+            first = self.domain.num_nodes + len(self._points)
+            self._points += [(x, y) for x, y in streets.project(line).tolist()]
+            self._bends[key] = list(range(first, first + len(line)))
+        return self._bends[key][::-1] if is_back else self._bends[key]

@@ -1,10 +1,8 @@
-"""A playbook as one HTML file that shows it on its streets.
+"""A playbook as one HTML file that shows it on its streets, with what was asked and reached, and directions.
 
 The file loads nothing: no library, no font, no tile, no picture. A map that asks a server for tiles tells that server
 where its reader's trips are. Here the streets themselves are in the file, and a content security policy makes the
 browser refuse whatever would be fetched. Style and script are in the folder ``web`` beside this module.
-
-The words of the HTML map: what was asked and reached, the classes and their directions, as safe HTML.
 """
 
 from __future__ import annotations
@@ -23,11 +21,10 @@ import numpy as np
 from veilroute.arrays import Ints, Points
 from veilroute.domain.graph import Domain
 from veilroute.jsontext import dump_canonical
-from veilroute.playbook import Claims, Playbook
-from veilroute.plotting import marks
+from veilroute.playbook import Playbook
 from veilroute.plotting.domain_plot import BentWalks, street_lines
 from veilroute.plotting.lanes import Walk, assign_lanes
-from veilroute.plotting.marks import sight_lines
+from veilroute.plotting.marks import Mark, sight_lines
 from veilroute.plotting.palette import class_style
 from veilroute.plotting.playbook_plot import all_marks, costs_text, exposed_candidates
 from veilroute.plotting.routes import class_walks
@@ -46,6 +43,14 @@ from veilroute.streets.itinerary import Itinerary, streets_of
 # Coordinates are whole decimetres: finer than a pixel at the closest zoom, and short as text.
 _PER_METRE = 10
 
+_ROLES = {
+    "start": "Start",
+    "goal": "Goal",
+    "not-protected": "Not protected: its route would give it away",
+    "uncoverable": "Cannot be covered",
+    "not-counted": "Start or goal of another trip, not counted",
+}
+
 
 def html_map(playbook: Playbook, *, trip: int = 0) -> str:
     """The text of an HTML file with the playbook on its streets.
@@ -63,8 +68,8 @@ def html_map(playbook: Playbook, *, trip: int = 0) -> str:
     """
     (trip,) = chosen_trips(playbook, trip)
     domain = playbook.problem.domain
-    streets_of(domain)
-    script, style = _web("geometry.js") + _web("map.js"), _web("map.css")
+    streets_of(domain)  # or it says that there are none
+    script = _web("geometry.js") + _web("map.js")
     # A browser runs this script and no other, whatever the names in the playbook hold.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = (
@@ -73,12 +78,12 @@ def html_map(playbook: Playbook, *, trip: int = 0) -> str:
     )
     parts = {
         "policy": escape(policy),
-        "css": style,
+        "css": _web("map.css"),
         "js": script,
         "data": _embedded(_data(playbook, domain, trip)),
-        **page_texts(playbook, trip),
+        **_page_texts(playbook, trip),
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _web("map.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda name: parts[name[1]], _web("map.html"))
 
 
 def write_html_map(playbook: Playbook, path: str | Path, *, trip: int = 0) -> None:
@@ -102,7 +107,7 @@ def _data(playbook: Playbook, domain: Domain, trip: int) -> dict[str, Any]:
     hidden = [group for group in playbook.classes if group.anonymized]
     bent = BentWalks(domain)
     walks = [[bent.bend(walk) for walk in class_walks(playbook.problem, group, trip)] for group in hidden]
-    places = [_place(playbook, mark, domain) for mark in all_marks(playbook, hidden, trip)]
+    places = [_place(playbook, domain, node, mark) for node, mark in all_marks(playbook, hidden, trip)]
     start, goal = places[0], places[1]
     if (start["x"], start["y"]) == (goal["x"], goal["y"]):
         start["aside"], goal["aside"] = -1, 1
@@ -125,17 +130,9 @@ def _data(playbook: Playbook, domain: Domain, trip: int) -> dict[str, Any]:
 
 def _streets(domain: Domain) -> dict[str, Any]:
     streets, shown = streets_of(domain), street_lines(domain)
-    assert domain.coordinates is not None
-    ends, bends = _whole(domain.coordinates), _whole(streets.project(streets.shape))
-    lines = [
-        np.concatenate(
-            [ends[tail : tail + 1], bends[streets.shape_ptr[edge] : streets.shape_ptr[edge + 1]], ends[[head]]]
-        )
-        for tail, head, edge in zip(shown.tails.tolist(), shown.heads.tolist(), shown.edges.tolist(), strict=True)
-    ]
     return {
-        "points": _differences(np.concatenate(lines) if lines else np.empty((0, 2), dtype=np.int64)),
-        "sizes": [len(line) for line in lines],
+        "points": _differences(_whole(np.concatenate([np.empty((0, 2)), *shown.points]))),
+        "sizes": [len(line) for line in shown.points],
         "ranks": shown.ranks.tolist(),
         "oneWay": shown.is_one_way.astype(np.int64).tolist(),
         "names": list(streets.names),
@@ -149,37 +146,30 @@ def _classes(
     lanes = assign_lanes(walks, positions)
     classes = []
     for i, group in enumerate(walks):
-        style = class_style(i)
-        parts = [
-            {
-                "points": _differences(_whole(positions[walk])),
-                # In halves of a lane, to the left of who walks.
-                "shifts": (2 * lanes.left_shifts(i, walk)).astype(np.int64).tolist(),
-            }
-            for walk in group
-        ]
+        style, lines = class_style(i), [_whole(positions[walk]) for walk in group]
+        # In halves of a lane, to the left of who walks.
+        shifts = [(2 * lanes.left_shifts(i, walk)).astype(np.int64).tolist() for walk in group]
         classes.append(
             {
                 "number": i + 1,
                 "route": style.route,
                 "edge": style.edge,
                 "dashes": list(style.dashes),
-                "parts": parts,
+                "parts": [{"points": _differences(line), "shifts": s} for line, s in zip(lines, shifts, strict=True)],
                 # From a candidate that the route only passes by to where it is seen from.
                 "sights": sights[i],
-                "box": _box(np.concatenate([_whole(positions[walk]) for walk in group])),
+                "box": _box(np.concatenate(lines)),
             }
         )
     return classes
 
 
-def _place(playbook: Playbook, mark: marks.Mark, domain: Domain) -> dict[str, Any]:
+def _place(playbook: Playbook, domain: Domain, node: int, mark: Mark) -> dict[str, Any]:
     assert domain.coordinates is not None
-    x, y = _whole(domain.coordinates[[mark.node]])[0].tolist()
-    role, number = mark.gid, 0
-    if role.startswith("candidate-"):
-        role, number = "candidate", int(mark.text)
-    name = playbook.name(domain.label(mark.node))
+    x, y = _whole(domain.coordinates[node]).tolist()
+    role, number, meaning = mark.gid, 0, _ROLES.get(mark.gid)
+    if meaning is None:
+        role, number, meaning = "candidate", int(mark.text), f"Class {mark.text}"
     return {
         "x": x,
         "y": y,
@@ -191,7 +181,7 @@ def _place(playbook: Playbook, mark: marks.Mark, domain: Domain) -> dict[str, An
         "face": mark.face if mark.shape != "x" else "#FFFFFF",
         "edge": mark.edge,
         "ink": mark.ink,
-        "text": f"{name}\n{role_text(role, number)}",
+        "text": f"{playbook.name(domain.label(node))}\n{meaning}",
     }
 
 
@@ -212,42 +202,31 @@ def _box(points: Ints) -> list[int]:
     return corners
 
 
-_ROLES = {
-    "start": "Start",
-    "goal": "Goal",
-    "not-protected": "Not protected: its route would give it away",
-    "uncoverable": "Cannot be covered",
-    "not-counted": "Start or goal of another trip, not counted",
-}
-
-
-def role_text(role: str, number: int) -> str:
-    """What a place on the map is."""
-    return f"Class {number}" if role == "candidate" else _ROLES[role]
-
-
-def page_texts(playbook: Playbook, trip: int) -> dict[str, str]:
+def _page_texts(playbook: Playbook, trip: int) -> dict[str, str]:
     """The texts of the page by their names in the template, escaped."""
-    title = "Playbook" if len(playbook.trips) == 1 else f"Playbook, trip {trip}"
-    claims = playbook.claims
-    attribution = streets_of(playbook.problem.domain).attribution
-    rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in summary_rows(playbook))
+    claims, ends, m = playbook.claims, playbook.trips[trip], playbook.privacy.m
     routes = class_routes(playbook, trip=trip)
+    start, goal = playbook.name(ends.start), playbook.name(ends.goal)
+    way = f"From {start} and back." if ends.start == ends.goal else f"From {start} to {goal}."
+    behind = f"{len(routes)} route{'' if len(routes) == 1 else 's'}"
     left_out = [*exposed_candidates(playbook), *playbook.uncoverable]
     others = f'<p class="others">Not hidden: {escape(members_text(playbook, left_out))}</p>\n' if left_out else ""
+    attribution = streets_of(playbook.problem.domain).attribution
+    seen = "a route" if m is None else f"the first {m} nodes of a route"
+    promise = f"Whoever sees {seen} knows its class and no more, if the playbook keeps its word."
     return {
-        "title": escape(title),
+        "title": escape("Playbook" if len(playbook.trips) == 1 else f"Playbook, trip {trip}"),
         "map_label": escape(f"Streets with {len(routes)} routes; the list beside it names the places of each"),
-        "lead": escape(f"{_trip_text(playbook, trip)} {_reached(claims, len(routes))}"),
-        "summary": rows,
+        "lead": escape(f"{way} {claims.num_anonymized} of {claims.num_candidates} places hidden behind {behind}."),
+        "summary": "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in _summary(playbook)),
         "classes": "".join(_class_item(playbook, route) for route in routes),
         "others": others,
         "attribution": escape(f"Map: {attribution}" if attribution else ""),
-        "hint": f"{_promise(playbook)} Check it: <code>veilroute audit PLAYBOOK</code>",
+        "hint": f"{promise} Check it: <code>veilroute audit PLAYBOOK</code>",
     }
 
 
-def summary_rows(playbook: Playbook) -> list[tuple[str, str]]:
+def _summary(playbook: Playbook) -> list[tuple[str, str]]:
     """What was asked and what was reached, as name and value."""
     privacy, claims = playbook.privacy, playbook.claims
     rows = [
@@ -262,23 +241,6 @@ def summary_rows(playbook: Playbook) -> list[tuple[str, str]]:
     if claims.mac is not None:
         rows.append(("MAC", f"{claims.mac:.3f}: routes {claims.mac:.1%} longer on average"))
     return [*rows, ("Status", playbook.status), ("Planner", playbook.planner)]
-
-
-def _promise(playbook: Playbook) -> str:
-    m = playbook.privacy.m
-    seen = "a route" if m is None else f"the first {m} nodes of a route"
-    return f"Whoever sees {seen} knows its class and no more, if the playbook keeps its word."
-
-
-def _trip_text(playbook: Playbook, trip: int) -> str:
-    ends = playbook.trips[trip]
-    start, goal = playbook.name(ends.start), playbook.name(ends.goal)
-    return f"From {start} and back." if ends.start == ends.goal else f"From {start} to {goal}."
-
-
-def _reached(claims: Claims, num_classes: int) -> str:
-    routes = f"{num_classes} route{'' if num_classes == 1 else 's'}"
-    return f"{claims.num_anonymized} of {claims.num_candidates} places hidden behind {routes}."
 
 
 def _class_item(playbook: Playbook, route: ClassRoute) -> str:

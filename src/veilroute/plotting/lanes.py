@@ -28,15 +28,9 @@ _STRAIGHT = 0.9
 class Lanes:
     """Where each class runs.
 
-    Parameters
-    ----------
-    lanes
-        For each class its lane, from 0.
-    users
-        For each edge ``(lower node, higher node)`` the classes on it, in the order of their lanes.
-    sides
-        For each edge +1 or -1: whether lanes are counted from its right to its left, as seen by who walks towards
-        the higher node, or the other way round.
+    Each class has a lane, from 0. ``users`` are, for each edge ``(lower node, higher node)``, the classes on it in the
+    order of their lanes. ``sides`` says for each edge whether lanes are counted from its right to its left, as seen by
+    who walks towards the higher node (+1), or the other way round (-1).
     """
 
     lanes: tuple[int, ...]
@@ -88,16 +82,9 @@ class Lanes:
 
 
 def assign_lanes(walks: Sequence[Sequence[Walk]], positions: Points) -> Lanes:
-    """Give each class a lane such that classes which share an edge, in either direction, have different ones.
+    """Give each class a lane for its walks, so that classes which share an edge, in either direction, differ.
 
     Greedy colouring in the order of the classes, lowest free lane first.
-
-    Parameters
-    ----------
-    walks
-        For each class the walks to draw in its lane, as node numbers.
-    positions
-        One ``(x, y)`` per node.
     """
     users: dict[Edge, list[int]] = {}
     for i, group in enumerate(walks):

@@ -1,6 +1,6 @@
 """Marks on the map: start, goal and candidates, moved apart where they would hide each other.
 
-From where on its route a candidate is seen.
+Also the lines from candidates that a route only passes by to where it sees them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from veilroute.arrays import Floats, Points
 from veilroute.domain.visibility import AtNode
 from veilroute.playbook import Playbook, PlaybookClass
 from veilroute.plotting import palette
-from veilroute.plotting.palette import ClassStyle
+from veilroute.plotting.palette import class_style
 
 # Matplotlib's shapes differ in area and in where their middle is: factor on the size, text shift in sizes.
 _SHAPE_FIT = {
@@ -35,25 +35,12 @@ _GAP = 1.0
 
 @dataclass(frozen=True)
 class Mark:
-    """A marker with a few characters inside.
+    """How a place is marked: a few characters inside a matplotlib marker.
 
-    Parameters
-    ----------
-    node
-        Where it belongs.
-    text
-        What it says; may be empty.
-    shape
-        A matplotlib marker.
-    face, edge, ink
-        Colours of the inside, the outline and the text.
-    scale
-        Size relative to the markers of classes.
-    gid
-        Name of the artist, also in SVG files.
+    ``face``, ``edge`` and ``ink`` are the colours of inside, outline and text, ``scale`` is the size relative to the
+    markers of classes, and ``gid`` names the artist, also in SVG files.
     """
 
-    node: int
     text: str
     shape: str
     face: str
@@ -63,34 +50,20 @@ class Mark:
     gid: str
 
 
-def start_mark(node: int) -> Mark:
-    """The start: cyan, as in the paper."""
-    return Mark(node, "S", "s", palette.START, palette.INK, palette.INK, 1.15, "start")
+# Cyan and green, as in the paper.
+START = Mark("S", "s", palette.START, palette.INK, palette.INK, 1.15, "start")
+GOAL = Mark("G", "s", palette.GOAL, palette.INK, palette.INK, 1.15, "goal")
+# Candidates that the playbook does not protect, that no walk of every trip can cover, and that are the start or goal of
+# some trip and so do not count.
+EXPOSED = Mark("!", "o", palette.FLOOR, palette.MUTED, palette.INK, 0.9, "not-protected")
+UNCOVERABLE = Mark("", "x", palette.MUTED, palette.MUTED, palette.MUTED, 0.7, "uncoverable")
+UNCOUNTED = Mark("", "o", palette.MUTED, palette.FLOOR, palette.MUTED, 0.5, "not-counted")
 
 
-def goal_mark(node: int) -> Mark:
-    """The goal: green, as in the paper."""
-    return Mark(node, "G", "s", palette.GOAL, palette.INK, palette.INK, 1.15, "goal")
-
-
-def class_mark(node: int, number: int, style: ClassStyle) -> Mark:
-    """A candidate of the class shown as ``number``."""
-    return Mark(node, str(number), style.marker, style.colour, style.edge, style.text, 1.0, f"candidate-{number}")
-
-
-def exposed_mark(node: int) -> Mark:
-    """A candidate that the playbook does not protect."""
-    return Mark(node, "!", "o", palette.FLOOR, palette.MUTED, palette.INK, 0.9, "not-protected")
-
-
-def uncoverable_mark(node: int) -> Mark:
-    """A candidate that no walk of every trip can cover."""
-    return Mark(node, "", "x", palette.MUTED, palette.MUTED, palette.MUTED, 0.7, "uncoverable")
-
-
-def uncounted_mark(node: int) -> Mark:
-    """A candidate that does not count, because it is the start or goal of some trip."""
-    return Mark(node, "", "o", palette.MUTED, palette.FLOOR, palette.MUTED, 0.5, "not-counted")
+def class_mark(index: int) -> Mark:
+    """The mark of candidates of the class at ``index``, which is shown as number ``index + 1``."""
+    style, number = class_style(index), index + 1
+    return Mark(str(number), style.marker, style.colour, style.edge, style.text, 1.0, f"candidate-{number}")
 
 
 def spread_marks(places: Points, radii: Floats) -> Points:
@@ -119,21 +92,10 @@ def spread_marks(places: Points, radii: Floats) -> Points:
 
 
 def draw_marks(ax: Axes, marks: Sequence[Mark], places: Points, scale: float, size: float) -> Points:
-    """Draw marks and, for those that had to move, a line to where they belong.
+    """Draw marks at the places where they belong and, for those that had to move, a line to there.
 
-    Parameters
-    ----------
-    marks, places
-        What to draw and where it belongs, in data units.
-    scale
-        Points per data unit.
-    size
-        Diameter of a class's marker in points.
-
-    Returns
-    -------
-    numpy.ndarray
-        Where the marks ended up, in data units.
+    Places are in data units, of which one takes ``scale`` points; a class's marker measures ``size`` points across.
+    Returns where the marks ended up, in data units.
     """
     radii = np.array([mark.scale * size / 2 for mark in marks])
     placed = spread_marks(places * scale, radii) / scale

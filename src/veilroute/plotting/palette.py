@@ -41,20 +41,9 @@ _DARKER = 0.45
 class ClassStyle:
     """How one class is drawn.
 
-    Parameters
-    ----------
-    colour
-        Of the candidates' markers.
-    route
-        A lighter tone, of the route.
-    edge
-        A darker tone, of outlines and arrows.
-    text
-        Black or white, whichever is read more easily on ``colour``.
-    marker
-        Shape of the candidates' markers.
-    dashes
-        On and off lengths of the route, in line widths; empty for a plain line.
+    Its candidates' markers have the ``colour`` and ``text`` in black or white, whichever is read more easily on it. Its
+    route has a lighter tone, outlines and arrows (``edge``) a darker one. ``dashes`` are on and off lengths of the
+    route in line widths, empty for a plain line.
     """
 
     colour: str

@@ -1,10 +1,7 @@
-"""A playbook on its map, in the manner of the paper's example figure.
+"""A playbook on its map, in the manner of the paper's example figure, on axes or as a file.
 
-The legend: outside the map, in as many columns as fit.
-
-Room on the page: how large a figure is and where map, title and legend go.
-
-Pictures as files: the same playbook gives the same bytes.
+The legend stands outside the map in as many columns as fit; title, map and legend decide how large a figure is. A file
+has the same bytes for the same playbook.
 """
 
 from __future__ import annotations
@@ -37,11 +34,315 @@ from veilroute.plotting.palette import ClassStyle, class_style
 from veilroute.plotting.routes import class_walks, draw_routes, route_lines
 from veilroute.streets.directions import distance_text, duration_text
 
+# The formats, and what is noted in a file: no dates, and no version that would change the bytes but not the picture.
+_METADATA: dict[str, dict[str, str | None]] = {
+    ".png": {"Software": "veilroute"},
+    ".svg": {"Creator": "veilroute", "Date": None},
+    ".pdf": {"Creator": "veilroute", "Producer": "veilroute", "CreationDate": None},
+}
+
+# Of a class's marker, in points; on grids it follows the cell in between.
+_SMALLEST_MARK_PT, _LARGEST_MARK_PT = 12.0, 20.0
+
+# Of the legend.
 _FONT_SIZE = 8.5
 _MARK_SIZE = 11.0
 _LINE_WIDTH = 4.0
 _GAP_IN = 0.12
 _COLUMN_SPACING = 2.2
+# Characters of names in one line.
+_LONGEST_NAMES = 48
+
+# Of the page, which is still wide enough for a title.
+_PAD_IN = 0.12
+_NARROWEST_IN = 5.6
+# A map this much taller than wide has its legend on the right.
+_TALL = 1.15
+
+
+def plot_playbook(
+    playbook: Playbook, *, trip: int = 0, ax: Axes | None = None, title: str | None = None, legend: bool = True
+) -> Axes:
+    """Draw the classes of a playbook and their routes on the map.
+
+    Start and goal are marked S and G. Candidates of one class have the same colour, number and marker shape; the
+    class's route is drawn in a lighter tone, with arrows; where its members part, thinner lines go on from there.
+    Routes that share an edge run side by side, each in a lane of its own; where a route comes back the way it went,
+    both directions share the lane. Where candidates are seen from afar, a dotted line joins each to the nearest node of
+    its route that sees it. Candidates that the playbook does not protect are hollow, those that cannot be covered are
+    crosses. Markers that would hide each other are moved apart and joined to their place by a line.
+
+    Parameters
+    ----------
+    playbook
+        With its domain attached.
+    trip
+        Which trip's routes to draw.
+    ax
+        Where to draw; a new figure, sized for the map, when left out.
+    title
+        Above the map; what was asked and reached when left out, nothing when empty.
+    legend
+        Whether to explain the classes below the map (to the right of tall ones).
+    """
+    return _draw(playbook, trip, ax, title=title, legend=legend)
+
+
+def draw_playbook(
+    playbook: Playbook, path: str | Path, *, trip: int = 0, dpi: float = 150, size: tuple[float, float] | None = None
+) -> None:
+    """Draw a playbook as :func:`~veilroute.plotting.plot_playbook` does and save the picture.
+
+    The bytes depend only on the playbook, the options and the installed matplotlib; the user's matplotlib settings
+    play no part. No display is needed.
+
+    Parameters
+    ----------
+    playbook
+        With its domain attached.
+    path
+        The file; its suffix, ``.png``, ``.svg`` or ``.pdf``, chooses the format.
+    trip
+        Which trip's routes to draw.
+    dpi
+        Resolution of a ``.png``, and of the walls inside an ``.svg`` or ``.pdf``.
+    size
+        Width and height in inches; made to fit the map when left out.
+
+    Raises
+    ------
+    UnknownMethodError
+        For another suffix.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in _METADATA:
+        raise UnknownMethodError("picture format", path.suffix, tuple(_METADATA))
+    _check_positive("dpi", dpi)
+    if size is not None:
+        if not isinstance(size, Sequence) or len(size) != 2:
+            raise InvalidInputError("size", "width and height in inches", size)
+        _check_positive("size[0]", size[0])
+        _check_positive("size[1]", size[1])
+    with mpl.rc_context(), warnings.catch_warnings():
+        # A name in a script that the font lacks shows boxes; the picture is of use all the same.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
+        mpl.rcdefaults()
+        mpl.rcParams["svg.hashsalt"] = "veilroute"
+        figure = _draw(playbook, trip, size_in=size).figure
+        assert isinstance(figure, Figure)
+        figure.savefig(path, format=suffix[1:], dpi=dpi, metadata=_METADATA[suffix])
+
+
+def _check_positive(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise InvalidInputError(name, "a number > 0", value)
+
+
+def _draw(
+    playbook: Playbook,
+    trip: int,
+    ax: Axes | None = None,
+    *,
+    title: str | None = None,
+    legend: bool = True,
+    size_in: tuple[float, float] | None = None,
+) -> Axes:
+    if isinstance(trip, bool) or not isinstance(trip, int) or not 0 <= trip < len(playbook.trips):
+        raise InvalidInputError("trip", f"a trip from 0 to {len(playbook.trips) - 1}", trip)
+    problem = playbook.problem
+    domain = problem.domain
+    hidden = [group for group in playbook.classes if group.anonymized]
+    walks = [class_walks(problem, group, trip) for group in hidden]
+    shown = all_marks(playbook, hidden, trip)
+    focus = [node for node, _ in shown]
+    positions = None
+    if domain.streets is not None:
+        bent = BentWalks(domain)
+        focus += [node for group in walks for walk in group for node in walk]
+        walks = [[bent.bend(walk) for walk in group] for group in walks]
+        positions = bent.positions
+    frame = frame_of(domain, focus)
+
+    # The legend comes first: it decides how large the figure is, and that how far lanes and markers are apart.
+    own_figure = ax is None
+    ax = new_axes(frame) if ax is None else ax
+    frame.apply(ax)
+    ax.set_title(describe(playbook, trip) if title is None else title, fontsize=10, pad=7)
+    entries = legend_entries(playbook, hidden, trip) if legend else []
+    if own_figure:
+        fit_figure(ax, frame, entries, size_in)
+    elif entries:
+        add_legend(ax, entries, frame, beside=False)
+
+    draw_domain(ax, domain, frame)
+    scale = frame.points_per_unit(ax)
+    is_grid = domain.grid is not None
+    size = _SMALLEST_MARK_PT + 1
+    if is_grid:
+        size = min(max(0.72 * frame.step * scale, _SMALLEST_MARK_PT), _LARGEST_MARK_PT)
+    homes = frame.positions[[node for node, _ in shown]]
+    placed = marks.draw_marks(ax, [mark for _, mark in shown], homes, scale, size)
+    for i, ends in sight_lines(playbook, hidden, trip, frame.positions):
+        line = frame.positions[list(ends)]
+        ax.plot(*line.T, ":", color=class_style(i).edge, linewidth=1.4, zorder=2.5, gid=f"sight-{i + 1}")
+    draw_routes(
+        ax,
+        walks,
+        frame.positions if positions is None else positions,
+        placed,
+        mark_size=size,
+        step=frame.step,
+        scale=scale,
+        is_grid=is_grid,
+    )
+    frame.apply(ax)
+    return ax
+
+
+def describe(playbook: Playbook, trip: int) -> str:
+    """One line: what was asked and what was reached."""
+    privacy, claims = playbook.privacy, playbook.claims
+    span = "whole route" if privacy.m is None else f"first {privacy.m} nodes"
+    asked = f"k={privacy.k}, ell={privacy.distance_text}, {span}"
+    if len(playbook.trips) > 1:
+        asked = f"Trip {trip}, {asked}"
+    reached = f"{claims.num_anonymized} of {claims.num_candidates} candidates hidden"
+    if claims.mac is not None:
+        reached += f", MAC {claims.mac:.2f}"
+    return f"{asked}: {reached} ({playbook.status})"
+
+
+def all_marks(playbook: Playbook, hidden: Sequence[PlaybookClass], trip: int) -> list[tuple[int, Mark]]:
+    """Nodes and their marks: start and goal, the candidates of the classes, then those that are left out."""
+    node = playbook.problem.domain.node
+    start, goal = node(playbook.trips[trip].start), node(playbook.trips[trip].goal)
+    shown = [(start, marks.START), (goal, marks.GOAL)]
+    shown += [(node(member), marks.class_mark(i)) for i, group in enumerate(hidden) for member in group.members]
+    shown += [(node(label), marks.EXPOSED) for label in exposed_candidates(playbook)]
+    shown += [(node(label), marks.UNCOVERABLE) for label in playbook.uncoverable]
+    # Those at the ends of the trip that is drawn are marked S or G already.
+    others = {node(label) for label in _uncounted(playbook)} - {start, goal}
+    return shown + [(other, marks.UNCOUNTED) for other in sorted(others)]
+
+
+def exposed_candidates(playbook: Playbook) -> list[Label]:
+    """The candidates that could be covered but are not hidden."""
+    return [member for group in playbook.classes if not group.anonymized for member in group.members]
+
+
+def _uncounted(playbook: Playbook) -> list[Label]:
+    known = {member for group in playbook.classes for member in group.members} | set(playbook.uncoverable)
+    return [label for label in playbook.candidates if label not in known]
+
+
+def legend_entries(playbook: Playbook, hidden: Sequence[PlaybookClass], trip: int) -> list[Entry]:
+    """Start, goal, the classes by number, and how many candidates are left out for which reason."""
+    ends = playbook.trips[trip]
+    entries = [
+        Entry(marks.START, _named(playbook, "start", ends.start)),
+        Entry(marks.GOAL, _named(playbook, "goal", ends.goal)),
+    ]
+    for i, group in enumerate(hidden):
+        label = f"{i + 1}: {_members(playbook, group)}, {costs_text(playbook, group, trip)}"
+        if group.rests(trip):
+            label += f", {len(group.shared(trip))} nodes shared"
+        entries.append(Entry(marks.class_mark(i), label, class_style(i)))
+    others = (
+        (marks.EXPOSED, "not protected", exposed_candidates(playbook)),
+        (marks.UNCOVERABLE, "cannot be covered", playbook.uncoverable),
+        (marks.UNCOUNTED, "start or goal, not counted", _uncounted(playbook)),
+    )
+    entries += [Entry(mark, f"{reason}: {len(labels)}") for mark, reason, labels in others if labels]
+    return entries
+
+
+def _named(playbook: Playbook, role: str, label: Label) -> str:
+    name = playbook.names.get(label)
+    return role if name is None else f"{role}: {_shortened(name)}"
+
+
+def _members(playbook: Playbook, group: PlaybookClass) -> str:
+    """The members by name, as many as fit into a line; their number where they have no names."""
+    size = len(group.members)
+    names = [playbook.names[member] for member in group.members if member in playbook.names]
+    if not names:
+        return f"{size} candidate{'' if size == 1 else 's'}"
+    text = _shortened(names[0])
+    fitting = 1
+    while fitting < len(names) and len(f"{text}, {names[fitting]}") <= _LONGEST_NAMES:
+        text += f", {names[fitting]}"
+        fitting += 1
+    return text if fitting == size else f"{text} and {size - fitting} more"
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAMES else name[: _LONGEST_NAMES - 1].rstrip() + "…"
+
+
+def costs_text(playbook: Playbook, group: PlaybookClass, trip: int) -> str:
+    """What the routes of a class cost, in minutes or kilometres on street networks."""
+    costs = [group.route_of(member, trip).cost for member in group.members]
+    streets = playbook.problem.domain.streets
+    say = _number if streets is None else duration_text if streets.unit == "seconds" else distance_text
+    low, high = say(min(costs)), say(max(costs))
+    span = low if low == high else f"{low} to {high}"
+    return f"cost {span}" if streets is None else span
+
+
+def _number(cost: float) -> str:
+    return f"{cost:.2f}".rstrip("0").rstrip(".")
+
+
+def fit_figure(ax: Axes, frame: Frame, entries: Sequence[Entry], size_in: tuple[float, float] | None) -> None:
+    """Set the size of the figure and the place of the axes so that title, map and legend just fit.
+
+    The axes are the only ones of their figure and have their title; without entries there is no legend. Where
+    ``size_in`` is given, it is the whole figure's, and the map takes what is left; otherwise the map has the frame's
+    size and the figure grows around it.
+    """
+    figure = ax.figure
+    assert isinstance(figure, Figure)
+    width, height = frame.size_in
+    # Names of places make a legend wide, and there would be little beside it.
+    beside = height > _TALL * width and not frame.notes_in
+    left = _PAD_IN + frame.ticks_in
+    page_width = max(left + width + _PAD_IN, _NARROWEST_IN) if size_in is None else size_in[0]
+    # The legend's columns depend on the width there is for it, which is the axes' at this moment.
+    _place(figure, ax, (page_width, height), (left, 0.0, max(page_width - left - _PAD_IN, 0.5), height))
+    legend_width = legend_height = 0.0
+    if entries:
+        extent = add_legend(ax, entries, frame, beside=beside).get_window_extent()
+        legend_width, legend_height = extent.width / figure.dpi + _PAD_IN, extent.height / figure.dpi + _PAD_IN
+    bottom = _PAD_IN + frame.below_in + (0.0 if beside else legend_height)
+    right = _PAD_IN + (legend_width if beside else 0.0)
+    if beside:
+        # Over a narrow map the title would hang out on the left; let it run on above the legend.
+        ax.title.set(x=0.0, ha="left")
+    top = _PAD_IN + _title_height(figure, ax, max(page_width, left + width + right) - left)
+    if size_in is None:
+        page = (max(left + width + right, page_width), bottom + height + top)
+        spare = 0.0 if beside else page[0] - left - width - right
+        _place(figure, ax, page, (left + spare / 2, bottom, width, height))
+    else:
+        # A page that is too small for title and legend still shows some map.
+        room = (max(size_in[0] - left - right, 0.5), max(size_in[1] - bottom - top, 0.5))
+        _place(figure, ax, size_in, (left, max(size_in[1] - top - room[1], 0.0), *room))
+
+
+def _place(figure: Figure, ax: Axes, page: tuple[float, float], box: tuple[float, float, float, float]) -> None:
+    figure.set_size_inches(page)
+    ax.set_position((box[0] / page[0], box[1] / page[1], box[2] / page[0], box[3] / page[1]))
+
+
+def _title_height(figure: Figure, ax: Axes, width: float) -> float:
+    """Height of the title in inches, after breaking it at its colon when it is wider than ``width``."""
+    text = ax.get_title()
+    if not text:
+        return 0.0
+    if ax.title.get_window_extent().width / figure.dpi > width:
+        ax.title.set_text(text.replace(": ", "\n", 1))
+    return float(ax.title.get_window_extent().height / figure.dpi) + _PAD_IN
 
 
 @dataclass(frozen=True)
@@ -123,329 +424,3 @@ class _EntryHandler(HandlerBase):
         for artist in artists:
             artist.set_transform(trans)
         return artists
-
-
-_PAD_IN = 0.12
-# Still wide enough for a title.
-_NARROWEST_IN = 5.6
-# A map this much taller than wide has its legend on the right.
-_TALL = 1.15
-
-
-def fit_figure(ax: Axes, frame: Frame, entries: Sequence[Entry], size_in: tuple[float, float] | None) -> None:
-    """Set the size of the figure and the place of the axes so that title, map and legend just fit.
-
-    Parameters
-    ----------
-    ax
-        The only axes of their figure, with their title set.
-    frame
-        The map.
-    entries
-        Of the legend; none for no legend.
-    size_in
-        Width and height of the whole figure in inches; the map takes what is left. When left out, the map has the
-        frame's size and the figure grows around it.
-    """
-    figure = ax.figure
-    assert isinstance(figure, Figure)
-    width, height = frame.size_in
-    # Names of places make a legend wide, and there would be little beside it.
-    beside = height > _TALL * width and not frame.notes_in
-    left = _PAD_IN + frame.ticks_in
-    page_width = max(left + width + _PAD_IN, _NARROWEST_IN) if size_in is None else size_in[0]
-    # The legend's columns depend on the width there is for it, which is the axes' at this moment.
-    _place(figure, ax, (page_width, height), (left, 0.0, max(page_width - left - _PAD_IN, 0.5), height))
-    legend_width = legend_height = 0.0
-    if entries:
-        extent = add_legend(ax, entries, frame, beside=beside).get_window_extent()
-        legend_width, legend_height = extent.width / figure.dpi + _PAD_IN, extent.height / figure.dpi + _PAD_IN
-    bottom = _PAD_IN + frame.below_in + (0.0 if beside else legend_height)
-    right = _PAD_IN + (legend_width if beside else 0.0)
-    if beside:
-        # Over a narrow map the title would hang out on the left; let it run on above the legend.
-        ax.title.set(x=0.0, ha="left")
-    top = _PAD_IN + _title_height(figure, ax, max(page_width, left + width + right) - left)
-    if size_in is None:
-        page = (max(left + width + right, page_width), bottom + height + top)
-        spare = 0.0 if beside else page[0] - left - width - right
-        _place(figure, ax, page, (left + spare / 2, bottom, width, height))
-    else:
-        # A page that is too small for title and legend still shows some map.
-        room = (max(size_in[0] - left - right, 0.5), max(size_in[1] - bottom - top, 0.5))
-        _place(figure, ax, size_in, (left, max(size_in[1] - top - room[1], 0.0), *room))
-
-
-def _place(figure: Figure, ax: Axes, page: tuple[float, float], box: tuple[float, float, float, float]) -> None:
-    figure.set_size_inches(page)
-    ax.set_position((box[0] / page[0], box[1] / page[1], box[2] / page[0], box[3] / page[1]))
-
-
-def _title_height(figure: Figure, ax: Axes, width: float) -> float:
-    """Height of the title in inches, after breaking it at its colon when it is wider than ``width``."""
-    text = ax.get_title()
-    if not text:
-        return 0.0
-    if ax.title.get_window_extent().width / figure.dpi > width:
-        ax.title.set_text(text.replace(": ", "\n", 1))
-    return float(ax.title.get_window_extent().height / figure.dpi) + _PAD_IN
-
-
-# Of a class's marker, in points; on grids it follows the cell in between.
-_SMALLEST_MARK_PT, _LARGEST_MARK_PT = 12.0, 20.0
-# Characters of names in one line of the legend.
-_LONGEST_NAMES = 48
-
-
-def plot_playbook(
-    playbook: Playbook, *, trip: int = 0, ax: Axes | None = None, title: str | None = None, legend: bool = True
-) -> Axes:
-    """Draw the classes of a playbook and their routes on the map.
-
-    Start and goal are marked S and G. Candidates of one class have the same colour, number and marker shape; the
-    class's route is drawn in a lighter tone, with arrows; where its members part, thinner lines go on from there.
-    Routes that share an edge run side by side, each in a lane of its own; where a route comes back the way it went,
-    both directions share the lane. Where candidates are seen from afar, a dotted line joins each to the nearest node of
-    its route that sees it. Candidates that the playbook does not protect are hollow, those that cannot be covered are
-    crosses. Markers that would hide each other are moved apart and joined to their place by a line.
-
-    Parameters
-    ----------
-    playbook
-        With its domain attached.
-    trip
-        Which trip's routes to draw.
-    ax
-        Where to draw; a new figure, sized for the map, when left out.
-    title
-        Above the map; what was asked and reached when left out, nothing when empty.
-    legend
-        Whether to explain the classes below the map (to the right of tall ones).
-    """
-    return draw_on_axes(playbook, trip=trip, ax=ax, title=title, legend=legend, size_in=None)
-
-
-def draw_on_axes(
-    playbook: Playbook,
-    *,
-    trip: int,
-    ax: Axes | None,
-    title: str | None,
-    legend: bool,
-    size_in: tuple[float, float] | None,
-) -> Axes:
-    """Do the work of :func:`plot_playbook`; ``size_in`` is the size of the new figure when ``ax`` is left out."""
-    if isinstance(trip, bool) or not isinstance(trip, int) or not 0 <= trip < len(playbook.trips):
-        raise InvalidInputError("trip", f"a trip from 0 to {len(playbook.trips) - 1}", trip)
-    problem = playbook.problem
-    domain = problem.domain
-    hidden = [group for group in playbook.classes if group.anonymized]
-    walks = [class_walks(problem, group, trip) for group in hidden]
-    shown = all_marks(playbook, hidden, trip)
-    positions = None
-    focus = [mark.node for mark in shown]
-    if domain.streets is not None:
-        bent = BentWalks(domain)
-        focus += [node for group in walks for walk in group for node in walk]
-        walks = [[bent.bend(walk) for walk in group] for group in walks]
-        positions = bent.positions
-    frame = frame_of(domain, focus)
-
-    # The legend comes first: it decides how large the figure is, and that how far lanes and markers are apart.
-    own_figure = ax is None
-    ax = new_axes(frame) if ax is None else ax
-    frame.apply(ax)
-    ax.set_title(describe(playbook, trip) if title is None else title, fontsize=10, pad=7)
-    entries = legend_entries(playbook, hidden, trip) if legend else []
-    if own_figure:
-        fit_figure(ax, frame, entries, size_in)
-    elif entries:
-        add_legend(ax, entries, frame, beside=False)
-
-    draw_domain(ax, domain, frame)
-    scale = frame.points_per_unit(ax)
-    is_grid = domain.grid is not None
-    size = (
-        min(max(0.72 * frame.step * scale, _SMALLEST_MARK_PT), _LARGEST_MARK_PT) if is_grid else _SMALLEST_MARK_PT + 1
-    )
-    homes = frame.positions[[mark.node for mark in shown]]
-    placed = marks.draw_marks(ax, shown, homes, scale, size)
-    for i, ends in sight_lines(playbook, hidden, trip, frame.positions):
-        line = frame.positions[list(ends)]
-        ax.plot(*line.T, ":", color=class_style(i).edge, linewidth=1.4, zorder=2.5, gid=f"sight-{i + 1}")
-    draw_routes(
-        ax,
-        walks,
-        frame.positions if positions is None else positions,
-        placed,
-        mark_size=size,
-        step=frame.step,
-        scale=scale,
-        is_grid=is_grid,
-    )
-    frame.apply(ax)
-    return ax
-
-
-def describe(playbook: Playbook, trip: int) -> str:
-    """One line: what was asked and what was reached."""
-    privacy, claims = playbook.privacy, playbook.claims
-    span = "whole route" if privacy.m is None else f"first {privacy.m} nodes"
-    asked = f"k={privacy.k}, ell={privacy.distance_text}, {span}"
-    if len(playbook.trips) > 1:
-        asked = f"Trip {trip}, {asked}"
-    reached = f"{claims.num_anonymized} of {claims.num_candidates} candidates hidden"
-    if claims.mac is not None:
-        reached += f", MAC {claims.mac:.2f}"
-    return f"{asked}: {reached} ({playbook.status})"
-
-
-def legend_entries(playbook: Playbook, hidden: Sequence[PlaybookClass], trip: int) -> list[Entry]:
-    """Start, goal, the classes by number, and how many candidates are left out for which reason."""
-    ends = playbook.trips[trip]
-    entries = [
-        Entry(marks.start_mark(0), _named(playbook, "start", ends.start)),
-        Entry(marks.goal_mark(0), _named(playbook, "goal", ends.goal)),
-    ]
-    for i, group in enumerate(hidden):
-        style = class_style(i)
-        label = f"{i + 1}: {_members(playbook, group)}, {costs_text(playbook, group, trip)}"
-        if group.rests(trip):
-            label += f", {len(group.shared(trip))} nodes shared"
-        entries.append(Entry(marks.class_mark(0, i + 1, style), label, style))
-    exposed, uncounted = exposed_candidates(playbook), _uncounted(playbook)
-    if exposed:
-        entries.append(Entry(marks.exposed_mark(0), f"not protected: {len(exposed)}"))
-    if playbook.uncoverable:
-        entries.append(Entry(marks.uncoverable_mark(0), f"cannot be covered: {len(playbook.uncoverable)}"))
-    if uncounted:
-        entries.append(Entry(marks.uncounted_mark(0), f"start or goal, not counted: {len(uncounted)}"))
-    return entries
-
-
-def all_marks(playbook: Playbook, hidden: Sequence[PlaybookClass], trip: int) -> list[marks.Mark]:
-    """Start and goal, the candidates of the classes, then those that are left out."""
-    node = playbook.problem.domain.node
-    start, goal = node(playbook.trips[trip].start), node(playbook.trips[trip].goal)
-    shown = [marks.start_mark(start), marks.goal_mark(goal)]
-    for i, group in enumerate(hidden):
-        shown += [marks.class_mark(node(member), i + 1, class_style(i)) for member in group.members]
-    shown += [marks.exposed_mark(node(label)) for label in exposed_candidates(playbook)]
-    shown += [marks.uncoverable_mark(node(label)) for label in playbook.uncoverable]
-    # Those at the ends of the trip that is drawn are marked S or G already.
-    others = {node(label) for label in _uncounted(playbook)} - {start, goal}
-    return shown + [marks.uncounted_mark(other) for other in sorted(others)]
-
-
-def exposed_candidates(playbook: Playbook) -> list[Label]:
-    """The candidates that could be covered but are not hidden."""
-    return [member for group in playbook.classes if not group.anonymized for member in group.members]
-
-
-def _uncounted(playbook: Playbook) -> list[Label]:
-    known = {member for group in playbook.classes for member in group.members} | set(playbook.uncoverable)
-    return [label for label in playbook.candidates if label not in known]
-
-
-def _named(playbook: Playbook, role: str, label: Label) -> str:
-    name = playbook.names.get(label)
-    return role if name is None else f"{role}: {_shortened(name)}"
-
-
-def _members(playbook: Playbook, group: PlaybookClass) -> str:
-    """The members by name, as many as fit into a line; their number where they have no names."""
-    size = len(group.members)
-    names = [playbook.names[member] for member in group.members if member in playbook.names]
-    if not names:
-        return f"{size} candidate{'' if size == 1 else 's'}"
-    text = _shortened(names[0])
-    fitting = 1
-    while fitting < len(names) and len(f"{text}, {names[fitting]}") <= _LONGEST_NAMES:
-        text += f", {names[fitting]}"
-        fitting += 1
-    return text if fitting == size else f"{text} and {size - fitting} more"
-
-
-def _shortened(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAMES else name[: _LONGEST_NAMES - 1].rstrip() + "…"
-
-
-def costs_text(playbook: Playbook, group: PlaybookClass, trip: int) -> str:
-    """What the routes of a class cost, in minutes or kilometres on street networks."""
-    costs = [group.route_of(member, trip).cost for member in group.members]
-    streets = playbook.problem.domain.streets
-    say = _number if streets is None else duration_text if streets.unit == "seconds" else distance_text
-    low, high = say(min(costs)), say(max(costs))
-    span = low if low == high else f"{low} to {high}"
-    return f"cost {span}" if streets is None else span
-
-
-def _number(cost: float) -> str:
-    return f"{cost:.2f}".rstrip("0").rstrip(".")
-
-
-FORMATS = (".png", ".svg", ".pdf")
-
-# No dates, and no version that would change the bytes without changing the picture.
-_METADATA: dict[str, dict[str, str | None]] = {
-    ".png": {"Software": "veilroute"},
-    ".svg": {"Creator": "veilroute", "Date": None},
-    ".pdf": {"Creator": "veilroute", "Producer": "veilroute", "CreationDate": None},
-}
-
-
-def draw_playbook(
-    playbook: Playbook,
-    path: str | Path,
-    *,
-    trip: int = 0,
-    dpi: float = 150,
-    size: tuple[float, float] | None = None,
-) -> None:
-    """Draw a playbook as :func:`~veilroute.plotting.plot_playbook` does and save the picture.
-
-    The bytes depend only on the playbook, the options and the installed matplotlib; the user's matplotlib settings
-    play no part. No display is needed.
-
-    Parameters
-    ----------
-    playbook
-        With its domain attached.
-    path
-        The file; its suffix, ``.png``, ``.svg`` or ``.pdf``, chooses the format.
-    trip
-        Which trip's routes to draw.
-    dpi
-        Resolution of a ``.png``, and of the walls inside an ``.svg`` or ``.pdf``.
-    size
-        Width and height in inches; made to fit the map when left out.
-
-    Raises
-    ------
-    UnknownMethodError
-        For another suffix.
-    """
-    path = Path(path)
-    suffix = path.suffix.lower()
-    if suffix not in FORMATS:
-        raise UnknownMethodError("picture format", path.suffix, FORMATS)
-    _check_positive("dpi", dpi)
-    if size is not None:
-        if not isinstance(size, Sequence) or len(size) != 2:
-            raise InvalidInputError("size", "width and height in inches", size)
-        _check_positive("size[0]", size[0])
-        _check_positive("size[1]", size[1])
-    with mpl.rc_context(), warnings.catch_warnings():
-        # A name in a script that the font lacks shows boxes; the picture is of use all the same.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
-        mpl.rcdefaults()
-        mpl.rcParams["svg.hashsalt"] = "veilroute"
-        ax = draw_on_axes(playbook, trip=trip, ax=None, title=None, legend=True, size_in=size)
-        figure = ax.figure
-        assert isinstance(figure, Figure)
-        figure.savefig(path, format=suffix[1:], dpi=dpi, metadata=_METADATA[suffix])
-
-
-def _check_positive(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-        raise InvalidInputError(name, "a number > 0", value)

@@ -1,17 +1,15 @@
-"""Routes as lines in parallel lanes, with arrows.
+"""Routes as lines in parallel lanes, with small arrow heads that show which way they are walked.
 
-Lines that run beside a walk: with corners where streets are long, rounded where they are short.
-
-Both functions take the walk's points and, for each move, the unit vector across it and how far along that vector the
-line is to run. All lengths are in one unit, points on paper for instance.
-
-Small arrow heads that show which way a route is walked.
+A line runs beside its walk: with corners where streets are long, rounded where they are short. Functions that make
+lines take the walk's points and, for each move, the unit vector across it and how far along that vector the line is to
+run. All lengths are in one unit, points on paper for instance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -24,10 +22,126 @@ from veilroute.plotting.lanes import Lanes, Walk, assign_lanes
 from veilroute.plotting.palette import ClassStyle, class_style
 from veilroute.problem import Problem
 
+_WIDEST_PT = 5.0
+_NARROWEST_PT = 2.8
+# Of a cell, and of a typical street, which is longer and has more air around it.
+_SHARE_OF_CELL = 0.84
+_SHARE_OF_STREET = 0.4
+# All lanes together may leave the cell when it is too small to tell them apart, but not by more than this.
+_BUNDLE_PT = 26.0
+
 # Two lines may meet this much further out than the larger of their shifts; otherwise the corner is cut off.
 _LONGEST_MITRE = 1.9
 # A change of lane on a straight takes this many times the change.
 _RAMP = 1.5
+
+# Of arrows, in points: how far apart they stand, how much further on another place is tried when one is taken, and how
+# far before and behind it the direction is looked at.
+_SPACING = 70.0
+_STRIDE = 4.0
+_REACH = 4.0
+_MOST_ARROWS = 300
+
+
+def class_walks(problem: Problem, group: PlaybookClass, trip: int) -> list[Walk]:
+    """What is walked for a class: what all members share, then the rest of each where they part."""
+    rests = [nodes for _, nodes in group.rests(trip) if len(nodes) > 1]
+    return [[problem.domain.node(label) for label in walk] for walk in (group.shared(trip), *rests)]
+
+
+def draw_routes(
+    ax: Axes,
+    walks: Sequence[Sequence[Walk]],
+    positions: Points,
+    marks: Points,
+    *,
+    mark_size: float,
+    step: float,
+    scale: float,
+    is_grid: bool,
+) -> None:
+    """Draw the routes of all classes, each as its walks, the shared one first.
+
+    ``positions`` of the nodes, a typical edge's ``step`` and the places of ``marks``, where arrows would not be seen,
+    are in data units, of which one takes ``scale`` points. On a grid lanes should stay inside cells.
+    """
+    lanes = assign_lanes(walks, positions)
+    sizes = lane_sizes(lanes, step * scale, is_grid=is_grid)
+    positions_pt = positions * scale
+    for i, group in enumerate(walks):
+        style = class_style(i)
+        for j, walk in enumerate(group):
+            line = route_path(i, walk, positions_pt, lanes, sizes) / scale
+            width = sizes.width if j == 0 else 0.7 * sizes.width
+            below, above = route_lines(line, style, width)
+            number = f"{i + 1}" if j == 0 else f"{i + 1}-{j}"
+            below.set(zorder=3.0 + 0.01 * i, gid=f"casing-{number}")
+            above.set(zorder=3.005 + 0.01 * i, gid=f"route-{number}")
+            ax.add_line(below)
+            ax.add_line(above)
+            if len(line) < 2:
+                continue
+            breadth = max(1.7 * width, 5.0)
+            clearance = mark_size / 2 + 0.8 * breadth
+            arrows = arrows_along(line * scale, marks * scale, clearance=clearance, phase=i / len(walks))
+            heads = arrow_heads(*arrows, 1.5 * breadth, breadth) / scale
+            add_arrows(ax, heads, style.edge, edgecolors="white", linewidths=0.4, zorder=5.0, gid=f"arrows-{i + 1}")
+
+
+def route_path(index: int, walk: Walk, positions: Points, lanes: Lanes, sizes: LaneSizes) -> Points:
+    """The line of a walk of the class at ``index``, in its lane; positions in points."""
+    points = positions[np.asarray(walk, dtype=np.int64)]
+    shifts = lanes.fixed_shifts(index, walk) if sizes.is_fixed else lanes.tight_shifts(index, walk)
+    normals = lanes.normals(walk, positions)
+    if sizes.radius > 0:
+        return rounded_path(points, normals, sizes.gap * shifts, radius=sizes.radius)
+    return cornered_path(points, normals, sizes.gap * shifts)
+
+
+def route_lines(line: Points, style: ClassStyle, width: float) -> tuple[Line2D, Line2D]:
+    """The two lines that make a route: a darker one below, and a lighter one above that may be dashed."""
+    edge = 0.55 if width >= 2.5 else 0.35
+    below = Line2D(line[:, 0], line[:, 1], color=style.edge, linewidth=width)
+    above = Line2D(line[:, 0], line[:, 1], color=style.route, linewidth=max(width - 2 * edge, 0.4 * width))
+    for part in (below, above):
+        part.set(solid_capstyle="round", solid_joinstyle="round")
+    if style.dashes:
+        above.set(linestyle=(0.0, style.dashes), dash_capstyle="butt", dash_joinstyle="round")
+    return below, above
+
+
+@dataclass(frozen=True)
+class LaneSizes:
+    """How lanes are laid out, in points: the ``gap`` from lane to lane and the ``width`` of the lines in them.
+
+    ``is_fixed`` says whether a class keeps its distance from the middle of the edge everywhere, as it can where all
+    lanes fit into a cell; otherwise lanes that are not in use are closed up. Lines are rounded over ``radius``, 0 for
+    sharp corners.
+    """
+
+    gap: float
+    width: float
+    is_fixed: bool
+    radius: float
+
+
+def lane_sizes(lanes: Lanes, step_pt: float, *, is_grid: bool) -> LaneSizes:
+    """Fit lanes into cells, or beside streets, whose typical length on paper is ``step_pt``.
+
+    Lanes stay inside the cell where cells are large enough to tell them apart. Where they are not, lanes leave the
+    cell and lines are rounded, because a staircase of small steps has no room for parallel lanes.
+    """
+    fixed_gap = _gap(lanes.count, step_pt * _SHARE_OF_CELL, 1.4 * _WIDEST_PT)
+    if is_grid and fixed_gap * lanes.count <= step_pt * 1.1:
+        return LaneSizes(fixed_gap, min(0.94 * fixed_gap, _WIDEST_PT), True, 0.0)
+    gap = _gap(lanes.most_abreast, step_pt * _SHARE_OF_STREET, 1.06 * _WIDEST_PT)
+    half = gap * lanes.most_abreast / 2
+    radius = 0.0 if half <= 0.4 * step_pt else max(half, 1.5 * gap)
+    return LaneSizes(gap, min(0.94 * gap, _WIDEST_PT), False, radius)
+
+
+def _gap(num_lanes: int, room: float, widest: float) -> float:
+    return max(min(_NARROWEST_PT, _BUNDLE_PT / num_lanes), min(room / num_lanes, widest))
 
 
 def cornered_path(points: Points, normals: Points, shifts: Points) -> Points:
@@ -58,15 +172,14 @@ def rounded_path(points: Points, normals: Points, shifts: Points, *, radius: flo
     """
     if len(points) < 2:
         return points
-    legs = np.hypot(*np.diff(points, axis=0).T)
-    at = np.concatenate([[0.0], np.cumsum(legs)])
+    at = distances_along(points)
     total = float(at[-1])
     spacing = max(radius / 6, total / 20_000)
     if total <= 0:
         return points[[0, -1]]
     places = np.linspace(0.0, total, max(2, int(np.ceil(total / spacing)) + 1))
-    move = np.minimum(np.searchsorted(at, places, side="right") - 1, len(legs) - 1)
-    middle = np.column_stack([np.interp(places, at, points[:, 0]), np.interp(places, at, points[:, 1])])
+    move = np.minimum(np.searchsorted(at, places, side="right") - 1, len(points) - 2)
+    middle = point_at(points, at, places)
     reach = max(1, round(radius / (total / (len(places) - 1))))
     across = _averaged(normals[move], reach)
     shift = _averaged(shifts[move][:, None] * normals[move], reach)
@@ -83,10 +196,7 @@ def _meeting(normal1: Points, normal2: Points, shift1: float, shift2: float) -> 
     if abs(cross) < 1e-6:
         same = float(normal1 @ normal2) > 0 and shift1 == shift2
         return np.asarray(shift1 * normal1) if same else None
-    corner = np.array(
-        [shift1 * normal2[1] - shift2 * normal1[1], normal1[0] * shift2 - normal2[0] * shift1],
-    )
-    corner /= cross
+    corner = np.array([shift1 * normal2[1] - shift2 * normal1[1], normal1[0] * shift2 - normal2[0] * shift1]) / cross
     far = float(np.hypot(*corner)) > _LONGEST_MITRE * max(abs(shift1), abs(shift2))
     return None if far else corner
 
@@ -104,10 +214,32 @@ def _averaged(values: Points, reach: int) -> Points:
     return np.asarray((sums[2 * reach + 1 :] - sums[: -2 * reach - 1]) / (2 * reach + 1))
 
 
-_SPACING = 70.0
-_STRIDE = 4.0
-_REACH = 4.0
-_MOST = 300
+def arrows_along(line: Points, obstacles: Points, *, clearance: float, phase: float) -> tuple[Points, Points]:
+    """Where to put arrows on a line, and which way they point; all lengths in points.
+
+    They keep a ``clearance`` from ``obstacles``, such as markers. The ``phase``, from 0 to 1, puts the first arrow off,
+    so that arrows of neighbouring lanes do not stand abreast.
+    """
+    at = distances_along(line)
+    taken = obstacles.tolist()
+    centres: list[Points] = []
+    directions: list[Points] = []
+    spacing = min(_SPACING, max(at[-1] / 3, 2 * clearance))
+    position = clearance + phase * spacing / 2
+    while position < at[-1] - _REACH and len(centres) < _MOST_ARROWS:
+        behind, here, ahead = point_at(line, at, position + np.array([-_REACH, 0.0, _REACH]))
+        direction = ahead - behind
+        here_x, here_y = here.tolist()
+        free = all((here_x - x) ** 2 + (here_y - y) ** 2 >= clearance**2 for x, y in taken)
+        # At a turning point the direction means nothing.
+        if free and np.hypot(*direction) > 1.2 * _REACH:
+            centres.append(here)
+            directions.append(direction)
+            taken.append((here_x, here_y))
+            position += spacing
+        else:
+            position += _STRIDE
+    return np.array(centres).reshape(-1, 2), np.array(directions).reshape(-1, 2)
 
 
 def arrow_heads(centres: Points, directions: Points, length: float, width: float) -> Points:
@@ -121,180 +253,16 @@ def arrow_heads(centres: Points, directions: Points, length: float, width: float
     return np.stack([tip, back + across * (width / 2), notch, back - across * (width / 2)], axis=1)
 
 
-def arrows_along(line: Points, obstacles: Points, *, clearance: float, phase: float) -> tuple[Points, Points]:
-    """Where to put arrows on a line, and which way they point; all lengths in points.
-
-    Parameters
-    ----------
-    line
-        Corners of the line.
-    obstacles, clearance
-        Places to stay clear of, such as markers, and by how much.
-    phase
-        From 0 to 1: how far the first arrow is put off, so that arrows of neighbouring lanes do not stand abreast.
-    """
-    legs = np.hypot(*np.diff(line, axis=0).T)
-    at = np.concatenate([[0.0], np.cumsum(legs)])
-    taken = [tuple(place) for place in obstacles.tolist()]
-    centres: list[tuple[float, float]] = []
-    directions: list[tuple[float, float]] = []
-    spacing = min(_SPACING, max(at[-1] / 3, 2 * clearance))
-    position = clearance + phase * spacing / 2
-    while position < at[-1] - _REACH and len(centres) < _MOST:
-        behind, here, ahead = (_point_at(line, at, position + step) for step in (-_REACH, 0.0, _REACH))
-        direction = (ahead[0] - behind[0], ahead[1] - behind[1])
-        free = all((here[0] - x) ** 2 + (here[1] - y) ** 2 >= clearance**2 for x, y in taken)
-        # At a turning point the direction means nothing.
-        if free and np.hypot(*direction) > 1.2 * _REACH:
-            centres.append(here)
-            directions.append(direction)
-            taken.append(here)
-            position += spacing
-        else:
-            position += _STRIDE
-    return np.array(centres).reshape(-1, 2), np.array(directions).reshape(-1, 2)
+def add_arrows(ax: Axes, heads: Points, colour: str, **style: Any) -> None:
+    """Draw what :func:`arrow_heads` made."""
+    ax.add_collection(PolyCollection(list(heads), facecolors=colour, **style), autolim=False)
 
 
-def _point_at(line: Points, at: Points, position: float) -> tuple[float, float]:
-    return float(np.interp(position, at, line[:, 0])), float(np.interp(position, at, line[:, 1]))
+def distances_along(line: Points) -> Points:
+    """How far along the line each of its points is."""
+    return np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(line, axis=0).T))])
 
 
-_WIDEST_PT = 5.0
-_NARROWEST_PT = 2.8
-# Of a cell, and of a typical street, which is longer and has more air around it.
-_SHARE_OF_CELL = 0.84
-_SHARE_OF_STREET = 0.4
-# All lanes together may leave the cell when it is too small to tell them apart, but not by more than this.
-_BUNDLE_PT = 26.0
-
-
-@dataclass(frozen=True)
-class LaneSizes:
-    """How lanes are laid out, in points.
-
-    Parameters
-    ----------
-    gap, width
-        Distance between lanes and width of the lines in them.
-    is_fixed
-        Whether a class keeps its distance from the middle of the edge everywhere, as it can where all lanes fit
-        into a cell; otherwise lanes that are not in use are closed up.
-    radius
-        How far lines are rounded; 0 for sharp corners.
-    """
-
-    gap: float
-    width: float
-    is_fixed: bool
-    radius: float
-
-
-def lane_sizes(lanes: Lanes, step_pt: float, *, is_grid: bool) -> LaneSizes:
-    """Fit lanes into cells, or beside streets, whose typical length on paper is ``step_pt``.
-
-    Lanes stay inside the cell where cells are large enough to tell them apart. Where they are not, lanes leave the
-    cell and lines are rounded, because a staircase of small steps has no room for parallel lanes.
-    """
-    fixed_gap = _gap(lanes.count, step_pt * _SHARE_OF_CELL, 1.4 * _WIDEST_PT)
-    if is_grid and fixed_gap * lanes.count <= step_pt * 1.1:
-        return LaneSizes(fixed_gap, min(0.94 * fixed_gap, _WIDEST_PT), True, 0.0)
-    gap = _gap(lanes.most_abreast, step_pt * _SHARE_OF_STREET, 1.06 * _WIDEST_PT)
-    half = gap * lanes.most_abreast / 2
-    radius = 0.0 if half <= 0.4 * step_pt else max(half, 1.5 * gap)
-    return LaneSizes(gap, min(0.94 * gap, _WIDEST_PT), False, radius)
-
-
-def _gap(num_lanes: int, room: float, widest: float) -> float:
-    return max(min(_NARROWEST_PT, _BUNDLE_PT / num_lanes), min(room / num_lanes, widest))
-
-
-def class_walks(problem: Problem, group: PlaybookClass, trip: int) -> list[Walk]:
-    """What is walked for a class: what all members share, then the rest of each where they part."""
-    rests = [nodes for _, nodes in group.rests(trip) if len(nodes) > 1]
-    return [[problem.domain.node(label) for label in walk] for walk in (group.shared(trip), *rests)]
-
-
-def draw_routes(
-    ax: Axes,
-    walks: Sequence[Sequence[Walk]],
-    positions: Points,
-    marks: Points,
-    *,
-    mark_size: float,
-    step: float,
-    scale: float,
-    is_grid: bool,
-) -> None:
-    """Draw the routes of all classes.
-
-    Parameters
-    ----------
-    walks
-        For each class its walks, the shared one first.
-    positions, step
-        Of the nodes and of a typical edge, in data units.
-    marks, mark_size
-        Places of marks, where arrows would not be seen, and their diameter in points.
-    scale
-        Points per data unit.
-    is_grid
-        Whether lanes should stay inside cells.
-    """
-    lanes = assign_lanes(walks, positions)
-    sizes = lane_sizes(lanes, step * scale, is_grid=is_grid)
-    positions_pt = positions * scale
-    for i, group in enumerate(walks):
-        style = class_style(i)
-        for j, walk in enumerate(group):
-            line = route_path(i, walk, positions_pt, lanes, sizes) / scale
-            width = sizes.width if j == 0 else 0.7 * sizes.width
-            below, above = route_lines(line, style, width)
-            below.set(zorder=3.0 + 0.01 * i, gid=f"casing-{i + 1}" if j == 0 else f"casing-{i + 1}-{j}")
-            above.set(zorder=3.005 + 0.01 * i, gid=f"route-{i + 1}" if j == 0 else f"route-{i + 1}-{j}")
-            ax.add_line(below)
-            ax.add_line(above)
-            phase = i / max(len(walks), 1)
-            _draw_arrows(ax, line, marks, style, width, mark_size, scale, phase, f"arrows-{i + 1}")
-
-
-def route_path(index: int, walk: Walk, positions: Points, lanes: Lanes, sizes: LaneSizes) -> Points:
-    """The line of a walk of the class at ``index``, in its lane; positions in points."""
-    points = positions[np.asarray(walk, dtype=np.int64)]
-    shifts = lanes.fixed_shifts(index, walk) if sizes.is_fixed else lanes.tight_shifts(index, walk)
-    normals = lanes.normals(walk, positions)
-    if sizes.radius > 0:
-        return rounded_path(points, normals, sizes.gap * shifts, radius=sizes.radius)
-    return cornered_path(points, normals, sizes.gap * shifts)
-
-
-def route_lines(line: Points, style: ClassStyle, width: float) -> tuple[Line2D, Line2D]:
-    """The two lines that make a route: a darker one below, and a lighter one above that may be dashed."""
-    edge = 0.55 if width >= 2.5 else 0.35
-    below = Line2D(line[:, 0], line[:, 1], color=style.edge, linewidth=width)
-    above = Line2D(line[:, 0], line[:, 1], color=style.route, linewidth=max(width - 2 * edge, 0.4 * width))
-    for part in (below, above):
-        part.set(solid_capstyle="round", solid_joinstyle="round")
-    if style.dashes:
-        above.set(linestyle=(0.0, style.dashes), dash_capstyle="butt", dash_joinstyle="round")
-    return below, above
-
-
-def _draw_arrows(
-    ax: Axes,
-    line: Points,
-    marks: Points,
-    style: ClassStyle,
-    width: float,
-    mark_size: float,
-    scale: float,
-    phase: float,
-    gid: str,
-) -> None:
-    if len(line) < 2:
-        return
-    breadth = max(1.7 * width, 5.0)
-    clearance = mark_size / 2 + 0.8 * breadth
-    centres, directions = arrows_along(line * scale, marks * scale, clearance=clearance, phase=phase)
-    heads = arrow_heads(centres, directions, 1.5 * breadth, breadth) / scale
-    arrows = PolyCollection(list(heads), facecolors=style.edge, edgecolors="white", linewidths=0.4, zorder=5.0, gid=gid)
-    ax.add_collection(arrows, autolim=False)
+def point_at(line: Points, at: Points, places: Points) -> Points:
+    """The points that are this far along a line whose own points are as far along as ``at`` says."""
+    return np.column_stack([np.interp(places, at, line[:, 0]), np.interp(places, at, line[:, 1])])
