@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColu
 from rich.progress import Progress as RichProgress
 
 from veilroute import __version__
-from veilroute.bench.executors import DaskWorkforce, LocalWorkforce, Workforce, available_cores
+from veilroute.bench.executors import DaskWorkforce, LocalWorkforce, Workforce
 from veilroute.bench.results import RecordStore
 from veilroute.bench.runner import RunProgress, RunReport, run_cells
 from veilroute.bench.suites import (
@@ -31,7 +31,9 @@ from veilroute.bench.suites import (
     find_terrain,
     suite_names,
 )
+from veilroute.bench.table import Table, counted
 from veilroute.cli.console import DONE, INTERRUPTED, Interrupt, emit, remark, stderr
+from veilroute.covering.walks import num_threads
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.jsontext import dump_canonical
 
@@ -101,12 +103,12 @@ def run_bench(
         _hush_dask()
         workforce = DaskWorkforce(dask)
     else:
-        workforce = LocalWorkforce(available_cores() if workers is None else workers)
+        workforce = LocalWorkforce(num_threads() if workers is None else workers)
     with RecordStore(out) as store, Interrupt("finishing the cells that are running; once more to drop them") as stop:
         num_known = sum(cell.key in store for cell in cells)
         known = f", {num_known} of them recorded already" if num_known else ""
         try:
-            with _live_progress(f"{terrain.remark}; {_counted(len(cells))}{known}") as report:
+            with _live_progress(f"{terrain.remark}; {counted(len(cells), 'cell')}{known}") as report:
                 run = run_cells(
                     cells,
                     terrain.domains,
@@ -141,18 +143,17 @@ def _stop(num_done: int, num_cells: int) -> int:
 def _finish(names: Sequence[str], run: RunReport, terrain: Terrain, out: Path, command: str, *, as_json: bool) -> None:
     """Write the report, print the tables."""
     # Here, because drawing takes its time to import.
-    from veilroute.bench.paper_tables import build_tables
     from veilroute.bench.report import write_report
 
     notes = _notes(run, terrain)
     files = write_report(out, names, run.records, domains=terrain.domains, notes=notes, command=command)
-    tables = [table for name in names for table in build_tables(name, run.records)]
+    tables = [table for name in names for table in SUITES[name].build_tables(run.records)]
     if as_json:
         emit(dump_canonical(_summary(names, run, terrain, out, files, tables, notes)).decode())
         return
     emit("".join(f"{table.to_text()}\n" for table in tables))
     emit("".join(f"Note: {note}.\n" for note in notes))
-    emit(f"{_counted(run.num_run)} run, {len(run.records) - run.num_run} taken from {RecordStore(out).path}.\n")
+    emit(f"{counted(run.num_run, 'cell')} run, {len(run.records) - run.num_run} taken from {RecordStore(out).path}.\n")
     emit(f"Report: {files.html}\n")
 
 
@@ -162,7 +163,7 @@ def _summary(
     terrain: Terrain,
     out: Path,
     files: Any,
-    tables: Sequence[Any],
+    tables: Sequence[Table],
     notes: Sequence[str],
 ) -> dict[str, Any]:
     return {
@@ -260,10 +261,6 @@ def _hush_dask() -> None:
         import distributed  # noqa: F401
     for handler in logging.getLogger("distributed").handlers:
         handler.setLevel(logging.CRITICAL + 1)
-
-
-def _counted(number: int) -> str:
-    return "1 cell" if number == 1 else f"{number} cells"
 
 
 def _duration(seconds: float) -> str:
