@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from veilroute.bench.cells import Cell, Instance, Method, Outcome, Record
-from veilroute.bench.suites import (
+from veilroute.bench.paper import (
     BEST,
     BOUNDED,
     BOUNDED_KS,

@@ -21,7 +21,7 @@ from commands import Command
 from veilroute.bench.cells import Record
 from veilroute.bench.results import RecordStore, read_records
 from veilroute.bench.runner import run_cells
-from veilroute.bench.suites import find_terrain
+from veilroute.bench.suites import find_suite, find_terrain
 
 # Cells of some 50 ms: long enough to be killed among them.
 MAPS = ("rooms-3", "rooms-4")
@@ -113,9 +113,7 @@ def assert_same(folder: Path, undisturbed: list[Record]) -> None:
 
 
 def expected_tables(undisturbed: list[Record]) -> str:
-    from veilroute.bench.paper_tables import build_tables
-
-    return "".join(f"{table.to_text()}\n" for table in build_tables("klr", undisturbed))
+    return "".join(f"{table.to_text()}\n" for table in find_suite("klr").build_tables(undisturbed))
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for left processes in /proc")

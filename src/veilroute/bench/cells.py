@@ -1,7 +1,4 @@
-"""One cell of an experiment: an instance, a privacy, a method and a time limit.
-
-What is kept of a finished cell.
-"""
+"""What is run and what is kept of it: a cell of an experiment, its outcome, and the record of both."""
 
 from __future__ import annotations
 
@@ -13,20 +10,17 @@ from typing import Any
 
 from veilroute.jsontext import dump_canonical
 
+FORMAT = "veilroute-record/1"
+STATUSES = ("optimal", "feasible", "infeasible")
+"""Of a cell that came to an end; any other status is an error and counts nowhere but in the list of errors."""
+
 Place = tuple[int, int]
+InstanceKey = tuple[object, ...]
 
 
 @dataclass(frozen=True)
 class Method:
-    """A planner with its options, under the name that tables and records use.
-
-    Parameters
-    ----------
-    planner
-        Name of a planner, as :func:`veilroute.solve` takes it.
-    partitioner, merge_order, heuristic
-        Its options; empty where the planner has none, or takes its default.
-    """
+    """A planner with its options, as :func:`veilroute.solve` takes them; an option that is left empty is not given."""
 
     planner: str
     partitioner: str = ""
@@ -35,28 +29,20 @@ class Method:
 
     @property
     def name(self) -> str:
-        """For example ``pbp/merge-bb/cost-asc/tunnel``."""
-        return "/".join(part for part in (self.planner, self.partitioner, self.merge_order, self.heuristic) if part)
+        """What tables and records call it, for example ``pbp/merge-bb/cost-asc/tunnel``."""
+        return "/".join(part for part in asdict(self).values() if part)
 
     @property
-    def options(self) -> dict[str, str]:
+    def options(self) -> dict[str, Any]:
         """What to hand to :func:`veilroute.solve` beside the planner."""
-        given = {"partitioner": self.partitioner, "merge_order": self.merge_order, "heuristic": self.heuristic}
-        return {name: value for name, value in given.items() if value}
+        return {name: value for name, value in asdict(self).items() if value and name != "planner"}
 
 
 @dataclass(frozen=True)
 class Instance:
-    """A trip with candidates on a map.
+    """A trip with candidates on a map; an experiment with n candidates takes the first n.
 
-    Parameters
-    ----------
-    map_name
-        Without suffix, such as ``den101d``.
-    seed
-        Number of the pair of start and goal on this map.
-    start, goal, candidates
-        Cells; an experiment with n candidates takes the first n.
+    ``map_name`` has no suffix (``den101d``), and ``seed`` is the number of the pair of start and goal on this map.
     """
 
     map_name: str
@@ -70,24 +56,9 @@ class Instance:
 class Cell:
     """One run: what is solved, how, and for how long.
 
-    Parameters
-    ----------
-    instance
-        With exactly the candidates that take part.
-    map_sha256
-        Hash of the domain, so that records of another map with the same name are not mistaken for these.
-    method
-        How it is solved.
-    k, ell, radius
-        Privacy and visibility.
-    m_ratio
-        ``m`` over the number of nodes on a shortest path; ``None`` stands for m = infinity.
-    time_limit_s
-        When the method has to stop.
-    seed
-        For methods that draw at random.
-    keep_playbook
-        Whether the record holds the playbook, to draw it.
+    The instance has exactly the candidates that take part. The hash of the map keeps records of another map with the
+    same name from being mistaken for these. ``m_ratio`` is m over the number of nodes on a shortest path, ``None`` for
+    m = infinity. With ``keep_playbook`` the auditor is asked, and the record holds the playbook, to draw it.
     """
 
     instance: Instance
@@ -106,45 +77,28 @@ class Cell:
         """How many candidates take part."""
         return len(self.instance.candidates)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for a record."""
-        return asdict(self)
+    @property
+    def instance_key(self) -> InstanceKey:
+        """Equal for cells of the same trip with the same candidates on the same map."""
+        at = self.instance
+        return (at.map_name, self.map_sha256, at.seed, at.start, at.goal, at.candidates)
 
     @cached_property
     def key(self) -> str:
         """Names the cell in a records file: equal for equal cells, in every process."""
-        return hashlib.sha256(dump_canonical(self.to_dict())).hexdigest()[:16]
-
-
-FORMAT = "veilroute-record/1"
+        return hashlib.sha256(dump_canonical(asdict(self))).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class Outcome:
     """What came of a cell.
 
-    Parameters
-    ----------
-    status
-        Of the playbook: ``optimal``, ``feasible`` or ``infeasible``; ``error`` when there is none.
-    is_finished
-        Whether the method came to its own end, and was not stopped by the time limit.
-    m
-        In nodes, ``None`` for infinity.
-    num_coverable, num_anonymized, apr, mac, mac_lower_bound
-        As the playbook claims.
-    runtime_s
-        Seconds of planning, without imports and compilation.
-    improvements
-        Each better partition that the method found: seconds, members anonymized, MAC.
-    peak_memory_mb
-        The most memory that the worker has held so far.
-    audit_holds
-        What the auditor says, ``None`` when it was not asked.
-    playbook
-        Without its domain, when the cell asked to keep it.
-    error
-        Why the cell could not be run to an end, in one line; empty when it was.
+    ``status`` is one of :data:`STATUSES`, or ``error`` when there is no playbook; ``error`` then says why in one line.
+    ``is_finished`` tells whether the method came to its own end and was not stopped by the time limit. ``m`` is in
+    nodes, ``None`` for infinity. Counts, APR and MAC are what the playbook claims. ``runtime_s`` is planning without
+    imports and compilation; ``improvements`` holds each better partition as seconds, members anonymized and MAC.
+    ``peak_memory_mb`` is the most that the worker has held so far. ``audit_holds`` is ``None`` when the auditor was not
+    asked. The playbook is kept without its domain.
     """
 
     status: str
@@ -165,35 +119,24 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Record:
-    """A finished cell.
-
-    Parameters
-    ----------
-    cell
-        What was run.
-    outcome
-        What came of it.
-    provenance
-        Versions, machine, worker, run and time of day.
-    """
+    """A finished cell; ``provenance`` has versions, machine, worker, run and time of day."""
 
     cell: Cell
     outcome: Outcome
     provenance: dict[str, Any]
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the cell did not end with an error."""
+        return self.outcome.status in STATUSES
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data, one line of a records file."""
-        return {
-            "format": FORMAT,
-            "key": self.cell.key,
-            "cell": self.cell.to_dict(),
-            "outcome": asdict(self.outcome),
-            "provenance": self.provenance,
-        }
+        return {"format": FORMAT, "key": self.cell.key, **asdict(self)}
 
 
 def record_from_dict(data: dict[str, Any]) -> Record:
-    """Read a record back."""
+    """Read a record back; `KeyError`, `TypeError` or `ValueError` where it is not one that tables can count on."""
     cell = dict(data["cell"])
     instance = dict(cell.pop("instance"))
     for name in ("start", "goal"):
@@ -203,15 +146,18 @@ def record_from_dict(data: dict[str, Any]) -> Record:
     outcome["improvements"] = tuple(tuple(step) for step in outcome["improvements"])
     method = Method(**cell.pop("method"))
     record = Record(Cell(Instance(**instance), method=method, **cell), Outcome(**outcome), data["provenance"])
-    _check(record)
+    _check(record.outcome)
+    kinds = {"versions": dict, "machine": dict, "worker": dict, "run": str, "finished_at": str}
+    if not all(isinstance(record.provenance[name], kind) for name, kind in kinds.items()):
+        raise TypeError("provenance: expected objects and text")
     return record
 
 
-def _check(record: Record) -> None:
-    """Raise `TypeError` for a record whose outcome is not of the kinds that tables count on."""
-    outcome = record.outcome
-    numbers = [getattr(outcome, name) for name in _NUMBERS] + [x for step in outcome.improvements for x in step]
-    numbers += [value for name in _NUMBERS_OR_NONE if (value := getattr(outcome, name)) is not None]
+def _check(outcome: Outcome) -> None:
+    numbers = [outcome.num_coverable, outcome.num_anonymized, outcome.apr, outcome.runtime_s]
+    optional = (outcome.m, outcome.mac, outcome.mac_lower_bound, outcome.peak_memory_mb)
+    numbers += [number for number in optional if number is not None]
+    numbers += [number for step in outcome.improvements for number in step]
     if not all(isinstance(x, int | float) and not isinstance(x, bool) and math.isfinite(x) for x in numbers):
         raise TypeError("outcome: expected finite numbers")
     if not isinstance(outcome.is_finished, bool) or not isinstance(outcome.audit_holds, bool | None):
@@ -220,11 +166,3 @@ def _check(record: Record) -> None:
         raise TypeError("outcome: expected text")
     if not isinstance(outcome.playbook, dict | None) or any(len(step) != 3 for step in outcome.improvements):
         raise TypeError("outcome: expected a playbook and steps of three")
-    if not all(isinstance(record.provenance[name], dict) for name in ("versions", "machine", "worker")):
-        raise TypeError("provenance: expected objects")
-    if not all(isinstance(record.provenance[name], str) for name in ("run", "finished_at")):
-        raise TypeError("provenance: expected text")
-
-
-_NUMBERS = ("num_coverable", "num_anonymized", "apr", "runtime_s")
-_NUMBERS_OR_NONE = ("m", "mac", "mac_lower_bound", "peak_memory_mb")

@@ -1,35 +1,69 @@
-"""Charts of the partitioners at m = infinity: one panel each, on axes of your own or on new ones.
+"""The figures of a report: panels that share one style, their legends, and files with the same bytes for same records.
 
-How methods look in figures: one colour, marker and dash each, told apart without relying on hue.
-
-Colours are those of Okabe and Ito without yellow, which is hard to see on white. What the paper published has the
-method's colour and marker, hollow.
-
-Charts by m, and by k, ell and radius: one panel each, on axes of your own or on new ones.
+Every method has one colour, marker and dash, told apart without relying on hue. Colours are those of Okabe and Ito
+without yellow, which is hard to see on white. What the paper published is hollow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any, Literal
 
+import matplotlib as mpl
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from veilroute.bench import published
-from veilroute.bench.cells import Method, Record
-from veilroute.bench.paper_tables import at_ratio
-from veilroute.bench.selection import bounded_label, method_label, select, setting
-from veilroute.bench.suites import BOUNDED, CONVERGING, KLR_METHODS, KLR_RADII, M_RATIOS, PARTITIONING
-from veilroute.bench.summaries import average, compare, moment, of_method, relate, steps_of
+from veilroute.bench.cells import Method
+from veilroute.bench.paper import (
+    BOUNDED,
+    CONVERGING,
+    KLR_ELLS,
+    KLR_KS,
+    KLR_METHODS,
+    KLR_RADII,
+    M_PBP,
+    M_RATIOS,
+    PARTITIONING,
+    RATED,
+    TABLE1,
+    TABLE2,
+    TABLE3,
+    TABLE4,
+    Partitioning,
+    Printed,
+    Ratio,
+    method_label,
+)
+from veilroute.bench.settings import average_at, shown_ks
+from veilroute.bench.summaries import Selection, compare, moment, relate, steps_of
 from veilroute.bench.table import format_apr
 from veilroute.plotting.palette import INK, MUTED, mix
 
 GRID = "#DADAD6"
 TITLE_SIZE, LABEL_SIZE, TICK_SIZE = 10.0, 9.0, 8.0
+DPI = 150.0
+ZERO = "zero"
+"""Marks the artists that stand for a MAC of 0."""
 
-Dashes = tuple[int, tuple[float, ...]] | str
+_METADATA: dict[str, dict[str, str | None]] = {
+    "png": {"Software": "veilroute"},
+    "svg": {"Creator": "veilroute", "Date": None},
+}
+_EARLIEST_S = 1e-3
+# Zeros of several planners stand side by side.
+_ASIDE = {"s": 0.83, "^": 0.94, "o": 1.06, "*": 1.2}
+
+Panel = Callable[[Axes, Any], None]
 
 
 @dataclass(frozen=True)
@@ -38,7 +72,7 @@ class Look:
 
     colour: str
     marker: str
-    dashes: Dashes
+    dashes: tuple[int, tuple[float, ...]] | str
 
 
 _LOOKS = {
@@ -51,7 +85,6 @@ _LOOKS = {
     "m-pbp": Look("#0072B2", "o", "solid"),
     "optimal": Look("#000000", "*", (0, (6.0, 1.5))),
 }
-_OTHER = Look(MUTED, "x", "solid")
 
 
 def look_of(method: Method) -> Look:
@@ -59,91 +92,128 @@ def look_of(method: Method) -> Look:
     name = method.planner if method.planner != "pbp" else method.partitioner
     if name == "merge-bb":
         name = f"{name}/{method.merge_order}"
-    look = _LOOKS.get(name, _OTHER)
-    if method.heuristic == "blind":
-        return Look(mix(look.colour, "#FFFFFF", 0.45), look.marker, look.dashes)
-    return look
+    look = _LOOKS.get(name, Look(MUTED, "x", "solid"))
+    return replace(look, colour=mix(look.colour, "#FFFFFF", 0.45)) if method.heuristic == "blind" else look
 
 
-def new_axes() -> Axes:
-    """Axes on a figure of their own; nothing global is touched."""
-    axes: Axes = new_figure((6.0, 4.0)).subplots()
-    return axes
+def save_chart(draw: Callable[[Selection], Figure], chosen: Selection, png: Path) -> None:
+    """Draw a figure and write it as ``.png`` and ``.svg``; the user's settings of matplotlib play no part."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams["svg.hashsalt"] = "veilroute"
+        figure = draw(chosen)
+        # Arranged once, so that both files agree.
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+        for form, metadata in _METADATA.items():
+            figure.savefig(png.with_suffix(f".{form}"), format=form, dpi=DPI, metadata=metadata)
 
 
-def new_figure(size_in: tuple[float, float]) -> Figure:
-    """An empty figure that arranges its axes and legend by itself."""
-    # Imported here so that whoever brings their own axes and backend is not made to load this one.
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+def _draw_panels(
+    keys: Sequence[Any],
+    panels: Sequence[Panel],
+    height_in: float,
+    *,
+    width_in: float = 0.0,
+    share_x: bool | Literal["col"] = False,
+    height_ratios: Sequence[float] | None = None,
+    is_outer: bool = False,
+) -> Figure:
+    """A figure with a column for each key and a row for each kind of panel; nothing global is touched.
 
-    figure = Figure(figsize=size_in, facecolor="white", layout="constrained")
+    With ``is_outer`` only the panels at the edge have labels.
+    """
+    if not width_in:
+        width_in = 5.6 if len(keys) == 1 else min(8.0, 2.6 + 1.9 * len(keys))
+    figure = Figure(figsize=(width_in, height_in), facecolor="white", layout="constrained")
     FigureCanvasAgg(figure)
+    shape = (len(panels), len(keys))
+    grid = figure.subplots(*shape, squeeze=False, sharex=share_x, sharey="row", height_ratios=height_ratios)
+    for key, column in zip(keys, grid.T, strict=True):
+        for draw, ax in zip(panels, column, strict=True):
+            draw(ax, key)
+            if is_outer:
+                ax.label_outer()
     return figure
 
 
-def dress(ax: Axes, *, title: str, xlabel: str, ylabel: str, grid: str = "both") -> None:
-    """Title, labels and grid in the style that all panels have."""
+def _dress(ax: Axes, *, title: str, xlabel: str, ylabel: str, grid: Literal["both", "x", "y"] = "both") -> None:
     ax.set_title(title, fontsize=TITLE_SIZE)
     ax.set_xlabel(xlabel, fontsize=LABEL_SIZE)
     ax.set_ylabel(ylabel, fontsize=LABEL_SIZE)
     ax.tick_params(labelsize=TICK_SIZE)
     ax.set_axisbelow(True)
-    ax.grid(axis=grid, color=GRID, linewidth=0.6)  # type: ignore[arg-type]
+    ax.grid(axis=grid, color=GRID, linewidth=0.6)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
 
 
-_RATED = tuple(method for method in PARTITIONING if method.partitioner != "naive")
-_EARLIEST_S = 1e-3
+def _show_plain(axis: Axis) -> None:
+    """Numbers of a logarithmic axis as 0.5 and not as powers of ten."""
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
-def plot_coverage(records: Sequence[Record], *, size: int, ax: Axes | None = None) -> Axes:
-    """On what share of the instances each method finished: Table 1.
+def _name_rows(ax: Axes, methods: Sequence[Method]) -> None:
+    ax.set_yticks(range(len(methods)), [method_label(method) for method in methods])
+    ax.set_ylim(len(methods) - 0.4, -0.6)
 
-    Parameters
-    ----------
-    records
-        Of any suites.
-    size
-        Number of candidates.
-    ax
-        Where to draw; a new figure when left out.
-    """
-    ax = new_axes() if ax is None else ax
-    own = select("table1", records).of_size(size).records
-    for place, method in enumerate(_RATED):
-        every = compare(own, method).averages
+
+def _hollow(edge: str = INK, face: str = "white") -> dict[str, Any]:
+    return {"markerfacecolor": face, "markeredgecolor": edge}
+
+
+def _diamond(ax: Axes, figure: Printed, y: float) -> None:
+    """The paper's number, if there is one."""
+    if figure.value is not None:
+        ax.plot(figure.value, y, "D", markersize=5, zorder=5, **_hollow())
+
+
+def _mark(marker: str, label: str, **options: Any) -> Line2D:
+    """An entry of a legend; hollow, as the paper's figures, unless it has a colour."""
+    return Line2D([], [], linestyle="", marker=marker, label=label, **(options or _hollow()))
+
+
+def _add_legend(figure: Figure, *marks: Artist) -> Figure:
+    """Put what the panels labelled, each once, and some marks below the panels, in as many even columns as fit."""
+    labelled: dict[str, Artist] = {}
+    for ax in figure.axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            labelled.setdefault(label, handle)
+    handles = [*labelled.values(), *marks]
+    for num_columns in range(len(handles), 0, -1):
+        even = math.ceil(len(handles) / math.ceil(len(handles) / num_columns))
+        legend = figure.legend(
+            handles=handles, loc="outside lower center", ncols=even, fontsize=TICK_SIZE + 0.5, frameon=False
+        )
+        if even == 1 or legend.get_window_extent().width < figure.bbox.width:
+            break
+        legend.remove()
+    return figure
+
+
+def plot_coverage(chosen: Selection, ax: Axes, size: int) -> None:
+    """On what share of the instances each method finished: Table 1."""
+    part = chosen.of_size(size)
+    for place, method in enumerate(RATED):
+        every = compare(part, method).averages
         if every.num_cells:
             share = 100 * every.num_finished / every.num_cells
             ax.barh(place, share, height=0.6, color=look_of(method).colour)
         text = f"{every.num_finished}/{every.num_cells}" if every.num_cells else "no run"
         ax.text(108, place, text, fontsize=TICK_SIZE - 0.5, color=MUTED, va="center")
-        paper = published.TABLE1.get((method, size))
-        if paper and paper.coverage.value is not None:
-            _diamond(ax, paper.coverage.value, place)
-    dress(ax, title=f"{size} candidates", xlabel="finished [%]", ylabel="", grid="x")
-    _name_rows(ax, _RATED)
+        _diamond(ax, TABLE1.get((method, size), Partitioning()).coverage, place)
+    _dress(ax, title=f"{size} candidates", xlabel="finished [%]", ylabel="", grid="x")
+    _name_rows(ax, RATED)
     ax.set_xlim(-4, 138)
     ax.set_xticks([0, 50, 100])
-    return ax
 
 
-def plot_times(records: Sequence[Record], *, size: int, ax: Axes | None = None) -> Axes:
-    """Mean runtimes of Table 1: over all instances, and over those that the paper chose.
-
-    Parameters
-    ----------
-    records
-        Of any suites.
-    size
-        Number of candidates.
-    ax
-        Where to draw; a new figure when left out.
-    """
-    ax = new_axes() if ax is None else ax
-    own = select("table1", records).of_size(size).records
+def plot_times(chosen: Selection, ax: Axes, size: int) -> None:
+    """Mean runtimes of Table 1: over all instances, and over those that the paper chose."""
+    part = chosen.of_size(size)
     for place, method in enumerate(PARTITIONING):
-        ours = compare(own, method)
+        ours = compare(part, method)
         if ours.averages.runtime_s is not None:
             seconds = max(ours.averages.runtime_s, _EARLIEST_S)
             marker = ">" if ours.averages.is_time_bound else "o"
@@ -151,118 +221,97 @@ def plot_times(records: Sequence[Record], *, size: int, ax: Axes | None = None) 
         if ours.total_time_s is not None:
             seconds = max(ours.total_time_s, _EARLIEST_S)
             ax.plot(seconds, place + 0.02, "|", color=INK, markersize=7, markeredgewidth=1.6, zorder=4)
-        paper = published.TABLE1.get((method, size))
-        if paper and paper.total_time_s.text == "<1":
-            ax.plot(1.0, place + 0.24, "<", markerfacecolor="none", markeredgecolor=INK, markersize=6, zorder=4)
-        elif paper and paper.total_time_s.value is not None:
-            _diamond(ax, paper.total_time_s.value, place + 0.24)
-    dress(ax, title="", xlabel="mean time [s]", ylabel="", grid="x")
+        paper = TABLE1.get((method, size), Partitioning()).total_time_s
+        if paper.text == "<1":
+            ax.plot(1.0, place + 0.24, "<", markersize=6, zorder=4, **_hollow(face="none"))
+        _diamond(ax, paper, place + 0.24)
+    _dress(ax, title="", xlabel="mean time [s]", ylabel="", grid="x")
     ax.set_xscale("log")
     ax.set_xlim(0.7 * _EARLIEST_S, 1000)
     ax.set_xticks([0.001, 0.1, 10, 1000], ["≤0.001", "0.1", "10", "1000"])
     ax.xaxis.set_minor_locator(NullLocator())
     _name_rows(ax, PARTITIONING)
-    return ax
 
 
-def plot_relative(records: Sequence[Record], *, size: int, ax: Axes | None = None) -> Axes:
-    """MAC relative to Naive with its standard deviation: Table 2.
+def draw_table1(chosen: Selection) -> Figure:
+    """Coverage above, times below, a column for each number of candidates."""
+    panels = (partial(plot_coverage, chosen), partial(plot_times, chosen))
+    return _add_legend(
+        _draw_panels(chosen.sizes, panels, 5.9, height_ratios=[7, 9]),
+        _mark("D", "paper"),
+        _mark("<", "paper: below 1 s"),
+        _mark("o", "ours, all instances", color=MUTED, markersize=7),
+        _mark(">", "ours, at least: some stopped", color=MUTED, markersize=7),
+        _mark("|", "ours, where Merge-BB, Blind finished", color=INK, markersize=8),
+    )
 
-    Parameters
-    ----------
-    records
-        Of any suites.
-    size
-        Number of candidates.
-    ax
-        Where to draw; a new figure when left out.
-    """
-    ax = new_axes() if ax is None else ax
-    own = select("table2", records).of_size(size).records
-    for place, method in enumerate(_RATED):
-        ours = relate(own, method)
+
+def plot_relative(chosen: Selection, ax: Axes, size: int) -> None:
+    """MAC relative to Naive with its standard deviation: Table 2."""
+    part = chosen.of_size(size)
+    style = {"color": MUTED, "markersize": 5, "capsize": 2, "elinewidth": 0.8, **_hollow()}
+    for place, method in enumerate(RATED):
+        ours, paper = relate(part, method), TABLE2.get((method, size), Ratio())
         look = look_of(method)
         if ours.mean is not None:
-            spread = 0.0 if ours.deviation is None else ours.deviation
+            spread = ours.deviation or 0.0
             ax.errorbar(
                 ours.mean, place - 0.14, xerr=spread, fmt=look.marker, color=look.colour, markersize=7, capsize=2.5
             )
-        paper = published.TABLE2.get((method, size))
-        if paper and paper.mean.value is not None:
-            ax.errorbar(
-                paper.mean.value,
-                place + 0.18,
-                xerr=paper.deviation.value,
-                fmt="D",
-                color=MUTED,
-                markerfacecolor="white",
-                markeredgecolor=INK,
-                markersize=5,
-                capsize=2,
-                elinewidth=0.8,
-            )
+        if paper.mean.value is not None:
+            ax.errorbar(paper.mean.value, place + 0.18, xerr=paper.deviation.value, fmt="D", **style)
     ax.axvline(0.0, color=GRID, linewidth=0.6, zorder=1)
     ax.axvline(1.0, color=MUTED, linewidth=1.0, linestyle=(0, (2, 2)), zorder=1)
-    dress(ax, title=f"{size} candidates", xlabel="MAC over Naive's", ylabel="", grid="x")
-    _name_rows(ax, _RATED)
-    return ax
+    _dress(ax, title=f"{size} candidates", xlabel="MAC over Naive's", ylabel="", grid="x")
+    _name_rows(ax, RATED)
 
 
-def plot_convergence(records: Sequence[Record], *, size: int, measure: str, ax: Axes | None = None) -> Axes:
+def draw_table2(chosen: Selection) -> Figure:
+    """A panel for each number of candidates."""
+    figure = _draw_panels(chosen.sizes, [partial(plot_relative, chosen)], 3.6, share_x=True)
+    ours = _mark("o", "ours: mean ± standard deviation", color=MUTED, markersize=7)
+    return _add_legend(figure, ours, _mark("D", "paper"))
+
+
+def plot_convergence(chosen: Selection, measure: Literal["apr", "mac"], ax: Axes, size: int) -> None:
     """APR or MAC over time, mean over the instances: Figure 3.
 
     A MAC is drawn thin as long as some instances have none, because the mean is over those that have one. Its axis is
-    logarithmic; a MAC of 0 lies below it.
-
-    Parameters
-    ----------
-    records
-        Of any suites.
-    size
-        Number of candidates.
-    measure
-        ``apr`` or ``mac``.
-    ax
-        Where to draw; a new figure when left out.
+    logarithmic, because first partitions can be many times dearer than the last; a MAC of 0 lies below it.
     """
-    ax = new_axes() if ax is None else ax
-    chosen = select("convergence", records).of_size(size)
-    end = max(chosen.time_limits_s, default=1.0)
+    is_apr = measure == "apr"
+    part = chosen.of_size(size)
+    end = max(part.time_limits_s, default=1.0)
     for method in CONVERGING:
-        own = of_method(chosen.records, method)
+        own = part.of_method(method)
         if not own:
             continue
         times = sorted({max(step[0], _EARLIEST_S) for record in own for step in steps_of(record.outcome)})
         times = [*(time for time in times if time < end), end]
-        moments = [moment(own, time) for time in times]
-        look = look_of(method)
-        label = method_label(method)
-        if measure == "apr":
-            aprs = [(time, at.apr or 0.0) for time, at in zip(times, moments, strict=True)]
+        moments = [(time, moment(own, time)) for time in times]
+        look, label = look_of(method), method_label(method)
+        if is_apr:
+            aprs = [(time, at.apr or 0.0) for time, at in moments]
             _draw_steps(ax, look, aprs if times[0] <= _EARLIEST_S else [(_EARLIEST_S, 0.0), *aprs], label=label)
         else:
-            macs = [(time, at) for time, at in zip(times, moments, strict=True)]
-            _draw_steps(ax, look, [(time, at.mac) for time, at in macs if at.mac is not None], width=0.7)
-            complete = [(time, at) for time, at in macs if at.num_macs == at.num_cells]
-            _draw_steps(ax, look, [(time, at.mac) for time, at in complete if at.mac is not None], label=label)
-        paper = published.TABLE1.get((method, size))
-        value = None if paper is None else paper.apr.value if measure == "apr" else paper.mac.value
+            macs = [(time, at.mac, at.num_macs == at.num_cells) for time, at in moments if at.mac is not None]
+            _draw_steps(ax, look, [(time, mac) for time, mac, _ in macs], width=0.7)
+            _draw_steps(ax, look, [(time, mac) for time, mac, is_complete in macs if is_complete], label=label)
+        paper = TABLE1.get((method, size), Partitioning())
+        value = paper.apr.value if is_apr else paper.mac.value
         if value is not None:
-            face, edge = "white", look.colour
-            ax.plot(end * 1.5, value, look.marker, markerfacecolor=face, markeredgecolor=edge, markersize=5.5)
-    dress(ax, title=f"{size} candidates", xlabel="time [s]", ylabel="mean APR" if measure == "apr" else "mean MAC")
+            ax.plot(end * 1.5, value, look.marker, markersize=5.5, **_hollow(look.colour))
+    title, ylabel = (f"{size} candidates", "mean APR") if is_apr else ("", "mean MAC")
+    _dress(ax, title=title, xlabel="time [s]", ylabel=ylabel)
     ax.set_xscale("log")
     ax.xaxis.set_minor_locator(NullLocator())
     ax.set_xlim(_EARLIEST_S, end * 2.4)
-    if measure == "apr":
+    if is_apr:
         ax.set_ylim(-0.04, 1.06)
     else:
-        # First partitions can be many times dearer than the last.
         ax.set_yscale("log")
         ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        ax.yaxis.set_minor_locator(NullLocator())
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    return ax
+        _show_plain(ax.yaxis)
 
 
 def _draw_steps(
@@ -275,127 +324,51 @@ def _draw_steps(
         ax.plot(xs, ys, color=colour, linestyle=dashes, linewidth=width, drawstyle="steps-post", label=label)
 
 
-def _name_rows(ax: Axes, methods: Sequence[Method]) -> None:
-    ax.set_yticks(range(len(methods)), [method_label(method) for method in methods])
-    ax.set_ylim(len(methods) - 0.4, -0.6)
+def draw_convergence(chosen: Selection) -> Figure:
+    """APR above, MAC below, a column for each number of candidates."""
+    panels = (partial(plot_convergence, chosen, "apr"), partial(plot_convergence, chosen, "mac"))
+    figure = _draw_panels(chosen.sizes, panels, 5.4, share_x="col", is_outer=True)
+    return _add_legend(figure, _mark("o", "hollow: the paper's at 300 s"))
 
 
-def _diamond(ax: Axes, x: float, y: float) -> None:
-    ax.plot(x, y, "D", markerfacecolor="white", markeredgecolor=INK, markersize=5, zorder=5)
-
-
-ZERO = "zero"
-"""Marks the artists that stand for a MAC of 0."""
-
-_XLABEL = "m / shortest path"
-# Zeros of several planners stand side by side.
-_ASIDE = {"s": 0.83, "^": 0.94, "o": 1.06, "*": 1.2}
-
-
-def plot_runtimes(records: Sequence[Record], *, ax: Axes | None = None) -> Axes:
-    """Mean runtime by m: Table 3.
-
-    Parameters
-    ----------
-    records
-        Of any suites.
-    ax
-        Where to draw; a new figure when left out.
-    """
-    ax = new_axes() if ax is None else ax
-    own = select("table3", records).records
+def plot_runtimes(chosen: Selection, ax: Axes, _: object = None) -> None:
+    """Mean runtime by m: Table 3."""
     for method in BOUNDED:
-        ours = [average(setting(own, method, ratio=ratio)).runtime_s for ratio in M_RATIOS]
-        paper = published.TABLE3.get(method.planner)
-        texts = [paper[ratio].value for ratio in M_RATIOS] if paper else []
-        _draw_lines(ax, look_of(method), bounded_label(method, own), ours, texts)
-    dress(ax, title="", xlabel=_XLABEL, ylabel="mean runtime [s]")
-    _scale(ax)
-    return ax
+        ours = [chosen.average(method, ratio=ratio).runtime_s for ratio in M_RATIOS]
+        _draw_by_m(ax, look_of(method), chosen.bounded_label(method), ours, TABLE3.get(method, {}).values())
+    _dress(ax, title="", xlabel="m / shortest path", ylabel="mean runtime [s]")
+    _scale_by_m(ax)
 
 
-def plot_impact_of_m(records: Sequence[Record], *, k: int, ax: Axes | None = None) -> Axes:
-    """Mean MAC by m: Figure 6.
+def draw_table3(chosen: Selection) -> Figure:
+    """One panel."""
+    figure = _draw_panels([None], [partial(plot_runtimes, chosen)], 4.3, width_in=6.4)
+    return _add_legend(figure, _mark("o", "hollow: the paper's"))
 
-    A MAC of 0 has no place on a logarithmic axis; it is a triangle at the lower edge.
 
-    Parameters
-    ----------
-    records
-        Of any suites.
-    k
-        Which k.
-    ax
-        Where to draw; a new figure when left out.
-    """
-    ax = new_axes() if ax is None else ax
-    own = select("table4", records).records
+def plot_impact_of_m(chosen: Selection, ax: Axes, k: int) -> None:
+    """Mean MAC by m: Figure 6. A MAC of 0 has no place on a logarithmic axis; it is a triangle at the lower edge."""
     for method in BOUNDED:
         look = look_of(method)
-        ours = [average(setting(own, method, k=k, ratio=ratio)).mac for ratio in M_RATIOS]
-        paper = published.TABLE4.get((method.planner, k))
-        texts = [paper[ratio].value for ratio in M_RATIOS] if paper else []
-        _draw_lines(ax, look, bounded_label(method, own), ours, texts)
-        last = average(setting(own, at_ratio(method, None), k=k, ratio=None)).mac
-        if last and method.planner == "m-pbp":
-            ax.axhline(last, color=look.colour, linewidth=0.9, linestyle=(0, (1, 2)), label="Pbp, m = infinity")
-    dress(ax, title=f"k = {k}", xlabel=_XLABEL, ylabel="mean MAC")
-    _scale(ax)
-    return ax
+        ours = [chosen.average(method, k=k, ratio=ratio).mac for ratio in M_RATIOS]
+        _draw_by_m(ax, look, chosen.bounded_label(method), ours, TABLE4.get((method, k), {}).values())
+        limit = average_at(chosen, method, k, None).mac
+        if limit and method == M_PBP:
+            ax.axhline(limit, color=look.colour, linewidth=0.9, linestyle=(0, (1, 2)), label="Pbp, m = infinity")
+    _dress(ax, title=f"k = {k}", xlabel="m / shortest path", ylabel="mean MAC")
+    _scale_by_m(ax)
 
 
-def plot_klr(records: Sequence[Record], *, k: int, ell: float, ax: Axes | None = None) -> Axes:
-    """Mean MAC by radius: one panel of Figure 4.
-
-    Where not all candidates are anonymized, the mean APR stands above the bar.
-
-    Parameters
-    ----------
-    records
-        Of any suites.
-    k, ell
-        Which panel.
-    ax
-        Where to draw; a new figure when left out.
-    """
-    ax = new_axes() if ax is None else ax
-    own = select("klr", records).records
-    width = 0.38
-    for i, method in enumerate(KLR_METHODS):
-        shift = (i - 0.5) * width
-        look = look_of(method)
-        for place, radius in enumerate(KLR_RADII):
-            cells = average(setting(own, method, k=k, ell=ell, radius=radius, ratio=None))
-            label = method_label(method) if place == 0 else None
-            at = place + shift
-            ax.bar(at, cells.mac or 0.0, width * 0.94, color=look.colour, label=label)
-            if not cells.num_cells or cells.apr is None:
-                note = "no records"
-            elif cells.mac is None:
-                note = "APR 0"
-            else:
-                note = "" if cells.apr == 1 else f"APR {format_apr(cells.apr)}"
-            if note:
-                offset = (0, 3)
-                ax.annotate(
-                    note,
-                    (at, cells.mac or 0.0),
-                    offset,
-                    textcoords="offset points",
-                    rotation=90,
-                    ha="center",
-                    va="bottom",
-                    fontsize=TICK_SIZE - 1.5,
-                    color=MUTED,
-                )
-    dress(ax, title=f"k = {k}, ell = {ell:g}", xlabel="radius", ylabel="mean MAC", grid="y")
-    ax.set_xticks(range(len(KLR_RADII)), [f"{radius:g}" for radius in KLR_RADII])
-    ax.set_xlim(-0.6, len(KLR_RADII) - 0.4)
-    ax.margins(y=0.26)  # room for words above the highest bar
-    return ax
+def draw_table4(chosen: Selection) -> Figure:
+    """A panel for each k."""
+    figure = _draw_panels(shown_ks(chosen), [partial(plot_impact_of_m, chosen)], 4.0, is_outer=True)
+    marks = [_mark("o", "hollow: the paper's")]
+    if figure.findobj(lambda artist: artist.get_gid() == ZERO):
+        marks.append(_mark("v", "MAC 0, off the scale", color=MUTED))
+    return _add_legend(figure, *marks)
 
 
-def _draw_lines(ax: Axes, look: Look, label: str, ours: Sequence[float | None], paper: Sequence[float | None]) -> None:
+def _draw_by_m(ax: Axes, look: Look, label: str, ours: Sequence[float | None], paper: Iterable[Printed]) -> None:
     """Our line with filled markers, the paper's markers hollow, zeros at the lower edge."""
     points = [(ratio, value) for ratio, value in zip(M_RATIOS, ours, strict=True) if value is not None]
     positive = [(ratio, value) for ratio, value in points if value > 0]
@@ -412,27 +385,48 @@ def _draw_lines(ax: Axes, look: Look, label: str, ours: Sequence[float | None], 
     zeros = [ratio * _ASIDE.get(look.marker, 1.0) for ratio, value in points if value <= 0]
     if zeros:
         edge = ax.get_xaxis_transform()
-        height = [0.02] * len(zeros)
-        ax.plot(zeros, height, "v", color=look.colour, markersize=6, transform=edge, gid=ZERO)
-    shown = [(ratio, value) for ratio, value in zip(M_RATIOS, paper, strict=False) if value is not None]
-    if shown:
-        ax.plot(
-            [ratio for ratio, _ in shown],
-            [value for _, value in shown],
-            look.marker,
-            markerfacecolor="none",
-            markeredgecolor=look.colour,
-            markeredgewidth=1.1,
-            markersize=9,
-        )
+        ax.plot(zeros, [0.02] * len(zeros), "v", color=look.colour, markersize=6, transform=edge, gid=ZERO)
+    printed = [figure.value for figure in paper if figure.value is not None]
+    if printed:
+        ax.plot(M_RATIOS, printed, look.marker, markeredgewidth=1.1, markersize=9, **_hollow(look.colour, "none"))
 
 
-def _scale(ax: Axes) -> None:
+def _scale_by_m(ax: Axes) -> None:
     ax.set_xscale("log")
     ax.set_yscale("log")
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    _show_plain(ax.yaxis)
     ax.xaxis.set_major_locator(FixedLocator(M_RATIOS))
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.yaxis.set_minor_locator(NullLocator())
     ax.set_xticklabels([f"{ratio:g}" for ratio in M_RATIOS])
     ax.set_xlim(0.07, 14)
+
+
+def plot_klr(chosen: Selection, ax: Axes, panel: tuple[int, float]) -> None:
+    """Mean MAC by radius for one k and ell: Figure 4. The mean APR stands above a bar where not all is anonymized."""
+    k, ell = panel
+    width = 0.38
+    for i, method in enumerate(KLR_METHODS):
+        for place, radius in enumerate(KLR_RADII):
+            cells = chosen.average(method, k=k, ell=ell, radius=radius, ratio=None)
+            label = method_label(method) if place == 0 else None
+            at, height = place + (i - 0.5) * width, cells.mac or 0.0
+            ax.bar(at, height, width * 0.94, color=look_of(method).colour, label=label)
+            if cells.apr is None:
+                note = "no records"
+            elif cells.mac is None:
+                note = "APR 0"
+            else:
+                note = "" if cells.apr == 1 else f"APR {format_apr(cells.apr)}"
+            if note:
+                style: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": TICK_SIZE - 1.5, "color": MUTED}
+                ax.annotate(note, (at, height), (0, 3), textcoords="offset points", rotation=90, **style)
+    _dress(ax, title=f"k = {k}, ell = {ell:g}", xlabel="radius", ylabel="mean MAC", grid="y")
+    ax.set_xticks(range(len(KLR_RADII)), [f"{radius:g}" for radius in KLR_RADII])
+    ax.set_xlim(-0.6, len(KLR_RADII) - 0.4)
+    ax.margins(y=0.26)  # room for words above the highest bar
+
+
+def draw_klr(chosen: Selection) -> Figure:
+    """A panel for each k and ell."""
+    panels = list(product(KLR_KS, KLR_ELLS))
+    return _add_legend(_draw_panels(panels, [partial(plot_klr, chosen)], 3.6, width_in=8.0, is_outer=True))

@@ -1,10 +1,8 @@
-"""Where cells run: processes of this machine, or a Dask cluster. Both give out a ``concurrent.futures.Executor``.
+"""Where cells run, and what is known of that place.
 
-How long the rest of a run will take.
-
-How much memory this process has taken.
-
-What a record says about the software and the machine that it came from; no paths, no user names.
+A workforce gives out a ``concurrent.futures.Executor``: processes of this machine, or a Dask cluster. A
+:class:`TimeEstimate` learns how long cells take there. :func:`provenance` and :func:`peak_memory_mb` tell a record
+which software and machine it came from, without paths and user names.
 """
 
 from __future__ import annotations
@@ -39,7 +37,6 @@ CONNECT_S = 5.0
 
 _COUNT_EVERY_S = 2.0
 
-
 Loss = Literal["executor", "job", ""]
 """What died with a job: its whole executor, so that other jobs may be to blame; its own worker, again and again;
 nothing, the job failed by itself."""
@@ -63,13 +60,7 @@ class Workforce(Protocol):
 
 
 class LocalWorkforce:
-    """A pool of processes that never outlive this one.
-
-    Parameters
-    ----------
-    num_workers
-        How many.
-    """
+    """A pool of processes that never outlive this one."""
 
     def __init__(self, num_workers: int) -> None:
         if isinstance(num_workers, bool) or not isinstance(num_workers, int) or num_workers < 1:
@@ -146,12 +137,8 @@ def _end_with(lifeline: Connection) -> None:
 class DaskWorkforce:
     """The workers of a Dask cluster that is there already; each needs veilroute installed.
 
-    Dask itself hands the jobs of a lost worker to another one.
-
-    Parameters
-    ----------
-    address
-        Of the scheduler, such as ``tcp://10.0.0.5:8786``.
+    The address is the scheduler's, such as ``tcp://10.0.0.5:8786``. Dask itself hands the jobs of a lost worker to
+    another one.
     """
 
     def __init__(self, address: str) -> None:
@@ -255,15 +242,7 @@ class TimeEstimate:
         self._overheads: list[float] = []
 
     def learn(self, record: Record, turnaround_s: float | None = None) -> None:
-        """Take a finished cell into account.
-
-        Parameters
-        ----------
-        record
-            What came of it; errors teach nothing.
-        turnaround_s
-            How long it took from being handed in to the answer, when it was run now.
-        """
+        """Take a finished cell into account, and the seconds from handing it in to its answer; errors teach nothing."""
         if record.outcome.error:
             return
         runtime_s = record.outcome.runtime_s
@@ -275,14 +254,7 @@ class TimeEstimate:
     def seconds_left(self, waiting: Iterable[Cell], running: Iterable[tuple[Cell, float]], num_slots: int) -> float:
         """Expected seconds until all is done; NaN while nothing is known, infinite without anybody to do it.
 
-        Parameters
-        ----------
-        waiting
-            Cells that have not begun.
-        running
-            Cells that have, with the seconds since.
-        num_slots
-            How many run at a time.
+        Cells that are running come with the seconds since they began.
         """
         if not self._seconds:
             return math.nan
@@ -314,7 +286,7 @@ def _kinds(cell: Cell) -> list[tuple[object, ...]]:
 
 def peak_memory_mb() -> float | None:
     """The most memory that this process has held so far; ``None`` where the system does not tell (Windows)."""
-    peak = proc_line("/proc/self/status", "VmHWM")
+    peak = _proc_line("/proc/self/status", "VmHWM")
     if peak:  # Linux, where getrusage would count what the parent held before it started us
         return int(peak.split()[0]) / 1024
     try:
@@ -325,7 +297,7 @@ def peak_memory_mb() -> float | None:
     return most / (1024 * 1024 if sys.platform == "darwin" else 1024)
 
 
-def proc_line(path: str, name: str) -> str:
+def _proc_line(path: str, name: str) -> str:
     """The value behind a name in one of Linux's files about itself; empty elsewhere."""
     try:
         lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
@@ -345,37 +317,20 @@ def provenance(run_id: str) -> dict[str, Any]:
     }
 
 
-def available_cores() -> int:
-    """How many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 @cache
 def _versions() -> dict[str, str]:
     versions = {"veilroute": __version__, "python": platform.python_version(), "platform": platform.platform()}
     for name in ("numpy", "numba"):
-        try:
+        versions[name] = ""
+        with suppress(PackageNotFoundError):
             versions[name] = version(name)
-        except PackageNotFoundError:
-            versions[name] = ""
     return versions
 
 
 @cache
 def _machine() -> dict[str, Any]:
-    processor = proc_line("/proc/cpuinfo", "model name") or platform.processor() or platform.machine()
-    return {
-        "system": platform.system(),
-        "processor": processor,
-        "cores": os.cpu_count(),
-        "memory_mb": _memory_mb(),
-    }
-
-
-def _memory_mb() -> int | None:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
-    except (AttributeError, OSError, ValueError):
-        return None
+    processor = _proc_line("/proc/cpuinfo", "model name") or platform.processor() or platform.machine()
+    memory_mb = None
+    with suppress(AttributeError, OSError, ValueError):
+        memory_mb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
+    return {"system": platform.system(), "processor": processor, "cores": os.cpu_count(), "memory_mb": memory_mb}

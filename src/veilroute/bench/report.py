@@ -1,8 +1,7 @@
 """The report of a run: one HTML page, the same in Markdown, and the figures as files.
 
-A page of headings, text, tables and pictures, as HTML and as Markdown.
-
-How a run was made, from what its records say: cells, maps, versions, machines, time.
+A report is a list of blocks (headings, text, tables, pictures). It says how the records were made, then, suite by
+suite, what the paper found and what is found here.
 """
 
 from __future__ import annotations
@@ -13,56 +12,21 @@ import math
 import re
 import shlex
 import struct
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from veilroute.bench.cells import Cell, Record
-from veilroute.bench.figures import Picture, draw_figures
-from veilroute.bench.findings import describe
-from veilroute.bench.paper_tables import build_tables
-from veilroute.bench.published import SHOWN
-from veilroute.bench.selection import STATUSES, belongs, errors_of, method_label
-from veilroute.bench.suites import PAPER_MAPS, SIZED_SUITES, SUITES
+from veilroute.bench.design import Picture, Suite, order_of
+from veilroute.bench.paper import MAPS, method_label
+from veilroute.bench.suites import SIZED_SUITES, SUITES, find_suite
 from veilroute.bench.table import Table, counted, escape_markdown, format_seconds, listed
 from veilroute.domain.graph import Domain
 
-STYLE = """
-:root { color-scheme: light dark; --ink: #1a1a1a; --page: #ffffff; --soft: #f2f2ee; --line: #d0d0cb; --quiet: #666660; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e6e6e2; --page: #17181a; --soft: #242629; --line: #44474b; --quiet: #a3a39d; }
-}
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 62rem; padding: 1rem; background: var(--page); color: var(--ink);
-  font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", sans-serif; overflow-wrap: break-word; }
-h1 { font-size: 1.7rem; line-height: 1.2; }
-h2 { margin-top: 2.5rem; padding-top: 1rem; border-top: 1px solid var(--line); font-size: 1.35rem; }
-a { color: inherit; }
-pre { overflow-x: auto; padding: .7rem .9rem; border-radius: .4rem; background: var(--soft); font-size: .85rem; }
-figure { margin: 1.5rem 0; }
-figcaption { color: var(--quiet); font-size: .85rem; }
-figcaption p { margin: .35rem 0; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .82rem; font-variant-numeric: tabular-nums; }
-caption { padding: .3rem 0; text-align: left; font-weight: 600; font-size: .95rem; }
-th, td { padding: .25rem .55rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: bottom; }
-td { white-space: nowrap; }
-th:first-child, td:first-child { position: sticky; left: 0; background: var(--page); }
-.number { text-align: right; }
-.paper, .paper td { color: var(--quiet); font-style: italic; }
-img { display: block; max-width: 100%; height: auto; padding: .4rem; border-radius: .4rem; background: #ffffff; }
-@media print {
-  :root { --ink: #000000; --page: #ffffff; --soft: #f2f2ee; --line: #bbbbbb; --quiet: #444444; }
-  body { max-width: none; padding: 0; font-size: 10pt; }
-  .wide { overflow: visible; }
-  table { font-size: 6.5pt; }
-  th, td { padding: .12rem .25rem; }
-  td { white-space: normal; }
-  tr, img { break-inside: avoid; }
-  h2, caption { break-after: avoid; }
-}
-""".strip()
+TITLE = "The paper's experiments, run with veilroute"
+_MOST_ERRORS = 10
 
 
 @dataclass(frozen=True)
@@ -113,6 +77,7 @@ def render_html(title: str, blocks: Sequence[Block]) -> str:
         for block in blocks
         if isinstance(block, Heading)
     )
+    style = resources.files("veilroute.bench").joinpath("report.css").read_text(encoding="utf-8")
     lines = [
         "<!DOCTYPE html>",
         '<html lang="en">',
@@ -122,7 +87,7 @@ def render_html(title: str, blocks: Sequence[Block]) -> str:
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; img-src data:; style-src '
         "'unsafe-inline'\">",
         f"<title>{html.escape(title)}</title>",
-        f"<style>\n{STYLE}\n</style>",
+        f"<style>\n{style}</style>",
         "</head>",
         "<body>",
         f"<h1>{html.escape(title)}</h1>",
@@ -185,24 +150,12 @@ def _block_markdown(block: Block) -> str:
             return block.to_markdown()
 
 
-_MOST_ERRORS = 10
-
-
 def how_it_was_made(suite_names: Sequence[str], records: Sequence[Record], notes: Sequence[str]) -> list[str]:
-    """Sentences on how the records of some suites came about.
-
-    Parameters
-    ----------
-    suite_names
-        Whose records count.
-    records
-        Of these and possibly of other suites.
-    notes
-        What the records do not know; these come first.
-    """
-    own = [record for record in records if any(belongs(name, record.cell) for name in suite_names)]
-    failed = errors_of(own)
-    stopped = [r for r in own if r.outcome.status in STATUSES and not r.outcome.is_finished]
+    """Sentences on how the records of some suites came about; ``notes``, which the records do not know, come first."""
+    suites = [find_suite(name) for name in suite_names]
+    own = [record for record in records if any(suite.holds(record.cell) for suite in suites)]
+    failed = sorted((record for record in own if not record.has_ended), key=order_of)
+    stopped = [record for record in own if record.has_ended and not record.outcome.is_finished]
     lines = [f"{note[:1].upper()}{note[1:].rstrip('.')}." for note in notes]
     lines.append(f"Suites: {listed(suite_names)}.")
     num_ended = len(own) - len(stopped) - len(failed)
@@ -220,7 +173,9 @@ def how_it_was_made(suite_names: Sequence[str], records: Sequence[Record], notes
     seeds = sorted({record.cell.seed for record in own})
     lines.append(f"Pairs of start and goal on each map: {listed(pairs)}. Seeds of random draws: {listed(seeds)}.")
     if stopped:
-        lines.append(f"Stopped by the clock: {_by_method(stopped)}.")
+        counts = Counter(method_label(record.cell.method) for record in stopped)
+        by_method = "; ".join(f"{label}: {counted(count, 'cell')}" for label, count in sorted(counts.items()))
+        lines.append(f"Stopped by the clock: {by_method}.")
     lines += [f"Error in {_name(r.cell)}: {r.outcome.error or 'unknown'}" for r in failed[:_MOST_ERRORS]]
     if len(failed) > _MOST_ERRORS:
         lines.append(f"And {counted(len(failed) - _MOST_ERRORS, 'more error')}.")
@@ -230,47 +185,30 @@ def how_it_was_made(suite_names: Sequence[str], records: Sequence[Record], notes
 def _maps(records: Iterable[Record]) -> str:
     found = sorted({(record.cell.instance.map_name, record.cell.map_sha256) for record in records})
     named = listed([f"{name} ({sha256[:8]})" for name, sha256 in found])
-    others = sorted({name for name, _ in found} - set(PAPER_MAPS))
+    others = sorted({name for name, _ in found} - set(MAPS))
     tail = "all have names of the paper's" if not others else f"not among the paper's: {listed(others)}"
     return f"Maps, with the start of their SHA-256: {named}; {tail}."
 
 
-def _by_method(records: Iterable[Record]) -> str:
-    counts: dict[str, int] = {}
-    for record in records:
-        name = method_label(record.cell.method)
-        counts[name] = counts.get(name, 0) + 1
-    return "; ".join(f"{name}: {counted(count, 'cell')}" for name, count in sorted(counts.items()))
-
-
 def _provenance(records: Iterable[Record]) -> list[str]:
     told = [record.provenance for record in records]
-    lines = []
-    versions = _distinct(told, "versions")
-    if versions:
-        lines.append(f"Versions: {'; or '.join(versions)}.")
-    machines = _distinct(told, "machine")
-    if machines:
-        lines.append(f"Machines: {'; and '.join(machines)}.")
-    workers = {str(entry.get("worker")) for entry in told if entry.get("worker")}
-    runs = {str(entry.get("run")) for entry in told if entry.get("run")}
-    lines.append(f"Made by {counted(len(workers), 'worker')} in {counted(len(runs), 'run')}.")
-    times = sorted(str(entry["finished_at"]) for entry in told if entry.get("finished_at"))
+    versions, machines = (sorted({_pairs(entry[key]) for entry in told}) for key in ("versions", "machine"))
+    workers = {str(entry["worker"]) for entry in told if entry["worker"]}
+    runs = {entry["run"] for entry in told if entry["run"]}
+    lines = [
+        f"Versions: {'; or '.join(versions)}.",
+        f"Machines: {'; and '.join(machines)}.",
+        f"Made by {counted(len(workers), 'worker')} in {counted(len(runs), 'run')}.",
+    ]
+    times = sorted(entry["finished_at"] for entry in told if entry["finished_at"])
     if times:
         lines.append(f"The first cell was finished at {times[0]}, the last at {times[-1]}.")
     return lines
 
 
-def _distinct(told: Iterable[dict[str, Any]], key: str) -> list[str]:
-    """The different values of a field, each as ``name value, name value``."""
-    found = set()
-    for entry in told:
-        value = entry.get(key)
-        if isinstance(value, dict):
-            found.add(", ".join(f"{name} {value[name]}" for name in sorted(value) if value[name] not in ("", None)))
-        elif value:
-            found.add(str(value))
-    return sorted(found)
+def _pairs(values: Mapping[str, object]) -> str:
+    """For example ``cores 2, system Linux``."""
+    return ", ".join(f"{name} {value}" for name, value in sorted(values.items()) if value not in ("", None))
 
 
 def _name(cell: Cell) -> str:
@@ -286,30 +224,9 @@ def _duration(seconds: float) -> str:
     return f"{minutes:.1f} minutes" if minutes < 90 else f"{hours:.1f} hours"
 
 
-TITLE = "The paper's experiments, run with veilroute"
-
-_HEADINGS = {
-    "table1": "Table 1: partitioning strategies",
-    "table2": "Table 2: MAC relative to Naive",
-    "table3": "Table 3: runtimes by m",
-    "table4": "Table 4: MAC by k and m",
-    "convergence": "Convergence: APR and MAC over time",
-    "klr": "The impact of k, ell and the radius",
-    "examples": "Examples: playbooks on their maps",
-}
-
-
 @dataclass(frozen=True)
 class ReportFiles:
-    """Where a report is.
-
-    Parameters
-    ----------
-    html, markdown
-        The two forms of the report.
-    figures
-        Every picture, as ``.png`` and as ``.svg``.
-    """
+    """Where a report is: its two forms, and every picture as ``.png`` and as ``.svg``."""
 
     html: Path
     markdown: Path
@@ -325,25 +242,12 @@ def write_report(
     notes: Sequence[str],
     command: str,
 ) -> ReportFiles:
-    """Write ``report.html``, ``report.md`` and ``figures/`` into a folder.
+    """Write ``report.html``, ``report.md`` and ``figures/`` into a folder, which is made when it is not there.
 
-    The same records give the same bytes, in whatever order they come.
-
-    Parameters
-    ----------
-    out
-        The folder; made when it is not there.
-    suite_names
-        What to report, in this order; names of :data:`veilroute.bench.suites.SUITES`.
-    records
-        Of these suites and possibly of others, which are left aside. A run that is not complete is reported as far as
-        it got.
-    domains
-        Maps by name, or by their hash, to draw the examples on.
-    notes
-        Sentences about the run, such as which maps were used.
-    command
-        What was typed, with a suite or ``all`` after ``bench``.
+    The same records give the same bytes, in whatever order they come. Those of other suites are left aside, and a run
+    that is not complete is reported as far as it got. Examples are drawn on ``domains``, maps by name or by hash.
+    ``notes`` are sentences about the run, such as which maps were used, and ``command`` is what was typed, with a suite
+    or ``all`` after ``bench``.
     """
     figures = out / "figures"
     figures.mkdir(parents=True, exist_ok=True)
@@ -358,10 +262,11 @@ def write_report(
         Bullets(tuple(how_it_was_made(suite_names, records, notes))),
     ]
     pictures: list[Picture] = []
-    for name in suite_names:
-        drawn = draw_figures(name, records, figures, domains=domains)
+    for suite in map(find_suite, suite_names):
+        drawn = suite.draw(records, figures, domains)
         pictures += drawn
-        blocks += _section(name, records, drawn, command)
+        blocks += _section(suite, records, drawn)
+        blocks += [Text("Made by:"), Code(f"$ {suite_command(command, suite.name)}")]
     page, text = out / "report.html", out / "report.md"
     page.write_text(render_html(TITLE, blocks), encoding="utf-8", newline="\n")
     text.write_text(render_markdown(TITLE, blocks), encoding="utf-8", newline="\n")
@@ -388,23 +293,19 @@ def suite_command(command: str, suite_name: str) -> str:
     return command
 
 
-def _section(name: str, records: Sequence[Record], drawn: Sequence[Picture], command: str) -> list[Block]:
-    shown = SHOWN[name]
+def _section(suite: Suite, records: Sequence[Record], drawn: Sequence[Picture]) -> list[Block]:
+    tables = suite.build_tables(records)
+    sentences = suite.describe(records)
     blocks: list[Block] = [
-        Heading(_HEADINGS[name], f"suite-{name}"),
-        Text(f"In the paper ({shown.where}): {shown.shows} It found: {shown.found}"),
+        Heading(suite.heading, f"suite-{suite.name}"),
+        Text(f"In the paper ({suite.where}): {suite.shows} It found: {suite.found}"),
     ]
-    tables = build_tables(name, records)
-    found = describe(name, records)
     if not tables:
         blocks.append(Text("There are no records of this suite yet."))
-    elif found:
-        blocks += [Text("Here:"), Bullets(tuple(found))]
-    if name == "examples":
-        tables = [_only_drawn(table, drawn) for table in tables]
-    blocks += tables
-    blocks += [Image(picture.png, f"figures/{picture.png.name}", picture.caption) for picture in drawn]
-    return [*blocks, Text("Made by:"), Code(f"$ {suite_command(command, name)}")]
+    elif sentences:
+        blocks += [Text("Here:"), Bullets(tuple(sentences))]
+    blocks += [_only_drawn(table, drawn) if "picture" in table.columns else table for table in tables]
+    return [*blocks, *(Image(picture.png, f"figures/{picture.png.name}", picture.caption) for picture in drawn)]
 
 
 def _only_drawn(table: Table, drawn: Iterable[Picture]) -> Table:

@@ -28,14 +28,9 @@ FILE_NAME = "records.jsonl"
 
 
 class RecordStore:
-    """The records in a folder, open for adding more.
+    """The records in a folder, which is made when it is not there; a context manager, open for adding more.
 
-    Use it as a context manager. Records of other experiments stay in the file and are there for whoever asks by key.
-
-    Parameters
-    ----------
-    folder
-        Where the file is or will be; made when it is not there.
+    Records of other experiments stay in the file and are there for whoever asks by key.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -79,13 +74,7 @@ class RecordStore:
         return self._records[key]
 
     def append(self, data: dict[str, Any]) -> Record:
-        """Write a record and return it as it will be read back; when this returns, it is on the disk.
-
-        Parameters
-        ----------
-        data
-            What :meth:`~veilroute.bench.cells.Record.to_dict` made.
-        """
+        """Write what ``Record.to_dict`` made, and return it as it will be read back; it is then on the disk."""
         if self._file is None:
             raise InvalidInputError("RecordStore", "to be opened by a with statement first")
         line = dump_canonical(data)

@@ -1,6 +1,5 @@
-"""Runs the cells that are not recorded yet, and records each as soon as it is finished.
-
-Running one cell, in any process on any machine that has veilroute.
+"""Runs cells: :func:`run_cell` one, in any process on any machine that has veilroute; :func:`run_cells` those that are
+not recorded yet, each recorded as soon as it is finished.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Any
 
@@ -19,7 +18,6 @@ from veilroute.auditing import audit_playbook
 from veilroute.bench.cells import Cell, Method, Outcome, Record
 from veilroute.bench.executors import TimeEstimate, Workforce, peak_memory_mb, provenance
 from veilroute.bench.results import RecordStore
-from veilroute.bench.suites import SPREAD
 from veilroute.covering.cover import cover
 from veilroute.domain.generate import draw_candidates, generate_rooms
 from veilroute.domain.graph import Domain
@@ -31,7 +29,11 @@ from veilroute.problem import Privacy, Problem, Trip
 from veilroute.progress import Incumbent, Progress
 from veilroute.solver import solve
 
+SPREAD = "all-pairs"
+"""The reading of spread in all experiments, as the paper's partitioners have it."""
+
 _SHOWN = 300
+_TICK_S = 0.25
 
 # A Dask worker may have several threads. Cells take turns, because two at once would spoil each other's times.
 _one_at_a_time = threading.Lock()
@@ -41,14 +43,8 @@ _one_at_a_time = threading.Lock()
 class Job:
     """A cell with all that a worker needs to run it.
 
-    Parameters
-    ----------
-    cell
-        What to run.
-    map_text
-        The rows of its map, joined by newlines: a worker elsewhere has no files.
-    run_id
-        Names the run in the record.
+    The map is its rows, joined by newlines, because a worker elsewhere has no files; ``run_id`` names the run in the
+    record.
     """
 
     cell: Cell
@@ -117,7 +113,9 @@ def _run(job: Job) -> Outcome:
     privacy = Privacy(cell.k, cell.ell, bounded_m(problem, cell.m_ratio), SPREAD)
     steps: list[tuple[float, int, float]] = []
     began = time.perf_counter()
-    playbook = _solve(cell.method, problem, privacy, cell.seed, cell.time_limit_s, _collect_into(steps))
+    playbook = _solve(
+        cell.method, problem, privacy, seed=cell.seed, time_limit_s=cell.time_limit_s, progress=_collect_into(steps)
+    )
     runtime_s = time.perf_counter() - began
     claims = playbook.claims
     return Outcome(
@@ -137,24 +135,8 @@ def _run(job: Job) -> Outcome:
     )
 
 
-def _solve(
-    method: Method,
-    problem: Problem,
-    privacy: Privacy,
-    seed: int,
-    time_limit_s: float | None,
-    progress: Callable[[Progress], None] | None,
-) -> Playbook:
-    options: dict[str, Any] = {**method.options}
-    return solve(
-        problem,
-        privacy,
-        planner=method.planner,
-        time_limit_s=time_limit_s,
-        seed=seed,
-        progress=progress,
-        **options,
-    )
+def _solve(method: Method, problem: Problem, privacy: Privacy, **options: Any) -> Playbook:
+    return solve(problem, privacy, planner=method.planner, **method.options, **options)
 
 
 def _collect_into(steps: list[tuple[float, int, float]]) -> Callable[[Progress], None]:
@@ -187,24 +169,15 @@ def _warm_up(method: Method, radius: float, is_bounded: bool) -> None:
     for k in (2, 3):
         privacy = Privacy(k, 1.0, bounded_m(problem, 0.5 if is_bounded else None), SPREAD)
         with suppress(VeilrouteError):  # the cell itself will tell
-            _solve(method, problem, privacy, 0, None, None)
-
-
-_TICK_S = 0.25
+            _solve(method, problem, privacy, seed=0)
 
 
 @dataclass(frozen=True)
 class RunProgress:
-    """How far a run is.
+    """How far a run is: cells that are recorded, those of earlier runs included, and cells in all.
 
-    Parameters
-    ----------
-    done, total
-        Cells that are recorded, those of earlier runs included, and cells in all.
-    num_workers
-        How many run cells; none when a cluster has lost all, and the run waits for new ones.
-    seconds_left
-        Estimated; NaN while nothing is known, infinite without workers.
+    There are no workers when a cluster has lost all, and the run waits for new ones. The seconds left are estimated:
+    NaN while nothing is known, infinite without workers.
     """
 
     done: int
@@ -217,14 +190,8 @@ class RunProgress:
 class RunReport:
     """What a run has done.
 
-    Parameters
-    ----------
-    records
-        Of the cells that were asked for, in their order; without those that are missing after an early stop.
-    num_cells
-        How many were asked for.
-    num_run
-        How many of them were run now; the others were recorded already, or are missing.
+    Records are in the order of the cells that were asked for, without those that are missing after an early stop.
+    ``num_run`` of the ``num_cells`` were run now; the others were recorded already, or are missing.
     """
 
     records: tuple[Record, ...]
@@ -253,31 +220,19 @@ def run_cells(
     report: Callable[[RunProgress], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> RunReport:
-    """Run the cells that the store does not hold, and add each to it when it is finished.
+    """Run the cells that the open store does not hold, in this order, and add each to it when it is finished.
 
-    Parameters
-    ----------
-    cells
-        What is wanted, in the order in which to begin.
-    domains
-        The maps by name.
-    store
-        Open records; what they hold is not run again.
-    workforce
-        Who runs the cells.
-    run_id
-        Names this run in its records.
-    retry_errors
-        Whether cells whose record tells of an error are run again.
-    report
-        Called now and then with a :class:`RunProgress`.
-    should_stop
-        Asked now and then; true means that no further cell is begun. Those that are running are still recorded.
+    With ``retry_errors`` cells whose record tells of an error are run again. ``report`` is called, and ``should_stop``
+    asked, now and then; true means that no further cell is begun. Those that are running are still recorded.
     """
-    missing = [cell for cell in cells if cell.key not in store or (retry_errors and store.get(cell.key).outcome.error)]
-    if missing:
-        texts = {name: map_text(domain) for name, domain in domains.items()}
-        run = _Run(cells, missing, texts, store, workforce, run_id, report, should_stop)
+    texts = {name: map_text(domain) for name, domain in domains.items()}
+    run = _Run(store, workforce, texts, run_id, len(cells), report, should_stop or (lambda: False))
+    for cell in cells:
+        if cell.key not in store or (retry_errors and store.get(cell.key).outcome.error):
+            run.waiting.append(cell)
+        else:
+            run.estimate.learn(store.get(cell.key))
+    if run.waiting:
         try:
             run.work()
         except BaseException:
@@ -287,7 +242,7 @@ def run_cells(
     elif report is not None:
         report(RunProgress(len(cells), len(cells), num_workers=0, seconds_left=0.0))
     records = tuple(store.get(cell.key) for cell in cells if cell.key in store)
-    return RunReport(records, len(cells), run.num_finished if missing else 0)
+    return RunReport(records, len(cells), run.num_finished)
 
 
 @dataclass(frozen=True)
@@ -297,6 +252,7 @@ class _Begun:
     is_alone: bool
 
 
+@dataclass
 class _Run:
     """The state of one run.
 
@@ -304,82 +260,72 @@ class _Run:
     to blame. They are then run once more, one at a time; the cell whose process dies again is recorded as an error.
     """
 
-    def __init__(
-        self,
-        cells: Sequence[Cell],
-        missing: Sequence[Cell],
-        texts: Mapping[str, str],
-        store: RecordStore,
-        workforce: Workforce,
-        run_id: str,
-        report: Callable[[RunProgress], None] | None,
-        should_stop: Callable[[], bool] | None,
-    ) -> None:
-        self.num_finished = 0
-        self._num_cells, self._num_before = len(cells), len(cells) - len(missing)
-        self._waiting = deque(missing)
-        self._suspects: deque[Cell] = deque()
-        self._running: dict[Future[dict[str, Any]], _Begun] = {}
-        self._texts, self._store, self._workforce, self._run_id = texts, store, workforce, run_id
-        self._report, self._should_stop = report, should_stop
-        self._estimate = TimeEstimate()
-        again = {cell.key for cell in missing}
-        for cell in cells:
-            if cell.key not in again:
-                self._estimate.learn(store.get(cell.key))
+    store: RecordStore
+    workforce: Workforce
+    map_texts: Mapping[str, str]
+    run_id: str
+    num_cells: int
+    report: Callable[[RunProgress], None] | None
+    should_stop: Callable[[], bool]
+    num_finished: int = 0
+    waiting: deque[Cell] = field(default_factory=deque)
+    suspects: deque[Cell] = field(default_factory=deque)
+    running: dict[Future[dict[str, Any]], _Begun] = field(default_factory=dict)
+    estimate: TimeEstimate = field(default_factory=TimeEstimate)
 
     def work(self) -> None:
         """Run all that is waiting, or until told to stop."""
-        executor = self._workforce.open()
-        self._tell()
-        while self._waiting or self._suspects or self._running:
-            if self._should_stop is not None and self._should_stop():
-                self._waiting.clear()
-                self._suspects.clear()
+        num_before = self.num_cells - len(self.waiting)
+        executor = self.workforce.open()
+        self._tell(num_before)
+        while self.waiting or self.suspects or self.running:
+            if self.should_stop():
+                self.waiting.clear()
+                self.suspects.clear()
             else:
                 self._hand_in(executor)
-            finished = wait(self._running, timeout=_TICK_S, return_when=FIRST_COMPLETED).done
+            finished = wait(self.running, timeout=_TICK_S, return_when=FIRST_COMPLETED).done
             is_broken = False
             # In the order in which they were handed in, so that nothing depends on a set's order.
-            for future in [future for future in self._running if future in finished]:
+            for future in [future for future in self.running if future in finished]:
                 is_broken |= self._settle(future)
             if is_broken:
                 self._settle_broken()
-                self._workforce.close(at_once=True)
-                executor = self._workforce.open()
-            self._tell()
+                self.workforce.close(at_once=True)
+                executor = self.workforce.open()
+            self._tell(num_before)
 
     def _hand_in(self, executor: Executor) -> None:
-        if self._suspects:
-            if not self._running:
-                self._begin(executor, self._suspects.popleft(), is_alone=True)
+        if self.suspects:
+            if not self.running:
+                self._begin(executor, self.suspects.popleft(), is_alone=True)
             return
-        while self._waiting and len(self._running) < self._workforce.num_slots:
-            self._begin(executor, self._waiting.popleft(), is_alone=False)
+        while self.waiting and len(self.running) < self.workforce.num_slots:
+            self._begin(executor, self.waiting.popleft(), is_alone=False)
 
     def _begin(self, executor: Executor, cell: Cell, *, is_alone: bool) -> None:
-        job = Job(cell, self._texts[cell.instance.map_name], self._run_id)
+        job = Job(cell, self.map_texts[cell.instance.map_name], self.run_id)
         try:
             future = executor.submit(run_cell, job)
         except Exception as error:
             # The pool broke since we last looked. This cell was not in it, but is among those to be tried again.
             future, is_alone = Future(), False
             future.set_exception(error)
-        self._running[future] = _Begun(cell, time.monotonic(), is_alone)
+        self.running[future] = _Begun(cell, time.monotonic(), is_alone)
 
     def _settle(self, future: Future[dict[str, Any]]) -> bool:
         """Record what came of a job; whether its executor is broken."""
-        begun = self._running.pop(future)
+        begun = self.running.pop(future)
         error = CancelledError() if future.cancelled() else future.exception()
         if error is None:
             self._record(future.result(), time.monotonic() - begun.at_s)
             return False
-        match self._workforce.diagnose(error):
+        match self.workforce.diagnose(error):
             case "executor":
                 if begun.is_alone:
                     self._record_loss(begun.cell)
                 else:
-                    self._suspects.append(begun.cell)
+                    self.suspects.append(begun.cell)
                 return True
             case "job":
                 self._record_loss(begun.cell)
@@ -391,27 +337,27 @@ class _Run:
 
     def _settle_broken(self) -> None:
         """Wait for the other jobs of a broken executor: some may have finished just in time."""
-        wait(self._running, timeout=_TICK_S * 20)
-        for future in list(self._running):
+        wait(self.running, timeout=_TICK_S * 20)
+        for future in list(self.running):
             if future.done():
                 self._settle(future)
             else:
-                self._suspects.append(self._running.pop(future).cell)
+                self.suspects.append(self.running.pop(future).cell)
 
     def _record(self, data: dict[str, Any], turnaround_s: float | None) -> None:
-        self._estimate.learn(self._store.append(data), turnaround_s)
+        self.estimate.learn(self.store.append(data), turnaround_s)
         self.num_finished += 1
 
     def _record_loss(self, cell: Cell) -> None:
         outcome = failed_outcome("the process that ran it died each time: killed, or out of memory")
-        self._record(Record(cell, outcome, provenance(self._run_id)).to_dict(), None)
+        self._record(Record(cell, outcome, provenance(self.run_id)).to_dict(), None)
 
-    def _tell(self) -> None:
-        if self._report is None:
+    def _tell(self, num_before: int) -> None:
+        if self.report is None:
             return
         now_s = time.monotonic()
-        running = [(begun.cell, now_s - begun.at_s) for begun in self._running.values()]
-        num_workers = self._workforce.num_slots
-        left_s = self._estimate.seconds_left([*self._suspects, *self._waiting], running, num_workers)
-        done = self._num_before + self.num_finished
-        self._report(RunProgress(done, self._num_cells, num_workers, left_s if done < self._num_cells else 0.0))
+        running = [(begun.cell, now_s - begun.at_s) for begun in self.running.values()]
+        num_workers = self.workforce.num_slots
+        left_s = self.estimate.seconds_left([*self.suspects, *self.waiting], running, num_workers)
+        done = num_before + self.num_finished
+        self.report(RunProgress(done, self.num_cells, num_workers, left_s if done < self.num_cells else 0.0))

@@ -1,8 +1,6 @@
-"""From the name of a suite to its cells.
+"""The suites by name, the maps and instances that they run on, and from both the cells to run.
 
-What the paper's experiments vary, and how much of it each preset runs (paper, section 6 and supplement).
-
-The instances of the experiments: the paper's on its maps, or seeded ones on generated maps.
+The instances are the paper's on its maps, or seeded ones on generated maps.
 """
 
 from __future__ import annotations
@@ -12,9 +10,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
+from itertools import product
 from pathlib import Path
 
 from veilroute.bench.cells import Cell, Instance, Method, Place
+from veilroute.bench.design import Suite, Variation
+from veilroute.bench.examples import EXAMPLES_SUITE
+from veilroute.bench.paper import MAPS, SIZES
+from veilroute.bench.partitioning import CONVERGENCE_SUITE, TABLE1_SUITE, TABLE2_SUITE
+from veilroute.bench.settings import KLR_SUITE, TABLE3_SUITE, TABLE4_SUITE
 from veilroute.domain.generate import draw_candidates, generate_rooms
 from veilroute.domain.graph import Domain
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
@@ -22,84 +26,20 @@ from veilroute.formats.movingai import parse_movingai, read_movingai
 from veilroute.jsontext import parse_json, read_bytes
 from veilroute.maps import MapStore, hash_text
 
-PAPER_MAPS = ("den101d", "den201d", "lak202d", "lak510d", "orz000d", "orz201d")
-"""The six maps. The paper's text says lak102d where its figures and its authors' instances say lak202d."""
-
-SIZES = (8, 12, 16)
-"""Numbers of candidates."""
-
-OPTIMAL = Method("optimal")
-BEST = Method("pbp", "merge-bb", "cost-asc", "tunnel")
-NAIVE = {heuristic: Method("pbp", "naive", "", heuristic) for heuristic in ("blind", "tunnel")}
-
-PARTITIONING = (
-    *NAIVE.values(),
-    Method("pbp", "df-bb", "", "blind"),
-    Method("pbp", "df-bb", "", "tunnel"),
-    Method("pbp", "merge-bb", "random", "blind"),
-    Method("pbp", "merge-bb", "random", "tunnel"),
-    Method("pbp", "merge-bb", "cost-asc", "blind"),
-    BEST,
-    OPTIMAL,
-)
-"""Tables 1 and 2, at k = 2, ell = 1, radius 0, m = infinity; in the paper's order, ours last."""
-
-CONVERGING = tuple(method for method in PARTITIONING if method.heuristic == "tunnel" or method == OPTIMAL)
-"""The figure of convergence, from the same cells."""
-
-BOUNDED = (
-    Method("rbp"),
-    Method("cbp"),
-    Method("m-pbp", "merge-bb", "cost-asc", "tunnel"),
-    OPTIMAL,
-)
-"""Tables 3 and 4, at ell = 1, radius 0, 8 candidates."""
-
-BOUNDED_KS = (2, 3, 5)
-M_RATIOS = (0.1, 0.3, 0.5, 1.0, 5.0, 10.0)
-"""``m = max(1, round(ratio * nodes on a shortest start-goal path))``."""
-
-BOUNDED_SIZE = 8
-
-KLR_METHODS = (BEST, OPTIMAL)
-KLR_KS = (2, 3)
-KLR_ELLS = (1, 10)
-KLR_RADII = (0, 2, 10)
-KLR_SIZE = 8
-"""The figure of k, ell and radius, at m = infinity."""
-
-EXAMPLE_SIZE = 8
-EXAMPLE_METHOD = OPTIMAL
-"""The figures of playbooks: the first pair of each map, (2, 1, infinity); on the first map also (2, 10, infinity)."""
-
-SUITES = ("table1", "table2", "table3", "table4", "convergence", "klr", "examples")
-"""In the order of a report; ``all`` stands for all of them."""
-
-
-@dataclass(frozen=True)
-class Preset:
-    """How much of the design is run.
-
-    Parameters
-    ----------
-    name
-        What the command line calls it.
-    num_pairs
-        Pairs of start and goal on each map.
-    time_limit_s
-        For each cell.
-    """
-
-    name: str
-    num_pairs: int
-    time_limit_s: float
-
-
-PRESETS = {
-    "quick": Preset("quick", num_pairs=2, time_limit_s=4.0),
-    "paper": Preset("paper", num_pairs=5, time_limit_s=300.0),
+SUITES: Mapping[str, Suite] = {
+    suite.name: suite
+    for suite in (
+        *(TABLE1_SUITE, TABLE2_SUITE, TABLE3_SUITE, TABLE4_SUITE),
+        *(CONVERGENCE_SUITE, KLR_SUITE, EXAMPLES_SUITE),
+    )
 }
+"""By name, in the order of a report; ``all`` stands for all of them."""
 
+SIZED_SUITES = tuple(name for name, suite in SUITES.items() if suite.is_sized)
+"""Suites that vary the number of candidates; the others have one."""
+
+# From quick to slow, where they differ by much.
+_PACE = ("optimal", "naive", "rbp", "cbp", "m-pbp", "merge-bb", "df-bb")
 
 MAX_CANDIDATES = max(SIZES)
 """How many candidates each instance has; an experiment takes the first so many."""
@@ -117,23 +57,44 @@ GENERATED = {
 }
 """Names and sizes (height, width) of the maps that stand in for the paper's six; the largest two are smaller."""
 
-FALLBACK_REMARK = "the paper's maps are not here; running on generated maps ('veilroute maps get dao' fetches them)"
+
+@dataclass(frozen=True)
+class Preset:
+    """How much is run: pairs of start and goal on each map, and the time limit of each cell."""
+
+    num_pairs: int
+    time_limit_s: float
+
+
+PRESETS = {"quick": Preset(num_pairs=2, time_limit_s=4.0), "paper": Preset(num_pairs=5, time_limit_s=300.0)}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What of a suite is run.
+
+    Sizes are numbers of candidates for the suites that vary them, the paper's when empty. Methods are chosen by their
+    :attr:`~veilroute.bench.cells.Method.name`, all when empty.
+    """
+
+    time_limit_s: float
+    sizes: tuple[int, ...] = ()
+    methods: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        limit = self.time_limit_s
+        if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 < limit < float("inf"):
+            raise InvalidInputError("--time-limit", "a number of seconds > 0", limit)
+        for size in self.sizes:
+            if isinstance(size, bool) or not isinstance(size, int) or not 2 <= size <= MAX_CANDIDATES:
+                raise InvalidInputError("--candidates", f"numbers from 2 to {MAX_CANDIDATES}", size)
 
 
 @dataclass(frozen=True, eq=False)
 class Terrain:
-    """Maps and the instances on them.
+    """Maps by name, in the order of the experiments, and the instances on them with all their candidates.
 
-    Parameters
-    ----------
-    domains
-        By name, in the order of the experiments.
-    instances
-        Pair by pair, and for each pair map by map, with all their candidates.
-    is_generated
-        Whether the maps are generated ones.
-    remark
-        Which maps these are, in one line.
+    Instances come pair by pair, and for each pair map by map. The remark says in one line which maps these are.
     """
 
     domains: Mapping[str, Domain]
@@ -142,27 +103,79 @@ class Terrain:
     remark: str
 
 
-def find_terrain(
-    *,
-    num_pairs: int,
-    map_names: Sequence[str] = (),
-    directory: Path | None = None,
-    store: MapStore | None = None,
-) -> Terrain:
+def suite_names(name: str) -> tuple[str, ...]:
+    """The suites that a name stands for: itself, or all of them for ``all``."""
+    if name == "all":
+        return tuple(SUITES)
+    if name not in SUITES:
+        raise UnknownMethodError("SUITE", name, (*SUITES, "all"))
+    return (name,)
+
+
+def find_suite(name: str) -> Suite:
+    """The suite of that name."""
+    if name not in SUITES:
+        raise UnknownMethodError("suite", name, tuple(SUITES))
+    return SUITES[name]
+
+
+def build_cells(names: Sequence[str], terrain: Terrain, choice: Choice) -> list[Cell]:
+    """All cells of some suites, each once, in the order in which they should be run.
+
+    Pairs come one after the other, and maps in turns, so that a run that is stopped half way has all methods on some
+    instances; the cells of one instance begin with the quick ones.
+    """
+    if choice.sizes and not set(names) & set(SIZED_SUITES):
+        raise InvalidInputError(
+            "--candidates", f"one of the suites that vary it ({', '.join(SIZED_SUITES)}), or all", ", ".join(names)
+        )
+    variations = [variation for name in names for variation in find_suite(name).variations]
+    cells = {cell.key: cell for variation in variations for cell in _cells_of(variation, terrain, choice)}
+    known = tuple(dict.fromkeys(cell.method.name for cell in cells.values()))
+    for method in choice.methods:
+        if method not in known:
+            raise UnknownMethodError("--method", method, known)
+    chosen = [cell for cell in cells.values() if not choice.methods or cell.method.name in choice.methods]
+    turn = {(instance.map_name, instance.seed): i for i, instance in enumerate(terrain.instances)}
+    # Sorting is stable: what is alike here stays in the order of the design.
+    return sorted(
+        chosen,
+        key=lambda cell: (turn[cell.instance.map_name, cell.instance.seed], cell.num_candidates, _pace(cell.method)),
+    )
+
+
+def _cells_of(variation: Variation, terrain: Terrain, choice: Choice) -> Iterator[Cell]:
+    sizes = variation.sizes or tuple(sorted(set(choice.sizes))) or SIZES
+    num_instances = {"all": len(terrain.instances), "first of each map": len(terrain.domains), "first": 1}
+    for instance in terrain.instances[: num_instances[variation.instances]]:
+        settings = product(sizes, variation.methods, variation.ks, variation.ells, variation.radii, variation.m_ratios)
+        for size, method, k, ell, radius, m_ratio in settings:
+            # Numbers of one kind each, because 1 and 1.0 would be two keys.
+            yield Cell(
+                instance=replace(instance, candidates=instance.candidates[:size]),
+                map_sha256=terrain.domains[instance.map_name].sha256,
+                method=method,
+                k=k,
+                ell=float(ell),
+                radius=float(radius),
+                m_ratio=None if m_ratio is None else float(m_ratio),
+                time_limit_s=float(choice.time_limit_s),
+                seed=instance.seed,
+                keep_playbook=variation.keep_playbook,
+            )
+
+
+def _pace(method: Method) -> int:
+    slowest = max((_PACE.index(part) for part in (method.planner, method.partitioner) if part in _PACE), default=0)
+    return 2 * slowest + (method.heuristic == "blind")
+
+
+def find_terrain(*, num_pairs: int, map_names: Sequence[str] = (), directory: Path | None = None) -> Terrain:
     """Find the paper's maps, or generate others where there is none of them.
 
-    Real and generated maps are never mixed, and no map is left out unless ``map_names`` says so.
-
-    Parameters
-    ----------
-    num_pairs
-        How many pairs of start and goal to take on each map.
-    map_names
-        Which maps; all six when empty. Names of generated maps ask for these.
-    directory
-        Where to look for the maps, at all levels; the user's cache when ``None``.
-    store
-        The cache, when not the user's own.
+    Without ``map_names`` all six maps are taken; names of generated maps ask for these. Maps are looked for at all
+    levels below the directory, or in the user's cache. Real and generated maps are never mixed, and no map is left out
+    unless ``map_names`` says so.
     """
     if isinstance(num_pairs, bool) or not isinstance(num_pairs, int) or not 1 <= num_pairs <= MAX_PAIRS:
         raise InvalidInputError("--pairs", f"an integer from 1 to {MAX_PAIRS}", num_pairs)
@@ -175,11 +188,12 @@ def find_terrain(
         return _generated_terrain(names, num_pairs, "running on generated maps")
     if directory is not None:
         return _paper_terrain(_search_directory(directory, names), num_pairs)
-    store = MapStore() if store is None else store
+    store = MapStore()
     stored = {entry.name for entry in store.list_maps()}
     here = [name for name in names if f"{name}.map" in stored]
     if not here and not map_names:
-        return _generated_terrain(tuple(GENERATED), num_pairs, FALLBACK_REMARK)
+        remark = "the paper's maps are not here; running on generated maps ('veilroute maps get dao' fetches them)"
+        return _generated_terrain(tuple(GENERATED), num_pairs, remark)
     if len(here) < len(names):
         absent = ", ".join(name for name in names if name not in here)
         advice = "run 'veilroute maps get dao'" + (f", or choose with --map {here[0]}" if here else "")
@@ -188,10 +202,10 @@ def find_terrain(
 
 
 def _checked_names(map_names: Sequence[str]) -> tuple[str, ...]:
-    for known in (PAPER_MAPS, tuple(GENERATED)):
+    for known in (MAPS, tuple(GENERATED)):
         if all(name in known for name in map_names):
             return tuple(name for name in known if name in map_names) if map_names else known
-    known_names = (*PAPER_MAPS, *GENERATED)
+    known_names = (*MAPS, *GENERATED)
     for name in map_names:
         if name not in known_names:
             raise InvalidInputError("--map", "one of " + ", ".join(known_names), name)
@@ -273,146 +287,3 @@ def _place(cell: object) -> Place:
         case [int(row), int(col)]:
             return row, col
     raise InvalidInputError("instance", "a cell as [row, col]", cell)
-
-
-SPREAD = "all-pairs"
-"""The reading of spread in all experiments, as the paper's partitioners have it."""
-
-SIZED_SUITES = ("table1", "table2", "convergence")
-"""Suites that vary the number of candidates; the others have one."""
-
-# From quick to slow, where they differ by much.
-_PACE = ("optimal", "naive", "rbp", "cbp", "m-pbp", "merge-bb", "df-bb")
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What of a suite is run.
-
-    Parameters
-    ----------
-    time_limit_s
-        For each cell.
-    sizes
-        Numbers of candidates, for the suites that vary them; the paper's when empty.
-    methods
-        Names of the methods, see :attr:`veilroute.bench.cells.Method.name`; all when empty.
-    """
-
-    time_limit_s: float
-    sizes: tuple[int, ...] = ()
-    methods: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        limit = self.time_limit_s
-        if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 < limit < float("inf"):
-            raise InvalidInputError("--time-limit", "a number of seconds > 0", limit)
-        for size in self.sizes:
-            if isinstance(size, bool) or not isinstance(size, int) or not 2 <= size <= MAX_CANDIDATES:
-                raise InvalidInputError("--candidates", f"numbers from 2 to {MAX_CANDIDATES}", size)
-
-
-def suite_names(name: str) -> tuple[str, ...]:
-    """The suites that a name stands for: itself, or all of them for ``all``."""
-    if name == "all":
-        return SUITES
-    if name not in SUITES:
-        raise UnknownMethodError("SUITE", name, (*SUITES, "all"))
-    return (name,)
-
-
-def build_cells(names: Sequence[str], terrain: Terrain, choice: Choice) -> list[Cell]:
-    """All cells of some suites, each once, in the order in which they should be run.
-
-    Pairs come one after the other, and maps in turns, so that a run that is stopped half way has all methods on some
-    instances; the cells of one instance begin with the quick ones.
-
-    Parameters
-    ----------
-    names
-        Names of suites, as :func:`suite_names` gives them.
-    terrain
-        The maps and the instances.
-    choice
-        What to run of them.
-    """
-    if choice.sizes and not set(names) & set(SIZED_SUITES):
-        raise InvalidInputError(
-            "--candidates", f"one of the suites that vary it ({', '.join(SIZED_SUITES)}), or all", ", ".join(names)
-        )
-    cells = {cell.key: cell for name in names for cell in _suite_cells(name, terrain, choice)}
-    known = tuple(dict.fromkeys(cell.method.name for cell in cells.values()))
-    for method in choice.methods:
-        if method not in known:
-            raise UnknownMethodError("--method", method, known)
-    chosen = [cell for cell in cells.values() if not choice.methods or cell.method.name in choice.methods]
-    turn = {(instance.map_name, instance.seed): i for i, instance in enumerate(terrain.instances)}
-    # Sorting is stable: what is alike here stays in the order of the design.
-    return sorted(
-        chosen,
-        key=lambda cell: (turn[cell.instance.map_name, cell.instance.seed], cell.num_candidates, _pace(cell.method)),
-    )
-
-
-def _suite_cells(name: str, terrain: Terrain, choice: Choice) -> Iterator[Cell]:
-    sizes = tuple(sorted(set(choice.sizes))) or SIZES
-    first_map = next(iter(terrain.domains))
-    for instance in terrain.instances:
-        make = _CellMaker(instance, terrain.domains[instance.map_name].sha256, choice.time_limit_s)
-        match name:
-            case "table1" | "table2":
-                yield from (make(method, size) for size in sizes for method in PARTITIONING)
-            case "convergence":
-                yield from (make(method, size) for size in sizes for method in CONVERGING)
-            case "table3" | "table4":
-                for method in BOUNDED:
-                    for k in BOUNDED_KS:
-                        yield from (make(method, BOUNDED_SIZE, k=k, m_ratio=ratio) for ratio in M_RATIOS)
-            case "klr":
-                for method in KLR_METHODS:
-                    for k in KLR_KS:
-                        for ell in KLR_ELLS:
-                            yield from (make(method, KLR_SIZE, k=k, ell=ell, radius=radius) for radius in KLR_RADII)
-            case "examples" if instance.seed == terrain.instances[0].seed:
-                yield make(EXAMPLE_METHOD, EXAMPLE_SIZE, keep_playbook=True)
-                if instance.map_name == first_map:
-                    yield make(EXAMPLE_METHOD, EXAMPLE_SIZE, ell=10, keep_playbook=True)
-
-
-@dataclass(frozen=True)
-class _CellMaker:
-    """Makes the cells of one instance, with the paper's usual parameters unless told otherwise."""
-
-    instance: Instance
-    map_sha256: str
-    time_limit_s: float
-
-    def __call__(
-        self,
-        method: Method,
-        size: int,
-        *,
-        k: int = 2,
-        ell: float = 1,
-        radius: float = 0,
-        m_ratio: float | None = None,
-        keep_playbook: bool = False,
-    ) -> Cell:
-        # Numbers of one kind each, because 1 and 1.0 would be two keys.
-        return Cell(
-            instance=replace(self.instance, candidates=self.instance.candidates[:size]),
-            map_sha256=self.map_sha256,
-            method=method,
-            k=k,
-            ell=float(ell),
-            radius=float(radius),
-            m_ratio=None if m_ratio is None else float(m_ratio),
-            time_limit_s=float(self.time_limit_s),
-            seed=self.instance.seed,
-            keep_playbook=keep_playbook,
-        )
-
-
-def _pace(method: Method) -> int:
-    slowest = max((_PACE.index(part) for part in (method.planner, method.partitioner) if part in _PACE), default=0)
-    return 2 * slowest + (method.heuristic == "blind")

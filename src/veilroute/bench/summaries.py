@@ -1,4 +1,4 @@
-"""Means over records: what tables, figures and sentences of a report have in common.
+"""The records of a suite, and means over them: what tables, figures and sentences of a report have in common.
 
 Sums are exact (``math.fsum``), so that the order of the records plays no part.
 """
@@ -9,12 +9,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from veilroute.bench.cells import Method, Outcome, Record
-from veilroute.bench.selection import InstanceKey, by_instance, instance_key
-from veilroute.bench.suites import NAIVE, OPTIMAL
-
-MERGE_BB_BLIND = (Method("pbp", "merge-bb", "random", "blind"), Method("pbp", "merge-bb", "cost-asc", "blind"))
-"""Their instances are those of the paper's Total Time."""
+from veilroute.bench.cells import InstanceKey, Method, Outcome, Record
+from veilroute.bench.paper import MERGE_COST, MERGE_RANDOM, NAIVE, OPTIMAL, method_label
 
 
 def mean(values: Sequence[float]) -> float | None:
@@ -32,20 +28,9 @@ def deviation(values: Sequence[float]) -> float | None:
 
 @dataclass(frozen=True)
 class Averages:
-    """Means over cells.
+    """Means over cells: runtime and APR over all, the MAC over the ``num_macs`` that have one.
 
-    Parameters
-    ----------
-    num_cells, num_finished
-        How many there are, and how many came to their own end.
-    runtime_s
-        Mean over all; a lower bound when some were stopped by the clock.
-    apr
-        Mean over all.
-    mac, num_macs
-        Mean over those that have one, and how many have one.
-    num_partial
-        How many leave coverable candidates without anonymity.
+    ``num_partial`` cells leave coverable candidates without anonymity.
     """
 
     num_cells: int
@@ -58,7 +43,7 @@ class Averages:
 
     @property
     def is_time_bound(self) -> bool:
-        """Whether the runtime is only a lower bound."""
+        """Whether the runtime is only a lower bound, because the clock stopped some cells."""
         return self.num_finished < self.num_cells
 
 
@@ -78,23 +63,79 @@ def average(records: Iterable[Record]) -> Averages:
 
 
 @dataclass(frozen=True)
+class Selection:
+    """The records of one suite: one for each instance, method and setting, sorted.
+
+    ``num_repeated`` counts further records of the same, under a shorter time limit or another seed.
+    """
+
+    records: tuple[Record, ...]
+    num_repeated: int = 0
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The numbers of candidates that occur."""
+        return tuple(sorted({record.cell.num_candidates for record in self.records}))
+
+    @property
+    def time_limits_s(self) -> tuple[float, ...]:
+        """The time limits that occur."""
+        return tuple(sorted({record.cell.time_limit_s for record in self.records}))
+
+    @property
+    def bounded(self) -> tuple[Record, ...]:
+        """The records with a finite m."""
+        return tuple(record for record in self.records if record.cell.m_ratio is not None)
+
+    @property
+    def num_instances(self) -> int:
+        """How many different instances occur."""
+        return len({record.cell.instance_key for record in self.records})
+
+    @property
+    def is_finite_optimum_open(self) -> bool:
+        """Whether the planner ``optimal`` left a finite m without a proof of optimality."""
+        own = [record for record in self.bounded if record.cell.method == OPTIMAL]
+        return any(record.outcome.status not in ("optimal", "infeasible") for record in own)
+
+    def bounded_label(self, method: Method) -> str:
+        """How a table of finite m calls a method: ``optimal`` without a proof for that m gets another name."""
+        is_open = method == OPTIMAL and self.is_finite_optimum_open
+        return "optimal (not all proved)" if is_open else method_label(method)
+
+    def of_size(self, size: int) -> Selection:
+        """Only the records with this number of candidates."""
+        return Selection(tuple(r for r in self.records if r.cell.num_candidates == size), self.num_repeated)
+
+    def of_method(self, method: Method) -> list[Record]:
+        """The records of one method."""
+        return [record for record in self.records if record.cell.method == method]
+
+    def by_instance(self, method: Method) -> dict[InstanceKey, Record]:
+        """The records of one method by instance."""
+        return {record.cell.instance_key: record for record in self.of_method(method)}
+
+    def average(
+        self, method: Method, *, ratio: float | None, k: int | None = None, ell: float = 1, radius: float = 0
+    ) -> Averages:
+        """Means of one method in one setting; ``k`` left out stands for every k."""
+        setting = (ratio, ell, radius)
+        return average(
+            record
+            for record in self.of_method(method)
+            if (record.cell.m_ratio, record.cell.ell, record.cell.radius) == setting and k in (None, record.cell.k)
+        )
+
+
+@dataclass(frozen=True)
 class Comparison:
     """One method at one number of candidates, as Table 1 has it.
 
-    Parameters
-    ----------
-    method
-        Which one.
-    averages
-        Over all its instances.
-    total_time_s, num_timed
-        Mean runtime over the instances on which Merge-BB with Blind finished under both merge orders, and how many of
-        them the method has. ``None`` when there are none, or when it did not finish on each.
-    num_equal, num_proved
-        On how many instances the MAC is the optimum, and on how many the optimum is proved.
+    The total time is the mean over the :func:`timed_instances`, of which the method has ``num_timed``; ``None`` when
+    there are none, or when it did not finish on each. On ``num_equal`` of the ``num_proved`` instances with a proved
+    optimum the method met it.
     """
 
-    method: Method
     averages: Averages
     total_time_s: float | None
     num_timed: int
@@ -102,38 +143,37 @@ class Comparison:
     num_proved: int
 
 
-def timed_instances(records: Sequence[Record]) -> set[InstanceKey]:
-    """The instances on which Merge-BB with Blind finished under both merge orders."""
-    ended = [
-        {key for key, record in by_instance(records, method).items() if record.outcome.is_finished}
-        for method in MERGE_BB_BLIND
-    ]
-    return ended[0] & ended[1]
+def timed_instances(part: Selection) -> set[InstanceKey]:
+    """The instances on which Merge-BB with Blind finished under both merge orders: those of the paper's Total Time."""
+    first, second = (
+        {key for key, record in part.by_instance(orders["blind"]).items() if record.outcome.is_finished}
+        for orders in (MERGE_RANDOM, MERGE_COST)
+    )
+    return first & second
 
 
-def compare(records: Sequence[Record], method: Method) -> Comparison:
-    """Table 1's figures of one method; ``records`` are those of one number of candidates."""
-    own = by_instance(records, method)
-    chosen = timed_instances(records)
+def compare(part: Selection, method: Method) -> Comparison:
+    """Table 1's figures of one method; ``part`` has the records of one number of candidates."""
+    own = part.by_instance(method)
+    chosen = timed_instances(part)
     timed = [record.outcome for key, record in own.items() if key in chosen]
-    is_timed = all(outcome.is_finished for outcome in timed)
-    optima = by_instance(records, OPTIMAL)
+    optima = part.by_instance(OPTIMAL)
     proved = [
         (record.outcome, optima[key].outcome)
         for key, record in own.items()
         if key in optima and optima[key].outcome.status == "optimal"
     ]
+    is_timed = all(outcome.is_finished for outcome in timed)
     return Comparison(
-        method=method,
         averages=average(own.values()),
         total_time_s=mean([outcome.runtime_s for outcome in timed]) if is_timed else None,
         num_timed=len(timed),
-        num_equal=sum(is_as_good(outcome, optimum) for outcome, optimum in proved),
+        num_equal=sum(_is_as_good(outcome, optimum) for outcome, optimum in proved),
         num_proved=len(proved),
     )
 
 
-def is_as_good(outcome: Outcome, optimum: Outcome) -> bool:
+def _is_as_good(outcome: Outcome, optimum: Outcome) -> bool:
     """Whether as many candidates are anonymized, at the same MAC but for rounding (1e-9, relative)."""
     if outcome.mac is None or optimum.mac is None or outcome.num_anonymized != optimum.num_anonymized:
         return False
@@ -142,39 +182,27 @@ def is_as_good(outcome: Outcome, optimum: Outcome) -> bool:
 
 @dataclass(frozen=True)
 class Relative:
-    """One method's MAC divided by Naive's, as Table 2 has it.
+    """One method's MAC divided by Naive's, as Table 2 has it: mean and standard deviation over the instances.
 
-    Parameters
-    ----------
-    method
-        Which one.
-    mean, deviation
-        Of the ratios, one for each instance.
-    num_ratios
-        On how many instances there is one.
-    num_without
-        On how many the method has a record and there is none: Naive's MAC is 0 or missing, or one of the two
-        anonymized more candidates than the other.
+    On ``num_without`` instances the method has a record and there is no ratio: Naive's MAC is 0 or missing, or one of
+    the two anonymized more candidates than the other.
     """
 
-    method: Method
     mean: float | None
     deviation: float | None
     num_ratios: int
     num_without: int
 
 
-def relate(records: Sequence[Record], method: Method) -> Relative:
-    """Table 2's figures of one method; ``records`` are those of one number of candidates.
+def relate(part: Selection, method: Method) -> Relative:
+    """Table 2's figures of one method; ``part`` has the records of one number of candidates.
 
     Naive is the one with the method's heuristic. A method without heuristic is compared with Naive under Tunnel, or
     under Blind on instances that have only that: both draw the same groups.
     """
-    heuristics = (method.heuristic,) if method.heuristic in NAIVE else ("tunnel", "blind")
-    naive: dict[InstanceKey, Record] = {}
-    for heuristic in reversed(heuristics):
-        naive |= by_instance(records, NAIVE[heuristic])
-    own = by_instance(records, method)
+    heuristics = (method.heuristic,) if method.heuristic in NAIVE else ("blind", "tunnel")
+    naive = {key: record for heuristic in heuristics for key, record in part.by_instance(NAIVE[heuristic]).items()}
+    own = part.by_instance(method)
     ratios = []
     for key, record in own.items():
         base = naive.get(key)
@@ -182,21 +210,15 @@ def relate(records: Sequence[Record], method: Method) -> Relative:
             continue
         if record.outcome.mac is not None and base.outcome.mac:
             ratios.append(record.outcome.mac / base.outcome.mac)
-    return Relative(method, mean(ratios), deviation(ratios), len(ratios), len(own) - len(ratios))
+    return Relative(mean(ratios), deviation(ratios), len(ratios), len(own) - len(ratios))
 
 
 @dataclass(frozen=True)
 class Moment:
     """What a method has reached after some time.
 
-    Parameters
-    ----------
-    apr
-        Mean over its instances; 0 counts for those without a partition yet.
-    mac, num_macs
-        Mean over the instances that have a partition with anonymized candidates, and how many have one.
-    num_cells
-        How many instances there are.
+    The APR is a mean over all cells, 0 for those without a partition yet; the MAC one over the ``num_macs`` cells whose
+    partition has anonymized candidates.
     """
 
     apr: float | None
@@ -227,13 +249,3 @@ def moment(records: Sequence[Record], time_s: float) -> Moment:
         if mac is not None:
             macs.append(mac)
     return Moment(mean(aprs), mean(macs), len(macs), len(records))
-
-
-def of_method(records: Iterable[Record], method: Method) -> list[Record]:
-    """The records of one method."""
-    return [record for record in records if record.cell.method == method]
-
-
-def num_instances(records: Iterable[Record]) -> int:
-    """How many different instances occur."""
-    return len({instance_key(record) for record in records})

@@ -1,7 +1,4 @@
-"""A table as data, and its forms: plain text, Markdown, HTML.
-
-Words and numbers that tables and sentences of a report share.
-"""
+"""A table as data, its forms (plain text, Markdown, HTML), and the numbers and notes that all tables share."""
 
 from __future__ import annotations
 
@@ -11,12 +8,12 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from veilroute.bench import published
+from veilroute.bench import paper
 from veilroute.bench.cells import Record
-from veilroute.bench.selection import Selection, is_finite_optimum_open
-from veilroute.bench.summaries import Averages, num_instances
+from veilroute.bench.summaries import Averages, Selection
 
 Value = str | int | float | None
+Row = tuple[Value, ...]
 
 _NUMBER = re.compile(r"(n/a|-|[<≥]? ?\d.*|\d+ of \d+)$")
 _NOTE_WIDTH = 100
@@ -25,27 +22,16 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|!~$])")
 
 @dataclass(frozen=True)
 class Table:
-    """Figures with a title and notes.
+    """Figures with a title above and notes below; the name is that of files and anchors, such as ``table1-8``.
 
-    Parameters
-    ----------
-    name
-        Of files and anchors, such as ``table1-8``.
-    title
-        Stands above the table.
-    columns
-        Headings. A column whose heading starts with ``paper`` holds the paper's figures.
-    rows
-        Text stays as it is, a float gets three significant digits, ``None`` is a dash. A row with the text ``paper``
-        in it holds the paper's figures.
-    notes
-        Sentences below the table.
+    Text stays as it is, a float gets three significant digits, ``None`` is a dash. A column whose heading starts with
+    ``paper``, and a row with the text ``paper`` in it, hold the paper's figures.
     """
 
     name: str
     title: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[Value, ...], ...]
+    rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
 
     def to_text(self) -> str:
@@ -78,31 +64,28 @@ class Table:
 
     def to_html(self) -> str:
         """A ``figure`` with the table, its title as caption, and its notes."""
-        is_number = self._is_number()
-        of_paper = [heading.startswith("paper") for heading in self.columns]
-        head = "".join(
-            f'<th scope="col"{_classes(right, paper)}>{html.escape(heading)}</th>'
-            for heading, right, paper in zip(self.columns, is_number, of_paper, strict=True)
-        )
-        body = []
-        for row in self._texts():
-            cells = "".join(
-                f"<td{_classes(right, paper)}>{html.escape(cell)}</td>"
-                for cell, right, paper in zip(row, is_number, of_paper, strict=True)
-            )
-            body.append(f"<tr{_classes(False, 'paper' in row)}>{cells}</tr>")
+        classes = [
+            _classes(right, heading.startswith("paper"))
+            for heading, right in zip(self.columns, self._is_number(), strict=True)
+        ]
+
+        def line(opening: str, texts: Sequence[str]) -> str:
+            cells = zip(texts, classes, strict=True)
+            return "".join(f"<{opening}{kind}>{html.escape(text)}</{opening[:2]}>" for text, kind in cells)
+
+        head = line('th scope="col"', self.columns)
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
         lines = [
             f'<figure class="table" id="{html.escape(self.name)}">',
             f'<div class="wide"><table><caption>{html.escape(self.title)}</caption>',
             f"<thead><tr>{head}</tr></thead>",
             "<tbody>",
-            *body,
+            *(f"<tr{_classes(False, 'paper' in row)}>{line('td', row)}</tr>" for row in self._texts()),
             "</tbody></table></div>",
-            f"<figcaption>{notes}</figcaption>" if notes else "",
+            *([f"<figcaption>{notes}</figcaption>"] if notes else []),
             "</figure>",
         ]
-        return "\n".join(line for line in lines if line) + "\n"
+        return "\n".join(lines) + "\n"
 
     def _texts(self) -> list[list[str]]:
         return [[_text(value) for value in row] for row in self.rows]
@@ -110,6 +93,20 @@ class Table:
     def _is_number(self) -> list[bool]:
         texts = self._texts()
         return [bool(texts) and all(_NUMBER.match(row[i]) for row in texts) for i in range(len(self.columns))]
+
+
+def _classes(is_number: bool, of_paper: bool) -> str:
+    names = " ".join(name for name, holds in (("number", is_number), ("paper", of_paper)) if holds)
+    return f' class="{names}"' if names else ""
+
+
+def _text(value: Value) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return format_number(value)
+    # Names of maps come from files and may hold anything; a table has one line for each row.
+    return "".join(letter if letter.isprintable() else "?" for letter in str(value))
 
 
 def escape_markdown(text: str) -> str:
@@ -134,30 +131,16 @@ def format_apr(value: float) -> str:
     return "1.00" if value == 1 else f"{min(value, 0.999):.3f}"
 
 
-def _text(value: Value) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, float):
-        return format_number(value)
-    # Names of maps come from files and may hold anything; a table has one line for each row.
-    return "".join(letter if letter.isprintable() else "?" for letter in str(value))
+def mean_apr(value: float | None) -> str | None:
+    """A mean APR where there is one."""
+    return None if value is None else format_apr(value)
 
 
-def _classes(is_number: bool, of_paper: bool) -> str:
-    names = " ".join(name for name, holds in (("number", is_number), ("paper", of_paper)) if holds)
-    return f' class="{names}"' if names else ""
-
-
-FINITE_M = (
-    "Where the planner optimal could not prove an optimum for a finite m, too much work or stopped by the clock, it "
-    "follows the optimum of m = infinity for the first m nodes. That hides as asked, and may cost more than it must."
-)
-
-PAPERS_M = (
-    "m is a number of nodes: the given multiple of those on a shortest path from start to goal. The extra cost of Rbp "
-    "is then at most two steps for each of them, and its MAC at most about twice the multiple. The paper's is above "
-    "that, so its m must have been measured against something else: compare shapes, not heights."
-)
+def mean_time(averages: Averages) -> str | None:
+    """Mean runtime in seconds, with ≥ where some cells were stopped by the clock."""
+    if averages.runtime_s is None:
+        return None
+    return f"{'≥ ' if averages.is_time_bound else ''}{format_seconds(averages.runtime_s)}"
 
 
 def counted(number: int, noun: str) -> str:
@@ -168,57 +151,50 @@ def counted(number: int, noun: str) -> str:
 def listed(items: Iterable[object]) -> str:
     """For example ``2, 3 and 5``."""
     texts = [f"{item:g}" if isinstance(item, float) else str(item) for item in items]
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}" if texts else "none"
+    if len(texts) < 2:
+        return texts[0] if texts else "none"
+    return f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
-def span_of(numbers: Iterable[int]) -> str:
-    """For example ``30``, or ``12 to 30`` where they differ."""
-    found = sorted(set(numbers))
-    return "0" if not found else str(found[0]) if len(found) == 1 else f"{found[0]} to {found[-1]}"
+def build_table(
+    chosen: Selection,
+    name: str,
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Row],
+    *,
+    fixed: str,
+    bases: Iterable[int],
+    notes: Iterable[str] = (),
+    noun: str = "instances",
+) -> Table:
+    """A table of measured figures.
 
-
-def mean_time(averages: Averages) -> str | None:
-    """Mean runtime in seconds, with ≥ where some cells were stopped by the clock."""
-    if averages.runtime_s is None:
-        return None
-    return f"{'≥ ' if averages.is_time_bound else ''}{format_seconds(averages.runtime_s)}"
-
-
-def plus_minus(middle: float, deviation: float | None) -> str:
-    """Mean and standard deviation as the paper prints them; the mean alone where there is only one value."""
-    return f"{middle:.3f}" if deviation is None else f"{middle:.3f} ± {deviation:.3f}"
-
-
-def setting_note(chosen: Selection, fixed: str) -> str:
-    """The setting, the time limit and how many instances there are."""
-    sizes = f"{listed(chosen.sizes)} candidates"
-    limits = f"time limit {listed(chosen.time_limits_s)} s"
-    here = counted(num_instances(chosen.records), "instance")
-    if len(chosen.sizes) > 1:
-        here += f" at {len(chosen.sizes)} sizes"
-        paper = published.NUM_INSTANCES * len(chosen.sizes)
-    else:
-        paper = published.NUM_INSTANCES
-    return f"{fixed}, {sizes}, {limits}. Records of {here}; the paper has {paper}, and a limit of 300 s."
-
-
-def caveats(chosen: Selection, bases: Iterable[object], noun: str = "instances") -> list[str]:
-    """What keeps a table from being complete and even: gaps, mixed limits, repetitions."""
-    notes = []
-    counts = sorted({base for base in bases if isinstance(base, int)})
+    Its first note says what is ``fixed``, the time limit and how many instances there are; its last ones what keeps
+    the table from being complete and even. The ``bases`` are the numbers of cells that its figures rest on.
+    """
+    num_sizes, limits = len(chosen.sizes), f"{listed(chosen.time_limits_s)} s"
+    at_sizes = f" at {num_sizes} sizes" if num_sizes > 1 else ""
+    first = (
+        f"{fixed}, {listed(chosen.sizes)} candidates, time limit {limits}. Records of "
+        f"{counted(chosen.num_instances, 'instance')}{at_sizes}; the paper has {paper.NUM_INSTANCES * num_sizes}, and "
+        "a limit of 300 s."
+    )
+    last = []
+    counts = sorted(set(bases))
     if len(counts) > 1:
-        notes.append(
+        last.append(
             f"Not complete: some figures rest on {counts[0]} and others on {counts[-1]} of the {noun}, so they are "
             "not all comparable."
         )
     if len(chosen.time_limits_s) > 1:
-        notes.append(f"The records have different time limits: {listed(chosen.time_limits_s)} s.")
+        last.append(f"The records have different time limits: {limits}.")
     if chosen.num_repeated:
-        notes.append(
+        last.append(
             f"{counted(chosen.num_repeated, 'record')} of the same instances and methods with a shorter limit or "
             "another seed left out."
         )
-    return notes
+    return Table(name, title, tuple(columns), tuple(rows), (first, *notes, *last))
 
 
 def stopped_note(records: Sequence[Record]) -> list[str]:
@@ -227,8 +203,3 @@ def stopped_note(records: Sequence[Record]) -> list[str]:
     if not stopped:
         return []
     return [f"{stopped} of {counted(len(records), 'cell')} stopped by the clock; their best so far counts."]
-
-
-def finite_m_note(chosen: Selection) -> list[str]:
-    """What the row of the optimal planner is at a finite m, as long as it is not proved there."""
-    return [FINITE_M] if is_finite_optimum_open(chosen.records) else []

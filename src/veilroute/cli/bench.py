@@ -18,7 +18,7 @@ from rich.progress import Progress as RichProgress
 from typer import Argument, Option
 
 from veilroute import __version__
-from veilroute.bench.executors import DaskWorkforce, LocalWorkforce, Workforce, available_cores
+from veilroute.bench.executors import DaskWorkforce, LocalWorkforce, Workforce
 from veilroute.bench.results import RecordStore
 from veilroute.bench.runner import RunProgress, RunReport, run_cells
 from veilroute.bench.suites import (
@@ -33,6 +33,7 @@ from veilroute.bench.suites import (
 )
 from veilroute.bench.table import counted
 from veilroute.cli.console import DONE, INTERRUPTED, Interrupt, emit, emit_json, remark, stderr
+from veilroute.covering.walks import num_threads
 from veilroute.errors import InvalidInputError, UnknownMethodError
 
 _LINE_EVERY_S = 30.0
@@ -95,7 +96,7 @@ def run_bench(
         _hush_dask()
         workforce = DaskWorkforce(dask)
     else:
-        workforce = LocalWorkforce(available_cores() if workers is None else workers)
+        workforce = LocalWorkforce(num_threads() if workers is None else workers)
     with RecordStore(out) as store, Interrupt("finishing the cells that are running; once more to drop them") as stop:
         num_known = sum(cell.key in store for cell in cells)
         known = f", {num_known} of them recorded already" if num_known else ""
@@ -145,12 +146,11 @@ def _stop(num_done: int, num_cells: int) -> int:
 def _finish(names: Sequence[str], run: RunReport, terrain: Terrain, out: Path, command: str, *, as_json: bool) -> None:
     """Write the report, print the tables."""
     # Here, because drawing takes its time to import.
-    from veilroute.bench.paper_tables import build_tables
     from veilroute.bench.report import write_report
 
     notes = _notes(run, terrain)
     files = write_report(out, names, run.records, domains=terrain.domains, notes=notes, command=command)
-    tables = [table for name in names for table in build_tables(name, run.records)]
+    tables = [table for name in names for table in SUITES[name].build_tables(run.records)]
     if as_json:
         summary = {
             "suites": names,

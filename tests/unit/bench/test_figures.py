@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,11 +28,24 @@ from veilroute.bench.charts import (
     plot_runtimes,
     plot_times,
 )
-from veilroute.bench.figures import draw_figures
-from veilroute.bench.suites import BEST, BOUNDED, CONVERGING, M_RATIOS, NAIVE, OPTIMAL, PARTITIONING, SUITES
+from veilroute.bench.design import Picture
+from veilroute.bench.paper import BEST, BOUNDED, CONVERGING, M_PBP, M_RATIOS, NAIVE, OPTIMAL, PARTITIONING
+from veilroute.bench.suites import SUITES, find_suite
 from veilroute.plotting.palette import luminance
 
-RBP, CBP, M_PBP, _ = BOUNDED
+
+def draw_figures(
+    suite: str, records: Sequence[Record], folder: Path, *, domains: Mapping[str, vr.Domain]
+) -> list[Picture]:
+    return find_suite(suite).draw(records, folder, domains)
+
+
+def plotted(suite: str, plot: Callable[..., None], records: list[Record], *panel: object) -> Axes:
+    """New axes with one panel of a suite's figure."""
+    ax: Axes = Figure().subplots()
+    chosen = find_suite(suite).select(records)
+    plot(chosen, *panel[:-1], ax, panel[-1])
+    return ax
 
 
 def lines_of(ax: Axes, colour: str) -> list[Line2D]:
@@ -45,24 +59,23 @@ def example(two_rooms: vr.Domain) -> Record:
     return make_record(OPTIMAL, size=4, keep_playbook=True, playbook=book, map_sha256=two_rooms.sha256)
 
 
-def test_axes_of_ones_own_are_used() -> None:
+def test_every_panel_can_be_drawn_on_axes_of_ones_own() -> None:
     records = make_run(num_pairs=1, sizes=(8,))
-    grid = Figure().subplots(1, 7)
     used = [
-        plot_coverage(records, size=8, ax=grid[0]),
-        plot_times(records, size=8, ax=grid[1]),
-        plot_relative(records, size=8, ax=grid[2]),
-        plot_convergence(records, size=8, measure="mac", ax=grid[3]),
-        plot_runtimes(records, ax=grid[4]),
-        plot_impact_of_m(records, k=2, ax=grid[5]),
-        plot_klr(records, k=2, ell=1, ax=grid[6]),
+        plotted("table1", plot_coverage, records, 8),
+        plotted("table1", plot_times, records, 8),
+        plotted("table2", plot_relative, records, 8),
+        plotted("convergence", plot_convergence, records, "mac", 8),
+        plotted("table3", plot_runtimes, records, None),
+        plotted("table4", plot_impact_of_m, records, 2),
+        plotted("klr", plot_klr, records, (2, 1)),
     ]
-    assert all(ax is given and ax.has_data() for ax, given in zip(used, grid, strict=True))
+    assert all(ax.has_data() for ax in used)
 
 
 def test_coverage_bars() -> None:
     records = [make_record(BEST, pair=pair, is_finished=pair < 4) for pair in (1, 2, 3, 4)]
-    ax = plot_coverage(records, size=8)
+    ax = plotted("table1", plot_coverage, records, 8)
     # Only Merge-BB with CostAsc and Tunnel was run: three of four.
     assert [bar.get_width() for bar in ax.patches] == [75.0]  # type: ignore[attr-defined]
     assert [text.get_text() for text in ax.texts] == [*["no run"] * 5, "3/4", "no run"]
@@ -73,7 +86,7 @@ def test_coverage_bars() -> None:
 
 def test_times_that_are_lower_bounds_have_another_marker() -> None:
     records = [make_record(BEST, runtime_s=300.0, is_finished=False), make_record(OPTIMAL, runtime_s=0.25)]
-    ax = plot_times(records, size=8)
+    ax = plotted("table1", plot_times, records, 8)
     (stopped,) = lines_of(ax, look_of(BEST).colour)
     (exact,) = lines_of(ax, look_of(OPTIMAL).colour)
     assert (stopped.get_marker(), stopped.get_xdata()[0]) == (">", 300.0)  # type: ignore[index]
@@ -81,7 +94,8 @@ def test_times_that_are_lower_bounds_have_another_marker() -> None:
 
 
 def test_relative_mac_of_a_single_instance_has_no_deviation() -> None:
-    ax = plot_relative([make_record(NAIVE["tunnel"], mac=0.8), make_record(BEST, mac=0.2)], size=8)
+    records = [make_record(NAIVE["tunnel"], mac=0.8), make_record(BEST, mac=0.2)]
+    ax = plotted("table2", plot_relative, records, 8)
     points = [line for line in lines_of(ax, look_of(BEST).colour) if line.get_marker() == look_of(BEST).marker]
     assert [line.get_xdata()[0] for line in points] == [pytest.approx(0.25)]  # type: ignore[index]
 
@@ -92,26 +106,26 @@ def test_convergence_steps() -> None:
         make_record(BEST, pair=1, mac=0.2, improvements=improvements, time_limit_s=10.0),
         make_record(BEST, pair=2, mac=0.4, improvements=((0.5, 8, 0.4),), time_limit_s=10.0),
     ]
-    (line,) = lines_of(plot_convergence(records, size=8, measure="apr"), look_of(BEST).colour)
+    (line,) = lines_of(plotted("convergence", plot_convergence, records, "apr", 8), look_of(BEST).colour)
     assert list(line.get_xdata()) == [0.001, 0.02, 0.5, 2.0, 10.0]  # type: ignore[arg-type]
     assert list(line.get_ydata()) == [0.0, 0.25, 0.75, 1.0, 1.0]  # type: ignore[arg-type]
     assert line.get_drawstyle() == "steps-post"
     # Thin from the first MAC on, thick where both instances have one.
-    thin, thick = lines_of(plot_convergence(records, size=8, measure="mac"), look_of(BEST).colour)
+    thin, thick = lines_of(plotted("convergence", plot_convergence, records, "mac", 8), look_of(BEST).colour)
     assert list(thin.get_ydata()) == pytest.approx([0.6, 0.5, 0.3, 0.3])  # type: ignore[arg-type]
     assert list(thick.get_xdata()) == [0.5, 2.0, 10.0]  # type: ignore[arg-type]
     assert thin.get_linewidth() < thick.get_linewidth()
 
 
 def test_methods_without_records_are_not_in_the_legend_of_convergence() -> None:
-    ax = plot_convergence([make_record(OPTIMAL)], size=8, measure="apr")
+    ax = plotted("convergence", plot_convergence, [make_record(OPTIMAL)], "apr", 8)
     assert ax.get_legend_handles_labels()[1] == ["optimal (exact)"]
 
 
 def test_impact_of_m_with_the_papers_values_and_zeros() -> None:
     macs = dict(zip(M_RATIOS, (0.0, 0.0, 0.1, 0.2, 0.3, 0.3), strict=True))
     records = [make_record(M_PBP, m_ratio=ratio, mac=mac) for ratio, mac in macs.items()]
-    ax = plot_impact_of_m(records, k=2)
+    ax = plotted("table4", plot_impact_of_m, records, 2)
     ours, zeros = lines_of(ax, look_of(M_PBP).colour)[:2]
     assert list(ours.get_ydata()) == [0.1, 0.2, 0.3, 0.3]  # type: ignore[arg-type]
     assert zeros.get_gid() == ZERO
@@ -127,7 +141,7 @@ def test_klr_says_where_not_all_is_anonymized() -> None:
         make_record(BEST, radius=2.0, mac=0.7, num_anonymized=6),
         make_record(BEST, radius=10.0, mac=None),
     ]
-    ax = plot_klr(records, k=2, ell=1)
+    ax = plotted("klr", plot_klr, records, (2, 1))
     heights = [bar.get_height() for bar in ax.patches[:3]]  # type: ignore[attr-defined]
     assert heights == [0.5, 0.7, 0.0]
     assert [text.get_text() for text in ax.texts] == ["APR 0.750", "APR 0", *["no records"] * 3]
@@ -190,5 +204,5 @@ def test_examples_without_their_map_are_not_drawn(
 
 
 def test_tables_do_not_import_matplotlib() -> None:
-    code = "import sys, veilroute.bench.paper_tables, veilroute.bench.findings; sys.exit('matplotlib' in sys.modules)"
+    code = "import sys, veilroute.bench.suites; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import veilroute as vr
-from veilroute.bench.suites import GENERATED, MAX_CANDIDATES, PAPER_MAPS, PRESETS, find_terrain, read_paper_instances
+from veilroute.bench.paper import MAPS
+from veilroute.bench.suites import GENERATED, MAX_CANDIDATES, PRESETS, find_terrain, read_paper_instances
 from veilroute.errors import FileFormatError, InvalidInputError
 from veilroute.maps import MapStore
 
@@ -25,7 +26,7 @@ def test_the_package_holds_thirty_instances_and_no_solutions() -> None:
     assert "mac" not in text
     instances = read_paper_instances()
     pairs = [(instance.map_name, instance.seed) for instance in instances]
-    assert pairs == [(name, seed) for name in PAPER_MAPS for seed in range(1, 6)]
+    assert pairs == [(name, seed) for name in MAPS for seed in range(1, 6)]
     assert len(text.splitlines()) == len(instances) + 2, "one a line"
     for instance in instances:
         assert len(set(instance.candidates)) == MAX_CANDIDATES
@@ -47,9 +48,9 @@ def test_the_papers_maps_are_found(shared: Path, empty_cache: Path, place: str) 
         MapStore().add_directory(shared / "maps" / "dao")
     terrain = find_terrain(num_pairs=5, directory=shared if place == "directory" else None)
     assert not terrain.is_generated
-    assert tuple(terrain.domains) == PAPER_MAPS
+    assert tuple(terrain.domains) == MAPS
     assert len(terrain.instances) == 30
-    assert [instance.map_name for instance in terrain.instances[:6]] == list(PAPER_MAPS)
+    assert [instance.map_name for instance in terrain.instances[:6]] == list(MAPS)
     for instance in terrain.instances:
         trip = vr.Trip(instance.start, instance.goal)
         vr.Problem(terrain.domains[instance.map_name], [trip], instance.candidates)
@@ -111,7 +112,7 @@ def test_another_map_under_a_paper_name_is_refused(shared: Path, empty_cache: Pa
 def test_a_damaged_map_in_the_cache_is_not_replaced_by_a_generated_one(shared: Path, empty_cache: Path) -> None:
     local = empty_cache / "local"
     local.mkdir()
-    for name in PAPER_MAPS:
+    for name in MAPS:
         (local / f"{name}.map").write_bytes((shared / "maps" / "dao" / f"{name}.map").read_bytes())
     MapStore().add_directory(local)
     (local / "den101d.map").write_text("something else")

@@ -13,7 +13,7 @@ import pytest
 import veilroute as vr
 from bench_samples import make_record, make_run
 from veilroute.bench.cells import Method, Record
-from veilroute.bench.findings import describe
+from veilroute.bench.paper import BEST, CBP, M_PBP, M_RATIOS, NAIVE, OPTIMAL, RBP
 from veilroute.bench.report import (
     Block,
     Code,
@@ -26,11 +26,14 @@ from veilroute.bench.report import (
     suite_command,
     write_report,
 )
-from veilroute.bench.suites import BEST, BOUNDED, M_RATIOS, NAIVE, OPTIMAL, SUITES
+from veilroute.bench.suites import SUITES, find_suite
 
 COMMAND = "veilroute bench all --preset quick --workers 2"
 VOID = {"meta", "img"}
-RBP, CBP, M_PBP, _ = BOUNDED
+
+
+def describe(suite: str, records: Sequence[Record]) -> list[str]:
+    return find_suite(suite).describe(records)
 
 
 class Page(HTMLParser):
@@ -88,7 +91,7 @@ def written(tmp_path_factory: pytest.TempPathFactory, building: vr.Domain, examp
     records = [*make_run(maps=("den101d",), num_pairs=1, sizes=(8,)), example, failed]
     out = tmp_path_factory.mktemp("report") / "new" / "folder"
     return write_report(
-        out, SUITES, records, domains={building.sha256: building}, notes=["Maps & <more>."], command=COMMAND
+        out, list(SUITES), records, domains={building.sha256: building}, notes=["Maps & <more>."], command=COMMAND
     )
 
 
@@ -174,7 +177,7 @@ def test_same_records_same_bytes(building: vr.Domain, example: Record, tmp_path:
 
 
 def test_empty_and_partial_records(tmp_path: Path) -> None:
-    empty = write_report(tmp_path / "empty", SUITES, [], domains={}, notes=(), command=COMMAND)
+    empty = write_report(tmp_path / "empty", list(SUITES), [], domains={}, notes=(), command=COMMAND)
     assert empty.figures == ()
     page = Page(empty.html.read_text(encoding="utf-8"))
     assert page.text.count("There are no records of this suite yet.") == len(SUITES)

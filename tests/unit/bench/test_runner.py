@@ -16,9 +16,10 @@ import veilroute as vr
 from bench_runs import InlineWorkforce, quick_cells, small_terrain, without_times
 from veilroute.bench.cells import Cell, Method, Outcome, Record, record_from_dict
 from veilroute.bench.executors import TimeEstimate
+from veilroute.bench.paper import BOUNDED, KLR_METHODS, PARTITIONING
 from veilroute.bench.results import FILE_NAME, RecordStore
 from veilroute.bench.runner import Job, RunProgress, RunReport, bounded_m, map_text, run_cell, run_cells
-from veilroute.bench.suites import BOUNDED, KLR_METHODS, PARTITIONING, Terrain
+from veilroute.bench.suites import Terrain
 from veilroute.errors import VeilrouteError
 
 
@@ -99,7 +100,6 @@ def test_compiling_is_not_timed(tmp_path: Path) -> None:
     script = """
 import sys
 from bench_runs import small_terrain
-from veilroute.bench.suites import BOUNDED, KLR_METHODS, PARTITIONING
 from veilroute.bench.runner import Job, _warm_up, map_text, run_cell
 from veilroute.bench.suites import Choice, build_cells
 from veilroute.planners.registry import PLANNERS

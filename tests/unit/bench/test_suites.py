@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from veilroute.bench.cells import Cell
-from veilroute.bench.suites import PARTITIONING, SUITES, Choice, Terrain, build_cells, find_terrain, suite_names
+from veilroute.bench.paper import PARTITIONING
+from veilroute.bench.suites import SUITES, Choice, Terrain, build_cells, find_terrain, suite_names
 from veilroute.errors import InvalidInputError, UnknownMethodError
 
 MAPS = ("rooms-2", "rooms-6")

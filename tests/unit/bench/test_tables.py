@@ -6,16 +6,24 @@ import pytest
 
 from bench_samples import make_record, make_run
 from veilroute.bench.cells import Method, Record
-from veilroute.bench.paper_tables import build_tables, time_stamps
-from veilroute.bench.selection import select
-from veilroute.bench.suites import BEST, BOUNDED, NAIVE, OPTIMAL, PARTITIONING, SUITES
+from veilroute.bench.paper import BEST, CBP, M_PBP, NAIVE, OPTIMAL, PARTITIONING, RBP
+from veilroute.bench.partitioning import time_stamps
+from veilroute.bench.suites import SUITES, find_suite
+from veilroute.bench.summaries import Selection
 from veilroute.bench.table import Table, format_apr, format_number, format_seconds
 from veilroute.errors import UnknownMethodError
 
 RANDOM_BLIND = Method("pbp", "merge-bb", "random", "blind")
 COST_BLIND = Method("pbp", "merge-bb", "cost-asc", "blind")
 DF_BB = Method("pbp", "df-bb", "", "tunnel")
-RBP, CBP, M_PBP, _ = BOUNDED
+
+
+def build_tables(suite: str, records: list[Record]) -> list[Table]:
+    return find_suite(suite).build_tables(records)
+
+
+def select(suite: str, records: list[Record]) -> Selection:
+    return find_suite(suite).select(records)
 
 
 def row_of(table: Table, *start: object) -> dict[str, object]:

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from veilroute.bench import published
+from veilroute.bench import paper as published
 from veilroute.bench.cells import Method
-from veilroute.bench.suites import BEST, M_RATIOS, NAIVE, PAPER_MAPS, SIZES, SUITES
+from veilroute.bench.examples import PAPER_PICTURES
+from veilroute.bench.paper import BEST, CBP, M_PBP, M_RATIOS, MAPS, NAIVE, RBP, SIZES
+from veilroute.bench.suites import SUITES
 
 DF_BB = {heuristic: Method("pbp", "df-bb", "", heuristic) for heuristic in ("blind", "tunnel")}
 MERGE_BB = [
@@ -62,14 +64,14 @@ def test_table_3(paper: str) -> None:
     lines = text[text.rindex(r"\begin{tabular}") :].splitlines()
     rows = {row[0]: row[1:] for row in ([cell.strip(" \\") for cell in line.split("&")] for line in lines)}
     assert rows[r"$m / |\pi^{*}|$"][:5] == ["0.1", "0.3", "0.5", "1.0", "5.0"]
-    for planner, name in (("rbp", "Rbp"), ("cbp", "Cbp"), ("m-pbp", "$m$-Pbp")):
+    for planner, name in ((RBP, "Rbp"), (CBP, "Cbp"), (M_PBP, "$m$-Pbp")):
         assert [published.TABLE3[planner][ratio].text for ratio in M_RATIOS] == [
             cell.split(" ")[0] for cell in rows[name]
         ]
 
 
 def test_table_of_the_supplement(paper: str) -> None:
-    names = {"$m$-Pbp": "m-pbp", "Cbp": "cbp", "Rbp": "rbp"}
+    names = {"$m$-Pbp": M_PBP, "Cbp": CBP, "Rbp": RBP}
     rows = [row for row in rows_before(paper, "tab:impact-m") if len(row) == 8 and row[1] in names]
     assert len(rows) == len(published.TABLE4) == 9
     for i, row in enumerate(rows):
@@ -81,8 +83,8 @@ def test_captions_of_figures_without_numbers(paper: str) -> None:
     """What is said in words is what the captions say."""
     assert "Larger $k$ and $\\ell$ increase MAC. The impact of $r$ is not monotonic." in paper
     assert "Mege-BB archives higher APR faster, and CostAsc can find solutions with lower MAC earlier." in paper
-    assert "no monotonic effect" in published.SHOWN["klr"].found
-    assert "sooner than DF-BB" in published.SHOWN["convergence"].found
+    assert "no monotonic effect" in SUITES["klr"].found
+    assert "sooner than DF-BB" in SUITES["convergence"].found
 
 
 def test_texts_that_are_no_numbers() -> None:
@@ -92,5 +94,7 @@ def test_texts_that_are_no_numbers() -> None:
 
 
 def test_every_suite_and_every_map_has_its_words() -> None:
-    assert tuple(published.SHOWN) == SUITES
-    assert {name for name, _ in published.EXAMPLES} == set(PAPER_MAPS)
+    assert all(suite.heading and suite.where and suite.shows and suite.found for suite in SUITES.values())
+    assert {name for name, _ in PAPER_PICTURES} == set(MAPS)
+    assert PAPER_PICTURES["den101d", 1.0] == "Figure 5"
+    assert len(PAPER_PICTURES) == 7

@@ -1,0 +1,145 @@
+"""The suite of playbooks that are drawn on their maps: Figure 5 and the supplement's figures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from veilroute.bench.cells import Record
+from veilroute.bench.design import Picture, Suite, Variation
+from veilroute.bench.paper import MAPS, OPTIMAL
+from veilroute.bench.summaries import Selection
+from veilroute.bench.table import Table, counted, format_apr
+from veilroute.domain.graph import Domain
+from veilroute.errors import InvalidInputError
+from veilroute.jsontext import dump_canonical
+from veilroute.playbook import Playbook, playbook_from_json
+
+PAPER_PICTURES = {(name, 1.0): "supplement" for name in MAPS} | {
+    ("den101d", 1.0): "Figure 5",
+    ("den101d", 10.0): "supplement",
+}
+"""By map and ell: where the paper draws a playbook, at k = 2 and m = infinity."""
+
+_LONGEST = 40
+
+
+@dataclass(frozen=True)
+class Example:
+    """A record to draw, and the name of its picture without suffix.
+
+    The name has lower case letters, digits and hyphens, and is different for different records.
+    """
+
+    record: Record
+    name: str
+
+    def playbook(self, domains: Mapping[str, Domain]) -> Playbook | None:
+        """The playbook on its map, ``None`` when the record has none or the map is not there."""
+        cell, data = self.record.cell, self.record.outcome.playbook
+        domain = domains.get(cell.map_sha256, domains.get(cell.instance.map_name))
+        if data is None or domain is None:
+            return None
+        try:
+            return playbook_from_json(dump_canonical(data)).with_domain(domain)
+        except InvalidInputError:
+            # Another map of that name, or a record that was damaged: the table still has its figures.
+            return None
+
+
+def _find_examples(chosen: Selection) -> list[Example]:
+    """The examples by map, pair and setting."""
+    examples: list[Example] = []
+    taken: set[str] = set()
+    for record in chosen.records:
+        cell = record.cell
+        # What is left of a map's name in the name of a file, on every system.
+        map_name = re.sub(r"[^a-z0-9]+", "-", cell.instance.map_name.lower()).strip("-")[:_LONGEST] or "map"
+        name = plain = f"example-{map_name}-{cell.instance.seed}-k{cell.k}-ell{cell.ell:g}"
+        number = 1
+        while name in taken:
+            number += 1
+            name = f"{plain}-{number}"
+        taken.add(name)
+        examples.append(Example(record, name))
+    return examples
+
+
+def _tables(chosen: Selection) -> list[Table]:
+    """One row for each playbook."""
+    rows = []
+    for example in _find_examples(chosen):
+        cell, outcome = example.record.cell, example.record.outcome
+        at = cell.instance
+        picture = num_classes = paper_picture = None
+        if outcome.playbook is not None:
+            picture = f"{example.name}.png"
+            num_classes = sum(group["anonymized"] for group in outcome.playbook["classes"])
+        if cell.k == 2 and cell.m_ratio is None:
+            paper_picture = PAPER_PICTURES.get((at.map_name, float(cell.ell)))
+        verdict = {True: "holds", False: "VIOLATED", None: "not asked"}[outcome.audit_holds]
+        rows.append(
+            (
+                *(at.map_name, at.seed, cell.k, f"{cell.ell:g}", f"{cell.radius:g}", cell.num_candidates, num_classes),
+                *(format_apr(outcome.apr), outcome.mac, outcome.status, verdict, picture, paper_picture),
+            )
+        )
+    columns = (
+        *("map", "pair", "k", "ell", "radius", "candidates", "classes", "APR", "MAC", "status", "audit", "picture"),
+        "paper's picture",
+    )
+    note = (
+        "optimal (exact), m = infinity. Classes: those that are anonymized. Audit: the verdict of the auditor, which "
+        "shares no code with the planners. The paper's pictures have no numbers."
+    )
+    return [Table("examples", "Drawn playbooks", columns, tuple(rows), (note,))]
+
+
+def _findings(chosen: Selection) -> list[str]:
+    verdicts = [record.outcome.audit_holds for record in chosen.records]
+    sentences = [f"The auditor confirms {verdicts.count(True)} of {counted(len(verdicts), 'playbook')}."]
+    num_refused = verdicts.count(False)
+    if num_refused:
+        sentences.append(f"It does NOT confirm {num_refused}; this is a fault of the planner or of the auditor.")
+    return sentences
+
+
+def _draw(chosen: Selection, folder: Path, domains: Mapping[str, Domain]) -> list[Picture]:
+    """One picture for each playbook; those whose map is not there are not drawn."""
+    from veilroute.plotting import draw_playbook
+
+    pictures = []
+    for example in _find_examples(chosen):
+        playbook = example.playbook(domains)
+        if playbook is None:
+            continue
+        cell = example.record.cell
+        picture = Picture(
+            folder / f"{example.name}.png",
+            f"Map {cell.instance.map_name}, pair {cell.instance.seed}: the playbook of optimal (exact), k = {cell.k}, "
+            f"ell = {cell.ell:g}, radius {cell.radius:g}, {cell.num_candidates} candidates.",
+        )
+        draw_playbook(playbook, picture.png, dpi=110)
+        draw_playbook(playbook, picture.svg)
+        pictures.append(picture)
+    return pictures
+
+
+EXAMPLES_SUITE = Suite(
+    name="examples",
+    heading="Examples: playbooks on their maps",
+    where="Figure 5 and the supplement's figures",
+    shows="Optimal (2, 1, infinity)-anonymized paths on each of the six maps, and on den101d also for (2, 10, "
+    "infinity).",
+    found="On den101d, two candidates in the left corner share a class at ell = 1 and not at ell = 10.",
+    variations=(
+        Variation((OPTIMAL,), keep_playbook=True, instances="first of each map"),
+        Variation((OPTIMAL,), ells=(10,), keep_playbook=True, instances="first"),
+    ),
+    takes=lambda cell: cell.keep_playbook,
+    tables=_tables,
+    findings=_findings,
+    pictures=_draw,
+)

@@ -1,0 +1,173 @@
+"""The paper as data: which methods it compares at which settings, and the figures that it printed.
+
+H. Takahashi and A. Fukunaga, *On the Transit Obfuscation Problem*, AAMAS 2024, section 6 and supplement, "Additional
+Results". Figures are kept as they were printed, because "<1", "n/a" and the number of digits say something too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from veilroute.bench.cells import Method
+
+MAPS = ("den101d", "den201d", "lak202d", "lak510d", "orz000d", "orz201d")
+"""The six maps. The paper's text says lak102d where its figures and its authors' instances say lak202d."""
+
+NUM_INSTANCES = 30
+"""Six maps with five pairs of start and goal each, at every number of candidates."""
+
+SIZES = (8, 12, 16)
+"""Numbers of candidates."""
+
+OPTIMAL = Method("optimal")
+BEST = Method("pbp", "merge-bb", "cost-asc", "tunnel")
+NAIVE = {heuristic: Method("pbp", "naive", "", heuristic) for heuristic in ("blind", "tunnel")}
+DF_BB = {heuristic: Method("pbp", "df-bb", "", heuristic) for heuristic in ("blind", "tunnel")}
+MERGE_RANDOM = {heuristic: Method("pbp", "merge-bb", "random", heuristic) for heuristic in ("blind", "tunnel")}
+MERGE_COST = {"blind": Method("pbp", "merge-bb", "cost-asc", "blind"), "tunnel": BEST}
+
+PARTITIONING = (*NAIVE.values(), *DF_BB.values(), *MERGE_RANDOM.values(), *MERGE_COST.values(), OPTIMAL)
+"""Tables 1 and 2, at k = 2, ell = 1, radius 0, m = infinity; in the paper's order, ours last."""
+
+RATED = tuple(method for method in PARTITIONING if method.partitioner != "naive")
+"""Those that prove something, and that are measured against Naive."""
+
+CONVERGING = tuple(method for method in PARTITIONING if method.heuristic == "tunnel" or method == OPTIMAL)
+"""The figure of convergence, from the same cells."""
+
+RBP, CBP, M_PBP = Method("rbp"), Method("cbp"), Method("m-pbp", "merge-bb", "cost-asc", "tunnel")
+BOUNDED = (RBP, CBP, M_PBP, OPTIMAL)
+"""Tables 3 and 4, at ell = 1, radius 0, 8 candidates."""
+
+BOUNDED_KS = (2, 3, 5)
+M_RATIOS = (0.1, 0.3, 0.5, 1.0, 5.0, 10.0)
+"""``m = max(1, round(ratio * nodes on a shortest start-goal path))``."""
+
+KLR_METHODS = (BEST, OPTIMAL)
+KLR_KS, KLR_ELLS, KLR_RADII = (2, 3), (1, 10), (0, 2, 10)
+"""The figure of k, ell and radius, at m = infinity and 8 candidates."""
+
+_LABELS = {
+    "naive": "Naive",
+    "df-bb": "DF-BB",
+    "merge-bb": "Merge-BB",
+    "random": "Random",
+    "cost-asc": "CostAsc",
+    "blind": "Blind",
+    "tunnel": "Tunnel",
+    "rbp": "Rbp",
+    "cbp": "Cbp",
+    "m-pbp": "m-Pbp",
+}
+
+
+def method_label(method: Method) -> str:
+    """How tables and figures call a method, for example ``Merge-BB, CostAsc, Tunnel``."""
+    if method == OPTIMAL:
+        return "optimal (exact)"
+    if method in BOUNDED:
+        return _LABELS[method.planner]
+    planner = "" if method.planner == "pbp" else method.planner
+    parts = (planner, method.partitioner, method.merge_order, method.heuristic)
+    return ", ".join(_LABELS.get(part, part) for part in parts if part)
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A figure as it stands in the paper: a number, ``<1``, ``n/a`` (does not apply) or ``-`` (not reported).
+
+    ``None`` stands for a place that the paper does not have.
+    """
+
+    text: str | None
+
+    @property
+    def value(self) -> float | None:
+        """The number, ``None`` where no number was printed; ``<1`` is not one."""
+        return None if self.text in (None, "<1", "n/a", "-") else float(self.text)
+
+
+NOT_PRINTED = Printed(None)
+
+
+@dataclass(frozen=True)
+class Partitioning:
+    """One row of Table 1 at one number of candidates.
+
+    Coverage is the percentage of the instances on which the search ended within 300 s, the total time a mean over the
+    instances on which Merge-BB with Blind ended, and the MAC a mean where all instances have APR 1.
+    """
+
+    coverage: Printed = NOT_PRINTED
+    total_time_s: Printed = NOT_PRINTED
+    apr: Printed = NOT_PRINTED
+    mac: Printed = NOT_PRINTED
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """One entry of Table 2: mean and standard deviation of a MAC over Naive's."""
+
+    mean: Printed = NOT_PRINTED
+    deviation: Printed = NOT_PRINTED
+
+
+def _split(texts: str) -> list[Printed]:
+    return [Printed(text) for text in texts.split()]
+
+
+TABLE1 = {
+    (method, size): Partitioning(*figures)
+    for method, measures in {
+        NAIVE["blind"]: ("n/a n/a n/a", "<1 <1 -", "1.00 1.00 1.00", "0.714 0.434 0.582"),
+        NAIVE["tunnel"]: ("n/a n/a n/a", "<1 <1 -", "1.00 1.00 1.00", "0.714 0.434 0.582"),
+        DF_BB["blind"]: ("77 0 0", "19 - -", "1.00 0.672 0.439", "0.232 - -"),
+        DF_BB["tunnel"]: ("100 20 0", "2 92 -", "1.00 0.828 0.558", "0.229 - -"),
+        MERGE_RANDOM["blind"]: ("74 7 0", "35 185 -", "1.00 1.00 1.00", "0.232 0.418 0.561"),
+        MERGE_RANDOM["tunnel"]: ("100 27 0", "3 13 -", "1.00 1.00 1.00", "0.229 0.287 0.452"),
+        MERGE_COST["blind"]: ("77 7 0", "10 80 -", "1.00 1.00 1.00", "0.231 0.222 0.223"),
+        BEST: ("100 47 0", "1 5 -", "1.00 1.00 1.00", "0.229 0.190 0.205"),
+    }.items()
+    for size, *figures in zip(SIZES, *map(_split, measures), strict=True)
+}
+"""Table 1 by method and number of candidates, at k = 2, ell = 1, m = infinity."""
+
+TABLE2 = {
+    (method, size): Ratio(*figures)
+    for method, measures in {
+        MERGE_RANDOM["blind"]: ("0.425 0.679 0.937", "0.227 0.380 0.716"),
+        MERGE_RANDOM["tunnel"]: ("0.423 0.462 0.706", "0.226 0.347 0.723"),
+        MERGE_COST["blind"]: ("0.435 0.350 0.378", "0.237 0.160 0.189"),
+        BEST: ("0.423 0.313 0.349", "0.226 0.140 0.188"),
+    }.items()
+    for size, *figures in zip(SIZES, *map(_split, measures), strict=True)
+}
+"""Table 2 by method and number of candidates: MAC of Merge-BB divided by that of Naive."""
+
+
+def _by_ratio(texts: str) -> Mapping[float, Printed]:
+    return dict(zip(M_RATIOS, _split(texts), strict=True))
+
+
+TABLE3 = {
+    RBP: _by_ratio("0.006 0.006 0.006 0.006 0.006 0.006"),
+    CBP: _by_ratio("0.098 0.085 0.046 0.009 0.006 0.006"),
+    M_PBP: _by_ratio("63.985 63.985 63.985 63.985 63.985 63.985"),
+}
+"""Table 3 by planner and m over the shortest path: runtime in seconds. The paper does not say for which k."""
+
+_TABLE4_RBP = _by_ratio("0.47 1.63 2.81 5.73 29 58.1")
+
+TABLE4 = {
+    (M_PBP, 2): _by_ratio("0.00707 0.0313 0.0803 0.188 0.216 0.229"),
+    (CBP, 2): _by_ratio("0.0116 0.0671 0.189 0.692 4.71 9.72"),
+    (RBP, 2): _TABLE4_RBP,
+    (M_PBP, 3): _by_ratio("0.0228 0.1 0.192 0.416 0.628 0.644"),
+    (CBP, 3): _by_ratio("0.0149 0.0846 0.225 0.741 4.76 9.76"),
+    (RBP, 3): _TABLE4_RBP,
+    (M_PBP, 5): _by_ratio("0.0551 0.2 0.365 0.793 1.64 1.87"),
+    (CBP, 5): _by_ratio("0.0218 0.133 0.316 0.864 4.93 9.95"),
+    (RBP, 5): _TABLE4_RBP,
+}
+"""The supplement's table by planner and k, then m over the shortest path: MAC at ell = 1 and 8 candidates."""

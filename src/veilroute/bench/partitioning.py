@@ -1,0 +1,274 @@
+"""The suites of the partitioners at m = infinity: Table 1, Table 2, and the convergence of Figure 3."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from veilroute.bench.design import Suite, Variation, chart
+from veilroute.bench.paper import (
+    BEST,
+    CONVERGING,
+    OPTIMAL,
+    PARTITIONING,
+    RATED,
+    TABLE1,
+    TABLE2,
+    Partitioning,
+    method_label,
+)
+from veilroute.bench.summaries import Selection, average, compare, moment, relate, steps_of, timed_instances
+from veilroute.bench.table import (
+    Row,
+    Table,
+    Value,
+    build_table,
+    counted,
+    format_apr,
+    format_number,
+    format_seconds,
+    mean_apr,
+    mean_time,
+)
+
+_SETTING = "k = 2, ell = 1, radius 0, m = infinity"
+_BEST = "Merge-BB with CostAsc and Tunnel"
+
+
+def _explain(tables: list[Table], *notes: str) -> list[Table]:
+    """Of tables that are alike the last one has the explanations."""
+    return [*tables[:-1], replace(tables[-1], notes=(*tables[-1].notes, *notes))]
+
+
+def _with_base(text: str, num: int, num_all: int) -> str:
+    """A figure, in brackets on how many instances it rests, where these are not all."""
+    return text if num == num_all else f"{text} ({num})"
+
+
+def _tables_1(chosen: Selection) -> list[Table]:
+    """Coverage, time, APR and MAC, one table for each number of candidates."""
+    return _explain(
+        [_table_1(chosen.of_size(size), size) for size in chosen.sizes],
+        "Coverage: the share of the instances on which the method came to its own end, with proof, within the limit.",
+        "Total time, as in the paper: the mean over the instances on which Merge-BB with Blind finished, under both "
+        "merge orders. A dash where there are none, or where the method did not finish on each of them; in brackets "
+        "how many it has, where it has not all. Mean time: over all instances; ≥ where some were stopped by the clock.",
+        "MAC: the mean, where APR is 1 on every instance. Equal to the optimum: as many candidates anonymized, at the "
+        "MAC that optimal (exact) has proved.",
+    )
+
+
+def _table_1(part: Selection, size: int) -> Table:
+    num_timed = len(timed_instances(part))
+    rows: list[Row] = []
+    bases = []
+    for method in PARTITIONING:
+        ours, paper = compare(part, method), TABLE1.get((method, size), Partitioning())
+        every = ours.averages
+        bases.append(every.num_cells)
+        coverage = total_time = None
+        if method not in RATED:
+            coverage = "n/a"
+        elif every.num_cells:
+            coverage = f"{100 * every.num_finished / every.num_cells:.0f}"
+        if ours.total_time_s is not None:
+            total_time = _with_base(format_seconds(ours.total_time_s), ours.num_timed, num_timed)
+        has_mac = every.num_macs == every.num_cells and not every.num_partial
+        is_equal = f"{ours.num_equal} of {ours.num_proved}" if ours.num_proved else None
+        rows.append(
+            (
+                *(method_label(method), every.num_cells, coverage, paper.coverage.text),
+                *(total_time, paper.total_time_s.text, mean_time(every), mean_apr(every.apr), paper.apr.text),
+                *(every.mac if has_mac else None, paper.mac.text, is_equal),
+            )
+        )
+    columns = (
+        *("method", "instances", "coverage [%]", "paper [%]", "total time [s]", "paper [s]", "mean time [s]"),
+        *("APR", "paper APR", "MAC", "paper MAC", "equal to the optimum"),
+    )
+    title = f"Table 1 with {size} candidates: coverage, time, APR and MAC"
+    timed = [f"Total time is over {counted(num_timed, 'instance')}."]
+    return build_table(part, f"table1-{size}", title, columns, rows, fixed=_SETTING, bases=bases, notes=timed)
+
+
+def _findings_1(chosen: Selection) -> list[str]:
+    sentences = []
+    for size in chosen.sizes:
+        part = chosen.of_size(size)
+        best, exact = compare(part, BEST), compare(part, OPTIMAL)
+        begin = f"With {size} candidates"
+        num = best.averages.num_cells
+        if num:
+            paper = TABLE1.get((BEST, size))
+            beside = f" (the paper: {paper.coverage.text} %)" if paper else ""
+            met = ""
+            if best.num_proved:
+                is_all = best.num_equal == best.num_proved == num
+                met = f" and met the optimum on {'each' if is_all else f'{best.num_equal} of {best.num_proved}'}"
+            num_finished = best.averages.num_finished
+            sentences.append(f"{begin}, {_BEST} finished on {num_finished} of {counted(num, 'instance')}{beside}{met}.")
+        num = exact.averages.num_cells
+        if num:
+            slowest = max(record.outcome.runtime_s for record in part.of_method(OPTIMAL))
+            sentences.append(
+                f"{begin}, optimal (exact) finished on {exact.averages.num_finished} of {counted(num, 'instance')}, "
+                f"in {mean_time(exact.averages)} s on average and {format_seconds(slowest)} s at most."
+            )
+    return sentences
+
+
+def _tables_2(chosen: Selection) -> list[Table]:
+    """MAC relative to Naive, all numbers of candidates in one table."""
+    columns = ["method"]
+    for size in chosen.sizes:
+        columns += [f"{size} candidates", "instances", f"paper, {size}"]
+    rows: list[Row] = []
+    bases = []
+    num_without = 0
+    for method in RATED:
+        row: list[Value] = [method_label(method)]
+        for size in chosen.sizes:
+            ours, paper = relate(chosen.of_size(size), method), TABLE2.get((method, size))
+            num_without += ours.num_without
+            bases.append(ours.num_ratios + ours.num_without)
+            text = None if ours.mean is None else f"{ours.mean:.3f}"
+            if ours.deviation is not None:
+                text = f"{text} ± {ours.deviation:.3f}"
+            row += [text, ours.num_ratios, f"{paper.mean.text} ± {paper.deviation.text}" if paper else None]
+        rows.append(tuple(row))
+    notes = [
+        "The MAC of each method divided by that of Naive with the same heuristic on the same instance: mean ± standard "
+        "deviation (n - 1). optimal (exact) is divided by Naive with Tunnel. The paper has no row for DF-BB.",
+    ]
+    if num_without:
+        notes.append(
+            f"{counted(num_without, 'result')} left out, because Naive's MAC is 0 or missing, or because the two "
+            "anonymized different numbers of candidates."
+        )
+    title = "Table 2: MAC relative to Naive"
+    return [build_table(chosen, "table2", title, columns, rows, fixed=_SETTING, bases=bases, notes=notes)]
+
+
+def _findings_2(chosen: Selection) -> list[str]:
+    sentences = []
+    for size in chosen.sizes:
+        part = chosen.of_size(size)
+        best, exact = relate(part, BEST).mean, relate(part, OPTIMAL).mean
+        parts = []
+        if best is not None:
+            paper = TABLE2.get((BEST, size))
+            beside = f" (the paper: {paper.mean.text})" if paper else ""
+            parts.append(f"{_BEST} has {format_number(best)} of the MAC of Naive{beside}")
+        if exact is not None:
+            parts.append(f"optimal (exact) has {format_number(exact)} of {'it' if parts else 'the MAC of Naive'}")
+        if parts:
+            sentences.append(f"With {size} candidates, on average, {' and '.join(parts)}.")
+    return sentences
+
+
+def _tables_convergence(chosen: Selection) -> list[Table]:
+    """APR and MAC at some times, one table for each number of candidates."""
+    return _explain(
+        [_table_convergence(chosen.of_size(size), size) for size in chosen.sizes],
+        "Before its first partition a method has APR 0 and no MAC. MAC: the mean over the instances that have one, in "
+        "brackets how many where not all do; it can rise when further instances join. Naive and optimal (exact) have "
+        "their result when they end. The paper's figures are those of its Table 1, at 300 s.",
+    )
+
+
+def _table_convergence(part: Selection, size: int) -> Table:
+    stamps = time_stamps(part.time_limits_s[-1])
+    rows: list[Row] = []
+    bases = []
+    for method in CONVERGING:
+        own, paper = part.of_method(method), TABLE1.get((method, size), Partitioning())
+        moments = [moment(own, stamp) for stamp in stamps]
+        bases.append(len(own))
+        macs = [
+            None if at.mac is None else _with_base(format_number(at.mac), at.num_macs, at.num_cells) for at in moments
+        ]
+        rows += [
+            (method_label(method), "APR", *(mean_apr(at.apr) for at in moments), paper.apr.text, len(own)),
+            (method_label(method), "MAC", *macs, paper.mac.text, len(own)),
+        ]
+    columns = ("method", "measure", *(f"{stamp:g} s" for stamp in stamps), "paper, 300 s", "instances")
+    title = f"Figure 3 in numbers, with {size} candidates: APR and MAC over time"
+    return build_table(part, f"convergence-{size}", title, columns, rows, fixed=_SETTING, bases=bases)
+
+
+def time_stamps(time_limit_s: float) -> tuple[float, ...]:
+    """From a hundredth of a second up to the limit, two for each power of ten."""
+    stamps = [float(f"{digit}e{power}") for power in range(-2, 7) for digit in (1, 3)]
+    return (*(stamp for stamp in stamps if stamp < 0.8 * time_limit_s), time_limit_s)
+
+
+def _findings_convergence(chosen: Selection) -> list[str]:
+    sentences = []
+    for size in chosen.sizes:
+        early, late = [], []
+        for method in CONVERGING:
+            own = chosen.of_size(size).of_method(method)
+            averages = average(own)
+            if averages.apr is None:
+                continue
+            if averages.num_partial:
+                late.append(f"{method_label(method)} ({format_apr(averages.apr)})")
+            else:
+                ends = [
+                    min((t for t, apr, _ in steps_of(r.outcome) if apr == 1), default=r.outcome.runtime_s) for r in own
+                ]
+                early.append(f"{method_label(method)} after {format_seconds(max(ends))} s")
+        begin = f"With {size} candidates"
+        if early:
+            sentences.append(f"{begin}, APR 1 on every instance: {'; '.join(early)}.")
+        if late:
+            sentences.append(f"{begin}, not on every instance within the limit (mean APR): {'; '.join(late)}.")
+    return sentences
+
+
+TABLE1_SUITE = Suite(
+    name="table1",
+    heading="Table 1: partitioning strategies",
+    where="Table 1, section 6.1",
+    shows="Each partitioning strategy with each merge order and heuristic at 8, 12 and 16 candidates: coverage (how "
+    "often the search ended within 300 s), time, APR and MAC, for k = 2, ell = 1 and m = infinity.",
+    found="Merge-BB has better MAC than Naive throughout and higher coverage than DF-BB; Merge-BB with CostAsc and "
+    "Tunnel is best, with 100 %, 47 % and 0 % of the instances finished at 8, 12 and 16 candidates.",
+    variations=(Variation(PARTITIONING, sizes=()),),
+    tables=_tables_1,
+    findings=_findings_1,
+    pictures=chart(
+        "table1",
+        "Above: the share of the instances on which each method finished; the numbers on the right count them. Below: "
+        "mean times; the paper's are over the instances on which Merge-BB with Blind finished.",
+    ),
+)
+
+TABLE2_SUITE = Suite(
+    name="table2",
+    heading="Table 2: MAC relative to Naive",
+    where="Table 2, section 6.1",
+    shows="The MAC of Merge-BB divided by the MAC of Naive on the same instance, mean and standard deviation.",
+    found="Merge-BB with CostAsc lowers the MAC by more than half at every number of candidates.",
+    variations=(Variation(PARTITIONING, sizes=()),),
+    tables=_tables_2,
+    findings=_findings_2,
+    pictures=chart("table2", "MAC divided by Naive's on the same instance; 1 is as costly as Naive."),
+)
+
+CONVERGENCE_SUITE = Suite(
+    name="convergence",
+    heading="Convergence: APR and MAC over time",
+    where="Figure 3, section 6.1",
+    shows="APR and MAC over time with the Tunnel heuristic, for k = 2 and ell = 1. The figure has no numbers in the "
+    "text; its ends at 300 s are those of Table 1.",
+    found="Merge-BB reaches a high APR sooner than DF-BB, and with CostAsc it finds a low MAC earlier than with "
+    "Random.",
+    variations=(Variation(CONVERGING, sizes=()),),
+    tables=_tables_convergence,
+    findings=_findings_convergence,
+    pictures=chart(
+        "convergence",
+        "Mean APR and mean MAC over time; time and MAC are logarithmic. A MAC is thin as long as some instances have "
+        "none, and a MAC of 0 is below the axis. The paper's ends, from its Table 1, stand right of our time limit.",
+    ),
+)

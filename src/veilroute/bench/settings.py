@@ -1,0 +1,323 @@
+"""The suites that vary the setting: Tables 3 and 4 by k and a bounded m, Figure 4 by k, ell and radius."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise, product
+
+from veilroute.bench.cells import Cell, Method
+from veilroute.bench.design import Suite, Variation, chart
+from veilroute.bench.paper import (
+    BEST,
+    BOUNDED,
+    BOUNDED_KS,
+    CBP,
+    KLR_ELLS,
+    KLR_KS,
+    KLR_METHODS,
+    KLR_RADII,
+    M_PBP,
+    M_RATIOS,
+    OPTIMAL,
+    RBP,
+    TABLE1,
+    TABLE3,
+    TABLE4,
+    method_label,
+)
+from veilroute.bench.summaries import Averages, Selection, average
+from veilroute.bench.table import (
+    Row,
+    Table,
+    Value,
+    build_table,
+    counted,
+    format_number,
+    format_seconds,
+    listed,
+    mean_apr,
+    mean_time,
+    stopped_note,
+)
+
+Macs = Sequence[float | None]
+
+_BOUNDED_VARIATION = Variation(BOUNDED, ks=BOUNDED_KS, m_ratios=M_RATIOS)
+_ENDS = (M_RATIOS[0], M_RATIOS[-1])
+
+
+def _is_bounded(cell: Cell) -> bool:
+    """Table 3 counts records of every k and every finite m, not only those of its variation."""
+    is_usual = cell.ell == 1 and cell.radius == 0 and cell.num_candidates == 8 and not cell.keep_playbook
+    return is_usual and cell.m_ratio is not None and cell.method in BOUNDED
+
+
+def _is_bounded_or_limit(cell: Cell) -> bool:
+    """Table 4 also has m = infinity where it was run: it is what m-Pbp converges to."""
+    is_usual = cell.ell == 1 and cell.radius == 0 and cell.num_candidates == 8 and not cell.keep_playbook
+    return is_usual and cell.method in ((BEST, OPTIMAL) if cell.m_ratio is None else BOUNDED)
+
+
+def average_at(chosen: Selection, method: Method, k: int, ratio: float | None) -> Averages:
+    """Table 4's means of a method; at m = infinity, m-Pbp is Pbp."""
+    return chosen.average(BEST if ratio is None and method == M_PBP else method, k=k, ratio=ratio)
+
+
+def shown_ks(chosen: Selection) -> list[int]:
+    """The paper's k and those of the records."""
+    return sorted({*BOUNDED_KS, *(record.cell.k for record in chosen.bounded)})
+
+
+def _span(numbers: Sequence[int]) -> str:
+    """For example ``30``, or ``12 to 30`` where they differ."""
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _finite_m_note(chosen: Selection) -> list[str]:
+    if not chosen.is_finite_optimum_open:
+        return []
+    return [
+        "Where the planner optimal could not prove an optimum for a finite m, too much work or stopped by the clock, "
+        "it follows the optimum of m = infinity for the first m nodes. That hides as asked, and may cost more than it "
+        "must."
+    ]
+
+
+def _tables_3(chosen: Selection) -> list[Table]:
+    """Runtime by m."""
+    rows: list[Row] = []
+    bases: list[int] = []
+    for method in BOUNDED:
+        label = chosen.bounded_label(method)
+        ours = [chosen.average(method, ratio=ratio) for ratio in M_RATIOS]
+        counts = [cells.num_cells for cells in ours]
+        bases += counts
+        rows.append((label, "ours", *map(mean_time, ours), _span(counts)))
+        if method in TABLE3:
+            rows.append((label, "paper", *(TABLE3[method][ratio].text for ratio in M_RATIOS), None))
+    columns = ("planner", "source", *(f"{ratio:g}" for ratio in M_RATIOS), "cells")
+    ks = sorted({record.cell.k for record in chosen.records})
+    notes = [
+        "The mean over all cells, of every k; the paper does not say for which k its times are. ≥ where some cells "
+        "were stopped by the clock. The paper's times are from C++ on another machine.",
+        *_finite_m_note(chosen),
+    ]
+    title, fixed = (
+        "Table 3: mean runtime in seconds by m over the shortest path",
+        f"k = {listed(ks)}, ell = 1, radius 0",
+    )
+    return [build_table(chosen, "table3", title, columns, rows, fixed=fixed, bases=bases, notes=notes, noun="cells")]
+
+
+def _findings_3(chosen: Selection) -> list[str]:
+    means = {method: mean_time(average(chosen.of_method(method))) for method in BOUNDED}
+    times = [f"{chosen.bounded_label(method)} {text} s" for method, text in means.items() if text is not None]
+    sentences = [f"Mean runtime over all m and k: {listed(times)}."]
+    first, last = (chosen.average(CBP, ratio=ratio).runtime_s for ratio in _ENDS)
+    if first is not None and last is not None:
+        paper, other = (TABLE3[CBP][ratio].text for ratio in _ENDS)
+        sentences.append(
+            f"Cbp takes {format_seconds(first)} s at m = {_ENDS[0]:g} shortest paths and {format_seconds(last)} s at "
+            f"m = {_ENDS[1]:g} (the paper: {paper} s and {other} s)."
+        )
+    return sentences
+
+
+def _tables_4(chosen: Selection) -> list[Table]:
+    """MAC by k and m; also at m = infinity where that was run."""
+    bounded = chosen.bounded
+    if not bounded:
+        return []
+    ratios: tuple[float | None, ...] = M_RATIOS if len(bounded) == len(chosen.records) else (*M_RATIOS, None)
+    rows: list[Row] = []
+    bases: list[int] = []
+    for k, method in product(shown_ks(chosen), BOUNDED):
+        label = chosen.bounded_label(method)
+        ours = [average_at(chosen, method, k, ratio) for ratio in ratios]
+        finite = ours[: len(M_RATIOS)]
+        bases += [cells.num_cells for cells in finite]
+        counts = _span([cells.num_macs for cells in finite])
+        rows.append((k, label, "ours", *(cells.mac for cells in ours), counts))
+        if (method, k) in TABLE4:
+            texts = [None if ratio is None else TABLE4[method, k][ratio].text for ratio in ratios]
+            rows.append((k, label, "paper", *texts, None))
+    notes = [
+        "m is a number of nodes: the given multiple of those on a shortest path from start to goal. The extra cost of "
+        "Rbp is then at most two steps for each of them, and its MAC at most about twice the multiple. The paper's is "
+        "above that, so its m must have been measured against something else: compare shapes, not heights.",
+        *_finite_m_note(chosen),
+    ]
+    if None in ratios:
+        notes.append(
+            "m = infinity, for the k that were run: in the row of m-Pbp it is Pbp with Merge-BB, CostAsc, Tunnel."
+        )
+    num_partial = average(bounded).num_partial
+    if num_partial:
+        notes.append(f"{counted(num_partial, 'cell')} anonymized only a part of the candidates: MAC over that part.")
+    notes += stopped_note(bounded)
+    title = "Table 4 (supplement): mean MAC by k and by m over the shortest path"
+    headings = ("infinity" if ratio is None else f"{ratio:g}" for ratio in ratios)
+    columns = ("k", "planner", "source", *headings, "instances")
+    return [build_table(chosen, "table4", title, columns, rows, fixed="ell = 1, radius 0", bases=bases, notes=notes)]
+
+
+def _findings_4(chosen: Selection) -> list[str]:
+    bounded, sentences = _complete(Selection(chosen.bounded))
+    ks = sorted({record.cell.k for record in bounded.records})
+    # Only rows with a MAC at every m.
+    macs: dict[Method, dict[int, list[float]]] = {}
+    for method in BOUNDED:
+        rows = {k: [average_at(bounded, method, k, ratio).mac for ratio in M_RATIOS] for k in ks}
+        macs[method] = {k: [mac for mac in row if mac is not None] for k, row in rows.items() if None not in row}
+    for method in (M_PBP, CBP, RBP):
+        whole = macs[method]
+        if whole:
+            falling = [k for k, row in whole.items() if not _is_rising(row)]
+            trend = f"falls somewhere as m grows at k = {listed(falling)}" if falling else "never falls as m grows"
+            ends = [f"{format_number(row[0])} to {format_number(row[-1])} at k = {k}" for k, row in whole.items()]
+            sentences.append(f"The MAC of {method_label(method)} {trend}: from {listed(ends)}.")
+    rbp = list(macs[RBP].values())
+    if len(rbp) == len(ks) > 1:
+        is_same = all(_is_same(rbp[0], row) for row in rbp[1:])
+        sentences.append(f"The MAC of Rbp is {'the same' if is_same else 'not the same'} for k = {listed(ks)}.")
+    for k in ks:
+        if k not in macs[CBP] or k not in macs[M_PBP]:
+            continue
+        beside = ""
+        if (CBP, k) in TABLE4:
+            printed = [[figure.value for figure in TABLE4[method, k].values()] for method in (CBP, M_PBP)]
+            beside = f" (the paper: {_cheaper(*printed)})"
+        sentences.append(
+            f"Values of m, in shortest paths, at which Cbp is cheaper than m-Pbp at k = {k}: "
+            f"{_cheaper(macs[CBP][k], macs[M_PBP][k])}{beside}."
+        )
+    return sentences
+
+
+def _complete(chosen: Selection) -> tuple[Selection, list[str]]:
+    """The records of the instances that have all of them, so that means can be compared, and a sentence about it."""
+    settings: dict[object, set[object]] = {}
+    for record in chosen.records:
+        cell = record.cell
+        setting = (cell.method, cell.k, cell.ell, cell.radius, cell.m_ratio)
+        settings.setdefault(cell.instance_key, set()).add(setting)
+    everything = set().union(*settings.values())
+    whole = Selection(tuple(r for r in chosen.records if settings[r.cell.instance_key] == everything))
+    if len(whole.records) == len(chosen.records):
+        return whole, []
+    num_all = counted(len(settings), "instance")
+    return whole, [f"Only the {whole.num_instances} of {num_all} that have every record count here."]
+
+
+def _is_rising(row: Sequence[float]) -> bool:
+    return all(a <= b or math.isclose(a, b, rel_tol=1e-9) for a, b in pairwise(row))
+
+
+def _is_same(row: Sequence[float], other: Sequence[float]) -> bool:
+    return all(math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12) for a, b in zip(row, other, strict=True))
+
+
+def _cheaper(row: Macs, other: Macs) -> str:
+    """The ratios of m at which the first is cheaper."""
+    places = zip(M_RATIOS, row, other, strict=True)
+    return listed([ratio for ratio, a, b in places if a is not None and b is not None and a < b])
+
+
+def _tables_klr(chosen: Selection) -> list[Table]:
+    """MAC by k, ell and radius."""
+    rows: list[Row] = []
+    bases = []
+    for k, ell, radius in product(KLR_KS, KLR_ELLS, KLR_RADII):
+        row: list[Value] = [k, ell, radius]
+        for method in KLR_METHODS:
+            ours = chosen.average(method, k=k, ell=ell, radius=radius, ratio=None)
+            bases.append(ours.num_cells)
+            row += [ours.mac, mean_apr(ours.apr), f"{ours.num_macs} of {ours.num_cells}"]
+        paper = None
+        if (ell, radius) == (1, 0):
+            paper = TABLE1[BEST, 8].mac.text if k == 2 else TABLE4[M_PBP, k][10.0].text
+        rows.append((*row, paper))
+    columns = ["k", "ell", "radius"]
+    for method in KLR_METHODS:
+        columns += [f"{method_label(method)}: MAC", "APR", "instances"]
+    columns.append("paper MAC")
+    notes = [
+        "MAC: the mean over the instances on which something was anonymized, which the third column counts. APR: the "
+        "mean over all instances.",
+        "The paper's figure has no numbers in the text. 0.229 is from its Table 1. 0.644 is from the supplement's "
+        "table, for m-Pbp at m = 10 shortest paths, which converges to this setting.",
+        *stopped_note(chosen.records),
+    ]
+    title = "Figure 4 in numbers: MAC and APR by k, ell and radius"
+    return [build_table(chosen, "klr", title, columns, rows, fixed="m = infinity", bases=bases, notes=notes)]
+
+
+def _findings_klr(chosen: Selection) -> list[str]:
+    whole, sentences = _complete(chosen)
+    for method in KLR_METHODS:
+        macs = {
+            (k, ell, radius): whole.average(method, k=k, ell=ell, radius=radius, ratio=None).mac
+            for k, ell, radius in product(KLR_KS, KLR_ELLS, KLR_RADII)
+        }
+        if all(mac is None for mac in macs.values()):
+            continue
+        ks = [(macs[KLR_KS[0], ell, r], macs[KLR_KS[-1], ell, r]) for ell in KLR_ELLS for r in KLR_RADII]
+        ells = [(macs[k, KLR_ELLS[0], r], macs[k, KLR_ELLS[-1], r]) for k in KLR_KS for r in KLR_RADII]
+        rows = [[macs[k, ell, r] for r in KLR_RADII] for k in KLR_KS for ell in KLR_ELLS]
+        known = [[mac for mac in row if mac is not None] for row in rows if None not in row]
+        num_even = sum(_is_rising(row) or _is_rising(row[::-1]) for row in known)
+        sentences.append(
+            f"{method_label(method)}: a larger k raises the mean MAC in {_raised(ks)} settings, a larger ell in "
+            f"{_raised(ells)}, the radius has a monotonic effect in {num_even} of {len(known)}."
+        )
+    return sentences
+
+
+def _raised(pairs: Sequence[tuple[float | None, float | None]]) -> str:
+    known = [(low, high) for low, high in pairs if low is not None and high is not None]
+    return f"{sum(high > low for low, high in known)} of {len(known)}"
+
+
+TABLE3_SUITE = Suite(
+    name="table3",
+    heading="Table 3: runtimes by m",
+    where="Table 3, section 6.2",
+    shows="The runtime of the planners for bounded m, for m of 0.1 to 10 times the shortest path.",
+    found="Rbp and Cbp are far faster than m-Pbp, and Cbp becomes faster as m grows.",
+    variations=(_BOUNDED_VARIATION,),
+    takes=_is_bounded,
+    tables=_tables_3,
+    findings=_findings_3,
+    pictures=chart("table3", "Mean runtime by m over the shortest path, both axes logarithmic."),
+)
+
+TABLE4_SUITE = Suite(
+    name="table4",
+    heading="Table 4: MAC by k and m",
+    where="Figure 6, section 6.2, and the table of the supplement with its numbers",
+    shows="The MAC of the planners for bounded m by k and m, with 8 candidates and ell = 1.",
+    found="The MAC of Rbp and Cbp grows without bound as m does, and Rbp does not depend on k. The MAC of m-Pbp "
+    "converges to that of Pbp. For small m and k of 3 or 5 Cbp is cheaper than m-Pbp, for larger m dearer.",
+    variations=(_BOUNDED_VARIATION,),
+    takes=_is_bounded_or_limit,
+    tables=_tables_4,
+    findings=_findings_4,
+    pictures=chart("table4", "Mean MAC by m over the shortest path, both axes logarithmic."),
+)
+
+KLR_SUITE = Suite(
+    name="klr",
+    heading="The impact of k, ell and the radius",
+    where="Figure 4, section 6.1",
+    shows="The MAC of Merge-BB with CostAsc and Tunnel by k, ell and radius. The figure has no numbers in the text.",
+    found="Larger k and larger ell raise the MAC. The radius has no monotonic effect: a larger one shortens both the "
+    "hidden routes and the routes that they are measured against.",
+    variations=(Variation(KLR_METHODS, ks=KLR_KS, ells=KLR_ELLS, radii=KLR_RADII),),
+    tables=_tables_klr,
+    findings=_findings_klr,
+    pictures=chart(
+        "klr", "Mean MAC by k, ell and radius; where not all candidates are anonymized, the mean APR stands above."
+    ),
+)
