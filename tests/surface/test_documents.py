@@ -258,3 +258,14 @@ def test_the_pictures_show_the_routes_of_the_demo(command: Command, tmp_path: Pa
             continue
         playbook = vr.read_playbook(tmp_path / "tour" / f"{picture.stem}.json")
         assert picture.with_suffix(".sha256").read_text(encoding="utf-8").strip() == routes_sha256(playbook)
+
+
+def test_citations_of_the_theory_lead_to_a_section() -> None:
+    labels = set(re.findall(r"^\.\. _(theory-[a-z-]+):$", read("docs/theory.rst"), re.MULTILINE))
+    assert len(labels) > 10
+    texts = {path: path.read_text(encoding="utf-8") for path in [*sorted((ROOT / "src").rglob("*.py")), *PAGES]}
+    cited = {label for text in texts.values() for label in re.findall(r"[`<](theory-[a-z-]+)[`>]", text)}
+    assert len(cited) > 10
+    assert cited <= labels
+    for path, text in texts.items():
+        assert not re.search(r"theory\.md|\(theory[,:)]", text), path.name
