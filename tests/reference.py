@@ -1,4 +1,4 @@
-"""Slow and plain: the definitions of theory.md written down as directly as possible, to compare fast code with."""
+"""Slow and plain: the definitions of docs/theory.rst as directly as possible, to compare fast code with."""
 
 from __future__ import annotations
 

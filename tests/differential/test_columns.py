@@ -1,8 +1,8 @@
 """Column generation against brute force over all set partitions, and its bounds against scipy's integer programmes.
 
-The last steps of a proof (theory, section 3) are for problems with more classes than a test can look at. Here they run
-on small ones: limits are lowered, lists are cut short, prices are let down, so that a gap is left; and what is then
-claimed is compared with the optimum over all classes there are.
+The last steps of a proof (docs/theory.rst, Reduced-cost fixing) are for problems with more classes than a test can look
+at. Here they run on small ones: limits are lowered, lists are cut short, prices are let down, so that a gap is left;
+and what is then claimed is compared with the optimum over all classes there are.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import NamedTuple
 
 import pytest
@@ -254,7 +255,77 @@ def test_the_pictures_show_the_routes_of_the_demo(command: Command, tmp_path: Pa
     routes_sha256 = runpy.run_path(str(DOCS / "make_images.py"))["routes_sha256"]
     assert command("demo", "--out", tmp_path / "tour").code == 0
     for picture in sorted((DOCS / "images").glob("*.png")):
-        if picture.stem == "helsinki":  # looked at with the street example
+        if picture.stem in ("helsinki", "rooms"):  # looked at with the street example, and below
             continue
         playbook = vr.read_playbook(tmp_path / "tour" / f"{picture.stem}.json")
         assert picture.with_suffix(".sha256").read_text(encoding="utf-8").strip() == routes_sha256(playbook)
+
+
+def test_citations_of_the_theory_lead_to_a_section() -> None:
+    labels = set(re.findall(r"^\.\. _(theory-[a-z-]+):$", read("docs/theory.rst"), re.MULTILINE))
+    assert len(labels) > 10
+    texts = {path: path.read_text(encoding="utf-8") for path in [*sorted((ROOT / "src").rglob("*.py")), *PAGES]}
+    cited = {label for text in texts.values() for label in re.findall(r"[`<](theory-[a-z-]+)[`>]", text)}
+    assert len(cited) > 10
+    assert cited <= labels
+    for path, text in texts.items():
+        assert not re.search(r"theory\.md|\(theory[,:)]", text), path.name
+
+
+def modules() -> set[str]:
+    """All modules of the package by their paths, but for those that only say what a room exports."""
+    source = ROOT / "src" / "veilroute"
+    return {str(path.relative_to(source)) for path in source.rglob("*.py") if path.name != "__init__.py"}
+
+
+def test_the_architecture_names_every_module_and_nothing_else() -> None:
+    """A module was added, renamed or removed? Mend docs/architecture.rst."""
+    text = read("docs/architecture.rst")
+    listed = re.findall(r"^``([a-z0-9_/]+\.py)``\n   \S", text, re.MULTILINE)
+    assert len(listed) == len(set(listed))
+    assert set(listed) == modules()
+    named = set(re.findall(r"``((?:[a-z0-9_]+/)*[a-z0-9_]+\.py)``", text)) - modules() - {"__init__.py", "registry.py"}
+    assert not [name for name in named if not (ROOT / name).is_file()]
+    rooms = set(re.findall(r"``((?:[a-z]+/)?[a-z]+)/``", text))
+    assert not [room for room in rooms if not (ROOT / "src" / "veilroute" / room / "__init__.py").is_file()]
+    packages = {path.parent.name for path in (ROOT / "src" / "veilroute").glob("*/__init__.py")}
+    assert set(re.findall(r"^``([a-z]+)/``\n~+$", text, re.MULTILINE)) == packages
+
+
+def test_functions_and_private_names_of_the_architecture_exist() -> None:
+    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    words = re.findall(r"``(_?[a-z]+(?:_[a-z]+)+|(?:[A-Z][a-z]+)+(?:\.[a-z_]+)?)``", read("docs/architecture.rst"))
+    assert {"_order_pairs", "Domain", "Playbook.route_for"} <= set(words)
+    for word in words:
+        assert re.search(rf"^ *(?:def|class) {word.rpartition('.')[2]}\b", sources, re.MULTILINE), word
+
+
+def test_the_picture_of_the_rooms_is_that_of_the_contracts() -> None:
+    """Out of date? `python docs/make_images.py rooms` draws it again."""
+    images = runpy.run_path(str(DOCS / "make_images.py"))
+    assert (DOCS / "images" / "rooms.sha256").read_text(encoding="utf-8").strip() == images["rooms_sha256"]()
+    steps_in_words = read("docs/architecture.rst").partition("One plan, step by step")[2].partition("What to open")[0]
+    assert len(re.findall(r"^\d+\. ", steps_in_words, re.MULTILINE)) == len(images["STEPS"])
+
+
+def test_a_plan_takes_the_steps_of_the_picture(command: Command) -> None:
+    """The rooms whose functions a real plan calls, in order. Compiled kernels cannot be watched, and are left out."""
+    steps = [room for room, _ in runpy.run_path(str(DOCS / "make_images.py"))["STEPS"] if room != "kernels"]
+    vr.write_movingai(vr.grid_domain(["......"] * 4), "small.map")
+    source = Path(vr.__file__).parent
+    called: list[str] = []
+
+    def note(frame: FrameType, event: str, _argument: object) -> None:
+        file = Path(frame.f_code.co_filename)
+        if event == "call" and file.is_relative_to(source) and frame.f_code.co_name != "<module>":
+            called.append(file.relative_to(source).with_suffix("").parts[0])
+
+    sys.setprofile(note)
+    try:
+        places = ["--start", "0,0", "--goal", "3,5", "--candidates", "0,5 1,1 2,4 3,0"]
+        assert command("plan", "small.map", *places, "-k", "2", "-o", "book.json").code == 0
+    finally:
+        sys.setprofile(None)
+    # Each step must come after the one before: looking for it uses up what was called until then.
+    left = iter(called)
+    assert not [room for room in steps if room not in left]

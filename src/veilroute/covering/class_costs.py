@@ -1,11 +1,12 @@
-"""Covering costs of all sets of candidates that can matter, by fields (theory, section 4).
+"""Covering costs of all sets of candidates that can matter, by fields.
 
 ``f_S(n)`` is the cheapest walk from the start to n that covers at least S, ``h_T(n)`` the cheapest from n to the
 goal that covers T. Fields are kept at the posts only. Then
 
     c(C) = min over j in C, S + T = C - j, posts q of j:  f_S(q) + h_T(q)
 
-so sets of size z need forward fields up to size ``z - 1 - b`` and backward fields up to size b, whatever b is.
+so sets of size z need forward fields up to size ``z - 1 - b`` and backward fields up to size b, whatever b is
+(docs/theory, :ref:`Covering costs <theory-covering>`).
 A field follows from those of the sets one smaller, either by a sweep of the graph or, when the posts are few,
 through a table of distances between them. :func:`choose_method` picks the cheapest way that fits.
 

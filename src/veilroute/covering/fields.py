@@ -1,4 +1,6 @@
-"""Fields: the cheapest walks to every post that cover a set, for many sets at once (theory, section 4).
+"""Fields: the cheapest walks to every post that cover a set, for many sets at once.
+
+The recursion behind them: docs/theory, :ref:`Covering costs <theory-covering>`.
 
 Memory for fields: in RAM up to a budget of bytes, in a temporary file once they need more.
 

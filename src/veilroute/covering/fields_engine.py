@@ -1,13 +1,14 @@
-"""The fields engine: exact covering costs and walks of any sets, from fields that all sets share (theory, section 4).
+"""The fields engine: exact covering costs and walks of any sets, from fields that all sets share.
 
 With ``f_S(n)`` the cheapest walk from the start to n that covers S, and ``h_T(n)`` from n to the goal that covers T,
 
     c(C) = min over j in C, S + T = C - j, posts q of j:  f_S(q) + h_T(q)
 
-for any fixed size of S. The engine meets in the middle: a set of z members needs forward fields of up to
-``(z - 1) // 2`` members and backward fields of up to ``z // 2``. Pairs therefore need one backward sweep per candidate,
-triples one forward sweep more, and no sweep per pair. A field is worked out once, whatever the sets that ask for it,
-and kept at the posts only: in memory up to ``field_bytes``, all of them in a file once they take more.
+for any fixed size of S (docs/theory, :ref:`Covering costs <theory-covering>`). The engine meets in the middle: a set of
+z members needs forward fields of up to ``(z - 1) // 2`` members and backward fields of up to ``z // 2``. Pairs
+therefore need one backward sweep per candidate, triples one forward sweep more, and no sweep per pair. A field is
+worked out once, whatever the sets that ask for it, and kept at the posts only: in memory up to ``field_bytes``, all of
+them in a file once they take more.
 
 Walks come from the same fields, without a parent being stored anywhere: the best middle is known, and from there the
 next post is the one where distance and remaining field add up, one sweep for each.

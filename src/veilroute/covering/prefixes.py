@@ -1,4 +1,7 @@
-"""The best shared beginning of every class, when routes may part after m nodes (theory, section 5).
+"""The best shared beginning of every class, when routes may part after m nodes.
+
+The proofs are in docs/theory, :ref:`The first m nodes <theory-prefixes>` and
+:ref:`Two-coloured domains <theory-colours>`.
 
 The members of a class share their first m nodes and then go each its own cheapest way, or they share one complete walk
 of at most m nodes. A beginning that ends at n, costs P and has covered S costs the class C
@@ -10,7 +13,7 @@ walk of exactly m nodes that covers at least S. Two ways to get it:
 
 - :class:`PaddedWalks`, where all edges cost the same, lead both ways and join nodes of two colours, as on grids: such a
   walk of m nodes exists if and only if the shortest one, ``f_S(n)``, is no longer and differs by an even number of
-  steps, because one can go back and forth. One sweep for each S, whatever m is.
+  steps, because one can go back and forth, unless the start has no edge. One sweep for each S, whatever m is.
 - :class:`LayeredWalks` elsewhere: the walks of 1, 2, ... m nodes, each from those before.
 
 The cheapest way on from a node to the goal that covers one member: how routes end once they may part.

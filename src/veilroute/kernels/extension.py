@@ -3,7 +3,7 @@
 With ``c`` the covering cost, ``w`` the ratio weights and ``prize`` what a class earns for a member, a set P has the
 reduced cost ``c(P) * w(P) - prize(P) + penalty(P)``, summed over trips. As ``c`` is monotone, any extension P + X has
 at least ``c(P) * w(P + X) - prize(P + X) + penalty(P)``: each further member adds ``c(P) * w_x - prize_x`` or more
-(theory, section 3).
+(docs/theory, :ref:`Extension bound <theory-extension>`).
 
 Penalties come from subset-row cuts: a class pays ``sigma_S`` for every two members that it has in S. They only grow.
 

@@ -1,4 +1,4 @@
-"""Covering costs of many subsets of candidates at once (theory: ``f_S(n)``, the cheapest walk covering S).
+"""Covering costs of many subsets of candidates at once (docs/theory, :ref:`Covering costs <theory-covering>`).
 
 Fields are kept only at *posts*: the nodes from which some candidate is watched. ``watch_ptr`` and ``watch_posts``
 list the posts of each candidate in CSR form; a field is a row of one value per post.

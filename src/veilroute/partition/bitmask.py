@@ -1,9 +1,9 @@
-"""The optimal partition by dynamic programming over bit masks (theory, section 3).
+"""The optimal partition by dynamic programming over bit masks (docs/theory, :ref:`All sets <theory-bitmask>`).
 
 The objective is lexicographic: group as many members as possible, then at the least mean anonymization cost. Since
 that cost is a sum over classes, the optimum is a cheapest set partition. Only classes that cannot be split into two
 qualifying ones are needed, because a part never costs more than the whole; under all-pairs spread these have k to
-2k - 1 members.
+2k - 1 members (docs/theory, :ref:`Size lemma <theory-size>`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The classes that an optimal partition may need, and the search for those of low reduced cost (theory, section 3).
+"""The classes that an optimal partition may need, and the search for those of low reduced cost.
+
+Which classes these are: docs/theory, :ref:`Size lemma <theory-size>`. What the search rests on: docs/theory,
+:ref:`Extension bound <theory-extension>`.
 
 Members are numbered by falling base cost. The covering cost of a set is at least the largest base cost in it, so a set
 that begins with its most expensive member has nearly its full price at once, and the bound on what can still come of

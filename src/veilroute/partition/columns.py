@@ -1,4 +1,6 @@
-"""Column generation: optimal partitions of hundreds of members, or a proved bound (theory, section 3).
+"""Column generation: optimal partitions of hundreds of members, or a proved bound.
+
+The proofs are in docs/theory, from :ref:`Bounds from prices <theory-prices>` on.
 
 1. A local search gives the first partition.
 2. The linear programme over classes is solved with the classes found so far; its prices tell which others would lower

@@ -3,11 +3,12 @@
 Rows: each member is in one class, or left out. ``num_left_out`` members are, exactly. Then the subset-row cuts.
 Columns: the classes that were found so far, never all there are.
 
-Subset-row cuts: what every partition keeps to and a fractional solution need not (theory, section 3).
+Subset-row cuts: what every partition keeps to and a fractional solution need not.
 
 Of an odd set S of members, a partition has at most ``|S| // 2`` classes that hold two of them, a class with four
 counted twice: the rounded half of the rows of S. Three members close most of the gap. Larger sets are grown from three
-by two members at a time (:func:`~veilroute.kernels.extension.grow_cuts`).
+by two members at a time (:func:`~veilroute.kernels.extension.grow_cuts`). The proof: docs/theory,
+:ref:`Subset-row cuts <theory-cuts>`.
 """
 
 from __future__ import annotations

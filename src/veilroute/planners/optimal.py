@@ -1,10 +1,10 @@
 """The best plan that we can prove: the exact partitioner, at every m.
 
-The optimal plan for a finite m: each class priced by its best shared beginning (theory, section 5).
+The optimal plan for a finite m: each class priced by its best shared beginning.
 
 The paper's m-Pbp cuts the best plan for whole routes after m nodes. Here classes are priced by what sharing m nodes
-really costs, so the partition is made for this m. Classes of k to 2k - 1 members suffice as before: two halves of a
-class can keep its beginning.
+really costs, so the partition is made for this m. The size lemma holds as for whole routes, because two parts of a
+class can keep its beginning (docs/theory, :ref:`The first m nodes <theory-prefixes>`).
 """
 
 from __future__ import annotations

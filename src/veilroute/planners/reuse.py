@@ -1,4 +1,4 @@
-"""Reuse: later trips with the classes of an earlier playbook (theory, section 6, rule 3).
+"""Reuse: later trips with the classes of an earlier playbook (docs/theory, :ref:`Linked trips <theory-linking>`).
 
 An observer who links two trips to the same secret intersects its classes. With a partition for each trip, most
 intersections hold nobody but the secret. So a trip that comes later takes the partition as it is. Classes may lose
