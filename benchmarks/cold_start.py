@@ -66,7 +66,8 @@ def main() -> int:
         return listen_and_run(given.command)
     sources = {"new": HERE} if given.old is None else {"old": given.old.resolve(), "new": HERE}
     is_within = True
-    print(f"{'plan':22} {'source':6} {'first s':>8} {'compiling s':>12} {'kernels':>8} {'types':>6} {'second s':>9} limit")
+    columns = f"{'first s':>8} {'compiling s':>12} {'kernels':>8} {'types':>6} {'second s':>9} limit"
+    print(f"{'plan':22} {'source':6} {columns}")
     with tempfile.TemporaryDirectory() as folder:
         for name, (num, options, limit) in PLANS.items():
             if given.only not in name:
@@ -130,7 +131,7 @@ def listen() -> list[tuple[str, float]]:
     foreign_s: list[float] = []
     began_s: list[float] = []
 
-    class Listener(event.Listener):  # type: ignore[misc]
+    class Listener(event.Listener):
         def on_start(self, _event: Any) -> None:
             foreign_s.append(0.0)
             began_s.append(time.process_time())
@@ -141,7 +142,7 @@ def listen() -> list[tuple[str, float]]:
             if foreign_s:
                 foreign_s[-1] += whole
 
-    event.register("numba:compile", Listener())
+    event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]
     return compiled
 
 

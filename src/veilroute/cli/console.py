@@ -103,12 +103,15 @@ def forget_stdout() -> None:
     sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
 
 
-def describe_best(progress: Progress) -> str:
-    """What a search has found and proved so far, in one line; empty before it has found anything."""
+def describe_best(progress: Progress, figure: str = "MAC") -> str:
+    """What a search has found and proved so far, in one line; empty before it has found anything.
+
+    The ``figure`` is what it keeps small.
+    """
     best = progress.incumbent
     if best is None:
         return ""
-    parts = [f"best so far: {best.num_anonymized} hidden", f"MAC {best.mac:.4g}"]
+    parts = [f"best so far: {best.num_anonymized} hidden", f"{figure} {best.mac:.4g}"]
     if progress.bound is not None:
         parts.append(f"bound {progress.bound:.4g}")
     if progress.gap is not None and (gap := gap_text(progress.gap)):
@@ -153,7 +156,7 @@ class _SearchProgress(RichProgress):
 
 
 @contextmanager
-def live_progress() -> Iterator[ProgressCallback]:
+def live_progress(figure: str = "MAC") -> Iterator[ProgressCallback]:
     """Yield a callback whose reports are drawn once the work takes longer than two seconds, for who watches it.
 
     They go to standard error, and nowhere when that is no terminal. A report costs next to nothing: it is kept, and
@@ -177,7 +180,7 @@ def live_progress() -> Iterator[ProgressCallback]:
     def report(progress: Progress) -> None:
         # Not by `update`, which keeps the total of the stage before and stops the clock when a stage is complete.
         task.description, task.completed, task.total = progress.stage, progress.done, progress.total or None
-        display.best = describe_best(progress)
+        display.best = describe_best(progress, figure)
 
     if screen.is_terminal:
         timer.start()

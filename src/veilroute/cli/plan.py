@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,8 +18,8 @@ from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, JsonOpt
 from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
 from veilroute.domain.graph import Label
 from veilroute.errors import InvalidInputError
-from veilroute.playbook import Playbook, PlaybookClass, read_playbook
-from veilroute.problem import Privacy, Problem
+from veilroute.playbook import Claims, Playbook, PlaybookClass, read_playbook
+from veilroute.problem import OBJECTIVES, Privacy, Problem
 from veilroute.progress import ProgressCallback
 
 _SAYS_LITTLE = 1.0
@@ -47,6 +47,9 @@ def run_plan(
     reuse: Annotated[
         Path | None, Option(metavar="PLAYBOOK", help="Keep the classes of this earlier playbook, for a new trip.")
     ] = None,
+    objective: Annotated[
+        str, Option(help="What to keep small: mac (the mean ratio of detours) or total (their sum).")
+    ] = "mac",
     time_limit: Annotated[float | None, Option(metavar="SECONDS", help="Stop with the best so far.")] = None,
     out: Annotated[Path | None, Option("-o", "--out", metavar="FILE", help="Write the playbook here.")] = None,
     embed: Annotated[bool, Option(help="Keep the whole map in the playbook, or only its hash.")] = True,
@@ -66,10 +69,13 @@ def run_plan(
         extra["partition"] = earlier = read_playbook(reuse)
     elif planner == "reuse":
         raise InvalidInputError("--reuse", "the playbook of an earlier trip, for the planner reuse")
+    if objective not in OBJECTIVES:
+        raise InvalidInputError("--objective", " or ".join(OBJECTIVES), objective)
     loaded = load_instance(instance, options, earlier)
-    with console.live_progress() as report, console.Interrupt() as interrupt:
+    figure = "MAC" if objective == "mac" else "mean extra cost"
+    with console.live_progress(figure) as report, console.Interrupt() as interrupt:
         playbook, runtime_s = timed_solve(
-            loaded.problem,
+            replace(loaded.problem, objective=objective),
             loaded.privacy,
             planner="optimal" if planner is None else planner,
             time_limit_s=time_limit,
@@ -123,6 +129,7 @@ def plan_summary(playbook: Playbook, runtime_s: float) -> dict[str, Any]:
     return {
         "status": playbook.status,
         "planner": playbook.planner,
+        "objective": playbook.objective,
         **privacy.to_dict(),
         **asdict(claims),
         "gap": claims.gap,
@@ -237,13 +244,21 @@ def headline(playbook: Playbook) -> list[str]:
         return [f"Nothing is hidden: no class was found that reaches {goal}.", "That is not proved impossible."]
     num_classes = sum(group.anonymized for group in playbook.classes)
     word = "class" if num_classes == 1 else "classes"
+    proof = f", {_proof_text(playbook)}"
+    of_mac, of_total = (proof, "") if playbook.objective == "mac" else ("", proof)
     lines = [
         f"{claims.num_anonymized} of {claims.num_coverable} candidates hidden in {num_classes} {word} ({goal}).",
-        f"Routes are {claims.mac:.1%} longer on average than without hiding "
-        f"(MAC {claims.mac:.6g}, {_proof_text(playbook)}).",
+        f"Routes are {claims.mac:.1%} longer on average than without hiding (MAC {claims.mac:.6g}{of_mac}).",
     ]
+    if claims.total_extra is not None and claims.worst_extra is not None:
+        unit = f" {playbook.domain.streets.unit}" if playbook.domain and playbook.domain.streets else ""
+        share = claims.total_extra / max(_total_cost(playbook) - claims.total_extra, 1e-12)
+        lines.append(
+            f"All together cost {claims.total_extra:.6g}{unit} ({share:.1%}) more{of_total}; "
+            f"the worst single detour is {claims.worst_extra:.6g}{unit}."
+        )
     if claims.gap is not None and claims.gap > _SAYS_LITTLE and playbook.status != "optimal":
-        bound = f"The proved bound of {claims.mac_lower_bound:.3g}"
+        bound = f"The proved bound of {_bound(claims):.3g}"
         lines.append(f"{bound} says little about how good the plan is: allow more time, or lower k.")
     if privacy.m is not None and any(group.member_routes for group in playbook.classes):
         lines.append(f"After {privacy.m} nodes the routes of a class may part: from there on nothing is promised.")
@@ -259,4 +274,18 @@ def _proof_text(playbook: Playbook) -> str:
     if not gap:
         return "not proved optimal"
     best = "the optimum" if claims.num_anonymized == claims.num_coverable else "the best that hides as many"
-    return f"at most {gap} above {best}: bound {claims.mac_lower_bound:.6g}"
+    return f"at most {gap} above {best}: bound {_bound(claims):.6g}"
+
+
+def _bound(claims: Claims) -> float | None:
+    return claims.mac_lower_bound if claims.total_extra_lower_bound is None else claims.total_extra_lower_bound
+
+
+def _total_cost(playbook: Playbook) -> float:
+    """What the routes of all hidden candidates cost together, trips averaged by their weights."""
+    weights = [trip.weight for trip in playbook.trips]
+    costs = [
+        sum(sum(_member_costs(group, trip)) for group in playbook.classes if group.anonymized)
+        for trip in range(len(weights))
+    ]
+    return sum(weight * cost for weight, cost in zip(weights, costs, strict=True)) / sum(weights)
