@@ -232,9 +232,9 @@ class Rule(ABC):
 class KAndEll(Rule):
     """The rule of :class:`Privacy`: k members that stand ell apart, all of them or some k of them.
 
-    See docs/theory, :ref:`Two readings of spread <theory-spread>`. Some best partition has classes of k to
-    2k - 1 members only (docs/theory, :ref:`Size lemma <theory-size>`), unless members that stand near each other may be
-    in one class: then it is enough to look at classes that do not split in two.
+    The two readings: docs/theory, :ref:`Two readings of spread <theory-spread>`. Some best partition has classes of k
+    to 2k - 1 members only (docs/theory, :ref:`Size lemma <theory-size>`), unless members that stand near each other may
+    be in one class: then it is enough to look at classes that do not split in two.
 
     Parameters
     ----------
