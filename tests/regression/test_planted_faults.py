@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import veilroute as vr
-from veilroute.auditing.sight import gather_facts
+from veilroute.auditing.survey import survey_problem
 from veilroute.cli.main import run
 from veilroute.playbook import playbook_from_json
 
@@ -139,12 +139,12 @@ def plant_worse_partition(data: Data) -> list[str]:
 
 def settle_claims(data: Data) -> None:
     """Make MAC and bound agree with the routes."""
-    facts = gather_facts(rebuilt(data).problem)
-    base = facts.trips[0].base_costs
+    survey = survey_problem(rebuilt(data).problem)
+    base = survey.trips[0].base_costs
     extra = []
     for group in data["classes"]:
         for member in group["members"]:
-            candidate = facts.find(member)
+            candidate = survey.find(member)
             assert candidate is not None
             extra.append((group["routes"][0]["cost"] - base[candidate]) / base[candidate])
     mac = sum(extra) / len(extra)

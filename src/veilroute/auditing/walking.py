@@ -1,4 +1,4 @@
-"""Walking distances by plain breadth-first search and Dijkstra, for the auditor alone.
+"""Walking distances by plain breadth-first search and Dijkstra, for the auditor alone, and a measure of such work.
 
 Nothing here is shared with the planners' kernels: a mistake in theirs must not be repeated when it is looked for.
 """
@@ -16,17 +16,38 @@ from veilroute.domain.graph import Domain
 Rows = tuple[list[int], list[int], list[float]]
 """Compressed rows as plain lists: offsets, heads and costs."""
 
+HEAP_VISIT = 4
+TABLE_STEP = 0.125
+"""What a visit by Dijkstra's algorithm and a look into a table take, measured in visits by breadth-first search."""
+
+
+class TooMuchError(Exception):
+    """The problem is too large to try everything; never leaves the auditor."""
+
+
+class Effort:
+    """An allowance of steps, in visits of a node by breadth-first search.
+
+    Counted, not timed, so that a verdict does not depend on the machine.
+    """
+
+    def __init__(self, limit: float) -> None:
+        self.limit = limit
+        self._left = limit
+
+    def renew(self) -> None:
+        """Begin a new piece of work with the whole allowance."""
+        self._left = self.limit
+
+    def spend(self, amount: float) -> None:
+        """Note some work; raises `TooMuchError` when the allowance is used up."""
+        self._left -= amount
+        if self._left < 0:
+            raise TooMuchError
+
 
 class WalkingMap:
-    """A domain's edges as plain lists, and the distances over them.
-
-    Parameters
-    ----------
-    domain
-        The world to walk in.
-    rows
-        Other edges between its nodes, or other lengths; its own edges and costs when left out.
-    """
+    """A domain's edges as plain lists, and the distances over them; ``rows`` are other edges, or other lengths."""
 
     def __init__(self, domain: Domain, rows: Rows | None = None) -> None:
         self.num_nodes = domain.num_nodes
@@ -38,6 +59,11 @@ class WalkingMap:
         self.unit = float(least) if least == most and least > 0 and float(least).is_integer() else None
         self.smallest_cost = least
         self.smallest_positive_cost = min((cost for cost in kinds if cost > 0), default=1.0)
+
+    @property
+    def visit(self) -> float:
+        """What visiting a node takes, measured in visits by breadth-first search."""
+        return 1 if self.unit is not None else HEAP_VISIT
 
     @cached_property
     def edges_into(self) -> Rows:
@@ -73,14 +99,9 @@ class WalkingMap:
             yield heads[edge], costs[edge]
 
     def distances(self, seeds: Iterable[tuple[int, float]], *, backwards: bool = False) -> list[float]:
-        """Distance of every node from the nearest seed, each seed starting at its own distance.
+        """Distance of every node from the nearest seed, each seed (a node and a distance) starting at its own.
 
-        Parameters
-        ----------
-        seeds
-            Nodes with the distance they start at.
-        backwards
-            Walk every edge against its direction, which gives the distances *to* the seeds.
+        ``backwards`` walks every edge against its direction, which gives the distances *to* the seeds.
         """
         starts = list(seeds)
         if self.unit is not None and all(distance % self.unit == 0 for _, distance in starts):

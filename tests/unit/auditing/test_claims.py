@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import veilroute as vr
-from veilroute.auditing import AuditReport, ClaimVerdict, sight
+from veilroute.auditing import AuditReport, ClaimVerdict, survey
 from veilroute.domain import Label
 
 CLAIMS = [
@@ -360,12 +360,12 @@ def test_numbers_that_contradict_each_other_need_no_proof() -> None:
 
 def test_what_no_memory_would_hold_is_refused(playbook: vr.Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
     """A small file may name thousands of trips over a large map, or a radius in which everybody sees everything."""
-    monkeypatch.setattr(sight, "_MOST_WATCHERS", 40)
+    monkeypatch.setattr(survey, "_MOST_WATCHERS", 40)
     for visibility in (vr.WithinDistance(1000), vr.LineOfSight(1000)):
         with pytest.raises(vr.InvalidInputError, match="visibility: expected a narrower view"):
             vr.audit(replace(playbook, visibility=visibility))
     assert playbook.domain is not None
-    monkeypatch.setattr(sight, "_MOST_DISTANCES", 3 * playbook.domain.num_nodes)
+    monkeypatch.setattr(survey, "_MOST_DISTANCES", 3 * playbook.domain.num_nodes)
     assert vr.audit(playbook).verdict == "holds"
     with pytest.raises(vr.InvalidInputError, match="trips: expected at most 3 on a map of this size"):
         vr.audit(replace(playbook, trips=playbook.trips * 4))
