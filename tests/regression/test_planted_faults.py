@@ -141,14 +141,16 @@ def settle_claims(data: Data) -> None:
     """Make MAC and bound agree with the routes."""
     survey = survey_problem(rebuilt(data).problem)
     base = survey.trips[0].base_costs
-    extra = []
+    extra, ratios = [], []
     for group in data["classes"]:
         for member in group["members"]:
             candidate = survey.find(member)
             assert candidate is not None
-            extra.append((group["routes"][0]["cost"] - base[candidate]) / base[candidate])
-    mac = sum(extra) / len(extra)
+            extra.append(group["routes"][0]["cost"] - base[candidate])
+            ratios.append(extra[-1] / base[candidate])
+    mac = sum(ratios) / len(ratios)
     data["claims"] |= {"mac": mac, "mac_by_trip": [mac], "mac_lower_bound": mac}
+    data["claims"] |= {"total_extra": sum(extra), "worst_extra": max(extra)}
 
 
 FAULTS: dict[str, tuple[Callable[[Data], list[str]], str]] = {
@@ -199,12 +201,12 @@ def test_fault_sets_the_exit_code(honest: Data, name: str, tmp_path: Path, capsy
 @pytest.mark.parametrize(
     ("plant", "broken"),
     [
-        (plant_jump, {"walk", "class-size", "anonymized", "apr", "mac", "optimality"}),
+        (plant_jump, {"walk", "class-size", "anonymized", "apr", "mac", "extra-cost", "optimality"}),
         (plant_cost_too_low, {"cost"}),
         (plant_cost_too_high, {"cost"}),
         (plant_worse_partition, {"bound", "optimality"}),
-        (plant_detour, {"mac", "optimality"}),
-        (plant_different_routes, {"same-route", "class-size", "anonymized", "apr", "mac", "optimality"}),
+        (plant_detour, {"mac", "extra-cost", "optimality"}),
+        (plant_different_routes, {"same-route", "class-size", "anonymized", "apr", "mac", "extra-cost", "optimality"}),
     ],
 )
 def test_fault_breaks_no_claim_it_does_not_touch(

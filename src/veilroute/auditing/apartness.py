@@ -39,7 +39,7 @@ def members_of(mask: int) -> Iterator[int]:
         mask ^= low
 
 
-class Rule:
+class ClassRule:
     """What a class must be: at least k members, of whom k (``witness``) or all (``all-pairs``) stand ell apart.
 
     Everything in the auditor that asks whether candidates are a class, or could become one, asks here. With an
@@ -53,9 +53,9 @@ class Rule:
         self.is_all_pairs = is_all_pairs
         self._effort = effort
 
-    def renumbered(self, members: Sequence[int], effort: Effort) -> Rule:
+    def renumbered(self, members: Sequence[int], effort: Effort) -> ClassRule:
         """The same rule, exact, over another numbering of some candidates."""
-        return Rule(self.k, self.apart.renumbered(members), is_all_pairs=self.is_all_pairs, effort=effort)
+        return ClassRule(self.k, self.apart.renumbered(members), is_all_pairs=self.is_all_pairs, effort=effort)
 
     def qualifies(self, group: int) -> bool:
         """Whether the group is a class."""

@@ -27,21 +27,18 @@ def bind(
 ) -> tuple[BoundTo, ...]:
     """Everything that the claims of a playbook are about, beside what was meant where that is stated.
 
-    Parameters
-    ----------
-    playbook
-        With its domain.
-    instance, privacy
-        What was meant; ``None`` where nothing says so.
-    unstated
-        What ``instance`` and ``privacy`` hold only because something must stand there: ``visibility`` or names of
-        fields of :class:`Privacy`.
+    ``unstated`` is what ``instance`` and ``privacy`` hold only because something must stand there: ``visibility``,
+    ``objective`` or names of fields of :class:`Privacy`.
     """
     if instance is not None and not isinstance(instance, Problem):
         raise InvalidInputError("instance", "a Problem, such as read_instance(path).problem", type(instance).__name__)
     found = playbook.problem
     stated = {**_about(found), **_promised(playbook.privacy)}
     meant = {**({} if instance is None else _about(instance)), **({} if privacy is None else _promised(privacy))}
+    if {"mac"} != {problem.objective for problem in (found, instance) if problem is not None}:
+        # Nobody had a choice of it for long, so it is said only where it is not the MAC.
+        stated["objective"] = Said(found.objective, found.objective)
+        meant |= {} if instance is None else {"objective": Said(instance.objective, instance.objective)}
     bound = []
     for what, said in stated.items():
         wanted = None if what in unstated else meant.get(what)

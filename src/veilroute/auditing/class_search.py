@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 
 from veilroute.arrays import Floats
-from veilroute.auditing.apartness import Rule, members_of
+from veilroute.auditing.apartness import ClassRule, members_of
 from veilroute.auditing.pricing import PrefixPrices, SetPrices
 from veilroute.auditing.replay import ReplayedPlaybook
 from veilroute.auditing.survey import Survey
@@ -48,7 +48,7 @@ class ClassSpace:
     Where all members of a class have to be far apart, or everybody is far from everybody, k to 2k - 1 members are left.
     """
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: ClassRule) -> None:
         self.rule = rule
         self.k = rule.k
         self.num = len(rule.apart.close)

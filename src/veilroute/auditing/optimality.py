@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from veilroute.auditing.apartness import Rule, mask_of, members_of
+from veilroute.auditing.apartness import ClassRule, mask_of, members_of
 from veilroute.auditing.pricing import table_allowance
 from veilroute.auditing.survey import Survey, TripDistances
 from veilroute.auditing.verdicts import number
@@ -42,7 +42,7 @@ class Optimum:
     effort: str
 
 
-def find_optimum(survey: Survey, rule: Rule, m: int | None) -> Optimum | None:
+def find_optimum(survey: Survey, rule: ClassRule, m: int | None) -> Optimum | None:
     """Try every class and every partition; ``None`` when that is too much work.
 
     Takes 2^n prices and 3^n steps for n coverable candidates; kept to a few seconds, of which 3^12 steps take two.

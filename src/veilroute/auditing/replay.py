@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
-from veilroute.auditing.apartness import Rule, Spread, mask_of, members_of
+from veilroute.auditing.apartness import ClassRule, Spread, mask_of, members_of
 from veilroute.auditing.survey import Survey, TripDistances, find_watchers, survey_problem
 from veilroute.auditing.verdicts import AnonymityStep
 from veilroute.auditing.walking import WalkingMap
@@ -121,10 +121,10 @@ class ReplayedPlaybook:
         return Spread(self.survey, self.playbook.privacy)
 
     @cached_property
-    def rule(self) -> Rule:
+    def rule(self) -> ClassRule:
         """What the playbook promises that each class is."""
         privacy = self.playbook.privacy
-        return Rule(privacy.k, self.spread, is_all_pairs=privacy.spread == "all-pairs")
+        return ClassRule(privacy.k, self.spread, is_all_pairs=privacy.spread == "all-pairs")
 
     @cached_property
     def objective(self) -> Objective:

@@ -24,6 +24,7 @@ CLAIMS = [
     "anonymized",
     "apr",
     "mac",
+    "extra-cost",
     "certificate",
     "bound",
     "optimality",
@@ -109,6 +110,7 @@ def test_giving_up_too_early_is_not_infeasible(playbook: vr.Playbook) -> None:
     idle = replace(
         playbook.claims, num_anonymized=0, apr=0.0, mac=None, mac_by_trip=(None,), mac_lower_bound=None, delta=None
     )
+    idle = replace(idle, total_extra=None, worst_extra=None)
     classes = tuple(replace(group, anonymized=False) for group in playbook.classes)
     found = broken(playbook, status="infeasible", claims=idle, classes=classes)
     assert found == {
@@ -120,6 +122,7 @@ def test_giving_up_too_early_is_not_infeasible(playbook: vr.Playbook) -> None:
 
 def test_a_bound_needs_something_anonymized(playbook: vr.Playbook) -> None:
     idle = replace(playbook.claims, num_anonymized=0, apr=0.0, mac=None, mac_by_trip=(None,), delta=None)
+    idle = replace(idle, total_extra=None, worst_extra=None)
     classes = tuple(replace(group, anonymized=False) for group in playbook.classes)
     found = broken(playbook, status="feasible", claims=idle, classes=classes)
     assert found.keys() == {"bound"}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import strategies
 import veilroute as vr
 from certificates import list_classes
-from veilroute.auditing.apartness import FarSets, Rule
+from veilroute.auditing.apartness import ClassRule, FarSets
 from veilroute.auditing.class_search import (
     ClassSearch,
     ClassSpace,
@@ -194,7 +194,7 @@ def test_the_space_holds_what_qualifies_and_cannot_be_split(seed: int) -> None:
         return any(qualifies(part) and qualifies(tuple(i for i in group if i not in part)) for part in parts)
 
     close = {i: (1 << num) - 1 & ~(others | 1 << i) for i, others in enumerate(far)}
-    space = ClassSpace(Rule(k, FarSets(close), is_all_pairs=is_all_pairs, effort=Effort(math.inf)))
+    space = ClassSpace(ClassRule(k, FarSets(close), is_all_pairs=is_all_pairs, effort=Effort(math.inf)))
     for size in range(1, num + 1):
         for group in combinations(range(num), size):
             masks = [sum(1 << i for i in group[:at]) for at in range(size + 1)]

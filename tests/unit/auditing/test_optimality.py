@@ -11,7 +11,7 @@ import pytest
 
 import veilroute as vr
 from veilroute.auditing import optimality
-from veilroute.auditing.apartness import Rule, Spread
+from veilroute.auditing.apartness import ClassRule, Spread
 from veilroute.auditing.optimality import (
     Optimum,
     _price_at_posts,
@@ -63,7 +63,7 @@ def covered(survey: Survey, nodes: list[int]) -> int:
 
 
 def optimum_of(survey: Survey, privacy: vr.Privacy) -> Optimum | None:
-    rule = Rule(privacy.k, Spread(survey, privacy), is_all_pairs=privacy.spread == "all-pairs")
+    rule = ClassRule(privacy.k, Spread(survey, privacy), is_all_pairs=privacy.spread == "all-pairs")
     return find_optimum(survey, rule, privacy.m)
 
 
