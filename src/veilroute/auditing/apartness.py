@@ -180,24 +180,24 @@ def _surroundings(
     survey: Survey, measure: str, limit: float, candidates: Iterable[int]
 ) -> Iterator[tuple[int, dict[int, float]]]:
     """For each of some candidates the distances to the others' nodes, as far as they are within the limit."""
-    domain, everyone = survey.problem.domain, frozenset(survey.nodes.values())
+    domain, everyone = survey.problem.domain, list(survey.nodes.values())
     crow = CrowMap(domain) if measure == "straight" else None
     ground = survey.walking if measure in ("cost", "straight") else measured_map(domain, measure)
     for a in candidates:
         node = survey.nodes[a]
         if crow is not None:
-            yield a, {there: crow.distance(node, there) for there in everyone}
+            yield a, dict(zip(everyone, crow.distances(node, everyone).tolist(), strict=True))
         else:
-            yield a, ground.near(node, limit, wanted=everyone)
+            yield a, ground.near(node, limit, wanted=frozenset(everyone))
 
 
+@dataclass
 class _FarSearch:
-    def __init__(self, close: Mapping[int, int], enough: int, limit: int) -> None:
-        self.close = close
-        self.enough = enough
-        self.limit = limit
-        self.best = 0
-        self.branches = 0
+    close: Mapping[int, int]
+    enough: int
+    limit: int
+    best: int = 0
+    branches: int = 0
 
     @property
     def is_done(self) -> bool:

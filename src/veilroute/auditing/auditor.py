@@ -4,25 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from veilroute.auditing import claims
 from veilroute.auditing.binding import bind, check_instance, check_shown
-from veilroute.auditing.claims import (
-    check_anonymizable,
-    check_anonymized,
-    check_apr,
-    check_bound,
-    check_class_size,
-    check_cost,
-    check_coverable,
-    check_coverage,
-    check_extra_cost,
-    check_mac,
-    check_optimality,
-    check_partition,
-    check_same_route,
-    check_spread,
-    check_walk,
-    recompute_costs,
-)
 from veilroute.auditing.class_search import count_anonymizable
 from veilroute.auditing.optimality import find_optimum, is_beyond_every_route
 from veilroute.auditing.proofs import check_certificate, examine_certificate
@@ -72,7 +55,7 @@ def audit_playbook(
     replayed = replay_playbook(playbook, planner)
     bound_to = bind(playbook, instance, privacy, unstated)
     survey, stated = replayed.survey, playbook.claims
-    real = recompute_costs(replayed)
+    real = claims.recompute_costs(replayed)
     optimum = proof = num_anonymizable = None
     m = find_nodes_that_matter(replayed)
     if playbook.status != "feasible" or replayed.objective.bound is not None or stated.num_anonymizable is not None:
@@ -83,29 +66,29 @@ def audit_playbook(
         proof = examine_certificate(replayed, playbook.certificate, m)
     has_extra_cost = stated.total_extra is not None or stated.worst_extra is not None
     is_compared = instance is not None or privacy is not None
-    claims: tuple[ClaimVerdict, ...] = (
-        check_walk(replayed),
-        check_coverage(replayed),
-        check_cost(replayed),
-        check_same_route(replayed),
-        check_partition(replayed),
-        check_class_size(replayed),
-        check_spread(replayed),
-        check_coverable(replayed),
-        check_anonymized(replayed),
-        check_apr(replayed),
-        check_mac(replayed, real),
-        *([check_extra_cost(replayed, real)] if has_extra_cost else []),
+    verdicts: tuple[ClaimVerdict, ...] = (
+        claims.check_walk(replayed),
+        claims.check_coverage(replayed),
+        claims.check_cost(replayed),
+        claims.check_same_route(replayed),
+        claims.check_partition(replayed),
+        claims.check_class_size(replayed),
+        claims.check_spread(replayed),
+        claims.check_coverable(replayed),
+        claims.check_anonymized(replayed),
+        claims.check_apr(replayed),
+        claims.check_mac(replayed, real),
+        *([claims.check_extra_cost(replayed, real)] if has_extra_cost else []),
         check_certificate(proof),
-        check_bound(replayed, real, optimum, proof),
-        check_optimality(replayed, real, optimum, proof, num_anonymizable),
-        check_anonymizable(replayed, num_anonymizable),
+        claims.check_bound(replayed, real, optimum, proof),
+        claims.check_optimality(replayed, real, optimum, proof, num_anonymizable),
+        claims.check_anonymizable(replayed, num_anonymizable),
         check_shown(playbook, bound_to),
         *([check_instance(bound_to)] if is_compared else []),
     )
     return AuditReport(
-        holds=all(verdict.holds for verdict in claims),
-        claims=claims,
+        holds=all(verdict.holds for verdict in verdicts),
+        claims=verdicts,
         anonymity=watch_trips(replayed),
         summary=AuditSummary(
             privacy=playbook.privacy,

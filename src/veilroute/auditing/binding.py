@@ -8,9 +8,9 @@ from itertools import zip_longest
 
 import numpy as np
 
-from veilroute.arrays import Floats
+from veilroute.auditing.survey import metres_apart, on_sphere
 from veilroute.auditing.verdicts import BoundTo, ClaimVerdict, Said, judge, names, number
-from veilroute.domain.geography import EARTH_RADIUS_M, Streets
+from veilroute.domain.geography import Streets
 from veilroute.domain.graph import Domain, Label, label_text, plain_label
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance, visibility_to_dict
 from veilroute.errors import InvalidInputError
@@ -238,25 +238,15 @@ def _wild_bends(domain: Domain, streets: Streets) -> list[str]:
     if not bent.size:
         return []
     tails, heads, _ = domain.edge_arrays()
-    nodes, bends = _on_sphere(streets.lonlat), _on_sphere(streets.shape)
+    nodes, bends = on_sphere(streets.lonlat), on_sphere(streets.shape)
     firsts, lasts = streets.shape_ptr[bent], streets.shape_ptr[bent + 1] - 1
     drawn = np.zeros(sizes.size)
-    drawn[bent] = _apart(nodes[tails[bent]], bends[firsts]) + _apart(bends[lasts], nodes[heads[bent]])
+    drawn[bent] = metres_apart(nodes[tails[bent]], bends[firsts]) + metres_apart(bends[lasts], nodes[heads[bent]])
     edges = np.repeat(np.arange(sizes.size), sizes)
     is_inner = edges[1:] == edges[:-1]
-    np.add.at(drawn, edges[1:][is_inner], _apart(bends[:-1], bends[1:])[is_inner])
+    np.add.at(drawn, edges[1:][is_inner], metres_apart(bends[:-1], bends[1:])[is_inner])
     return [
         f"the street from {domain.label(int(tails[edge]))} to {domain.label(int(heads[edge]))} is drawn "
         f"{drawn[edge]:,.0f} m long, but said to be {streets.lengths[edge]:,.0f} m"
         for edge in np.flatnonzero(drawn > 2 * streets.lengths + 1000.0).tolist()
     ]
-
-
-def _on_sphere(lonlat: Floats) -> Floats:
-    east, north = np.radians(lonlat).T
-    return np.column_stack([np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)])
-
-
-def _apart(a: Floats, b: Floats) -> Floats:
-    chords = np.sqrt(((a - b) ** 2).sum(axis=1))
-    return np.asarray(2 * EARTH_RADIUS_M * np.arcsin(np.minimum(1.0, chords / 2)))

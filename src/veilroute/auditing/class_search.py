@@ -6,9 +6,10 @@ import math
 from bisect import insort
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Self
+from itertools import combinations
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 
@@ -34,6 +35,8 @@ MAX_MEMBERS = 200
 
 _COUNT_EFFORT = 8_000_000
 """What may be spent on counting who could be anonymized."""
+
+PricesT = TypeVar("PricesT", SetPrices, PrefixPrices)
 
 
 class ClassSpace:
@@ -96,20 +99,23 @@ class Tariff:
         return math.fsum(parts) + self.surcharge(group)
 
 
-class _Search:
+@dataclass(eq=False)
+class _Search(Generic[PricesT]):
     """Lists every class of the space whose reduced cost is at most a limit, depth first.
 
-    ``found`` has the reduced costs by bit mask; ``is_complete`` says whether the effort sufficed.
+    With ``is_free`` only who can be grouped matters, and sharing adds nothing. ``found`` has the reduced costs by bit
+    mask; ``is_complete`` says whether the effort sufficed.
     """
 
-    def __init__(self, space: ClassSpace, tariff: Tariff, limit: float, effort: Effort) -> None:
-        self.found: dict[int, float] = {}
-        self.num_priced = 0
-        self.is_complete = False
-        self._space = space
-        self._tariff = tariff
-        self._limit = limit
-        self._effort = effort
+    space: ClassSpace
+    prices: PricesT
+    tariff: Tariff
+    limit: float
+    effort: Effort
+    is_free: bool = False
+    found: dict[int, float] = field(default_factory=dict)
+    num_priced: int = 0
+    is_complete: bool = False
 
     def run(self) -> Self:
         """Search, until the effort is used up."""
@@ -122,22 +128,18 @@ class _Search:
         raise NotImplementedError
 
 
-class ClassSearch(_Search):
+class ClassSearch(_Search[SetPrices]):
     """The search where whole walks are shared; members are added in the order given.
 
-    A walk covering more costs no less, so for a group P and those after
-    it a lower bound on what any class that extends P can reach follows from c(P) and the costs of pairs: each further
-    member x adds at least ``low(x) * weight(x) - gain(x)``, where ``low(x)`` is the largest known cost of a part of
-    P + x. That order is best in which the dearest members come first: c(P) is then high from the start.
+    A walk covering more costs no less, so for a group P and those after it a lower bound on what any class that extends
+    P can reach follows from c(P) and the costs of pairs: each further member x adds at least ``low(x) * weight(x) -
+    gain(x)``, where ``low(x)`` is the largest known cost of a part of P + x. That order is best in which the dearest
+    members come first: c(P) is then high from the start.
     """
 
-    def __init__(self, space: ClassSpace, prices: SetPrices, tariff: Tariff, limit: float, effort: Effort) -> None:
-        super().__init__(space, tariff, limit, effort)
-        self._prices = prices
-
     def _begin(self) -> None:
-        alone = [self._prices.costs(1 << i) for i in range(self._space.num)]
-        lows = [[costs[trip] for costs in alone] for trip in range(len(self._tariff.weights))]
+        alone = [self.prices.costs(1 << i) for i in range(self.space.num)]
+        lows = [[costs[trip] for costs in alone] for trip in range(len(self.tariff.weights))]
         self._extend(0, 0, 0.0, [0.0] * len(lows), lows)
 
     def _extend(self, group: int, first: int, spent: float, weight: list[float], lows: list[list[float]]) -> None:
@@ -145,10 +147,10 @@ class ClassSearch(_Search):
 
         ``spent`` is minus the gains of the group, ``weight`` its weight on each trip.
         """
-        tariff, space = self._tariff, self._space
+        tariff, space = self.tariff, self.space
         size = group.bit_count()
         needed, room = space.k - size - 1, space.max_size - size - 1
-        self._effort.spend(_MEMBER_STEP * (space.num - first) * len(lows))
+        self.effort.spend(_MEMBER_STEP * (space.num - first) * len(lows))
         adding: list[float] = []  # what members after the one looked at add at least, ascending
         for x in range(space.num - 1, first - 1, -1):
             own = spent - tariff.gains[x]
@@ -164,28 +166,28 @@ class ClassSearch(_Search):
                 ahead += sum(part for part in adding[max(0, needed) : room] if part < 0)
                 grown = group | 1 << x
                 # What cuts add is asked last: there may be many of them.
-                if own + ahead <= self._limit:
-                    self._effort.spend(tariff.effort)
-                    if own + ahead + tariff.surcharge(grown) <= self._limit and space.may_join(group, x):
+                if own + ahead <= self.limit:
+                    self.effort.spend(tariff.effort)
+                    if own + ahead + tariff.surcharge(grown) <= self.limit and space.may_join(group, x):
                         self._visit(grown, x, spent - tariff.gains[x], weight, lows)
             insort(adding, alone)
 
     def _visit(self, group: int, newest: int, spent: float, weight: list[float], lows: list[list[float]]) -> None:
-        tariff, space = self._tariff, self._space
-        self._effort.spend(_CLASS_STEP + tariff.effort)
-        costs = self._prices.costs(group)
+        tariff, space = self.tariff, self.space
+        self.effort.spend(_CLASS_STEP + tariff.effort)
+        costs = self.prices.costs(group)
         self.num_priced += 1
         if math.inf in costs:
             return
         size = group.bit_count()
         if space.rule.qualifies(group):
             reduced = tariff.reduced_cost(group, costs)
-            if reduced <= self._limit:
+            if reduced <= self.limit:
                 self.found[group] = reduced
         if size == space.max_size:
             return
         heavier = [heavy + weights[newest] for heavy, weights in zip(weight, tariff.weights, strict=True)]
-        pairs = [self._prices.costs(1 << newest | 1 << x) for x in range(newest + 1, space.num)]
+        pairs = [self.prices.costs(1 << newest | 1 << x) for x in range(newest + 1, space.num)]
         skipped = [math.inf] * (newest + 1)
         raised = [
             skipped + [max(cost, old, pair[trip]) for old, pair in zip(low[newest + 1 :], pairs, strict=True)]
@@ -194,7 +196,7 @@ class ClassSearch(_Search):
         self._extend(group, newest + 1, spent, heavier, raised)
 
 
-class PrefixSearch(_Search):
+class PrefixSearch(_Search[PrefixPrices]):
     """The same where only the first m nodes are shared, and the walks of a class have no common cost.
 
     What a class adds is the sum of what its members pay for one prefix, so a part of it, which may choose a
@@ -202,32 +204,22 @@ class PrefixSearch(_Search):
     its other members add by themselves; and as each member is in ``size - 1`` pairs, at least what all pairs
     add, divided by ``size - 1``.
 
-    The tariff's weights play no part. ``is_free`` where only who can be grouped matters, and prefixes add nothing.
+    The tariff's weights play no part.
     """
 
-    def __init__(
-        self, space: ClassSpace, prices: PrefixPrices, tariff: Tariff, limit: float, effort: Effort, *, is_free: bool
-    ) -> None:
-        super().__init__(space, tariff, limit, effort)
-        self._prices = prices
-        self._gains = np.array(tariff.gains, dtype=np.float64)
-        self._is_free = is_free
-        self._alone: Floats = np.zeros(space.num)
-        self._pairs: Floats = np.zeros((space.num, space.num))
-
     def _begin(self) -> None:
-        num = self._space.num
-        for i in range(num):
-            self._alone[i] = self._share(1 << i)
-        for i in range(num if self._space.max_size > 1 else 0):
-            for j in range(i + 1, num):
-                self._pairs[i, j] = self._pairs[j, i] = self._share(1 << i | 1 << j)
+        num = self.space.num
+        self._gains: Floats = np.array(self.tariff.gains, dtype=np.float64)
+        self._alone: Floats = np.array([self._share(1 << i) for i in range(num)])
+        self._pairs: Floats = np.zeros((num, num))
+        for i, j in combinations(range(num if self.space.max_size > 1 else 0), 2):
+            self._pairs[i, j] = self._pairs[j, i] = self._share(1 << i | 1 << j)
         self._extend(0, 0, 0.0, 0.0, np.zeros(num))
 
     def _share(self, group: int) -> float:
-        self._effort.spend(1)
-        share = self._prices.share(group)
-        return 0.0 if self._is_free and share < math.inf else share
+        self.effort.spend(1)
+        share = self.prices.share(group)
+        return 0.0 if self.is_free and share < math.inf else share
 
     def _extend(self, group: int, first: int, share: float, inner: float, joining: Floats) -> None:
         """Add each member from ``first`` on that may lead to a class within the limit.
@@ -235,32 +227,32 @@ class PrefixSearch(_Search):
         ``share`` is what the group adds, ``inner`` what its pairs add, ``joining`` what the pairs with each other
         member do.
         """
-        space = self._space
+        space = self.space
         size = group.bit_count() + 1
         for x in range(first, space.num):
             grown, pairs = group | 1 << x, inner + joining[x]
             ahead = joining + self._pairs[x]
             floor = max(share + self._alone[x], pairs / max(1, size - 1))
-            if not space.may_join(group, x) or self._least(grown, x + 1, floor, pairs, ahead) > self._limit:
+            if not space.may_join(group, x) or self._least(grown, x + 1, floor, pairs, ahead) > self.limit:
                 continue
-            self._effort.spend(_CLASS_STEP + self._tariff.effort)
+            self.effort.spend(_CLASS_STEP + self.tariff.effort)
             own = self._share(grown)
             self.num_priced += 1
             if own == math.inf:
                 continue
             if space.rule.qualifies(grown):
-                gains = math.fsum(self._tariff.gains[i] for i in members_of(grown))
-                reduced = own - gains + self._tariff.surcharge(grown)
-                if reduced <= self._limit:
+                gains = math.fsum(self.tariff.gains[i] for i in members_of(grown))
+                reduced = own - gains + self.tariff.surcharge(grown)
+                if reduced <= self.limit:
                     self.found[grown] = reduced
-            if size < space.max_size and self._least(grown, x + 1, own, pairs, ahead) <= self._limit:
+            if size < space.max_size and self._least(grown, x + 1, own, pairs, ahead) <= self.limit:
                 self._extend(grown, x + 1, own, pairs, ahead)
 
     def _least(self, group: int, first: int, share: float, inner: float, joining: Floats) -> float:
         """A bound on the reduced cost of the group, which adds at least ``share``, and of all that extend it."""
-        size, space = group.bit_count(), self._space
+        size, space = group.bit_count(), self.space
         sizes = range(max(size, space.k), min(space.max_size, size + space.num - first) + 1)
-        self._effort.spend(len(sizes) * (_CLASS_STEP + space.num) + self._tariff.effort)
+        self.effort.spend(len(sizes) * (_CLASS_STEP + space.num) + self.tariff.effort)
         gains = self._gains[first:]
         alone = np.sort(self._alone[first:] - gains)
         least = math.inf
@@ -272,8 +264,8 @@ class PrefixSearch(_Search):
                 joined = np.sort(joining[first:] / (total - 1) - gains)
                 by_pairs = inner / (total - 1) + float(joined[:num].sum())
             least = min(least, max(by_parts, by_pairs))
-        spent = math.fsum(self._tariff.gains[i] for i in members_of(group))
-        return least - spent + self._tariff.surcharge(group)
+        spent = math.fsum(self.tariff.gains[i] for i in members_of(group))
+        return least - spent + self.tariff.surcharge(group)
 
 
 @dataclass(frozen=True)
@@ -316,31 +308,18 @@ class Workbench:
         weights = [[0.0] * len(self.members)] * len(self.weights) if is_free else self.weights
         if isinstance(self.prices, PrefixPrices):
             tariff = Tariff(weights, gains, cuts)
-            return PrefixSearch(self.space, self.prices, tariff, limit, self.effort, is_free=is_free).run()
+            return PrefixSearch(self.space, self.prices, tariff, limit, self.effort, is_free).run()
         if not is_free:
             gains = [credit + gain for credit, gain in zip(self.credits, gains, strict=True)]
         return ClassSearch(self.space, self.prices, Tariff(weights, gains, cuts), limit, self.effort).run()
-
-    def is_possible(self, group: int) -> bool:
-        """Whether all members can be covered as one class."""
-        if isinstance(self.prices, PrefixPrices):
-            return self.prices.share(group) < math.inf
-        return math.inf not in self.prices.costs(group)
 
     def names(self, group: int) -> str:
         """A group in words."""
         return names(self.survey.label(c) for c in sorted(self.members[i] for i in members_of(group)))
 
     def share(self, group: int) -> float:
-        """What a class adds to the objective's sum."""
-        if isinstance(self.prices, PrefixPrices):
-            return self.prices.share(group)
-        members = list(members_of(group))
-        return math.fsum(
-            weights[i] * (cost - trip.base_costs[self.members[i]])
-            for trip, weights, cost in zip(self.survey.trips, self.weights, self.prices.costs(group), strict=True)
-            for i in members
-        )
+        """What a class adds to the objective's sum, infinite when it is impossible."""
+        return self.prices.share(group)
 
 
 def open_workbench(replayed: ReplayedPlaybook, max_effort: float, m: int | None = None) -> Workbench:
@@ -394,7 +373,7 @@ def _could_be(bench: Workbench, member: int) -> bool:
 def _is_reached(bench: Workbench, member: int, apart: int, pool: int) -> bool:
     """Whether ``apart`` can be made k members from the pool, all far from it, that a walk covers with ``member``."""
     bench.effort.spend(1)
-    if not bench.is_possible(apart | 1 << member):
+    if bench.share(apart | 1 << member) == math.inf:
         return False
     if apart.bit_count() >= bench.space.k:
         return True

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from veilroute.auditing.apartness import ClassRule, mask_of, members_of
-from veilroute.auditing.pricing import table_allowance
+from veilroute.auditing.pricing import price_subsets, table_allowance
 from veilroute.auditing.survey import Survey, TripDistances
 from veilroute.auditing.verdicts import number
-from veilroute.auditing.walking import HEAP_VISIT, TABLE_STEP, TooMuchError, WalkingMap
+from veilroute.auditing.walking import HEAP_VISIT, TABLE_STEP, TooMuchError
 from veilroute.certificate import MAX_TRIED
 
 MAX_EFFORT = 4_000_000
@@ -128,62 +128,20 @@ def _best_partitions(num: int, classes: dict[int, float]) -> tuple[dict[int, flo
 
 
 def price_walks(survey: Survey, trip: TripDistances, candidates: Sequence[int], effort: float = MAX_EFFORT) -> Prices:
-    """Cost of the cheapest start-goal walk covering each subset.
+    """Cost of the cheapest start-goal walk covering each subset; gives up with `TooMuchError` beyond ``effort``.
 
-    With ``f(S, n)`` the cheapest walk from the start to n covering S: ``f({}, n) = d(start, n)`` and ``f(S, n)`` is
-    the least of ``f(S - t, q) + d(q, n)`` over t in S and watchers q of t. Either ``f`` is kept at watchers only,
-    with a table of their distances, or one sweep of the map is made per subset, whichever is less work. Gives up with
-    `TooMuchError` when both are more than ``effort``.
+    Either with a table of the distances between watchers, or with one sweep of the map per subset, whichever is less
+    work.
     """
-    watchers = [sorted(survey.watchers[c]) for c in candidates]
-    posts = sorted(set().union(*watchers))
-    num_subsets = 1 << len(candidates)
-    visit = survey.walking.visit
-    building = len(posts) * survey.walking.num_nodes * visit
-    with_table = building + num_subsets * len(posts) ** 2 * TABLE_STEP
-    with_sweeps = num_subsets * survey.walking.num_nodes * HEAP_VISIT
-    spared = min(building, table_allowance(len(posts), effort))
+    num_posts = len(set().union(*(survey.watchers[c] for c in candidates)))
+    num_subsets, num_nodes = 1 << len(candidates), survey.walking.num_nodes
+    building = num_posts * num_nodes * survey.walking.visit
+    with_table = building + num_subsets * num_posts**2 * TABLE_STEP
+    with_sweeps = num_subsets * num_nodes * HEAP_VISIT
+    spared = min(building, table_allowance(num_posts, effort))
     if min(with_table - spared, with_sweeps) > effort:
         raise TooMuchError
-    if with_table <= with_sweeps:
-        return _price_at_posts(survey.walking, trip, watchers, posts)
-    return _price_by_sweeps(survey.walking, trip, watchers)
-
-
-def _price_at_posts(walking: WalkingMap, trip: TripDistances, watchers: list[list[int]], posts: list[int]) -> Prices:
-    place = {node: i for i, node in enumerate(posts)}
-    table = walking.table(posts)
-    to_goal = [trip.to_goal[node] for node in posts]
-    reached = [[trip.from_start[node] for node in posts]]
-    prices = [trip.from_start[trip.goal]]
-    for chosen in range(1, 1 << len(watchers)):
-        seeds: dict[int, float] = {}
-        for i, nodes in enumerate(watchers):
-            if chosen >> i & 1:
-                before = reached[chosen ^ 1 << i]
-                for node in nodes:
-                    at = place[node]
-                    seeds[at] = min(before[at], seeds.get(at, math.inf))
-        row = [math.inf] * len(posts)
-        for at, cost in seeds.items():
-            if cost < math.inf:
-                row = [min(old, cost + step) for old, step in zip(row, table[at], strict=True)]
-        reached.append(row)
-        prices.append(min((cost + to_goal[at] for at, cost in seeds.items()), default=math.inf))
-    return prices
-
-
-def _price_by_sweeps(walking: WalkingMap, trip: TripDistances, watchers: list[list[int]]) -> Prices:
-    fields: list[Sequence[float]] = [trip.from_start]
-    for chosen in range(1, 1 << len(watchers)):
-        seeds = [
-            (node, fields[chosen ^ 1 << i][node])
-            for i, nodes in enumerate(watchers)
-            if chosen >> i & 1
-            for node in nodes
-        ]
-        fields.append(walking.distances(seed for seed in seeds if seed[1] < math.inf))
-    return [field[trip.goal] for field in fields]
+    return price_subsets(survey, trip, candidates, has_table=with_table <= with_sweeps)
 
 
 def price_prefixes(

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -15,7 +16,7 @@ import numpy as np
 from veilroute.arrays import Floats, Ints
 from veilroute.auditing.apartness import members_of
 from veilroute.auditing.survey import Survey, TripDistances
-from veilroute.auditing.walking import HEAP_VISIT, TABLE_STEP, Effort, TooMuchError
+from veilroute.auditing.walking import HEAP_VISIT, TABLE_STEP, Effort, TooMuchError, WalkingMap
 
 _FEW_POSTS = 300
 _TABLE_ALLOWANCE = 5
@@ -55,9 +56,7 @@ class SetPrices:
     """
 
     def __init__(self, survey: Survey, members: Sequence[int], half: int, effort: Effort) -> None:
-        posts = sorted(set().union(*(survey.watchers[c] for c in members)))
-        place = {node: i for i, node in enumerate(posts)}
-        places = [[place[node] for node in sorted(survey.watchers[c])] for c in members]
+        posts, places = _find_posts(survey, members)
         num_nodes = survey.walking.num_nodes
         visit = survey.walking.visit
         num_rows = 2 * len(survey.trips) * sum(math.comb(len(members), size) for size in range(1, half + 1))
@@ -68,33 +67,65 @@ class SetPrices:
         tables: _Tables | None = None
         if with_table <= with_sweeps:
             effort.spend(max(0.0, building - table_allowance(len(posts), effort.limit)))
-            out = survey.walking.table(posts)
-            tables = out, [list(column) for column in zip(*out, strict=True)]
-        self._trips = [_TripPrices(survey, trip, posts, places, tables, effort) for trip in survey.trips]
+            tables = _find_tables(survey, posts)
+        self._trips = [_TripPrices(survey.walking, trip, posts, places, tables, effort) for trip in survey.trips]
+        base_costs = [[trip.base_costs[c] for c in members] for trip in survey.trips]
+        self._tariffs = list(zip(survey.weights(members), base_costs, strict=True))
 
     def costs(self, chosen: int) -> tuple[float, ...]:
         """The cost on each trip, infinite where no walk covers the set."""
         return tuple([trip.cost(chosen) for trip in self._trips])
 
+    def share(self, chosen: int) -> float:
+        """What the class adds to the objective's sum; infinite when it is impossible."""
+        costs = self.costs(chosen)
+        if math.inf in costs:
+            return math.inf
+        by_trip = zip(self._tariffs, costs, strict=True)
+        return math.fsum(w[i] * (cost - base[i]) for (w, base), cost in by_trip for i in members_of(chosen))
+
+
+def price_subsets(survey: Survey, trip: TripDistances, members: Sequence[int], *, has_table: bool) -> list[float]:
+    """Cost of the cheapest start-goal walk covering each subset of the members, by bit mask.
+
+    With f as in `SetPrices`, the least of ``f(S, q) + d(q, goal)`` over all watchers q, where the last member is seen.
+    """
+    posts, places = _find_posts(survey, members)
+    tables = _find_tables(survey, posts) if has_table else None
+    walks = _TripPrices(survey.walking, trip, posts, places, tables, Effort(math.inf))
+    return [walks.cost(0), *(walks.cost_from_start(chosen) for chosen in range(1, 1 << len(members)))]
+
+
+def _find_posts(survey: Survey, members: Sequence[int]) -> tuple[list[int], list[list[int]]]:
+    """The nodes from which some member is seen, and for each member their places in that list."""
+    posts = sorted(set().union(*(survey.watchers[c] for c in members)))
+    place = {node: i for i, node in enumerate(posts)}
+    return posts, [[place[node] for node in sorted(survey.watchers[c])] for c in members]
+
+
+def _find_tables(survey: Survey, posts: list[int]) -> _Tables:
+    out = survey.walking.table(posts)
+    return out, [list(column) for column in zip(*out, strict=True)]
+
 
 class _TripPrices:
     def __init__(
         self,
-        survey: Survey,
+        walking: WalkingMap,
         trip: TripDistances,
         posts: list[int],
         places: list[list[int]],
         tables: _Tables | None,
         effort: Effort,
     ) -> None:
-        self._walking = survey.walking
-        self._posts = posts
-        self._places = places
-        self._tables = tables
+        self._walking, self._posts, self._places, self._tables = walking, posts, places, tables
         self._effort = effort
         self._before: dict[int, Row] = {0: [trip.from_start[node] for node in posts]}
         self._after: dict[int, Row] = {0: [trip.to_goal[node] for node in posts]}
         self._known: dict[int, float] = {0: trip.from_start[trip.goal]}
+
+    def cost_from_start(self, chosen: int) -> float:
+        return min(map(operator.add, self._row(chosen, backwards=False), self._after[0]), default=math.inf)
 
     def cost(self, chosen: int) -> float:
         known = self._known.get(chosen)
@@ -156,14 +187,14 @@ class PrefixPrices:
     """
 
     def __init__(self, survey: Survey, members: Sequence[int], m: int, effort: Effort) -> None:
-        posts = sorted(set().union(*(survey.watchers[c] for c in members)))
+        posts, places = _find_posts(survey, members)
         from_posts = _find_distances(survey, posts, effort) if can_pad(survey) else None
         self._trips = []
         for trip, own in zip(survey.trips, survey.weights(members), strict=True):
             walks: _Layers | _Padded = _Layers(survey, trip, posts, m, effort)
             if from_posts is not None:
                 walks = _Padded(survey, trip, posts, m, effort, from_posts)
-            self._trips.append(_TripPrefixes(survey, trip, members, posts, np.array(own), walks, effort))
+            self._trips.append(_TripPrefixes(survey, trip, members, places, np.array(own), walks, effort))
         self._known: dict[int, float] = {}
 
     def share(self, chosen: int) -> float:
@@ -305,19 +336,18 @@ class _TripPrefixes:
         survey: Survey,
         trip: TripDistances,
         members: Sequence[int],
-        posts: Sequence[int],
+        places: list[list[int]],
         weights: Floats,
         walks: _Layers | _Padded,
         effort: Effort,
     ) -> None:
-        place = {node: i for i, node in enumerate(posts)}
         watchers = [sorted(survey.watchers[c]) for c in members]
         self._weights = weights
         self._walks_by = walks
         self._effort = effort
         self._max_bytes = _MAX_BYTES // len(survey.trips)
         self._watchers: list[Ints] = [np.array(nodes, dtype=np.int64) for nodes in watchers]
-        self._places: list[Ints] = [np.array([place[node] for node in nodes], dtype=np.int64) for nodes in watchers]
+        self._places: list[Ints] = [np.array(own, dtype=np.int64) for own in places]
         self._credits: Floats = weights * np.array([trip.base_costs[c] for c in members])
         self._to_goal: Floats = np.array(trip.to_goal)[walks.ends]
         # From every end to the goal past a watcher of each member, times the member's weight.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from veilroute.auditing.apartness import mask_of, members_of
@@ -187,6 +187,7 @@ class Option:
     share: float
 
 
+@dataclass(eq=False)
 class Combiner:
     """Looks for a partition whose shares sum to less than ``target``.
 
@@ -200,33 +201,24 @@ class Combiner:
     left out, which takes ``leaving`` of the slack, the target less the bound.
     """
 
-    def __init__(
-        self,
-        options: Sequence[Option],
-        leaving: Sequence[float],
-        num_left_out: int,
-        cuts: Sequence[tuple[int, float]],
-        slack: float,
-        target: float,
-        effort: Effort,
-    ) -> None:
-        self.num_tried = 0
-        self.is_complete = False
-        self.cheaper: tuple[Option, ...] = ()
-        self._options = sorted(options, key=lambda option: (option.excess, option.group))
-        self._leaving = leaving
-        self._num_left_out = num_left_out
-        self._cuts = cuts
-        self._slack = slack
-        self._target = target
-        self._effort = effort
-        self._least: dict[tuple[int, int], float] = {}
+    options: Sequence[Option]
+    leaving: Sequence[float]
+    num_left_out: int
+    cuts: Sequence[tuple[int, float]]
+    slack: float
+    target: float
+    effort: Effort
+    num_tried: int = 0
+    is_complete: bool = False
+    cheaper: tuple[Option, ...] = ()
+    _least: dict[tuple[int, int], float] = field(default_factory=dict)
 
     def run(self) -> Combiner:
         """Search: ``cheaper`` has the first partition found; when there is none, ``is_complete`` says for certain."""
-        everybody = (1 << len(self._leaving)) - 1
+        everybody = (1 << len(self.leaving)) - 1
         with suppress(TooMuchError):
-            self._settle(everybody, self._num_left_out, 0.0, 0.0, (), self._options)
+            options = sorted(self.options, key=lambda option: (option.excess, option.group))
+            self._settle(everybody, self.num_left_out, 0.0, 0.0, (), options)
             self.is_complete = True
         return self
 
@@ -235,28 +227,28 @@ class Combiner:
     ) -> None:
         self.num_tried += 1
         if open_.bit_count() <= num_out:
-            if open_.bit_count() == num_out and share < self._target:
+            if open_.bit_count() == num_out and share < self.target:
                 self.cheaper = chosen
             return
         state = (open_, num_out)
         if share >= self._least.get(state, math.inf):
             return
         self._least[state] = share
-        self._effort.spend(_OPTION_STEP * (1 + len(options)) + len(self._cuts))
-        self._effort.spend(_PAIRS_STEP * max(0, len(self._cuts) - FEW_CUTS) * len(chosen))
+        self.effort.spend(_OPTION_STEP * (1 + len(options)) + len(self.cuts))
+        self.effort.spend(_PAIRS_STEP * max(0, len(self.cuts) - FEW_CUTS) * len(chosen))
         taken_by_cuts = self._cut_excess(open_, chosen)
         fitting: dict[int, list[Option]] = {member: [] for member in members_of(open_)}
         usable = []
         for option in options:
-            if not option.group & ~open_ and taken + taken_by_cuts + option.excess < self._slack:
+            if not option.group & ~open_ and taken + taken_by_cuts + option.excess < self.slack:
                 usable.append(option)
                 for member in members_of(option.group):
                     fitting[member].append(option)
         least = taken + taken_by_cuts
         for member, own in fitting.items():
             per_member = min((option.excess / option.group.bit_count() for option in own), default=math.inf)
-            least += min(per_member, self._leaving[member] if num_out else math.inf)
-        if least >= self._slack:
+            least += min(per_member, self.leaving[member] if num_out else math.inf)
+        if least >= self.slack:
             return
         member = min(fitting, key=lambda m: (len(fitting[m]), m))
         for option in fitting[member]:
@@ -265,20 +257,14 @@ class Combiner:
             if self.cheaper:
                 return
         if num_out:
-            self._settle(open_ ^ 1 << member, num_out - 1, taken + self._leaving[member], share, chosen, usable)
+            self._settle(open_ ^ 1 << member, num_out - 1, taken + self.leaving[member], share, chosen, usable)
 
     def _cut_excess(self, open_: int, chosen: tuple[Option, ...]) -> float:
         excess = 0.0
-        for inside, price in self._cuts:
+        for inside, price in self.cuts:
             pairs = sum((option.group & inside).bit_count() >> 1 for option in chosen)
             excess += price * ((inside.bit_count() >> 1) - pairs - ((open_ & inside).bit_count() >> 1))
         return excess
-
-
-@dataclass(frozen=True)
-class _Count:
-    most: int | None = None
-    more: int | None = None
 
 
 class _Examination:
@@ -324,7 +310,7 @@ class _Examination:
         is_counted = limit >= certificate.threshold
         if is_counted:
             self._count_listed(search)
-        count = self._count_members()
+        most, more = self._count_members()
         evidence = (
             f"its prices hold for every class, so the {self.objective.sum_name} is at least {certificate.bound:.9g}"
         )
@@ -332,7 +318,7 @@ class _Examination:
             listed = number(certificate.num_enumerated, "class", "classes")
             evidence += f"; {listed} up to {certificate.threshold:.3g} above that"
             evidence += "" if is_counted else ", too many to be counted again"
-        proof = Proof(tuple(self.problems), evidence, is_checked=is_counted, most=count.most, more=count.more)
+        proof = Proof(tuple(self.problems), evidence, is_checked=is_counted, most=most, more=more)
         if self.objective.bound is None:
             return replace(proof, effort="no bound is stated")
         # Classes below zero make room for others: each of a partition's may be as far below as the worst.
@@ -391,8 +377,8 @@ class _Examination:
             listed = number(stated, "class", "classes")
             self.problems.append(f"lists {listed} up to {threshold:.9g} above its bound, there are {most:,}")
 
-    def _count_members(self) -> _Count:
-        """How many members can be anonymized at once, by the prices for their number and what these leave open."""
+    def _count_members(self) -> tuple[int | None, int | None]:
+        """How many members can be anonymized at most, where that is proved, and a larger number than N that can be."""
         num = len(self.duals)
         # Without prices: everybody counts once.
         duals, cuts = ([1.0] * num, []) if self.certificate.count is None else self._placed(self.certificate.count)
@@ -407,11 +393,11 @@ class _Examination:
                 f"{size}, the prices say at most {size + lacking:.9g}"
             )
         if search.found or not search.is_complete:
-            return _Count()
+            return None, None
         total = math.fsum(duals) + math.fsum(price * (inside.bit_count() // 2) for inside, price in cuts)
         most = math.floor(total + _COUNT_SLACK)
         if most <= self.num or self.replayed.playbook.status != "optimal":
-            return _Count(most)
+            return most, None
         search = self.bench.search(gains, cuts, total - self.num - 1 + _COUNT_SLACK, is_free=True)
         options = [Option(group, excess, 0.0) for group, excess in search.found.items()]
         self.bench.effort.renew()
@@ -419,11 +405,11 @@ class _Examination:
             slack = total - most + _COUNT_SLACK
             combiner = Combiner(options, duals, num - most, cuts, slack, math.inf, self.bench.effort).run()
             if combiner.cheaper:
-                return _Count(more=most)
+                return None, most
             if not combiner.is_complete:
                 break
             most -= 1
-        return _Count(most)
+        return most, None
 
     def _combine(self, proof: Proof, search: Search, target: float, slack: float) -> Proof:
         """Whether the classes listed, which must be all with a reduced cost up to ``slack``, combine to less."""

@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
+import numpy as np
+
+from veilroute.arrays import Floats
 from veilroute.auditing.walking import WalkingMap
 from veilroute.domain.geography import EARTH_RADIUS_M
 from veilroute.domain.graph import Domain, Label, at_most
@@ -113,21 +116,27 @@ class CrowMap:
     def __init__(self, domain: Domain) -> None:
         if domain.streets is None:
             raise InvalidInputError("measure", "cost: only street networks know distances in metres", "straight")
-        self._places = [_on_sphere(lon, lat) for lon, lat in domain.streets.lonlat.tolist()]
+        self._places = on_sphere(domain.streets.lonlat)
 
-    def distance(self, a: int, b: int) -> float:
-        """How far two nodes are apart: by the angle between them, seen from the middle of the earth."""
-        chord = math.dist(self._places[a], self._places[b])
-        return 2 * EARTH_RADIUS_M * math.asin(min(1.0, chord / 2))
+    def distances(self, node: int, others: Sequence[int] | None = None) -> Floats:
+        """How far a node is from all, or from some others."""
+        return metres_apart(self._places[node], self._places if others is None else self._places[list(others)])
 
     def within(self, node: int, reach: float) -> frozenset[int]:
         """The nodes at most ``reach`` away from one."""
-        return frozenset(there for there in range(len(self._places)) if self.distance(node, there) <= reach)
+        return frozenset(np.flatnonzero(self.distances(node) <= reach).tolist())
 
 
-def _on_sphere(lon: float, lat: float) -> tuple[float, float, float]:
-    east, north = math.radians(lon), math.radians(lat)
-    return math.cos(north) * math.cos(east), math.cos(north) * math.sin(east), math.sin(north)
+def on_sphere(lonlat: Floats) -> Floats:
+    """Longitudes and latitudes as points on a sphere of radius 1."""
+    east, north = np.radians(lonlat).T
+    return np.column_stack([np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)])
+
+
+def metres_apart(a: Floats, b: Floats) -> Floats:
+    """Distances over the ground between such points: by the angle between them, seen from the middle of the earth."""
+    chords = np.sqrt(((a - b) ** 2).sum(axis=-1))
+    return np.asarray(2 * EARTH_RADIUS_M * np.arcsin(np.minimum(1.0, chords / 2)))
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import cached_property
 
+import numpy as np
+
 from veilroute.domain.graph import Domain
 
 Rows = tuple[list[int], list[int], list[float]]
@@ -69,21 +71,10 @@ class WalkingMap:
     def edges_into(self) -> Rows:
         """The rows with every edge turned round."""
         offsets, heads, costs = self._out
-        places = [0] * (self.num_nodes + 1)
-        for head in heads:
-            places[head + 1] += 1
-        for node in range(self.num_nodes):
-            places[node + 1] += places[node]
-        turned = list(places)
-        tails = [0] * len(heads)
-        turned_costs: list[float] = [0] * len(heads)
-        for node in range(self.num_nodes):
-            for edge in range(offsets[node], offsets[node + 1]):
-                place = places[heads[edge]]
-                places[heads[edge]] = place + 1
-                tails[place] = node
-                turned_costs[place] = costs[edge]
-        return turned, tails, turned_costs
+        order = np.argsort(heads, kind="stable")
+        ends, costs_in = np.array(heads, dtype=np.int64)[order], np.array(costs)[order]
+        tails = np.repeat(np.arange(self.num_nodes), np.diff(offsets))[order]
+        return np.searchsorted(ends, np.arange(self.num_nodes + 1)).tolist(), tails.tolist(), costs_in.tolist()
 
     def edge_cost(self, tail: int, head: int) -> float | None:
         """Cost of the edge from ``tail`` to ``head``, or ``None`` when the two are not joined."""

@@ -12,14 +12,8 @@ import pytest
 import veilroute as vr
 from veilroute.auditing import optimality
 from veilroute.auditing.apartness import ClassRule, Spread
-from veilroute.auditing.optimality import (
-    Optimum,
-    _price_at_posts,
-    _price_by_sweeps,
-    find_optimum,
-    price_prefixes,
-    price_walks,
-)
+from veilroute.auditing.optimality import Optimum, find_optimum, price_prefixes, price_walks
+from veilroute.auditing.pricing import price_subsets
 from veilroute.auditing.survey import Survey, TripDistances, survey_problem
 from veilroute.auditing.walking import TooMuchError
 
@@ -92,13 +86,11 @@ def state_costs(survey: Survey, trip: TripDistances) -> list[float]:
 @pytest.mark.parametrize("seed", range(40))
 def test_prices_of_walks(seed: int) -> None:
     survey = survey_problem(random_problem(seed))
-    watchers = [sorted(survey.watchers[c]) for c in survey.coverable]
-    posts = sorted(set().union(*watchers))
     for trip in survey.trips:
         expected = state_costs(survey, trip)
         assert price_walks(survey, trip, survey.coverable) == pytest.approx(expected)
-        assert _price_at_posts(survey.walking, trip, watchers, posts) == pytest.approx(expected)
-        assert _price_by_sweeps(survey.walking, trip, watchers) == pytest.approx(expected)
+        for has_table in (True, False):
+            assert price_subsets(survey, trip, survey.coverable, has_table=has_table) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("seed", range(20))
