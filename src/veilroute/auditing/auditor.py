@@ -55,7 +55,6 @@ def audit_playbook(
     replayed = replay_playbook(playbook, planner)
     bound_to = bind(playbook, instance, privacy, unstated)
     survey, stated = replayed.survey, playbook.claims
-    real = claims.recompute_costs(replayed)
     optimum = proof = num_anonymizable = None
     m = find_nodes_that_matter(replayed)
     if playbook.status != "feasible" or replayed.objective.bound is not None or stated.num_anonymizable is not None:
@@ -77,11 +76,11 @@ def audit_playbook(
         claims.check_coverable(replayed),
         claims.check_anonymized(replayed),
         claims.check_apr(replayed),
-        claims.check_mac(replayed, real),
-        *([claims.check_extra_cost(replayed, real)] if has_extra_cost else []),
+        claims.check_mac(replayed),
+        *([claims.check_extra_cost(replayed)] if has_extra_cost else []),
         check_certificate(proof),
-        claims.check_bound(replayed, real, optimum, proof),
-        claims.check_optimality(replayed, real, optimum, proof, num_anonymizable),
+        claims.check_bound(replayed, optimum, proof),
+        claims.check_optimality(replayed, optimum, proof, num_anonymizable),
         claims.check_anonymizable(replayed, num_anonymizable),
         check_shown(playbook, bound_to),
         *([check_instance(bound_to)] if is_compared else []),
@@ -99,8 +98,8 @@ def audit_playbook(
             num_protected=len(replayed.protected),
         ),
         bound_to=bound_to,
-        total_extra=real.total_extra,
-        worst_extra=real.worst_extra,
+        total_extra=replayed.real_costs.total_extra,
+        worst_extra=replayed.real_costs.worst_extra,
     )
 
 

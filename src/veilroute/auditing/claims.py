@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import pairwise
 
 from veilroute.auditing.apartness import mask_of, members_of
@@ -23,57 +22,11 @@ _WITHOUT_EVIDENCE = ("merge-bb", "df-bb")
 """Partitioners whose proof is that their search came to its end: they have nothing to hand over."""
 
 
-@dataclass(frozen=True)
-class RealCost:
-    """What the candidates claimed anonymized pay, recomputed from the replayed routes and the auditor's base costs.
-
-    All figures are ``None`` when nothing is anonymized. ``total_extra`` averages the trips by their weights,
-    ``worst_extra`` is the largest over all trips. ``unknown`` are candidates without a cost: their routes are no walks.
-    """
-
-    mac_by_trip: tuple[float | None, ...]
-    mac: float | None = None
-    total_extra: float | None = None
-    worst_extra: float | None = None
-    unknown: tuple[int, ...] = ()
-
-    def reached(self, replayed: ReplayedPlaybook) -> float | None:
-        """The figure that the playbook says to keep small; ``None`` too where some route has no cost."""
-        if self.unknown:
-            return None
-        return self.mac if replayed.playbook.objective == "mac" else self.total_extra
-
-
-def recompute_costs(replayed: ReplayedPlaybook) -> RealCost:
-    """The costs of the candidates claimed anonymized, each with the route that it really gets."""
-    survey = replayed.survey
-    costs = {
-        (c, trip): route.real_cost
-        for (c, trip), route in replayed.routes.items()
-        if route.real_cost is not None and survey.trips[trip].base_costs[c] < math.inf
-    }
-    known = [c for c in replayed.claimed if all((c, trip) in costs for trip in range(len(survey.trips)))]
-    unknown = tuple(sorted(set(replayed.claimed).difference(known)))
-    if not known:
-        return RealCost((None,) * len(survey.trips), unknown=unknown)
-    macs, totals, worst = [], [], 0.0
-    for number_, trip in enumerate(survey.trips):
-        extra = {c: costs[c, number_] - trip.base_costs[c] for c in known}
-        macs.append(math.fsum(extra[c] * survey.weight(trip, c, "mac") for c in known) / len(known))
-        totals.append(math.fsum(extra.values()))
-        worst = max(worst, *extra.values())
-    mac, total = (
-        math.fsum(share * value for share, value in zip(survey.trip_shares, by_trip, strict=True))
-        for by_trip in (macs, totals)
-    )
-    return RealCost(tuple(macs), mac, total, worst, unknown)
-
-
-def check_mac(replayed: ReplayedPlaybook, real: RealCost) -> ClaimVerdict:
+def check_mac(replayed: ReplayedPlaybook) -> ClaimVerdict:
     """MAC per trip and over all trips."""
-    claims = replayed.playbook.claims
+    claims, real = replayed.playbook.claims, replayed.real_costs
     if real.unknown:
-        return _judge_unknown("mac", replayed, real)
+        return _judge_unknown("mac", replayed)
     problems = []
     if len(claims.mac_by_trip) != len(real.mac_by_trip):
         problems.append(f"states {len(claims.mac_by_trip)} values for {number(len(real.mac_by_trip), 'trip')}")
@@ -86,10 +39,11 @@ def check_mac(replayed: ReplayedPlaybook, real: RealCost) -> ClaimVerdict:
     return judge("mac", problems, shown)
 
 
-def check_extra_cost(replayed: ReplayedPlaybook, real: RealCost) -> ClaimVerdict:
+def check_extra_cost(replayed: ReplayedPlaybook) -> ClaimVerdict:
     """The total extra cost and the largest single one, where they are stated."""
+    real = replayed.real_costs
     if real.unknown:
-        return _judge_unknown("extra-cost", replayed, real)
+        return _judge_unknown("extra-cost", replayed)
     claims, base_costs = replayed.playbook.claims, [trip.base_costs for trip in replayed.survey.trips]
     largest = max((costs[c] for costs in base_costs for c in replayed.claimed), default=0.0)
     problems = []
@@ -105,8 +59,8 @@ def check_extra_cost(replayed: ReplayedPlaybook, real: RealCost) -> ClaimVerdict
     return judge("extra-cost", problems, figures)
 
 
-def _judge_unknown(claim: str, replayed: ReplayedPlaybook, real: RealCost) -> ClaimVerdict:
-    who = names(replayed.survey.label(c) for c in real.unknown)
+def _judge_unknown(claim: str, replayed: ReplayedPlaybook) -> ClaimVerdict:
+    who = names(replayed.survey.label(c) for c in replayed.real_costs.unknown)
     return judge(claim, [f"cannot be recomputed for {who}: no walk, so no cost"], "")
 
 
@@ -120,16 +74,14 @@ def _wrong_figure(name: str, stated: float | None, real: float | None, unit: flo
     return [f"{name} is {side} than stated: {real:.9g} instead of {stated:.9g}"]
 
 
-def check_bound(
-    replayed: ReplayedPlaybook, real: RealCost, optimum: Optimum | None, proof: Proof | None
-) -> ClaimVerdict:
+def check_bound(replayed: ReplayedPlaybook, optimum: Optimum | None, proof: Proof | None) -> ClaimVerdict:
     """The lower bound is none that the playbook, or any other way to group so many candidates, undercuts."""
     objective, num = replayed.objective, replayed.playbook.claims.num_anonymized
-    bound, name, reached = objective.bound, objective.name, real.reached(replayed)
+    bound, name, reached = objective.bound, objective.name, objective.reached
     problems = _other_bound(replayed)
     if bound is None:
         return judge("bound", problems, "no lower bound is stated")
-    if reached is None and not real.unknown:
+    if reached is None and not replayed.real_costs.unknown:
         problems.append(f"states the bound {bound:.9g} where nothing is anonymized")
     elif reached is not None and reached < bound and not objective.is_same(reached, bound, num):
         problems.append(f"states that no {name} is below {bound:.9g}, but its own is {reached:.9g}")
@@ -166,11 +118,7 @@ def _gives_evidence(replayed: ReplayedPlaybook) -> bool:
 
 
 def check_optimality(
-    replayed: ReplayedPlaybook,
-    real: RealCost,
-    optimum: Optimum | None,
-    proof: Proof | None,
-    num_anonymizable: int | None,
+    replayed: ReplayedPlaybook, optimum: Optimum | None, proof: Proof | None, num_anonymizable: int | None
 ) -> ClaimVerdict:
     """What the status says: proved optimal, or that nothing can be anonymized."""
     status, num_stated = replayed.playbook.status, replayed.playbook.claims.num_anonymized
@@ -184,9 +132,9 @@ def check_optimality(
         if num_stated or num_real:
             problems.append(f"says that nothing can be anonymized and anonymizes {max(num_real, num_stated)}")
     else:
-        problems += _unmet_bound(replayed, real)
+        problems += _unmet_bound(replayed)
     if optimum is not None:
-        problems += _better_way(replayed, real, optimum)
+        problems += _better_way(replayed, optimum)
         return judge("optimality", problems, f"{status}; re-proved: {optimum.effort}")
     if status == "infeasible":
         return _judge_infeasible(problems, proof, num_anonymizable)
@@ -207,10 +155,10 @@ def check_optimality(
     return judge("optimality", problems, f"optimal (certificate: {proof.effort})")
 
 
-def _unmet_bound(replayed: ReplayedPlaybook, real: RealCost) -> list[str]:
+def _unmet_bound(replayed: ReplayedPlaybook) -> list[str]:
     """What is wrong with the figures of a plan that is said to be optimal: both must meet the bound."""
     objective, num = replayed.objective, replayed.playbook.claims.num_anonymized
-    name, stated, bound, reached = objective.name, objective.stated, objective.bound, real.reached(replayed)
+    name, stated, bound, reached = objective.name, objective.stated, objective.bound, objective.reached
     if bound is None or stated is None:
         return [f"says optimal without a {name} and a bound that meets it"]
     problems = []
@@ -236,7 +184,7 @@ def _most(proof: Proof | None, num_anonymizable: int | None) -> float:
     return min((num for num in known if num is not None), default=math.inf)
 
 
-def _better_way(replayed: ReplayedPlaybook, real: RealCost, optimum: Optimum) -> list[str]:
+def _better_way(replayed: ReplayedPlaybook, optimum: Optimum) -> list[str]:
     objective, num_real, num_best = replayed.objective, len(replayed.protected), optimum.num_anonymized
     if num_best > num_real:
         return [f"not optimal: {num_best} candidates can be anonymized, not only {num_real}"]
@@ -244,7 +192,7 @@ def _better_way(replayed: ReplayedPlaybook, real: RealCost, optimum: Optimum) ->
         return ["not optimal but infeasible: no candidate can be anonymized"]
     if num_best < num_real:
         return [f"at most {num_best} candidates can be anonymized, yet {num_real} seem to be"]
-    name, reached = objective.name, real.reached(replayed)
+    name, reached = objective.name, objective.reached
     if not num_best or reached is None:
         return []
     best = objective.figure(optimum.least[num_best], num_best)

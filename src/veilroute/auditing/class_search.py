@@ -61,8 +61,10 @@ class ClassSpace:
     def may_join(self, group: int, member: int) -> bool:
         """Whether some class holds the group, which some class holds, and this member, as far as can be seen."""
         rule, grown = self.rule, group | 1 << member
+        if not rule.may_become_class(grown):
+            return False
         if self._is_small:
-            return group.bit_count() < self.max_size and rule.may_become_class(grown)
+            return group.bit_count() < self.max_size
         # The group itself cannot be split, so the new member is needed for it.
         return grown.bit_count() < 2 * self.k or not any(
             rule.has_far(grown & ~(apart | 1 << member), self.k)

@@ -363,12 +363,12 @@ class _TripPrefixes:
         members = list(members_of(chosen))
         whole = math.fsum(self._weights[members])
         best = self._walks(chosen).complete * whole
+        self._effort.spend((1 << len(members)) * (4 * _ARRAY_STEP + 4 * _ARRAY_CELL * self._to_goal.size))
         # Those who are covered on the way go straight to the goal, the others past a watcher of their own.
         subsets = [(0, 0.0, np.zeros(self._to_goal.size))]
         for i in members:
             going = [(covered, weight, past + self._past[i]) for covered, weight, past in subsets]
             subsets = [(covered | 1 << i, weight + self._weights[i], past) for covered, weight, past in subsets] + going
-        self._effort.spend(len(subsets) * (4 * _ARRAY_STEP + 4 * _ARRAY_CELL * self._to_goal.size))
         for covered, weight, past in subsets:
             total = self._walks(covered).last * whole + past
             if covered:

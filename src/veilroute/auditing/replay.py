@@ -6,6 +6,7 @@ What is worked out here once is read by every check.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -45,13 +46,14 @@ class Objective:
 
     Plans are compared by a sum over their classes. The MAC is that sum divided by the number of anonymized candidates,
     the total extra cost is the sum itself. ``unit`` is what a base cost comes to in the sum, on average, which is what
-    rounding is relative to: 1 in the MAC.
+    rounding is relative to: 1 in the MAC. ``reached`` is the real figure, ``None`` where some route has no cost.
     """
 
     name: str
     sum_name: str
     stated: float | None
     bound: float | None
+    reached: float | None
     unit: float
 
     def figure(self, total: float, num: int) -> float:
@@ -69,6 +71,21 @@ class Objective:
     def is_same(self, real: float, stated: float, num: int) -> bool:
         """Whether two figures of plans for ``num`` candidates agree up to rounding."""
         return is_same(real, stated, self.unit * (1 if self.name == "MAC" else num))
+
+
+@dataclass(frozen=True)
+class RealCosts:
+    """What the candidates claimed anonymized pay, worked out from the replayed routes and the auditor's base costs.
+
+    All figures are ``None`` when nothing is anonymized. ``total_extra`` averages the trips by their weights,
+    ``worst_extra`` is the largest over all trips. ``unknown`` are candidates without a cost: their routes are no walks.
+    """
+
+    mac_by_trip: tuple[float | None, ...]
+    mac: float | None = None
+    total_extra: float | None = None
+    worst_extra: float | None = None
+    unknown: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -127,15 +144,39 @@ class ReplayedPlaybook:
         return ClassRule(privacy.k, self.spread, is_all_pairs=privacy.spread == "all-pairs")
 
     @cached_property
+    def real_costs(self) -> RealCosts:
+        """The costs of the candidates claimed anonymized, each with the route that it really gets."""
+        survey = self.survey
+        costs = {
+            (c, trip): route.real_cost
+            for (c, trip), route in self.routes.items()
+            if route.real_cost is not None and survey.trips[trip].base_costs[c] < math.inf
+        }
+        known = [c for c in self.claimed if all((c, trip) in costs for trip in range(len(survey.trips)))]
+        unknown = tuple(sorted(set(self.claimed).difference(known)))
+        if not known:
+            return RealCosts((None,) * len(survey.trips), unknown=unknown)
+        macs, totals, worst = [], [], 0.0
+        for i, trip in enumerate(survey.trips):
+            extra = {c: costs[c, i] - trip.base_costs[c] for c in known}
+            macs.append(math.fsum(extra[c] * survey.weight(trip, c, "mac") for c in known) / len(known))
+            totals.append(math.fsum(extra.values()))
+            worst = max(worst, *extra.values())
+        mac, total = (math.fsum(map(operator.mul, survey.trip_shares, by_trip)) for by_trip in (macs, totals))
+        return RealCosts(tuple(macs), mac, total, worst, unknown)
+
+    @cached_property
     def objective(self) -> Objective:
         """What the playbook says to keep small."""
-        claims, survey = self.playbook.claims, self.survey
+        claims, survey, real = self.playbook.claims, self.survey, self.real_costs
         if self.playbook.objective == "mac":
-            return Objective("MAC", "MAC sum", claims.mac, claims.mac_lower_bound, 1.0)
+            reached = None if real.unknown else real.mac
+            return Objective("MAC", "MAC sum", claims.mac, claims.mac_lower_bound, reached, 1.0)
         base_costs = survey.credits(survey.coverable)
         unit = math.fsum(base_costs) / max(1, len(base_costs)) or survey.walking.smallest_positive_cost
+        reached = None if real.unknown else real.total_extra
         name = "total extra cost"
-        return Objective(name, name, claims.total_extra, claims.total_extra_lower_bound, unit)
+        return Objective(name, name, claims.total_extra, claims.total_extra_lower_bound, reached, unit)
 
     @property
     def answers(self) -> _Routes:
