@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from operator import index
 from typing import Any
 
@@ -135,30 +135,21 @@ class Certificate:
 
 def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
     """Plain data for a JSON file."""
-    return {
+    count = certificate.count
+    return vars(certificate) | {
         "members": list(certificate.members),
         "cost": _prices_to_dict(certificate.cost),
-        "count": None if certificate.count is None else _prices_to_dict(certificate.count),
-        "bound": certificate.bound,
-        "threshold": certificate.threshold,
-        "num_enumerated": certificate.num_enumerated,
-        "num_columns": certificate.num_columns,
-        "num_nodes": certificate.num_nodes,
+        "count": None if count is None else _prices_to_dict(count),
     }
 
 
 def certificate_from_dict(data: dict[str, Any]) -> Certificate:
     """Read what :func:`certificate_to_dict` made; raises when it is damaged."""
-    return Certificate(
-        members=_listed("members", data["members"]),
-        cost=_prices_from_dict(data["cost"]),
-        count=None if data["count"] is None else _prices_from_dict(data["count"]),
-        bound=data["bound"],
-        threshold=data["threshold"],
-        num_enumerated=data["num_enumerated"],
-        num_columns=data["num_columns"],
-        num_nodes=data["num_nodes"],
-    )
+    given = {field.name: data[field.name] for field in fields(Certificate)}
+    given["members"] = _listed("members", data["members"])
+    given["cost"] = _prices_from_dict(data["cost"])
+    given["count"] = None if data["count"] is None else _prices_from_dict(data["count"])
+    return Certificate(**given)
 
 
 def _prices_to_dict(prices: DualPrices) -> dict[str, Any]:

@@ -3,8 +3,6 @@
 On directed graphs a walk may reach a place and not come back, or pass either of two places and never both. The
 playbook counts such candidates; here it is said which they are and why, with the names of the one-way streets where
 the domain knows them.
-
-A playbook's map with the sweeps that explanations are read off.
 """
 
 from __future__ import annotations
@@ -26,6 +24,9 @@ if TYPE_CHECKING:
 
 MAX_OBSTACLES = 50
 """Candidates looked into at most, because each takes some sweeps of the map."""
+
+_MAX_NAMES = 3
+_MAX_TRIED = 20
 
 
 @dataclass(frozen=True)
@@ -80,27 +81,16 @@ def find_obstacles(playbook: Playbook, *, limit: int = MAX_OBSTACLES) -> tuple[O
     if not wanted:
         return ()
 
-    ground = Ground(playbook)
+    reach = _TripReach(playbook)
     blocked = set(playbook.uncoverable)
-    position = {label: i for i, label in enumerate(playbook.candidates)}
     return tuple(
-        ground.explain_uncoverable(label) if label in blocked else ground.explain_unprotected(label)
-        for label in sorted(wanted, key=lambda label: position[label])
+        reach.explain_uncoverable(label) if label in blocked else reach.explain_unprotected(label)
+        for label in sorted(wanted, key=playbook.candidates.index)
     )
 
 
-_MAX_NAMES = 3
-_MAX_TRIED = 20
-
-
-class Ground:
-    """The map of a playbook, and from where its trips' starts and goals can be reached.
-
-    Parameters
-    ----------
-    playbook
-        With its domain attached.
-    """
+class _TripReach:
+    """What can be reached from the starts of a playbook's trips, and from where their goals can."""
 
     def __init__(self, playbook: Playbook) -> None:
         # Here, because the kernels that come along take a while to load.
@@ -146,12 +136,10 @@ class Ground:
             return Obstacle(label, "uncoverable", f"no way leads from the start{which} to the goal")
         if not reached[seers].any():
             is_one_way, names = self._wrong_way(seers, reached, away=True)
-            way = f"no way leads from the start{which} to it"
-            lead = "away from"
+            way, lead = f"no way leads from the start{which} to it", "away from"
         elif not leading[seers].any():
             is_one_way, names = self._wrong_way(seers, leading, away=False)
-            way = f"no way leads from it to the goal{which}"
-            lead = "towards"
+            way, lead = f"no way leads from it to the goal{which}", "towards"
         else:
             why = f"some places that see it can be reached and others lead on{which}, but none does both"
             return Obstacle(label, "uncoverable", why)
@@ -176,7 +164,7 @@ class Ground:
     def explain_unprotected(self, label: Label) -> Obstacle:
         """Why no class hides a candidate."""
         privacy, claims = self.playbook.privacy, self.playbook.claims
-        # At finite m members share a beginning only, so being on one walk with others is not asked of them.
+        # At finite m members share a prefix only, so being on one walk with others is not asked of them.
         others = tuple(other for other in self.coverable if other != label)
         joined = self._joined(label) if privacy.m is None else others
         parted = tuple(other for other in others if other not in joined)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import veilroute as vr
 from veilroute.auditing.apartness import Spread
-from veilroute.auditing.sight import gather_facts
+from veilroute.auditing.survey import survey_problem
 from veilroute.covering.task import far_matrix, find_watchers
 from veilroute.domain.geography import EARTH_RADIUS_M, MEASURES, street_domain
 
@@ -116,7 +116,7 @@ def test_who_sees_whom(question: tuple[vr.Problem, vr.Privacy, Table, Table]) ->
     limit = problem.visibility.radius * (1 + 1e-9)
     nodes = [problem.candidate_nodes[i] for i in problem.counted]
     ours = find_watchers(problem.domain, problem.visibility, nodes)
-    theirs = gather_facts(problem).watchers
+    theirs = survey_problem(problem).watchers
     for position, node, watchers in zip(problem.counted, nodes, ours, strict=True):
         plain = [seer for seer in range(problem.domain.num_nodes) if table[seer][node] <= limit]
         assert watchers.tolist() == plain
@@ -129,7 +129,7 @@ def test_who_stands_far_from_whom(question: tuple[vr.Problem, vr.Privacy, Table,
     limit = privacy.ell * (1 - 1e-9)
     nodes = [problem.candidate_nodes[i] for i in problem.counted]
     ours = far_matrix(problem.domain, nodes, privacy)
-    spread = Spread(gather_facts(problem), privacy)
+    spread = Spread(survey_problem(problem), privacy)
     for i, (position, a) in enumerate(zip(problem.counted, nodes, strict=True)):
         for j, (other, b) in enumerate(zip(problem.counted, nodes, strict=True)):
             is_far = i != j and min(table[a][b], table[b][a]) >= limit

@@ -11,13 +11,13 @@ from hypothesis.extra import numpy as hnp
 
 import veilroute as vr
 from strategies import problems
-from veilroute.auditing.sight import gather_facts
+from veilroute.auditing.survey import survey_problem
 from veilroute.covering.task import find_watchers
 
 
 def assert_same_watchers(problem: vr.Problem) -> None:
     ours = find_watchers(problem.domain, problem.visibility, [problem.candidate_nodes[i] for i in problem.counted])
-    theirs = gather_facts(problem).watchers
+    theirs = survey_problem(problem).watchers
     for position, nodes in zip(problem.counted, ours, strict=True):
         assert nodes.tolist() == sorted(theirs[position]), position
 

@@ -19,9 +19,9 @@ import pytest
 import veilroute as vr
 from veilroute.auditing import proofs as checker
 from veilroute.auditing.auditor import find_nodes_that_matter
-from veilroute.auditing.claims import check_bound, check_optimality, recompute_mac
+from veilroute.auditing.claims import check_bound, check_optimality
 from veilroute.auditing.proofs import MAX_EFFORT, check_certificate, examine_certificate
-from veilroute.auditing.replay import Case, open_case
+from veilroute.auditing.replay import ReplayedPlaybook, replay_playbook
 from veilroute.certificate import Certificate, Cut, DualPrices
 from veilroute.playbook import playbook_from_json
 
@@ -34,14 +34,14 @@ class Fraud:
     ----------
     playbook
         The plan; its certificate is the honest one of the best plan.
-    case
+    replayed
         What the auditor knows of it.
     best
         The honest playbook.
     """
 
     playbook: vr.Playbook
-    case: Case
+    replayed: ReplayedPlaybook
     best: vr.Playbook
 
     @property
@@ -69,14 +69,13 @@ class Fraud:
 
     def is_accepted(self, certificate: Certificate | None, effort: float = MAX_EFFORT) -> bool:
         """Whether the auditor is taken in: it proves the optimum, or finds nothing wrong with the certificate."""
-        case = replace(self.case, playbook=replace(self.playbook, certificate=certificate))
+        replayed = replace(self.replayed, playbook=replace(self.playbook, certificate=certificate))
         proof = None
         if certificate is not None:
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(checker, "MAX_EFFORT", effort)
-                proof = examine_certificate(case, certificate, find_nodes_that_matter(case))
-        real = recompute_mac(case)
-        verdicts = [check_bound(case, real, None, proof), check_optimality(case, real, None, proof, None)]
+                proof = examine_certificate(replayed, certificate, find_nodes_that_matter(replayed))
+        verdicts = [check_bound(replayed, None, proof), check_optimality(replayed, None, proof, None)]
         if certificate is not None and check_certificate(proof).verdict == "holds":
             # A certificate may be true and prove too little; what it states must not exceed the truth.
             assert certificate.bound <= self.best_sum * (1 + 1e-6) + 1e-9
@@ -116,13 +115,13 @@ def defraud(problem: vr.Problem, privacy: vr.Privacy, seed: int, *, num_swaps: i
         classes.append(vr.PlaybookClass(tuple(group), True, routes))
     left_out = tuple(group for group in best.classes if not group.anonymized)
     playbook = replace(best, classes=(*classes, *left_out))
-    real = recompute_mac(open_case(playbook, None))
+    real = replay_playbook(playbook, None).real_costs
     assert real.mac is not None
     assert best.mac is not None
     assert real.mac > best.mac * (1 + 1e-6)
-    claims = replace(best.claims, mac=real.mac, mac_by_trip=real.by_trip, mac_lower_bound=real.mac)
+    claims = replace(best.claims, mac=real.mac, mac_by_trip=real.mac_by_trip, mac_lower_bound=real.mac)
     playbook = replace(playbook, claims=claims)
-    return Fraud(playbook, open_case(playbook, None), best)
+    return Fraud(playbook, replay_playbook(playbook, None), best)
 
 
 def rooms(num: int, seed: int, size: tuple[int, int] = (30, 44), num_trips: int = 1) -> vr.Problem:
@@ -140,7 +139,7 @@ FRAUDS: dict[str, Callable[[], Fraud]] = {
     "18, k=3": lambda: defraud(rooms(18, 4), vr.Privacy(k=3), 4),
     "14, near pairs": lambda: defraud(rooms(14, 6, (14, 20)), vr.Privacy(k=2, ell=5), 5),
     "28, k=3": lambda: defraud(rooms(28, 5), vr.Privacy(k=3), 6),
-    "16, beginnings": lambda: defraud(rooms(16, 7), vr.Privacy(k=2, m=30), 7),
+    "16, prefixes": lambda: defraud(rooms(16, 7), vr.Privacy(k=2, m=30), 7),
     "40, almost": lambda: defraud(rooms(40, 8), vr.Privacy(k=2), 8, num_swaps=1),
     "70": lambda: defraud(rooms(70, 9), vr.Privacy(k=2), 9),
     "130": lambda: defraud(rooms(130, 10), vr.Privacy(k=2), 10),
@@ -200,7 +199,7 @@ ATTACKS: dict[str, Callable[[Fraud], Certificate]] = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.parametrize("name", ["13", "28, k=3", "16, beginnings"])
+@pytest.mark.parametrize("name", ["13", "28, k=3", "16, prefixes"])
 def test_no_attack_made_by_hand_is_accepted(name: str, attack: str) -> None:
     assert not fraud(name).is_accepted(ATTACKS[attack](fraud(name)), effort=200_000)
 
@@ -249,9 +248,9 @@ def test_leaving_somebody_out_does_not_help() -> None:
     ]
     num = sum(len(group.members) for group in kept)
     playbook = replace(best, classes=(*kept, *alone))
-    real = recompute_mac(open_case(playbook, None))
+    real = replay_playbook(playbook, None).real_costs
     claims = replace(
-        best.claims, num_anonymized=num, apr=num / 18, mac=real.mac, mac_by_trip=real.by_trip,
+        best.claims, num_anonymized=num, apr=num / 18, mac=real.mac, mac_by_trip=real.mac_by_trip,
         mac_lower_bound=real.mac, delta=num / 18,
     )  # fmt: skip
     assert real.mac is not None
@@ -282,7 +281,7 @@ def test_a_candidate_is_not_priced_twice() -> None:
 
 
 def test_taking_the_evidence_away_is_not_rewarded() -> None:
-    for name in ("13", "70", "16, beginnings"):
+    for name in ("13", "70", "16, prefixes"):
         bare = replace(fraud(name).playbook, certificate=None)
         assert vr.audit(bare).verdict == "violated"
         assert vr.audit(replace(bare, status="feasible")).verdict == "violated"  # its bound has no evidence either
@@ -353,7 +352,7 @@ def count_accepted(name: str, num_forged: int) -> int:
     return sum(book.is_accepted(forge(book, rng), rng.choice(efforts)) for _ in range(num_forged))
 
 
-@pytest.mark.parametrize("name", ["13", "18, k=3", "14, near pairs", "16, beginnings"])
+@pytest.mark.parametrize("name", ["13", "18, k=3", "14, near pairs", "16, prefixes"])
 def test_no_forged_certificate_is_accepted(name: str) -> None:
     assert count_accepted(name, 15) == 0
 

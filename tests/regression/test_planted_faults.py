@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import veilroute as vr
-from veilroute.auditing.sight import gather_facts
+from veilroute.auditing.survey import survey_problem
 from veilroute.cli.main import run
 from veilroute.playbook import playbook_from_json
 
@@ -139,16 +139,18 @@ def plant_worse_partition(data: Data) -> list[str]:
 
 def settle_claims(data: Data) -> None:
     """Make MAC and bound agree with the routes."""
-    facts = gather_facts(rebuilt(data).problem)
-    base = facts.trips[0].base_costs
-    extra = []
+    survey = survey_problem(rebuilt(data).problem)
+    base = survey.trips[0].base_costs
+    extra, ratios = [], []
     for group in data["classes"]:
         for member in group["members"]:
-            candidate = facts.find(member)
+            candidate = survey.find(member)
             assert candidate is not None
-            extra.append((group["routes"][0]["cost"] - base[candidate]) / base[candidate])
-    mac = sum(extra) / len(extra)
+            extra.append(group["routes"][0]["cost"] - base[candidate])
+            ratios.append(extra[-1] / base[candidate])
+    mac = sum(ratios) / len(ratios)
     data["claims"] |= {"mac": mac, "mac_by_trip": [mac], "mac_lower_bound": mac}
+    data["claims"] |= {"total_extra": sum(extra), "worst_extra": max(extra)}
 
 
 FAULTS: dict[str, tuple[Callable[[Data], list[str]], str]] = {
@@ -199,12 +201,12 @@ def test_fault_sets_the_exit_code(honest: Data, name: str, tmp_path: Path, capsy
 @pytest.mark.parametrize(
     ("plant", "broken"),
     [
-        (plant_jump, {"walk", "class-size", "anonymized", "apr", "mac", "optimality"}),
+        (plant_jump, {"walk", "class-size", "anonymized", "apr", "mac", "extra-cost", "optimality"}),
         (plant_cost_too_low, {"cost"}),
         (plant_cost_too_high, {"cost"}),
         (plant_worse_partition, {"bound", "optimality"}),
-        (plant_detour, {"mac", "optimality"}),
-        (plant_different_routes, {"same-route", "class-size", "anonymized", "apr", "mac", "optimality"}),
+        (plant_detour, {"mac", "extra-cost", "optimality"}),
+        (plant_different_routes, {"same-route", "class-size", "anonymized", "apr", "mac", "extra-cost", "optimality"}),
     ],
 )
 def test_fault_breaks_no_claim_it_does_not_touch(

@@ -1,17 +1,22 @@
-"""Who stands far from whom: the spread condition and the largest set of candidates that stand apart.
+"""The auditor's own rule of what a class must be, and who stands far from whom.
 
-Sets of candidates are bit masks over their positions.
+Sets of candidates are bit masks, over their positions or any other numbering of them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from veilroute.auditing.sight import CrowMap, Facts, measured_map
+from veilroute.auditing.survey import CrowMap, Survey, measured_map
+from veilroute.auditing.walking import Effort
 from veilroute.domain.graph import at_least
 from veilroute.problem import Privacy
+
+_APART_STEP = 2
+"""What asking who stands apart takes, measured in visits by breadth-first search."""
 
 _MAX_BRANCHES = 20_000
 _MAX_BRANCHES_WIDEST = 500
@@ -34,17 +39,58 @@ def members_of(mask: int) -> Iterator[int]:
         mask ^= low
 
 
+class ClassRule:
+    """What a class must be: at least k members, of whom k (``witness``) or all (``all-pairs``) stand ell apart.
+
+    Everything in the auditor that asks whether candidates are a class, or could become one, asks here. With an
+    ``effort`` every answer is exact or `TooMuchError`. Without one, a group of which k members apart cannot be found in
+    20,000 steps does not qualify.
+    """
+
+    def __init__(self, k: int, apart: FarSets, *, is_all_pairs: bool, effort: Effort | None = None) -> None:
+        self.k = k
+        self.apart = apart
+        self.is_all_pairs = is_all_pairs
+        self._effort = effort
+
+    def renumbered(self, members: Sequence[int], effort: Effort) -> ClassRule:
+        """The same rule, exact, over another numbering of some candidates."""
+        return ClassRule(self.k, self.apart.renumbered(members), is_all_pairs=self.is_all_pairs, effort=effort)
+
+    def qualifies(self, group: int) -> bool:
+        """Whether the group is a class."""
+        if group.bit_count() < self.k:
+            return False
+        if self.is_all_pairs or self.apart.is_everybody_far:
+            return self.apart.is_far(group)
+        if self._effort is None:
+            return self.apart.largest_far_set(group, enough=self.k).size >= self.k
+        return self.has_far(group, self.k)
+
+    def may_become_class(self, group: int) -> bool:
+        """Whether the group is part of a class, as far as its own members can tell."""
+        return not self.is_all_pairs or self.apart.is_far(group)
+
+    def has_far(self, pool: int, num: int) -> bool:
+        """Whether ``num`` members of the pool are pairwise far apart."""
+        return next(self.far_sets(pool, num), None) is not None
+
+    def far_sets(self, pool: int, num: int) -> Iterator[int]:
+        """All sets of ``num`` members of the pool that are pairwise far apart."""
+        if num == 0:
+            yield 0
+        while pool.bit_count() >= num > 0:
+            if self._effort is not None:
+                self._effort.spend(_APART_STEP)
+            low = pool & -pool
+            pool ^= low
+            for rest in self.far_sets(pool & ~self.apart.close[low.bit_length() - 1], num - 1):
+                yield low | rest
+
+
 @dataclass(frozen=True)
 class FarSet:
-    """Candidates that are pairwise far apart.
-
-    Parameters
-    ----------
-    mask
-        The set.
-    is_largest
-        Whether it is proved that no larger one exists (or that the wanted size was reached).
-    """
+    """Candidates pairwise far apart; ``is_largest`` when proved that no more are, or the wanted size was reached."""
 
     mask: int
     is_largest: bool
@@ -55,51 +101,27 @@ class FarSet:
         return self.mask.bit_count()
 
 
-class Spread:
-    """Distances between candidates as far as the spread condition needs them.
+class FarSets:
+    """Sets of candidates that are pairwise far apart; ``close`` has for each candidate a mask of those close to it."""
 
-    The distance of two candidates is the smaller of both directions; a candidate is infinitely far from itself.
-
-    Parameters
-    ----------
-    facts
-        Map and candidates.
-    privacy
-        The distance to keep, and what it is measured in.
-    """
-
-    def __init__(self, facts: Facts, privacy: Privacy) -> None:
-        # Who is close to whom is kept as bits, and how close is worked out again when asked: there may be many pairs.
-        self._close = dict.fromkeys(facts.nodes, 0)
+    def __init__(self, close: Mapping[int, int]) -> None:
+        self.close = close
         self._known: dict[tuple[int, int | None], FarSet] = {}
-        self._facts, self._measure = facts, privacy.measure
-        is_cost = privacy.measure == "cost"
-        self._limit = at_least(privacy.ell, exact=is_cost and facts.problem.domain.has_integer_costs)
-        if self._limit <= 0:
-            return
-        candidate_at = {node: c for c, node in facts.nodes.items()}
-        for a, around in _surroundings(facts, privacy.measure, self._limit, facts.nodes):
-            fewest = around if len(around) < len(candidate_at) else candidate_at
-            for there in fewest:
-                b = candidate_at.get(there, a)
-                if a != b and around.get(there, self._limit) < self._limit:
-                    self._close[a] |= 1 << b
-                    self._close[b] |= 1 << a
 
-    def close_pairs(self, mask: int) -> list[tuple[int, int, float]]:
-        """The pairs within a set that stand too close, closest first, with their distance."""
-        close = {a: self._close[a] & mask for a in members_of(mask)}
-        gaps: dict[tuple[int, int], float] = {}
-        for a, around in _surroundings(self._facts, self._measure, self._limit, [a for a in close if close[a]]):
-            for b in members_of(close[a]):
-                pair = (min(a, b), max(a, b))
-                gap = around.get(self._facts.nodes[b], math.inf)
-                gaps[pair] = min(gap, gaps.get(pair, math.inf))
-        return [(a, b, gap) for gap, a, b in sorted((gap, a, b) for (a, b), gap in gaps.items())]
+    @cached_property
+    def is_everybody_far(self) -> bool:
+        """Whether nobody is close to anybody."""
+        return not any(self.close.values())
+
+    def renumbered(self, members: Sequence[int]) -> FarSets:
+        """The same over another numbering of some candidates."""
+        place = {c: i for i, c in enumerate(members)}
+        close = {i: mask_of(place[b] for b in members_of(self.close[a]) if b in place) for a, i in place.items()}
+        return FarSets(close)
 
     def is_far(self, mask: int) -> bool:
         """Whether all members of a set are pairwise far apart."""
-        return all(not self._close[a] & mask for a in members_of(mask))
+        return all(not self.close[a] & mask for a in members_of(mask))
 
     def largest_far_set(self, mask: int, *, enough: int | None = None) -> FarSet:
         """A largest subset whose members are pairwise far apart; one of size ``enough`` will do.
@@ -112,34 +134,70 @@ class Spread:
         key = (mask, enough)
         if key not in self._known:
             limit = _MAX_BRANCHES_WIDEST if enough is None else _MAX_BRANCHES
-            search = _FarSearch(self._close, mask.bit_count() if enough is None else enough, limit)
+            search = _FarSearch(self.close, mask.bit_count() if enough is None else enough, limit)
             search.extend(0, mask)
             self._known[key] = FarSet(search.best, search.is_done or search.branches < limit)
         return self._known[key]
 
 
+class Spread(FarSets):
+    """Distances between candidates as far as the spread condition needs them.
+
+    The distance of two candidates is the smaller of both directions; a candidate is infinitely far from itself.
+    """
+
+    def __init__(self, survey: Survey, privacy: Privacy) -> None:
+        # Who is close to whom is kept as bits, and how close is worked out again when asked: there may be many pairs.
+        close = dict.fromkeys(survey.nodes, 0)
+        super().__init__(close)
+        self._survey, self._measure = survey, privacy.measure
+        is_cost = privacy.measure == "cost"
+        self._limit = at_least(privacy.ell, exact=is_cost and survey.problem.domain.has_integer_costs)
+        if self._limit <= 0:
+            return
+        candidate_at = {node: c for c, node in survey.nodes.items()}
+        for a, around in _surroundings(survey, privacy.measure, self._limit, survey.nodes):
+            fewest = around if len(around) < len(candidate_at) else candidate_at
+            for there in fewest:
+                b = candidate_at.get(there, a)
+                if a != b and around.get(there, self._limit) < self._limit:
+                    close[a] |= 1 << b
+                    close[b] |= 1 << a
+
+    def close_pairs(self, mask: int) -> list[tuple[int, int, float]]:
+        """The pairs within a set that stand too close, closest first, with their distance."""
+        close = {a: self.close[a] & mask for a in members_of(mask)}
+        gaps: dict[tuple[int, int], float] = {}
+        for a, around in _surroundings(self._survey, self._measure, self._limit, [a for a in close if close[a]]):
+            for b in members_of(close[a]):
+                pair = (min(a, b), max(a, b))
+                gap = around.get(self._survey.nodes[b], math.inf)
+                gaps[pair] = min(gap, gaps.get(pair, math.inf))
+        return [(a, b, gap) for gap, a, b in sorted((gap, a, b) for (a, b), gap in gaps.items())]
+
+
 def _surroundings(
-    facts: Facts, measure: str, limit: float, candidates: Iterable[int]
+    survey: Survey, measure: str, limit: float, candidates: Iterable[int]
 ) -> Iterator[tuple[int, dict[int, float]]]:
     """For each of some candidates the distances to the others' nodes, as far as they are within the limit."""
-    domain, everyone = facts.problem.domain, frozenset(facts.nodes.values())
+    domain, everyone = survey.problem.domain, list(survey.nodes.values())
     crow = CrowMap(domain) if measure == "straight" else None
-    ground = facts.walking if measure in ("cost", "straight") else measured_map(domain, measure)
+    ground = survey.walking if measure in ("cost", "straight") else measured_map(domain, measure)
     for a in candidates:
-        node = facts.nodes[a]
+        node = survey.nodes[a]
         if crow is not None:
-            yield a, {there: crow.distance(node, there) for there in everyone}
+            yield a, dict(zip(everyone, crow.distances(node, everyone).tolist(), strict=True))
         else:
-            yield a, ground.near(node, limit, wanted=everyone)
+            yield a, ground.near(node, limit, wanted=frozenset(everyone))
 
 
+@dataclass
 class _FarSearch:
-    def __init__(self, close: dict[int, int], enough: int, limit: int) -> None:
-        self.close = close
-        self.enough = enough
-        self.limit = limit
-        self.best = 0
-        self.branches = 0
+    close: Mapping[int, int]
+    enough: int
+    limit: int
+    best: int = 0
+    branches: int = 0
 
     @property
     def is_done(self) -> bool:

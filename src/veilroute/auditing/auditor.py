@@ -3,30 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 
-from veilroute.auditing.beginnings import is_beyond_every_route
+from veilroute.auditing import claims
 from veilroute.auditing.binding import bind, check_instance, check_shown
-from veilroute.auditing.claims import (
-    check_anonymizable,
-    check_anonymized,
-    check_apr,
-    check_bound,
-    check_class_size,
-    check_cost,
-    check_coverable,
-    check_coverage,
-    check_mac,
-    check_optimality,
-    check_partition,
-    check_same_route,
-    check_spread,
-    check_walk,
-    recompute_mac,
-)
-from veilroute.auditing.optimality import count_anonymizable, find_optimum
+from veilroute.auditing.class_search import count_anonymizable
+from veilroute.auditing.optimality import find_optimum, is_beyond_every_route
 from veilroute.auditing.proofs import check_certificate, examine_certificate
-from veilroute.auditing.replay import ABSOLUTE, RELATIVE, Case, Planner, open_case, watch_trips
+from veilroute.auditing.replay import Planner, ReplayedPlaybook, replay_playbook, watch_trips
 from veilroute.auditing.verdicts import AuditReport, AuditSummary, ClaimVerdict
 from veilroute.playbook import Playbook
 from veilroute.problem import Privacy, Problem
@@ -69,67 +52,66 @@ def audit_playbook(
     InvalidInputError
         When the playbook holds only the hash of its domain, or names trips or candidates that the domain lacks.
     """
-    case = open_case(playbook, planner)
+    replayed = replay_playbook(playbook, planner)
     bound_to = bind(playbook, instance, privacy, unstated)
-    facts = case.facts
-    real = recompute_mac(case)
+    survey, stated = replayed.survey, playbook.claims
     optimum = proof = num_anonymizable = None
-    m = find_nodes_that_matter(case)
-    if _claims_optimum(playbook):
-        optimum = find_optimum(facts, replace(playbook.privacy, m=m), case.standard.spread)
-        num_anonymizable = count_anonymizable(case, m) if optimum is None else optimum.num_anonymizable
+    m = find_nodes_that_matter(replayed)
+    if playbook.status != "feasible" or replayed.objective.bound is not None or stated.num_anonymizable is not None:
+        # Only trying everything can settle such claims.
+        optimum = find_optimum(survey, replayed.rule, m)
+        num_anonymizable = count_anonymizable(replayed, m) if optimum is None else optimum.num_anonymizable
     if playbook.certificate is not None:
-        proof = examine_certificate(case, playbook.certificate, m)
-    claims: tuple[ClaimVerdict, ...] = (
-        check_walk(case),
-        check_coverage(case),
-        check_cost(case),
-        check_same_route(case),
-        check_partition(case),
-        check_class_size(case),
-        check_spread(case),
-        check_coverable(case),
-        check_anonymized(case),
-        check_apr(case),
-        check_mac(case, real),
+        proof = examine_certificate(replayed, playbook.certificate, m)
+    has_extra_cost = stated.total_extra is not None or stated.worst_extra is not None
+    is_compared = instance is not None or privacy is not None
+    verdicts: tuple[ClaimVerdict, ...] = (
+        claims.check_walk(replayed),
+        claims.check_coverage(replayed),
+        claims.check_cost(replayed),
+        claims.check_same_route(replayed),
+        claims.check_partition(replayed),
+        claims.check_class_size(replayed),
+        claims.check_spread(replayed),
+        claims.check_coverable(replayed),
+        claims.check_anonymized(replayed),
+        claims.check_apr(replayed),
+        claims.check_mac(replayed),
+        *([claims.check_extra_cost(replayed)] if has_extra_cost else []),
         check_certificate(proof),
-        check_bound(case, real, optimum, proof),
-        check_optimality(case, real, optimum, proof, num_anonymizable),
-        check_anonymizable(case, num_anonymizable),
+        claims.check_bound(replayed, optimum, proof),
+        claims.check_optimality(replayed, optimum, proof, num_anonymizable),
+        claims.check_anonymizable(replayed, num_anonymizable),
         check_shown(playbook, bound_to),
+        *([check_instance(bound_to)] if is_compared else []),
     )
-    if instance is not None or privacy is not None:
-        claims += (check_instance(bound_to),)
     return AuditReport(
-        holds=all(verdict.holds for verdict in claims),
-        claims=claims,
-        anonymity=watch_trips(facts, case.replay, case.standard),
+        holds=all(verdict.holds for verdict in verdicts),
+        claims=verdicts,
+        anonymity=watch_trips(replayed),
         summary=AuditSummary(
             privacy=playbook.privacy,
-            num_trips=len(facts.trips),
-            num_candidates=len(facts.counted),
-            num_coverable=len(facts.coverable),
-            num_claimed=len(case.claimed),
-            num_protected=len(case.protected),
+            num_trips=len(survey.trips),
+            num_candidates=len(survey.counted),
+            num_coverable=len(survey.coverable),
+            num_claimed=len(replayed.claimed),
+            num_protected=len(replayed.protected),
         ),
         bound_to=bound_to,
+        total_extra=replayed.real_costs.total_extra,
+        worst_extra=replayed.real_costs.worst_extra,
     )
 
 
-def find_nodes_that_matter(case: Case) -> int | None:
+def find_nodes_that_matter(replayed: ReplayedPlaybook) -> int | None:
     """The playbook's m, or ``None`` where it is so large that classes share whole routes, as with no m at all.
 
     Only while everybody is anonymized: to anonymize more, a plan may take any detour.
     """
-    privacy, claims = case.playbook.privacy, case.playbook.claims
-    if privacy.m is None or claims.mac is None or len(case.protected) < len(case.facts.coverable):
+    privacy, objective, num = replayed.playbook.privacy, replayed.objective, len(replayed.protected)
+    if privacy.m is None or objective.stated is None or num < len(replayed.survey.coverable):
         return privacy.m
     # With room for rounding: a MAC of 0 may be stated as a little less, which no detour could undercut.
-    mac_sum = (max(0.0, claims.mac) * (1 + RELATIVE) + ABSOLUTE) * len(case.protected)
-    return None if is_beyond_every_route(case.facts, privacy.k, privacy.m, mac_sum) else privacy.m
-
-
-def _claims_optimum(playbook: Playbook) -> bool:
-    """Whether anything is claimed that only trying everything can settle."""
-    claims = playbook.claims
-    return playbook.status != "feasible" or claims.mac_lower_bound is not None or claims.num_anonymizable is not None
+    total = objective.total(max(0.0, objective.stated), num)
+    total += objective.margin(total, num)
+    return None if is_beyond_every_route(replayed.survey, privacy.k, privacy.m, total) else privacy.m

@@ -8,9 +8,9 @@ from itertools import zip_longest
 
 import numpy as np
 
-from veilroute.arrays import Floats
+from veilroute.auditing.survey import metres_apart, on_sphere
 from veilroute.auditing.verdicts import BoundTo, ClaimVerdict, Said, judge, names, number
-from veilroute.domain.geography import EARTH_RADIUS_M, Streets
+from veilroute.domain.geography import Streets
 from veilroute.domain.graph import Domain, Label, label_text, plain_label
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance, visibility_to_dict
 from veilroute.errors import InvalidInputError
@@ -27,21 +27,18 @@ def bind(
 ) -> tuple[BoundTo, ...]:
     """Everything that the claims of a playbook are about, beside what was meant where that is stated.
 
-    Parameters
-    ----------
-    playbook
-        With its domain.
-    instance, privacy
-        What was meant; ``None`` where nothing says so.
-    unstated
-        What ``instance`` and ``privacy`` hold only because something must stand there: ``visibility`` or names of
-        fields of :class:`Privacy`.
+    ``unstated`` is what ``instance`` and ``privacy`` hold only because something must stand there: ``visibility``,
+    ``objective`` or names of fields of :class:`Privacy`.
     """
     if instance is not None and not isinstance(instance, Problem):
         raise InvalidInputError("instance", "a Problem, such as read_instance(path).problem", type(instance).__name__)
     found = playbook.problem
     stated = {**_about(found), **_promised(playbook.privacy)}
     meant = {**({} if instance is None else _about(instance)), **({} if privacy is None else _promised(privacy))}
+    if {"mac"} != {problem.objective for problem in (found, instance) if problem is not None}:
+        # Nobody had a choice of it for long, so it is said only where it is not the MAC.
+        stated["objective"] = Said(found.objective, found.objective)
+        meant |= {} if instance is None else {"objective": Said(instance.objective, instance.objective)}
     bound = []
     for what, said in stated.items():
         wanted = None if what in unstated else meant.get(what)
@@ -241,25 +238,15 @@ def _wild_bends(domain: Domain, streets: Streets) -> list[str]:
     if not bent.size:
         return []
     tails, heads, _ = domain.edge_arrays()
-    nodes, bends = _on_sphere(streets.lonlat), _on_sphere(streets.shape)
+    nodes, bends = on_sphere(streets.lonlat), on_sphere(streets.shape)
     firsts, lasts = streets.shape_ptr[bent], streets.shape_ptr[bent + 1] - 1
     drawn = np.zeros(sizes.size)
-    drawn[bent] = _apart(nodes[tails[bent]], bends[firsts]) + _apart(bends[lasts], nodes[heads[bent]])
+    drawn[bent] = metres_apart(nodes[tails[bent]], bends[firsts]) + metres_apart(bends[lasts], nodes[heads[bent]])
     edges = np.repeat(np.arange(sizes.size), sizes)
     is_inner = edges[1:] == edges[:-1]
-    np.add.at(drawn, edges[1:][is_inner], _apart(bends[:-1], bends[1:])[is_inner])
+    np.add.at(drawn, edges[1:][is_inner], metres_apart(bends[:-1], bends[1:])[is_inner])
     return [
         f"the street from {domain.label(int(tails[edge]))} to {domain.label(int(heads[edge]))} is drawn "
         f"{drawn[edge]:,.0f} m long, but said to be {streets.lengths[edge]:,.0f} m"
         for edge in np.flatnonzero(drawn > 2 * streets.lengths + 1000.0).tolist()
     ]
-
-
-def _on_sphere(lonlat: Floats) -> Floats:
-    east, north = np.radians(lonlat).T
-    return np.column_stack([np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)])
-
-
-def _apart(a: Floats, b: Floats) -> Floats:
-    chords = np.sqrt(((a - b) ** 2).sum(axis=1))
-    return np.asarray(2 * EARTH_RADIUS_M * np.arcsin(np.minimum(1.0, chords / 2)))

@@ -2,8 +2,6 @@
 
 Every subset of the coverable candidates is priced and every way to split the candidates into classes is compared.
 No lemma of the planners is used: classes of any size are tried, so that their size lemma is checked as well.
-
-Who could be anonymized at all, by any planner.
 """
 
 from __future__ import annotations
@@ -12,60 +10,54 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from veilroute.auditing.apartness import Spread, mask_of
-from veilroute.auditing.beginnings import price_prefixes
-from veilroute.auditing.combining import MAX_MEMBERS, Workbench, open_workbench
-from veilroute.auditing.pricing import MAX_EFFORT, Prices, TooMuchError, price_walks
-from veilroute.auditing.replay import Case
-from veilroute.auditing.sight import Facts, TripFacts
+from veilroute.auditing.apartness import ClassRule, mask_of, members_of
+from veilroute.auditing.pricing import price_subsets, table_allowance
+from veilroute.auditing.survey import Survey, TripDistances
 from veilroute.auditing.verdicts import number
+from veilroute.auditing.walking import HEAP_VISIT, TABLE_STEP, TooMuchError
 from veilroute.certificate import MAX_TRIED
-from veilroute.problem import Privacy
+
+MAX_EFFORT = 4_000_000
+"""Node visits (or steps of similar cost) after which a price list is given up: a few seconds."""
+
+_LAYER_VISIT = 4
+"""What keeping one (node, covered set) takes, measured in visits by breadth-first search."""
+
+Prices = list[float]
+"""One figure per subset of the candidates, by bit mask; infinite where there is no walk."""
 
 
 @dataclass(frozen=True)
 class Optimum:
     """The best that any planner can do.
 
-    Parameters
-    ----------
-    num_anonymized
-        The most candidates that can be anonymized at once.
-    mac_at
-        The least MAC for each number of anonymized candidates that can be reached.
-    num_anonymizable
-        Candidates that belong to some class that can be anonymized.
-    effort
-        What was tried, in words.
+    ``num_anonymized`` is the most candidates that can be anonymized at once, ``least`` the objective's least sum for
+    each number of anonymized candidates that can be reached, ``num_anonymizable`` how many belong to some class that
+    can be anonymized. ``effort`` says in words what was tried.
     """
 
     num_anonymized: int
-    mac_at: dict[int, float]
+    least: dict[int, float]
     num_anonymizable: int
     effort: str
 
-    @property
-    def mac(self) -> float | None:
-        """The least MAC while most candidates are anonymized, or ``None`` when none can be."""
-        return self.mac_at.get(self.num_anonymized)
 
-
-def find_optimum(facts: Facts, privacy: Privacy, spread: Spread) -> Optimum | None:
+def find_optimum(survey: Survey, rule: ClassRule, m: int | None) -> Optimum | None:
     """Try every class and every partition; ``None`` when that is too much work.
 
     Takes 2^n prices and 3^n steps for n coverable candidates; kept to a few seconds, of which 3^12 steps take two.
     """
-    candidates = facts.coverable
+    candidates = survey.coverable
     if len(candidates) > MAX_TRIED:
         return None
     try:
-        shares = _class_shares(facts, privacy, candidates)
+        shares = _class_shares(survey, m, candidates)
     except TooMuchError:
         return None
     classes = {
         chosen: share
         for chosen, share in enumerate(shares)
-        if share < math.inf and _qualifies(chosen, candidates, privacy, spread)
+        if share < math.inf and rule.qualifies(mask_of(candidates[i] for i in members_of(chosen)))
     }
     least, num_ways = _best_partitions(len(candidates), classes)
     reachable = 0
@@ -73,7 +65,7 @@ def find_optimum(facts: Facts, privacy: Privacy, spread: Spread) -> Optimum | No
         reachable |= chosen
     return Optimum(
         num_anonymized=max(least),
-        mac_at={count: share / count for count, share in least.items() if count},
+        least={count: share for count, share in least.items() if count},
         num_anonymizable=reachable.bit_count(),
         effort=(
             f"{number(num_ways, 'way')} to group {number(len(candidates), 'coverable candidate')} compared, "
@@ -82,37 +74,27 @@ def find_optimum(facts: Facts, privacy: Privacy, spread: Spread) -> Optimum | No
     )
 
 
-def _qualifies(chosen: int, candidates: Sequence[int], privacy: Privacy, spread: Spread) -> bool:
-    if chosen.bit_count() < privacy.k:
-        return False
-    mask = mask_of(c for i, c in enumerate(candidates) if chosen >> i & 1)
-    if privacy.spread == "all-pairs":
-        return spread.is_far(mask)
-    return spread.largest_far_set(mask, enough=privacy.k).size >= privacy.k
-
-
-def _class_shares(facts: Facts, privacy: Privacy, candidates: Sequence[int]) -> list[float]:
-    """What each subset of the candidates adds to the sum behind MAC, over all trips; infinite when impossible."""
-    total = math.fsum(trip.weight for trip in facts.problem.trips)
+def _class_shares(survey: Survey, m: int | None, candidates: Sequence[int]) -> Prices:
+    """What each subset of the candidates adds to the objective's sum, over all trips; infinite when impossible."""
     shares = [0.0] * (1 << len(candidates))
-    for trip, asked in zip(facts.trips, facts.problem.trips, strict=True):
-        prices = _trip_shares(facts, trip, privacy, candidates, MAX_EFFORT / len(facts.trips))
+    for trip, weight in zip(survey.trips, survey.trip_shares, strict=True):
+        effort = MAX_EFFORT / len(survey.trips)
+        if m is None:
+            prices = _walk_shares(survey, trip, candidates, effort)
+        else:
+            prices = price_prefixes(survey, trip, candidates, m, effort)
         for chosen, price in enumerate(prices):
-            shares[chosen] += asked.weight / total * price
+            shares[chosen] += weight * price
     return shares
 
 
-def _trip_shares(facts: Facts, trip: TripFacts, privacy: Privacy, candidates: Sequence[int], effort: float) -> Prices:
-    if privacy.m is not None:
-        return price_prefixes(facts, trip, candidates, privacy.m, effort)
-    costs = price_walks(facts, trip, candidates, effort)
-    weights = [1 / facts.divisor(trip.base_costs[c]) for c in candidates]
-    extras = [trip.base_costs[c] * weight for c, weight in zip(candidates, weights, strict=True)]
-    shares = [0.0] * len(costs)
-    for chosen, cost in enumerate(costs):
-        inside = [i for i in range(len(candidates)) if chosen >> i & 1]
-        shares[chosen] = math.fsum(cost * weights[i] - extras[i] for i in inside)
-    return shares
+def _walk_shares(survey: Survey, trip: TripDistances, candidates: Sequence[int], effort: float) -> Prices:
+    weights = [survey.weight(trip, c) for c in candidates]
+    credits_ = [trip.base_costs[c] * weight for c, weight in zip(candidates, weights, strict=True)]
+    return [
+        math.fsum(cost * weights[i] - credits_[i] for i in members_of(chosen))
+        for chosen, cost in enumerate(price_walks(survey, trip, candidates, effort))
+    ]
 
 
 def _best_partitions(num: int, classes: dict[int, float]) -> tuple[dict[int, float], int]:
@@ -145,47 +127,109 @@ def _best_partitions(num: int, classes: dict[int, float]) -> tuple[dict[int, flo
     return best[-1], ways[-1]
 
 
-_MAX_EFFORT = 8_000_000
+def price_walks(survey: Survey, trip: TripDistances, candidates: Sequence[int], effort: float = MAX_EFFORT) -> Prices:
+    """Cost of the cheapest start-goal walk covering each subset; gives up with `TooMuchError` beyond ``effort``.
 
-
-def count_anonymizable(case: Case, m: int | None) -> int | None:
-    """How many candidates belong to some class that could be anonymized; ``None`` when that is too much work.
-
-    Who is anonymized by the playbook, could be. For everybody else k candidates are looked for who are far enough apart
-    and whom a walk can cover together with this one.
+    Either with a table of the distances between watchers, or with one sweep of the map per subset, whichever is less
+    work.
     """
-    coverable = case.facts.coverable
-    protected = set(case.protected)
-    unclear = [c for c in coverable if c not in protected]
-    if not unclear:
-        return len(coverable)
-    if len(coverable) > MAX_MEMBERS:
-        return None
-    try:
-        bench = open_workbench(case, _MAX_EFFORT, m)
-        return len(coverable) - sum(not _could_be(bench, bench.members.index(c)) for c in unclear)
-    except TooMuchError:
-        return None
+    num_posts = len(set().union(*(survey.watchers[c] for c in candidates)))
+    num_subsets, num_nodes = 1 << len(candidates), survey.walking.num_nodes
+    building = num_posts * num_nodes * survey.walking.visit
+    with_table = building + num_subsets * num_posts**2 * TABLE_STEP
+    with_sweeps = num_subsets * num_nodes * HEAP_VISIT
+    spared = min(building, table_allowance(num_posts, effort))
+    if min(with_table - spared, with_sweeps) > effort:
+        raise TooMuchError
+    return price_subsets(survey, trip, candidates, has_table=with_table <= with_sweeps)
 
 
-def _could_be(bench: Workbench, member: int) -> bool:
-    if _is_reached(bench, member, 1 << member, bench.space.far[member]):
-        return True
-    # Under `witness` those who are far apart need not be far from the member itself.
-    others = (1 << bench.space.num) - 1 & ~(1 << member)
-    return not bench.space.is_all_pairs and _is_reached(bench, member, 0, others)
+def price_prefixes(
+    survey: Survey, trip: TripDistances, candidates: Sequence[int], m: int, effort: float = MAX_EFFORT
+) -> Prices:
+    """What each subset adds to the objective's sum when its members share their first ``m`` nodes.
+
+    They share either a walk of exactly m nodes, after which each goes its own cheapest way, or one complete walk of
+    at most m nodes that covers them all. Walks are followed node by node, keeping for each (node, covered set) the
+    cheapest; gives up with `TooMuchError` beyond ``effort``.
+    """
+    num_subsets = 1 << len(candidates)
+    if len(candidates) * survey.walking.num_nodes * HEAP_VISIT > effort:
+        raise TooMuchError
+    # Every walk that is kept at the end is held against every subset.
+    layer, complete = _walk_layers(survey, trip, candidates, m, effort, int(effort / (num_subsets * TABLE_STEP)))
+    base = [trip.base_costs[c] for c in candidates]
+    weights = [survey.weight(trip, c) for c in candidates]
+    covering = [
+        survey.walking.distances(
+            [(q, trip.to_goal[q]) for q in sorted(survey.watchers[c]) if trip.to_goal[q] < math.inf], backwards=True
+        )
+        for c in candidates
+    ]
+    prices = [math.inf] * num_subsets
+    prices[0] = 0.0
+    for seen, cost in complete.items():
+        _lower(prices, [(cost - base[i]) * weights[i] if seen >> i & 1 else math.inf for i in range(len(base))])
+    for (node, seen), cost in layer.items():
+        ahead = [trip.to_goal[node] if seen >> i & 1 else covering[i][node] for i in range(len(base))]
+        _lower(prices, [(cost + ahead[i] - base[i]) * weights[i] for i in range(len(base))])
+    return prices
 
 
-def _is_reached(bench: Workbench, member: int, apart: int, pool: int) -> bool:
-    """Whether ``apart`` can be made k members from the pool, all far from it, that a walk covers with ``member``."""
-    bench.effort.spend(1)
-    if not bench.is_possible(apart | 1 << member):
-        return False
-    if apart.bit_count() >= bench.space.k:
-        return True
-    while pool:
-        low = pool & -pool
-        pool ^= low
-        if _is_reached(bench, member, apart | low, pool & bench.space.far[low.bit_length() - 1]):
-            return True
-    return False
+def _walk_layers(
+    survey: Survey, trip: TripDistances, candidates: Sequence[int], m: int, effort: float, most: int
+) -> tuple[dict[tuple[int, int], float], dict[int, float]]:
+    """Cheapest walks of exactly m nodes by (last node, covered set), and complete ones of at most m by covered set.
+
+    Gives up beyond ``effort``, or when more than ``most`` walks of the same length have to be kept.
+    """
+    seen_at: dict[int, int] = {}
+    for i, c in enumerate(candidates):
+        for node in survey.watchers[c]:
+            seen_at[node] = seen_at.get(node, 0) | 1 << i
+    layer = {(trip.start, seen_at.get(trip.start, 0)): 0.0}
+    complete: dict[int, float] = {}
+    spent = 0
+    for length in range(1, m + 1):
+        for (node, seen), cost in layer.items():
+            if node == trip.goal:
+                complete[seen] = min(cost, complete.get(seen, math.inf))
+        if length == m:
+            break
+        ahead: dict[tuple[int, int], float] = {}
+        for (node, seen), cost in layer.items():
+            for head, step in survey.walking.edges_from(node):
+                state = (head, seen | seen_at.get(head, 0))
+                if cost + step < ahead.get(state, math.inf):
+                    ahead[state] = cost + step
+        layer = ahead
+        if not layer:
+            break
+        spent += _LAYER_VISIT * len(layer)
+        if spent > effort or len(layer) > most:
+            raise TooMuchError
+    return layer, complete
+
+
+def _lower(prices: Prices, parts: list[float]) -> None:
+    """Lower the price of every subset to the sum of its members' parts where that is less."""
+    sums = [0.0]
+    for part in parts:
+        sums += [value + part for value in sums]
+    for chosen, value in enumerate(sums):
+        if value < prices[chosen]:
+            prices[chosen] = value
+
+
+def is_beyond_every_route(survey: Survey, k: int, m: int, total: float) -> bool:
+    """Whether sharing only the first m nodes is never worth it, so that m counts as infinite.
+
+    Whoever goes their own way after m nodes has paid for m - 1 edges, and so have at least k members of the class.
+    Where that alone costs more than ``total``, all classes of a plan that costs no more share whole routes.
+    """
+    least = (m - 1) * survey.walking.smallest_cost
+    for trip, share in zip(survey.trips, survey.trip_shares, strict=True):
+        extras = sorted(max(0.0, least - trip.base_costs[c]) * survey.weight(trip, c) for c in survey.coverable)
+        if share * math.fsum(extras[:k]) <= total:
+            return False
+    return True

@@ -1,107 +1,36 @@
-"""The cheapest walk covering each subset of the candidates, in plain Python.
+"""What a class costs, worked out one by one when it is asked for: its walks, or what it adds where prefixes are shared.
 
-The cheapest walks that cover sets of candidates, worked out one by one when they are asked for.
-
-`pricing` prices all subsets of a few candidates at once; here there are more candidates, and only small sets matter.
+`optimality` prices all subsets of a dozen candidates at once; here there are more, and only small sets matter.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
+import numpy as np
+
+from veilroute.arrays import Floats, Ints
 from veilroute.auditing.apartness import members_of
-from veilroute.auditing.sight import Facts, TripFacts
-from veilroute.auditing.walking import WalkingMap
-
-Prices = list[float]
-"""One figure per subset of the candidates, by bit mask; infinite where there is no walk."""
-
-MAX_EFFORT = 4_000_000
-"""Node visits (or steps of similar cost) after which a price list is given up: a few seconds."""
-
-HEAP_VISIT = 4
-TABLE_STEP = 0.125
-"""What a visit by Dijkstra's algorithm and a look into a table take, measured in visits by breadth-first search."""
-
+from veilroute.auditing.survey import Survey, TripDistances
+from veilroute.auditing.walking import HEAP_VISIT, TABLE_STEP, Effort, TooMuchError, WalkingMap
 
 _FEW_POSTS = 300
 _TABLE_ALLOWANCE = 5
 """Where there are few watchers, their distances may take this many times the effort: on a city of 100,000 junctions
 they are nearly all of the work, and worth some seconds."""
 
-
-class TooMuchError(Exception):
-    """The problem is too large to try everything; never leaves the auditor."""
-
-
-def price_walks(facts: Facts, trip: TripFacts, candidates: Sequence[int], effort: float = MAX_EFFORT) -> Prices:
-    """Cost of the cheapest start-goal walk covering each subset.
-
-    With ``f(S, n)`` the cheapest walk from the start to n covering S: ``f({}, n) = d(start, n)`` and ``f(S, n)`` is
-    the least of ``f(S - t, q) + d(q, n)`` over t in S and watchers q of t. Either ``f`` is kept at watchers only,
-    with a table of their distances, or one sweep of the map is made per subset, whichever is less work. Gives up with
-    `TooMuchError` when both are more than ``effort``.
-    """
-    watchers = [sorted(facts.watchers[c]) for c in candidates]
-    posts = sorted(set().union(*watchers))
-    num_subsets = 1 << len(candidates)
-    visit = 1 if facts.walking.unit is not None else HEAP_VISIT
-    building = len(posts) * facts.walking.num_nodes * visit
-    with_table = building + num_subsets * len(posts) ** 2 * TABLE_STEP
-    with_sweeps = num_subsets * facts.walking.num_nodes * HEAP_VISIT
-    spared = min(building, table_allowance(len(posts), effort))
-    if min(with_table - spared, with_sweeps) > effort:
-        raise TooMuchError
-    if with_table <= with_sweeps:
-        return _price_at_posts(facts.walking, trip, watchers, posts)
-    return _price_by_sweeps(facts.walking, trip, watchers)
-
-
-def table_allowance(num_posts: int, effort: float) -> float:
-    """What a table of the distances between watchers may take beyond an effort."""
-    return (_TABLE_ALLOWANCE - 1) * effort if num_posts <= _FEW_POSTS else 0.0
-
-
-def _price_at_posts(walking: WalkingMap, trip: TripFacts, watchers: list[list[int]], posts: list[int]) -> Prices:
-    place = {node: i for i, node in enumerate(posts)}
-    table = walking.table(posts)
-    to_goal = [trip.to_goal[node] for node in posts]
-    reached = [[trip.from_start[node] for node in posts]]
-    prices = [trip.from_start[trip.goal]]
-    for chosen in range(1, 1 << len(watchers)):
-        seeds: dict[int, float] = {}
-        for i, nodes in enumerate(watchers):
-            if chosen >> i & 1:
-                before = reached[chosen ^ 1 << i]
-                for node in nodes:
-                    at = place[node]
-                    seeds[at] = min(before[at], seeds.get(at, math.inf))
-        row = [math.inf] * len(posts)
-        for at, cost in seeds.items():
-            if cost < math.inf:
-                row = [min(old, cost + step) for old, step in zip(row, table[at], strict=True)]
-        reached.append(row)
-        prices.append(min((cost + to_goal[at] for at, cost in seeds.items()), default=math.inf))
-    return prices
-
-
-def _price_by_sweeps(walking: WalkingMap, trip: TripFacts, watchers: list[list[int]]) -> Prices:
-    fields: list[Sequence[float]] = [trip.from_start]
-    for chosen in range(1, 1 << len(watchers)):
-        seeds = [
-            (node, fields[chosen ^ 1 << i][node])
-            for i, nodes in enumerate(watchers)
-            if chosen >> i & 1
-            for node in nodes
-        ]
-        fields.append(walking.distances(seed for seed in seeds if seed[1] < math.inf))
-    return [field[trip.goal] for field in fields]
-
-
 _POST_STEP = 0.3
-"""What meeting at a post takes, measured in visits by breadth-first search."""
+_ARRAY_STEP = 4
+_ARRAY_CELL = 0.002
+"""What meeting at a post, an operation on arrays, and each of its cells take, measured in visits by breadth-first
+search."""
+
+_MAX_BYTES = 1 << 29
+"""More memory than this is not used for walks that are kept, on all trips together."""
 
 Row = list[float]
 """A figure for each post."""
@@ -110,28 +39,9 @@ _Tables = tuple[list[Row], list[Row]]
 """For each post the distances to all posts, and from all."""
 
 
-class Effort:
-    """An allowance of steps. Counted, not timed, so that a verdict does not depend on the machine.
-
-    Parameters
-    ----------
-    limit
-        In visits of a node by breadth-first search.
-    """
-
-    def __init__(self, limit: float) -> None:
-        self.limit = limit
-        self._left = limit
-
-    def renew(self) -> None:
-        """Begin a new piece of work with the whole allowance."""
-        self._left = self.limit
-
-    def spend(self, amount: float) -> None:
-        """Note some work; raises `TooMuchError` when the allowance is used up."""
-        self._left -= amount
-        if self._left < 0:
-            raise TooMuchError
+def table_allowance(num_posts: int, effort: float) -> float:
+    """What a table of the distances between watchers may take beyond an effort."""
+    return (_TABLE_ALLOWANCE - 1) * effort if num_posts <= _FEW_POSTS else 0.0
 
 
 class SetPrices:
@@ -142,25 +52,14 @@ class SetPrices:
     some j is the middle one, so c(C) is the least of ``f(A, q) + h(B, q)`` over j, watchers q of j, and divisions of
     the others into halves A and B. So f and h are needed for sets of half the size only, and only at watchers.
 
-    Parameters
-    ----------
-    facts
-        The map and the trips.
-    members
-        Positions of the candidates.
-    half
-        How large the halves will be, as far as known; decides how f and h are worked out.
-    effort
-        What may be spent.
+    ``half`` is how large the halves will be, as far as known; it decides how f and h are worked out.
     """
 
-    def __init__(self, facts: Facts, members: Sequence[int], half: int, effort: Effort) -> None:
-        posts = sorted(set().union(*(facts.watchers[c] for c in members)))
-        place = {node: i for i, node in enumerate(posts)}
-        places = [[place[node] for node in sorted(facts.watchers[c])] for c in members]
-        num_nodes = facts.walking.num_nodes
-        visit = _visit(facts.walking)
-        num_rows = 2 * len(facts.trips) * sum(math.comb(len(members), size) for size in range(1, half + 1))
+    def __init__(self, survey: Survey, members: Sequence[int], half: int, effort: Effort) -> None:
+        posts, places = _find_posts(survey, members)
+        num_nodes = survey.walking.num_nodes
+        visit = survey.walking.visit
+        num_rows = 2 * len(survey.trips) * sum(math.comb(len(members), size) for size in range(1, half + 1))
         seeds = half * sum(map(len, places)) / max(1, len(members))
         building = len(posts) * num_nodes * visit
         with_table = building + num_rows * seeds * len(posts) * TABLE_STEP
@@ -168,33 +67,65 @@ class SetPrices:
         tables: _Tables | None = None
         if with_table <= with_sweeps:
             effort.spend(max(0.0, building - table_allowance(len(posts), effort.limit)))
-            out = facts.walking.table(posts)
-            tables = out, [list(column) for column in zip(*out, strict=True)]
-        self._trips = [_TripPrices(facts, trip, posts, places, tables, effort) for trip in facts.trips]
+            tables = _find_tables(survey, posts)
+        self._trips = [_TripPrices(survey.walking, trip, posts, places, tables, effort) for trip in survey.trips]
+        base_costs = [[trip.base_costs[c] for c in members] for trip in survey.trips]
+        self._tariffs = list(zip(survey.weights(members), base_costs, strict=True))
 
     def costs(self, chosen: int) -> tuple[float, ...]:
         """The cost on each trip, infinite where no walk covers the set."""
         return tuple([trip.cost(chosen) for trip in self._trips])
 
+    def share(self, chosen: int) -> float:
+        """What the class adds to the objective's sum; infinite when it is impossible."""
+        costs = self.costs(chosen)
+        if math.inf in costs:
+            return math.inf
+        by_trip = zip(self._tariffs, costs, strict=True)
+        return math.fsum(w[i] * (cost - base[i]) for (w, base), cost in by_trip for i in members_of(chosen))
+
+
+def price_subsets(survey: Survey, trip: TripDistances, members: Sequence[int], *, has_table: bool) -> list[float]:
+    """Cost of the cheapest start-goal walk covering each subset of the members, by bit mask.
+
+    With f as in `SetPrices`, the least of ``f(S, q) + d(q, goal)`` over all watchers q, where the last member is seen.
+    """
+    posts, places = _find_posts(survey, members)
+    tables = _find_tables(survey, posts) if has_table else None
+    walks = _TripPrices(survey.walking, trip, posts, places, tables, Effort(math.inf))
+    return [walks.cost(0), *(walks.cost_from_start(chosen) for chosen in range(1, 1 << len(members)))]
+
+
+def _find_posts(survey: Survey, members: Sequence[int]) -> tuple[list[int], list[list[int]]]:
+    """The nodes from which some member is seen, and for each member their places in that list."""
+    posts = sorted(set().union(*(survey.watchers[c] for c in members)))
+    place = {node: i for i, node in enumerate(posts)}
+    return posts, [[place[node] for node in sorted(survey.watchers[c])] for c in members]
+
+
+def _find_tables(survey: Survey, posts: list[int]) -> _Tables:
+    out = survey.walking.table(posts)
+    return out, [list(column) for column in zip(*out, strict=True)]
+
 
 class _TripPrices:
     def __init__(
         self,
-        facts: Facts,
-        trip: TripFacts,
+        walking: WalkingMap,
+        trip: TripDistances,
         posts: list[int],
         places: list[list[int]],
         tables: _Tables | None,
         effort: Effort,
     ) -> None:
-        self._walking = facts.walking
-        self._posts = posts
-        self._places = places
-        self._tables = tables
+        self._walking, self._posts, self._places, self._tables = walking, posts, places, tables
         self._effort = effort
         self._before: dict[int, Row] = {0: [trip.from_start[node] for node in posts]}
         self._after: dict[int, Row] = {0: [trip.to_goal[node] for node in posts]}
         self._known: dict[int, float] = {0: trip.from_start[trip.goal]}
+
+    def cost_from_start(self, chosen: int) -> float:
+        return min(map(operator.add, self._row(chosen, backwards=False), self._after[0]), default=math.inf)
 
     def cost(self, chosen: int) -> float:
         known = self._known.get(chosen)
@@ -235,7 +166,7 @@ class _TripPrices:
                 if rest[at] < seeds.get(at, math.inf):
                     seeds[at] = rest[at]
         if self._tables is None:
-            self._effort.spend(self._walking.num_nodes * _visit(self._walking))
+            self._effort.spend(self._walking.num_nodes * self._walking.visit)
             starts = [(self._posts[at], cost) for at, cost in seeds.items()]
             distances = self._walking.distances(starts, backwards=backwards)
             return [distances[node] for node in self._posts]
@@ -247,5 +178,209 @@ class _TripPrices:
         return row
 
 
-def _visit(walking: WalkingMap) -> float:
-    return 1 if walking.unit is not None else HEAP_VISIT
+class PrefixPrices:
+    """What classes add to the objective's sum when their members share the first m nodes.
+
+    With ``g(S, n)`` the cheapest walk of exactly m nodes from the start to n covering S, a class C shares such a walk,
+    and each member goes on alone: straight to the goal from n, or first past a watcher of its own. Or all of C share
+    one complete walk of at most m nodes that covers them.
+    """
+
+    def __init__(self, survey: Survey, members: Sequence[int], m: int, effort: Effort) -> None:
+        posts, places = _find_posts(survey, members)
+        from_posts = _find_distances(survey, posts, effort) if can_pad(survey) else None
+        self._trips = []
+        for trip, own in zip(survey.trips, survey.weights(members), strict=True):
+            walks: _Layers | _Padded = _Layers(survey, trip, posts, m, effort)
+            if from_posts is not None:
+                walks = _Padded(survey, trip, posts, m, effort, from_posts)
+            self._trips.append(_TripPrefixes(survey, trip, members, places, np.array(own), walks, effort))
+        self._known: dict[int, float] = {}
+
+    def share(self, chosen: int) -> float:
+        """What the class adds, over all trips; infinite when it is impossible."""
+        known = self._known.get(chosen)
+        if known is None:
+            known = self._known[chosen] = math.fsum(trip.share(chosen) for trip in self._trips)
+        return known
+
+
+def can_pad(survey: Survey) -> bool:
+    """Whether all edges cost the same, lead both ways, and join nodes of two colours, as on a 4-way grid.
+
+    A walk can then be made longer by two steps, to and fro, and the number of steps to a node is always odd or always
+    even. So a walk of exactly m nodes to n covering S exists where the shortest such walk has at most m nodes, as odd
+    or even a number, and all of them cost the same.
+    """
+    walking = survey.walking
+    if walking.unit is None:
+        return False
+    edges = {(tail, head) for tail in range(walking.num_nodes) for head, _ in walking.edges_from(tail)}
+    if any((head, tail) not in edges for tail, head in edges):
+        return False
+    for trip in survey.trips:
+        steps = [distance / walking.unit for distance in trip.from_start]
+        if any(steps[tail] < math.inf and (steps[tail] - steps[head]) % 2 == 0 for tail, head in edges):
+            return False
+    return True
+
+
+def _find_distances(survey: Survey, posts: Sequence[int], effort: Effort) -> Floats:
+    """From every post to every node."""
+    if 8 * len(posts) * survey.walking.num_nodes > _MAX_BYTES:
+        raise TooMuchError
+    effort.spend(len(posts) * survey.walking.num_nodes)
+    rows = [survey.walking.distances([(post, 0)]) for post in posts]
+    return np.array(rows).reshape(len(posts), survey.walking.num_nodes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Walks:
+    """The cheapest walks that cover a set: to every post, by number of nodes where that matters; of exactly m nodes to
+    each of the ends; and to the goal with at most m nodes."""
+
+    at_posts: Floats
+    last: Floats
+    complete: float
+
+
+_Parts = list[tuple[Ints, Ints, _Walks]]
+"""For each member of a set: its watchers, as nodes and as places among the posts, and the walks for the others."""
+
+
+class _Layers:
+    """Walks followed node by node, on any map: a set is covered when its last member is, and the rest was before.
+
+    ``ends`` are the nodes where a walk of m nodes may end; the walks of one set take ``num_bytes`` of memory.
+    """
+
+    def __init__(self, survey: Survey, trip: TripDistances, posts: Sequence[int], m: int, effort: Effort) -> None:
+        offsets, tails, costs = survey.walking.edges_into
+        starts = np.array(offsets, dtype=np.int64)
+        self.ends: Ints = np.flatnonzero(np.isfinite(trip.from_start))
+        self._trip = trip
+        self._num_nodes = survey.walking.num_nodes
+        self._tails: Ints = np.array(tails, dtype=np.int64)
+        self._costs: Floats = np.array(costs, dtype=np.float64)
+        self._entered: Ints = np.flatnonzero(np.diff(starts))
+        self._firsts: Ints = starts[self._entered]
+        self._posts: Ints = np.array(posts, dtype=np.int64)
+        self._m = m
+        self._effort = effort
+        self.num_bytes = 8 * (m * len(posts) + self.ends.size)
+
+    def follow(self, parts: _Parts) -> _Walks:
+        """The walks that cover a set, from those that cover all but one of its members."""
+        self._effort.spend(self._m * (_ARRAY_STEP * (5 + 3 * len(parts)) + _ARRAY_CELL * 4 * self._tails.size))
+        field = np.full(self._num_nodes, math.inf)
+        at_posts = np.full((self._m, self._posts.size), math.inf)
+        complete = math.inf
+        for length in range(self._m):
+            if length:
+                field = self._step(field)
+            elif not parts:
+                field[self._trip.start] = 0.0
+            for watchers, places, before in parts:
+                field[watchers] = np.minimum(field[watchers], before.at_posts[length, places])
+            at_posts[length] = field[self._posts]
+            complete = min(complete, float(field[self._trip.goal]))
+        return _Walks(at_posts, field[self.ends], complete)
+
+    def _step(self, field: Floats) -> Floats:
+        """For every node the cheapest way to it that takes one more edge."""
+        ahead = np.full(self._num_nodes, math.inf)
+        if self._tails.size:
+            ahead[self._entered] = np.minimum.reduceat(field[self._tails] + self._costs, self._firsts)
+        return ahead
+
+
+class _Padded:
+    """The same on maps where walks can be padded (:func:`can_pad`): the shortest ones tell everything."""
+
+    def __init__(
+        self, survey: Survey, trip: TripDistances, posts: Sequence[int], m: int, effort: Effort, from_posts: Floats
+    ) -> None:
+        unit = survey.walking.unit or 1.0
+        self._length = (m - 1) * unit
+        from_start = np.array(trip.from_start)
+        near = np.flatnonzero(from_start <= self._length)
+        self.ends: Ints = near[(self._length - from_start[near]) / unit % 2 == 0]
+        if self._length > 0 and np.isfinite(from_start).sum() == 1:
+            # A start without an edge is no place to walk to and fro.
+            self.ends = self.ends[:0]
+        # Distances are needed at the ends, then at the posts, then at the goal.
+        self._wanted: Ints = np.concatenate((self.ends, np.array(posts, dtype=np.int64), [trip.goal]))
+        self._from_start: Floats = from_start[self._wanted]
+        self._from_posts: Floats = from_posts[:, self._wanted]
+        self._effort = effort
+        self.num_bytes = 8 * self._wanted.size
+
+    def follow(self, parts: _Parts) -> _Walks:
+        """The walks that cover a set, from those that cover all but one of its members."""
+        shortest = np.full(self._wanted.size, math.inf) if parts else self._from_start
+        for _, places, before in parts:
+            self._effort.spend(2 * len(places) * (_ARRAY_STEP + _ARRAY_CELL * self._wanted.size))
+            for at in places.tolist():
+                shortest = np.minimum(shortest, self._from_posts[at] + before.at_posts[at])
+        num = self.ends.size
+        last = np.where(shortest[:num] <= self._length, self._length, math.inf)
+        whole = float(shortest[-1])
+        return _Walks(shortest[num:-1], last, whole if whole <= self._length else math.inf)
+
+
+class _TripPrefixes:
+    """The classes of one trip."""
+
+    def __init__(
+        self,
+        survey: Survey,
+        trip: TripDistances,
+        members: Sequence[int],
+        places: list[list[int]],
+        weights: Floats,
+        walks: _Layers | _Padded,
+        effort: Effort,
+    ) -> None:
+        watchers = [sorted(survey.watchers[c]) for c in members]
+        self._weights = weights
+        self._walks_by = walks
+        self._effort = effort
+        self._max_bytes = _MAX_BYTES // len(survey.trips)
+        self._watchers: list[Ints] = [np.array(nodes, dtype=np.int64) for nodes in watchers]
+        self._places: list[Ints] = [np.array(own, dtype=np.int64) for own in places]
+        self._credits: Floats = weights * np.array([trip.base_costs[c] for c in members])
+        self._to_goal: Floats = np.array(trip.to_goal)[walks.ends]
+        # From every end to the goal past a watcher of each member, times the member's weight.
+        self._past: list[Floats] = []
+        for nodes, weight in zip(watchers, weights.tolist(), strict=True):
+            effort.spend(survey.walking.num_nodes * HEAP_VISIT)
+            seeds = [(node, trip.to_goal[node]) for node in nodes if trip.to_goal[node] < math.inf]
+            self._past.append(weight * np.array(survey.walking.distances(seeds, backwards=True))[walks.ends])
+        self._kept: dict[int, _Walks] = {}
+
+    def share(self, chosen: int) -> float:
+        """What a class adds to the objective's sum on this trip."""
+        members = list(members_of(chosen))
+        whole = math.fsum(self._weights[members])
+        best = self._walks(chosen).complete * whole
+        self._effort.spend((1 << len(members)) * (4 * _ARRAY_STEP + 4 * _ARRAY_CELL * self._to_goal.size))
+        # Those who are covered on the way go straight to the goal, the others past a watcher of their own.
+        subsets = [(0, 0.0, np.zeros(self._to_goal.size))]
+        for i in members:
+            going = [(covered, weight, past + self._past[i]) for covered, weight, past in subsets]
+            subsets = [(covered | 1 << i, weight + self._weights[i], past) for covered, weight, past in subsets] + going
+        for covered, weight, past in subsets:
+            total = self._walks(covered).last * whole + past
+            if covered:
+                total += self._to_goal * weight
+            best = min(best, float(total.min(initial=math.inf)))
+        return best - math.fsum(self._credits[members])
+
+    def _walks(self, chosen: int) -> _Walks:
+        known = self._kept.get(chosen)
+        if known is None:
+            if self._walks_by.num_bytes * len(self._kept) > self._max_bytes:
+                raise TooMuchError
+            parts = [(self._watchers[i], self._places[i], self._walks(chosen ^ 1 << i)) for i in members_of(chosen)]
+            known = self._kept[chosen] = self._walks_by.follow(parts)
+        return known

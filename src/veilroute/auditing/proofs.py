@@ -8,17 +8,23 @@ of this is worked out again, from walks that are priced here.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from veilroute.auditing.apartness import mask_of, members_of
-from veilroute.auditing.class_search import ClassSearch, PrefixSearch
-from veilroute.auditing.combining import MAX_MEMBERS, Combiner, Option, Workbench, open_workbench
-from veilroute.auditing.pricing import TooMuchError
-from veilroute.auditing.replay import ABSOLUTE, RELATIVE, Case
+from veilroute.auditing.class_search import (
+    FEW_CUTS,
+    MAX_MEMBERS,
+    ClassSearch,
+    PrefixSearch,
+    Workbench,
+    open_workbench,
+)
+from veilroute.auditing.replay import ABSOLUTE, RELATIVE, ReplayedPlaybook
 from veilroute.auditing.verdicts import ClaimVerdict, judge, names, number
+from veilroute.auditing.walking import Effort, TooMuchError
 from veilroute.certificate import Certificate, DualPrices
 
 MAX_EFFORT = 10_000_000
@@ -36,6 +42,10 @@ _MOST_ROUNDING = 1e-6
 maps with costs of 1e-8 and 1e8. What they may be off is added to how far classes are listed and combined."""
 
 
+_OPTION_STEP = 4
+_PAIRS_STEP = 0.25
+"""What looking at a class, and at its pairs within a cut, take, measured in visits by breadth-first search."""
+
 Search = ClassSearch | PrefixSearch
 
 
@@ -43,31 +53,18 @@ Search = ClassSearch | PrefixSearch
 class Proof:
     """What became of a certificate.
 
-    Parameters
-    ----------
-    problems
-        What is wrong with it.
-    evidence
-        What was found, when nothing is wrong.
-    is_checked
-        Whether its prices were held against every class.
-    has_bound
-        Whether it is proved that no plan for as many candidates undercuts the playbook's bound on MAC.
-    cheaper_mac
-        A MAC below that bound that is possible.
-    most
-        How many candidates can be anonymized at most, where that is proved.
-    more
-        A larger number than the playbook's that can be anonymized.
-    effort
-        What was tried, in words, or why it was not.
+    ``problems`` are what is wrong with it, ``evidence`` what was found when nothing is, ``is_checked`` whether its
+    prices were held against every class. ``has_bound`` says that no plan for as many candidates undercuts the
+    playbook's bound; ``cheaper`` is a sum below it that is possible. ``most`` is how many candidates can be anonymized
+    at most, where that is proved, ``more`` a larger number than the playbook's that can be. ``effort`` says in words
+    what was tried, or why it was not.
     """
 
     problems: tuple[str, ...] = ()
     evidence: str = ""
     is_checked: bool = False
     has_bound: bool = False
-    cheaper_mac: float | None = None
+    cheaper: float | None = None
     most: int | None = None
     more: int | None = None
     effort: str = ""
@@ -80,46 +77,47 @@ def check_certificate(proof: Proof | None) -> ClaimVerdict:
     return judge("certificate", proof.problems, proof.evidence, checked=proof.is_checked)
 
 
-def examine_certificate(case: Case, certificate: Certificate, m: int | None) -> Proof:
+def examine_certificate(replayed: ReplayedPlaybook, certificate: Certificate, m: int | None) -> Proof:
     """Check a certificate for the playbook's bound, as far as the effort allows; classes share their first m nodes.
 
     Sums first, then its prices against every class, the classes within reach of the bound, the number of members, and
     at last what those classes combine to. Each part has an allowance of its own; what goes beyond it stays unchecked.
     """
-    problems = _wrong_members(case, certificate) or _wrong_sizes(case, certificate)
+    problems = _wrong_members(replayed, certificate) or _wrong_sizes(replayed, certificate)
     if problems:
         return Proof(tuple(problems), effort="the certificate is wrong")
-    problems = _wrong_sums(case, certificate)
+    problems = _wrong_sums(replayed, certificate)
     if len(certificate.members) > MAX_MEMBERS:
         reason = f"certificates are checked for up to {MAX_MEMBERS} coverable candidates"
     else:
         try:
-            return _Examination(case, certificate, open_workbench(case, MAX_EFFORT, m), problems).run()
+            return _Examination(replayed, certificate, open_workbench(replayed, MAX_EFFORT, m), problems).run()
         except TooMuchError:
             reason = "the map is too large to price all classes"
     return Proof(tuple(problems), f"its prices give the bound that it states; {reason}", effort=reason)
 
 
-def _wrong_members(case: Case, certificate: Certificate) -> list[str]:
-    facts, num_anonymized = case.facts, case.playbook.claims.num_anonymized
-    found = [facts.find(label) for label in certificate.members]
-    coverable, priced = set(facts.coverable), set(found)
-    missing = [facts.label(c) for c in facts.coverable if c not in priced]
+def _wrong_members(replayed: ReplayedPlaybook, certificate: Certificate) -> list[str]:
+    survey, num_anonymized = replayed.survey, replayed.playbook.claims.num_anonymized
+    found = [survey.find(label) for label in certificate.members]
+    coverable, priced = set(survey.coverable), set(found)
+    missing = [survey.label(c) for c in survey.coverable if c not in priced]
     strange = [label for label, c in zip(certificate.members, found, strict=True) if c not in coverable]
     problems = [f"does not price {names(missing)}"] if missing else []
     problems += [f"prices {names(strange)}, which cannot be covered"] if strange else []
-    if not problems and len(found) > len(facts.coverable):
-        problems.append(f"prices {len(found)} members where {len(facts.coverable)} can be covered, so some twice")
+    if not problems and len(found) > len(survey.coverable):
+        problems.append(f"prices {len(found)} members where {len(survey.coverable)} can be covered, so some twice")
     if num_anonymized > len(found):
         problems.append(f"prices {len(found)} members, fewer than the {num_anonymized} said to be anonymized")
     return problems
 
 
-def _wrong_sizes(case: Case, certificate: Certificate) -> list[str]:
+def _wrong_sizes(replayed: ReplayedPlaybook, certificate: Certificate) -> list[str]:
     """Whether the prices are so large that their sums, which should nearly cancel, drown in rounding."""
     problems = []
-    tolerance = _MOST_ROUNDING * abs(_claimed_sum(case, certificate)) + ABSOLUTE * case.playbook.claims.num_anonymized
-    for what, prices in (("MAC", certificate.cost), ("number of candidates", certificate.count)):
+    objective, num = replayed.objective, replayed.playbook.claims.num_anonymized
+    tolerance = _MOST_ROUNDING * abs(_claimed_sum(replayed, certificate)) + ABSOLUTE * objective.unit * num
+    for what, prices in ((objective.name, certificate.cost), ("number of candidates", certificate.count)):
         if prices is not None:
             size = _size(prices)
             if not size * _SUM_ROUNDING <= (tolerance if prices is certificate.cost else _COUNT_ROUNDING):
@@ -132,32 +130,30 @@ def _size(prices: DualPrices) -> float:
     return sum(map(abs, prices.duals)) + sum(cut.dual * len(cut.members) for cut in prices.cuts)
 
 
-def _claimed_sum(case: Case, certificate: Certificate) -> float:
-    """The MAC sum that no plan is said to undercut."""
-    stated, num = case.playbook.claims.mac_lower_bound, case.playbook.claims.num_anonymized
-    return certificate.bound if stated is None else stated * num
+def _claimed_sum(replayed: ReplayedPlaybook, certificate: Certificate) -> float:
+    """The sum over classes that no plan is said to undercut."""
+    objective = replayed.objective
+    if objective.bound is None:
+        return certificate.bound
+    return objective.total(objective.bound, replayed.playbook.claims.num_anonymized)
 
 
-def _target(claimed: float, num: int) -> float:
-    """A MAC sum that is less than the one claimed by more than rounding."""
-    return claimed - RELATIVE * abs(claimed) - ABSOLUTE * num
-
-
-def _wrong_sums(case: Case, certificate: Certificate) -> list[str]:
+def _wrong_sums(replayed: ReplayedPlaybook, certificate: Certificate) -> list[str]:
     """What is wrong whatever the classes cost."""
-    claims = case.playbook.claims
+    objective, num = replayed.objective, replayed.playbook.claims.num_anonymized
+    name, margin_num = objective.sum_name, max(1, num)
     problems = []
-    proved = _dual_bound(certificate.cost, claims.num_anonymized)
-    if certificate.bound > proved + _margin(certificate.bound, claims.num_anonymized):
-        problems.append(f"states that the MAC sum is at least {certificate.bound:.9g}, its prices say {proved:.9g}")
-    if certificate.bound < -_margin(proved, claims.num_anonymized):
-        problems.append(f"states the bound {certificate.bound:.9g}, which says nothing: no MAC sum is below 0")
-    if claims.mac_lower_bound is not None:
-        claimed = claims.mac_lower_bound * claims.num_anonymized
+    proved = _dual_bound(certificate.cost, num)
+    if certificate.bound > proved + objective.margin(certificate.bound, margin_num):
+        problems.append(f"states that the {name} is at least {certificate.bound:.9g}, its prices say {proved:.9g}")
+    if certificate.bound < -objective.margin(proved, margin_num):
+        problems.append(f"states the bound {certificate.bound:.9g}, which says nothing: no {name} is below 0")
+    if objective.bound is not None:
+        claimed = objective.total(objective.bound, num)
         enough = certificate.bound + certificate.threshold
-        if claimed > enough + _margin(claimed, claims.num_anonymized):
+        if claimed > enough + objective.margin(claimed, margin_num):
             problems.append(
-                f"compares classes up to {certificate.threshold:.9g} above its bound, which is enough for a MAC sum of "
+                f"compares classes up to {certificate.threshold:.9g} above its bound, which is enough for a {name} of "
                 f"{enough:.9g} and not for the {claimed:.9g} claimed"
             )
     return problems
@@ -166,11 +162,6 @@ def _wrong_sums(case: Case, certificate: Certificate) -> list[str]:
 def _dual_bound(prices: DualPrices, num: int) -> float:
     """What the prices prove for partitions of ``num`` members when no class has a negative reduced cost."""
     return math.fsum(sorted(prices.duals)[:num]) - math.fsum(cut.dual * (len(cut.members) // 2) for cut in prices.cuts)
-
-
-def _margin(value: float, num: int) -> float:
-    """How far a MAC sum over so many members may be off: as far as the MAC itself may, for each of them."""
-    return RELATIVE * abs(value) + ABSOLUTE * max(1, num)
 
 
 def _exchanged(one: int, other: int) -> Iterator[tuple[int, int]]:
@@ -184,20 +175,110 @@ def _exchanged(one: int, other: int) -> Iterator[tuple[int, int]]:
 
 
 @dataclass(frozen=True)
-class _Count:
-    most: int | None = None
-    more: int | None = None
+class Option:
+    """A class that may be part of a partition.
+
+    ``excess`` is what it takes of the slack between the bound and the sum to stay below, at least 0 but for rounding;
+    ``share`` is what it adds to the sum.
+    """
+
+    group: int
+    excess: float
+    share: float
+
+
+@dataclass(eq=False)
+class Combiner:
+    """Looks for a partition whose shares sum to less than ``target``.
+
+    By exact cover: of the members not yet settled, the one with the fewest options left gets each of them in turn, or
+    is left out while somebody still may be. A branch ends when what was taken and what the rest takes at least exceed
+    the slack: each member not settled takes at least the least excess per member of its options, and a cut that can no
+    longer be met with equality takes its price for each pair that is missing. Where the same members were settled at a
+    lower sum before, a branch ends as well.
+
+    All classes that a cheaper partition could consist of must be among the ``options``. Exactly ``num_left_out`` are
+    left out, which takes ``leaving`` of the slack, the target less the bound.
+    """
+
+    options: Sequence[Option]
+    leaving: Sequence[float]
+    num_left_out: int
+    cuts: Sequence[tuple[int, float]]
+    slack: float
+    target: float
+    effort: Effort
+    num_tried: int = 0
+    is_complete: bool = False
+    cheaper: tuple[Option, ...] = ()
+    _least: dict[tuple[int, int], float] = field(default_factory=dict)
+
+    def run(self) -> Combiner:
+        """Search: ``cheaper`` has the first partition found; when there is none, ``is_complete`` says for certain."""
+        everybody = (1 << len(self.leaving)) - 1
+        with suppress(TooMuchError):
+            options = sorted(self.options, key=lambda option: (option.excess, option.group))
+            self._settle(everybody, self.num_left_out, 0.0, 0.0, (), options)
+            self.is_complete = True
+        return self
+
+    def _settle(
+        self, open_: int, num_out: int, taken: float, share: float, chosen: tuple[Option, ...], options: list[Option]
+    ) -> None:
+        self.num_tried += 1
+        if open_.bit_count() <= num_out:
+            if open_.bit_count() == num_out and share < self.target:
+                self.cheaper = chosen
+            return
+        state = (open_, num_out)
+        if share >= self._least.get(state, math.inf):
+            return
+        self._least[state] = share
+        self.effort.spend(_OPTION_STEP * (1 + len(options)) + len(self.cuts))
+        self.effort.spend(_PAIRS_STEP * max(0, len(self.cuts) - FEW_CUTS) * len(chosen))
+        taken_by_cuts = self._cut_excess(open_, chosen)
+        fitting: dict[int, list[Option]] = {member: [] for member in members_of(open_)}
+        usable = []
+        for option in options:
+            if not option.group & ~open_ and taken + taken_by_cuts + option.excess < self.slack:
+                usable.append(option)
+                for member in members_of(option.group):
+                    fitting[member].append(option)
+        least = taken + taken_by_cuts
+        for member, own in fitting.items():
+            per_member = min((option.excess / option.group.bit_count() for option in own), default=math.inf)
+            least += min(per_member, self.leaving[member] if num_out else math.inf)
+        if least >= self.slack:
+            return
+        member = min(fitting, key=lambda m: (len(fitting[m]), m))
+        for option in fitting[member]:
+            rest = open_ & ~option.group
+            self._settle(rest, num_out, taken + option.excess, share + option.share, (*chosen, option), usable)
+            if self.cheaper:
+                return
+        if num_out:
+            self._settle(open_ ^ 1 << member, num_out - 1, taken + self.leaving[member], share, chosen, usable)
+
+    def _cut_excess(self, open_: int, chosen: tuple[Option, ...]) -> float:
+        excess = 0.0
+        for inside, price in self.cuts:
+            pairs = sum((option.group & inside).bit_count() >> 1 for option in chosen)
+            excess += price * ((inside.bit_count() >> 1) - pairs - ((open_ & inside).bit_count() >> 1))
+        return excess
 
 
 class _Examination:
     """The part of the check that looks at classes."""
 
-    def __init__(self, case: Case, certificate: Certificate, bench: Workbench, problems: list[str]) -> None:
-        self.case = case
+    def __init__(
+        self, replayed: ReplayedPlaybook, certificate: Certificate, bench: Workbench, problems: list[str]
+    ) -> None:
+        self.replayed = replayed
         self.certificate = certificate
         self.bench = bench
         self.problems = list(problems)
-        self.num = case.playbook.claims.num_anonymized
+        self.objective = replayed.objective
+        self.num = replayed.playbook.claims.num_anonymized
         self.bound = _dual_bound(certificate.cost, self.num)
         self.duals, self.cuts = self._placed(certificate.cost)
         self.rounding = _SUM_ROUNDING * _size(certificate.cost)
@@ -208,8 +289,9 @@ class _Examination:
         Nothing follows from a list of classes that ends before what it is needed for: a class that is missing might be
         part of a cheaper partition. So each step asks how far the list goes, and says nothing where that is too short.
         """
-        certificate, claimed = self.certificate, _claimed_sum(self.case, self.certificate)
-        target = _target(claimed, self.num)
+        certificate, claimed = self.certificate, _claimed_sum(self.replayed, self.certificate)
+        # Less than the sum claimed by more than rounding.
+        target = claimed - self.objective.margin(claimed, self.num)
         reach = max(0.0, target - self.bound)
         limit = max(reach, certificate.threshold)
         search = self._list_classes(limit)
@@ -217,7 +299,7 @@ class _Examination:
             limit = reach
             search = self._list_classes(limit)
         lost = self._lost(search)
-        if certificate.bound > self.bound + lost + _margin(certificate.bound, self.num):
+        if certificate.bound > self.bound + lost + self._margin(certificate.bound):
             # Where no class undercuts the prices, it is their sum that is wrong, which was said before.
             undercut = [self._undercut(search)] if lost < 0 else []
             return Proof((*self.problems, *undercut), effort="the certificate is wrong")
@@ -228,14 +310,16 @@ class _Examination:
         is_counted = limit >= certificate.threshold
         if is_counted:
             self._count_listed(search)
-        count = self._count_members()
-        evidence = f"its prices hold for every class, so the MAC sum is at least {certificate.bound:.9g}"
+        most, more = self._count_members()
+        evidence = (
+            f"its prices hold for every class, so the {self.objective.sum_name} is at least {certificate.bound:.9g}"
+        )
         if certificate.num_enumerated or not is_counted:
             listed = number(certificate.num_enumerated, "class", "classes")
             evidence += f"; {listed} up to {certificate.threshold:.3g} above that"
             evidence += "" if is_counted else ", too many to be counted again"
-        proof = Proof(tuple(self.problems), evidence, is_checked=is_counted, most=count.most, more=count.more)
-        if self.case.playbook.claims.mac_lower_bound is None:
+        proof = Proof(tuple(self.problems), evidence, is_checked=is_counted, most=most, more=more)
+        if self.objective.bound is None:
             return replace(proof, effort="no bound is stated")
         # Classes below zero make room for others: each of a partition's may be as far below as the worst.
         slack = target - self.bound - lost + self.rounding
@@ -260,18 +344,22 @@ class _Examination:
 
     def _list_classes(self, limit: float) -> Search:
         # What the worst class may be below zero is allowed to the others on top.
-        room = self._rounding(limit) + _margin(self.bound, self.num) + self.rounding
+        room = self._rounding(limit) + self._margin(self.bound) + self.rounding
         return self.bench.search(self.duals, self.cuts, limit + room)
 
     def _rounding(self, threshold: float) -> float:
         """How far reduced costs around a threshold may be off."""
-        return RELATIVE * threshold + ABSOLUTE * max([1.0, *map(abs, self.duals)])
+        return RELATIVE * threshold + ABSOLUTE * max([self.objective.unit, *map(abs, self.duals)])
+
+    def _margin(self, value: float) -> float:
+        """How far a sum over the members may be off."""
+        return self.objective.margin(value, max(1, self.num))
 
     def _undercut(self, search: Search) -> str:
         worst = min(search.found, key=lambda group: search.found[group])
-        share = self.bench.share(worst)
+        share, name = self.bench.share(worst), self.objective.sum_name
         return (
-            f"its prices are too high: {self.bench.names(worst)} as a class add {share:.9g} to the MAC sum, "
+            f"its prices are too high: {self.bench.names(worst)} as a class add {share:.9g} to the {name}, "
             f"the prices say at least {share - search.found[worst]:.9g}"
         )
 
@@ -280,8 +368,8 @@ class _Examination:
         stated, threshold = self.certificate.num_enumerated, self.certificate.threshold
         if not stated and not threshold:
             return  # nothing was listed, because nothing had to be
-        if self.case.playbook.privacy.m is not None and isinstance(search, ClassSearch):
-            return  # here an m counts as infinite for which the planner may have priced beginnings
+        if self.replayed.playbook.privacy.m is not None and isinstance(search, ClassSearch):
+            return  # here an m counts as infinite for which the planner may have priced prefixes
         rounding = self._rounding(threshold)
         fewest = sum(reduced <= threshold - rounding for reduced in search.found.values())
         most = sum(reduced <= threshold + rounding for reduced in search.found.values())
@@ -289,8 +377,8 @@ class _Examination:
             listed = number(stated, "class", "classes")
             self.problems.append(f"lists {listed} up to {threshold:.9g} above its bound, there are {most:,}")
 
-    def _count_members(self) -> _Count:
-        """How many members can be anonymized at once, by the prices for their number and what these leave open."""
+    def _count_members(self) -> tuple[int | None, int | None]:
+        """How many members can be anonymized at most, where that is proved, and a larger number than N that can be."""
         num = len(self.duals)
         # Without prices: everybody counts once.
         duals, cuts = ([1.0] * num, []) if self.certificate.count is None else self._placed(self.certificate.count)
@@ -305,11 +393,11 @@ class _Examination:
                 f"{size}, the prices say at most {size + lacking:.9g}"
             )
         if search.found or not search.is_complete:
-            return _Count()
+            return None, None
         total = math.fsum(duals) + math.fsum(price * (inside.bit_count() // 2) for inside, price in cuts)
         most = math.floor(total + _COUNT_SLACK)
-        if most <= self.num or self.case.playbook.status != "optimal":
-            return _Count(most)
+        if most <= self.num or self.replayed.playbook.status != "optimal":
+            return most, None
         search = self.bench.search(gains, cuts, total - self.num - 1 + _COUNT_SLACK, is_free=True)
         options = [Option(group, excess, 0.0) for group, excess in search.found.items()]
         self.bench.effort.renew()
@@ -317,11 +405,11 @@ class _Examination:
             slack = total - most + _COUNT_SLACK
             combiner = Combiner(options, duals, num - most, cuts, slack, math.inf, self.bench.effort).run()
             if combiner.cheaper:
-                return _Count(more=most)
+                return None, most
             if not combiner.is_complete:
                 break
             most -= 1
-        return _Count(most)
+        return most, None
 
     def _combine(self, proof: Proof, search: Search, target: float, slack: float) -> Proof:
         """Whether the classes listed, which must be all with a reduced cost up to ``slack``, combine to less."""
@@ -348,7 +436,7 @@ class _Examination:
         )
         if combiner.cheaper:
             total = math.fsum(option.share for option in combiner.cheaper)
-            return replace(proof, cheaper_mac=total / self.num, effort=effort)
+            return replace(proof, cheaper=total, effort=effort)
         if not combiner.is_complete:
             return self._exchange(replace(proof, effort=f"{effort}, too few to rule all out"), target)
         return replace(proof, has_bound=True, effort=effort)
@@ -360,8 +448,9 @@ class _Examination:
         with suppress(TooMuchError):
             groups = [
                 mask_of(bench.find(label) for label in group.members)
-                for group in self.case.playbook.classes
-                if group.anonymized and all(self.case.facts.find(label) in bench.members for label in group.members)
+                for group in self.replayed.playbook.classes
+                if group.anonymized
+                and all(self.replayed.survey.find(label) in bench.members for label in group.members)
             ]
             if sum(group.bit_count() for group in groups) != self.num:
                 return proof  # this is no plan for as many as it says
@@ -369,8 +458,8 @@ class _Examination:
             total = math.fsum(shares)
             for (one, first), (other, second) in combinations(zip(groups, shares, strict=True), 2):
                 for changed in _exchanged(one, other):
-                    if all(map(bench.space.is_class, changed)):
+                    if all(map(bench.space.rule.qualifies, changed)):
                         better = total - first - second + math.fsum(map(bench.share, changed))
                         if better < target:
-                            return replace(proof, cheaper_mac=better / self.num)
+                            return replace(proof, cheaper=better)
         return proof

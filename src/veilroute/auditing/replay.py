@@ -1,21 +1,20 @@
-"""The replay: ask for every candidate's route, as the adversary would, and walk it on the map.
+"""The replay: ask for every candidate's route, as the adversary would, walk it on the map, and see who looks like whom.
 
-The anonymity set: which candidates look the same to an observer, and whether that is enough.
-
-The case file: everything worked out once and read by every check.
+What is worked out here once is read by every check.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
-from veilroute.auditing.apartness import Spread, mask_of, members_of
-from veilroute.auditing.sight import Facts, TripFacts, find_watchers, gather_facts
+from veilroute.auditing.apartness import ClassRule, Spread, mask_of, members_of
+from veilroute.auditing.survey import Survey, TripDistances, find_watchers, survey_problem
 from veilroute.auditing.verdicts import AnonymityStep
 from veilroute.auditing.walking import WalkingMap
 from veilroute.domain.graph import Label
@@ -28,27 +27,77 @@ Planner = Callable[[Label, int], Route | Sequence[Label]]
 UNSTATED: Final = object()
 """Stands for the cost of a route that came without one, such as a plain list of nodes."""
 
+RELATIVE = 1e-9
+ABSOLUTE = 1e-12
+
+_Nodes = tuple[int | None, ...]
+
+
+def is_same(real: float, stated: float, unit: float = 1.0) -> bool:
+    """Whether two figures agree up to rounding; ``unit`` is the size of what they were added up from."""
+    if not (math.isfinite(real) and math.isfinite(stated)):
+        return False
+    return abs(real - stated) <= RELATIVE * max(abs(real), abs(stated)) + ABSOLUTE * unit
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The figure that the playbook says to keep small, and what it states of it.
+
+    Plans are compared by a sum over their classes. The MAC is that sum divided by the number of anonymized candidates,
+    the total extra cost is the sum itself. ``unit`` is what a base cost comes to in the sum, on average, which is what
+    rounding is relative to: 1 in the MAC. ``reached`` is the real figure, ``None`` where some route has no cost.
+    """
+
+    name: str
+    sum_name: str
+    stated: float | None
+    bound: float | None
+    reached: float | None
+    unit: float
+
+    def figure(self, total: float, num: int) -> float:
+        """The figure of a plan for ``num`` candidates whose classes add up to ``total``."""
+        return total / num if self.name == "MAC" else total
+
+    def total(self, figure: float, num: int) -> float:
+        """The sum over the classes behind a figure."""
+        return figure * num if self.name == "MAC" else figure
+
+    def margin(self, value: float, num: int) -> float:
+        """How far a sum over so many candidates may be off: as far as the MAC itself may, for each of them."""
+        return RELATIVE * abs(value) + ABSOLUTE * self.unit * num
+
+    def is_same(self, real: float, stated: float, num: int) -> bool:
+        """Whether two figures of plans for ``num`` candidates agree up to rounding."""
+        return is_same(real, stated, self.unit * (1 if self.name == "MAC" else num))
+
+
+@dataclass(frozen=True)
+class RealCosts:
+    """What the candidates claimed anonymized pay, worked out from the replayed routes and the auditor's base costs.
+
+    All figures are ``None`` when nothing is anonymized. ``total_extra`` averages the trips by their weights,
+    ``worst_extra`` is the largest over all trips. ``unknown`` are candidates without a cost: their routes are no walks.
+    """
+
+    mac_by_trip: tuple[float | None, ...]
+    mac: float | None = None
+    total_extra: float | None = None
+    worst_extra: float | None = None
+    unknown: tuple[int, ...] = ()
+
 
 @dataclass(frozen=True)
 class ReplayedRoute:
     """A route as the planner gave it, and what walking it showed.
 
-    Parameters
-    ----------
-    labels
-        The nodes as given.
-    nodes
-        Their numbers; ``None`` for each that is not in the domain.
-    stated_cost
-        The cost that came with it, whatever it is; `UNSTATED` when there was none.
-    real_cost
-        Sum of its edges, or ``None`` when it is not a walk.
-    fault
-        Why it is not a walk of the trip, or an empty string.
+    ``nodes`` has ``None`` for each label that is not in the domain, ``stated_cost`` whatever came with the route or
+    `UNSTATED`. ``fault`` says why it is not a walk of the trip, which then has no ``real_cost``, or is empty.
     """
 
     labels: tuple[Label, ...]
-    nodes: tuple[int | None, ...]
+    nodes: _Nodes
     stated_cost: object
     real_cost: float | None
     fault: str
@@ -58,9 +107,13 @@ class ReplayedRoute:
         return not watchers.isdisjoint(node for node in self.nodes if node is not None)
 
 
+_Routes = dict[tuple[int, int], ReplayedRoute]
+"""Routes by candidate and trip."""
+
+
 @dataclass(frozen=True)
-class Replay:
-    """The answers to "which route does this candidate get?".
+class ReplayedPlaybook:
+    """A playbook, the map surveyed, and which route every candidate was given.
 
     Parameters
     ----------
@@ -69,13 +122,112 @@ class Replay:
     exposed
         Routes that the playbook holds for candidates it does not anonymize and gives only when asked to expose
         them. They protect nobody, but must be what they say.
-    covered
-        The pairs (candidate, trip) of both kinds whose route covers the candidate.
+    is_foreign
+        Whether the routes come from a planner function rather than from the playbook.
     """
 
-    routes: dict[tuple[int, int], ReplayedRoute]
-    exposed: dict[tuple[int, int], ReplayedRoute]
-    covered: frozenset[tuple[int, int]]
+    playbook: Playbook
+    survey: Survey
+    routes: _Routes
+    exposed: _Routes
+    is_foreign: bool = False
+
+    @cached_property
+    def spread(self) -> Spread:
+        """Who stands far from whom."""
+        return Spread(self.survey, self.playbook.privacy)
+
+    @cached_property
+    def rule(self) -> ClassRule:
+        """What the playbook promises that each class is."""
+        privacy = self.playbook.privacy
+        return ClassRule(privacy.k, self.spread, is_all_pairs=privacy.spread == "all-pairs")
+
+    @cached_property
+    def real_costs(self) -> RealCosts:
+        """The costs of the candidates claimed anonymized, each with the route that it really gets."""
+        survey = self.survey
+        costs = {
+            (c, trip): route.real_cost
+            for (c, trip), route in self.routes.items()
+            if route.real_cost is not None and survey.trips[trip].base_costs[c] < math.inf
+        }
+        known = [c for c in self.claimed if all((c, trip) in costs for trip in range(len(survey.trips)))]
+        unknown = tuple(sorted(set(self.claimed).difference(known)))
+        if not known:
+            return RealCosts((None,) * len(survey.trips), unknown=unknown)
+        macs, totals, worst = [], [], 0.0
+        for i, trip in enumerate(survey.trips):
+            extra = {c: costs[c, i] - trip.base_costs[c] for c in known}
+            macs.append(math.fsum(extra[c] * survey.weight(trip, c, "mac") for c in known) / len(known))
+            totals.append(math.fsum(extra.values()))
+            worst = max(worst, *extra.values())
+        mac, total = (math.fsum(map(operator.mul, survey.trip_shares, by_trip)) for by_trip in (macs, totals))
+        return RealCosts(tuple(macs), mac, total, worst, unknown)
+
+    @cached_property
+    def objective(self) -> Objective:
+        """What the playbook says to keep small."""
+        claims, survey, real = self.playbook.claims, self.survey, self.real_costs
+        if self.playbook.objective == "mac":
+            reached = None if real.unknown else real.mac
+            return Objective("MAC", "MAC sum", claims.mac, claims.mac_lower_bound, reached, 1.0)
+        base_costs = survey.credits(survey.coverable)
+        unit = math.fsum(base_costs) / max(1, len(base_costs)) or survey.walking.smallest_positive_cost
+        reached = None if real.unknown else real.total_extra
+        name = "total extra cost"
+        return Objective(name, name, claims.total_extra, claims.total_extra_lower_bound, reached, unit)
+
+    @property
+    def answers(self) -> _Routes:
+        """All routes, those that are only exposed last."""
+        return {**self.routes, **self.exposed}
+
+    @cached_property
+    def covered(self) -> frozenset[tuple[int, int]]:
+        """The pairs (candidate, trip) whose route covers the candidate."""
+        watchers = self.survey.watchers
+        return frozenset(place for place, route in self.answers.items() if route.covers(watchers[place[0]]))
+
+    @cached_property
+    def listed(self) -> dict[int, int]:
+        """The class of each candidate claimed anonymized; the first that lists it, as in ``route_for``."""
+        listed: dict[int, int] = {}
+        seen: set[int] = set()
+        for group in self.playbook.classes:
+            members = self.members(group)
+            if group.anonymized:
+                listed.update(dict.fromkeys((c for c in members if c not in seen), mask_of(members)))
+            seen.update(members)
+        return listed
+
+    @cached_property
+    def groups(self) -> dict[int, int]:
+        """For each candidate those with the same first m nodes on every trip, itself included.
+
+        An observer may link the trips, so all of them must agree. Candidates without a sound route on every trip are in
+        no group: Failure equals nothing, itself included.
+        """
+        trips, m = range(len(self.survey.trips)), self.playbook.privacy.m
+        groups: dict[tuple[_Nodes, ...], list[int]] = {}
+        for c in self.survey.counted:
+            if all(self.is_sound(c, trip) for trip in trips):
+                groups.setdefault(tuple(self.routes[c, trip].nodes[:m] for trip in trips), []).append(c)
+        return {c: mask_of(group) for group in groups.values() for c in group}
+
+    @property
+    def claimed(self) -> tuple[int, ...]:
+        """The candidates that the playbook claims to anonymize."""
+        return tuple(sorted(self.listed))
+
+    @cached_property
+    def protected(self) -> tuple[int, ...]:
+        """Those for which the claim is true."""
+        return tuple(c for c in self.claimed if c in self.groups and self.hides(c, self.groups[c]))
+
+    def members(self, group: PlaybookClass) -> list[int]:
+        """The counted candidates that a class of the playbook lists."""
+        return [c for c in map(self.survey.find, group.members) if c is not None]
 
     def is_sound(self, candidate: int, trip: int) -> bool:
         """Whether the candidate gets a true walk of the trip that covers it.
@@ -86,39 +238,71 @@ class Replay:
         route = self.routes.get((candidate, trip))
         return route is not None and not route.fault and (candidate, trip) in self.covered
 
-    def walked_nodes(self, candidate: int, trip: int) -> tuple[int | None, ...]:
-        """Node numbers of the route of a candidate that gets one."""
-        return self.routes[candidate, trip].nodes
+    def hides(self, candidate: int, group: int) -> bool:
+        """Whether a candidate is hidden among those of ``group``, who look the same.
+
+        Under the ``all-pairs`` reading the members of its own class must be k and all far apart; candidates of
+        other classes that happen to look the same (all do, at first) can only add to the doubt.
+        """
+        own = group & self.listed.get(candidate, group) if self.rule.is_all_pairs else group
+        return self.rule.qualifies(own)
+
+    def on_trip(self, trip: int) -> str:
+        """`` on trip 1``, or nothing when there is only one."""
+        return f" on trip {trip}" if len(self.survey.trips) > 1 else ""
 
 
-def replay(playbook: Playbook, facts: Facts, planner: Planner | None) -> Replay:
-    """Ask for the route of every counted candidate on every trip and check each distinct one once."""
-    routes: dict[tuple[int, int], ReplayedRoute] = {}
-    exposed: dict[tuple[int, int], ReplayedRoute] = {}
+def replay_playbook(playbook: Playbook, planner: Planner | None) -> ReplayedPlaybook:
+    """Ask for the route of every counted candidate on every trip."""
+    return _replay(playbook, survey_problem(playbook.problem), planner)
+
+
+def is_hidden(playbook: Playbook, group: PlaybookClass) -> bool:
+    """Whether a class by itself keeps (k, ell, m), worked out from the map with the auditor's own means.
+
+    All its members are asked for, so the work tells the class, which whoever sees the route knows anyway, and not which
+    member it is done for. It takes a sweep of the map as far as ell for each member.
+    """
+    problem = playbook.problem
+    walking = WalkingMap(problem.domain)
+    counted = {problem.candidates[c]: c for c in problem.counted}
+    if not all(member in counted for member in group.members):
+        return False
+    nodes = {counted[member]: problem.candidate_nodes[counted[member]] for member in group.members}
+    # No base costs: nothing is asked here about how long the routes are.
+    trips = tuple(
+        TripDistances(start, goal, [], [], {})
+        for start, goal in zip(problem.start_nodes, problem.goal_nodes, strict=True)
+    )
+    survey = Survey(problem, walking, nodes, find_watchers(problem, walking, nodes), trips)
+    replayed = _replay(playbook, survey, None)
+    return bool(nodes) and all(c in replayed.groups and replayed.hides(c, replayed.groups[c]) for c in nodes)
+
+
+def _replay(playbook: Playbook, survey: Survey, planner: Planner | None) -> ReplayedPlaybook:
+    """Ask for every route and walk each distinct one once."""
+    routes: _Routes = {}
+    exposed: _Routes = {}
     # By identity, because members of a class usually share one object. The route is kept so that it stays alive.
     known: dict[tuple[int, int], tuple[object, ReplayedRoute]] = {}
 
     def walk(given: object, trip: int) -> ReplayedRoute:
         if (trip, id(given)) not in known:
-            known[trip, id(given)] = (given, _walk(given, trip, facts))
+            known[trip, id(given)] = (given, _walk(given, trip, survey))
         return known[trip, id(given)][1]
 
-    for candidate in facts.counted:
-        label = facts.label(candidate)
-        for trip in range(len(facts.trips)):
+    for candidate in survey.counted:
+        label = survey.label(candidate)
+        for trip in range(len(survey.trips)):
             try:
                 given = _route_of(playbook, label, trip) if planner is None else planner(label, trip)
             except (NotAnonymizedError, UnknownCandidateError):
-                if planner is None and (spare := _exposed_route(playbook, label, trip)) is not None:
+                group = playbook.class_of(label) if planner is None else None
+                if group is not None and (spare := _held(group, label, trip)) is not None:
                     exposed[candidate, trip] = walk(spare, trip)
             else:
                 routes[candidate, trip] = walk(given, trip)
-    covered = frozenset(
-        (candidate, trip)
-        for (candidate, trip), route in (*routes.items(), *exposed.items())
-        if route.covers(facts.watchers[candidate])
-    )
-    return Replay(routes, exposed, covered)
+    return ReplayedPlaybook(playbook, survey, routes, exposed, planner is not None)
 
 
 def _route_of(playbook: Playbook, label: Label, trip: int) -> Route | None:
@@ -132,28 +316,23 @@ def _route_of(playbook: Playbook, label: Label, trip: int) -> Route | None:
     return _held(group, label, trip)
 
 
-def _exposed_route(playbook: Playbook, label: Label, trip: int) -> Route | None:
-    group = playbook.class_of(label)
-    return None if group is None else _held(group, label, trip)
-
-
 def _held(group: PlaybookClass, label: Label, trip: int) -> Route | None:
     return group.route_of(label, trip) if trip < len(group.routes) else group.member_routes.get((trip, label))
 
 
-def _walk(given: object, trip: int, facts: Facts) -> ReplayedRoute:
+def _walk(given: object, trip: int, survey: Survey) -> ReplayedRoute:
     stated: object = given.cost if isinstance(given, Route) else UNSTATED
     if not isinstance(given, Iterable):
         return ReplayedRoute((), (), stated, None, f"is {given!r} and no sequence of nodes")
     labels = tuple(given)
-    nodes = tuple(facts.node(label) for label in labels)
-    fault = _ends_fault(labels, nodes, trip, facts)
+    nodes = tuple(survey.node(label) for label in labels)
+    fault = _ends_fault(labels, nodes, trip, survey)
     costs: list[float] = []
     if not fault:
         for step, (tail, head) in enumerate(pairwise(nodes), start=1):
-            cost = None if tail is None or head is None else facts.walking.edge_cost(tail, head)
+            cost = None if tail is None or head is None else survey.walking.edge_cost(tail, head)
             if cost is None:
-                apart = "nodes that no edge joins" if facts.problem.domain.grid is None else "cells that do not touch"
+                apart = "nodes that no edge joins" if survey.problem.domain.grid is None else "cells that do not touch"
                 fault = (
                     f"jumps between {apart}: from {labels[step - 1]} to {labels[step]} "
                     f"(nodes {step} and {step + 1} of the route)"
@@ -163,9 +342,9 @@ def _walk(given: object, trip: int, facts: Facts) -> ReplayedRoute:
     return ReplayedRoute(labels, nodes, stated, None if fault else math.fsum(costs), fault)
 
 
-def _ends_fault(labels: tuple[Label, ...], nodes: tuple[int | None, ...], trip: int, facts: Facts) -> str:
-    ends = facts.trips[trip]
-    asked = facts.problem.trips[trip]
+def _ends_fault(labels: tuple[Label, ...], nodes: _Nodes, trip: int, survey: Survey) -> str:
+    ends = survey.trips[trip]
+    asked = survey.problem.trips[trip]
     if not nodes:
         return "is empty"
     if None in nodes:
@@ -178,202 +357,55 @@ def _ends_fault(labels: tuple[Label, ...], nodes: tuple[int | None, ...], trip: 
     return ""
 
 
-@dataclass(frozen=True)
-class Standard:
-    """When a candidate counts as anonymized within the group of those that look the same.
-
-    Parameters
-    ----------
-    k
-        How many candidates must look the same.
-    is_all_pairs
-        Which reading of spread was promised.
-    spread
-        Who stands far from whom.
-    listed
-        For each candidate claimed anonymized, the class that the playbook lists it in.
-    """
-
-    k: int
-    is_all_pairs: bool
-    spread: Spread
-    listed: dict[int, int]
-
-    def is_met(self, candidate: int, group: int) -> bool:
-        """Whether ``group`` hides the candidate.
-
-        Under the ``all-pairs`` reading the members of its own class must be k and all far apart; candidates of
-        other classes that happen to look the same (all do, at first) can only add to the doubt.
-        """
-        if not self.is_all_pairs:
-            return self.spread.largest_far_set(group, enough=self.k).size >= self.k
-        own = group & self.listed.get(candidate, group)
-        return own.bit_count() >= self.k and self.spread.is_far(own)
-
-
-def listed_classes(playbook: Playbook, facts: Facts) -> dict[int, int]:
-    """The class of each candidate claimed anonymized; the first that lists it, as in ``route_for``."""
-    listed: dict[int, int] = {}
-    seen: set[int] = set()
-    for group in playbook.classes:
-        members = [c for c in map(facts.find, group.members) if c is not None]
-        if group.anonymized:
-            listed.update(dict.fromkeys((c for c in members if c not in seen), mask_of(members)))
-        seen.update(members)
-    return listed
-
-
-def group_candidates(facts: Facts, replay: Replay, m: int | None) -> dict[int, int]:
-    """For each candidate those with the same first ``m`` nodes on every trip, itself included.
-
-    An observer may link the trips, so all of them must agree. Candidates without a sound route on every trip are in
-    no group: Failure equals nothing, itself included.
-    """
-    trips = range(len(facts.trips))
-    groups: dict[tuple[tuple[int | None, ...], ...], list[int]] = {}
-    for c in facts.counted:
-        if all(replay.is_sound(c, trip) for trip in trips):
-            groups.setdefault(tuple(replay.walked_nodes(c, trip)[:m] for trip in trips), []).append(c)
-    return {c: mask_of(group) for group in groups.values() for c in group}
-
-
-def watch_trips(facts: Facts, replay: Replay, standard: Standard) -> tuple[AnonymityStep, ...]:
+def watch_trips(replayed: ReplayedPlaybook) -> tuple[AnonymityStep, ...]:
     """The anonymity set over time, for each trip and every number of nodes seen.
 
     Groups are split by the node at each position (a route that has ended differs from one that goes on), and
     judged again only when one of them was split.
     """
     steps: list[AnonymityStep] = []
-    for trip in range(len(facts.trips)):
-        masks: dict[tuple[int | None, ...], int] = {}
-        for c in facts.counted:
-            if replay.is_sound(c, trip):
-                nodes = replay.walked_nodes(c, trip)
+    for trip in range(len(replayed.survey.trips)):
+        masks: dict[_Nodes, int] = {}
+        for c in replayed.survey.counted:
+            if replayed.is_sound(c, trip):
+                nodes = replayed.routes[c, trip].nodes
                 masks[nodes] = masks.get(nodes, 0) | 1 << c
         if not masks:
             continue
         undecided = [list(masks)]
         settled: list[int] = []
-        state = _judge_groups(trip, [sum(masks.values())], facts, standard)
+        state = _judge_groups(trip, [sum(masks.values())], replayed)
         for m in range(1, max(map(len, masks)) + 1):
-            pieces: list[list[tuple[int | None, ...]]] = []
+            pieces: list[list[_Nodes]] = []
             for routes in undecided:
                 pieces += _split(routes, m)
             if len(pieces) > len(undecided):
                 settled += [masks[piece[0]] for piece in pieces if len(piece) == 1]
                 undecided = [piece for piece in pieces if len(piece) > 1]
                 groups = settled + [sum(masks[route] for route in piece) for piece in undecided]
-                state = _judge_groups(trip, groups, facts, standard)
+                state = _judge_groups(trip, groups, replayed)
             steps.append(replace(state, m=m))
     return tuple(steps)
 
 
-def _split(routes: list[tuple[int | None, ...]], m: int) -> list[list[tuple[int | None, ...]]]:
-    pieces: dict[int | None, list[tuple[int | None, ...]]] = {}
+def _split(routes: list[_Nodes], m: int) -> list[list[_Nodes]]:
+    pieces: dict[int | None, list[_Nodes]] = {}
     for route in routes:
         pieces.setdefault(route[m - 1] if m <= len(route) else None, []).append(route)
     return list(pieces.values())
 
 
-def _judge_groups(trip: int, groups: list[int], facts: Facts, standard: Standard) -> AnonymityStep:
+def _judge_groups(trip: int, groups: list[int], replayed: ReplayedPlaybook) -> AnonymityStep:
     """What an observer knows while these are the groups; the caller says for which number of nodes."""
-    promised = mask_of(standard.listed)
+    promised = mask_of(replayed.listed)
     watched = [group for group in groups if group & promised] or groups
     revealed = [group.bit_length() - 1 for group in groups if group.bit_count() == 1]
-    exposed = [c for group in groups for c in members_of(group) if not standard.is_met(c, group)]
+    exposed = [c for group in groups for c in members_of(group) if not replayed.hides(c, group)]
     return AnonymityStep(
         trip,
         1,
         min(group.bit_count() for group in watched),
-        min(standard.spread.largest_far_set(group).size for group in watched),
-        tuple(facts.label(c) for c in sorted(revealed)),
-        tuple(facts.label(c) for c in sorted(exposed)),
+        min(replayed.spread.largest_far_set(group).size for group in watched),
+        tuple(replayed.survey.label(c) for c in sorted(revealed)),
+        tuple(replayed.survey.label(c) for c in sorted(exposed)),
     )
-
-
-RELATIVE = 1e-9
-ABSOLUTE = 1e-12
-
-
-@dataclass(frozen=True)
-class Case:
-    """A playbook, what the domain says, what the replay gave, and who looks like whom.
-
-    Parameters
-    ----------
-    playbook
-        Whose claims are checked.
-    facts
-        Watchers, distances and base costs.
-    replay
-        The routes.
-    standard
-        When a candidate counts as anonymized.
-    groups
-        For each candidate with sound routes, those with the same first m nodes on every trip.
-    is_foreign
-        Whether the routes come from a planner function rather than from the playbook.
-    """
-
-    playbook: Playbook
-    facts: Facts
-    replay: Replay
-    standard: Standard
-    groups: dict[int, int]
-    is_foreign: bool
-
-    @property
-    def claimed(self) -> tuple[int, ...]:
-        """The candidates that the playbook claims to anonymize."""
-        return tuple(sorted(self.standard.listed))
-
-    @cached_property
-    def protected(self) -> tuple[int, ...]:
-        """Those for which the claim is true."""
-        return tuple(c for c in self.claimed if c in self.groups and self.standard.is_met(c, self.groups[c]))
-
-    def on_trip(self, trip: int) -> str:
-        """`` on trip 1``, or nothing when there is only one."""
-        return f" on trip {trip}" if len(self.facts.trips) > 1 else ""
-
-
-def open_case(playbook: Playbook, planner: Planner | None) -> Case:
-    """Replay the planner for every candidate and group what an observer cannot tell apart."""
-    facts = gather_facts(playbook.problem)
-    answers = replay(playbook, facts, planner)
-    privacy = playbook.privacy
-    standard = Standard(
-        privacy.k, privacy.spread == "all-pairs", Spread(facts, privacy), listed_classes(playbook, facts)
-    )
-    return Case(playbook, facts, answers, standard, group_candidates(facts, answers, privacy.m), planner is not None)
-
-
-def is_hidden(playbook: Playbook, group: PlaybookClass) -> bool:
-    """Whether a class by itself keeps (k, ell, m), worked out from the map with the auditor's own means.
-
-    All its members are asked for, so the work tells the class, which whoever sees the route knows anyway, and not which
-    member it is done for. It takes a sweep of the map as far as ell for each member.
-    """
-    problem, privacy = playbook.problem, playbook.privacy
-    walking = WalkingMap(problem.domain)
-    counted = {problem.candidates[c]: c for c in problem.counted}
-    if not all(member in counted for member in group.members):
-        return False
-    nodes = {counted[member]: problem.candidate_nodes[counted[member]] for member in group.members}
-    # No base costs: nothing is asked here about how long the routes are.
-    trips = tuple(
-        TripFacts(start, goal, [], [], {}) for start, goal in zip(problem.start_nodes, problem.goal_nodes, strict=True)
-    )
-    facts = Facts(problem, walking, nodes, find_watchers(problem, walking, nodes), trips)
-    groups = group_candidates(facts, replay(playbook, facts, None), privacy.m)
-    standard = Standard(
-        privacy.k, privacy.spread == "all-pairs", Spread(facts, privacy), listed_classes(playbook, facts)
-    )
-    return bool(nodes) and all(c in groups and standard.is_met(c, groups[c]) for c in nodes)
-
-
-def is_same(real: float, stated: float) -> bool:
-    """Whether two figures agree up to rounding."""
-    if not (math.isfinite(real) and math.isfinite(stated)):
-        return False
-    return abs(real - stated) <= RELATIVE * max(abs(real), abs(stated)) + ABSOLUTE

@@ -153,13 +153,17 @@ class AuditReport:
     holds
         Whether no claim is violated. Some may be unproved: :attr:`verdict` tells.
     claims
-        One verdict per claim, always the same claims in the same order; ``instance`` last, where there is one.
+        One verdict per claim, always in the same order; ``extra-cost`` and ``instance``, where there is one.
     anonymity
         One entry per trip and number of nodes seen.
     summary
         The recomputed figures behind the text.
     bound_to
         What the claims are about, and what was meant.
+    total_extra, worst_extra
+        What hiding costs: over the candidates claimed anonymized the sum of what their routes cost more than the
+        cheapest routes that cover them alone (trips averaged by weight), and the largest single one. ``None`` when
+        there is none.
     """
 
     holds: bool
@@ -167,6 +171,8 @@ class AuditReport:
     anonymity: tuple[AnonymityStep, ...]
     summary: AuditSummary
     bound_to: tuple[BoundTo, ...] = ()
+    total_extra: float | None = None
+    worst_extra: float | None = None
 
     @property
     def verdict(self) -> str:
@@ -179,28 +185,11 @@ class AuditReport:
         return {
             "holds": self.holds,
             "verdict": self.verdict,
-            "claims": [
-                {
-                    "claim": v.claim,
-                    "holds": v.holds,
-                    "verdict": v.verdict,
-                    "evidence": v.evidence,
-                    "checked": v.checked,
-                }
-                for v in self.claims
-            ],
-            "anonymity": [
-                {
-                    "trip": step.trip,
-                    "m": step.m,
-                    "smallest_class": step.smallest_class,
-                    "widest_witness": step.widest_witness,
-                    "revealed": [_plain(label) for label in step.revealed],
-                    "exposed": [_plain(label) for label in step.exposed],
-                }
-                for step in self.anonymity
-            ],
+            "claims": [vars(claim) | {"verdict": claim.verdict} for claim in self.claims],
+            "anonymity": [_plain(vars(step)) for step in self.anonymity],
             "bound_to": [_plain(item.to_dict()) for item in self.bound_to],
+            "total_extra": self.total_extra,
+            "worst_extra": self.worst_extra,
         }
 
     def to_text(self) -> str:

@@ -1,4 +1,4 @@
-"""Walking distances by plain breadth-first search and Dijkstra, for the auditor alone.
+"""Walking distances by plain breadth-first search and Dijkstra, for the auditor alone, and a measure of such work.
 
 Nothing here is shared with the planners' kernels: a mistake in theirs must not be repeated when it is looked for.
 """
@@ -11,22 +11,45 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import cached_property
 
+import numpy as np
+
 from veilroute.domain.graph import Domain
 
 Rows = tuple[list[int], list[int], list[float]]
 """Compressed rows as plain lists: offsets, heads and costs."""
 
+HEAP_VISIT = 4
+TABLE_STEP = 0.125
+"""What a visit by Dijkstra's algorithm and a look into a table take, measured in visits by breadth-first search."""
+
+
+class TooMuchError(Exception):
+    """The problem is too large to try everything; never leaves the auditor."""
+
+
+class Effort:
+    """An allowance of steps, in visits of a node by breadth-first search.
+
+    Counted, not timed, so that a verdict does not depend on the machine.
+    """
+
+    def __init__(self, limit: float) -> None:
+        self.limit = limit
+        self._left = limit
+
+    def renew(self) -> None:
+        """Begin a new piece of work with the whole allowance."""
+        self._left = self.limit
+
+    def spend(self, amount: float) -> None:
+        """Note some work; raises `TooMuchError` when the allowance is used up."""
+        self._left -= amount
+        if self._left < 0:
+            raise TooMuchError
+
 
 class WalkingMap:
-    """A domain's edges as plain lists, and the distances over them.
-
-    Parameters
-    ----------
-    domain
-        The world to walk in.
-    rows
-        Other edges between its nodes, or other lengths; its own edges and costs when left out.
-    """
+    """A domain's edges as plain lists, and the distances over them; ``rows`` are other edges, or other lengths."""
 
     def __init__(self, domain: Domain, rows: Rows | None = None) -> None:
         self.num_nodes = domain.num_nodes
@@ -39,25 +62,19 @@ class WalkingMap:
         self.smallest_cost = least
         self.smallest_positive_cost = min((cost for cost in kinds if cost > 0), default=1.0)
 
+    @property
+    def visit(self) -> float:
+        """What visiting a node takes, measured in visits by breadth-first search."""
+        return 1 if self.unit is not None else HEAP_VISIT
+
     @cached_property
     def edges_into(self) -> Rows:
         """The rows with every edge turned round."""
         offsets, heads, costs = self._out
-        places = [0] * (self.num_nodes + 1)
-        for head in heads:
-            places[head + 1] += 1
-        for node in range(self.num_nodes):
-            places[node + 1] += places[node]
-        turned = list(places)
-        tails = [0] * len(heads)
-        turned_costs: list[float] = [0] * len(heads)
-        for node in range(self.num_nodes):
-            for edge in range(offsets[node], offsets[node + 1]):
-                place = places[heads[edge]]
-                places[heads[edge]] = place + 1
-                tails[place] = node
-                turned_costs[place] = costs[edge]
-        return turned, tails, turned_costs
+        order = np.argsort(heads, kind="stable")
+        ends, costs_in = np.array(heads, dtype=np.int64)[order], np.array(costs)[order]
+        tails = np.repeat(np.arange(self.num_nodes), np.diff(offsets))[order]
+        return np.searchsorted(ends, np.arange(self.num_nodes + 1)).tolist(), tails.tolist(), costs_in.tolist()
 
     def edge_cost(self, tail: int, head: int) -> float | None:
         """Cost of the edge from ``tail`` to ``head``, or ``None`` when the two are not joined."""
@@ -73,14 +90,9 @@ class WalkingMap:
             yield heads[edge], costs[edge]
 
     def distances(self, seeds: Iterable[tuple[int, float]], *, backwards: bool = False) -> list[float]:
-        """Distance of every node from the nearest seed, each seed starting at its own distance.
+        """Distance of every node from the nearest seed, each seed (a node and a distance) starting at its own.
 
-        Parameters
-        ----------
-        seeds
-            Nodes with the distance they start at.
-        backwards
-            Walk every edge against its direction, which gives the distances *to* the seeds.
+        ``backwards`` walks every edge against its direction, which gives the distances *to* the seeds.
         """
         starts = list(seeds)
         if self.unit is not None and all(distance % self.unit == 0 for _, distance in starts):

@@ -16,14 +16,13 @@ from hypothesis import strategies as st
 import strategies
 import veilroute as vr
 from certificates import certify, list_classes, make_playbook
-from veilroute.auditing import ClaimVerdict, beginnings, optimality, proofs
-from veilroute.auditing.apartness import Spread
-from veilroute.auditing.class_search import Tariff
-from veilroute.auditing.combining import open_workbench
-from veilroute.auditing.pricing import TooMuchError
+from veilroute.auditing import ClaimVerdict, optimality, pricing, proofs
+from veilroute.auditing.apartness import ClassRule, Spread
+from veilroute.auditing.class_search import Tariff, open_workbench
 from veilroute.auditing.proofs import examine_certificate
-from veilroute.auditing.replay import open_case
-from veilroute.auditing.sight import gather_facts
+from veilroute.auditing.replay import replay_playbook
+from veilroute.auditing.survey import survey_problem
+from veilroute.auditing.walking import TooMuchError
 from veilroute.certificate import Certificate, Cut, DualPrices
 from veilroute.playbook import playbook_from_json
 
@@ -339,7 +338,7 @@ def test_what_is_too_much_work_is_not_checked(
     assert "up to 12 coverable candidates" in verdicts(playbook)["certificate"].evidence
 
 
-SHARED_BEGINNINGS = {
+SHARED_PREFIXES = {
     "grid": lambda: (rooms(16, seed=1), vr.Privacy(k=2, m=20)),
     "grid, k=3": lambda: (rooms(13, seed=2, num_trips=2, size=(14, 20)), vr.Privacy(k=3, m=12)),
     "grid, seen from afar": lambda: (rooms(14, seed=3, radius=3, size=(14, 20)), vr.Privacy(k=2, m=9)),
@@ -358,9 +357,9 @@ def with_other_costs(problem: vr.Problem) -> vr.Problem:
     return vr.Problem(domain, trips, list(problem.candidate_nodes))
 
 
-@pytest.mark.parametrize("name", SHARED_BEGINNINGS)
-def test_certificates_for_beginnings_are_checked(name: str) -> None:
-    playbook = vr.solve(*SHARED_BEGINNINGS[name]())
+@pytest.mark.parametrize("name", SHARED_PREFIXES)
+def test_certificates_for_prefixes_are_checked(name: str) -> None:
+    playbook = vr.solve(*SHARED_PREFIXES[name]())
     assert playbook.status == "optimal"
     assert playbook.certificate is not None
     found = verdicts(playbook)
@@ -459,10 +458,10 @@ def test_many_cuts_are_part_of_the_effort(
 
 def test_walks_kept_on_all_trips_share_one_allowance(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = rooms(8, seed=1, num_trips=3, size=(14, 20))
-    case = open_case(vr.solve(problem, vr.Privacy(k=2, m=6), planner="m-pbp"), None)
-    monkeypatch.setattr(beginnings, "_MAX_BYTES", 30_000)
-    prices = open_workbench(case, 1e9, 6).prices
-    assert isinstance(prices, beginnings.PrefixPrices)
+    replayed = replay_playbook(vr.solve(problem, vr.Privacy(k=2, m=6), planner="m-pbp"), None)
+    monkeypatch.setattr(pricing, "_MAX_BYTES", 30_000)
+    prices = open_workbench(replayed, 1e9, 6).prices
+    assert isinstance(prices, pricing.PrefixPrices)
     for chosen in range(1, 256):
         with suppress(TooMuchError):
             prices.share(chosen)
@@ -471,7 +470,7 @@ def test_walks_kept_on_all_trips_share_one_allowance(monkeypatch: pytest.MonkeyP
 
 
 def test_every_optimum_beyond_a_dozen_carries_evidence() -> None:
-    """Also where tables of all sets were used: crowded candidates, large k, beginnings on any map."""
+    """Also where tables of all sets were used: crowded candidates, large k, prefixes on any map."""
     for problem, privacy in (
         (rooms(14, seed=6, size=(14, 20)), vr.Privacy(k=2, ell=13)),
         (rooms(14, seed=1), vr.Privacy(k=7)),
@@ -493,8 +492,9 @@ def test_any_prices_that_hold_lead_to_the_optimum(problem: vr.Problem, privacy: 
     assume(len(problem.counted) >= privacy.k)
     world = list_classes(problem, privacy)
     assume(world.classes)
-    facts = gather_facts(problem)
-    optimum = optimality.find_optimum(facts, privacy, Spread(facts, privacy))
+    survey = survey_problem(problem)
+    rule = ClassRule(privacy.k, Spread(survey, privacy), is_all_pairs=privacy.spread == "all-pairs")
+    optimum = optimality.find_optimum(survey, rule, privacy.m)
     assert optimum is not None
     rng = Random(seed)
     members = tuple(world.label(i) for i in range(world.num))
@@ -506,7 +506,8 @@ def test_any_prices_that_hold_lead_to_the_optimum(problem: vr.Problem, privacy: 
     lacking = max(0.0, float((world.sizes - world.paid(count.duals)).max())) / privacy.k
     count = DualPrices(tuple(dual + lacking for dual in count.duals))
     playbook = replace(vr.solve(problem, privacy), status="optimal")
-    for num, mac in optimum.mac_at.items():
+    for num, least in optimum.least.items():
+        mac = least / num
         bound = sum(sorted(prices.duals)[:num]) - sum(cut.dual for cut in cuts)
         for claimed in (mac * (1 - 1e-6) - 1e-6, mac, mac * (1 + 1e-6) + 1e-6):
             threshold = max(0.0, claimed * num - bound) * (1 + 1e-6)
@@ -517,14 +518,14 @@ def test_any_prices_that_hold_lead_to_the_optimum(problem: vr.Problem, privacy: 
                 certificate=Certificate(members, prices, rng.choice([count, None]), bound, threshold, listed, 0),
             )
             assert lying.certificate is not None
-            proof = examine_certificate(open_case(lying, None), lying.certificate, None)
+            proof = examine_certificate(replay_playbook(lying, None), lying.certificate, None)
             assert [problem for problem in proof.problems if "which says nothing" not in problem] == []
             assert (proof.problems == ()) == (bound > -1e-9)
             assert proof.is_checked
             assert proof.has_bound == (claimed <= mac)
             if claimed > mac:
-                assert proof.cheaper_mac is not None
-                assert mac - 1e-9 <= proof.cheaper_mac < claimed
+                assert proof.cheaper is not None
+                assert mac - 1e-9 <= proof.cheaper / num < claimed
             if num == optimum.num_anonymized:
                 assert (proof.most, proof.more) == (num, None)
             else:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import veilroute as vr
-from veilroute.auditing import AuditReport, ClaimVerdict, sight
+from veilroute.auditing import AuditReport, ClaimVerdict, survey
 from veilroute.domain import Label
 
 CLAIMS = [
@@ -24,6 +24,7 @@ CLAIMS = [
     "anonymized",
     "apr",
     "mac",
+    "extra-cost",
     "certificate",
     "bound",
     "optimality",
@@ -109,6 +110,7 @@ def test_giving_up_too_early_is_not_infeasible(playbook: vr.Playbook) -> None:
     idle = replace(
         playbook.claims, num_anonymized=0, apr=0.0, mac=None, mac_by_trip=(None,), mac_lower_bound=None, delta=None
     )
+    idle = replace(idle, total_extra=None, worst_extra=None)
     classes = tuple(replace(group, anonymized=False) for group in playbook.classes)
     found = broken(playbook, status="infeasible", claims=idle, classes=classes)
     assert found == {
@@ -120,6 +122,7 @@ def test_giving_up_too_early_is_not_infeasible(playbook: vr.Playbook) -> None:
 
 def test_a_bound_needs_something_anonymized(playbook: vr.Playbook) -> None:
     idle = replace(playbook.claims, num_anonymized=0, apr=0.0, mac=None, mac_by_trip=(None,), delta=None)
+    idle = replace(idle, total_extra=None, worst_extra=None)
     classes = tuple(replace(group, anonymized=False) for group in playbook.classes)
     found = broken(playbook, status="feasible", claims=idle, classes=classes)
     assert found.keys() == {"bound"}
@@ -360,12 +363,12 @@ def test_numbers_that_contradict_each_other_need_no_proof() -> None:
 
 def test_what_no_memory_would_hold_is_refused(playbook: vr.Playbook, monkeypatch: pytest.MonkeyPatch) -> None:
     """A small file may name thousands of trips over a large map, or a radius in which everybody sees everything."""
-    monkeypatch.setattr(sight, "_MOST_WATCHERS", 40)
+    monkeypatch.setattr(survey, "_MOST_WATCHERS", 40)
     for visibility in (vr.WithinDistance(1000), vr.LineOfSight(1000)):
         with pytest.raises(vr.InvalidInputError, match="visibility: expected a narrower view"):
             vr.audit(replace(playbook, visibility=visibility))
     assert playbook.domain is not None
-    monkeypatch.setattr(sight, "_MOST_DISTANCES", 3 * playbook.domain.num_nodes)
+    monkeypatch.setattr(survey, "_MOST_DISTANCES", 3 * playbook.domain.num_nodes)
     assert vr.audit(playbook).verdict == "holds"
     with pytest.raises(vr.InvalidInputError, match="trips: expected at most 3 on a map of this size"):
         vr.audit(replace(playbook, trips=playbook.trips * 4))

@@ -14,29 +14,36 @@ from hypothesis import strategies as st
 import strategies
 import veilroute as vr
 from certificates import list_classes
-from veilroute.auditing.beginnings import can_pad, price_prefixes
-from veilroute.auditing.class_search import ClassSearch, ClassSpace, Tariff
-from veilroute.auditing.combining import Workbench, open_workbench
-from veilroute.auditing.optimality import count_anonymizable
-from veilroute.auditing.pricing import Effort, SetPrices, TooMuchError, price_walks
-from veilroute.auditing.replay import Case, open_case
-from veilroute.auditing.sight import Facts, gather_facts
+from veilroute.auditing.apartness import ClassRule, FarSets
+from veilroute.auditing.class_search import (
+    ClassSearch,
+    ClassSpace,
+    Tariff,
+    Workbench,
+    count_anonymizable,
+    open_workbench,
+)
+from veilroute.auditing.optimality import price_prefixes, price_walks
+from veilroute.auditing.pricing import SetPrices, can_pad
+from veilroute.auditing.replay import ReplayedPlaybook, replay_playbook
+from veilroute.auditing.survey import Survey, survey_problem
+from veilroute.auditing.walking import Effort, TooMuchError
 
 
-def case_of(problem: vr.Problem, privacy: vr.Privacy) -> Case:
-    return open_case(vr.solve(problem, privacy), None)
+def replayed_of(problem: vr.Problem, privacy: vr.Privacy) -> ReplayedPlaybook:
+    return replay_playbook(vr.solve(problem, privacy), None)
 
 
 def bench_of(problem: vr.Problem, privacy: vr.Privacy) -> Workbench:
-    return open_workbench(case_of(problem, privacy), math.inf)
+    return open_workbench(replayed_of(problem, privacy), math.inf)
 
 
 @given(problem=strategies.problems(max_nodes=9, max_candidates=6), half=st.integers(0, 2))
 def test_prices_of_sets(problem: vr.Problem, half: int) -> None:
     assume(problem.counted)
     bench = bench_of(problem, vr.Privacy(k=1))
-    prices = SetPrices(bench.facts, bench.members, half, Effort(math.inf))
-    expected = [price_walks(bench.facts, trip, bench.members) for trip in bench.facts.trips]
+    prices = SetPrices(bench.survey, bench.members, half, Effort(math.inf))
+    expected = [price_walks(bench.survey, trip, bench.members) for trip in bench.survey.trips]
     for chosen in range(1 << len(bench.members)):
         assert prices.costs(chosen) == pytest.approx([costs[chosen] for costs in expected])
 
@@ -50,7 +57,7 @@ def test_prices_by_table_and_by_sweeps() -> None:
         bench = bench_of(problem, vr.Privacy(k=3))
         assert isinstance(bench.prices, SetPrices)
         assert (bench.prices._trips[0]._tables is not None) == (radius == 0)
-        expected = price_walks(bench.facts, bench.facts.trips[0], bench.members, math.inf)
+        expected = price_walks(bench.survey, bench.survey.trips[0], bench.members, math.inf)
         for chosen in range(1 << len(bench.members)):
             assert bench.prices.costs(chosen) == (expected[chosen],)
 
@@ -106,23 +113,23 @@ def grids(draw: st.DrawFn) -> vr.Problem:
     m=st.integers(1, 7),
     seed=st.integers(0, 1_000_000),
 )
-def test_beginnings_are_priced_and_searched_as_by_trying_all(
+def test_prefixes_are_priced_and_searched_as_by_trying_all(
     problem: vr.Problem, privacy: vr.Privacy, m: int, seed: int
 ) -> None:
     """Set by set against all at once, and the search against every class that it could list."""
     assume(len(problem.counted) >= privacy.k)
-    case = case_of(problem, replace(privacy, m=m))
-    bench = open_workbench(case, math.inf, m)
+    replayed = replayed_of(problem, replace(privacy, m=m))
+    bench = open_workbench(replayed, math.inf, m)
     num = len(bench.members)
     total = math.fsum(trip.weight for trip in problem.trips)
-    by_trip = [price_prefixes(bench.facts, trip, bench.members, m, 1e12) for trip in bench.facts.trips]
+    by_trip = [price_prefixes(bench.survey, trip, bench.members, m, 1e12) for trip in bench.survey.trips]
     expected = [
         math.fsum(trip.weight / total * prices[chosen] for trip, prices in zip(problem.trips, by_trip, strict=True))
         for chosen in range(1 << num)
     ]
     for chosen in range(1, 1 << num):
         assert bench.share(chosen) == pytest.approx(expected[chosen], abs=1e-12)
-        assert bench.is_possible(chosen) == (expected[chosen] < math.inf)
+        assert (bench.share(chosen) < math.inf) == (expected[chosen] < math.inf)
     rng = Random(seed)
     is_free = rng.random() < 0.3
     gains = [rng.uniform(-0.2, 1) for _ in range(num)]
@@ -135,7 +142,7 @@ def test_beginnings_are_priced_and_searched_as_by_trying_all(
         is_class = all(space.may_join(part, i) for part, i in zip(parts, inside, strict=True))
         reduced = (0.0 if is_free else expected[chosen]) - sum(gains[i] for i in inside)
         reduced += sum(price * ((chosen & cut).bit_count() // 2) for cut, price in cuts)
-        is_class &= space.k <= len(inside) <= space.max_size and space.qualifies(chosen)
+        is_class &= space.k <= len(inside) <= space.max_size and space.rule.qualifies(chosen)
         if is_class and reduced <= limit and expected[chosen] < math.inf:
             listed[chosen] = reduced
     search = bench.search(gains, cuts, limit, is_free=is_free)
@@ -149,18 +156,18 @@ def test_who_could_be_anonymized(problem: vr.Problem, privacy: vr.Privacy) -> No
     world = list_classes(problem, privacy)
     playbook = vr.solve(problem, privacy)
     for classes in (playbook.classes, ()):  # with nobody anonymized, everybody is looked at
-        case = open_case(replace(playbook, classes=classes), None)
-        assert count_anonymizable(case, None) == len({i for group in world.classes for i in group})
+        replayed = replay_playbook(replace(playbook, classes=classes), None)
+        assert count_anonymizable(replayed, None) == len({i for group in world.classes for i in group})
 
 
 def test_the_search_gives_up_beyond_its_effort() -> None:
     domain = vr.generate_rooms(20, 24, seed=2)
     start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
     candidates = vr.draw_candidates(domain, start, goal, 10, seed=3)
-    case = case_of(vr.Problem(domain, [vr.Trip(start, goal)], candidates), vr.Privacy(k=2))
+    replayed = replayed_of(vr.Problem(domain, [vr.Trip(start, goal)], candidates), vr.Privacy(k=2))
     with pytest.raises(TooMuchError):
-        open_workbench(case, 100)
-    bench = open_workbench(case, 2_300)
+        open_workbench(replayed, 100)
+    bench = open_workbench(replayed, 2_300)
     assert not bench.search([98.0] * 10, (), 0.0).is_complete
     assert bench.search([98.0] * 10, (), -1e9).is_complete
 
@@ -186,19 +193,20 @@ def test_the_space_holds_what_qualifies_and_cannot_be_split(seed: int) -> None:
         parts = (some for size in range(1, len(group)) for some in combinations(group, size))
         return any(qualifies(part) and qualifies(tuple(i for i in group if i not in part)) for part in parts)
 
-    space = ClassSpace(k, far, is_all_pairs=is_all_pairs)
+    close = {i: (1 << num) - 1 & ~(others | 1 << i) for i, others in enumerate(far)}
+    space = ClassSpace(ClassRule(k, FarSets(close), is_all_pairs=is_all_pairs, effort=Effort(math.inf)))
     for size in range(1, num + 1):
         for group in combinations(range(num), size):
             masks = [sum(1 << i for i in group[:at]) for at in range(size + 1)]
             is_joined = all(space.may_join(mask, member) for mask, member in zip(masks, group, strict=False))
-            found = is_joined and size <= space.max_size and space.qualifies(masks[-1])
+            found = is_joined and size <= space.max_size and space.rule.qualifies(masks[-1])
             assert found == (qualifies(group) and not splits(group)), group
 
 
 def test_classes_that_cannot_be_split(line5: vr.Domain) -> None:
     # 0 and 1 are near, 3 and 4 are near; k = 2: a class may hold one far pair, and whoever adds no second one.
     bench = bench_of(vr.Problem(line5, [vr.Trip(2, 2)], [0, 1, 3, 4]), vr.Privacy(k=2, ell=2))
-    names = {c: bench.facts.label(c) for c in bench.members}
+    names = {c: bench.survey.label(c) for c in bench.members}
     listed = bench.search([0.0] * 4, (), 0.0, is_free=True).found
     found = {frozenset(names[bench.members[i]] for i in range(4) if group >> i & 1) for group in listed}
     pairs = {frozenset(pair) for pair in ((0, 3), (0, 4), (1, 3), (1, 4))}
@@ -209,16 +217,16 @@ def test_who_stands_near_everybody_can_hide_among_two_who_do_not(line5: vr.Domai
     problem = vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3])
     for spread, num in (("witness", 3), ("all-pairs", 2)):
         playbook = vr.solve(problem, vr.Privacy(k=2, ell=2, spread=spread))
-        assert count_anonymizable(open_case(replace(playbook, classes=()), None), None) == num
+        assert count_anonymizable(replay_playbook(replace(playbook, classes=()), None), None) == num
 
 
 def test_where_walks_can_be_padded(line5: vr.Domain) -> None:
-    def facts_of(domain: vr.Domain, start: object, goal: object) -> Facts:
-        return gather_facts(vr.Problem(domain, [vr.Trip(start, goal)], [goal]))
+    def survey_of(domain: vr.Domain, start: object, goal: object) -> Survey:
+        return survey_problem(vr.Problem(domain, [vr.Trip(start, goal)], [goal]))
 
-    assert can_pad(facts_of(vr.grid_domain(["....", ".@..", "...."]), (0, 0), (2, 3)))
-    assert can_pad(facts_of(line5, 0, 4))
+    assert can_pad(survey_of(vr.grid_domain(["....", ".@..", "...."]), (0, 0), (2, 3)))
+    assert can_pad(survey_of(line5, 0, 4))
     triangle = vr.Domain.from_edges(3, [0, 1, 1, 2, 2, 0], [1, 0, 2, 1, 0, 2], [1] * 6)
     one_way = vr.Domain.from_edges(2, [0], [1], [1])
     uneven = vr.Domain.from_edges(2, [0, 1], [1, 0], [1, 2])
-    assert not any(can_pad(facts_of(domain, 0, 1)) for domain in (triangle, one_way, uneven))
+    assert not any(can_pad(survey_of(domain, 0, 1)) for domain in (triangle, one_way, uneven))

@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from veilroute.auditing.combining import Combiner, Option
-from veilroute.auditing.pricing import Effort
+from veilroute.auditing.proofs import Combiner, Option
+from veilroute.auditing.walking import Effort
 
 
 def least_sum(options: list[Option], num: int, num_left_out: int) -> float:

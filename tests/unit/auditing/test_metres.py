@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import veilroute as vr
 from veilroute.auditing.apartness import Spread
-from veilroute.auditing.sight import gather_facts, measured_map
+from veilroute.auditing.survey import measured_map, survey_problem
 from veilroute.domain.geography import street_domain
 
 
@@ -34,5 +34,5 @@ def test_metres_are_measured_with_tolerance_though_costs_are_whole() -> None:
         unit="metres",
     )
     problem = vr.Problem(town, [vr.Trip(1, 1)], [0, 2])
-    assert Spread(gather_facts(problem), vr.Privacy(ell=0.8, measure="driving")).is_far(0b11)
-    assert not Spread(gather_facts(problem), vr.Privacy(ell=0.81, measure="driving")).is_far(0b11)
+    assert Spread(survey_problem(problem), vr.Privacy(ell=0.8, measure="driving")).is_far(0b11)
+    assert not Spread(survey_problem(problem), vr.Privacy(ell=0.81, measure="driving")).is_far(0b11)

@@ -11,11 +11,11 @@ import pytest
 
 import veilroute as vr
 from veilroute.auditing import optimality
-from veilroute.auditing.apartness import Spread
-from veilroute.auditing.beginnings import price_prefixes
-from veilroute.auditing.optimality import find_optimum
-from veilroute.auditing.pricing import TooMuchError, _price_at_posts, _price_by_sweeps, price_walks
-from veilroute.auditing.sight import Facts, TripFacts, gather_facts
+from veilroute.auditing.apartness import ClassRule, Spread
+from veilroute.auditing.optimality import Optimum, find_optimum, price_prefixes, price_walks
+from veilroute.auditing.pricing import price_subsets
+from veilroute.auditing.survey import Survey, TripDistances, survey_problem
+from veilroute.auditing.walking import TooMuchError
 
 
 def random_problem(seed: int, *, num_nodes: int = 8, num_candidates: int = 5, num_trips: int = 2) -> vr.Problem:
@@ -42,30 +42,40 @@ def random_privacy(seed: int) -> vr.Privacy:
     )
 
 
-def walks(facts: Facts, trip: TripFacts, max_nodes: int) -> Iterator[tuple[list[int], float]]:
+def walks(survey: Survey, trip: TripDistances, max_nodes: int) -> Iterator[tuple[list[int], float]]:
     """Every walk from the start of at most so many nodes, with its cost."""
     pending: list[tuple[list[int], float]] = [([trip.start], 0.0)]
     while pending:
         nodes, cost = pending.pop()
         yield nodes, cost
         if len(nodes) < max_nodes:
-            pending += [([*nodes, head], cost + step) for head, step in facts.walking.edges_from(nodes[-1])]
+            pending += [([*nodes, head], cost + step) for head, step in survey.walking.edges_from(nodes[-1])]
 
 
-def covered(facts: Facts, nodes: list[int]) -> int:
-    return sum(1 << i for i, c in enumerate(facts.coverable) if not facts.watchers[c].isdisjoint(nodes))
+def covered(survey: Survey, nodes: list[int]) -> int:
+    return sum(1 << i for i, c in enumerate(survey.coverable) if not survey.watchers[c].isdisjoint(nodes))
 
 
-def state_costs(facts: Facts, trip: TripFacts) -> list[float]:
+def optimum_of(survey: Survey, privacy: vr.Privacy) -> Optimum | None:
+    rule = ClassRule(privacy.k, Spread(survey, privacy), is_all_pairs=privacy.spread == "all-pairs")
+    return find_optimum(survey, rule, privacy.m)
+
+
+def mac_of(optimum: Optimum) -> float | None:
+    num = optimum.num_anonymized
+    return optimum.least[num] / num if num else None
+
+
+def state_costs(survey: Survey, trip: TripDistances) -> list[float]:
     """Cheapest covering walk per subset, by Bellman-Ford over (node, covered set)."""
-    num = len(facts.coverable)
-    best = {(trip.start, covered(facts, [trip.start])): 0.0}
+    num = len(survey.coverable)
+    best = {(trip.start, covered(survey, [trip.start])): 0.0}
     changed = True
     while changed:
         changed = False
         for (node, seen), cost in list(best.items()):
-            for head, step in facts.walking.edges_from(node):
-                state = (head, seen | covered(facts, [head]))
+            for head, step in survey.walking.edges_from(node):
+                state = (head, seen | covered(survey, [head]))
                 if cost + step < best.get(state, math.inf) - 1e-12:
                     best[state] = cost + step
                     changed = True
@@ -75,40 +85,38 @@ def state_costs(facts: Facts, trip: TripFacts) -> list[float]:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_prices_of_walks(seed: int) -> None:
-    facts = gather_facts(random_problem(seed))
-    watchers = [sorted(facts.watchers[c]) for c in facts.coverable]
-    posts = sorted(set().union(*watchers))
-    for trip in facts.trips:
-        expected = state_costs(facts, trip)
-        assert price_walks(facts, trip, facts.coverable) == pytest.approx(expected)
-        assert _price_at_posts(facts.walking, trip, watchers, posts) == pytest.approx(expected)
-        assert _price_by_sweeps(facts.walking, trip, watchers) == pytest.approx(expected)
+    survey = survey_problem(random_problem(seed))
+    for trip in survey.trips:
+        expected = state_costs(survey, trip)
+        assert price_walks(survey, trip, survey.coverable) == pytest.approx(expected)
+        for has_table in (True, False):
+            assert price_subsets(survey, trip, survey.coverable, has_table=has_table) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("m", [1, 2, 4])
 def test_prices_of_prefixes(seed: int, m: int) -> None:
-    facts = gather_facts(random_problem(seed, num_nodes=6, num_candidates=4, num_trips=1))
-    trip = facts.trips[0]
+    survey = survey_problem(random_problem(seed, num_nodes=6, num_candidates=4, num_trips=1))
+    trip = survey.trips[0]
     ways: list[list[float]] = []
-    for nodes, cost in walks(facts, trip, m):
-        seen = covered(facts, nodes)
+    for nodes, cost in walks(survey, trip, m):
+        seen = covered(survey, nodes)
         parts = []
-        for i, c in enumerate(facts.coverable):
+        for i, c in enumerate(survey.coverable):
             base = trip.base_costs[c]
             onwards = trip.to_goal[nodes[-1]]
             if not seen >> i & 1:
                 # The cheapest way on that still passes a watcher.
-                ahead = facts.walking.distances([(nodes[-1], 0)])
-                onwards = min(ahead[q] + trip.to_goal[q] for q in facts.watchers[c])
+                ahead = survey.walking.distances([(nodes[-1], 0)])
+                onwards = min(ahead[q] + trip.to_goal[q] for q in survey.watchers[c])
             is_complete = nodes[-1] == trip.goal and seen >> i & 1
             usable = len(nodes) == m or is_complete
             extra = cost + (onwards if len(nodes) == m else 0) - base
-            parts.append(extra / facts.divisor(base) if usable else math.inf)
+            parts.append(extra * survey.weight(trip, c) if usable else math.inf)
         ways.append(parts)
-    subsets = range(1, 1 << len(facts.coverable))
+    subsets = range(1, 1 << len(survey.coverable))
     expected = [min(sum(p for i, p in enumerate(parts) if chosen >> i & 1) for parts in ways) for chosen in subsets]
-    assert price_prefixes(facts, trip, facts.coverable, m)[1:] == pytest.approx(expected)
+    assert price_prefixes(survey, trip, survey.coverable, m)[1:] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("seed", range(80))
@@ -117,48 +125,47 @@ def test_planner_and_auditor_agree_on_the_optimum(seed: int) -> None:
     if len(problem.counted) < privacy.k:
         privacy = replace(privacy, k=1)
     playbook = vr.solve(problem, privacy)
-    facts = gather_facts(problem)
-    optimum = find_optimum(facts, privacy, Spread(facts, privacy))
+    survey = survey_problem(problem)
+    optimum = optimum_of(survey, privacy)
     assert optimum is not None
     assert optimum.num_anonymized == playbook.claims.num_anonymized
-    assert optimum.mac == (None if playbook.mac is None else pytest.approx(playbook.mac, rel=1e-9, abs=1e-12))
+    assert mac_of(optimum) == (None if playbook.mac is None else pytest.approx(playbook.mac, rel=1e-9, abs=1e-12))
 
 
 def test_sharing_only_a_prefix_makes_more_possible() -> None:
     # 0 -> 1 -> 3 and 0 -> 2 -> 3: no walk covers both 1 and 2, but both begin at 0.
     fork = vr.Domain.from_edges(4, [0, 0, 1, 2], [1, 2, 3, 3], [1] * 4)
-    facts = gather_facts(vr.Problem(fork, [vr.Trip(0, 3)], [1, 2]))
+    survey = survey_problem(vr.Problem(fork, [vr.Trip(0, 3)], [1, 2]))
     found = {}
     for m in (1, 2, None):
-        optimum = find_optimum(facts, vr.Privacy(k=2, ell=0, m=m), Spread(facts, vr.Privacy(ell=0)))
+        optimum = optimum_of(survey, vr.Privacy(k=2, ell=0, m=m))
         assert optimum is not None
-        found[m] = (optimum.num_anonymized, optimum.mac, optimum.num_anonymizable)
+        found[m] = (optimum.num_anonymized, mac_of(optimum), optimum.num_anonymizable)
     assert found == {1: (2, 0.0, 2), 2: (0, None, 0), None: (0, None, 0)}
 
 
 def test_least_mac_for_every_number_of_anonymized(line5: vr.Domain) -> None:
     # From 0 to 0: base costs 2, 4, 6 and 8 for the candidates 1 to 4.
-    facts = gather_facts(vr.Problem(line5, [vr.Trip(0, 0)], [1, 2, 3, 4]))
-    optimum = find_optimum(facts, vr.Privacy(k=2, ell=1), Spread(facts, vr.Privacy()))
+    survey = survey_problem(vr.Problem(line5, [vr.Trip(0, 0)], [1, 2, 3, 4]))
+    optimum = optimum_of(survey, vr.Privacy(k=2, ell=1))
     assert optimum is not None
     # {3, 4} makes 3 a third dearer, {2, 3, 4} makes 2 twice as dear as well, {1, 2} makes 1 twice as dear.
-    assert optimum.mac_at == pytest.approx({2: 1 / 3 / 2, 3: (1 / 3 + 1) / 3, 4: (1 / 3 + 1) / 4})
-    assert optimum.mac == optimum.mac_at[4]
+    assert optimum.least == pytest.approx({2: 1 / 3, 3: 1 / 3 + 1, 4: 1 / 3 + 1})
     assert optimum.num_anonymizable == 4
 
 
 def test_too_large_is_not_tried(line5: vr.Domain, monkeypatch: pytest.MonkeyPatch) -> None:
     many = vr.grid_domain(["." * 20])
-    facts = gather_facts(vr.Problem(many, [vr.Trip((0, 0), (0, 0))], [(0, i) for i in range(1, 20)]))
-    assert find_optimum(facts, vr.Privacy(), Spread(facts, vr.Privacy())) is None
-    facts = gather_facts(vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3]))
+    survey = survey_problem(vr.Problem(many, [vr.Trip((0, 0), (0, 0))], [(0, i) for i in range(1, 20)]))
+    assert optimum_of(survey, vr.Privacy()) is None
+    survey = survey_problem(vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3]))
     for m in (None, 3):
         monkeypatch.setattr(optimality, "MAX_EFFORT", 1_000)
-        assert find_optimum(facts, vr.Privacy(m=m), Spread(facts, vr.Privacy())) is not None
+        assert optimum_of(survey, vr.Privacy(m=m)) is not None
         monkeypatch.setattr(optimality, "MAX_EFFORT", 5)
-        assert find_optimum(facts, vr.Privacy(m=m), Spread(facts, vr.Privacy())) is None
+        assert optimum_of(survey, vr.Privacy(m=m)) is None
     with pytest.raises(TooMuchError):
-        price_prefixes(facts, facts.trips[0], facts.coverable, 50, effort=20)
+        price_prefixes(survey, survey.trips[0], survey.coverable, 50, effort=20)
 
 
 def test_known_optima_of_the_paper(shared: Path) -> None:
@@ -171,11 +178,11 @@ def test_known_optima_of_the_paper(shared: Path) -> None:
         trip = vr.Trip(tuple(case["start"]), tuple(case["goal"]))
         for known in case["optimum"]:
             view = vr.WithinDistance(known["radius"])
-            facts = gather_facts(vr.Problem(domain, [trip], [tuple(cell) for cell in case["candidates"]], view))
+            survey = survey_problem(vr.Problem(domain, [trip], [tuple(cell) for cell in case["candidates"]], view))
             privacy = vr.Privacy(k=known["k"], ell=known["ell"], m=known["m"], spread=known["spread"])
-            optimum = find_optimum(facts, privacy, Spread(facts, privacy))
+            optimum = optimum_of(survey, privacy)
             if optimum is not None:
                 num_compared += 1
                 assert optimum.num_anonymized == known["anonymized"]
-                assert optimum.mac == pytest.approx(known["mac"], abs=2e-9)
+                assert mac_of(optimum) == pytest.approx(known["mac"], abs=2e-9)
     assert num_compared > 20

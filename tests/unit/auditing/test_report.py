@@ -19,7 +19,7 @@ def report(two_rooms: vr.Domain) -> AuditReport:
 def test_json_holds_what_the_contract_promises(report: AuditReport) -> None:
     data = report.to_dict()
     assert json.loads(json.dumps(data)) == data
-    assert set(data) == {"holds", "verdict", "claims", "anonymity", "bound_to"}
+    assert set(data) == {"holds", "verdict", "claims", "anonymity", "bound_to", "total_extra", "worst_extra"}
     assert (data["holds"], data["verdict"]) == (True, "holds")
     assert set(data["claims"][0]) == {"claim", "holds", "verdict", "evidence", "checked"}
     assert {"m", "smallest_class", "revealed"} <= set(data["anonymity"][0])
@@ -35,7 +35,7 @@ def test_cells_are_lists_in_json(report: AuditReport) -> None:
 
 def test_text_begins_with_the_verdict_in_plain_words(report: AuditReport) -> None:
     lines = report.to_text().splitlines()
-    assert lines[0] == "The playbook keeps its word: all 16 claims hold."
+    assert lines[0] == "The playbook keeps its word: all 17 claims hold."
     assert " ".join(lines[2:4]) == (
         "Whoever watches a whole trip with our map and our code is left with at least 2 possible transit points, "
         "2 of them at least 2 apart on foot: that holds for 4 of 4 candidates."
@@ -51,7 +51,7 @@ def test_text_names_the_broken_claims(report: AuditReport) -> None:
     assert one.to_text().startswith("Do not rely on this playbook: the claim 'walk' is violated.\n")
     assert "  VIOLATED  walk          jumps\n" in one.to_text()
     two = replace(report, holds=False, claims=(walk, cost, *report.claims[2:]))
-    assert two.to_text().startswith("Do not rely on this playbook: 2 of 16 claims are violated.\n")
+    assert two.to_text().startswith("Do not rely on this playbook: 2 of 17 claims are violated.\n")
 
 
 def words(report: AuditReport, **changes: object) -> str:

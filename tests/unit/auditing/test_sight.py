@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as hnp
 
 import veilroute as vr
 from veilroute.arrays import Flags
-from veilroute.auditing.sight import SightLines
+from veilroute.auditing.survey import SightLines
 
 Cell = tuple[int, int]
 Cells = Flags

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.auditing.sight import gather_facts
+from veilroute.auditing.survey import survey_problem
 from veilroute.covering.task import far_matrix, find_watchers
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
 from veilroute.domain.geography import street_domain
@@ -44,7 +44,7 @@ def detour() -> vr.Domain:
 def test_who_sees_the_third_junction(detour: vr.Domain, measure: str, radius: float, seers: list[int]) -> None:
     visibility = vr.WithinDistance(radius, measure)
     assert find_watchers(detour, visibility, [2])[0].tolist() == seers
-    assert sorted(gather_facts(vr.Problem(detour, [vr.Trip(0, 3)], [2], visibility)).watchers[0]) == seers
+    assert sorted(survey_problem(vr.Problem(detour, [vr.Trip(0, 3)], [2], visibility)).watchers[0]) == seers
 
 
 @pytest.mark.parametrize(

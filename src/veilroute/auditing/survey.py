@@ -1,13 +1,9 @@
-"""What the domain itself says: watchers, base costs and which candidates can be covered.
+"""What the map says before any route is looked at: who sees whom, distances, base costs, and what extra cost counts.
 
-Line of sight on grids in whole numbers, row by row.
-
-The line between two centres crosses every row of cells over one unbroken run of columns. It is free when no run
-holds a blocked cell, and when at no corner that it meets exactly the two cells on either side are both blocked.
-Everything is counted in half cells, so nothing is rounded. (Planning follows the line from cell to cell; this is
-another way on purpose.)
-
-Distances in metres, for the auditor alone: by car, on foot and in a straight line, with plain code of its own.
+Nothing here is shared with planning, so that a mistake there is not repeated where it is looked for. Line of sight, for
+one, is worked out row by row: the line between two centres crosses every row of cells over one unbroken run of columns.
+It is free when no run holds a blocked cell, and when at no corner that it meets exactly the two cells on either side
+are both blocked. All is counted in half cells, so nothing is rounded. (Planning follows the line from cell to cell.)
 """
 
 from __future__ import annotations
@@ -19,6 +15,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
+import numpy as np
+
+from veilroute.arrays import Floats
 from veilroute.auditing.walking import WalkingMap
 from veilroute.domain.geography import EARTH_RADIUS_M
 from veilroute.domain.graph import Domain, Label, at_most
@@ -27,15 +26,13 @@ from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, WithinDis
 from veilroute.errors import InvalidInputError
 from veilroute.problem import Problem
 
+_MOST_DISTANCES = 1 << 26
+_MOST_WATCHERS = 1 << 24
+"""A small file may ask for more trips over a large map, or a wider view for more candidates, than any memory holds."""
+
 
 class SightLines:
-    """Answers who sees whom on a grid.
-
-    Parameters
-    ----------
-    grid
-        The free and blocked cells.
-    """
+    """Answers who sees whom on a grid."""
 
     def __init__(self, grid: Grid) -> None:
         self._height, self._width = grid.height, grid.width
@@ -114,51 +111,39 @@ def measured_map(domain: Domain, measure: str) -> WalkingMap:
 
 
 class CrowMap:
-    """Straight-line distances, along the great circle.
-
-    Parameters
-    ----------
-    domain
-        A street network.
-    """
+    """Straight-line distances over a street network, along the great circle."""
 
     def __init__(self, domain: Domain) -> None:
         if domain.streets is None:
             raise InvalidInputError("measure", "cost: only street networks know distances in metres", "straight")
-        self._places = [_on_sphere(lon, lat) for lon, lat in domain.streets.lonlat.tolist()]
+        self._places = on_sphere(domain.streets.lonlat)
 
-    def distance(self, a: int, b: int) -> float:
-        """How far two nodes are apart: by the angle between them, seen from the middle of the earth."""
-        chord = math.dist(self._places[a], self._places[b])
-        return 2 * EARTH_RADIUS_M * math.asin(min(1.0, chord / 2))
+    def distances(self, node: int, others: Sequence[int] | None = None) -> Floats:
+        """How far a node is from all, or from some others."""
+        return metres_apart(self._places[node], self._places if others is None else self._places[list(others)])
 
     def within(self, node: int, reach: float) -> frozenset[int]:
         """The nodes at most ``reach`` away from one."""
-        return frozenset(there for there in range(len(self._places)) if self.distance(node, there) <= reach)
+        return frozenset(np.flatnonzero(self.distances(node) <= reach).tolist())
 
 
-def _on_sphere(lon: float, lat: float) -> tuple[float, float, float]:
-    east, north = math.radians(lon), math.radians(lat)
-    return math.cos(north) * math.cos(east), math.cos(north) * math.sin(east), math.sin(north)
+def on_sphere(lonlat: Floats) -> Floats:
+    """Longitudes and latitudes as points on a sphere of radius 1."""
+    east, north = np.radians(lonlat).T
+    return np.column_stack([np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)])
 
 
-_MOST_DISTANCES = 1 << 26
-_MOST_WATCHERS = 1 << 24
-"""A small file may ask for more trips over a large map, or a wider view for more candidates, than any memory holds."""
+def metres_apart(a: Floats, b: Floats) -> Floats:
+    """Distances over the ground between such points: by the angle between them, seen from the middle of the earth."""
+    chords = np.sqrt(((a - b) ** 2).sum(axis=-1))
+    return np.asarray(2 * EARTH_RADIUS_M * np.arcsin(np.minimum(1.0, chords / 2)))
 
 
 @dataclass(frozen=True)
-class TripFacts:
-    """Distances of one trip.
+class TripDistances:
+    """Of one trip the distance of every node from the start and to the goal, and the base cost of each candidate.
 
-    Parameters
-    ----------
-    start, goal
-        Node numbers.
-    from_start, to_goal
-        Distance of every node from the start and to the goal.
-    base_costs
-        Cheapest start-goal walk covering each counted candidate alone, by position; infinite when there is none.
+    The base cost is that of the cheapest start-goal walk covering the candidate alone, infinite when there is none.
     """
 
     start: int
@@ -169,17 +154,17 @@ class TripFacts:
 
 
 @dataclass(frozen=True)
-class Facts:
-    """Everything that can be said before any route is looked at.
+class Survey:
+    """A problem and what was measured on its map.
 
-    Candidates are named by their position in ``problem.candidates``; only those that count are kept.
+    Candidates are named by their position in ``problem.candidates``; ``nodes`` and ``watchers`` hold those that count.
     """
 
     problem: Problem
     walking: WalkingMap
     nodes: dict[int, int]
     watchers: dict[int, frozenset[int]]
-    trips: tuple[TripFacts, ...]
+    trips: tuple[TripDistances, ...]
 
     @property
     def counted(self) -> tuple[int, ...]:
@@ -211,12 +196,36 @@ class Facts:
         except InvalidInputError:
             return None
 
-    def divisor(self, base_cost: float) -> float:
-        """What an extra cost is divided by; a base cost of 0 has no ratio, so the smallest edge cost stands in."""
-        return base_cost if base_cost > 0 else self.walking.smallest_positive_cost
+    @cached_property
+    def trip_shares(self) -> list[float]:
+        """How much each trip counts; they sum to 1."""
+        weights = [trip.weight for trip in self.problem.trips]
+        return [weight / math.fsum(weights) for weight in weights]
+
+    def weight(self, trip: TripDistances, candidate: int, objective: str | None = None) -> float:
+        """What a unit of a candidate's extra cost adds to the objective's sum on a trip; the problem's when left out.
+
+        The MAC divides by the base cost. One of 0 has no ratio, so the smallest positive edge cost stands in for it. In
+        the total every unit counts once.
+        """
+        if (objective or self.problem.objective) == "total":
+            return 1.0
+        return 1 / (trip.base_costs[candidate] or self.walking.smallest_positive_cost)
+
+    def weights(self, members: Sequence[int]) -> list[list[float]]:
+        """By trip and member, what a unit of a walk's cost adds to the objective's sum over all trips."""
+        return [
+            [share * self.weight(trip, c) for c in members]
+            for trip, share in zip(self.trips, self.trip_shares, strict=True)
+        ]
+
+    def credits(self, members: Sequence[int]) -> list[float]:
+        """What each member's own base costs take off that sum: 1 for the MAC, unless a base cost is 0."""
+        by_trip = list(zip(self.trips, self.weights(members), strict=True))
+        return [math.fsum(trip.base_costs[c] * own[i] for trip, own in by_trip) for i, c in enumerate(members)]
 
 
-def gather_facts(problem: Problem) -> Facts:
+def survey_problem(problem: Problem) -> Survey:
     """Work out watchers, distances and base costs: two sweeps of the map per trip, one small one per candidate."""
     most = max(1, _MOST_DISTANCES // problem.domain.num_nodes)
     if len(problem.trips) > most:
@@ -231,8 +240,8 @@ def gather_facts(problem: Problem) -> Facts:
         base_costs = {
             c: min((from_start[node] + to_goal[node] for node in watchers[c]), default=math.inf) for c in nodes
         }
-        trips.append(TripFacts(start, goal, from_start, to_goal, base_costs))
-    return Facts(problem, walking, nodes, watchers, tuple(trips))
+        trips.append(TripDistances(start, goal, from_start, to_goal, base_costs))
+    return Survey(problem, walking, nodes, watchers, tuple(trips))
 
 
 def find_watchers(problem: Problem, walking: WalkingMap, nodes: dict[int, int]) -> dict[int, frozenset[int]]:

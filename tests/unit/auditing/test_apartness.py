@@ -9,13 +9,13 @@ import pytest
 import veilroute as vr
 from veilroute.auditing import apartness
 from veilroute.auditing.apartness import Spread, mask_of, members_of
-from veilroute.auditing.sight import gather_facts
+from veilroute.auditing.survey import survey_problem
 from veilroute.domain import Label
 
 
 def spread_of(domain: vr.Domain, candidates: Sequence[Label], ell: float) -> Spread:
     trip = vr.Trip(domain.label(0), domain.label(0))
-    return Spread(gather_facts(vr.Problem(domain, [trip], candidates)), vr.Privacy(ell=ell))
+    return Spread(survey_problem(vr.Problem(domain, [trip], candidates)), vr.Privacy(ell=ell))
 
 
 def test_masks() -> None:
@@ -79,9 +79,9 @@ def test_a_search_cut_short_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
         8, [*nodes, *nodes], [*[(n + 1) % 8 for n in nodes], *[(n - 1) % 8 for n in nodes]], [1] * 16
     )
     whole = vr.Problem(ring, [vr.Trip(0, 0)], list(range(1, 8)))
-    assert Spread(gather_facts(whole), vr.Privacy(ell=3)).largest_far_set(0b1111111, enough=3).is_largest
+    assert Spread(survey_problem(whole), vr.Privacy(ell=3)).largest_far_set(0b1111111, enough=3).is_largest
     monkeypatch.setattr(apartness, "_MAX_BRANCHES", 1)
-    cut = Spread(gather_facts(whole), vr.Privacy(ell=3)).largest_far_set(0b1111111, enough=3)
+    cut = Spread(survey_problem(whole), vr.Privacy(ell=3)).largest_far_set(0b1111111, enough=3)
     assert not cut.is_largest
     assert cut.size < 2
     report = vr.audit(vr.solve(whole, vr.Privacy(k=2, ell=3)))
