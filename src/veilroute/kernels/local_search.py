@@ -57,7 +57,6 @@ _LEAST_PART = 0.35
 _MAX_WHOLE = 12
 
 
-# A class Conditions is not needed: k, max_size and is_loose stay as they are, the Rule seam is here and done.
 class Groups(NamedTuple):
     """A partition that is being changed.
 

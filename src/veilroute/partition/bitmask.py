@@ -50,22 +50,13 @@ def partition_by_bitmask(problem: Problem, task: CoveringTask, rule: Rule, *, wa
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """The classes worth considering, as bit masks.
+    """The classes worth considering, as bit masks."""
 
-    Parameters
-    ----------
-    num, k
-        How many members there are, and how many a class has at least.
-    needed
-        Marks them and all their subsets.
-    qualifies
-        Marks those of ``needed`` that are classes.
-    """
-
+    # How many members there are, and how many a class has at least.
     num: int
     k: int
-    needed: Flags
-    qualifies: Flags
+    needed: Flags  # marks them and all their subsets
+    qualifies: Flags  # marks those of ``needed`` that are classes
 
 
 def mark_classes(rule: Rule) -> Family:
@@ -104,22 +95,10 @@ def partition_by_shares(
     *,
     is_complete: bool,
 ) -> Partition:
-    """The best partition into classes of a family, given what each adds to the MAC sum.
+    """The best partition into classes of a family, given what each adds to the objective.
 
-    Parameters
-    ----------
-    family
-        The classes.
-    shares
-        By mask, infinite where a class is impossible; what does not qualify plays no part.
-    labels
-        What the members are called in a certificate.
-    source
-        Where to get walks.
-    watch
-        Progress and stop conditions.
-    is_complete
-        Whether the shares of all classes were worked out.
+    ``shares`` go by mask, infinite where a class is impossible; ``is_complete`` says whether those of all classes were
+    worked out. ``labels`` are what members are called in a certificate.
     """
     num = family.num
     qualifies = family.qualifies & np.isfinite(shares)

@@ -40,18 +40,10 @@ def better(one: Grouping, other: Grouping) -> Grouping:
 
 @dataclass(eq=False)
 class Record:
-    """The best partition so far, and each that was better than all before it.
+    """The best partition so far, and each that was better than all before it."""
 
-    Parameters
-    ----------
-    best
-        The best one.
-    watch
-        Who is told.
-    """
-
-    best: Grouping
-    watch: Watch
+    best: Grouping  # the best one
+    watch: Watch  # who is told
     improvements: list[Incumbent] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -73,21 +65,12 @@ class Record:
 
 @dataclass(eq=False)
 class Bounding:
-    """Raises the bound of one question (the least cost, or the fewest left out) as far as prices can.
+    """Raises the bound of one question (the least cost, or the fewest left out) as far as prices can."""
 
-    Parameters
-    ----------
-    space
-        The classes.
-    num_left_out
-        How many members stay out; ``None`` when their number is the question, and walks are free.
-    watch
-        Stop conditions and reports.
-    """
-
-    space: ClassSpace
+    space: ClassSpace  # the classes
+    # How many members stay out; ``None`` when their number is the question, and walks are free.
     num_left_out: int | None
-    watch: Watch
+    watch: Watch  # stop conditions and reports
     scale: float = 1.0
     bound: float = 0.0
     prices: Prices = field(default_factory=lambda: Prices(np.empty(0)))
@@ -188,9 +171,9 @@ class Bounding:
 
 
 def simple_prices(space: ClassSpace) -> Prices:
-    """Prices that need no programme: each member pays for the k - 1 partners that are cheapest for it.
+    """Prices that need no programme: each member pays for its (k - 1)-th cheapest partner.
 
-    A class with t costs at least as much as t and its (k - 1)-th cheapest partner, on every trip.
+    A class with t costs at least as much as t and that partner, on every trip.
     """
     if space.k == 1 or space.num < space.k:
         return Prices(np.zeros(space.num))

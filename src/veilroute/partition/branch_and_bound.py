@@ -1,7 +1,4 @@
-"""What the paper's two branch-and-bound searches share: the pool of sets, the tree, the best partition so far.
-
-The sets that a branch-and-bound search has met, with what each costs.
-"""
+"""What the paper's two branch-and-bound searches share: the pool of sets, the tree, the best partition so far."""
 
 from __future__ import annotations
 
@@ -27,16 +24,9 @@ _FIRST_ROOM = 1 << 8
 
 
 class SetPool:
-    """Grows the arrays of :class:`~veilroute.kernels.branching.Pool`, a set at a time.
+    """The sets that a search has met, with what each costs, in the arrays of the kernel's ``Pool``.
 
-    Parameters
-    ----------
-    task
-        Members and trips.
-    memo
-        Where covering costs come from.
-    far
-        For each member the bit mask of those far enough away.
+    ``far`` is for each member the bit mask of those far enough away.
     """
 
     def __init__(self, task: CoveringTask, memo: CoverMemo, far: Sequence[int]) -> None:
@@ -140,15 +130,7 @@ def search_partitions(
 
     Both searches enforce the all-pairs reading of spread. What they return holds under ``witness`` too, but is claimed
     to be optimal there only if the readings agree: when all members stand far apart, or no class is possible at all.
-
-    Parameters
-    ----------
-    task, rule, watch
-        As for every partitioner.
-    memo
-        Where covering costs come from.
-    start
-        For a number of members the root of the tree, and how to go on from there.
+    ``start`` gives, for a number of members, the root of the tree and how to go on from there.
     """
     if not isinstance(rule, KAndEll):
         raise InvalidInputError("rule", "k and ell, the only rule that the paper's searches know", type(rule).__name__)

@@ -36,21 +36,11 @@ _Cuts = tuple[Ints, Ints, Floats, Ints, Ints]
 
 @dataclass(frozen=True, eq=False)
 class Prices:
-    """What a linear programme pays: for each member, and to each subset-row cut.
+    """What a linear programme pays: for each member, and to each subset-row cut."""
 
-    Parameters
-    ----------
-    duals
-        Per member, in the space's numbering.
-    cuts
-        Odd sets of members, ascending.
-    cut_duals
-        Per cut, not negative.
-    """
-
-    duals: Floats
-    cuts: tuple[Members, ...] = ()
-    cut_duals: Floats = field(default_factory=lambda: np.empty(0))
+    duals: Floats  # per member, in the space's numbering
+    cuts: tuple[Members, ...] = ()  # odd sets of members, ascending
+    cut_duals: Floats = field(default_factory=lambda: np.empty(0))  # per cut, not negative
 
     @property
     def useful_cuts(self) -> list[Members]:
@@ -74,21 +64,11 @@ class Prices:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Classes with what they add to the MAC sum.
+    """Classes with what they add to the MAC sum."""
 
-    Parameters
-    ----------
-    sets
-        A row for each, with -1 behind its members.
-    shares
-        What each adds.
-    reduced
-        Reduced costs at the prices that they were looked for with.
-    """
-
-    sets: Int32s
-    shares: Floats
-    reduced: Floats
+    sets: Int32s  # a row for each, with -1 behind its members
+    shares: Floats  # what each adds
+    reduced: Floats  # reduced costs at the prices that they were looked for with
 
     def __len__(self) -> int:
         return self.shares.size
@@ -116,15 +96,8 @@ class ClassSpace:
     Under k-and-ell these are the sets of k to 2k - 1 members that stand apart or, where it is loose, those that
     qualify and do not split into two that do, which may have any size: kernels know this rule themselves, any other is
     asked about each set. Sets are looked at up to ``max_size``, and whoever searches learns what may lie beyond, up to
-    the ``largest``.
-
-    Parameters
-    ----------
-    task, rule
-        As partitioners get them; classes share whole walks whatever the privacy's m.
-    m
-        How many nodes classes share, when not their whole walks; the domain must have two colours
-        (:func:`~veilroute.covering.prefixes.has_two_colours`).
+    the ``largest``. Classes share whole walks or, on domains of two colours
+    (:func:`~veilroute.covering.prefixes.has_two_colours`), their first ``m`` nodes.
     """
 
     def __init__(self, task: CoveringTask, rule: Rule, *, m: int | None = None) -> None:
@@ -217,22 +190,10 @@ class ClassSpace:
         max_priced: int | None = None,
         is_free: bool = False,
     ) -> Found:
-        """Find the classes whose reduced cost is at most ``threshold``.
+        """The classes whose reduced cost is at most ``threshold``.
 
-        Parameters
-        ----------
-        prices
-            Of the members and cuts.
-        threshold
-            How much is wanted.
-        watch
-            Stop conditions.
-        most
-            End as soon as this many are found.
-        max_priced
-            End after so many sets were priced.
-        is_free
-            Price all walks at nothing: only who can be grouped matters.
+        The search ends as soon as ``most`` are found or more than ``max_priced`` sets were priced. Where ``is_free``,
+        walks cost nothing: only who can be grouped matters.
         """
         found: list[Columns] = []
         num_found = num_priced = 0
@@ -334,14 +295,8 @@ class ClassSpace:
 class ListedClasses(ClassSpace):
     """All classes of a few members, their shares known: what tables of all sets leave to be proved.
 
-    Whatever asks for classes of low reduced cost can do so here, too; pairs and walks are not to be had.
-
-    Parameters
-    ----------
-    num, k
-        How many members there are, and how many a class has at least.
-    masks, shares
-        The classes as bit masks, and what each adds to the MAC sum.
+    The classes are bit masks. Whoever asks for classes of low reduced cost can do so here, too; pairs and walks are not
+    to be had.
     """
 
     def __init__(self, num: int, k: int, masks: Ints, shares: Floats) -> None:
@@ -429,24 +384,13 @@ class _Frontier:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a search for classes has brought.
+    """What a search for classes has brought."""
 
-    Parameters
-    ----------
-    columns
-        The classes.
-    is_complete
-        Whether no class within reach of the search is missing.
-    least_beyond
-        The least reduced cost that a class larger than the space's ``max_size`` might have; infinite without any.
-    num_priced
-        How many sets had their covering cost worked out.
-    """
-
-    columns: Columns
-    is_complete: bool
+    columns: Columns  # the classes
+    is_complete: bool  # whether no class within reach of the search is missing
+    # The least reduced cost that a class larger than the space's ``max_size`` might have; infinite without any.
     least_beyond: float
-    num_priced: int
+    num_priced: int  # how many sets had their covering cost worked out
 
 
 @dataclass(frozen=True, eq=False)

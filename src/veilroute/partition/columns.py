@@ -1,6 +1,4 @@
-"""Column generation: optimal partitions of hundreds of members, or a proved bound.
-
-The proofs are in docs/theory, from :ref:`Bounds from prices <theory-prices>` on.
+"""Column generation: optimal partitions of hundreds of members, or a proved bound (docs/theory).
 
 1. A local search gives the first partition.
 2. The linear programme over classes is solved with the classes found so far; its prices tell which others would lower
@@ -13,9 +11,8 @@ The proofs are in docs/theory, from :ref:`Bounds from prices <theory-prices>` on
 Where the classes within reach are very many, most differ in members that cost nothing: those at the price 0. Leaving
 these members' rows out of the integer programme makes such classes the same, and its value is still a bound.
 
-Proof that no more members can be grouped, and who could be grouped at all.
-
-The same linear programme with walks for free and a price of 1 on whoever stays out.
+That no more members can be grouped is proved by the same programme with walks for free and a price of 1 on whoever
+stays out (:func:`prove_count`).
 """
 
 from __future__ import annotations
@@ -71,31 +68,16 @@ _FREE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """A bound on what partitions that leave so many members out cost, and what it rests on.
+    """A bound on what partitions that leave so many members out cost, and what it rests on."""
 
-    Parameters
-    ----------
-    bound
-        The MAC sum that none undercuts.
-    prices
-        At which no class has a negative reduced cost.
-    price_bound
-        What the prices alone prove.
-    threshold, num_enumerated
-        All classes whose reduced cost is at most the threshold were compared, and how many these are.
-    num_columns
-        Classes in the linear programme.
-    num_nodes
-        Nodes of the integer programme's search.
-    """
-
-    bound: float
-    prices: Prices
-    price_bound: float
+    bound: float  # the MAC sum that none undercuts
+    prices: Prices  # at which no class has a negative reduced cost
+    price_bound: float  # what the prices alone prove
+    # All classes whose reduced cost is at most the threshold were compared, and how many these are.
     threshold: float = 0.0
     num_enumerated: int = 0
-    num_columns: int = 0
-    num_nodes: int = 0
+    num_columns: int = 0  # classes in the linear programme
+    num_nodes: int = 0  # nodes of the integer programme's search
 
 
 def make_certificate(proof: Proof, count_prices: Prices | None, labels: Sequence[Label]) -> Certificate:

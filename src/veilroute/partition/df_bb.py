@@ -35,17 +35,11 @@ def partition_df_bb(
     engine: str | None = None,
     heuristic: str | None = None,
 ) -> Partition:
-    """Find an optimal partition under all-pairs spread, or the best one in the time given.
+    """Find an optimal partition under all-pairs spread, or the best one in the time given; the seed does not matter.
 
     Complexity: at most one visit for each partition of each first few members, and one covering walk for each set that
-    is met; the very first partition has everybody in one set. Ties: the first partition met stays.
-
-    Parameters
-    ----------
-    problem, task, rule, seed, watch
-        As for every partitioner; the seed does not matter.
-    engine, heuristic
-        What finds covering walks, see :class:`~veilroute.covering.engines.CoverMemo`.
+    is met; the very first partition has everybody in one set. Ties: the first partition met stays. ``engine`` and
+    ``heuristic`` choose what finds covering walks, see :class:`~veilroute.covering.engines.CoverMemo`.
     """
 
     def start(num: int) -> tuple[Tree, Step]:

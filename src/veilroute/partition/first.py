@@ -2,8 +2,7 @@
 
 One sweep from the start gives every member's shortest path. Sorted by these paths, members that stand in one branch of
 the tree stand side by side, and each k of them in a row make a class whose walk is not far from the tree's.
-
-Whether a group keeps to the reading of spread in force, and how to make groups that do.
+:func:`split_into_classes` makes classes of members who share their first nodes anyway.
 """
 
 from __future__ import annotations
@@ -72,18 +71,10 @@ def _join_first_fit(members: Sequence[int], classes: list[list[int]], far: Flags
 
 @dataclass(frozen=True)
 class FirstPartition:
-    """A partition of all members.
+    """A partition of all members."""
 
-    Parameters
-    ----------
-    classes
-        Positions in the task, each ascending.
-    mac
-        What it costs at most: the walks along the tree.
-    """
-
-    classes: tuple[tuple[int, ...], ...]
-    mac: float
+    classes: tuple[tuple[int, ...], ...]  # positions in the task, each ascending
+    mac: float  # what it costs at most: the walks along the tree
 
 
 def first_partition(task: CoveringTask, rule: Rule) -> FirstPartition | None:
@@ -136,13 +127,7 @@ def stopped_at_first(task: CoveringTask, classes: Sequence[Members], source: Cla
 
 
 class _Tree:
-    """The tree of shortest paths of the first trip.
-
-    Parameters
-    ----------
-    task
-        Members, posts and trips.
-    """
+    """The tree of shortest paths of the first trip."""
 
     def __init__(self, task: CoveringTask) -> None:
         mine = [task.posts.posts_of(i) for i in range(len(task.members))]

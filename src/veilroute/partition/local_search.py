@@ -35,7 +35,7 @@ from veilroute.kernels.local_search import (
     search,
     settle_union,
 )
-from veilroute.kernels.regroup import MAX_UNION, Listed, Rows, Tours, Union, make_union
+from veilroute.kernels.regroup import MAX_UNION, Tours, make_union
 from veilroute.partition.class_space import ClassSpace
 from veilroute.partition.first import likely_classes, stopped_at_first
 from veilroute.partition.result import Partition
@@ -58,21 +58,11 @@ _WORK_PER_ASKING = 1 << 12
 
 @dataclass(frozen=True)
 class Grouping:
-    """A partition in the numbering of a class space.
+    """A partition in the numbering of a class space."""
 
-    Parameters
-    ----------
-    classes
-        Each ascending, ordered by first member.
-    shares
-        What each adds to the MAC sum.
-    left_out
-        Members that no class holds.
-    """
-
-    classes: tuple[Members, ...]
-    shares: tuple[float, ...]
-    left_out: Members
+    classes: tuple[Members, ...]  # each ascending, ordered by first member
+    shares: tuple[float, ...]  # what each adds to the MAC sum
+    left_out: Members  # members that no class holds
 
     @property
     def num_grouped(self) -> int:
@@ -154,20 +144,10 @@ def greedy_partition(space: ClassSpace, watch: Watch) -> Grouping:
 
 
 def improve(space: ClassSpace, grouping: Grouping, *, seed: int, effort: int, watch: Watch) -> Grouping:
-    """Improve a partition by local search.
+    """Improve a partition by local search; the space must be prepared.
 
-    Parameters
-    ----------
-    space
-        Which classes there are; it must be prepared.
-    grouping
-        What to begin with.
-    seed
-        For what is drawn at random.
-    effort
-        How many sets to look at after the first local optimum; a hundred thousand take some hundredths of a second.
-    watch
-        When it is over, the best so far is returned.
+    ``effort`` is how many sets to look at after the first local optimum; a hundred thousand take some hundredths of a
+    second. When the time is over, the best so far is returned.
     """
     running = LocalSearch(space, grouping, seed=seed, watch=watch)
     running.descend(watch)
@@ -176,15 +156,7 @@ def improve(space: ClassSpace, grouping: Grouping, *, seed: int, effort: int, wa
 
 
 class LocalSearch:
-    """A local search that can be paused.
-
-    Parameters
-    ----------
-    space, grouping, seed
-        As for :func:`improve`.
-    watch
-        When it is over before the costs are there, the search does nothing.
-    """
+    """A local search that can be paused. When the time is over before the costs are there, it does nothing."""
 
     def __init__(self, space: ClassSpace, grouping: Grouping, *, seed: int, watch: Watch) -> None:
         self._space = space
@@ -232,33 +204,21 @@ class LocalSearch:
                 return
             watch.tell("local search", now - begin if has_rounds else 0, effort if has_rounds else 0)
             limit = min(now + (_WORK_PER_LOOK if self._space.is_known else _WORK_PER_ASKING), begin + effort)
-            go_on = search if self._space.is_known else self._search_asking
-            is_done = go_on(
-                self._tours, self._groups, self._saved, self._partners, self._least, wide, widest,
-                has_rounds, limit, self._members, self._figures, *self._memory,
-            )  # fmt: skip
+            if self._space.is_known:
+                is_done = search(
+                    self._tours, self._groups, self._saved, self._partners, self._least, wide, widest,
+                    has_rounds, limit, self._members, self._figures, *self._memory,
+                )  # fmt: skip
+            else:
+                is_done = self._search_asking(self._tours, wide, widest, has_rounds, limit)
             now = int(self._groups.numbers[WORK])
 
-    def _search_asking(
-        self,
-        tours: Tours,
-        groups: Groups,
-        saved: Groups,
-        partners: Ints,
-        least: Floats,
-        wide: Ints,
-        widest: int,
-        has_rounds: bool,
-        limit: int,
-        members: Ints,
-        figures: Floats,
-        union: Union,
-        rows: Rows,
-        listed: Listed,
-    ) -> bool:
+    def _search_asking(self, tours: Tours, wide: Ints, widest: int, has_rounds: bool, limit: int) -> bool:
         """As :func:`search`, for a rule that kernels do not know: it is asked which of the sets listed are classes."""
+        groups, members, figures = self._groups, self._members, self._figures
+        union, rows, listed = self._memory
         while groups.numbers[WORK] < limit:
-            num = next_union(groups, saved, partners, least, wide, widest, has_rounds, members)
+            num = next_union(groups, self._saved, self._partners, self._least, wide, widest, has_rounds, members)
             if num < 0:
                 return True
             num_listed = list_union(tours, groups, members, num, union, rows, listed, figures) if num else -2

@@ -1,14 +1,11 @@
-"""The linear and the integer programme over classes, by HiGHS.
+"""The linear and the integer programme over classes, by HiGHS, and the subset-row cuts that both take.
 
-Rows: each member is in one class, or left out. ``num_left_out`` members are, exactly. Then the subset-row cuts.
-Columns: the classes that were found so far, never all there are.
-
-Subset-row cuts: what every partition keeps to and a fractional solution need not.
+Rows: each member is in one class, or left out. ``num_left_out`` members are, exactly. Then the cuts. Columns: the
+classes that were found so far, never all there are.
 
 Of an odd set S of members, a partition has at most ``|S| // 2`` classes that hold two of them, a class with four
-counted twice: the rounded half of the rows of S. Three members close most of the gap. Larger sets are grown from three
-by two members at a time (:func:`~veilroute.kernels.extension.grow_cuts`). The proof: docs/theory,
-:ref:`Subset-row cuts <theory-cuts>`.
+counted twice: the rounded half of the rows of S (docs/theory, :ref:`Subset-row cuts <theory-cuts>`). Cuts of three
+members come first; larger ones are grown from these by two members at a time.
 """
 
 from __future__ import annotations
@@ -44,16 +41,9 @@ def scale_of(total: float, num: int) -> float:
 class Master:
     """The linear programme, solved again and again with more columns and cuts.
 
-    Parameters
-    ----------
-    num
-        How many members there are.
-    num_left_out
-        How many must stay out; ``None`` to leave out as few as possible, at a cost of 1 each.
-    scale
-        By what shares are multiplied.
-    is_covering
-        Whether members may be in several classes, so that no price is negative; it takes far fewer rounds.
+    ``num_left_out`` members must stay out; ``None`` leaves out as few as possible, at a cost of 1 each. Shares are
+    multiplied by ``scale``. Where it ``is_covering``, members may be in several classes, so that no price is negative:
+    that takes far fewer rounds.
     """
 
     def __init__(self, num: int, num_left_out: int | None, scale: float, *, is_covering: bool = False) -> None:
@@ -112,24 +102,12 @@ class Master:
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """What the integer programme found.
+    """What the integer programme found."""
 
-    Parameters
-    ----------
-    columns
-        Positions of the classes of the best partition, empty when there is none.
-    is_proved
-        Whether no partition of the given classes is better, or whether there is none.
-    bound
-        What any partition of the given classes costs at least; infinite when there is none.
-    num_nodes
-        How many nodes its search had.
-    """
-
-    columns: Ints
-    is_proved: bool
-    bound: float
-    num_nodes: int
+    columns: Ints  # positions of the classes of the best partition, empty when there is none
+    is_proved: bool  # whether no partition of the given classes is better, or whether there is none
+    bound: float  # what any partition of the given classes costs at least; infinite when there is none
+    num_nodes: int  # how many nodes its search had
 
 
 def choose_classes(
@@ -146,16 +124,8 @@ def choose_classes(
 ) -> Chosen:
     """The cheapest partition that consists of given classes and leaves ``num_left_out`` members out.
 
-    Parameters
-    ----------
-    num, num_left_out, sets, shares, cuts, scale
-        As for :class:`Master`.
-    watch
-        Stop conditions.
-    start
-        Positions of classes that make a partition, to begin with.
-    max_nodes
-        Give up after so many nodes, where the time is not what limits.
+    ``start`` are positions of classes that make a partition, to begin with. After ``max_nodes`` it gives up, where the
+    time is not what limits.
     """
     solver = _new_solver()
     # With presolve the same programmes take many times as long, or overrun their time.

@@ -12,13 +12,8 @@ The search begins with every member in a set of its own and merges two sets at a
             Psi' = Psi - psi_i - psi_j + (psi_i + psi_j)
             Merge_BB_Search(Psi') unless Psi' was met before                    # duplicate detection
 
-:mod:`veilroute.kernels.branching` is this text over bit masks.
-
-The third termination looks unsafe: if only the dearest class of Psi qualifies so far, its mean is high although Psi may
-still become the best. It loses nothing all the same, because the same classes can be built in another order. Take a
-partition with a mean below ``mac*`` and build its classes from the cheapest mean to the dearest, each from its
-cheapest members on; what qualifies on the way never has a higher mean than the whole, so this path is never left. The
-other rules spare it too, and a duplicate on it was left for the same reasons before, or was gone into.
+:mod:`veilroute.kernels.branching` is this text over bit masks. The third termination looks unsafe and is not: the same
+classes can be built in another order (docs/theory, :ref:`Merge-BB <theory-merge-bb>`).
 """
 
 from __future__ import annotations
@@ -64,14 +59,9 @@ def partition_merge_bb(
     12), and one covering walk for each set that is met. Ties: the first partition met stays; pairs of equal cost are
     merged in the order of their lowest members.
 
-    Parameters
-    ----------
-    problem, task, rule, seed, watch
-        As for every partitioner. The seed matters for the order ``random``.
-    merge_order
-        ``cost-asc`` (by the dearer walk times the number of members) or ``random``.
-    engine, heuristic
-        What finds covering walks, see :class:`~veilroute.covering.engines.CoverMemo`.
+    The ``merge_order`` is ``cost-asc`` (by the dearer walk times the number of members) or ``random``, for which the
+    seed matters. ``engine`` and ``heuristic`` choose what finds covering walks, see
+    :class:`~veilroute.covering.engines.CoverMemo`.
     """
     if merge_order not in MERGE_ORDERS:
         raise UnknownMethodError("merge order", merge_order, MERGE_ORDERS)

@@ -30,12 +30,7 @@ def partition_naive(
 ) -> Partition:
     """Draw a partition, with the seed and nothing else.
 
-    Parameters
-    ----------
-    problem, task, rule, seed, watch
-        As for every partitioner.
-    engine, heuristic
-        What finds covering walks, see :class:`~veilroute.covering.engines.CoverMemo`.
+    ``engine`` and ``heuristic`` choose what finds covering walks, see :class:`~veilroute.covering.engines.CoverMemo`.
     """
     num, k = len(task.members), rule.least
     memo = CoverMemo(task, engine=engine, heuristic=heuristic)

@@ -13,18 +13,11 @@ from veilroute.partition.result import Partition
 
 @dataclass(frozen=True)
 class Partitioner:
-    """A partitioner and the names of its own options.
+    """A partitioner and the names of its own options."""
 
-    Parameters
-    ----------
-    partition
-        Called as ``partition(problem, task, privacy, seed=..., watch=..., **options)``.
-    options
-        What it takes beyond these.
-    """
-
+    # Called as ``partition(problem, task, privacy, seed=..., watch=..., **options)``.
     partition: Callable[..., Partition]
-    options: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()  # what it takes beyond these
 
 
 # The paper's methods load the A* engine, a tenth of a second that who plans with `exact` need not wait for.

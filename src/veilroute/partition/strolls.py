@@ -1,28 +1,12 @@
 """A bound for large classes: the linear programme over strolls (:mod:`veilroute.kernels.strolls`).
 
 Classes of many members cannot be priced one by one. But prices need not be held against each: it is enough that they
-hold for strolls past k members, which are more than the classes of k, and cheap to search.
+hold for strolls past k members, which are more than the classes of k, and cheap to search. The proof, level by level of
+what a class may cost: docs/theory, :ref:`Strolls <theory-strolls>`.
 
-For one trip, let ``w`` be the weights, ``fixed`` what members cost alone, ``y`` prices, and C a class of q members
-whose walk costs c, with ``L <= c < U``. With ``v_t = L * w_t - fixed_t - y_t`` its reduced cost is ::
-
-    rc(C) = c * w(C) - fixed(C) - y(C) = v(C) + (c - L) * w(C)
-
-Let S be the k members of C with the least v, and r the least weight of anybody whom a walk below U covers. Then
-``v(C) >= q / k * v(S)``, because S is below the average; ``w(C) >= q * r``; and c is at least what any walk past S
-goes. So ::
-
-    rc(C) >= q / k * (v(S) + k * r * (length of a stroll past S - L))
-
-and where no stroll past k members has a negative value in these brackets, no class of such a cost has a negative
-reduced cost, however large it is. Members of C have base costs, and any two of them a pair cost, below U: strolls
-leave others out. The less U is above L, the less is lost; a stroll shorter than L counts for no less than it should.
-
-If the least value of all strolls is ``-e``, prices lower by ``e / k`` will do, as a class has q of them. Strolls of
-negative value are added to the linear programme, which finds better prices, and so on. Prices are taken halfway between
-those of the programme and the best so far: far fewer rounds than at the programme's own.
-
-Several trips: each has its own prices, and a class costs at least the sum of what it does on each.
+Strolls of negative value are added to the linear programme, which finds better prices, and so on. Prices are taken
+halfway between those of the programme and the best so far: far fewer rounds than at the programme's own. With several
+trips each has its own prices, and a class costs at least the sum of what it does on each.
 """
 
 from __future__ import annotations
@@ -75,16 +59,9 @@ def raise_by_strolls(space: ClassSpace, bounding: Bounding, record: Record, watc
 
 
 class StrollSearch:
-    """Looks for strolls of negative value on one trip.
+    """Looks for strolls of negative value on one trip; the space must be prepared.
 
-    Parameters
-    ----------
-    space
-        The classes; it must be prepared.
-    trip
-        Which one.
-    from_start, to_goal, between
-        What walks go at least to, from and between members.
+    Distances are what walks go at least from the start, to the goal and between members.
     """
 
     def __init__(self, space: ClassSpace, trip: int, from_start: Floats, to_goal: Floats, between: Floats) -> None:
