@@ -31,14 +31,14 @@ from veilroute.streets.ways import Ways, WaysCollector
 _LARGEST_HEADER, _LARGEST_BODY = 64 * 1024, 32 * 1024 * 1024
 _MOST_FIELDS = 8  # a block has two or three
 _MOST_GAIN, _FREE_BYTES = 50, 2**26  # maps as text grow about twelvefold, others about threefold
+_FETCH = "download it again"
 _NOT_PBF = "not an OpenStreetMap file in PBF format; check that it is the right one"
-_BOMB = f"unpacks to more than {_MOST_GAIN} times its size, as no map does; download it again"
+_BOMB = f"unpacks to more than {_MOST_GAIN} times its size, as no map does; {_FETCH}"
 
 SUFFIXES = (".osm", ".osm.gz", ".osm.bz2", ".pbf")
 """What the names of OpenStreetMap files end with."""
 
 _TELL_EVERY = 20_000
-_FETCH = "download it again"
 # A street takes more than 16 bytes of a file, and a node of it more than one, however well they are compressed.
 _FREE_STREETS = 100_000
 
@@ -246,23 +246,26 @@ def _check_blocks(path: str | Path) -> None:
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         while (left := size - file.tell()) > 0:
+            num_blocks += 1
+            damaged = f"damaged: block {num_blocks} is none of OpenStreetMap's; {_FETCH}"
+            not_ours = _NOT_PBF if num_blocks == 1 else damaged
+            cut_off = f"truncated: it ends in the middle of block {num_blocks}, after {size:,} bytes; {_FETCH}"
             length = int.from_bytes(file.read(4), "big")
             if left >= 4 and not 0 < length <= _LARGEST_HEADER:
-                raise FileFormatError(path, _NOT_PBF if num_blocks == 0 else _damaged(num_blocks))
+                raise FileFormatError(path, not_ours)
             if left < 4 + length:
-                raise FileFormatError(path, _cut_off(num_blocks, size))
+                raise FileFormatError(path, cut_off)
             kind, body = _parse_header(file.read(length))
             if kind not in (b"OSMHeader", b"OSMData") or not 0 <= body <= _LARGEST_BODY:
-                raise FileFormatError(path, _NOT_PBF if num_blocks == 0 else _damaged(num_blocks))
+                raise FileFormatError(path, not_ours)
             if left < 4 + length + body:
-                raise FileFormatError(path, _cut_off(num_blocks, size))
+                raise FileFormatError(path, cut_off)
             grown = _unpacked_size(file, body)
             if grown < 0:
-                raise FileFormatError(path, _damaged(num_blocks))
+                raise FileFormatError(path, damaged)
             unpacked += grown
             if unpacked > _most_unpacked(size):
                 raise FileFormatError(path, _BOMB)
-            num_blocks += 1
 
 
 def _unpacked_size(file: BinaryIO, body: int) -> int:
@@ -315,11 +318,3 @@ def _varint(raw: bytes, spot: int) -> tuple[int, int]:
             break
         shift += 7
     return value, spot
-
-
-def _cut_off(num_blocks: int, size: int) -> str:
-    return f"truncated: it ends in the middle of block {num_blocks + 1}, after {size:,} bytes; download it again"
-
-
-def _damaged(num_blocks: int) -> str:
-    return f"damaged: block {num_blocks + 1} is none of OpenStreetMap's; download it again"

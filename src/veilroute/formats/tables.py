@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from veilroute.domain.codec import is_number
 from veilroute.domain.geography import great_circle_m, street_domain
 from veilroute.domain.graph import Domain
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
@@ -149,7 +150,7 @@ def _point(geometry: Any, spot: _Spot) -> tuple[float | None, float | None]:
     match geometry:
         case None:
             return None, None
-        case {"type": "Point", "coordinates": [lon, lat, *_]} if _is_number(lon) and _is_number(lat):
+        case {"type": "Point", "coordinates": [lon, lat, *_]} if is_number(lon) and is_number(lat):
             return float(lat), float(lon)
         case {"type": str(kind)} if kind != "Point":
             raise spot.error(f"expected a Point, got {kind[:20]!r}")
@@ -207,10 +208,6 @@ def _text(value: object, what: str, spot: _Spot) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise spot.error(f"{what}: expected text")
     return str(value).strip()
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 class NumberedTexts:
