@@ -16,7 +16,7 @@ from veilroute.domain.graph import Domain, Label, plain_label
 from veilroute.domain.visibility import AtNode, visibility_from_dict, visibility_to_dict
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
 from veilroute.formats.movingai import read_movingai, write_movingai
-from veilroute.formats.network import is_network_data, network_from_data, read_network
+from veilroute.formats.network_file import is_network_data, network_from_data, read_network
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes, read_text
 from veilroute.problem import Privacy, Problem, Trip
 
