@@ -17,7 +17,7 @@ import numpy as np
 import veilroute as vr
 from timing import best_times, dijkstra_run
 from veilroute.domain.geography import street_domain
-from veilroute.formats.network import read_network, write_network
+from veilroute.formats.network_file import read_network, write_network
 
 SIDE = 325
 REPEATS = 5

@@ -163,7 +163,7 @@ def _read(path: Path, options: InstanceOptions) -> _FileContent:
         raise InvalidInputError("--movement", "a .map or .scen file; other instances state their own edges")
     if _is_network(path):
         # Here, because the readers of street networks take a while to load.
-        from veilroute.formats.network import read_network
+        from veilroute.formats.network_file import read_network
 
         return _FileContent(read_network(path))
     instance = read_instance(path)

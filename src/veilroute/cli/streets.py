@@ -10,7 +10,7 @@ from typer import Argument, Option
 from veilroute.cli.console import DONE, JsonOption, check_out, emit, emit_json, live_progress
 from veilroute.domain.graph import Domain
 from veilroute.errors import InvalidInputError, UnknownMethodError
-from veilroute.formats.network import WRITABLE, network_suffix, read_network, write_network
+from veilroute.formats.network_file import WRITABLE, network_suffix, read_network, write_network
 from veilroute.formats.osm import is_osm_name, read_osm
 from veilroute.progress import Progress
 from veilroute.streets.network import StreetNetwork

@@ -46,7 +46,7 @@ def domain_from_dict(data: Any) -> Domain:
 
 def _graph_from_edges(num_nodes: Any, edges: list[Any], options: dict[str, Any]) -> Domain:
     for number, edge in enumerate(edges):
-        if not (isinstance(edge, list) and len(edge) == 3 and all(_is_number(part) for part in edge)):
+        if not (isinstance(edge, list) and len(edge) == 3 and all(is_number(part) for part in edge)):
             raise InvalidInputError(f"domain.graph.edges[{number}]", "[tail, head, cost] with a numeric cost", edge)
     labels = options.get("labels")
     if labels is not None and not isinstance(labels, list):
@@ -90,7 +90,7 @@ def _streets_from_dict(data: Any, tails: list[Any], heads: list[Any], costs: lis
     if not isinstance(bends, list) or not all(isinstance(line, list) and len(line) % 2 == 0 for line in bends):
         raise InvalidInputError("streets.bends", "one list of longitude, latitude, ... for each edge")
     flat = [part for line in bends for part in line]
-    if not all(_is_number(part) for part in flat):
+    if not all(is_number(part) for part in flat):
         raise InvalidInputError("streets.bends", "longitudes and latitudes as numbers")
     try:
         return street_domain(
@@ -116,5 +116,6 @@ def _streets_from_dict(data: Any, tails: list[Any], heads: list[Any], costs: lis
         raise InvalidInputError("domain.graph.streets", "lists of numbers of equal length") from None
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
+    """Whether a value of JSON is a number, which true and false are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -125,8 +125,8 @@ def street_domain(
         places,
         metres[kept],
         unit,
-        *_checked_words("names", names, name_ids, kept, num_edges),
-        *_checked_words("kinds", kinds, kind_ids, kept, num_edges),
+        *_checked_texts("names", names, name_ids, kept, num_edges),
+        *_checked_texts("kinds", kinds, kind_ids, kept, num_edges),
         np.concatenate([[0], np.cumsum(sizes)]),
         shape_kept,
         _checked_text("streets.attribution", attribution),
@@ -207,16 +207,16 @@ def _checked_ptr(shape_ptr: npt.ArrayLike | None, num_edges: int) -> Ints:
     return ptr
 
 
-def _checked_words(
-    field: str, words: Sequence[str], ids: npt.ArrayLike | None, kept: Ints, num_edges: int
+def _checked_texts(
+    field: str, texts: Sequence[str], ids: npt.ArrayLike | None, kept: Ints, num_edges: int
 ) -> tuple[tuple[str, ...], Int32s]:
-    texts = tuple(_checked_text(f"streets.{field}", word) for word in words)
+    known = tuple(_checked_text(f"streets.{field}", text) for text in texts)
     numbers = np.zeros(num_edges, dtype=np.int64) if ids is None else np.asarray(ids)
     if numbers.shape != (num_edges,) or (num_edges and numbers.dtype.kind not in "iu"):
         raise InvalidInputError(f"streets.{field}", f"one number for each of {num_edges} edges")
-    if num_edges and not 0 <= int(numbers.min()) <= int(numbers.max()) < len(texts):
-        raise InvalidInputError(f"streets.{field}", f"numbers from 0 to {len(texts) - 1}, of the {field} listed")
-    return texts, numbers[kept].astype(np.int32)
+    if num_edges and not 0 <= int(numbers.min()) <= int(numbers.max()) < len(known):
+        raise InvalidInputError(f"streets.{field}", f"numbers from 0 to {len(known) - 1}, of the {field} listed")
+    return known, numbers[kept].astype(np.int32)
 
 
 def _checked_text(field: str, text: object) -> str:

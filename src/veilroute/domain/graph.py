@@ -299,10 +299,10 @@ class Domain:
         """
         digest = hashlib.sha256(b"veilroute-drawing/1\n")
         if self.streets is not None:
-            # By what each edge is called and not by the tables of words, which may hold the same in another order.
+            # By what each edge is called and not by the tables of texts, which may hold the same in another order.
             streets = self.streets
-            for words, ids in ((streets.names, streets.name_ids), (streets.kinds, streets.kind_ids)):
-                digest.update(dump_canonical([words[i] for i in ids.tolist()]))
+            for texts, ids in ((streets.names, streets.name_ids), (streets.kinds, streets.kind_ids)):
+                digest.update(dump_canonical([texts[i] for i in ids.tolist()]))
             digest.update(dump_canonical(streets.attribution))
             digest.update(streets.shape_ptr.astype("<i8").tobytes())
             digest.update(streets.shape.astype("<f8").tobytes())

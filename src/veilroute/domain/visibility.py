@@ -67,14 +67,12 @@ def check_visibility(domain: Domain, visibility: object) -> Visibility:
     """Return the visibility if it fits the domain, else raise naming the field."""
     match visibility:
         case AtNode():
-            return visibility
+            pass
         case WithinDistance(_, measure):
             check_measurable(domain, measure, "visibility.measure")
-            return visibility
         case LineOfSight():
             if domain.grid is None:
                 raise InvalidInputError("visibility", "a grid domain for line of sight; use within-distance on graphs")
-            return visibility
         case Explicit(sees):
             for seer, seen in sees.items():
                 domain.node(seer, field="visibility.sees")
@@ -83,8 +81,9 @@ def check_visibility(domain: Domain, visibility: object) -> Visibility:
                     raise InvalidInputError("visibility.sees", "a list of nodes for each node", type(seen).__name__)
                 for label in seen:
                     domain.node(label, field="visibility.sees")
-            return visibility
-    raise InvalidInputError("visibility", "AtNode, WithinDistance, LineOfSight or Explicit", visibility)
+        case _:
+            raise InvalidInputError("visibility", "AtNode, WithinDistance, LineOfSight or Explicit", visibility)
+    return visibility
 
 
 def visibility_to_dict(visibility: Visibility) -> dict[str, Any]:
@@ -115,11 +114,8 @@ def visibility_from_dict(data: object, domain: Domain | None) -> Visibility:
         case "explicit":
             return _explicit_from_dict(data.get("sees"), domain)
         case kind:
-            raise InvalidInputError(
-                "visibility.kind",
-                "at-node, within-distance, line-of-sight or explicit",
-                kind if kind else "nothing",
-            )
+            expected = "at-node, within-distance, line-of-sight or explicit"
+            raise InvalidInputError("visibility.kind", expected, kind if kind else "nothing")
 
 
 def _explicit_from_dict(sees: object, domain: Domain | None) -> Explicit:
@@ -143,5 +139,6 @@ def _length(name: str, value: object) -> float:
 
 
 def _check_length(name: str, value: object) -> None:
-    if not (_length(name, value) >= 0) or math.isinf(_length(name, value)):
+    length = _length(name, value)
+    if not length >= 0 or math.isinf(length):
         raise InvalidInputError(name, "a finite number >= 0", value)

@@ -73,16 +73,11 @@ def _streets(ends: Ints, costs: Numbers, points: Points | None, unit: str) -> Do
     if points is None or not _is_lonlat(points):
         got = "no .co file" if points is None else "a .co file with others"
         raise InvalidInputError("unit", "none, or coordinates in millionths of a degree", got)
-    lonlat = points / 1e6
-    tails, heads = ends[:, 0], ends[:, 1]
+    lonlat, (tails, heads) = points / 1e6, ends.T
+    lengths = costs if unit == "metres" else great_circle_m(lonlat[tails], lonlat[heads])
+    labels = range(1, len(points) + 1)
     return street_domain(
-        lonlat=lonlat,
-        tails=tails,
-        heads=heads,
-        costs=costs,
-        lengths=costs if unit == "metres" else great_circle_m(lonlat[tails], lonlat[heads]),
-        unit=unit,
-        labels=range(1, len(points) + 1),
+        lonlat=lonlat, tails=tails, heads=heads, costs=costs, lengths=lengths, unit=unit, labels=labels
     )
 
 
@@ -110,11 +105,11 @@ def _read_points(path: str | Path, num_nodes: int) -> Points:
 def _read(path: str | Path, head: bytes, head_form: str, form: str) -> tuple[list[int], Numbers]:
     """The counts in the line ``p``, and the numbers of all lines of ``form``, one row for each."""
     raw = _unpacked(path)
-    found = re.findall(rb"(?m)^" + head + rb"\s*$", raw)
-    if len(found) != 1:
+    promises = re.findall(rb"(?m)^" + head + rb"\s*$", raw)
+    if len(promises) != 1:
         raise FileFormatError(path, f"not a DIMACS file of this kind; expected one line '{head_form}'")
-    words = found[0] if isinstance(found[0], tuple) else found
-    counts = [int(word[:12]) for word in words]  # longer ones promise more than any file has
+    numbers = promises[0] if isinstance(promises[0], tuple) else promises
+    counts = [int(number[:12]) for number in numbers]  # longer ones promise more than any file has
     if max(counts) > len(raw):
         raise FileFormatError(path, f"truncated: {max(counts)} lines promised, the file is too short for them")
     letter, width = form[:1].encode(), len(form.split())

@@ -21,7 +21,7 @@ import numpy as np
 from veilroute.domain.geography import street_domain
 from veilroute.domain.graph import Domain, Label
 from veilroute.errors import FileFormatError, InvalidInputError
-from veilroute.formats.tables import WordList, labels_of_texts, number_of_text
+from veilroute.formats.tables import NumberedTexts, labels_of_texts, number_of_text
 from veilroute.jsontext import read_bytes
 from veilroute.streets.network import ATTRIBUTION
 
@@ -77,7 +77,7 @@ def domain_from_attributes(
     if cost is None:
         cost = "travel_time" if edges and all("travel_time" in data for _, _, data in edges) else "length"
     number = {label: i for i, label in enumerate(nodes)}
-    names, kinds = WordList(), WordList()
+    names, kinds = NumberedTexts(), NumberedTexts()
     name_ids, kind_ids, bends, ends = [], [], [], [0]
     for tail, head, data in edges:
         own_names = _texts(data.get("name")) or _texts(data.get("ref"))
@@ -94,9 +94,9 @@ def domain_from_attributes(
         lengths=list(_values(edges, "length")),
         unit=_UNITS[cost],
         labels=None if labels == list(range(len(labels))) else labels,
-        names=names.words,
+        names=names.texts,
         name_ids=name_ids,
-        kinds=kinds.words,
+        kinds=kinds.texts,
         kind_ids=kind_ids,
         shape_ptr=ends,
         shape=np.array(bends, dtype=np.float64).reshape(-1, 2),

@@ -16,7 +16,7 @@ from veilroute.domain.graph import Domain, Label, plain_label
 from veilroute.domain.visibility import AtNode, visibility_from_dict, visibility_to_dict
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
 from veilroute.formats.movingai import read_movingai, write_movingai
-from veilroute.formats.network import is_network_data, network_from_data, read_network
+from veilroute.formats.network_file import is_network_data, network_from_data, read_network
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes, read_text
 from veilroute.problem import Privacy, Problem, Trip
 
@@ -25,17 +25,17 @@ FORMAT = "veilroute-instance/1"
 
 def read_authors(path: str | Path) -> Problem:
     """Read a problem in the authors' format; candidates are watched from themselves only."""
-    words = _Words(path)
-    num_nodes, num_edges = words.whole("the number of nodes"), words.whole("the number of edges")
-    if num_edges > words.left() // 3:
+    tokens = _Tokens(path)
+    num_nodes, num_edges = tokens.whole("the number of nodes"), tokens.whole("the number of edges")
+    if num_edges > tokens.left() // 3:
         raise FileFormatError(path, f"truncated: {num_edges} edges promised, the file is too short for them")
     tails, heads, costs = [], [], []
     for number in range(num_edges):
-        tails.append(words.whole(f"the tail of edge {number}"))
-        heads.append(words.whole(f"the head of edge {number}"))
-        costs.append(words.cost(f"the cost of edge {number}"))
-    start, goal = words.whole("the start"), words.whole("the goal")
-    candidates = [words.whole("a candidate") for _ in range(words.whole("the number of candidates"))]
+        tails.append(tokens.whole(f"the tail of edge {number}"))
+        heads.append(tokens.whole(f"the head of edge {number}"))
+        costs.append(tokens.cost(f"the cost of edge {number}"))
+    start, goal = tokens.whole("the start"), tokens.whole("the goal")
+    candidates = [tokens.whole("a candidate") for _ in range(tokens.whole("the number of candidates"))]
     try:
         domain = Domain.from_edges(num_nodes, tails, heads, costs)
         return Problem(domain, [Trip(start, goal)], candidates)
@@ -55,45 +55,45 @@ def write_authors(problem: Problem, path: str | Path) -> None:
     Path(path).write_text("\n".join(lines) + "\n", encoding="ascii", newline="\n")
 
 
-class _Words:
+class _Tokens:
     """The words of a file, one after another."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = path
         self.text = read_text(path)
-        self.words = self.text.split()
+        self.tokens = self.text.split()
         self.next = 0
 
     def left(self) -> int:
-        return len(self.words) - self.next
+        return len(self.tokens) - self.next
 
     def whole(self, what: str) -> int:
-        word = self._take(what)
-        if not (word.isascii() and word.isdigit() and len(word) < 16):
-            raise self._error(f"expected {what} as a whole number >= 0, got {word[:20]!r}")
-        return int(word)
+        token = self._take(what)
+        if not (token.isascii() and token.isdigit() and len(token) < 16):
+            raise self._error(f"expected {what} as a whole number >= 0, got {token[:20]!r}")
+        return int(token)
 
     def cost(self, what: str) -> int | float:
-        word = self._take(what)
+        token = self._take(what)
         try:
-            value = int(word) if word.lstrip("-").isdigit() else float(word)
+            value = int(token) if token.lstrip("-").isdigit() else float(token)
         except ValueError:
-            raise self._error(f"expected {what} as a number >= 0, got {word[:20]!r}") from None
+            raise self._error(f"expected {what} as a number >= 0, got {token[:20]!r}") from None
         if not 0 <= value < float("inf"):
-            raise self._error(f"expected {what} as a finite number >= 0, got {word[:20]}")
+            raise self._error(f"expected {what} as a finite number >= 0, got {token[:20]}")
         return value
 
     def _error(self, problem: str) -> FileFormatError:
-        """An error about the word that was taken last, with its line."""
+        """An error about the token that was taken last, with its line."""
         ends = accumulate(len(line.split()) for line in self.text.split("\n"))
         line = next(number for number, end in enumerate(ends, start=1) if end >= self.next)
         return FileFormatError(self.path, problem, line)
 
     def _take(self, what: str) -> str:
-        if self.next >= len(self.words):
+        if self.next >= len(self.tokens):
             raise FileFormatError(self.path, f"truncated: the file ends before {what}")
         self.next += 1
-        return self.words[self.next - 1]
+        return self.tokens[self.next - 1]
 
 
 UNSTATED = frozenset({"visibility", "k", "ell", "measure", "m", "spread"})

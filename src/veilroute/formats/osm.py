@@ -1,8 +1,8 @@
 """OpenStreetMap files (``.osm.pbf``, ``.osm``, ``.osm.gz``, ``.osm.bz2``), read with osmium.
 
-Whether a ``.pbf`` file is complete: it is a row of blocks, each of which says how long it is, packed and unpacked.
-
-A file that was cut exactly between two blocks cannot be told from a complete one.
+What osmium would notice too late, or not at all, is looked at first: whether a ``.pbf`` file is complete, which is a
+row of blocks that say how long they are, and whether a file unpacks to far more than a map does. A file that was cut
+exactly between two blocks cannot be told from a complete one.
 """
 
 from __future__ import annotations
@@ -31,39 +31,241 @@ from veilroute.streets.ways import Ways, WaysCollector
 _LARGEST_HEADER, _LARGEST_BODY = 64 * 1024, 32 * 1024 * 1024
 _MOST_FIELDS = 8  # a block has two or three
 _MOST_GAIN, _FREE_BYTES = 50, 2**26  # maps as text grow about twelvefold, others about threefold
+_FETCH = "download it again"
 _NOT_PBF = "not an OpenStreetMap file in PBF format; check that it is the right one"
-BOMB = f"unpacks to more than {_MOST_GAIN} times its size, as no map does; download it again"
-"""What to say of a file that would keep its reader busy for hours."""
+_BOMB = f"unpacks to more than {_MOST_GAIN} times its size, as no map does; {_FETCH}"
+
+SUFFIXES = (".osm", ".osm.gz", ".osm.bz2", ".pbf")
+"""What the names of OpenStreetMap files end with."""
+
+_TELL_EVERY = 20_000
+# A street takes more than 16 bytes of a file, and a node of it more than one, however well they are compressed.
+_FREE_STREETS = 100_000
 
 
-def most_unpacked(num_bytes: int) -> int:
-    """How much a map of so many bytes may unpack to."""
+def read_osm(
+    path: str | Path,
+    *,
+    network: str = "drive",
+    cost: str = "seconds",
+    service: bool = False,
+    connected: bool = False,
+    progress: ProgressCallback | None = None,
+) -> StreetNetwork:
+    """Read the street network of an OpenStreetMap file; nodes keep the numbers that they have there.
+
+    The file is read twice, ways before nodes, so that only the places of nodes that are needed are held.
+
+    Parameters
+    ----------
+    path
+        An ``.osm.pbf``, ``.osm``, ``.osm.gz`` or ``.osm.bz2`` file.
+    network
+        One of ``drive``, ``cycle`` and ``walk``.
+    cost
+        What edges cost: ``seconds`` or ``metres``.
+    service
+        Whether the drive network is to have service roads; the others always do.
+    connected
+        Whether to keep only the largest strongly connected component; of equally large ones that of the lowest
+        number.
+    progress
+        Called with a :class:`~veilroute.progress.Progress` now and then.
+    """
+    moving = rules.network_called(network)
+    if cost not in UNITS:
+        raise UnknownMethodError("cost", cost, UNITS)
+    watch = Watch(report=progress)
+    _check_file(path)
+    ways = _read_ways(path, watch)
+    if not ways.num_read:
+        raise FileFormatError(path, "the file has no ways, so no streets; check that it is a map, and complete")
+    is_in = select_ways(ways, moving, service=service).is_in
+    if not is_in.any():
+        raise FileFormatError(path, f"the file has no ways for the network {network}; {_described(ways)}")
+    needed = refs_of(ways, is_in)
+    if not needed.size:
+        raise FileFormatError(path, f"none of its {int(is_in.sum())} ways for the network {network} has nodes")
+    numbers, places, barriers = _read_nodes(path, needed, watch)
+    if not numbers.size:
+        missing = f"the nodes of all {int(is_in.sum())} ways are missing"
+        raise FileFormatError(path, f"{missing}; extract the map again with complete ways")
+    watch.tell("joining streets")
+    ways = replace(ways, node_ids=numbers, lonlat=places, barriers=barriers)
+    try:
+        return build_network(ways, network=network, cost=cost, service=service, connected=connected)
+    except InvalidInputError as error:
+        raise FileFormatError(path, str(error)) from None
+
+
+def is_osm_name(path: str | Path) -> bool:
+    """Whether a file's name says that it is from OpenStreetMap."""
+    return Path(path).name.lower().endswith(SUFFIXES)
+
+
+def _check_file(path: str | Path) -> None:
+    """Say in one line what osmium would say in many words, or not at all."""
+    if not is_osm_name(path):
+        raise UnknownMethodError("OpenStreetMap file", Path(path).name, tuple(f"*{suffix}" for suffix in SUFFIXES))
+    with open_regular(path) as file:
+        if not file.read(1):
+            raise FileFormatError(path, "the file is empty; expected a map from OpenStreetMap")
+    match Path(path).suffix.lower():
+        case ".pbf":
+            _check_blocks(path)
+        case ".gz":
+            _check_unpacked(path, gzip.GzipFile)
+        case ".bz2":
+            _check_unpacked(path, bz2.BZ2File)
+
+
+def _check_unpacked(path: str | Path, unpack: type[gzip.GzipFile] | type[bz2.BZ2File]) -> None:
+    """Raise where a compressed file unpacks to far more than a map does: some would keep osmium busy for hours."""
+    most = _most_unpacked(Path(path).stat().st_size)
+    try:
+        with unpack(Path(path)) as file:
+            num_bytes = 0
+            while block := file.read(2**20):
+                num_bytes += len(block)
+                if num_bytes > most:
+                    raise FileFormatError(path, _BOMB)
+    except (OSError, EOFError, zlib.error):
+        raise FileFormatError(path, f"damaged or incomplete; {_FETCH}") from None
+
+
+def _read_ways(path: str | Path, watch: Watch) -> Ways:
+    osmium = _osmium()
+    collector = WaysCollector(rules.KEYS)
+    num_bytes = Path(path).stat().st_size
+    num_streets = num_refs = 0
+    with _reading(path):  # tags may turn out to be no text
+        for thing in _things(path, osmium.osm.WAY | osmium.osm.RELATION):
+            if thing.is_way():
+                collector.num_read += 1
+                if "highway" in thing.tags:
+                    num_streets += 1
+                    num_refs += len(thing.nodes)
+                    if num_streets > _FREE_STREETS + num_bytes / 16 or num_refs > 10 * _FREE_STREETS + num_bytes:
+                        too_many = f"more streets than a map of {num_bytes:,} bytes can hold"
+                        raise FileFormatError(path, f"{too_many}; {_FETCH}")
+                    collector.add_way(thing.id, [node.ref for node in thing.nodes], dict(thing.tags))
+                if collector.num_read % _TELL_EVERY == 0:
+                    watch.tell("reading ways", collector.num_read)
+            elif thing.tags.get("type") == "restriction":
+                collector.add_restriction(dict(thing.tags))
+    return collector.pack()
+
+
+class _Barriers(dict[int, dict[str, str]]):
+    """The tags of the nodes that osmium hands over."""
+
+    def node(self, node: Any) -> None:
+        self[node.id] = dict(node.tags)
+
+
+def _read_nodes(path: str | Path, needed: Ints, watch: Watch) -> tuple[Ints, Floats, dict[int, dict[str, str]]]:
+    """Of the needed nodes that the file has: the numbers, ascending, the places, and the tags of barriers."""
+    watch.tell("reading places", 0, int(needed.size))
+    osmium = _osmium()
+    # Sixteen bytes for each node that is needed, sorted; other indexes of osmium need memory by the largest number.
+    index = osmium.index.create_map("sparse_mem_array")
+    barriers = _Barriers()
+    with _reading(path):
+        osmium.apply(
+            osmium.io.Reader(_file(path), osmium.osm.NODE),
+            osmium.filter.IdFilter(needed[needed >= 0].tolist()),
+            osmium.NodeLocationsForWays(index),
+            osmium.filter.KeyFilter("barrier"),
+            barriers,
+        )
+    places: dict[int, tuple[float, float]] = {}
+    for number in needed.tolist():
+        with suppress(KeyError, TypeError):  # the latter where a number is below zero
+            place = index.get(number)
+            if place.valid():
+                places[number] = (place.lon, place.lat)
+    if needed[0] < 0:
+        # Editors give such numbers to what is not uploaded yet, and the index does not hold them.
+        for node in _things(path, osmium.osm.NODE):
+            if node.id < 0 and node.location.valid():
+                places[node.id] = (node.location.lon, node.location.lat)
+    numbers = [number for number in needed.tolist() if number in places]
+    lonlat = np.array([places[number] for number in numbers], dtype=np.float64).reshape(-1, 2)
+    return np.array(numbers, dtype=np.int64), lonlat, barriers
+
+
+def _things(path: str | Path, kinds: Any) -> Iterator[Any]:
+    """What a file holds, one by one; each is gone when the next one comes."""
+    with _reading(path):
+        for thing in _osmium().FileProcessor(_file(path), kinds):
+            if not thing.deleted:
+                yield thing
+
+
+def _file(path: str | Path) -> Any:
+    """What osmium is to open, with its format, which it would not know by a name in capitals."""
+    name = Path(path).name.lower()
+    return _osmium().io.File(str(path), next(suffix[1:] for suffix in SUFFIXES if name.endswith(suffix)))
+
+
+@contextmanager
+def _reading(path: str | Path) -> Iterator[None]:
+    """Turn what osmium says of a damaged file into one line."""
+    try:
+        yield
+    except InvalidInputError:
+        raise
+    except (RuntimeError, ValueError, OverflowError, _osmium().InvalidLocationError) as error:
+        reason = " ".join(str(error).split())
+        raise FileFormatError(path, f"damaged, cut off or not a map from OpenStreetMap ({reason}); {_FETCH}") from None
+
+
+def _described(ways: Ways) -> str:
+    """What kinds of highway there are, in a few words."""
+    kinds = [f"{kind} {count}" for kind, count in ways.count_kinds(np.ones(ways.num_ways, dtype=np.bool_))]
+    if not kinds:
+        return f"none of its {ways.num_read} ways has a highway tag"
+    return f"it has {', '.join(kinds[:5])}" + (" and others" if len(kinds) > 5 else "")
+
+
+def _osmium() -> Any:
+    try:
+        import osmium
+    except ImportError:
+        raise MissingExtraError("osmium", "streets") from None
+    return osmium
+
+
+def _most_unpacked(num_bytes: int) -> int:
     return _FREE_BYTES + _MOST_GAIN * num_bytes
 
 
-def check_blocks(path: str | Path) -> None:
+def _check_blocks(path: str | Path) -> None:
     """Raise unless the blocks of a PBF file fill it exactly; reads only what says how long they are."""
     num_blocks = unpacked = 0
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         while (left := size - file.tell()) > 0:
+            num_blocks += 1
+            damaged = f"damaged: block {num_blocks} is none of OpenStreetMap's; {_FETCH}"
+            not_ours = _NOT_PBF if num_blocks == 1 else damaged
+            cut_off = f"truncated: it ends in the middle of block {num_blocks}, after {size:,} bytes; {_FETCH}"
             length = int.from_bytes(file.read(4), "big")
             if left >= 4 and not 0 < length <= _LARGEST_HEADER:
-                raise FileFormatError(path, _NOT_PBF if num_blocks == 0 else _damaged(num_blocks))
+                raise FileFormatError(path, not_ours)
             if left < 4 + length:
-                raise FileFormatError(path, _cut_off(num_blocks, size))
+                raise FileFormatError(path, cut_off)
             kind, body = _parse_header(file.read(length))
             if kind not in (b"OSMHeader", b"OSMData") or not 0 <= body <= _LARGEST_BODY:
-                raise FileFormatError(path, _NOT_PBF if num_blocks == 0 else _damaged(num_blocks))
+                raise FileFormatError(path, not_ours)
             if left < 4 + length + body:
-                raise FileFormatError(path, _cut_off(num_blocks, size))
+                raise FileFormatError(path, cut_off)
             grown = _unpacked_size(file, body)
             if grown < 0:
-                raise FileFormatError(path, _damaged(num_blocks))
+                raise FileFormatError(path, damaged)
             unpacked += grown
-            if unpacked > most_unpacked(size):
-                raise FileFormatError(path, BOMB)
-            num_blocks += 1
+            if unpacked > _most_unpacked(size):
+                raise FileFormatError(path, _BOMB)
 
 
 def _unpacked_size(file: BinaryIO, body: int) -> int:
@@ -116,224 +318,3 @@ def _varint(raw: bytes, spot: int) -> tuple[int, int]:
             break
         shift += 7
     return value, spot
-
-
-def _cut_off(num_blocks: int, size: int) -> str:
-    return f"truncated: it ends in the middle of block {num_blocks + 1}, after {size:,} bytes; download it again"
-
-
-def _damaged(num_blocks: int) -> str:
-    return f"damaged: block {num_blocks + 1} is none of OpenStreetMap's; download it again"
-
-
-SUFFIXES = (".osm", ".osm.gz", ".osm.bz2", ".pbf")
-"""What the names of OpenStreetMap files end with."""
-
-
-_TELL_EVERY = 20_000
-_FETCH = "download it again"
-# A street takes more than 16 bytes of a file, and a node of it more than one, however well they are compressed.
-_FREE_STREETS = 100_000
-
-
-def read_osm(
-    path: str | Path,
-    *,
-    network: str = "drive",
-    cost: str = "seconds",
-    service: bool = False,
-    connected: bool = False,
-    progress: ProgressCallback | None = None,
-) -> StreetNetwork:
-    """Read the street network of an OpenStreetMap file; nodes keep the numbers that they have there.
-
-    The file is read twice, ways before nodes, so that only the places of nodes that are needed are held.
-
-    Parameters
-    ----------
-    path
-        An ``.osm.pbf``, ``.osm``, ``.osm.gz`` or ``.osm.bz2`` file.
-    network
-        One of ``drive``, ``cycle`` and ``walk``.
-    cost
-        What edges cost: ``seconds`` or ``metres``.
-    service
-        Whether the drive network is to have service roads; the others always do.
-    connected
-        Whether to keep only the largest strongly connected component; of equally large ones that of the lowest
-        number.
-    progress
-        Called with a :class:`~veilroute.progress.Progress` now and then.
-    """
-    moving = rules.network_called(network)
-    if cost not in UNITS:
-        raise UnknownMethodError("cost", cost, UNITS)
-    watch = Watch(report=progress)
-    _check_file(path)
-    ways = _read_ways(path, watch)
-    if not ways.num_read:
-        raise FileFormatError(path, "the file has no ways, so no streets; check that it is a map, and complete")
-    is_in = select_ways(ways, moving, service=service).is_in
-    if not is_in.any():
-        raise FileFormatError(path, f"the file has no ways for the network {network}; {_described(ways)}")
-    needed = refs_of(ways, is_in)
-    if not needed.size:
-        raise FileFormatError(path, f"none of its {int(is_in.sum())} ways for the network {network} has nodes")
-    numbers, places, barriers = _read_nodes(path, needed, watch)
-    if not numbers.size:
-        raise FileFormatError(
-            path, f"the nodes of all {int(is_in.sum())} ways are missing; extract the map again with complete ways"
-        )
-    watch.tell("joining streets")
-    try:
-        return build_network(
-            replace(ways, node_ids=numbers, lonlat=places, barriers=barriers),
-            network=network,
-            cost=cost,
-            service=service,
-            connected=connected,
-        )
-    except InvalidInputError as error:
-        raise FileFormatError(path, str(error)) from None
-
-
-def is_osm_name(path: str | Path) -> bool:
-    """Whether a file's name says that it is from OpenStreetMap."""
-    return Path(path).name.lower().endswith(SUFFIXES)
-
-
-def _check_file(path: str | Path) -> None:
-    """Say in one line what osmium would say in many words, or not at all."""
-    if not is_osm_name(path):
-        raise UnknownMethodError("OpenStreetMap file", Path(path).name, tuple(f"*{suffix}" for suffix in SUFFIXES))
-    with open_regular(path) as file:
-        if not file.read(1):
-            raise FileFormatError(path, "the file is empty; expected a map from OpenStreetMap")
-    match Path(path).suffix.lower():
-        case ".pbf":
-            check_blocks(path)
-        case ".gz":
-            _check_unpacked(path, gzip.GzipFile)
-        case ".bz2":
-            _check_unpacked(path, bz2.BZ2File)
-
-
-def _check_unpacked(path: str | Path, unpack: type[gzip.GzipFile] | type[bz2.BZ2File]) -> None:
-    """Raise where a compressed file unpacks to far more than a map does: some would keep osmium busy for hours."""
-    most = most_unpacked(Path(path).stat().st_size)
-    try:
-        with unpack(Path(path)) as file:
-            num_bytes = 0
-            while block := file.read(2**20):
-                num_bytes += len(block)
-                if num_bytes > most:
-                    raise FileFormatError(path, BOMB)
-    except (OSError, EOFError, zlib.error):
-        raise FileFormatError(path, f"damaged or incomplete; {_FETCH}") from None
-
-
-def _read_ways(path: str | Path, watch: Watch) -> Ways:
-    osmium = _osmium()
-    collector = WaysCollector(rules.KEYS)
-    num_bytes = Path(path).stat().st_size
-    num_streets = num_refs = 0
-    with _reading(path):  # tags may turn out to be no text
-        for thing in _things(path, osmium.osm.WAY | osmium.osm.RELATION):
-            if thing.is_way():
-                collector.num_read += 1
-                if "highway" in thing.tags:
-                    num_streets += 1
-                    num_refs += len(thing.nodes)
-                    if num_streets > _FREE_STREETS + num_bytes / 16 or num_refs > 10 * _FREE_STREETS + num_bytes:
-                        raise FileFormatError(
-                            path, f"more streets than a map of {num_bytes:,} bytes can hold; {_FETCH}"
-                        )
-                    collector.add_way(thing.id, [node.ref for node in thing.nodes], dict(thing.tags))
-                if collector.num_read % _TELL_EVERY == 0:
-                    watch.tell("reading ways", collector.num_read)
-            elif thing.tags.get("type") == "restriction":
-                collector.add_restriction(dict(thing.tags))
-    return collector.pack()
-
-
-class _Barriers:
-    """Takes the tags of nodes."""
-
-    def __init__(self) -> None:
-        self.found: dict[int, dict[str, str]] = {}
-
-    def node(self, node: Any) -> None:
-        self.found[node.id] = dict(node.tags)
-
-
-def _read_nodes(path: str | Path, needed: Ints, watch: Watch) -> tuple[Ints, Floats, dict[int, dict[str, str]]]:
-    """Of the needed nodes that the file has: the numbers, ascending, the places, and the tags of barriers."""
-    watch.tell("reading places", 0, int(needed.size))
-    osmium = _osmium()
-    # Sixteen bytes for each node that is needed, sorted; other indexes of osmium need memory by the largest number.
-    index = osmium.index.create_map("sparse_mem_array")
-    barriers = _Barriers()
-    with _reading(path):
-        osmium.apply(
-            osmium.io.Reader(_file(path), osmium.osm.NODE),
-            osmium.filter.IdFilter(needed[needed >= 0].tolist()),
-            osmium.NodeLocationsForWays(index),
-            osmium.filter.KeyFilter("barrier"),
-            barriers,
-        )
-    places: dict[int, tuple[float, float]] = {}
-    for number in needed.tolist():
-        with suppress(KeyError, TypeError):  # the latter where a number is below zero
-            place = index.get(number)
-            if place.valid():
-                places[number] = (place.lon, place.lat)
-    if needed[0] < 0:
-        # Editors give such numbers to what is not uploaded yet, and the index does not hold them.
-        for node in _things(path, osmium.osm.NODE):
-            if node.id < 0 and node.location.valid():
-                places[node.id] = (node.location.lon, node.location.lat)
-    numbers = [number for number in needed.tolist() if number in places]
-    lonlat = np.array([places[number] for number in numbers], dtype=np.float64).reshape(-1, 2)
-    return np.array(numbers, dtype=np.int64), lonlat, barriers.found
-
-
-def _things(path: str | Path, kinds: Any) -> Iterator[Any]:
-    """What a file holds, one by one; each is gone when the next one comes."""
-    with _reading(path):
-        for thing in _osmium().FileProcessor(_file(path), kinds):
-            if not thing.deleted:
-                yield thing
-
-
-def _file(path: str | Path) -> Any:
-    """What osmium is to open, with its format, which it would not know by a name in capitals."""
-    name = Path(path).name.lower()
-    return _osmium().io.File(str(path), next(suffix[1:] for suffix in SUFFIXES if name.endswith(suffix)))
-
-
-@contextmanager
-def _reading(path: str | Path) -> Iterator[None]:
-    """Turn what osmium says of a damaged file into one line."""
-    try:
-        yield
-    except (RuntimeError, ValueError, OverflowError, _osmium().InvalidLocationError) as error:
-        if isinstance(error, InvalidInputError):
-            raise
-        reason = " ".join(str(error).split())
-        raise FileFormatError(path, f"damaged, cut off or not a map from OpenStreetMap ({reason}); {_FETCH}") from None
-
-
-def _described(ways: Ways) -> str:
-    """What kinds of highway there are, in a few words."""
-    kinds = [f"{kind} {count}" for kind, count in ways.count_kinds(np.ones(ways.num_ways, dtype=np.bool_))]
-    if not kinds:
-        return f"none of its {ways.num_read} ways has a highway tag"
-    return f"it has {', '.join(kinds[:5])}" + (" and others" if len(kinds) > 5 else "")
-
-
-def _osmium() -> Any:
-    try:
-        import osmium
-    except ImportError:
-        raise MissingExtraError("osmium", "streets") from None
-    return osmium

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from veilroute.domain.codec import is_number
 from veilroute.domain.geography import great_circle_m, street_domain
 from veilroute.domain.graph import Domain
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
@@ -114,15 +115,15 @@ class _Spot:
 def _columns(header: list[str], spot: _Spot) -> dict[str, int]:
     """Which column holds what; of several that could, the one whose alias is listed first."""
     names = [cell.lower() for cell in header]
-    found = {
+    column_of = {
         what: names.index(next(alias for alias in aliases if alias in names))
         for what, aliases in _ALIASES.items()
         if set(aliases) & set(names)
     }
-    if not {"lat", "lon"} <= set(found) and "node" not in found:
+    if not {"lat", "lon"} <= set(column_of) and "node" not in column_of:
         shown = ", ".join(repr(name[:20]) for name in names[:6])
         raise spot.error(f"expected a header with the columns name, lat, lon (or name, id); got {shown}")
-    return found
+    return column_of
 
 
 def _read_geojson(path: str | Path) -> Iterator[Place]:
@@ -149,7 +150,7 @@ def _point(geometry: Any, spot: _Spot) -> tuple[float | None, float | None]:
     match geometry:
         case None:
             return None, None
-        case {"type": "Point", "coordinates": [lon, lat, *_]} if _is_number(lon) and _is_number(lat):
+        case {"type": "Point", "coordinates": [lon, lat, *_]} if is_number(lon) and is_number(lat):
             return float(lat), float(lon)
         case {"type": str(kind)} if kind != "Point":
             raise spot.error(f"expected a Point, got {kind[:20]!r}")
@@ -209,11 +210,7 @@ def _text(value: object, what: str, spot: _Spot) -> str:
     return str(value).strip()
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-class WordList:
+class NumberedTexts:
     """Numbers texts that many edges share, as street names, in the order in which they come; the empty text is 0."""
 
     def __init__(self) -> None:
@@ -225,7 +222,7 @@ class WordList:
         return self._numbers.setdefault(" ".join(shown.split()), len(self._numbers))
 
     @property
-    def words(self) -> tuple[str, ...]:
+    def texts(self) -> tuple[str, ...]:
         """All texts so far, by number."""
         return tuple(self._numbers)
 
@@ -301,9 +298,9 @@ def read_edge_list(path: str | Path, nodes: str | Path | None = None) -> Domain:
             lengths=[far if own is None else own for own, far in zip(given, between.tolist(), strict=True)],
             unit=edges.unit,
             labels=labels,
-            names=edges.names.words,
+            names=edges.names.texts,
             name_ids=edges.name_ids,
-            kinds=edges.kinds.words,
+            kinds=edges.kinds.texts,
             kind_ids=edges.kind_ids,
         )
     except InvalidInputError as error:
@@ -320,8 +317,8 @@ class _Edges:
     costs: list[int | float] = field(default_factory=list)
     lengths: list[int | float | None] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
-    names: WordList = field(default_factory=WordList)
-    kinds: WordList = field(default_factory=WordList)
+    names: NumberedTexts = field(default_factory=NumberedTexts)
+    kinds: NumberedTexts = field(default_factory=NumberedTexts)
     name_ids: list[int] = field(default_factory=list)
     kind_ids: list[int] = field(default_factory=list)
 
@@ -344,19 +341,19 @@ class _Table(_Rows):
 
     def find(self, *names: str) -> int | None:
         """Where the column of one of these names is, if there is one."""
-        found = [i for i, name in enumerate(self.columns) if name in names]
-        if len(found) > 1:
-            both = " and ".join(self.columns[i] for i in found)
+        columns = [i for i, name in enumerate(self.columns) if name in names]
+        if len(columns) > 1:
+            both = " and ".join(self.columns[i] for i in columns)
             raise FileFormatError(self.path, f"columns {both} mean the same; keep one", 1)
-        return found[0] if found else None
+        return columns[0] if columns else None
 
     def need(self, what: str, *names: str) -> int:
         """Where the column of one of these names is."""
-        found = self.find(*names)
-        if found is None:
+        column = self.find(*names)
+        if column is None:
             shown = ", ".join(self.columns)[:60]
             raise FileFormatError(self.path, f"no column for {what}; call it {' or '.join(names)} (found: {shown})", 1)
-        return found
+        return column
 
     def rows(self) -> Iterator[list[str]]:
         """All rows that are not empty, each as wide as the header."""

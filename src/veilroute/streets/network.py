@@ -35,7 +35,7 @@ class Segments:
 
 
 @dataclass(frozen=True)
-class Selection:
+class ChosenWays:
     """Which ways belong to a network."""
 
     is_in: Flags  # for each way
@@ -55,11 +55,11 @@ class SegmentCounts:
     stated_m: float  # metres of it that have a stated speed limit
 
 
-def select_ways(ways: Ways, network: Network, *, service: bool = False) -> Selection:
+def select_ways(ways: Ways, network: Network, *, service: bool = False) -> ChosenWays:
     """Apply the rules of a network to all ways, once for each different set of tags."""
     rulings = tuple(rule_way(network, tags, service=service) for tags in ways.tag_sets)
     is_in = np.array([ruling.is_in for ruling in rulings], dtype=np.bool_)[ways.tag_ids]
-    return Selection(is_in, rulings, ways.count_by([ruling.reason for ruling in rulings], ~is_in))
+    return ChosenWays(is_in, rulings, ways.count_by([ruling.reason for ruling in rulings], ~is_in))
 
 
 def refs_of(ways: Ways, is_in: Flags) -> Ints:
@@ -67,19 +67,19 @@ def refs_of(ways: Ways, is_in: Flags) -> Ints:
     return np.unique(ways.refs[np.repeat(is_in, np.diff(ways.ptr))])
 
 
-def cut_ways(ways: Ways, selection: Selection, network: Network) -> tuple[Segments, SegmentCounts]:
+def cut_ways(ways: Ways, chosen: ChosenWays, network: Network) -> tuple[Segments, SegmentCounts]:
     """Cut the chosen ways into directed segments.
 
     Where the place of a node is missing, as at the border of an extract, the way has a gap. A node that follows itself
     is one node.
     """
-    is_in, rulings = selection.is_in, selection.rulings
+    is_in, rulings = chosen.is_in, chosen.rulings
     owners = np.repeat(np.arange(ways.num_ways, dtype=np.int64), np.diff(ways.ptr))
-    chosen = is_in[owners]
-    owners, spots = owners[chosen], _positions(ways.node_ids, ways.refs[chosen])
+    needed = is_in[owners]
+    owners, spots = owners[needed], _positions(ways.node_ids, ways.refs[needed])
     whole = (owners[1:] == owners[:-1]) & (spots[1:] >= 0) & (spots[:-1] >= 0) & (spots[1:] != spots[:-1])
-    firsts, seconds, owner = spots[:-1][whole], spots[1:][whole], owners[:-1][whole]
-    metres = great_circle_m(ways.lonlat[firsts], ways.lonlat[seconds])
+    tails, heads, owner = spots[:-1][whole], spots[1:][whole], owners[:-1][whole]
+    metres = great_circle_m(ways.lonlat[tails], ways.lonlat[heads])
 
     tag_ids = ways.tag_ids[owner]
     pairs = zip(ways.tag_sets, rulings, strict=True)
@@ -94,8 +94,8 @@ def cut_ways(ways: Ways, selection: Selection, network: Network) -> tuple[Segmen
         return np.concatenate([forward[is_forward], backward[is_backward]])
 
     segments = Segments(
-        tails=both(firsts, seconds),
-        heads=both(seconds, firsts),
+        tails=both(tails, heads),
+        heads=both(heads, tails),
         ways=both(owner, owner),
         metres=both(metres, metres),
         seconds=both(metres / forward_ms, metres / backward_ms),
@@ -131,8 +131,8 @@ class Chains:
     segments: Ints
 
 
-def join_segments(num_nodes: int, tails: Ints, heads: Ints, more: Ints | None = None) -> Chains:
-    """Join directed segments, none of them a loop, at every node where one can only go on; the nodes of ``more`` stay.
+def join_segments(num_nodes: int, tails: Ints, heads: Ints, extra_junctions: Ints | None = None) -> Chains:
+    """Join directed segments, none of them a loop, at every node where one can only go on; ``extra_junctions`` stay.
 
     A node is a junction unless exactly two nodes are next to it and one passes it either in one direction (one segment
     in, one out) or in both (two in, two out). This is OSMnx's criterion, except that a node beside which two segments
@@ -142,8 +142,8 @@ def join_segments(num_nodes: int, tails: Ints, heads: Ints, more: Ints | None = 
     The work grows with the number of segments, and the number of passes over arrays with the longest edge.
     """
     is_junction = _find_junctions(num_nodes, tails, heads)
-    if more is not None:
-        is_junction[more] = True
+    if extra_junctions is not None:
+        is_junction[extra_junctions] = True
     following = _find_following(num_nodes, tails, heads, is_junction)
     in_edge = np.zeros(tails.size, dtype=np.bool_)
     in_edge[_walk(np.flatnonzero(is_junction[tails]), following)[2]] = True
@@ -337,8 +337,8 @@ def build_network(
     moving = network_called(network)
     if cost not in UNITS:
         raise UnknownMethodError("cost", cost, UNITS)
-    selection = select_ways(ways, moving, service=service)
-    segments, counts = cut_ways(ways, selection, moving)
+    chosen = select_ways(ways, moving, service=service)
+    segments, counts = cut_ways(ways, chosen, moving)
     if not segments.tails.size:
         raise InvalidInputError("ways", f"at least one to {network} along")
     simple = join_segments(ways.node_ids.size, segments.tails, segments.heads)
@@ -363,7 +363,7 @@ def build_network(
         num_highways=ways.num_ways,
         num_ways_kept=int(counts.is_left.sum()),
         kept=ways.count_kinds(counts.is_left),
-        dropped=selection.dropped,
+        dropped=chosen.dropped,
         num_ways_cut=counts.num_cut,
         num_ways_lost=counts.num_lost,
         num_raw_nodes=int(np.unique(np.concatenate([segments.tails, segments.heads])).size),
@@ -433,12 +433,12 @@ def _domain(ways: Ways, edges: Edges, nodes: Ints, inside: Ints, cost: str) -> D
     )
 
 
-def _occurring(words: tuple[str, ...], ids: Ints) -> tuple[list[str], Ints]:
-    """The words that occur, by name, and the numbers that they have now."""
-    used = sorted(np.unique(ids).tolist(), key=lambda number: words[number])
-    renumbered = np.zeros(len(words), dtype=np.int64)
+def _occurring(texts: tuple[str, ...], ids: Ints) -> tuple[list[str], Ints]:
+    """The texts that occur, in the order of the alphabet, and the numbers that they have now."""
+    used = sorted(np.unique(ids).tolist(), key=lambda number: texts[number])
+    renumbered = np.zeros(len(texts), dtype=np.int64)
     renumbered[used] = np.arange(len(used))
-    return [words[number] for number in used], renumbered[ids]
+    return [texts[number] for number in used], renumbered[ids]
 
 
 def _count_barriers(ways: Ways, network: Network, segments: Segments) -> int:

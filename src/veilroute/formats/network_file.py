@@ -1,9 +1,8 @@
-"""Network files: a domain by itself, without trips and candidates.
+"""Network files: a domain by itself, without trips and candidates, in any of the formats.
 
-Graphs and street networks as arrays in one binary file (``.npz``), which loads many times faster than text.
-
-The file is an uncompressed zip archive: ``about.json`` says what it is, and each array is a ``.npy`` of its own, so
-that numpy reads it as well. Equal domains give equal bytes.
+Our own are ``.json`` and ``.npz``, which loads many times faster. The latter is an uncompressed zip archive:
+``about.json`` says what it is, and each array is a ``.npy`` of its own, so that numpy reads it as well. Equal domains
+give equal bytes.
 """
 
 from __future__ import annotations
@@ -31,6 +30,12 @@ from veilroute.streets.network import StreetNetwork
 
 FORMAT = "veilroute-network/1"
 
+READABLE = (".json", ".npz", ".graphml", ".gr", ".csv")
+"""What the names of network files end with; a ``.gr`` may also be a ``.gr.gz``."""
+
+WRITABLE = (".json", ".npz")
+"""What networks can be written as."""
+
 Array = npt.NDArray[Any]
 
 _KINDS = {
@@ -52,6 +57,77 @@ _HEADER = re.compile(r"{'descr': '([<|]\w\d)', 'fortran_order': False, 'shape': 
 _STREET_ARRAYS = ("lonlat", "lengths", "name_ids", "kind_ids", "shape_ptr", "shape", "shortest")
 
 
+def read_network(path: str | Path, *, cost: str | None = None) -> Domain:
+    """Read a network: one written by :func:`write_network`, or a graph from elsewhere.
+
+    Parameters
+    ----------
+    path
+        A ``.json`` or ``.npz`` of :func:`write_network`, a ``.graphml``, a ``.gr`` of the DIMACS challenge (also as
+        ``.gr.gz``), or a ``.csv`` of edges.
+    cost
+        What edges cost, ``seconds`` or ``metres``, where the file leaves it open: for ``.gr`` and for a ``.graphml``,
+        for which it may also be the name of an attribute.
+    """
+    suffix = network_suffix(path)
+    if cost is not None and suffix not in (".graphml", ".gr"):
+        raise InvalidInputError("cost", f"nothing: a {suffix} file says what its costs are", cost)
+    match suffix:
+        case ".json":
+            return network_from_data(parse_json(read_bytes(path), path), path)
+        case ".npz":
+            return read_network_cache(path)
+        case ".graphml":
+            # OSMnx's names of the two.
+            attribute = {"seconds": "travel_time", "metres": "length"}
+            return read_graphml(path, cost=None if cost is None else attribute.get(cost, cost))
+        case ".gr":
+            return read_dimacs(path, unit=cost)
+        case _:
+            return read_edge_list(path)
+
+
+def write_network(network: StreetNetwork | Domain, path: str | Path) -> None:
+    """Write a network as ``.json``, with its report where it has one, or as ``.npz``, which loads much faster."""
+    domain = network.domain if isinstance(network, StreetNetwork) else network
+    match Path(path).suffix:
+        case ".json":
+            data: dict[str, Any] = {"format": FORMAT, "domain": domain_to_dict(domain)}
+            if isinstance(network, StreetNetwork):
+                data["report"] = network.report.to_dict()
+            Path(path).write_bytes(dump_canonical(data))
+        case ".npz":
+            write_network_cache(domain, path)
+        case suffix:
+            raise UnknownMethodError("network format", suffix or str(path), WRITABLE)
+
+
+def network_from_data(data: Any, path: str | Path) -> Domain:
+    """The domain in the parsed JSON of a network file."""
+    if not is_network_data(data):
+        raise FileFormatError(path, f"not a veilroute network; expected a JSON object with format {FORMAT}")
+    try:
+        return domain_from_dict(data.get("domain"))
+    except InvalidInputError as error:
+        raise FileFormatError(path, str(error)) from None
+
+
+def is_network_data(data: Any) -> bool:
+    """Whether parsed JSON says that it is a network."""
+    return isinstance(data, dict) and data.get("format") == FORMAT
+
+
+def network_suffix(path: str | Path) -> str:
+    """Which of the readable formats a file's name stands for."""
+    name = Path(path).name.lower()
+    if is_osm_name(path):
+        raise FileFormatError(path, "a map, not yet a network; make one of it with `veilroute streets`")
+    suffix = Path(name.removesuffix(".gz")).suffix
+    if suffix not in READABLE or (name.endswith(".gz") and suffix != ".gr"):
+        raise UnknownMethodError("network format", Path(path).suffix or str(path), READABLE)
+    return suffix
+
+
 def write_network_cache(domain: Domain, path: str | Path) -> None:
     """Write a graph or street network as ``.npz``; a grid is refused, for its ``.map`` is small already."""
     if domain.grid is not None:
@@ -66,14 +142,8 @@ def write_network_cache(domain: Domain, path: str | Path) -> None:
     if domain.coordinates is not None:
         arrays["coordinates"] = domain.coordinates
     if domain.streets is not None:
-        streets = domain.streets
-        arrays |= {name: getattr(streets, name) for name in _STREET_ARRAYS}
-        about["streets"] = {
-            "unit": streets.unit,
-            "names": list(streets.names),
-            "kinds": list(streets.kinds),
-            "attribution": streets.attribution,
-        }
+        arrays |= {name: getattr(domain.streets, name) for name in _STREET_ARRAYS}
+        about["streets"] = {name: getattr(domain.streets, name) for name in ("unit", "names", "kinds", "attribution")}
     about["arrays"] = list(arrays)
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
@@ -194,14 +264,14 @@ def _streets(about: Any, arrays: dict[str, Array], num_nodes: int, num_edges: in
     lengths = checked_costs(_named(arrays, "lengths", 1), field="lengths").astype(np.float64, copy=False)
     shortest = checked_costs(_named(arrays, "shortest", 1), field="shortest").astype(np.float64, copy=False)
     _check("lengths", lengths.size == shortest.size == num_edges)
-    words = {}
+    tables = {}
     for name in ("names", "kinds"):
         ids, texts = _named(arrays, f"{name[:-1]}_ids", 1), about.get(name)
         _check(name, isinstance(texts, list) and all(_is_text(text) for text in texts))
         _check(name, ids.size == num_edges and (not num_edges or 0 <= int(ids.min()) <= int(ids.max()) < len(texts)))
-        words[name] = (tuple(texts), ids)
+        tables[name] = (tuple(texts), ids)
     _check("attribution", _is_text(about.get("attribution")))
-    (names, name_ids), (kinds, kind_ids) = words["names"], words["kinds"]
+    (names, name_ids), (kinds, kind_ids) = tables["names"], tables["kinds"]
     unit, credit = about["unit"], about["attribution"]
     return Streets(lonlat, lengths, unit, names, name_ids, kinds, kind_ids, shape_ptr, shape, credit, shortest)
 
@@ -222,81 +292,3 @@ def _is_text(text: object) -> bool:
 def _check(part: str, is_good: bool) -> None:
     if not is_good:
         raise InvalidInputError(part, "what write_network_cache writes")
-
-
-READABLE = (".json", ".npz", ".graphml", ".gr", ".csv")
-"""What the names of network files end with; a ``.gr`` may also be a ``.gr.gz``."""
-
-WRITABLE = (".json", ".npz")
-"""What networks can be written as."""
-
-
-def read_network(path: str | Path, *, cost: str | None = None) -> Domain:
-    """Read a network: one written by :func:`write_network`, or a graph from elsewhere.
-
-    Parameters
-    ----------
-    path
-        A ``.json`` or ``.npz`` of :func:`write_network`, a ``.graphml``, a ``.gr`` of the DIMACS challenge (also as
-        ``.gr.gz``), or a ``.csv`` of edges.
-    cost
-        What edges cost, ``seconds`` or ``metres``, where the file leaves it open: for ``.gr`` and for a ``.graphml``,
-        for which it may also be the name of an attribute.
-    """
-    suffix = network_suffix(path)
-    if cost is not None and suffix not in (".graphml", ".gr"):
-        raise InvalidInputError("cost", f"nothing: a {suffix} file says what its costs are", cost)
-    match suffix:
-        case ".json":
-            return network_from_data(parse_json(read_bytes(path), path), path)
-        case ".npz":
-            return read_network_cache(path)
-        case ".graphml":
-            # OSMnx's names of the two.
-            attribute = {"seconds": "travel_time", "metres": "length"}
-            return read_graphml(path, cost=None if cost is None else attribute.get(cost, cost))
-        case ".gr":
-            return read_dimacs(path, unit=cost)
-        case _:
-            return read_edge_list(path)
-
-
-def write_network(network: StreetNetwork | Domain, path: str | Path) -> None:
-    """Write a network as ``.json``, with its report where it has one, or as ``.npz``, which loads much faster."""
-    domain = network.domain if isinstance(network, StreetNetwork) else network
-    match Path(path).suffix:
-        case ".json":
-            data: dict[str, Any] = {"format": FORMAT, "domain": domain_to_dict(domain)}
-            if isinstance(network, StreetNetwork):
-                data["report"] = network.report.to_dict()
-            Path(path).write_bytes(dump_canonical(data))
-        case ".npz":
-            write_network_cache(domain, path)
-        case suffix:
-            raise UnknownMethodError("network format", suffix or str(path), WRITABLE)
-
-
-def network_from_data(data: Any, path: str | Path) -> Domain:
-    """The domain in the parsed JSON of a network file."""
-    if not is_network_data(data):
-        raise FileFormatError(path, f"not a veilroute network; expected a JSON object with format {FORMAT}")
-    try:
-        return domain_from_dict(data.get("domain"))
-    except InvalidInputError as error:
-        raise FileFormatError(path, str(error)) from None
-
-
-def is_network_data(data: Any) -> bool:
-    """Whether parsed JSON says that it is a network."""
-    return isinstance(data, dict) and data.get("format") == FORMAT
-
-
-def network_suffix(path: str | Path) -> str:
-    """Which of the readable formats a file's name stands for."""
-    name = Path(path).name.lower()
-    if is_osm_name(path):
-        raise FileFormatError(path, "a map, not yet a network; make one of it with `veilroute streets`")
-    suffix = Path(name.removesuffix(".gz")).suffix
-    if suffix not in READABLE or (name.endswith(".gz") and suffix != ".gr"):
-        raise UnknownMethodError("network format", Path(path).suffix or str(path), READABLE)
-    return suffix
