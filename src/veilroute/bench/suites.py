@@ -16,9 +16,9 @@ from pathlib import Path
 from veilroute.bench.cells import Cell, Instance, Method, Place
 from veilroute.bench.design import Suite, Variation
 from veilroute.bench.examples import EXAMPLES_SUITE
+from veilroute.bench.impact import KLR_SUITE, TABLE3_SUITE, TABLE4_SUITE
 from veilroute.bench.paper import MAPS, SIZES
 from veilroute.bench.partitioning import CONVERGENCE_SUITE, TABLE1_SUITE, TABLE2_SUITE
-from veilroute.bench.settings import KLR_SUITE, TABLE3_SUITE, TABLE4_SUITE
 from veilroute.domain.generate import draw_candidates, generate_rooms
 from veilroute.domain.graph import Domain
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
@@ -47,14 +47,8 @@ MAX_CANDIDATES = max(SIZES)
 MAX_PAIRS = 1000
 """The most pairs of start and goal on a generated map."""
 
-GENERATED = {
-    "rooms-1": (40, 72),
-    "rooms-2": (36, 36),
-    "rooms-3": (150, 132),
-    "rooms-4": (150, 150),
-    "rooms-5": (136, 80),
-    "rooms-6": (44, 48),
-}
+_GENERATED_SIZES = ((40, 72), (36, 36), (150, 132), (150, 150), (136, 80), (44, 48))
+GENERATED = {f"rooms-{number}": size for number, size in enumerate(_GENERATED_SIZES, start=1)}
 """Names and sizes (height, width) of the maps that stand in for the paper's six; the largest two are smaller."""
 
 
@@ -217,7 +211,7 @@ def _search_directory(directory: Path, names: Iterable[str]) -> dict[str, Domain
     if not directory.is_dir():
         raise InvalidInputError("--maps", "a directory with the paper's maps", str(directory))
     pinned = MapStore().catalogue.pinned
-    found, absent = {}, []
+    domains, absent = {}, []
     for name in names:
         paths = sorted(path for path in directory.rglob(f"{name}.map") if path.is_file())
         if not paths:
@@ -227,13 +221,13 @@ def _search_directory(directory: Path, names: Iterable[str]) -> dict[str, Domain
         for path in paths:
             data = read_bytes(path)
             if expected in (None, hash_text(data)):
-                found[name] = parse_movingai(data.decode("ascii", "replace").replace("\r\n", "\n"), source=path)
+                domains[name] = parse_movingai(data.decode("ascii", "replace").replace("\r\n", "\n"), source=path)
                 break
         else:
             raise FileFormatError(paths[0], "not the map that the paper used (SHA-256 of its text differs)")
     if absent:
         raise InvalidInputError("--maps", f"a directory that also holds {', '.join(absent)} (.map)", str(directory))
-    return found
+    return domains
 
 
 def _paper_terrain(domains: Mapping[str, Domain], num_pairs: int) -> Terrain:
@@ -251,27 +245,14 @@ def read_paper_instances() -> tuple[Instance, ...]:
     """The paper's 30 instances, five on each map, with 16 candidates each."""
     source = resources.files("veilroute.bench").joinpath("instances.json")
     rows = parse_json(source.read_bytes(), "instances.json")["instances"]
-    return tuple(
-        Instance(
-            map_name=row["map"],
-            seed=row["seed"],
-            start=_place(row["start"]),
-            goal=_place(row["goal"]),
-            candidates=tuple(_place(cell) for cell in row["candidates"]),
-        )
-        for row in rows
-    )
+    return tuple(_instance(row["map"], row["seed"], row["start"], row["goal"], row["candidates"]) for row in rows)
 
 
 def _generated_terrain(names: Sequence[str], num_pairs: int, remark: str) -> Terrain:
-    domains = {name: _generate_map(name) for name in names}
+    seeds = {name: seed for seed, name in enumerate(GENERATED, start=1)}
+    domains = {name: generate_rooms(*GENERATED[name], seed=seeds[name]) for name in names}
     chosen = (_draw_instance(name, domains[name], seed) for seed in range(1, num_pairs + 1) for name in names)
     return Terrain(domains, tuple(chosen), is_generated=True, remark=f"{remark}: {', '.join(names)}")
-
-
-def _generate_map(name: str) -> Domain:
-    height, width = GENERATED[name]
-    return generate_rooms(height, width, seed=tuple(GENERATED).index(name) + 1)
 
 
 def _draw_instance(name: str, domain: Domain, seed: int) -> Instance:
@@ -279,7 +260,11 @@ def _draw_instance(name: str, domain: Domain, seed: int) -> Instance:
     rng = random.Random(f"veilroute-bench-{name}-{seed}")
     start, goal = (domain.label(node) for node in rng.sample(range(domain.num_nodes), 2))
     drawn = draw_candidates(domain, start, goal, MAX_CANDIDATES, seed=seed)
-    return Instance(name, seed, _place(start), _place(goal), tuple(_place(label) for label in drawn))
+    return _instance(name, seed, start, goal, drawn)
+
+
+def _instance(map_name: str, seed: int, start: object, goal: object, candidates: Iterable[object]) -> Instance:
+    return Instance(map_name, seed, _place(start), _place(goal), tuple(map(_place, candidates)))
 
 
 def _place(cell: object) -> Place:
