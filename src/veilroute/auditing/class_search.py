@@ -319,10 +319,6 @@ class Workbench:
         """A group in words."""
         return names(self.survey.label(c) for c in sorted(self.members[i] for i in members_of(group)))
 
-    def share(self, group: int) -> float:
-        """What a class adds to the objective's sum, infinite when it is impossible."""
-        return self.prices.share(group)
-
 
 def open_workbench(replayed: ReplayedPlaybook, max_effort: float, m: int | None = None) -> Workbench:
     """Put the coverable candidates in order; raises `TooMuchError` when the map is too large.
@@ -375,7 +371,7 @@ def _could_be(bench: Workbench, member: int) -> bool:
 def _is_reached(bench: Workbench, member: int, apart: int, pool: int) -> bool:
     """Whether ``apart`` can be made k members from the pool, all far from it, that a walk covers with ``member``."""
     bench.effort.spend(1)
-    if bench.share(apart | 1 << member) == math.inf:
+    if bench.prices.share(apart | 1 << member) == math.inf:
         return False
     if apart.bit_count() >= bench.space.k:
         return True

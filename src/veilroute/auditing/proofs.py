@@ -357,7 +357,7 @@ class _Examination:
 
     def _undercut(self, search: Search) -> str:
         worst = min(search.found, key=lambda group: search.found[group])
-        share, name = self.bench.share(worst), self.objective.sum_name
+        share, name = self.bench.prices.share(worst), self.objective.sum_name
         return (
             f"its prices are too high: {self.bench.names(worst)} as a class add {share:.9g} to the {name}, "
             f"the prices say at least {share - search.found[worst]:.9g}"
@@ -423,7 +423,7 @@ class _Examination:
                 max(0.0, dual - dearest) for i, dual in enumerate(self.duals) if group >> i & 1
             )
             if excess < slack:
-                options.append(Option(group, excess, self.bench.share(group)))
+                options.append(Option(group, excess, self.bench.prices.share(group)))
         priced = f"{number(search.num_priced, 'set')} priced and the others bounded"
         if slack <= 0:
             return replace(proof, has_bound=True, effort=f"{priced}, the prices are enough")
@@ -454,12 +454,12 @@ class _Examination:
             ]
             if sum(group.bit_count() for group in groups) != self.num:
                 return proof  # this is no plan for as many as it says
-            shares = [bench.share(group) for group in groups]
+            shares = [bench.prices.share(group) for group in groups]
             total = math.fsum(shares)
             for (one, first), (other, second) in combinations(zip(groups, shares, strict=True), 2):
                 for changed in _exchanged(one, other):
                     if all(map(bench.space.rule.qualifies, changed)):
-                        better = total - first - second + math.fsum(map(bench.share, changed))
+                        better = total - first - second + math.fsum(map(bench.prices.share, changed))
                         if better < target:
                             return replace(proof, cheaper=better)
         return proof

@@ -18,7 +18,7 @@ from itertools import accumulate
 import numpy as np
 
 from veilroute.arrays import Floats
-from veilroute.auditing.walking import WalkingMap
+from veilroute.auditing.walking import WalkingMap, make_rows
 from veilroute.domain.geography import EARTH_RADIUS_M
 from veilroute.domain.graph import Domain, Label, at_most
 from veilroute.domain.grid import Grid
@@ -94,20 +94,11 @@ def measured_map(domain: Domain, measure: str) -> WalkingMap:
     """The map whose edges are as long as the streets; on foot, every street goes both ways."""
     if domain.streets is None:
         raise InvalidInputError("measure", "cost: only street networks know distances in metres", measure)
-    shortest = domain.streets.shortest.tolist()
-    if measure == "driving":
-        return WalkingMap(domain, (domain.indptr.tolist(), domain.indices.tolist(), shortest))
-    around: list[list[tuple[int, float]]] = [[] for _ in range(domain.num_nodes)]
-    tails, heads, _ = domain.edge_arrays()
-    for tail, head, metres in zip(tails.tolist(), heads.tolist(), shortest, strict=True):
-        around[tail].append((head, metres))
-        around[head].append((tail, metres))
-    offsets, ends, lengths = [0], [], []
-    for neighbours in around:
-        ends += [there for there, _ in neighbours]
-        lengths += [metres for _, metres in neighbours]
-        offsets.append(len(ends))
-    return WalkingMap(domain, (offsets, ends, lengths))
+    (tails, heads, _), lengths = domain.edge_arrays(), domain.streets.shortest
+    if measure != "driving":
+        tails, heads = np.concatenate((tails, heads)), np.concatenate((heads, tails))
+        lengths = np.concatenate((lengths, lengths))
+    return WalkingMap(domain, make_rows(domain.num_nodes, tails, heads, lengths))
 
 
 class CrowMap:

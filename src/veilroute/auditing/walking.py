@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from veilroute.arrays import Floats, Ints
 from veilroute.domain.graph import Domain
 
 Rows = tuple[list[int], list[int], list[float]]
@@ -21,6 +22,13 @@ Rows = tuple[list[int], list[int], list[float]]
 HEAP_VISIT = 4
 TABLE_STEP = 0.125
 """What a visit by Dijkstra's algorithm and a look into a table take, measured in visits by breadth-first search."""
+
+
+def make_rows(num_nodes: int, tails: Ints, heads: Ints, costs: Floats) -> Rows:
+    """Compressed rows of edges; those out of a node keep their order."""
+    order = np.argsort(tails, kind="stable")
+    offsets = np.searchsorted(tails[order], np.arange(num_nodes + 1))
+    return offsets.tolist(), heads[order].tolist(), costs[order].tolist()
 
 
 class TooMuchError(Exception):
@@ -71,10 +79,8 @@ class WalkingMap:
     def edges_into(self) -> Rows:
         """The rows with every edge turned round."""
         offsets, heads, costs = self._out
-        order = np.argsort(heads, kind="stable")
-        ends, costs_in = np.array(heads, dtype=np.int64)[order], np.array(costs)[order]
-        tails = np.repeat(np.arange(self.num_nodes), np.diff(offsets))[order]
-        return np.searchsorted(ends, np.arange(self.num_nodes + 1)).tolist(), tails.tolist(), costs_in.tolist()
+        tails = np.repeat(np.arange(self.num_nodes), np.diff(offsets))
+        return make_rows(self.num_nodes, np.array(heads, dtype=np.int64), tails, np.array(costs))
 
     def edge_cost(self, tail: int, head: int) -> float | None:
         """Cost of the edge from ``tail`` to ``head``, or ``None`` when the two are not joined."""

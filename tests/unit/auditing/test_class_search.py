@@ -89,7 +89,7 @@ def test_search_finds_exactly_the_classes_within_the_limit(problem: vr.Problem, 
         reduced += sum(price * ((inside & cut).bit_count() // 2) for cut, price in cuts)
         if reduced <= limit:
             expected[inside] = reduced
-        assert is_free or bench.share(inside) == pytest.approx(share, abs=1e-12)
+        assert is_free or bench.prices.share(inside) == pytest.approx(share, abs=1e-12)
     assert isinstance(bench.prices, SetPrices)
     search = ClassSearch(bench.space, bench.prices, tariff, limit, Effort(math.inf)).run()
     assert search.is_complete
@@ -128,8 +128,8 @@ def test_prefixes_are_priced_and_searched_as_by_trying_all(
         for chosen in range(1 << num)
     ]
     for chosen in range(1, 1 << num):
-        assert bench.share(chosen) == pytest.approx(expected[chosen], abs=1e-12)
-        assert (bench.share(chosen) < math.inf) == (expected[chosen] < math.inf)
+        assert bench.prices.share(chosen) == pytest.approx(expected[chosen], abs=1e-12)
+        assert (bench.prices.share(chosen) < math.inf) == (expected[chosen] < math.inf)
     rng = Random(seed)
     is_free = rng.random() < 0.3
     gains = [rng.uniform(-0.2, 1) for _ in range(num)]
