@@ -1,9 +1,12 @@
 """Types of arrays by what they hold, one name each in the whole house.
 
 Sets of at most 62 candidates are bit masks: ``Masks``. A walk is the node numbers that it passes, in order: ``Walk``.
+Numbers that say which one of something have a type for each numbering: ``Node``, ``Candidate``, ``Member``, ``Post``.
 """
 
 from __future__ import annotations
+
+from typing import NewType
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +20,18 @@ Flags = npt.NDArray[np.bool_]
 Masks = npt.NDArray[np.int64]
 Walk = npt.NDArray[np.int64]
 Points = npt.NDArray[np.float64]
+
+Node = NewType("Node", int)
+"""A node of a domain."""
+
+Candidate = NewType("Candidate", int)
+"""A position among the candidates of a problem, those that do not count included."""
+
+Member = NewType("Member", int)
+"""A position among the members of a covering task, which maps it to a candidate."""
+
+Post = NewType("Post", int)
+"""A position among the posts of a covering task: nodes from which some member is seen."""
 
 Members = tuple[int, ...]
 """Positions of some members of a task, ascending."""

@@ -15,7 +15,7 @@ from strategies import problems
 from veilroute.covering.astar import HEURISTICS, AStarEngine
 from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.task import CoveringTask, PostTable, prepare_task
-from veilroute.covering.walks import CoverEngine, Found
+from veilroute.covering.walks import CoverEngine, CoveringWalk
 from veilroute.kernels.astar import estimate_states
 
 
@@ -33,7 +33,9 @@ def is_close(cost: float, expected: float) -> bool:
     return math.isclose(cost, expected, rel_tol=1e-12)
 
 
-def is_covering_walk(found: Found, task: CoveringTask, graph: Adjacency, trip: int, groups: list[set[int]]) -> bool:
+def is_covering_walk(
+    found: CoveringWalk, task: CoveringTask, graph: Adjacency, trip: int, groups: list[set[int]]
+) -> bool:
     nodes = found.walk.tolist()
     total = sum(min(c for other, c in graph[a] if other == b) for a, b in itertools.pairwise(nodes))
     ends = (nodes[0], nodes[-1]) == (task.starts[trip], task.goals[trip])

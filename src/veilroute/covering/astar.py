@@ -2,11 +2,10 @@
 
 The first state is the start with what it does not see; a step to a neighbour takes what that sees off; the search
 ends when the goal with nothing left is due for expansion. Ties: states are expanded in the order of smallest f, then
-smallest h, then the one that was generated first; neighbours are generated in ascending order.
+smallest h, then the one that was generated first; neighbours are generated in ascending order. The engine is kept for
+fidelity to the paper and as a second opinion on the fields engine: equal costs, other code.
 
-Kept for fidelity to the paper and as a second opinion on the fields engine: equal costs, other code.
-
-Heuristics for the A* engine: lower bounds from sweeps out of the targets' watcher sets.
+Its heuristics are lower bounds from sweeps out of the targets' posts:
 
 ============== =========================================================================================
 ``blind``      0 everywhere: breadth-first search where all edges cost the same, else Dijkstra's (paper)
@@ -16,11 +15,11 @@ Heuristics for the A* engine: lower bounds from sweeps out of the targets' watch
 ``tour``       the larger of ``singleton`` and the cheapest order of the targets left, from set to set
 ============== =========================================================================================
 
-Distances between targets are those between their watcher sets, so every bound holds whichever watchers a walk uses. A
-walk that covers the targets left visits them in some order, paying at least the set distance between each two: that
-is ``tour``, exact where every target has one watcher. It loses the way *within* a watcher set; ``singleton`` loses
-everything but one target and nothing of that one, which is why they are taken together. All five are consistent.
-``benchmarks/heuristics.py`` has the measurements behind the choice.
+The distance between two targets is the least between a post of one and a post of the other, so every bound holds
+whichever posts a walk uses. A walk that covers the targets left visits them in some order, paying at least that
+distance between each two: that is ``tour``, exact where every target has one post. It loses the way *within* the posts
+of a target; ``singleton`` loses everything but one target and nothing of that one, which is why they are taken
+together. All five are consistent. ``benchmarks/heuristics.py`` has the measurements behind the choice.
 
 Memory: a field of one number per node for each target, two for ``tour``; and a table of ``2^targets`` numbers for
 ``tree``, ``targets`` times that for ``tour``.
@@ -30,7 +29,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,33 +37,32 @@ import numpy.typing as npt
 
 from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints
 from veilroute.covering.fields import FIELD_BYTES
-from veilroute.covering.fields_engine import stop_with_walk
 from veilroute.covering.task import CoveringTask
-from veilroute.covering.walks import NO_WALK, Counts, Found, Sweeper, walk_cost
+from veilroute.covering.walks import NO_WALK, Counts, CoveringWalk, Sweeper, stop_with_walk, walk_cost
 from veilroute.domain.graph import at_most, choice_margin
 from veilroute.errors import TooLargeError, UnknownMethodError
 from veilroute.kernels import astar as kernel
 from veilroute.kernels.astar import Estimator, estimate_state
 from veilroute.progress import OutOfTimeError, Watch
 
+STATE_BYTES = 2 * 2**30
+"""A search whose states would take more memory than this stops with the best it has."""
+
+_EXPANSIONS_PER_SLICE = 1 << 14
+_FIRST_ROOM = 1 << 12
+_MOST_STATES = 2**30
+# A state takes 33 bytes and two to four slots of 4; while arrays grow, old and new are there together.
+_BYTES_PER_STATE = 33 + 16
+_BYTES_PER_HEAP_ENTRY = 20
+
 
 @dataclass(frozen=True)
 class Heuristic:
-    """A heuristic of the A* engine.
-
-    Parameters
-    ----------
-    kind
-        Its number in the kernel.
-    has_reach, has_through
-        Which fields it needs.
-    max_targets
-        The most targets that it takes.
-    """
+    """A heuristic of the A* engine: its number in the kernel, what it needs, and how many targets it takes."""
 
     kind: int
-    has_reach: bool
-    has_through: bool
+    has_reach: bool  # the distance from each node to the posts of each target
+    has_through: bool  # that of each node to the goal past the posts of each target
     max_targets: int
 
 
@@ -79,17 +76,97 @@ HEURISTICS = {
 """By name."""
 
 
-class TargetFields:
-    """Sweeps out of watcher sets, kept for all members of a task where they fit, worked out anew where not.
+class AStarEngine:
+    """Covering walks by A*, with one of the :data:`HEURISTICS`.
 
-    Parameters
-    ----------
-    task
-        Members, posts and trips.
-    heuristic
-        Which fields are needed.
-    field_bytes
-        Memory for fields that are kept from one search to the next.
+    ``field_bytes`` is memory for the fields of the heuristic that are kept between searches. A search whose states take
+    more than ``state_bytes`` gives up with the bound that it has proved.
+    """
+
+    def __init__(
+        self,
+        task: CoveringTask,
+        heuristic: str = "tour",
+        *,
+        field_bytes: int = FIELD_BYTES,
+        state_bytes: int = STATE_BYTES,
+    ) -> None:
+        if heuristic not in tuple(HEURISTICS):  # anything may be asked for, what has no hash too
+            raise UnknownMethodError("heuristic", heuristic, tuple(HEURISTICS))
+        self.task = task
+        self._fields = TargetFields(task, HEURISTICS[heuristic], field_bytes)
+        self._state_bytes = state_bytes
+        self._costs = task.domain.costs.astype(np.float64)
+        self._margin = choice_margin(exact=task.domain.has_integer_costs)
+        self._max_degree = int(np.diff(task.domain.indptr).max(initial=0))
+
+    def prepare(self, members: Sequence[int], trip: int = 0) -> Estimator:
+        """The heuristic of the search that :meth:`find` runs for these members, in ascending order, to study it."""
+        ordered = sorted(members)
+        self._fields.sweep(ordered, trip, Watch())
+        return self._fields.prepare(ordered, trip)
+
+    def find(
+        self, members: Sequence[int], trip: int = 0, *, cost_bound: float = math.inf, watch: Watch | None = None
+    ) -> CoveringWalk:
+        """The cheapest walk of a trip that covers ``members`` (positions in the task).
+
+        States whose f exceeds ``cost_bound`` are cut; when nothing else is left the search stops.
+
+        Complexity: the sweeps of the heuristic, then O(z + log states) for each state generated, of which there are
+        at most nodes times 2^z.
+        """
+        watch = watch or Watch()
+        domain = self.task.domain
+        ordered = sorted(members)
+        highest = float(at_most(cost_bound, exact=domain.has_integer_costs))
+        swept = self._fields.backward.num_sweeps
+        states = _States()
+        is_found = is_stopped = False
+        try:
+            is_found = self._search(states, ordered, trip, highest, watch)
+        except OutOfTimeError:
+            is_stopped = True
+        num_expanded, num_generated = states.counts[[kernel.NUM_EXPANDED, kernel.NUM_GENERATED]].tolist()
+        counts = Counts(num_expanded, num_generated, self._fields.backward.num_sweeps - swept)
+        if is_found:
+            walk = kernel.trace_walk(states.counts[kernel.GOAL_STATE], states.nodes, states.parents)
+            cost = walk_cost(domain, walk)
+            return CoveringWalk(walk, cost, "optimal", cost, counts)
+        lower = states.least_key()
+        if is_stopped:
+            forward = Sweeper(domain, backward=False, num_seeds=1)
+            proved = lower if states.counts[kernel.NUM_STATES] else 0.0
+            return stop_with_walk(self.task, ordered, trip, forward, proved, highest, counts)
+        return CoveringWalk(NO_WALK, math.inf, "infeasible" if lower == math.inf else "over-bound", lower, counts)
+
+    def _search(self, states: _States, ordered: list[int], trip: int, highest: float, watch: Watch) -> bool:
+        """Expand states until the goal is reached or none is left; no time or room for more is an `OutOfTimeError`."""
+        domain, start = self.task.domain, self.task.starts[trip]
+        self._fields.sweep(ordered, trip, watch)
+        estimator = self._fields.prepare(ordered, trip)
+        posts, _ = self.task.posts.subset(ordered)
+        seen = kernel.mark_seen(domain.num_nodes, posts.watch_ptr, posts.nodes[posts.watch_posts])
+        left = ((1 << len(ordered)) - 1) & ~int(seen[start])
+        states.begin(start, left, estimate_state(estimator, start, left), highest)
+        while True:
+            outcome = kernel.expand_states(
+                _EXPANSIONS_PER_SLICE, self.task.goals[trip], highest, self._margin,
+                domain.indptr, domain.indices, self._costs, seen,
+                estimator, *states.arrays(),
+            )  # fmt: skip
+            watch.tell("states expanded", int(states.counts[kernel.NUM_EXPANDED]))
+            if outcome not in (kernel.PAUSED, kernel.NO_ROOM):
+                return bool(outcome == kernel.FOUND)
+            watch.check()
+            if outcome == kernel.NO_ROOM and not states.grow(self._max_degree, self._state_bytes):
+                raise OutOfTimeError
+
+
+class TargetFields:
+    """Sweeps out of the posts of targets, kept for all members of a task where ``field_bytes`` are enough for them.
+
+    Where they are not, each search makes its sweeps anew.
     """
 
     def __init__(self, task: CoveringTask, heuristic: Heuristic, field_bytes: int = FIELD_BYTES) -> None:
@@ -128,7 +205,7 @@ class TargetFields:
             if member in rows:
                 continue
             watch.check()
-            nodes = self._watchers(member)
+            nodes = self.task.posts.nodes_of(member)
             seeds = np.zeros(nodes.size) if key < 0 else self._to_goal[key][nodes] / self.task.unit
             self._fields[key][len(rows)] = self.backward.run_from(nodes, seeds) * self.task.unit
             rows[member] = len(rows)
@@ -146,126 +223,14 @@ class TargetFields:
             np.array([self._row_of.get(key, {}).get(member, -1) for member in members], dtype=np.int64)
             for key in (-1, trip)
         )
-        watchers = [self._watchers(member) for member in members]
-        ends = np.array([to_goal[nodes].min() for nodes in watchers])
+        nodes_of = [self.task.posts.nodes_of(member) for member in members]
+        ends = np.array([to_goal[nodes].min() for nodes in nodes_of])
         rest = nothing
         if kind in (kernel.TREE, kernel.TOUR):
-            between = np.array([[reach[row][nodes].min() for row in reach_rows.tolist()] for nodes in watchers])
+            between = np.array([[reach[row][nodes].min() for row in reach_rows.tolist()] for nodes in nodes_of])
             table = kernel.tree_table if kind == kernel.TREE else kernel.tour_table
             rest = table(between.reshape(num, num), ends)
         return Estimator(kind, reach_rows, reach, through_rows, through, to_goal, ends, rest)
-
-    def _watchers(self, member: int) -> Indices:
-        return self.task.posts.nodes[self.task.posts.posts_of(member)]
-
-
-STATE_BYTES = 2 * 2**30
-"""A search whose states would take more memory than this stops with the best it has."""
-
-_EXPANSIONS_PER_SLICE = 1 << 14
-_FIRST_ROOM = 1 << 12
-_MOST_STATES = 2**30
-# A state takes 33 bytes and two to four slots of 4; while arrays grow, old and new are there together.
-_BYTES_PER_STATE = 33 + 16
-_BYTES_PER_HEAP_ENTRY = 20
-
-
-class AStarEngine:
-    """Covering walks by A*.
-
-    Parameters
-    ----------
-    task
-        Members, posts and trips.
-    heuristic
-        One of :data:`~veilroute.covering.astar.HEURISTICS`.
-    field_bytes
-        Memory for the fields of the heuristic that are kept between searches.
-    state_bytes
-        Memory for the states of one search, its heuristic not counted; beyond it the search gives up with the bound
-        that it has proved.
-    """
-
-    def __init__(
-        self,
-        task: CoveringTask,
-        heuristic: str = "tour",
-        *,
-        field_bytes: int = FIELD_BYTES,
-        state_bytes: int = STATE_BYTES,
-    ) -> None:
-        if heuristic not in tuple(HEURISTICS):
-            raise UnknownMethodError("heuristic", heuristic, tuple(HEURISTICS))
-        self.task = task
-        self._fields = TargetFields(task, HEURISTICS[heuristic], field_bytes)
-        self._state_bytes = state_bytes
-        self._costs = task.domain.costs.astype(np.float64)
-        self._margin = choice_margin(exact=task.domain.has_integer_costs)
-        self._max_degree = int(np.diff(task.domain.indptr).max(initial=0))
-
-    def prepare(self, members: Sequence[int], trip: int = 0) -> Estimator:
-        """The heuristic of the search that :meth:`find` runs for these members, in ascending order, to study it."""
-        group = sorted(members)
-        self._fields.sweep(group, trip, Watch())
-        return self._fields.prepare(group, trip)
-
-    def find(
-        self, members: Sequence[int], trip: int = 0, *, cost_bound: float = math.inf, watch: Watch | None = None
-    ) -> Found:
-        """The cheapest walk of a trip that covers ``members`` (positions in the task).
-
-        States whose f exceeds ``cost_bound`` are cut; when nothing else is left the search stops.
-
-        Complexity: the sweeps of the heuristic, then O(z + log states) for each state generated, of which there are
-        at most nodes times 2^z.
-        """
-        watch = watch or Watch()
-        domain = self.task.domain
-        group = sorted(members)
-        highest = float(at_most(cost_bound, exact=domain.has_integer_costs))
-        swept = self._fields.backward.num_sweeps
-        states = _States()
-        outcome = kernel.PAUSED
-        is_stopped = True
-        with suppress(OutOfTimeError):
-            self._fields.sweep(group, trip, watch)
-            is_stopped = False
-        if not is_stopped:
-            estimator = self._fields.prepare(group, trip)
-            seen = self._mark_seen(group)
-            start = self.task.starts[trip]
-            left = ((1 << len(group)) - 1) & ~int(seen[start])
-            states.begin(start, left, estimate_state(estimator, start, left), highest)
-        while outcome in (kernel.PAUSED, kernel.NO_ROOM) and not is_stopped:
-            outcome = kernel.expand_states(
-                _EXPANSIONS_PER_SLICE, self.task.goals[trip], highest, self._margin,
-                domain.indptr, domain.indices, self._costs, seen,
-                estimator, *states.arrays(),
-            )  # fmt: skip
-            watch.tell("states expanded", int(states.counts[kernel.NUM_EXPANDED]))
-            if outcome in (kernel.PAUSED, kernel.NO_ROOM):
-                is_stopped = watch.is_over()
-            if outcome == kernel.NO_ROOM and not is_stopped:
-                is_stopped = not states.grow(self._max_degree, self._state_bytes)
-        num_expanded, num_generated = states.counts[[kernel.NUM_EXPANDED, kernel.NUM_GENERATED]].tolist()
-        counts = Counts(num_expanded, num_generated, self._fields.backward.num_sweeps - swept)
-        if outcome == kernel.FOUND:
-            walk = kernel.trace_walk(states.counts[kernel.GOAL_STATE], states.nodes, states.parents)
-            cost = walk_cost(domain, walk)
-            return Found(walk, cost, "optimal", cost, counts)
-        lower = states.least_key()
-        if is_stopped:
-            forward = Sweeper(domain, backward=False, num_seeds=1)
-            proved = lower if states.counts[kernel.NUM_STATES] else 0.0
-            return stop_with_walk(self.task, group, trip, forward, proved, highest, counts)
-        return Found(NO_WALK, math.inf, "infeasible" if lower == math.inf else "over-bound", lower, counts)
-
-    def _mark_seen(self, group: list[int]) -> Ints:
-        lists = [self.task.posts.nodes[self.task.posts.posts_of(member)] for member in group]
-        ptr = np.zeros(len(lists) + 1, dtype=np.int64)
-        np.cumsum([nodes.size for nodes in lists], out=ptr[1:])
-        watchers = np.concatenate([np.empty(0, dtype=np.uint32), *lists])
-        return kernel.mark_seen(self.task.domain.num_nodes, ptr, watchers)
 
 
 class _States:

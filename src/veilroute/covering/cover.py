@@ -99,13 +99,13 @@ def cover(
     highest = _check_bound(cost_bound)
     if task.uncoverable:
         return Cover((), math.inf, "infeasible", math.inf, 0, 0, 0)
-    found = chosen.find(range(len(task.members)), cost_bound=highest, watch=watch)
-    counts = found.counts
+    covering = chosen.find(range(len(task.members)), cost_bound=highest, watch=watch)
+    counts = covering.counts
     return Cover(
-        walk=tuple(problem.domain.labels_of(found.walk)),
-        cost=found.cost,
-        status=found.status,
-        lower_bound=found.lower_bound,
+        walk=tuple(problem.domain.labels_of(covering.walk)),
+        cost=covering.cost,
+        status=covering.status,
+        lower_bound=covering.lower_bound,
         num_expanded=counts.num_expanded,
         num_generated=counts.num_generated,
         num_sweeps=counts.num_sweeps,

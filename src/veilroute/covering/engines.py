@@ -1,12 +1,10 @@
-"""The engines that find covering walks, by name.
+"""The engines that find covering walks, by name, and a memory of what one has found.
 
 ============ =====================================================================================================
 ``auto``     A* with the ``tour`` heuristic, and fields where its states take too much memory
 ``astar``    the paper's search, with any heuristic; the fastest for one set
 ``fields``   subset recursion over sweeps; the fastest for many sets of the same candidates
 ============ =====================================================================================================
-
-Covering walks of sets, one at a time, each worked out once.
 """
 
 from __future__ import annotations
@@ -18,15 +16,22 @@ from dataclasses import replace
 import numpy as np
 
 from veilroute.arrays import Floats, Members
-from veilroute.covering.astar import AStarEngine
+from veilroute.covering.astar import STATE_BYTES, AStarEngine
+from veilroute.covering.fields import FIELD_BYTES
 from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.task import CoveringTask
-from veilroute.covering.walks import CoverEngine, Found
+from veilroute.covering.walks import CoverEngine, CoveringWalk
 from veilroute.errors import InvalidInputError, TooLargeError, UnknownMethodError
 from veilroute.progress import Watch
 
 ENGINES = ("auto", "astar", "fields")
 """The names."""
+
+MEMO_ENGINES = ("astar", "fields")
+"""Those that can work underneath a :class:`CoverMemo`."""
+
+WALK_BYTES = 512 * 2**20
+"""Walks beyond this are not kept; one that is asked for is then looked for again."""
 
 
 def build_engine(
@@ -34,33 +39,22 @@ def build_engine(
 ) -> CoverEngine:
     """The engine of a name, ready for a task.
 
-    Parameters
-    ----------
-    name
-        One of :data:`ENGINES`.
-    task
-        Members, posts and trips.
-    heuristic
-        For ``astar`` only; ``tour`` when left out.
-    memory_bytes
-        What ``fields`` keeps in memory before it goes on in a file, or what the states of ``astar`` may take before it
-        gives up; each has its own default.
+    A heuristic is for ``astar`` only (``tour`` when left out). ``memory_bytes`` is what ``fields`` keeps in memory
+    before it goes on in a file, or what the states of ``astar`` may take before it gives up; each has its own default.
     """
-    if name not in ENGINES:
-        raise UnknownMethodError("engine", name, ENGINES)
-    if name != "astar" and heuristic is not None:
-        raise InvalidInputError("heuristic", "none but with the engine astar", heuristic)
-    # Here and not at the top: a planner that needs only one of them does not wait for the other's kernels to load.
+    _check_names(name, heuristic, ENGINES)
     if name == "fields":
-        from veilroute.covering.fields import FIELD_BYTES
-        from veilroute.covering.fields_engine import FieldsEngine
-
         return FieldsEngine(task, field_bytes=FIELD_BYTES if memory_bytes is None else memory_bytes)
-    from veilroute.covering.astar import STATE_BYTES, AStarEngine
-
     state_bytes = STATE_BYTES if memory_bytes is None else memory_bytes
     engine = AStarEngine(task, "tour" if heuristic is None else heuristic, state_bytes=state_bytes)
     return engine if name == "astar" else _AutoEngine(engine, task, memory_bytes)
+
+
+def _check_names(engine: str, heuristic: str | None, known: tuple[str, ...]) -> None:
+    if engine not in known:
+        raise UnknownMethodError("engine", engine, known)
+    if engine != "astar" and heuristic is not None:
+        raise InvalidInputError("heuristic", "none but with the engine astar", heuristic)
 
 
 class _AutoEngine:
@@ -69,50 +63,34 @@ class _AutoEngine:
 
     def find(
         self, members: Sequence[int], trip: int = 0, *, cost_bound: float = math.inf, watch: Watch | None = None
-    ) -> Found:
+    ) -> CoveringWalk:
         watch = watch or Watch()
-        found = self.first.find(members, trip, cost_bound=cost_bound, watch=watch)
-        if found.status not in ("feasible", "unknown") or watch.is_over():
-            return found
+        first = self.first.find(members, trip, cost_bound=cost_bound, watch=watch)
+        if first.status not in ("feasible", "unknown") or watch.is_over():
+            return first
         second = build_engine("fields", self.task, memory_bytes=self.memory_bytes)
         try:
             better = second.find(members, trip, cost_bound=cost_bound, watch=watch)
         except TooLargeError:  # no room for its fields either
-            return found
-        counts = replace(found.counts, num_sweeps=found.counts.num_sweeps + better.counts.num_sweeps)
-        lower_bound = min(better.cost, max(found.lower_bound, better.lower_bound))
+            return first
+        counts = replace(first.counts, num_sweeps=first.counts.num_sweeps + better.counts.num_sweeps)
+        lower_bound = min(better.cost, max(first.lower_bound, better.lower_bound))
         return replace(better, lower_bound=lower_bound, counts=counts)
 
 
-MEMO_ENGINES = ("astar", "fields")
-"""What can work underneath."""
-
-WALK_BYTES = 512 * 2**20
-"""Walks beyond this are not kept; one that is asked for is then looked for again."""
-
-
 class CoverMemo:
-    """Asks an engine for the covering costs of sets and remembers the answers.
+    """Asks an engine for the covering costs of sets, one at a time, and remembers the answers.
 
-    Parameters
-    ----------
-    task
-        Members, posts and trips.
-    engine
-        One of :data:`ENGINES`; ``astar`` when left out.
-    heuristic
-        For ``astar``; ``tunnel`` when left out.
+    The engine is one of :data:`MEMO_ENGINES`, ``astar`` when left out; its heuristic then is ``tunnel`` when left out.
     """
 
     def __init__(self, task: CoveringTask, *, engine: str | None = None, heuristic: str | None = None) -> None:
-        if engine is not None and engine not in MEMO_ENGINES:
-            raise UnknownMethodError("engine", engine, MEMO_ENGINES)
-        if engine == "fields" and heuristic is not None:
-            raise InvalidInputError("heuristic", "none but with the engine astar", heuristic)
+        engine = "astar" if engine is None else engine
+        _check_names(engine, heuristic, MEMO_ENGINES)
         self.task = task
         self._engine = FieldsEngine(task) if engine == "fields" else AStarEngine(task, heuristic or "tunnel")
         self._costs: dict[Members, Floats] = {}
-        self._found: dict[tuple[Members, int], Found] = {}
+        self._walks: dict[tuple[Members, int], CoveringWalk] = {}
         self._walk_bytes = 0
 
     @property
@@ -139,17 +117,17 @@ class CoverMemo:
     def _solve(self, members: Members, trip: int, watch: Watch) -> float:
         if isinstance(self._engine, FieldsEngine):  # its walks take sweeps of their own: only for those asked for
             return float(self._engine.costs([members], trip, watch)[0])
-        found = self._engine.find(members, trip, watch=watch)
-        if found.status not in ("optimal", "infeasible"):
+        solved = self._engine.find(members, trip, watch=watch)
+        if solved.status not in ("optimal", "infeasible"):
             watch.check()
             return np.nan
-        if self._walk_bytes + found.walk.nbytes <= WALK_BYTES:
-            self._walk_bytes += found.walk.nbytes
-            self._found[members, trip] = found
-        return found.cost
+        if self._walk_bytes + solved.walk.nbytes <= WALK_BYTES:
+            self._walk_bytes += solved.walk.nbytes
+            self._walks[members, trip] = solved
+        return solved.cost
 
-    def find(self, members: Sequence[int], trip: int = 0) -> Found:
+    def find(self, members: Sequence[int], trip: int = 0) -> CoveringWalk:
         """The cheapest walk of a trip that covers ``members``."""
-        group = tuple(sorted(members))
-        known = self._found.get((group, trip))
-        return self._engine.find(group, trip) if known is None else known
+        ordered = tuple(sorted(members))
+        known = self._walks.get((ordered, trip))
+        return self._engine.find(ordered, trip) if known is None else known

@@ -1,12 +1,19 @@
 """Fields: the cheapest walks to every post that cover a set, for many sets at once.
 
-The recursion behind them: docs/theory, :ref:`Covering costs <theory-covering>`.
+With ``f_S(n)`` the cheapest walk from the start to n that covers at least S,
 
-Memory for fields: in RAM up to a budget of bytes, in a temporary file once they need more.
+    f_S(n) = min over t in S, posts q of t:  f_{S - t}(q) + d(q, n)
 
-A field is a row of one number per post. Computations over large sets of candidates need more rows than fit; instead
-of failing they move to a file without a name in the system's temporary folder (``TMPDIR`` says where), which is
-gone as soon as the process is. It holds distances and no names.
+A field is a row of one number per post: the values of ``f_S`` there, which is all that the next larger sets need. The
+fields of walks to the goal follow in the same way from the end (docs/theory,
+:ref:`Covering costs <theory-covering>`). :class:`FieldStepper` is this recursion; it leaves to others which sets there
+are and where their rows stand. :class:`SharedFields` keeps the rows of any sets, by members;
+:mod:`veilroute.covering.class_costs` those of whole families, by bit mask and one size at a time, which is ten times as
+fast for all sets of up to five members, and a hundred times for larger ones.
+
+Rows stay in memory up to a budget of bytes. Computations over large sets need more; instead of failing they move to a
+file without a name in the system's temporary folder (``TMPDIR`` says where), which is gone as soon as the process is.
+It holds distances and no names.
 """
 
 from __future__ import annotations
@@ -19,7 +26,7 @@ import numpy as np
 
 from veilroute.arrays import Floats, Ints, Members
 from veilroute.covering.task import Posts
-from veilroute.covering.walks import NearSweeper, Sweeper
+from veilroute.covering.walks import LocalSweeper, Sweeper
 from veilroute.errors import TooLargeError
 from veilroute.kernels.subsets import advance_by_sweeps, advance_by_table, gather_seeds
 from veilroute.progress import Watch
@@ -27,104 +34,17 @@ from veilroute.progress import Watch
 FIELD_BYTES = 512 * 2**20
 """The fields of one computation stay in memory up to this many bytes, unless the caller says otherwise."""
 
-_FIRST_ROWS = 16
-
-
-def allocate_rows(num_rows: int, width: int, *, in_memory: bool) -> Floats:
-    """An array of rows whose values are not set, in memory or in a file."""
-    if in_memory or num_rows * width == 0:
-        return np.empty((num_rows, width))
-    num_bytes = num_rows * width * 8
-    try:
-        with tempfile.TemporaryFile(prefix="veilroute-") as file:
-            _reserve(file.fileno(), num_bytes)
-            # The mapping keeps the file alive after it is closed.
-            return np.memmap(file, dtype=np.float64, mode="r+", shape=(num_rows, width)).view(np.ndarray)
-    except OSError as error:
-        raise _no_room(num_bytes, os.strerror(error.errno or 0)) from error
-
-
-def check_room(num_bytes: int) -> None:
-    """Refuse at once what the temporary folder could not take later."""
-    try:
-        free = shutil.disk_usage(tempfile.gettempdir()).free
-    except OSError as error:
-        raise _no_room(num_bytes, os.strerror(error.errno or 0)) from error
-    if num_bytes > free:
-        raise _no_room(num_bytes, f"{free / 1e6:.0f} MB")
-
-
-def _no_room(num_bytes: int, got: str) -> TooLargeError:
-    return TooLargeError(
-        "fields",
-        f"room for {num_bytes / 1e6:.0f} MB in the temporary folder (set TMPDIR to a larger disk), fewer members to a "
-        "set or a smaller radius",
-        got,
-    )
-
-
-def _reserve(descriptor: int, num_bytes: int) -> None:
-    """Take the disk space now: without it a full disk ends the process later, when a page is written."""
-    if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(descriptor, 0, num_bytes)
-    else:
-        os.ftruncate(descriptor, num_bytes)
-
-
-class RowStore:
-    """Rows that are added one block after the other and never dropped.
-
-    Parameters
-    ----------
-    width
-        Numbers to a row.
-    num_bytes
-        The budget: a store that needs more lives in a file. Growing doubles it, so that for a moment the file of a
-        store may take three times its rows.
-    """
-
-    def __init__(self, width: int, num_bytes: int) -> None:
-        self.rows: Floats = np.empty((0, width))
-        self.num_rows = 0
-        self.num_bytes = num_bytes
-
-    @property
-    def is_spilled(self) -> bool:
-        """Whether the rows live in a file."""
-        return self.rows.nbytes > self.num_bytes
-
-    def add(self, num_rows: int) -> int:
-        """Make room for a block of rows and return the number of its first; ``rows`` may be another array then."""
-        first = self.num_rows
-        needed = first + num_rows
-        capacity, width = self.rows.shape
-        if needed > capacity:
-            capacity = max(needed, 2 * capacity, _FIRST_ROWS)
-            within = self.num_bytes // (8 * max(1, width))
-            # Fill the budget before going beyond it.
-            capacity = min(capacity, within) if needed <= within else capacity
-            rows = allocate_rows(capacity, width, in_memory=capacity <= within)
-            rows[:first] = self.rows[:first]
-            self.rows = rows
-        self.num_rows = needed
-        return first
-
-
 _CHUNK_OPERATIONS = 2e7
+_FIRST_ROWS = 16
 
 
 class FieldStepper:
     """Advances fields from sets of one size to sets of the next.
 
-    Parameters
-    ----------
-    posts
-        Where fields are kept.
-    transport
-        A sweeper over the domain, or the table of distances from each post (row) to each.
+    By a sweep of the domain for each set, or through a table of distances from each post (row) to each.
     """
 
-    def __init__(self, posts: Posts, transport: Sweeper | NearSweeper | Floats) -> None:
+    def __init__(self, posts: Posts, transport: Sweeper | LocalSweeper | Floats) -> None:
         self.posts = posts
         self.transport = transport
 
@@ -134,7 +54,7 @@ class FieldStepper:
         match self.transport:
             case Sweeper() as sweeper:
                 work = sweeper.indices.size + sweeper.num_nodes
-            case NearSweeper():
+            case LocalSweeper():
                 work = 1
             case table:
                 work = table.size
@@ -157,12 +77,12 @@ class FieldStepper:
                     sweeper.distances, sweeper.towards, sweeper.heap_keys, sweeper.heap_nodes, sweeper.hops, out,
                 )  # fmt: skip
                 sweeper.num_sweeps += members.shape[0]
-            case NearSweeper() as near:
+            case LocalSweeper() as local:
                 best = np.empty(self.posts.nodes.size)
-                for row, (group, fields) in enumerate(zip(members, smaller, strict=True)):
-                    gather_seeds(group, fields, previous, *watch, best)
+                for row in range(len(members)):
+                    gather_seeds(members[row], smaller[row], previous, *watch, best)
                     seeds = np.flatnonzero(np.isfinite(best))
-                    out[row] = near.values(self.posts.nodes[seeds], best[seeds], self.posts.nodes)
+                    out[row] = local.values(self.posts.nodes[seeds], best[seeds], self.posts.nodes)
             case table:
                 advance_by_table(members, smaller, previous, *watch, table, out)
 
@@ -170,16 +90,8 @@ class FieldStepper:
 class SharedFields:
     """The fields of any sets of one trip, in one direction: each is worked out once, when it is first asked for.
 
-    Parameters
-    ----------
-    stepper
-        How fields are advanced.
-    empty_set
-        The field of the empty set: distances from the start, or to the goal.
-    num_bytes
-        Beyond this the fields are kept in a file (see :mod:`veilroute.covering.fields`).
-    is_backward
-        Whether these are fields of walks to the goal.
+    ``empty_set`` is the field of the empty set: distances from the start, or, for ``is_backward`` fields, to the goal.
+    Fields that take more than ``num_bytes`` are kept in a file.
     """
 
     def __init__(self, stepper: FieldStepper, empty_set: Floats, num_bytes: int, *, is_backward: bool) -> None:
@@ -231,3 +143,78 @@ class SharedFields:
                 self._row_of[members] = row
                 if len(members) == 1:
                     self._row_of_one[members[0]] = row
+
+
+class RowStore:
+    """Rows of ``width`` numbers that are added one block after the other and never dropped.
+
+    A store that needs more than ``num_bytes`` lives in a file. Growing doubles it, so that for a moment the file of a
+    store may take three times its rows.
+    """
+
+    def __init__(self, width: int, num_bytes: int) -> None:
+        self.rows: Floats = np.empty((0, width))
+        self.num_rows = 0
+        self.num_bytes = num_bytes
+
+    @property
+    def is_spilled(self) -> bool:
+        """Whether the rows live in a file."""
+        return self.rows.nbytes > self.num_bytes
+
+    def add(self, num_rows: int) -> int:
+        """Make room for a block of rows and return the number of its first; ``rows`` may be another array then."""
+        first = self.num_rows
+        needed = first + num_rows
+        capacity, width = self.rows.shape
+        if needed > capacity:
+            capacity = max(needed, 2 * capacity, _FIRST_ROWS)
+            within = self.num_bytes // (8 * max(1, width))
+            # Fill the budget before going beyond it.
+            capacity = min(capacity, within) if needed <= within else capacity
+            rows = allocate_rows(capacity, width, in_memory=capacity <= within)
+            rows[:first] = self.rows[:first]
+            self.rows = rows
+        self.num_rows = needed
+        return first
+
+
+def allocate_rows(num_rows: int, width: int, *, in_memory: bool) -> Floats:
+    """An array of rows whose values are not set, in memory or in a file."""
+    if in_memory or num_rows * width == 0:
+        return np.empty((num_rows, width))
+    num_bytes = num_rows * width * 8
+    try:
+        with tempfile.TemporaryFile(prefix="veilroute-") as file:
+            _reserve(file.fileno(), num_bytes)
+            # The mapping keeps the file alive after it is closed.
+            return np.memmap(file, dtype=np.float64, mode="r+", shape=(num_rows, width)).view(np.ndarray)
+    except OSError as error:
+        raise _no_room(num_bytes, os.strerror(error.errno or 0)) from error
+
+
+def check_room(num_bytes: int) -> None:
+    """Refuse at once what the temporary folder could not take later."""
+    try:
+        free = shutil.disk_usage(tempfile.gettempdir()).free
+    except OSError as error:
+        raise _no_room(num_bytes, os.strerror(error.errno or 0)) from error
+    if num_bytes > free:
+        raise _no_room(num_bytes, f"{free / 1e6:.0f} MB")
+
+
+def _no_room(num_bytes: int, got: str) -> TooLargeError:
+    return TooLargeError(
+        "fields",
+        f"room for {num_bytes / 1e6:.0f} MB in the temporary folder (set TMPDIR to a larger disk), fewer members to a "
+        "set or a smaller radius",
+        got,
+    )
+
+
+def _reserve(descriptor: int, num_bytes: int) -> None:
+    """Take the disk space now: without it a full disk ends the process later, when a page is written."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, 0, num_bytes)
+    else:
+        os.ftruncate(descriptor, num_bytes)

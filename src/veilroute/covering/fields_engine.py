@@ -12,31 +12,31 @@ them in a file once they take more.
 
 Walks come from the same fields, without a parent being stored anywhere: the best middle is known, and from there the
 next post is the one where distance and remaining field add up, one sweep for each.
-
-A quick covering walk, for searches that have to stop.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, combinations, islice
 
 import numpy as np
 
-from veilroute.arrays import Floats, Ints, Members, Walk
+from veilroute.arrays import Floats, Ints, Members, Post, Walk
 from veilroute.covering.fields import FIELD_BYTES, FieldStepper, SharedFields
 from veilroute.covering.task import CoveringTask, PostTable
 from veilroute.covering.walks import (
     NO_WALK,
     Counts,
+    CoveringWalk,
     CoverStatus,
-    Found,
-    Near,
-    NearSweeper,
+    GoalSweeps,
+    LocalSweeper,
+    LocalSweepers,
     Sweeper,
+    stop_with_walk,
     walk_cost,
     walk_through,
 )
@@ -44,57 +44,6 @@ from veilroute.domain.graph import RELATIVE, at_most, choice_margin
 from veilroute.errors import InvalidInputError, TooLargeError
 from veilroute.kernels.subsets import join_rows
 from veilroute.progress import OutOfTimeError, Watch
-
-
-def walk_greedily(task: CoveringTask, members: Sequence[int], trip: int, forward: Sweeper) -> Walk:
-    """A covering walk by always going to the nearest post of something uncovered; empty where that gets stuck.
-
-    At most one sweep for each member and one more. Ties: the post with the lowest number. On one-way graphs the
-    nearest post may lead away from the others.
-    """
-    posts = task.posts
-    left = set(members)
-    walk = np.array([task.starts[trip]], dtype=np.int64)
-    fresh = walk
-    while True:
-        passed = np.flatnonzero(np.isin(posts.nodes, fresh))
-        left -= {i for i in left if np.isin(posts.posts_of(i), passed).any()}
-        distances = forward.run(int(walk[-1]))
-        if not left:
-            nearest = task.goals[trip]
-        else:
-            wanted = np.unique(np.concatenate([posts.posts_of(i) for i in left]))
-            wanted = wanted[np.isfinite(task.to_goal[trip][wanted])]
-            nodes = posts.nodes[wanted]
-            nearest = int(nodes[distances[nodes].argmin()]) if nodes.size else -1
-        if nearest < 0 or not np.isfinite(distances[nearest]):
-            return NO_WALK
-        fresh = forward.follow(nearest)[::-1]
-        walk = np.concatenate((walk, fresh[1:]))
-        if not left:
-            return walk
-
-
-def stop_with_walk(
-    task: CoveringTask,
-    members: Sequence[int],
-    trip: int,
-    forward: Sweeper,
-    lower: float,
-    highest: float,
-    counts: Counts,
-) -> Found:
-    """What a search returns when it has to stop: what it proved, and a quick walk if one keeps to the bound."""
-    swept = forward.num_sweeps
-    walk = walk_greedily(task, members, trip, forward)
-    counts = replace(counts, num_sweeps=counts.num_sweeps + forward.num_sweeps - swept)
-    cost = walk_cost(task.domain, walk) if walk.size else math.inf
-    # Covering one member alone, or none, never costs more.
-    lower = max(lower, float(task.least_costs(members, trip).max()))
-    if cost > highest or cost == math.inf:
-        return Found(NO_WALK, math.inf, "unknown", lower, counts)
-    return Found(walk, cost, "optimal" if cost <= lower else "feasible", min(lower, cost), counts)
-
 
 MAX_MEMBERS = 20
 """The most members that a set may have: their fields number about two to that power."""
@@ -113,17 +62,9 @@ class FieldsEngine:
     it; then the one with the lowest post. Before and behind the middle the next member, then its post, is again the
     first of the best, and between posts the walk is that of :meth:`Sweeper.follow`.
 
-    Parameters
-    ----------
-    task
-        Members, posts and trips.
-    table
-        Distances between all posts of the task, when somebody has them already. Without, the engine builds them
-        where posts are hardly more than members, and sweeps the graph elsewhere.
-    field_bytes
-        Memory for fields, shared evenly between the trips and directions.
-    near
-        What to sweep with where the task is one class of many.
+    ``table`` has the distances between all posts of the task, when somebody knows them already. Without, the engine
+    builds them where posts are hardly more than members, and sweeps the graph elsewhere: with ``local`` sweepers where
+    the task is one class of many. ``field_bytes`` is memory for fields, shared evenly between trips and directions.
     """
 
     def __init__(
@@ -132,26 +73,26 @@ class FieldsEngine:
         *,
         table: PostTable | None = None,
         field_bytes: int = FIELD_BYTES,
-        near: Near | None = None,
+        local: LocalSweepers | None = None,
     ) -> None:
         self.task = task
-        self.near = near
+        self.local = local
         # Where posts are hardly more than members, a table takes no more sweeps than the members' fields would.
         if table is None and task.posts.nodes.size <= 2 * len(task.members):
-            table = PostTable(task.domain, task.posts, near=None if near is None else near.forward)
+            table = PostTable(task.domain, task.posts, local=None if local is None else local.forward)
         self._table = table
         self._num_rows_given = 0 if table is None else table.num_done
         self._field_bytes = field_bytes
         self._fields: dict[tuple[int, bool], SharedFields] = {}
         self._sweepers: dict[bool, Sweeper] = {}
-        self._to_goal: dict[int, Sweeper] = {} if near is None else near.to_goal
+        self._to_goals = GoalSweeps(task.domain) if local is None else local.to_goals
         self._margin = choice_margin(exact=task.domain.has_integer_costs)
 
     def costs(self, sets: Sequence[Sequence[int]] | Ints, trip: int = 0, watch: Watch | None = None) -> Floats:
         """Covering costs of sets of one size, each given in ascending order; infinite where no walk covers one.
 
         Complexity: one sweep for each subset of at most ``(z - 1) // 2`` members of a set, and one for each of at most
-        ``z // 2``, as far as no call before needed them; then ``z * comb(z - 1, z // 2)`` looks at a watcher set each.
+        ``z // 2``, as far as no call before needed them; then ``z * comb(z - 1, z // 2)`` looks at a member's posts.
         """
         members = np.asarray(sets, dtype=np.int64)
         if len(members) == 0:
@@ -168,43 +109,43 @@ class FieldsEngine:
 
     def find(
         self, members: Sequence[int], trip: int = 0, *, cost_bound: float = math.inf, watch: Watch | None = None
-    ) -> Found:
+    ) -> CoveringWalk:
         """The cheapest walk of a trip that covers ``members`` (positions in the task).
 
         With a ``cost_bound`` the work ends as soon as no walk can keep to it: the members one by one, then their pairs
         and triples, are looked at on the way. Complexity as in :meth:`costs`, and up to 2z sweeps for the walk.
         """
         watch = watch or Watch()
-        group = tuple(sorted(members))
-        self._check_size(len(group))
+        ordered = tuple(sorted(members))
+        self._check_size(len(ordered))
         swept = self.num_sweeps
-        lower = float(self.task.least_costs(group, trip).max())
+        lower = float(self.task.least_costs(ordered, trip).max())
         highest = at_most(cost_bound, exact=self.task.domain.has_integer_costs)
-        middle = _Middle()
+        middle = _Middle(-1, Post(-1))
         # Without a bound to break, the small subsets would be looked at for nothing.
-        sizes = _sizes_up_to(len(group))
+        sizes = _sizes_up_to(len(ordered))
         for size in sizes[-1:] if highest == math.inf else sizes:
             if lower > highest or lower == math.inf:
                 break
-            sets = np.array(list(combinations(group, size)))
+            sets = np.array(list(combinations(ordered, size)))
             try:
                 self._ensure(sets, trip, watch)
             except OutOfTimeError:
                 forward = self._whole(backward=False)
-                return stop_with_walk(self.task, group, trip, forward, lower, highest, self._count(swept))
+                return stop_with_walk(self.task, ordered, trip, forward, lower, highest, self._count(swept))
             values, splits, posts = self._join(sets, trip)
             lower = max(lower, float(values.max()) * self.task.unit)
-            middle = _Middle(int(splits[0]), int(posts[0]))
+            middle = _Middle(int(splits[0]), Post(int(posts[0])))
         if lower == math.inf:
-            return Found(NO_WALK, math.inf, "infeasible", math.inf, self._count(swept))
+            return CoveringWalk(NO_WALK, math.inf, "infeasible", math.inf, self._count(swept))
         if lower > highest:
-            return Found(NO_WALK, math.inf, "over-bound", lower, self._count(swept))
-        walk = self._walk(*self._stops(group, trip, middle), trip)
+            return CoveringWalk(NO_WALK, math.inf, "over-bound", lower, self._count(swept))
+        walk = self._walk(*self._stops(ordered, trip, middle), trip)
         cost = walk_cost(self.task.domain, walk)
         # The walk is priced edge by edge, the bound comes from the fields: they differ by rounding at most.
         is_proved = math.isclose(cost, lower, rel_tol=RELATIVE)
         status: CoverStatus = "optimal" if is_proved else "feasible"
-        return Found(walk, cost, status, cost if is_proved else lower, self._count(swept))
+        return CoveringWalk(walk, cost, status, cost if is_proved else lower, self._count(swept))
 
     def has_fields(self, members: Sequence[int], trip: int) -> bool:
         """Whether the fields that joining a set needs are there, because somebody asked for them before."""
@@ -266,33 +207,29 @@ class FieldsEngine:
     def _walk(self, stops: list[int], steps: list[float], trip: int) -> Walk:
         """The walk past posts, in order of travel, with the distances from each to the next."""
         nodes = self.task.posts.nodes[stops].tolist()
-        start, goal = self.task.starts[trip], self.task.goals[trip]
+        start = self.task.starts[trip]
         lengths = [float(self.task.from_start[trip][stops[0]]), *steps] if stops else []
-        if self.near is None:
+        if self.local is None:
             walk = walk_through(self._whole(backward=True), start, nodes, lengths)
         else:
             ends = (self.task.all_from_start[trip], self.task.all_to_goal[trip])
             legs = [np.array([start], dtype=np.int64)]
             for here, stop, length in zip([start, *nodes], nodes, lengths, strict=False):
-                legs.append(self.near.backward.follow(here, stop, length, *ends)[1:])
+                legs.append(self.local.backward.follow(here, stop, length, *ends)[1:])
             walk = np.concatenate(legs)
-        if goal not in self._to_goal:
-            # All walks of a trip end alike: one sweep for all.
-            self._to_goal[goal] = Sweeper(self.task.domain, backward=True, num_seeds=1)
-            self._to_goal[goal].run(goal)
-        return np.concatenate((walk, self._to_goal[goal].follow(int(walk[-1]))[1:]))
+        return np.concatenate((walk, self._to_goals.follow(int(walk[-1]), self.task.goals[trip])[1:]))
 
-    def _stops(self, group: Members, trip: int, middle: _Middle) -> tuple[list[int], list[float]]:
+    def _stops(self, ordered: Members, trip: int, middle: _Middle) -> tuple[list[int], list[float]]:
         """The posts at which an optimal walk covers each member, in order of travel, and the steps between them.
 
         They are found from the middle.
         """
-        if not group:
+        if not ordered:
             return [], []
         # Splits are numbered through all middles, as many for each.
-        position, number = divmod(middle.split, math.comb(len(group) - 1, len(group) // 2))
-        _, in_front, behind = next(islice(_splits(len(group)), position, None))
-        first, last = (tuple(group[i] for i in side[number].tolist()) for side in (in_front, behind))
+        position, number = divmod(middle.split, math.comb(len(ordered) - 1, len(ordered) // 2))
+        _, in_front, behind = next(islice(_splits(len(ordered)), position, None))
+        first, last = (tuple(ordered[i] for i in side[number].tolist()) for side in (in_front, behind))
         before, steps = self._descend(middle.post, first, trip, self._shared(trip, backward=False))
         after, further = self._descend(middle.post, last, trip, self._shared(trip, backward=True))
         return [*before[::-1], middle.post, *after], [*steps[::-1], *further]
@@ -324,24 +261,19 @@ class FieldsEngine:
 
         Those of members that are ``left`` will do, as far as they may lie on the way.
         """
-        is_onward = fields.is_backward
+        is_onward, nodes = fields.is_backward, self.task.posts.nodes
         if self._table is not None:
             table = self._table.distances if is_onward else self._table.transposed
             return np.asarray(table[post])
-        if self.near is not None:
+        if self.local is not None:
             mine = np.unique(np.concatenate([self.task.posts.posts_of(member) for member in left]))
             ahead = (self.task.all_to_goal if is_onward else self.task.all_from_start)[trip]
-            distances = np.full(self.task.posts.nodes.size, np.inf)
-            sweeper = self.near.forward if is_onward else self.near.backward
-            distances[mine] = sweeper.values(
-                self.task.posts.nodes[[post]],
-                np.zeros(1),
-                self.task.posts.nodes[mine],
-                ahead,
-                float(fields[left][post]),
-            )
+            distances = np.full(nodes.size, np.inf)
+            sweeper = self.local.forward if is_onward else self.local.backward
+            limit = float(fields[left][post])
+            distances[mine] = sweeper.values(nodes[[post]], np.zeros(1), nodes[mine], ahead, limit)
             return distances
-        return self._whole(backward=not is_onward).run(int(self.task.posts.nodes[post]))[self.task.posts.nodes]
+        return self._whole(backward=not is_onward).run(int(nodes[post]))[nodes]
 
     def _whole(self, *, backward: bool) -> Sweeper:
         if backward not in self._sweepers:
@@ -356,23 +288,20 @@ class FieldsEngine:
     def num_sweeps(self) -> int:
         """Sweeps of the graph so far."""
         in_table = 0 if self._table is None else self._table.num_done - self._num_rows_given
-        swept = in_table + len(self._to_goal)
-        if self.near is not None:
-            swept += self.near.forward.num_sweeps + self.near.backward.num_sweeps
+        swept = in_table + self._to_goals.num_sweeps
+        if self.local is not None:
+            swept += self.local.forward.num_sweeps + self.local.backward.num_sweeps
         return swept + sum(sweeper.num_sweeps for sweeper in self._sweepers.values())
-
-    def _transport(self, *, backward: bool) -> Sweeper | NearSweeper:
-        if self.near is not None:
-            return self.near.backward if backward else self.near.forward
-        return self._whole(backward=backward)
 
     def _shared(self, trip: int, *, backward: bool) -> SharedFields:
         if (trip, backward) not in self._fields:
-            transport: Sweeper | NearSweeper | Floats
-            if self._table is None:
-                transport = self._transport(backward=backward)
-            else:
+            transport: Sweeper | LocalSweeper | Floats
+            if self._table is not None:
                 transport = self._table.transposed if backward else self._table.distances
+            elif self.local is not None:
+                transport = self.local.backward if backward else self.local.forward
+            else:
+                transport = self._whole(backward=backward)
             self._fields[trip, backward] = SharedFields(
                 FieldStepper(self.task.posts, transport),
                 self.task.to_goal[trip] if backward else self.task.from_start[trip],
@@ -386,8 +315,8 @@ class FieldsEngine:
 class _Middle:
     """Where the halves of a walk meet: the number of the split, see :func:`_splits`, and the post."""
 
-    split: int = -1
-    post: int = -1
+    split: int
+    post: Post
 
 
 def _sizes_up_to(size: int) -> list[int]:

@@ -1,10 +1,10 @@
-"""The best shared beginning of every class, when routes may part after m nodes.
+"""Prefixes: what a class shares when its routes may part after m nodes, and how they go on from there.
 
 The proofs are in docs/theory, :ref:`The first m nodes <theory-prefixes>` and
 :ref:`Two-coloured domains <theory-colours>`.
 
 The members of a class share their first m nodes and then go each its own cheapest way, or they share one complete walk
-of at most m nodes. A beginning that ends at n, costs P and has covered S costs the class C
+of at most m nodes. A prefix that ends at n, costs P and has covered S costs the class C
 
     sum over t in S of  w_t * (P + d(n, goal))   +   sum over t in C - S of  w_t * (P + h_t(n))
 
@@ -16,24 +16,29 @@ walk of exactly m nodes that covers at least S. Two ways to get it:
   steps, because one can go back and forth, unless the start has no edge. One sweep for each S, whatever m is.
 - :class:`LayeredWalks` elsewhere: the walks of 1, 2, ... m nodes, each from those before.
 
-The cheapest way on from a node to the goal that covers one member: how routes end once they may part.
+:func:`find_prefixes` finds the best prefix of every class of a family, by either way. :class:`PrefixCosts` prices sets
+by the thousand, for column generation, and needs padded walks: all prefixes of m nodes cost the same there, so that a
+set needs the best end for each of its subsets S only, which is a look at the nodes that ``f_S`` reaches. Walks that
+have a prefix are completed by :class:`Completions`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
-from veilroute.arrays import Floats, Masks, Walk
+from veilroute.arrays import Flags, Floats, Int32s, Ints, Masks, Members, Walk
 from veilroute.covering.fields_engine import FieldsEngine
+from veilroute.covering.set_costs import SetCosts
 from veilroute.covering.task import CoveringTask
-from veilroute.covering.walks import NO_WALK, Near, Sweeper, walk_cost, walk_through
+from veilroute.covering.walks import NO_WALK, LocalSweepers, Sweeper, walk_cost, walk_through
 from veilroute.domain.graph import Domain
-from veilroute.kernels.subsets import advance_layer, lower_prices
+from veilroute.kernels.subsets import advance_layer, lower_prices, price_beginnings
 from veilroute.progress import Watch
 
 MAX_WORK = 3e9
@@ -42,67 +47,37 @@ MAX_WORK = 3e9
 MAX_LAYER_BYTES = 2**30
 """The most memory that its layers may take while a walk is read off."""
 
+MAX_BYTES = 2**30
+"""The most memory for where prefixes that cover two members can end; some 500 members on 8,000 nodes."""
+
 _ROUNDING = 1e-13
-
-
-class Beginnings(Protocol):
-    """Walks of exactly m nodes from one trip's start."""
-
-    def by_set(self, watch: Watch) -> Iterator[tuple[int, Floats, float]]:
-        """Each set of the family with the least cost at every node, and that of a whole walk of at most m nodes."""
-
-    def walk_to(self, node: int, covered: int) -> Walk:
-        """The cheapest walk of m nodes to a node that covers a set."""
-
-    def whole_walk(self, covered: int) -> Walk:
-        """The cheapest walk to the goal, of at most m nodes, that covers a set."""
+_SETS_PER_LOOK = 256
 
 
 @dataclass(frozen=True, eq=False)
-class SharedBeginnings:
-    """The best beginning of every class.
+class SharedPrefixes:
+    """The best prefix of every class."""
 
-    Parameters
-    ----------
-    shares
-        By bit mask what the class adds to the MAC sum, trips weighted; infinite where it is impossible.
-    best_sets, best_nodes
-        By trip and mask: what the beginning covers, and where it ends; node -1 stands for a whole walk.
-    beginnings
-        For each trip, to get the walks from.
-    """
-
-    shares: Floats
-    best_sets: Masks
-    best_nodes: Masks
-    beginnings: tuple[Beginnings, ...]
+    shares: Floats  # by bit mask what the class adds to the MAC sum, trips weighted; infinite where it is impossible
+    best_sets: Masks  # by trip and mask what the prefix covers
+    best_nodes: Masks  # by trip and mask where it ends; -1 stands for a whole walk
+    walks: tuple[PrefixWalks, ...]  # for each trip
 
     def walk(self, mask: int, trip: int) -> tuple[Walk, bool]:
         """The nodes that a class shares on a trip, and whether they are the whole walk."""
         node = int(self.best_nodes[trip, mask])
         if node < 0:
-            return self.beginnings[trip].whole_walk(mask), True
-        return self.beginnings[trip].walk_to(node, int(self.best_sets[trip, mask])), False
+            return self.walks[trip].whole_walk(mask), True
+        return self.walks[trip].walk_to(node, int(self.best_sets[trip, mask])), False
 
 
-def find_beginnings(task: CoveringTask, needed: Masks, classes: Masks, m: int, watch: Watch) -> SharedBeginnings | None:
-    """The best beginnings of ``classes``, or ``None`` when that is too much work.
+def find_prefixes(task: CoveringTask, needed: Masks, classes: Masks, m: int, watch: Watch) -> SharedPrefixes | None:
+    """The best prefixes of ``classes``, or ``None`` when that is too much work.
+
+    ``needed`` are the bit masks of the classes and all their subsets, by size, the empty set first.
 
     Complexity: that of the walks (see the module), then for each class and each of its subsets a look at every node.
-    Ties: a whole walk first, then the beginning that covers fewer members, then the lowest node.
-
-    Parameters
-    ----------
-    task
-        Members, posts and trips.
-    needed
-        Bit masks of the classes and all their subsets, by size, the empty set first.
-    classes
-        Bit masks of the classes.
-    m
-        How many nodes are shared.
-    watch
-        Progress and stop conditions.
+    Ties: a whole walk first, then the prefix that covers fewer members, then the lowest node.
     """
     num_sets = 1 << len(task.members)
     is_padded = has_two_colours(task.domain)
@@ -110,57 +85,80 @@ def find_beginnings(task: CoveringTask, needed: Masks, classes: Masks, m: int, w
         return None
     shares = np.zeros(num_sets)
     best_sets, best_nodes = np.zeros((2, task.num_trips, num_sets), dtype=np.int64)
-    beginnings: list[Beginnings] = []
-    backward = Sweeper(task.domain, backward=True, num_seeds=max(1, task.posts.nodes.size))
+    all_walks: list[PrefixWalks] = []
     for trip in range(task.num_trips):
-        kind = PaddedWalks if is_padded else LayeredWalks
-        walks = kind(task, trip, needed, m)
-        prices = _price(task, trip, walks, classes, backward, best_sets[trip], best_nodes[trip], watch)
+        walks = PaddedWalks(task, trip, m) if is_padded else LayeredWalks(task, trip, m)
+        prices = _price(task, trip, walks, needed, classes, best_sets[trip], best_nodes[trip], watch)
         fixed = task.rates[trip] * task.base_costs[trip]
         for mask in classes.tolist():
-            inside = [i for i in range(len(task.members)) if mask >> i & 1]
-            shares[mask] += task.weights[trip] * (prices[mask] - float(fixed[inside].sum()))
-        beginnings.append(walks)
+            shares[mask] += task.weights[trip] * (prices[mask] - float(fixed[list(_bits(mask))].sum()))
+        all_walks.append(walks)
     outside = np.ones(num_sets, dtype=bool)
     outside[classes] = False
     shares[outside] = np.inf
-    return SharedBeginnings(shares, best_sets, best_nodes, tuple(beginnings))
+    return SharedPrefixes(shares, best_sets, best_nodes, tuple(all_walks))
 
 
 def _price(
     task: CoveringTask,
     trip: int,
-    walks: Beginnings,
+    walks: PrefixWalks,
+    needed: Masks,
     classes: Masks,
-    backward: Sweeper,
     best_sets: Masks,
     best_nodes: Masks,
     watch: Watch,
 ) -> Floats:
-    """What the best beginning of each class costs."""
+    """What the best prefix of each class costs."""
     num = len(task.members)
-    ratios = task.rates[trip]
-    to_goal = backward.run(task.goals[trip]) * task.unit
-    ahead = np.empty((num, task.domain.num_nodes))
-    for i in range(num):
-        mine = task.posts.posts_of(i)
-        ahead[i] = backward.run_from(task.posts.nodes[mine], task.to_goal[trip][mine]) * task.unit
+    rates = task.rates[trip]
+    to_goal = task.all_to_goal[trip] * task.unit
+    ahead = _ways_on(task, trip, range(num), np.arange(task.domain.num_nodes))
     prices = np.full(1 << num, np.inf)
     is_class = np.zeros(1 << num, dtype=bool)
     is_class[classes] = True
-    # A whole walk is tried before beginnings that cover as much, so that it wins ties with them.
-    for covered, at_nodes, whole in walks.by_set(watch):
+    # A whole walk is tried before prefixes that cover as much, so that it wins ties with them.
+    for covered, at_nodes, whole in walks.by_set(needed, watch):
         watch.check()
         if is_class[covered] and np.isfinite(whole):
-            inside = [i for i in range(num) if covered >> i & 1]
-            price = whole * float(ratios[inside].sum())
+            price = whole * float(rates[list(_bits(covered))].sum())
             if price <= prices[covered] + _ROUNDING * (1 + price):
                 prices[covered], best_sets[covered], best_nodes[covered] = price, covered, -1
         nodes = np.flatnonzero(np.isfinite(at_nodes) & np.isfinite(to_goal))
         lower_prices(
-            covered, nodes, at_nodes[nodes], to_goal, ahead, ratios, classes, _ROUNDING, prices, best_sets, best_nodes
+            covered, nodes, at_nodes[nodes], to_goal, ahead, rates, classes, _ROUNDING, prices, best_sets, best_nodes
         )
     return prices
+
+
+def _ways_on(task: CoveringTask, trip: int, members: Sequence[int], nodes: Ints) -> Floats:
+    """For each member and node what the way from there to the goal costs that covers the member; a sweep for each."""
+    backward = Sweeper(task.domain, backward=True, num_seeds=max(1, task.posts.nodes.size))
+    costs = np.empty((len(members), nodes.size))
+    for row, member in enumerate(members):
+        field = backward.run_from(task.posts.nodes_of(member), task.to_goal[trip][task.posts.posts_of(member)])
+        costs[row] = field[nodes] * task.unit
+    return costs
+
+
+def _bits(mask: int) -> Members:
+    return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
+
+
+class PrefixWalks(Protocol):
+    """Walks of exactly m nodes from one trip's start."""
+
+    def by_set(self, needed: Masks, watch: Watch) -> Iterator[tuple[int, Floats, float]]:
+        """Each set with the least cost at every node, and that of a whole walk of at most m nodes.
+
+        With a set its subsets must be ``needed``, and smaller sets must come first.
+        """
+
+    def walk_to(self, node: int, covered: int) -> Walk:
+        """The cheapest walk of m nodes to a node that covers a set."""
+
+    def whole_walk(self, covered: int) -> Walk:
+        """The cheapest walk to the goal, of at most m nodes, that covers a set."""
 
 
 def has_two_colours(domain: Domain) -> bool:
@@ -183,117 +181,131 @@ def has_two_colours(domain: Domain) -> bool:
 class PaddedWalks:
     """Walks of exactly m nodes on a grid, by going back and forth at the end of a shortest one.
 
-    Parameters
-    ----------
-    task
-        Members, posts and trips.
-    trip
-        Which trip.
-    needed
-        The family of sets, by size, the empty set first.
-    m
-        How many nodes.
+    The recursion is that of :class:`~veilroute.covering.fields.FieldStepper`, a set at a time: the values are wanted at
+    all nodes and not at posts alone, and no sweep goes farther than m - 1 steps.
     """
 
-    def __init__(self, task: CoveringTask, trip: int, needed: Masks, m: int) -> None:
-        self.task, self.trip, self.needed, self.m = task, trip, needed, m
+    def __init__(self, task: CoveringTask, trip: int, m: int) -> None:
+        self.task, self.trip, self.m = task, trip, m
+        self._limit = float(m - 1)
         self._forward = Sweeper(task.domain, backward=False, num_seeds=max(1, task.posts.watch_posts.size))
-        self._backward = Sweeper(task.domain, backward=True, num_seeds=1)
-        self._at_posts: dict[int, Floats] = {}
-        self._engine = FieldsEngine(task)
+        self._from_start = task.all_from_start[trip]
+        self._at_posts: dict[Members, Floats] = {}  # of the sets that m nodes can cover
+        start = task.starts[trip]
+        is_stuck = m > 1 and task.domain.indptr[start] == task.domain.indptr[start + 1]
+        has_colour = np.where(np.isfinite(self._from_start), self._from_start, 0) % 2 == (m - 1) % 2
+        self.is_end: Flags = (self._from_start <= self._limit) & has_colour & (not is_stuck)
 
-    def by_set(self, watch: Watch) -> Iterator[tuple[int, Floats, float]]:
-        """See :class:`Beginnings`; one sweep for each set."""
-        start, goal = self.task.starts[self.trip], self.task.goals[self.trip]
-        distances = self._forward.run(start)
-        has_colour = np.where(np.isfinite(distances), distances, 0) % 2 == (self.m - 1) % 2
-        is_stuck = self.m > 1 and self.task.domain.indptr[start] == self.task.domain.indptr[start + 1]
-        for number, covered in enumerate(self.needed.tolist()):
+    def sweep(self, covered: Members) -> Floats:
+        """``f_S`` at every node, right up to m - 1; the array is overwritten by the next sweep.
+
+        All sets that are one smaller must have been swept before.
+        """
+        field = self._sweep_on(covered) if covered else self._from_start
+        at_posts = field[self.task.posts.nodes]
+        if (at_posts <= self._limit).any():
+            self._at_posts[covered] = at_posts
+        return field
+
+    def _sweep_on(self, covered: Members) -> Floats:
+        posts = self.task.posts
+        smaller = [self._at_posts.get(covered[:i] + covered[i + 1 :]) for i in range(len(covered))]
+        seeds = [
+            (posts.nodes_of(member), field[posts.posts_of(member)])
+            for member, field in zip(covered, smaller, strict=True)
+            if field is not None
+        ]
+        nodes = np.concatenate([np.empty(0, dtype=np.uint32), *(nodes for nodes, _ in seeds)])
+        values = np.concatenate([np.empty(0), *(values for _, values in seeds)])
+        is_soon = values <= self._limit
+        return self._forward.run_from(nodes[is_soon], values[is_soon], self._limit)
+
+    def by_set(self, needed: Masks, watch: Watch) -> Iterator[tuple[int, Floats, float]]:
+        """See :class:`PrefixWalks`; one sweep for each set."""
+        goal = self.task.goals[self.trip]
+        cost = self._limit * self.task.unit
+        for number, covered in enumerate(needed.tolist()):
             watch.check()
-            watch.tell("beginnings", number, self.needed.size)
-            field = self._sweep(covered)
-            self._at_posts[covered] = field[self.task.posts.nodes]
+            watch.tell("beginnings", number, needed.size)
+            field = self.sweep(_bits(covered))
+            is_there = (field <= self._limit) & self.is_end
             whole = float(field[goal])
-            is_there = (field <= self.m - 1) & has_colour & (not is_stuck)
-            cost = (self.m - 1) * self.task.unit
             yield (
                 covered,
                 np.where(is_there, cost, np.inf),
-                whole * self.task.unit if whole <= self.m - 1 else np.inf,
+                whole * self.task.unit if whole <= self._limit else np.inf,
             )
 
-    def _sweep(self, covered: int) -> Floats:
-        if not covered:
-            return self._forward.run(self.task.starts[self.trip])
-        members = _bits(covered)
-        mine = [self.task.posts.posts_of(i) for i in members]
-        values = [self._at_posts[covered ^ (1 << i)][posts] for i, posts in zip(members, mine, strict=True)]
-        nodes, seeds = self.task.posts.nodes[np.concatenate(mine)], np.concatenate(values)
-        is_reached = np.isfinite(seeds)
-        return self._forward.run_from(nodes[is_reached], seeds[is_reached])
+    @cached_property
+    def _backward(self) -> Sweeper:
+        return Sweeper(self.task.domain, backward=True, num_seeds=1)
 
     def walk_to(self, node: int, covered: int) -> Walk:
-        """See :class:`Beginnings`."""
+        """See :class:`PrefixWalks`."""
         posts = self.task.posts
-        stops = [node]
-        while covered:
+        stops, left = [node], _bits(covered)
+        while left:
             to_here = self._backward.run(stops[-1])[posts.nodes]
-            best, stop, member = np.inf, -1, -1
-            for i in _bits(covered):
-                mine = posts.posts_of(i)
-                through = self._at_posts[covered ^ (1 << i)][mine] + to_here[mine]
+            best, stop, smaller = np.inf, -1, left
+            for i, member in enumerate(left):
+                rest = left[:i] + left[i + 1 :]
+                if rest not in self._at_posts:
+                    continue
+                mine = posts.posts_of(member)
+                through = self._at_posts[rest][mine] + to_here[mine]
                 at = int(through.argmin())
                 if through[at] < best:
-                    best, stop, member = float(through[at]), int(posts.nodes[mine[at]]), i
+                    best, stop, smaller = float(through[at]), int(posts.nodes[mine[at]]), rest
             stops.append(stop)
-            covered ^= 1 << member
+            left = smaller
         walk = walk_through(self._backward, self.task.starts[self.trip], stops[::-1])
         missing = self.m - walk.size
         neighbour = int(self.task.domain.indices[self.task.domain.indptr[node]]) if missing else node
         return np.concatenate((walk, np.array([neighbour, node] * (missing // 2), dtype=np.int64)))
 
+    @cached_property
+    def _engine(self) -> FieldsEngine:
+        return FieldsEngine(self.task)
+
     def whole_walk(self, covered: int) -> Walk:
-        """See :class:`Beginnings`."""
+        """See :class:`PrefixWalks`."""
         return self._engine.find(_bits(covered), self.trip).walk
 
 
 class LayeredWalks:
-    """Walks of exactly m nodes on any graph, layer by layer.
+    """Walks of exactly m nodes on any graph, layer by layer."""
 
-    Parameters as for :class:`PaddedWalks`.
-    """
-
-    def __init__(self, task: CoveringTask, trip: int, needed: Masks, m: int) -> None:
-        self.task, self.trip, self.needed, self.m = task, trip, needed, m
+    def __init__(self, task: CoveringTask, trip: int, m: int) -> None:
+        self.task, self.trip, self.m = task, trip, m
         self._seen = np.zeros(task.domain.num_nodes, dtype=np.int64)
         for i in range(len(task.members)):
-            self._seen[task.posts.nodes[task.posts.posts_of(i)]] |= 1 << i
+            self._seen[task.posts.nodes_of(i)] |= 1 << i
         indptr, indices, costs = task.domain.reversed_rows
         self._into = (indptr, indices, costs.astype(np.float64))
 
-    def by_set(self, watch: Watch) -> Iterator[tuple[int, Floats, float]]:
-        """See :class:`Beginnings`."""
+    def by_set(self, needed: Masks, watch: Watch) -> Iterator[tuple[int, Floats, float]]:
+        """See :class:`PrefixWalks`."""
         goal = self.task.goals[self.trip]
-        layer, whole = self._first(self.needed), np.full(self.needed.size, np.inf)
+        layer, whole = self._first(needed), np.full(needed.size, np.inf)
         spare = np.empty_like(layer)
-        row_of = self._rows(self.needed)
+        row_of = self._rows(needed)
         for length in range(1, self.m + 1):
             np.minimum(whole, layer[:, goal], out=whole)
             if length == self.m:
                 break
             watch.check()
             watch.tell("beginnings", length, self.m)
-            advance_layer(*self._into, self._seen, self.needed, row_of, layer, spare)
+            advance_layer(*self._into, self._seen, needed, row_of, layer, spare)
             layer, spare = spare, layer
-        for row, covered in enumerate(self.needed.tolist()):
+        for row, covered in enumerate(needed.tolist()):
             yield covered, layer[row], float(whole[row])
 
     def walk_to(self, node: int, covered: int) -> Walk:
-        """See :class:`Beginnings`; ties go to the lowest node before."""
+        """See :class:`PrefixWalks`; ties go to the lowest node before."""
         return self._read(node, covered, self.m)
 
     def whole_walk(self, covered: int) -> Walk:
-        """See :class:`Beginnings`; of equally cheap ones the one of fewest nodes."""
+        """See :class:`PrefixWalks`; of equally cheap ones the one of fewest nodes."""
         layers, family = self._layers(covered)
         costs = [layer[family.size - 1, self.task.goals[self.trip]] for layer in layers]
         return self._read(self.task.goals[self.trip], covered, 1 + int(np.argmin(costs)))
@@ -339,24 +351,109 @@ def _fits_layers(task: CoveringTask, needed: Masks, m: int) -> bool:
     return float(m) * needed.size * size * task.num_trips <= MAX_WORK and layer_bytes <= MAX_LAYER_BYTES
 
 
-def _bits(mask: int) -> list[int]:
-    return [i for i in range(mask.bit_length()) if mask >> i & 1]
+def fits_memory(task: CoveringTask) -> bool:
+    """Whether :class:`PrefixCosts` can keep the prefixes of all pairs: half of the nodes, those of one colour, each."""
+    num = len(task.members)
+    return num * (num - 1) / 2 * task.domain.num_nodes / 2 * task.num_trips <= MAX_BYTES
+
+
+class PrefixCosts:
+    """What sets add to the MAC sum when their members share their first m nodes, where walks can be padded.
+
+    ``order`` numbers the members anew. ``whole`` has the covering costs of whole walks, in the same order: one of at
+    most m nodes is shared to its end.
+    """
+
+    def __init__(self, task: CoveringTask, order: Ints, m: int, whole: SetCosts) -> None:
+        self.task, self.order, self.m, self.whole = task, order, m, whole
+        self._trips = [_TripPrefixes(task, order, m, trip) for trip in range(task.num_trips)]
+
+    def shares(self, sets: Int32s, watch: Watch) -> Floats:
+        """What sets of one size add, trips weighted; infinite where it is impossible."""
+        total = np.zeros(len(sets))
+        whole = self.whole.costs(sets, watch)
+        rates = self.task.rates[:, self.order]
+        base = self.task.base_costs[:, self.order]
+        for trip, prefixes in enumerate(self._trips):
+            weight = rates[trip][sets].sum(axis=1)
+            prices = prefixes.prices(sets, watch)
+            is_short = whole[:, trip] <= (self.m - 1) * self.task.unit * (1 + 1e-12)
+            prices = np.minimum(prices, np.where(is_short, whole[:, trip] * weight, np.inf))
+            fixed = (rates[trip] * base[trip])[sets].sum(axis=1)
+            total += self.task.weights[trip] * (prices - fixed)
+        # Rounding must not make sharing look better than nothing.
+        return np.maximum(total, 0.0)
+
+    def pairs(self, watch: Watch) -> Floats:
+        """What every two members add, as a symmetric matrix with zeros on its diagonal."""
+        num = self.order.size
+        rows, cols = np.triu_indices(num, 1)
+        shares = self.shares(np.column_stack((rows, cols)).astype(np.int32), watch)
+        out = np.zeros((num, num))
+        out[rows, cols] = out[cols, rows] = shares
+        return out
+
+
+class _TripPrefixes:
+    """Where the prefixes of one trip that cover a set can end: nodes from which the goal can be reached."""
+
+    def __init__(self, task: CoveringTask, order: Ints, m: int, trip: int) -> None:
+        self.task, self.m = task, m
+        self._order = order.tolist()
+        self._walks = PaddedWalks(task, trip, m)
+        to_goal = task.all_to_goal[trip]
+        self._ends = np.flatnonzero(self._walks.is_end & np.isfinite(to_goal))
+        self._rates = task.rates[trip][order]
+        self._to_goal: Floats = to_goal[self._ends] * task.unit
+        self._ahead = _ways_on(task, trip, self._order, self._ends)
+        self._row_of: dict[Members, int] = {}
+        self._is_there: Flags = np.zeros((64, self._ends.size), dtype=np.bool_)
+        self._num_rows = 0
+
+    def prices(self, sets: Int32s, watch: Watch) -> Floats:
+        """What the best prefix of each set costs its members together."""
+        out = np.empty(len(sets))
+        for first in range(0, len(sets), _SETS_PER_LOOK):
+            watch.check()
+            watch.tell("beginnings", first, len(sets))
+            part = np.ascontiguousarray(sets[first : first + _SETS_PER_LOOK])
+            rows = np.array([self._rows(members) for members in part.tolist()])
+            price_beginnings(
+                part, rows, self._is_there, self._to_goal, self._ahead, self._rates, out[first : first + len(part)]
+            )
+        spent = (self.m - 1) * self.task.unit * self._rates[sets].sum(axis=1)
+        total: Floats = out + spent
+        return total
+
+    def _rows(self, members: Sequence[int]) -> list[int]:
+        """The row of each subset, by its bits, so that smaller sets come before those that hold them."""
+        return [self._row(tuple(members[i] for i in _bits(covered))) for covered in range(1 << len(members))]
+
+    def _row(self, covered: Members) -> int:
+        """Where the ends stand at which a prefix covers a set; -1 when there are none."""
+        row = self._row_of.get(covered)
+        if row is None:
+            is_there = self._walks.sweep(tuple(self._order[i] for i in covered))[self._ends] <= self.m - 1
+            row = self._row_of[covered] = self._keep(is_there) if is_there.any() else -1
+        return row
+
+    def _keep(self, is_there: Flags) -> int:
+        if self._num_rows == len(self._is_there):
+            self._is_there = np.concatenate((self._is_there, np.zeros_like(self._is_there)))
+        self._is_there[self._num_rows] = is_there
+        self._num_rows += 1
+        return self._num_rows - 1
 
 
 class Completions:
-    """Completes walks that begin alike, each member's in its own way.
+    """Completes walks that have a prefix in common, each member's in its own way.
 
     Ties: of equally cheap posts the lowest node; between posts the walk is that of :meth:`Sweeper.follow`.
-
-    Parameters
-    ----------
-    task
-        Members, posts and trips.
     """
 
     def __init__(self, task: CoveringTask) -> None:
         self.task = task
-        self._near = Near.over(task.domain, 1)
+        self._local = LocalSweepers(task.domain, 1)
 
     def complete(self, prefix: Walk, member: int, trip: int, *, at_most: float = math.inf) -> tuple[Walk, float]:
         """The whole walk and its cost: the prefix, then on to the goal, past a post of the member if none was passed.
@@ -365,25 +462,24 @@ class Completions:
         units of the task, nothing is looked for beyond. Two sweeps of the surroundings.
         """
         posts, goal = self.task.posts, self.task.goals[trip]
-        mine = posts.posts_of(member)
+        mine, nodes = posts.posts_of(member), posts.nodes_of(member)
         here = int(prefix[-1])
         from_start, to_goal = self.task.all_from_start[trip], self.task.all_to_goal[trip]
         walks = [prefix]
-        if np.isin(posts.nodes[mine], prefix).any():
+        if np.isin(nodes, prefix).any():
             is_possible = math.isfinite(to_goal[here])
         else:
-            nodes = posts.nodes[mine]
             seed = np.array([here], dtype=np.uint32)
-            distances = self._near.forward.values(seed, np.zeros(1), nodes, to_goal, at_most)
+            distances = self._local.forward.values(seed, np.zeros(1), nodes, to_goal, at_most)
             through = distances + self.task.to_goal[trip][mine]
             best = int(through.argmin())
             is_possible = math.isfinite(through[best])
             if is_possible:
                 stop = int(nodes[best])
-                walks.append(self._near.backward.follow(here, stop, float(distances[best]), from_start, to_goal)[1:])
+                walks.append(self._local.backward.follow(here, stop, float(distances[best]), from_start, to_goal)[1:])
                 here = stop
         if not is_possible:
             return NO_WALK, math.inf
-        walks.append(self._near.follow_to_goal(here, goal)[1:])
+        walks.append(self._local.to_goals.follow(here, goal)[1:])
         walk = np.concatenate(walks)
         return walk, walk_cost(self.task.domain, walk)

@@ -1,10 +1,10 @@
 """What all covering computations of a problem share: who can be covered, from where, and at what base cost.
 
-From which nodes each candidate is seen.
-
-The posts of a set of candidates: all nodes from which one of them is watched, and distances between them.
-
-Which candidates stand far enough apart.
+The watchers of a candidate are the nodes from which it is seen; a *post* is a node from which some candidate is seen.
+:class:`Posts` numbers the watchers of several candidates, a :class:`PostTable` has the distances between posts, and a
+:class:`CoveringTask` takes all this together with the trips. Four numberings meet here, and :mod:`veilroute.arrays` has
+a type for each: nodes of the domain, candidates of the problem, members of the task (the candidates that every trip can
+cover) and posts.
 """
 
 from __future__ import annotations
@@ -18,14 +18,103 @@ from itertools import repeat
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Indices, Ints
-from veilroute.covering.walks import NearSweeper, Sweeper, num_threads
+from veilroute.arrays import Candidate, Flags, Floats, Indices, Ints, Node
+from veilroute.covering.walks import LocalSweeper, Sweeper, num_threads
 from veilroute.domain.geography import measured_domain, straight_distances
 from veilroute.domain.graph import Domain, at_least, at_most
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
 from veilroute.kernels.sight import visible_cells
 from veilroute.problem import KAndEll, Privacy, Problem, objective_rates
 from veilroute.progress import Watch
+
+
+@dataclass(frozen=True, eq=False)
+class CoveringTask:
+    """The coverable candidates of a problem with their posts, and each trip's distances at these posts.
+
+    Candidates that count but that some trip cannot cover are ``uncoverable``. The posts of member i are those that
+    ``posts`` has for its i-th candidate. Distances are in units of ``unit``, costs and rates are not.
+    """
+
+    domain: Domain
+    members: tuple[Candidate, ...]
+    uncoverable: tuple[Candidate, ...]
+    posts: Posts
+    starts: tuple[Node, ...]
+    goals: tuple[Node, ...]
+    weights: tuple[float, ...]  # of the trips, summing to 1
+    from_start: Floats  # per trip and post
+    to_goal: Floats
+    all_from_start: Floats  # per trip and node
+    all_to_goal: Floats
+    direct: Floats  # per trip from its start to its goal
+    base_costs: Floats  # per trip and member: the cheapest cost of covering it alone
+    rates: Floats  # per trip and member: what a unit of extra cost adds to the objective
+    unit: float  # what one unit of distance costs
+
+    @property
+    def num_trips(self) -> int:
+        """How many trips there are."""
+        return len(self.starts)
+
+    def least_costs(self, members: Sequence[int], trip: int) -> Floats:
+        """What covering the members one by one costs, after what covering nothing does."""
+        return np.concatenate(([self.direct[trip] * self.unit], self.base_costs[trip][list(members)]))
+
+    def part(self, members: Sequence[int]) -> CoveringTask:
+        """The task of some of the members only, in the order given."""
+        posts, at = self.posts.subset(members)
+        return replace(
+            self,
+            members=tuple(self.members[i] for i in members),
+            posts=posts,
+            from_start=self.from_start[:, at],
+            to_goal=self.to_goal[:, at],
+            base_costs=self.base_costs[:, list(members)],
+            rates=self.rates[:, list(members)],
+        )
+
+
+def prepare_task(problem: Problem, positions: Sequence[int] | None = None) -> CoveringTask:
+    """The task of the candidates at ``positions``, or of all that count; two sweeps per trip."""
+    domain = problem.domain
+    counted = [Candidate(i) for i in (problem.counted if positions is None else positions)]
+    everyone = Posts.of(find_watchers(domain, problem.visibility, [problem.candidate_nodes[i] for i in counted]))
+    out = Sweeper(domain, backward=False, num_seeds=1)
+    back = Sweeper(domain, backward=True, num_seeds=1)
+    # A candidate that nobody watches cannot be covered, whatever the trip.
+    coverable = np.diff(everyone.watch_ptr) > 0
+    all_from_start, all_to_goal = np.empty((2, len(problem.trips), domain.num_nodes))
+    base = np.full((len(problem.trips), len(counted)), np.inf)
+    owner = np.repeat(np.arange(len(counted)), np.diff(everyone.watch_ptr))
+    for j, (start, goal) in enumerate(zip(problem.start_nodes, problem.goal_nodes, strict=True)):
+        all_from_start[j] = out.run(start)
+        all_to_goal[j] = back.run(goal)
+        through = (all_from_start[j] + all_to_goal[j])[everyone.nodes]
+        np.minimum.at(base[j], owner, through[everyone.watch_posts])
+        coverable &= np.isfinite(base[j])
+    kept = np.flatnonzero(coverable).tolist()
+    posts = everyone if coverable.all() else everyone.subset(kept)[0]
+    total = sum(trip.weight for trip in problem.trips)
+    base_costs = np.ascontiguousarray(base[:, kept]) * out.unit
+    return CoveringTask(
+        domain=domain,
+        members=tuple(counted[i] for i in kept),
+        uncoverable=tuple(counted[i] for i in np.flatnonzero(~coverable).tolist()),
+        posts=posts,
+        starts=tuple(Node(node) for node in problem.start_nodes),
+        goals=tuple(Node(node) for node in problem.goal_nodes),
+        weights=tuple(trip.weight / total for trip in problem.trips),
+        # Picking columns turns the memory round; kernels are compiled once for each layout that they are given.
+        from_start=np.ascontiguousarray(all_from_start[:, posts.nodes]),
+        to_goal=np.ascontiguousarray(all_to_goal[:, posts.nodes]),
+        all_from_start=all_from_start,
+        all_to_goal=all_to_goal,
+        direct=all_to_goal[range(len(problem.trips)), problem.start_nodes],
+        base_costs=base_costs,
+        rates=objective_rates(problem.objective, base_costs, domain.smallest_positive_cost),
+        unit=out.unit,
+    )
 
 
 def find_watchers(domain: Domain, visibility: Visibility, candidates: Sequence[int]) -> list[Indices]:
@@ -37,11 +126,11 @@ def find_watchers(domain: Domain, visibility: Visibility, candidates: Sequence[i
             reach = at_most(radius, exact=False)
             return [np.flatnonzero(straight_distances(domain, n) <= reach).astype(np.uint32) for n in candidates]
         case WithinDistance(radius, measure):
-            ground = measured_domain(domain, measure)
-            furthest = at_most(radius, exact=ground.has_integer_costs)
-            if furthest < ground.smallest_cost:
+            measured = measured_domain(domain, measure)
+            furthest = at_most(radius, exact=measured.has_integer_costs)
+            if furthest < measured.smallest_cost:
                 return [np.array([node], dtype=np.uint32) for node in candidates]
-            sweeper = Sweeper(ground, backward=True, num_seeds=1)
+            sweeper = Sweeper(measured, backward=True, num_seeds=1)
             limit = furthest / sweeper.unit
             return [np.flatnonzero(sweeper.run(node, limit) <= limit).astype(np.uint32) for node in candidates]
         case LineOfSight(reach):
@@ -64,14 +153,9 @@ def find_watchers(domain: Domain, visibility: Visibility, candidates: Sequence[i
 
 @dataclass(frozen=True, eq=False)
 class Posts:
-    """Watchers of several candidates in one numbering.
+    """The watchers of several candidates in one numbering: post p stands at ``nodes[p]``, which ascend.
 
-    Parameters
-    ----------
-    nodes
-        The posts, ascending.
-    watch_ptr, watch_posts
-        Candidate i is watched from the posts ``watch_posts[watch_ptr[i]:watch_ptr[i + 1]]``.
+    Candidate i is watched from the posts ``watch_posts[watch_ptr[i]:watch_ptr[i + 1]]``.
     """
 
     nodes: Indices
@@ -81,8 +165,7 @@ class Posts:
     @classmethod
     def of(cls, watchers: Sequence[Indices]) -> Posts:
         """Number the watchers of each candidate."""
-        flat = np.concatenate(watchers) if watchers else np.empty(0, dtype=np.uint32)
-        nodes, positions = np.unique(flat, return_inverse=True)
+        nodes, positions = np.unique(np.concatenate([np.empty(0, dtype=np.uint32), *watchers]), return_inverse=True)
         ptr = np.zeros(len(watchers) + 1, dtype=np.int64)
         np.cumsum([w.size for w in watchers], out=ptr[1:])
         return cls(nodes, ptr, positions.reshape(-1).astype(np.int64))
@@ -91,51 +174,37 @@ class Posts:
         """The posts of one candidate, ascending."""
         return self.watch_posts[self.watch_ptr[candidate] : self.watch_ptr[candidate + 1]]
 
+    def nodes_of(self, candidate: int) -> Indices:
+        """Where the posts of one candidate stand, ascending."""
+        return self.nodes[self.posts_of(candidate)]
+
     def subset(self, candidates: Sequence[int]) -> tuple[Posts, Ints]:
         """The posts of some of the candidates, and their positions among all posts."""
-        lists = [self.posts_of(i) for i in candidates]
-        kept, positions = np.unique(np.concatenate(lists), return_inverse=True)
-        ptr = np.zeros(len(lists) + 1, dtype=np.int64)
-        np.cumsum([w.size for w in lists], out=ptr[1:])
-        return Posts(self.nodes[kept], ptr, positions.reshape(-1).astype(np.int64)), kept
+        part = Posts.of([self.nodes_of(i) for i in candidates])
+        return part, np.searchsorted(self.nodes, part.nodes)
 
 
 class PostTable:
-    """Distances between all posts, by one sweep per post.
+    """Distances between posts, by one sweep each: ``distances`` from each (row) to each, in a sweeper's units.
 
-    Parameters
-    ----------
-    domain
-        The world.
-    posts
-        Among which distances are wanted.
-    order
-        Which posts the rows and columns stand for; all, ascending, when left out.
-    near
-        What to sweep with where the posts are few and stand together.
+    Rows and columns stand for the posts in ``order``, or for all, ascending. Rows are valid once they are done. Where
+    the posts are few and stand together, a ``local`` sweeper is quicker.
     """
 
     def __init__(
-        self,
-        domain: Domain,
-        posts: Posts,
-        *,
-        order: Ints | None = None,
-        near: NearSweeper | None = None,
+        self, domain: Domain, posts: Posts, *, order: Ints | None = None, local: LocalSweeper | None = None
     ) -> None:
         self._domain = domain
         self._nodes = posts.nodes if order is None else posts.nodes[order]
-        self._near = near
-        num = self._nodes.size
-        # From each post (row) to each, in the sweeper's units; rows are valid once they are done.
-        self.distances: Floats = np.empty((num, num))
+        self._local = local
+        self.distances: Floats = np.empty((self._nodes.size, self._nodes.size))
         self.num_done = 0
 
     def complete(self, watch: Watch) -> None:
         """Make the sweeps that are missing."""
-        if self._near is not None:
+        if self._local is not None:
             for row in range(self.num_done, self._nodes.size):
-                self.distances[row] = self._near.values(self._nodes[row : row + 1], np.zeros(1), self._nodes)
+                self.distances[row] = self._local.values(self._nodes[row : row + 1], np.zeros(1), self._nodes)
             self.num_done = self._nodes.size
         if self.is_complete:
             return
@@ -177,160 +246,31 @@ class PostTable:
         return np.ascontiguousarray(self.distances.T)
 
 
-@dataclass(frozen=True, eq=False)
-class CoveringTask:
-    """The coverable candidates of a problem with their watchers, and each trip's fields at these posts.
-
-    Parameters
-    ----------
-    domain
-        The world.
-    members
-        Positions, among the problem's candidates, of those that count and that every trip can cover.
-    uncoverable
-        Positions of those that count but that some trip cannot cover.
-    posts
-        Watchers of the members; candidate i of the posts is ``members[i]``.
-    starts, goals
-        Nodes, one per trip.
-    weights
-        Weights of the trips, summing to 1.
-    from_start, to_goal
-        Per trip and post the distance from the start and to the goal, in units of ``unit``.
-    all_from_start, all_to_goal
-        The same per trip and node.
-    direct
-        Per trip the distance from its start to its goal, in the same units.
-    base_costs
-        Per trip and member the cheapest cost of covering it alone.
-    rates
-        Per trip and member what a unit of extra cost adds to the objective.
-    unit
-        What one unit of distance costs.
-    """
-
-    domain: Domain
-    members: tuple[int, ...]
-    uncoverable: tuple[int, ...]
-    posts: Posts
-    starts: tuple[int, ...]
-    goals: tuple[int, ...]
-    weights: tuple[float, ...]
-    from_start: Floats
-    to_goal: Floats
-    all_from_start: Floats
-    all_to_goal: Floats
-    direct: Floats
-    base_costs: Floats
-    rates: Floats
-    unit: float
-
-    @property
-    def num_trips(self) -> int:
-        """How many trips there are."""
-        return len(self.starts)
-
-    def least_costs(self, members: Sequence[int], trip: int) -> Floats:
-        """What covering the members one by one costs, after what covering nothing does."""
-        return np.concatenate(([self.direct[trip] * self.unit], self.base_costs[trip][list(members)]))
-
-    def part(self, members: Sequence[int]) -> CoveringTask:
-        """The task of some of the members only, in the order given."""
-        posts, at = self.posts.subset(members)
-        return replace(
-            self,
-            members=tuple(self.members[i] for i in members),
-            posts=posts,
-            from_start=self.from_start[:, at],
-            to_goal=self.to_goal[:, at],
-            base_costs=self.base_costs[:, list(members)],
-            rates=self.rates[:, list(members)],
-        )
-
-
-def prepare_task(problem: Problem, positions: Sequence[int] | None = None) -> CoveringTask:
-    """Find watchers and base costs, by two sweeps per trip.
-
-    For the candidates at ``positions``, or for all that count.
-    """
-    domain = problem.domain
-    counted = problem.counted if positions is None else tuple(positions)
-    watchers = find_watchers(domain, problem.visibility, [problem.candidate_nodes[i] for i in counted])
-    out = Sweeper(domain, backward=False, num_seeds=1)
-    back = Sweeper(domain, backward=True, num_seeds=1)
-    # A candidate that nobody watches cannot be covered, whatever the trip.
-    coverable = np.array([w.size > 0 for w in watchers], dtype=bool)
-    all_from_start, all_to_goal = np.empty((2, len(problem.trips), domain.num_nodes))
-    base = np.full((len(problem.trips), len(counted)), np.inf)
-    everyone = Posts.of(watchers)
-    for j, (start, goal) in enumerate(zip(problem.start_nodes, problem.goal_nodes, strict=True)):
-        all_from_start[j] = out.run(start)
-        all_to_goal[j] = back.run(goal)
-        base[j] = _cheapest_per_candidate(everyone, (all_from_start[j] + all_to_goal[j])[everyone.nodes])
-        coverable &= np.isfinite(base[j])
-    kept = np.flatnonzero(coverable)
-    posts = _restrict(everyone, watchers, kept)
-    total = sum(trip.weight for trip in problem.trips)
-    base_costs = np.ascontiguousarray(base[:, kept]) * out.unit
-    return CoveringTask(
-        domain=domain,
-        members=tuple(counted[i] for i in kept.tolist()),
-        uncoverable=tuple(counted[i] for i in np.flatnonzero(~coverable).tolist()),
-        posts=posts,
-        starts=problem.start_nodes,
-        goals=problem.goal_nodes,
-        weights=tuple(trip.weight / total for trip in problem.trips),
-        # Picking columns turns the memory round; kernels are compiled once for each layout that they are given.
-        from_start=np.ascontiguousarray(all_from_start[:, posts.nodes]),
-        to_goal=np.ascontiguousarray(all_to_goal[:, posts.nodes]),
-        all_from_start=all_from_start,
-        all_to_goal=all_to_goal,
-        direct=all_to_goal[range(len(problem.trips)), problem.start_nodes],
-        base_costs=base_costs,
-        rates=objective_rates(problem.objective, base_costs, domain.smallest_positive_cost),
-        unit=out.unit,
-    )
-
-
-def _cheapest_per_candidate(posts: Posts, through: Floats) -> Floats:
-    num = posts.watch_ptr.size - 1
-    best = np.full(num, np.inf)
-    owner = np.repeat(np.arange(num), np.diff(posts.watch_ptr))
-    np.minimum.at(best, owner, through[posts.watch_posts])
-    return best
-
-
-def _restrict(everyone: Posts, watchers: list[Indices], kept: Ints) -> Posts:
-    if kept.size == len(watchers):
-        return everyone
-    return everyone.subset(kept.tolist())[0] if kept.size else Posts.of([])
-
-
 def far_matrix(domain: Domain, nodes: Sequence[int], privacy: Privacy) -> Flags:
     """For every two nodes whether they are at least ell apart, in both directions; false for a node and itself.
 
     One sweep per node, cut off at ell; none when even neighbours are that far apart.
     """
     num = len(nodes)
-    far = ~np.eye(num, dtype=np.bool_)
+    is_far = ~np.eye(num, dtype=np.bool_)
     if privacy.measure == "straight":
         least = at_least(privacy.ell, exact=False)
         for i, node in enumerate(nodes):
-            far[i] &= straight_distances(domain, node)[np.array(nodes)] >= least
-        return far
-    ground = measured_domain(domain, privacy.measure)
-    least = at_least(privacy.ell, exact=ground.has_integer_costs)
-    if least <= ground.smallest_cost:
-        return far
-    sweeper = Sweeper(ground, backward=False, num_seeds=1)
+            is_far[i] &= straight_distances(domain, node)[np.array(nodes)] >= least
+        return is_far
+    measured = measured_domain(domain, privacy.measure)
+    least = at_least(privacy.ell, exact=measured.has_integer_costs)
+    if least <= measured.smallest_cost:
+        return is_far
+    sweeper = Sweeper(measured, backward=False, num_seeds=1)
     limit = least / sweeper.unit
     for i, node in enumerate(nodes):
-        near = sweeper.run(node, limit)[np.array(nodes)] < limit
-        far[i, near] = far[near, i] = False
-    return far
+        is_close = sweeper.run(node, limit)[np.array(nodes)] < limit
+        is_far[i, is_close] = is_far[is_close, i] = False
+    return is_far
 
 
 def k_and_ell(problem: Problem, task: CoveringTask, privacy: Privacy) -> KAndEll:
     """The rule that a privacy makes for the members of a task."""
-    far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy)
-    return KAndEll.of(far, privacy.k, privacy.spread)
+    is_far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy)
+    return KAndEll.of(is_far, privacy.k, privacy.spread)

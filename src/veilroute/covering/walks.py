@@ -1,8 +1,9 @@
-"""Walks as node sequences.
+"""Sweeps and walks: how shortest paths are measured and followed, and what an engine says about a covering walk.
 
-Shortest-path sweeps over a domain, with the scratch memory that they share.
-
-What the engines have in common: the question, and what they found.
+A :class:`Sweeper` measures from some nodes to all others. A :class:`LocalSweeper` gives the same answers but stops as
+soon as it has them, for many questions about small parts of a large domain. From sweeps come walks, which are arrays of
+node numbers; one that covers a set of members is a :class:`CoveringWalk`, with what is proved about it. Searches that
+run out of time or memory end with :func:`stop_with_walk`: a quick walk and the bound that they have.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from veilroute.domain.graph import Domain
 from veilroute.kernels.near import Ground, lead, values_at
 from veilroute.kernels.sweep import FAR, add_costs, descend_costs, descend_hops, hops_to_distances, sweep, sweep_rows
 from veilroute.progress import Watch
+
+if TYPE_CHECKING:
+    from veilroute.covering.task import CoveringTask
 
 _ROUNDING = 1e-9
 _NANOSECONDS_PER_EDGE_BY_HOPS = 3.0
@@ -40,19 +44,11 @@ def estimate_sweep(domain: Domain) -> float:
 
 
 class Sweeper:
-    """Runs sweeps over one direction of a domain.
+    """Runs sweeps with at most ``num_seeds`` seeds over one direction of a domain, in memory that they share.
 
-    On domains whose edges all cost the same, distances count edges and ``unit`` is the cost of one; elsewhere
-    ``unit`` is 1 and distances are costs.
-
-    Parameters
-    ----------
-    domain
-        The world.
-    backward
-        Whether edges are followed from head to tail, which measures distances *to* the seeds.
-    num_seeds
-        The most seeds that a sweep will have.
+    ``backward`` sweeps follow edges from head to tail, which measures distances *to* the seeds. On domains whose edges
+    all cost the same, distances count edges and ``unit`` is the cost of one; elsewhere ``unit`` is 1 and distances are
+    costs.
     """
 
     def __init__(self, domain: Domain, *, backward: bool, num_seeds: int) -> None:
@@ -101,7 +97,7 @@ class Sweeper:
         """How many sweeps take some hundredths of a second."""
         return max(1, int(_NANOSECONDS_PER_LOOK / self._nanoseconds))
 
-    def follow(self, node: int) -> Ints:
+    def follow(self, node: int) -> Walk:
         """The path along the last sweep between ``node`` and the seed, starting at ``node``.
 
         Ties: on equal edge costs each step goes to the lowest-numbered neighbour on a shortest path; otherwise to
@@ -112,16 +108,10 @@ class Sweeper:
         return descend_costs(self.towards, node)
 
 
-class NearSweeper:
-    """Runs sweeps that go no farther than they must, over one direction of a domain.
+class LocalSweeper:
+    """Runs sweeps that go no farther than they must; built as a :class:`Sweeper` is, with its answers to the last bit.
 
-    For many questions about small parts of it, each answered in time and memory for that part. The answers are those of
-    a :class:`Sweeper`, to the last bit.
-
-    Parameters
-    ----------
-    domain, backward, num_seeds
-        As for :class:`Sweeper`.
+    A sweep takes time and memory for the part of the domain that the question is about.
     """
 
     def __init__(self, domain: Domain, *, backward: bool, num_seeds: int) -> None:
@@ -156,7 +146,7 @@ class NearSweeper:
         self.num_sweeps += 1
         return out
 
-    def follow(self, here: int, stop: int, length: float, from_start: Floats, to_goal: Floats) -> Ints:
+    def follow(self, here: int, stop: int, length: float, from_start: Floats, to_goal: Floats) -> Walk:
         """The path from ``here`` to ``stop`` of a given length, for sweepers that are backward.
 
         The same as that of :meth:`Sweeper.follow` after a sweep towards ``stop``. What is known per node about the
@@ -171,37 +161,33 @@ class NearSweeper:
         return path
 
 
-@dataclass(frozen=True, eq=False)
-class Near:
-    """What the walks of many classes are found with.
+class LocalSweepers:
+    """What the walks of many classes are found with: a local sweeper each way, and a whole sweep towards each goal."""
 
-    Parameters
-    ----------
-    forward, backward
-        Sweepers, for one class after the other.
-    domain
-        Over which they sweep.
-    to_goal
-        By goal a whole sweep towards it, which all walks end with.
-    """
+    def __init__(self, domain: Domain, num_seeds: int) -> None:
+        self.forward = LocalSweeper(domain, backward=False, num_seeds=num_seeds)
+        self.backward = LocalSweeper(domain, backward=True, num_seeds=num_seeds)
+        self.to_goals = GoalSweeps(domain)
 
-    forward: NearSweeper
-    backward: NearSweeper
-    domain: Domain
-    to_goal: dict[int, Sweeper] = field(default_factory=dict)
 
-    @classmethod
-    def over(cls, domain: Domain, num_seeds: int) -> Near:
-        """For a domain and so many seeds to a sweep."""
-        forward, backward = (NearSweeper(domain, backward=turned, num_seeds=num_seeds) for turned in (False, True))
-        return cls(forward, backward, domain)
+class GoalSweeps:
+    """Paths to goals: all walks of a trip end alike, so one sweep towards its goal serves them all."""
 
-    def follow_to_goal(self, node: int, goal: int) -> Ints:
+    def __init__(self, domain: Domain) -> None:
+        self._domain = domain
+        self._sweepers: dict[int, Sweeper] = {}
+
+    @property
+    def num_sweeps(self) -> int:
+        """Towards how many goals was swept."""
+        return len(self._sweepers)
+
+    def follow(self, node: int, goal: int) -> Walk:
         """The path of :meth:`Sweeper.follow` from a node to a goal."""
-        if goal not in self.to_goal:
-            self.to_goal[goal] = Sweeper(self.domain, backward=True, num_seeds=1)
-            self.to_goal[goal].run(goal)
-        return self.to_goal[goal].follow(node)
+        if goal not in self._sweepers:
+            self._sweepers[goal] = Sweeper(self._domain, backward=True, num_seeds=1)
+            self._sweepers[goal].run(goal)
+        return self._sweepers[goal].follow(node)
 
 
 NO_WALK: Walk = np.empty(0, dtype=np.int64)
@@ -235,15 +221,7 @@ CoverStatus = Literal["optimal", "feasible", "infeasible", "over-bound", "unknow
 
 @dataclass(frozen=True)
 class Counts:
-    """How much work a search was.
-
-    Parameters
-    ----------
-    num_expanded, num_generated
-        States that an A* search took off and put on its open list; 0 for other engines.
-    num_sweeps
-        Sweeps of the graph.
-    """
+    """How much work a search was: the states that A* took off and put on its open list, and sweeps of the graph."""
 
     num_expanded: int = 0
     num_generated: int = 0
@@ -251,21 +229,11 @@ class Counts:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """What an engine found for a set of members.
+class CoveringWalk:
+    """What an engine has to say about the cheapest walk that covers a set of members.
 
-    Parameters
-    ----------
-    walk
-        Nodes from start to goal; empty when there is none to show.
-    cost
-        Cost of the walk, infinite without one.
-    status
-        How much is proved.
-    lower_bound
-        What the search proved that every covering walk costs at least.
-    counts
-        How much work it was.
+    The walk goes from start to goal; it is empty and its cost infinite where there is none to show. Every covering walk
+    is proved to cost ``lower_bound`` at least.
     """
 
     walk: Walk
@@ -278,14 +246,64 @@ class Found:
 class WalkSource(Protocol):
     """Whatever can be asked for the covering walks of one task."""
 
-    def find(self, members: Sequence[int], trip: int = 0) -> Found:
+    def find(self, members: Sequence[int], trip: int = 0) -> CoveringWalk:
         """The cheapest walk of a trip that covers ``members`` (positions in the task)."""
 
 
 class CoverEngine(Protocol):
-    """Finds covering walks for the members of one task."""
+    """Finds covering walks for the members of one task, unless they cost more than a bound or the time is over."""
 
     def find(
         self, members: Sequence[int], trip: int = 0, *, cost_bound: float = math.inf, watch: Watch | None = None
-    ) -> Found:
+    ) -> CoveringWalk:
         """The cheapest walk of a trip that covers ``members`` (positions in the task)."""
+
+
+def walk_greedily(task: CoveringTask, members: Sequence[int], trip: int, forward: Sweeper) -> Walk:
+    """A covering walk by always going to the nearest post of something uncovered; empty where that gets stuck.
+
+    At most one sweep for each member and one more. Ties: the post with the lowest number. On one-way graphs the
+    nearest post may lead away from the others.
+    """
+    posts = task.posts
+    left = set(members)
+    walk = np.array([task.starts[trip]], dtype=np.int64)
+    fresh = walk
+    while True:
+        passed = np.flatnonzero(np.isin(posts.nodes, fresh))
+        left -= {i for i in left if np.isin(posts.posts_of(i), passed).any()}
+        distances = forward.run(int(walk[-1]))
+        if not left:
+            nearest: int = task.goals[trip]
+        else:
+            wanted = np.unique(np.concatenate([posts.posts_of(i) for i in left]))
+            wanted = wanted[np.isfinite(task.to_goal[trip][wanted])]
+            nodes = posts.nodes[wanted]
+            nearest = int(nodes[distances[nodes].argmin()]) if nodes.size else -1
+        if nearest < 0 or not np.isfinite(distances[nearest]):
+            return NO_WALK
+        fresh = forward.follow(nearest)[::-1]
+        walk = np.concatenate((walk, fresh[1:]))
+        if not left:
+            return walk
+
+
+def stop_with_walk(
+    task: CoveringTask,
+    members: Sequence[int],
+    trip: int,
+    forward: Sweeper,
+    lower: float,
+    highest: float,
+    counts: Counts,
+) -> CoveringWalk:
+    """What a search returns when it has to stop: what it proved, and a quick walk if one keeps to the bound."""
+    swept = forward.num_sweeps
+    walk = walk_greedily(task, members, trip, forward)
+    counts = replace(counts, num_sweeps=counts.num_sweeps + forward.num_sweeps - swept)
+    cost = walk_cost(task.domain, walk) if walk.size else math.inf
+    # Covering one member alone, or none, never costs more.
+    lower = max(lower, float(task.least_costs(members, trip).max()))
+    if cost > highest or cost == math.inf:
+        return CoveringWalk(NO_WALK, math.inf, "unknown", lower, counts)
+    return CoveringWalk(walk, cost, "optimal" if cost <= lower else "feasible", min(lower, cost), counts)

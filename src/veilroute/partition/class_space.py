@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Ints, Members
-from veilroute.covering.set_costs import PrefixCosts, SetCosts, set_costs
+from veilroute.covering.prefixes import PrefixCosts
+from veilroute.covering.set_costs import SetCosts, set_costs
 from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import num_threads
 from veilroute.kernels.extension import extend_sets

@@ -15,8 +15,7 @@ import numpy as np
 
 from veilroute.arrays import Walk
 from veilroute.covering.class_costs import ClassWalks
-from veilroute.covering.prefixes import Completions, SharedBeginnings, find_beginnings, has_two_colours
-from veilroute.covering.set_costs import fits_memory
+from veilroute.covering.prefixes import Completions, SharedPrefixes, find_prefixes, fits_memory, has_two_colours
 from veilroute.covering.task import CoveringTask, k_and_ell, prepare_task
 from veilroute.covering.walks import walk_cost
 from veilroute.partition.bitmask import MAX_MEMBERS, mark_classes, partition_by_shares
@@ -93,7 +92,7 @@ def _try_everything(
     masks = np.concatenate(([np.int64(0)], masks[np.argsort(np.bitwise_count(masks), kind="stable")]))
     classes = np.flatnonzero(family.qualifies).astype(np.int64)
     try:
-        shared = find_beginnings(task, masks, classes, m, watch)
+        shared = find_prefixes(task, masks, classes, m, watch)
     except OutOfTimeError:
         return None
     if shared is None:
@@ -101,7 +100,7 @@ def _try_everything(
     labels = [problem.candidates[i] for i in task.members]
     partition = partition_by_shares(family, shared.shares, labels, None, watch, is_complete=True)
     completions = Completions(task)
-    return partition, [plan_beginning(task, members, shared, completions) for members in partition.classes]
+    return partition, [plan_shared_prefix(task, members, shared, completions) for members in partition.classes]
 
 
 def _generate(
@@ -110,8 +109,8 @@ def _generate(
     """By column generation; the classes that it chose then get their walks one by one, whatever the time."""
 
     def plan_class(members: tuple[int, ...]) -> PlannedClass | None:
-        found = find_class_beginnings(problem, task, members, m, Watch())
-        return None if found is None else plan_class_beginning(members, *found)
+        found = find_class_prefix(problem, task, members, m, Watch())
+        return None if found is None else plan_class_prefix(members, *found)
 
     partition = partition_by_columns(problem, task, rule, watch=watch, m=m, write_down=plan_class)
     planned = []
@@ -124,26 +123,26 @@ def _generate(
     return partition, planned
 
 
-def find_class_beginnings(
+def find_class_prefix(
     problem: Problem, task: CoveringTask, members: tuple[int, ...], m: int, watch: Watch
-) -> tuple[CoveringTask, SharedBeginnings] | None:
-    """The best beginning of one class by itself, in a task of its own; ``None`` as for :func:`find_beginnings`."""
+) -> tuple[CoveringTask, SharedPrefixes] | None:
+    """The best beginning of one class by itself, in a task of its own; ``None`` as for :func:`find_prefixes`."""
     mine = prepare_task(problem, [task.members[i] for i in members])
     sets = np.arange(1 << len(members), dtype=np.int64)
     by_size = sets[np.argsort(np.bitwise_count(sets), kind="stable")]
-    shared = find_beginnings(mine, by_size, sets[-1:], m, watch)
+    shared = find_prefixes(mine, by_size, sets[-1:], m, watch)
     return None if shared is None else (mine, shared)
 
 
-def plan_class_beginning(members: tuple[int, ...], task: CoveringTask, shared: SharedBeginnings) -> PlannedClass:
+def plan_class_prefix(members: tuple[int, ...], task: CoveringTask, shared: SharedPrefixes) -> PlannedClass:
     """The class that has a task of its own, as one of the task that ``members`` belong to."""
-    group = plan_beginning(task, tuple(range(len(members))), shared, Completions(task))
+    group = plan_shared_prefix(task, tuple(range(len(members))), shared, Completions(task))
     own = {(trip, members[i]): route for (trip, i), route in group.own.items()}
     return replace(group, members=members, own=own)
 
 
-def plan_beginning(
-    task: CoveringTask, members: tuple[int, ...], shared: SharedBeginnings, completions: Completions
+def plan_shared_prefix(
+    task: CoveringTask, members: tuple[int, ...], shared: SharedPrefixes, completions: Completions
 ) -> PlannedClass:
     """A class with the best beginning that was found for it, from which each member goes on its own way."""
     mask = sum(1 << i for i in members)

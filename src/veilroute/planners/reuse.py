@@ -30,7 +30,7 @@ from veilroute.domain.geography import great_circle_m
 from veilroute.domain.graph import Domain, Label, plain_label
 from veilroute.errors import InvalidInputError, TooLargeError
 from veilroute.planners.m_pbp import part_after
-from veilroute.planners.optimal import find_class_beginnings, plan_class_beginning
+from veilroute.planners.optimal import find_class_prefix, plan_class_prefix
 from veilroute.planners.plan import Plan, PlannedClass, plan_alone
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import OutOfTimeError, Watch
@@ -112,7 +112,7 @@ def plan_reuse(
     beginning is found; more of them share the first m nodes of the walk that covers all.
 
     Complexity: that of one covering walk for each class and trip, see :class:`FieldsEngine`, or of one beginning, see
-    :func:`veilroute.covering.prefixes.find_beginnings`. Ties are theirs.
+    :func:`veilroute.covering.prefixes.find_prefixes`. Ties are theirs.
     """
     earlier = read_partition(partition, problem.domain, problem.names)
     stranger = next((i for i in problem.counted if problem.candidates[i] not in earlier.known), None)
@@ -285,9 +285,9 @@ class _Walker:
             return self._share(members)
         if len(members) <= MAX_PARTING:
             try:
-                found = find_class_beginnings(self.problem, self.task, members, self.m, self.watch)
+                found = find_class_prefix(self.problem, self.task, members, self.m, self.watch)
                 if found is not None:
-                    return plan_class_beginning(members, *found) if np.isfinite(found[1].shares[-1]) else None
+                    return plan_class_prefix(members, *found) if np.isfinite(found[1].shares[-1]) else None
             except OutOfTimeError:
                 self.is_stopped = True
         whole = self._share(members)
