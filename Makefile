@@ -10,6 +10,9 @@ WORKERS ?= auto
 # beside lint and the pages, before the workers start: two workers would compile the same kernels at the same time.
 COMPILING := tests/differential/test_columns.py tests/differential/test_branch_and_bound.py
 NOT_SLOW := -m "not slow"
+# `make test-all` counts which lines run, and says so when they are fewer than this many in a hundred.
+COVERED :=
+LEAST_COVERED := 95
 
 .PHONY: help demo demo-streets extracts test test-all test-compiling lint docs html doctest bench format clean
 
@@ -53,14 +56,16 @@ $(HELSINKI): | $(VENV)/.installed
 test: $(VENV)/.installed-dev
 	@$(MAKE) --no-print-directory extracts || echo "no Helsinki extract: the tests that use it are skipped"
 	$(MAKE) -j2 test-compiling lint html
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(NOT_SLOW) $(COMPILING:%=--ignore=%)
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(NOT_SLOW) $(COVERED) $(COMPILING:%=--ignore=%)
 	$(MAKE) doctest
 
 test-all:
-	$(MAKE) test NOT_SLOW=
+	rm -f .coverage .coverage.*
+	$(MAKE) test NOT_SLOW= COVERED="--cov --cov-append --cov-report="
+	$(BIN)/python -m coverage report --fail-under=$(LEAST_COVERED)
 
 test-compiling: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -q $(NOT_SLOW) $(COMPILING)
+	$(BIN)/python -m pytest -q $(NOT_SLOW) $(COVERED) $(COMPILING)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
