@@ -30,7 +30,7 @@ class Method:
     @property
     def name(self) -> str:
         """What tables and records call it, for example ``pbp/merge-bb/cost-asc/tunnel``."""
-        return "/".join(part for part in asdict(self).values() if part)
+        return "/".join(part for part in (self.planner, self.partitioner, self.merge_order, self.heuristic) if part)
 
     @property
     def options(self) -> dict[str, Any]:

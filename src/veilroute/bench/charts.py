@@ -23,27 +23,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
+from veilroute.bench import paper
 from veilroute.bench.cells import Method
-from veilroute.bench.paper import (
-    BOUNDED,
-    CONVERGING,
-    KLR_ELLS,
-    KLR_KS,
-    KLR_METHODS,
-    KLR_RADII,
-    M_PBP,
-    M_RATIOS,
-    PARTITIONING,
-    RATED,
-    TABLE1,
-    TABLE2,
-    TABLE3,
-    TABLE4,
-    Partitioning,
-    Printed,
-    Ratio,
-    method_label,
-)
+from veilroute.bench.paper import method_label
 from veilroute.bench.settings import average_at, shown_ks
 from veilroute.bench.summaries import Selection, compare, moment, relate, steps_of
 from veilroute.bench.table import format_apr
@@ -62,8 +44,6 @@ _METADATA: dict[str, dict[str, str | None]] = {
 _EARLIEST_S = 1e-3
 # Zeros of several planners stand side by side.
 _ASIDE = {"s": 0.83, "^": 0.94, "o": 1.06, "*": 1.2}
-
-Panel = Callable[[Axes, Any], None]
 
 
 @dataclass(frozen=True)
@@ -111,7 +91,7 @@ def save_chart(draw: Callable[[Selection], Figure], chosen: Selection, png: Path
 
 def _draw_panels(
     keys: Sequence[Any],
-    panels: Sequence[Panel],
+    panels: Sequence[Callable[[Axes, Any], None]],
     height_in: float,
     *,
     width_in: float = 0.0,
@@ -137,7 +117,7 @@ def _draw_panels(
     return figure
 
 
-def _dress(ax: Axes, *, title: str, xlabel: str, ylabel: str, grid: Literal["both", "x", "y"] = "both") -> None:
+def _dress(ax: Axes, title: str, xlabel: str, ylabel: str = "", *, grid: Literal["both", "x", "y"] = "both") -> None:
     ax.set_title(title, fontsize=TITLE_SIZE)
     ax.set_xlabel(xlabel, fontsize=LABEL_SIZE)
     ax.set_ylabel(ylabel, fontsize=LABEL_SIZE)
@@ -148,22 +128,24 @@ def _dress(ax: Axes, *, title: str, xlabel: str, ylabel: str, grid: Literal["bot
         ax.spines[side].set_visible(False)
 
 
+def _dress_rows(ax: Axes, title: str, xlabel: str, methods: Sequence[Method]) -> None:
+    """Of a panel with a row for each method."""
+    _dress(ax, title, xlabel, grid="x")
+    ax.set_yticks(range(len(methods)), [method_label(method) for method in methods])
+    ax.set_ylim(len(methods) - 0.4, -0.6)
+
+
 def _show_plain(axis: Axis) -> None:
     """Numbers of a logarithmic axis as 0.5 and not as powers of ten."""
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
-def _name_rows(ax: Axes, methods: Sequence[Method]) -> None:
-    ax.set_yticks(range(len(methods)), [method_label(method) for method in methods])
-    ax.set_ylim(len(methods) - 0.4, -0.6)
-
-
 def _hollow(edge: str = INK, face: str = "white") -> dict[str, Any]:
     return {"markerfacecolor": face, "markeredgecolor": edge}
 
 
-def _diamond(ax: Axes, figure: Printed, y: float) -> None:
+def _diamond(ax: Axes, figure: paper.Printed, y: float) -> None:
     """The paper's number, if there is one."""
     if figure.value is not None:
         ax.plot(figure.value, y, "D", markersize=5, zorder=5, **_hollow())
@@ -195,16 +177,15 @@ def _add_legend(figure: Figure, *marks: Artist) -> Figure:
 def plot_coverage(chosen: Selection, ax: Axes, size: int) -> None:
     """On what share of the instances each method finished: Table 1."""
     part = chosen.of_size(size)
-    for place, method in enumerate(RATED):
+    for place, method in enumerate(paper.RATED):
         every = compare(part, method).averages
         if every.num_cells:
             share = 100 * every.num_finished / every.num_cells
             ax.barh(place, share, height=0.6, color=look_of(method).colour)
         text = f"{every.num_finished}/{every.num_cells}" if every.num_cells else "no run"
         ax.text(108, place, text, fontsize=TICK_SIZE - 0.5, color=MUTED, va="center")
-        _diamond(ax, TABLE1.get((method, size), Partitioning()).coverage, place)
-    _dress(ax, title=f"{size} candidates", xlabel="finished [%]", ylabel="", grid="x")
-    _name_rows(ax, RATED)
+        _diamond(ax, paper.TABLE1.get((method, size), paper.Partitioning()).coverage, place)
+    _dress_rows(ax, f"{size} candidates", "finished [%]", paper.RATED)
     ax.set_xlim(-4, 138)
     ax.set_xticks([0, 50, 100])
 
@@ -212,7 +193,7 @@ def plot_coverage(chosen: Selection, ax: Axes, size: int) -> None:
 def plot_times(chosen: Selection, ax: Axes, size: int) -> None:
     """Mean runtimes of Table 1: over all instances, and over those that the paper chose."""
     part = chosen.of_size(size)
-    for place, method in enumerate(PARTITIONING):
+    for place, method in enumerate(paper.PARTITIONING):
         ours = compare(part, method)
         if ours.averages.runtime_s is not None:
             seconds = max(ours.averages.runtime_s, _EARLIEST_S)
@@ -221,16 +202,15 @@ def plot_times(chosen: Selection, ax: Axes, size: int) -> None:
         if ours.total_time_s is not None:
             seconds = max(ours.total_time_s, _EARLIEST_S)
             ax.plot(seconds, place + 0.02, "|", color=INK, markersize=7, markeredgewidth=1.6, zorder=4)
-        paper = TABLE1.get((method, size), Partitioning()).total_time_s
-        if paper.text == "<1":
+        printed = paper.TABLE1.get((method, size), paper.Partitioning()).total_time_s
+        if printed.text == "<1":
             ax.plot(1.0, place + 0.24, "<", markersize=6, zorder=4, **_hollow(face="none"))
-        _diamond(ax, paper, place + 0.24)
-    _dress(ax, title="", xlabel="mean time [s]", ylabel="", grid="x")
+        _diamond(ax, printed, place + 0.24)
+    _dress_rows(ax, "", "mean time [s]", paper.PARTITIONING)
     ax.set_xscale("log")
     ax.set_xlim(0.7 * _EARLIEST_S, 1000)
     ax.set_xticks([0.001, 0.1, 10, 1000], ["≤0.001", "0.1", "10", "1000"])
     ax.xaxis.set_minor_locator(NullLocator())
-    _name_rows(ax, PARTITIONING)
 
 
 def draw_table1(chosen: Selection) -> Figure:
@@ -250,20 +230,19 @@ def plot_relative(chosen: Selection, ax: Axes, size: int) -> None:
     """MAC relative to Naive with its standard deviation: Table 2."""
     part = chosen.of_size(size)
     style = {"color": MUTED, "markersize": 5, "capsize": 2, "elinewidth": 0.8, **_hollow()}
-    for place, method in enumerate(RATED):
-        ours, paper = relate(part, method), TABLE2.get((method, size), Ratio())
+    for place, method in enumerate(paper.RATED):
+        ours, printed = relate(part, method), paper.TABLE2.get((method, size), paper.Ratio())
         look = look_of(method)
         if ours.mean is not None:
             spread = ours.deviation or 0.0
             ax.errorbar(
                 ours.mean, place - 0.14, xerr=spread, fmt=look.marker, color=look.colour, markersize=7, capsize=2.5
             )
-        if paper.mean.value is not None:
-            ax.errorbar(paper.mean.value, place + 0.18, xerr=paper.deviation.value, fmt="D", **style)
+        if printed.mean.value is not None:
+            ax.errorbar(printed.mean.value, place + 0.18, xerr=printed.deviation.value, fmt="D", **style)
     ax.axvline(0.0, color=GRID, linewidth=0.6, zorder=1)
     ax.axvline(1.0, color=MUTED, linewidth=1.0, linestyle=(0, (2, 2)), zorder=1)
-    _dress(ax, title=f"{size} candidates", xlabel="MAC over Naive's", ylabel="", grid="x")
-    _name_rows(ax, RATED)
+    _dress_rows(ax, f"{size} candidates", "MAC over Naive's", paper.RATED)
 
 
 def draw_table2(chosen: Selection) -> Figure:
@@ -273,7 +252,7 @@ def draw_table2(chosen: Selection) -> Figure:
     return _add_legend(figure, ours, _mark("D", "paper"))
 
 
-def plot_convergence(chosen: Selection, measure: Literal["apr", "mac"], ax: Axes, size: int) -> None:
+def plot_convergence(chosen: Selection, measure: str, ax: Axes, size: int) -> None:
     """APR or MAC over time, mean over the instances: Figure 3.
 
     A MAC is drawn thin as long as some instances have none, because the mean is over those that have one. Its axis is
@@ -282,7 +261,7 @@ def plot_convergence(chosen: Selection, measure: Literal["apr", "mac"], ax: Axes
     is_apr = measure == "apr"
     part = chosen.of_size(size)
     end = max(part.time_limits_s, default=1.0)
-    for method in CONVERGING:
+    for method in paper.CONVERGING:
         own = part.of_method(method)
         if not own:
             continue
@@ -297,12 +276,12 @@ def plot_convergence(chosen: Selection, measure: Literal["apr", "mac"], ax: Axes
             macs = [(time, at.mac, at.num_macs == at.num_cells) for time, at in moments if at.mac is not None]
             _draw_steps(ax, look, [(time, mac) for time, mac, _ in macs], width=0.7)
             _draw_steps(ax, look, [(time, mac) for time, mac, is_complete in macs if is_complete], label=label)
-        paper = TABLE1.get((method, size), Partitioning())
-        value = paper.apr.value if is_apr else paper.mac.value
+        printed = paper.TABLE1.get((method, size), paper.Partitioning())
+        value = printed.apr.value if is_apr else printed.mac.value
         if value is not None:
             ax.plot(end * 1.5, value, look.marker, markersize=5.5, **_hollow(look.colour))
     title, ylabel = (f"{size} candidates", "mean APR") if is_apr else ("", "mean MAC")
-    _dress(ax, title=title, xlabel="time [s]", ylabel=ylabel)
+    _dress(ax, title, "time [s]", ylabel)
     ax.set_xscale("log")
     ax.xaxis.set_minor_locator(NullLocator())
     ax.set_xlim(_EARLIEST_S, end * 2.4)
@@ -326,18 +305,17 @@ def _draw_steps(
 
 def draw_convergence(chosen: Selection) -> Figure:
     """APR above, MAC below, a column for each number of candidates."""
-    panels = (partial(plot_convergence, chosen, "apr"), partial(plot_convergence, chosen, "mac"))
+    panels = [partial(plot_convergence, chosen, measure) for measure in ("apr", "mac")]
     figure = _draw_panels(chosen.sizes, panels, 5.4, share_x="col", is_outer=True)
     return _add_legend(figure, _mark("o", "hollow: the paper's at 300 s"))
 
 
 def plot_runtimes(chosen: Selection, ax: Axes, _: object = None) -> None:
     """Mean runtime by m: Table 3."""
-    for method in BOUNDED:
-        ours = [chosen.average(method, ratio=ratio).runtime_s for ratio in M_RATIOS]
-        _draw_by_m(ax, look_of(method), chosen.bounded_label(method), ours, TABLE3.get(method, {}).values())
-    _dress(ax, title="", xlabel="m / shortest path", ylabel="mean runtime [s]")
-    _scale_by_m(ax)
+    for method in paper.BOUNDED:
+        ours = [chosen.average(method, ratio=ratio).runtime_s for ratio in paper.M_RATIOS]
+        _draw_by_m(ax, look_of(method), chosen.bounded_label(method), ours, paper.TABLE3.get(method, {}).values())
+    _dress_by_m(ax, "", "mean runtime [s]")
 
 
 def draw_table3(chosen: Selection) -> Figure:
@@ -348,15 +326,14 @@ def draw_table3(chosen: Selection) -> Figure:
 
 def plot_impact_of_m(chosen: Selection, ax: Axes, k: int) -> None:
     """Mean MAC by m: Figure 6. A MAC of 0 has no place on a logarithmic axis; it is a triangle at the lower edge."""
-    for method in BOUNDED:
+    for method in paper.BOUNDED:
         look = look_of(method)
-        ours = [chosen.average(method, k=k, ratio=ratio).mac for ratio in M_RATIOS]
-        _draw_by_m(ax, look, chosen.bounded_label(method), ours, TABLE4.get((method, k), {}).values())
+        ours = [chosen.average(method, k=k, ratio=ratio).mac for ratio in paper.M_RATIOS]
+        _draw_by_m(ax, look, chosen.bounded_label(method), ours, paper.TABLE4.get((method, k), {}).values())
         limit = average_at(chosen, method, k, None).mac
-        if limit and method == M_PBP:
+        if limit and method == paper.M_PBP:
             ax.axhline(limit, color=look.colour, linewidth=0.9, linestyle=(0, (1, 2)), label="Pbp, m = infinity")
-    _dress(ax, title=f"k = {k}", xlabel="m / shortest path", ylabel="mean MAC")
-    _scale_by_m(ax)
+    _dress_by_m(ax, f"k = {k}", "mean MAC")
 
 
 def draw_table4(chosen: Selection) -> Figure:
@@ -368,13 +345,14 @@ def draw_table4(chosen: Selection) -> Figure:
     return _add_legend(figure, *marks)
 
 
-def _draw_by_m(ax: Axes, look: Look, label: str, ours: Sequence[float | None], paper: Iterable[Printed]) -> None:
+def _draw_by_m(
+    ax: Axes, look: Look, label: str, ours: Sequence[float | None], figures: Iterable[paper.Printed]
+) -> None:
     """Our line with filled markers, the paper's markers hollow, zeros at the lower edge."""
-    points = [(ratio, value) for ratio, value in zip(M_RATIOS, ours, strict=True) if value is not None]
-    positive = [(ratio, value) for ratio, value in points if value > 0]
+    points = [(ratio, value) for ratio, value in zip(paper.M_RATIOS, ours, strict=True) if value is not None]
     ax.plot(
-        [ratio for ratio, _ in positive],
-        [value for _, value in positive],
+        [ratio for ratio, value in points if value > 0],
+        [value for _, value in points if value > 0],
         marker=look.marker,
         color=look.colour,
         linestyle=look.dashes,
@@ -386,18 +364,19 @@ def _draw_by_m(ax: Axes, look: Look, label: str, ours: Sequence[float | None], p
     if zeros:
         edge = ax.get_xaxis_transform()
         ax.plot(zeros, [0.02] * len(zeros), "v", color=look.colour, markersize=6, transform=edge, gid=ZERO)
-    printed = [figure.value for figure in paper if figure.value is not None]
+    printed = [figure.value for figure in figures if figure.value is not None]
     if printed:
-        ax.plot(M_RATIOS, printed, look.marker, markeredgewidth=1.1, markersize=9, **_hollow(look.colour, "none"))
+        ax.plot(paper.M_RATIOS, printed, look.marker, markeredgewidth=1.1, markersize=9, **_hollow(look.colour, "none"))
 
 
-def _scale_by_m(ax: Axes) -> None:
+def _dress_by_m(ax: Axes, title: str, ylabel: str) -> None:
+    _dress(ax, title, "m / shortest path", ylabel)
     ax.set_xscale("log")
     ax.set_yscale("log")
     _show_plain(ax.yaxis)
-    ax.xaxis.set_major_locator(FixedLocator(M_RATIOS))
+    ax.xaxis.set_major_locator(FixedLocator(paper.M_RATIOS))
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.set_xticklabels([f"{ratio:g}" for ratio in M_RATIOS])
+    ax.set_xticklabels([f"{ratio:g}" for ratio in paper.M_RATIOS])
     ax.set_xlim(0.07, 14)
 
 
@@ -405,8 +384,8 @@ def plot_klr(chosen: Selection, ax: Axes, panel: tuple[int, float]) -> None:
     """Mean MAC by radius for one k and ell: Figure 4. The mean APR stands above a bar where not all is anonymized."""
     k, ell = panel
     width = 0.38
-    for i, method in enumerate(KLR_METHODS):
-        for place, radius in enumerate(KLR_RADII):
+    for i, method in enumerate(paper.KLR_METHODS):
+        for place, radius in enumerate(paper.KLR_RADII):
             cells = chosen.average(method, k=k, ell=ell, radius=radius, ratio=None)
             label = method_label(method) if place == 0 else None
             at, height = place + (i - 0.5) * width, cells.mac or 0.0
@@ -420,13 +399,13 @@ def plot_klr(chosen: Selection, ax: Axes, panel: tuple[int, float]) -> None:
             if note:
                 style: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": TICK_SIZE - 1.5, "color": MUTED}
                 ax.annotate(note, (at, height), (0, 3), textcoords="offset points", rotation=90, **style)
-    _dress(ax, title=f"k = {k}, ell = {ell:g}", xlabel="radius", ylabel="mean MAC", grid="y")
-    ax.set_xticks(range(len(KLR_RADII)), [f"{radius:g}" for radius in KLR_RADII])
-    ax.set_xlim(-0.6, len(KLR_RADII) - 0.4)
+    _dress(ax, f"k = {k}, ell = {ell:g}", "radius", "mean MAC", grid="y")
+    ax.set_xticks(range(len(paper.KLR_RADII)), [f"{radius:g}" for radius in paper.KLR_RADII])
+    ax.set_xlim(-0.6, len(paper.KLR_RADII) - 0.4)
     ax.margins(y=0.26)  # room for words above the highest bar
 
 
 def draw_klr(chosen: Selection) -> Figure:
     """A panel for each k and ell."""
-    panels = list(product(KLR_KS, KLR_ELLS))
+    panels = list(product(paper.KLR_KS, paper.KLR_ELLS))
     return _add_legend(_draw_panels(panels, [partial(plot_klr, chosen)], 3.6, width_in=8.0, is_outer=True))

@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from veilroute.bench import paper
 from veilroute.bench.design import Suite, Variation, chart
-from veilroute.bench.paper import (
-    BEST,
-    CONVERGING,
-    OPTIMAL,
-    PARTITIONING,
-    RATED,
-    TABLE1,
-    TABLE2,
-    Partitioning,
-    method_label,
-)
+from veilroute.bench.paper import method_label
 from veilroute.bench.summaries import Selection, average, compare, moment, relate, steps_of, timed_instances
 from veilroute.bench.table import (
     Row,
@@ -47,7 +38,7 @@ def _with_base(text: str, num: int, num_all: int) -> str:
 def _tables_1(chosen: Selection) -> list[Table]:
     """Coverage, time, APR and MAC, one table for each number of candidates."""
     return _explain(
-        [_table_1(chosen.of_size(size), size) for size in chosen.sizes],
+        [_table_1(part, size) for size, part in chosen.by_size()],
         "Coverage: the share of the instances on which the method came to its own end, with proof, within the limit.",
         "Total time, as in the paper: the mean over the instances on which Merge-BB with Blind finished, under both "
         "merge orders. A dash where there are none, or where the method did not finish on each of them; in brackets "
@@ -61,12 +52,12 @@ def _table_1(part: Selection, size: int) -> Table:
     num_timed = len(timed_instances(part))
     rows: list[Row] = []
     bases = []
-    for method in PARTITIONING:
-        ours, paper = compare(part, method), TABLE1.get((method, size), Partitioning())
+    for method in paper.PARTITIONING:
+        ours, printed = compare(part, method), paper.TABLE1.get((method, size), paper.Partitioning())
         every = ours.averages
         bases.append(every.num_cells)
         coverage = total_time = None
-        if method not in RATED:
+        if method not in paper.RATED:
             coverage = "n/a"
         elif every.num_cells:
             coverage = f"{100 * every.num_finished / every.num_cells:.0f}"
@@ -76,9 +67,9 @@ def _table_1(part: Selection, size: int) -> Table:
         is_equal = f"{ours.num_equal} of {ours.num_proved}" if ours.num_proved else None
         rows.append(
             (
-                *(method_label(method), every.num_cells, coverage, paper.coverage.text),
-                *(total_time, paper.total_time_s.text, mean_time(every), mean_apr(every.apr), paper.apr.text),
-                *(every.mac if has_mac else None, paper.mac.text, is_equal),
+                *(method_label(method), every.num_cells, coverage, printed.coverage.text),
+                *(total_time, printed.total_time_s.text, mean_time(every), mean_apr(every.apr), printed.apr.text),
+                *(every.mac if has_mac else None, printed.mac.text, is_equal),
             )
         )
     columns = (
@@ -92,14 +83,13 @@ def _table_1(part: Selection, size: int) -> Table:
 
 def _findings_1(chosen: Selection) -> list[str]:
     sentences = []
-    for size in chosen.sizes:
-        part = chosen.of_size(size)
-        best, exact = compare(part, BEST), compare(part, OPTIMAL)
+    for size, part in chosen.by_size():
+        best, exact = compare(part, paper.BEST), compare(part, paper.OPTIMAL)
         begin = f"With {size} candidates"
         num = best.averages.num_cells
         if num:
-            paper = TABLE1.get((BEST, size))
-            beside = f" (the paper: {paper.coverage.text} %)" if paper else ""
+            printed = paper.TABLE1.get((paper.BEST, size))
+            beside = f" (the paper: {printed.coverage.text} %)" if printed else ""
             met = ""
             if best.num_proved:
                 is_all = best.num_equal == best.num_proved == num
@@ -108,7 +98,7 @@ def _findings_1(chosen: Selection) -> list[str]:
             sentences.append(f"{begin}, {_BEST} finished on {num_finished} of {counted(num, 'instance')}{beside}{met}.")
         num = exact.averages.num_cells
         if num:
-            slowest = max(record.outcome.runtime_s for record in part.of_method(OPTIMAL))
+            slowest = max(record.outcome.runtime_s for record in part.of_method(paper.OPTIMAL))
             sentences.append(
                 f"{begin}, optimal (exact) finished on {exact.averages.num_finished} of {counted(num, 'instance')}, "
                 f"in {mean_time(exact.averages)} s on average and {format_seconds(slowest)} s at most."
@@ -124,16 +114,16 @@ def _tables_2(chosen: Selection) -> list[Table]:
     rows: list[Row] = []
     bases = []
     num_without = 0
-    for method in RATED:
+    for method in paper.RATED:
         row: list[Value] = [method_label(method)]
-        for size in chosen.sizes:
-            ours, paper = relate(chosen.of_size(size), method), TABLE2.get((method, size))
+        for size, part in chosen.by_size():
+            ours, printed = relate(part, method), paper.TABLE2.get((method, size))
             num_without += ours.num_without
             bases.append(ours.num_ratios + ours.num_without)
             text = None if ours.mean is None else f"{ours.mean:.3f}"
             if ours.deviation is not None:
                 text = f"{text} ± {ours.deviation:.3f}"
-            row += [text, ours.num_ratios, f"{paper.mean.text} ± {paper.deviation.text}" if paper else None]
+            row += [text, ours.num_ratios, f"{printed.mean.text} ± {printed.deviation.text}" if printed else None]
         rows.append(tuple(row))
     notes = [
         "The MAC of each method divided by that of Naive with the same heuristic on the same instance: mean ± standard "
@@ -150,13 +140,12 @@ def _tables_2(chosen: Selection) -> list[Table]:
 
 def _findings_2(chosen: Selection) -> list[str]:
     sentences = []
-    for size in chosen.sizes:
-        part = chosen.of_size(size)
-        best, exact = relate(part, BEST).mean, relate(part, OPTIMAL).mean
+    for size, part in chosen.by_size():
+        best, exact = relate(part, paper.BEST).mean, relate(part, paper.OPTIMAL).mean
         parts = []
         if best is not None:
-            paper = TABLE2.get((BEST, size))
-            beside = f" (the paper: {paper.mean.text})" if paper else ""
+            printed = paper.TABLE2.get((paper.BEST, size))
+            beside = f" (the paper: {printed.mean.text})" if printed else ""
             parts.append(f"{_BEST} has {format_number(best)} of the MAC of Naive{beside}")
         if exact is not None:
             parts.append(f"optimal (exact) has {format_number(exact)} of {'it' if parts else 'the MAC of Naive'}")
@@ -168,7 +157,7 @@ def _findings_2(chosen: Selection) -> list[str]:
 def _tables_convergence(chosen: Selection) -> list[Table]:
     """APR and MAC at some times, one table for each number of candidates."""
     return _explain(
-        [_table_convergence(chosen.of_size(size), size) for size in chosen.sizes],
+        [_table_convergence(part, size) for size, part in chosen.by_size()],
         "Before its first partition a method has APR 0 and no MAC. MAC: the mean over the instances that have one, in "
         "brackets how many where not all do; it can rise when further instances join. Naive and optimal (exact) have "
         "their result when they end. The paper's figures are those of its Table 1, at 300 s.",
@@ -179,16 +168,16 @@ def _table_convergence(part: Selection, size: int) -> Table:
     stamps = time_stamps(part.time_limits_s[-1])
     rows: list[Row] = []
     bases = []
-    for method in CONVERGING:
-        own, paper = part.of_method(method), TABLE1.get((method, size), Partitioning())
+    for method in paper.CONVERGING:
+        own, printed = part.of_method(method), paper.TABLE1.get((method, size), paper.Partitioning())
         moments = [moment(own, stamp) for stamp in stamps]
         bases.append(len(own))
         macs = [
             None if at.mac is None else _with_base(format_number(at.mac), at.num_macs, at.num_cells) for at in moments
         ]
         rows += [
-            (method_label(method), "APR", *(mean_apr(at.apr) for at in moments), paper.apr.text, len(own)),
-            (method_label(method), "MAC", *macs, paper.mac.text, len(own)),
+            (method_label(method), "APR", *(mean_apr(at.apr) for at in moments), printed.apr.text, len(own)),
+            (method_label(method), "MAC", *macs, printed.mac.text, len(own)),
         ]
     columns = ("method", "measure", *(f"{stamp:g} s" for stamp in stamps), "paper, 300 s", "instances")
     title = f"Figure 3 in numbers, with {size} candidates: APR and MAC over time"
@@ -203,10 +192,10 @@ def time_stamps(time_limit_s: float) -> tuple[float, ...]:
 
 def _findings_convergence(chosen: Selection) -> list[str]:
     sentences = []
-    for size in chosen.sizes:
+    for size, part in chosen.by_size():
         early, late = [], []
-        for method in CONVERGING:
-            own = chosen.of_size(size).of_method(method)
+        for method in paper.CONVERGING:
+            own = part.of_method(method)
             averages = average(own)
             if averages.apr is None:
                 continue
@@ -233,7 +222,7 @@ TABLE1_SUITE = Suite(
     "often the search ended within 300 s), time, APR and MAC, for k = 2, ell = 1 and m = infinity.",
     found="Merge-BB has better MAC than Naive throughout and higher coverage than DF-BB; Merge-BB with CostAsc and "
     "Tunnel is best, with 100 %, 47 % and 0 % of the instances finished at 8, 12 and 16 candidates.",
-    variations=(Variation(PARTITIONING, sizes=()),),
+    variations=(Variation(paper.PARTITIONING, sizes=()),),
     tables=_tables_1,
     findings=_findings_1,
     pictures=chart(
@@ -249,7 +238,7 @@ TABLE2_SUITE = Suite(
     where="Table 2, section 6.1",
     shows="The MAC of Merge-BB divided by the MAC of Naive on the same instance, mean and standard deviation.",
     found="Merge-BB with CostAsc lowers the MAC by more than half at every number of candidates.",
-    variations=(Variation(PARTITIONING, sizes=()),),
+    variations=(Variation(paper.PARTITIONING, sizes=()),),
     tables=_tables_2,
     findings=_findings_2,
     pictures=chart("table2", "MAC divided by Naive's on the same instance; 1 is as costly as Naive."),
@@ -263,7 +252,7 @@ CONVERGENCE_SUITE = Suite(
     "text; its ends at 300 s are those of Table 1.",
     found="Merge-BB reaches a high APR sooner than DF-BB, and with CostAsc it finds a low MAC earlier than with "
     "Random.",
-    variations=(Variation(CONVERGING, sizes=()),),
+    variations=(Variation(paper.CONVERGING, sizes=()),),
     tables=_tables_convergence,
     findings=_findings_convergence,
     pictures=chart(

@@ -1,7 +1,6 @@
 """The report of a run: one HTML page, the same in Markdown, and the figures as files.
 
-A report is a list of blocks (headings, text, tables, pictures). It says how the records were made, then, suite by
-suite, what the paper found and what is found here.
+A report says how the records were made, then, suite by suite, what the paper found and what is found here.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
+from string import Template
 
 from veilroute.bench.cells import Cell, Record
 from veilroute.bench.design import Picture, Suite, order_of
@@ -25,129 +25,65 @@ from veilroute.bench.suites import SIZED_SUITES, SUITES, find_suite
 from veilroute.bench.table import Table, counted, escape_markdown, format_seconds, listed
 from veilroute.domain.graph import Domain
 
-TITLE = "The paper's experiments, run with veilroute"
 _MOST_ERRORS = 10
 
 
-@dataclass(frozen=True)
-class Heading:
-    """A heading; the contents of the page list it."""
+class Page:
+    """A page that is written in two forms at once, block by block: HTML and Markdown."""
 
-    text: str
-    anchor: str
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self._links: list[str] = []
+        self._html: list[str] = []
+        self._markdown = [f"# {escape_markdown(title)}"]
 
+    def add_heading(self, text: str, anchor: str) -> None:
+        """A heading; the contents of the page list it."""
+        name, shown = html.escape(anchor), html.escape(text)
+        self._links.append(f'<li><a href="#{name}">{shown}</a></li>')
+        self._add(f'<h2 id="{name}">{shown}</h2>', f"## {escape_markdown(text)}")
 
-@dataclass(frozen=True)
-class Text:
-    """A paragraph."""
+    def add_text(self, text: str) -> None:
+        """A paragraph."""
+        self._add(f"<p>{html.escape(text)}</p>", escape_markdown(text))
 
-    text: str
+    def add_bullets(self, items: Sequence[str]) -> None:
+        """A list."""
+        listing = "".join(f"<li>{html.escape(item)}</li>" for item in items)
+        self._add(f"<ul>{listing}</ul>", "\n".join(f"- {escape_markdown(item)}" for item in items))
 
+    def add_command(self, command: str) -> None:
+        """A command as one types it."""
+        text = f"$ {command}"
+        longest = max((len(run) for run in re.findall("`+", text)), default=0)
+        fence = "`" * max(3, longest + 1)
+        self._add(f"<pre><code>{html.escape(text)}</code></pre>", f"{fence}console\n{text}\n{fence}")
 
-@dataclass(frozen=True)
-class Bullets:
-    """A list."""
+    def add_picture(self, picture: Picture, link: str) -> None:
+        """A picture with its caption; HTML holds it, Markdown links to it."""
+        data = picture.png.read_bytes()
+        width, height = struct.unpack(">II", data[16:24])
+        caption, shown = html.escape(picture.caption), escape_markdown(picture.caption)
+        source = f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}"
+        image = f'<img src="{source}" width="{width}" height="{height}" alt="{caption}">'
+        self._add(f"<figure>{image}<figcaption>{caption}</figcaption></figure>", f"![{shown}]({link})\n\n*{shown}*")
 
-    items: tuple[str, ...]
+    def add_table(self, table: Table) -> None:
+        """A table with its title and notes."""
+        self._add(table.to_html(), table.to_markdown().strip("\n"))
 
+    def to_html(self) -> str:
+        """One page that holds all it shows: no script, no other file, no address."""
+        frame = Template(resources.files("veilroute.bench").joinpath("page.html").read_text(encoding="utf-8"))
+        return frame.substitute(title=html.escape(self.title), links="".join(self._links), blocks="\n".join(self._html))
 
-@dataclass(frozen=True)
-class Code:
-    """A command."""
+    def to_markdown(self) -> str:
+        """The same as text, with links to the pictures."""
+        return "\n\n".join(self._markdown) + "\n"
 
-    text: str
-
-
-@dataclass(frozen=True)
-class Image:
-    """A picture with a caption; HTML holds it, Markdown links to ``link``."""
-
-    png: Path
-    link: str
-    caption: str
-
-
-Block = Heading | Text | Bullets | Code | Image | Table
-
-
-def render_html(title: str, blocks: Sequence[Block]) -> str:
-    """One page that holds all it shows: no script, no other file, no address."""
-    links = "".join(
-        f'<li><a href="#{html.escape(block.anchor)}">{html.escape(block.text)}</a></li>'
-        for block in blocks
-        if isinstance(block, Heading)
-    )
-    style = resources.files("veilroute.bench").joinpath("report.css").read_text(encoding="utf-8")
-    lines = [
-        "<!DOCTYPE html>",
-        '<html lang="en">',
-        "<head>",
-        '<meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; img-src data:; style-src '
-        "'unsafe-inline'\">",
-        f"<title>{html.escape(title)}</title>",
-        f"<style>\n{style}</style>",
-        "</head>",
-        "<body>",
-        f"<h1>{html.escape(title)}</h1>",
-        f"<nav><ul>{links}</ul></nav>",
-        *(_block_html(block) for block in blocks),
-        "</body>",
-        "</html>",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def render_markdown(title: str, blocks: Sequence[Block]) -> str:
-    """The same as text, with links to the pictures."""
-    return (
-        "\n\n".join([f"# {escape_markdown(title)}", *(_block_markdown(block).strip("\n") for block in blocks)]) + "\n"
-    )
-
-
-def _block_html(block: Block) -> str:
-    match block:
-        case Heading():
-            return f'<h2 id="{html.escape(block.anchor)}">{html.escape(block.text)}</h2>'
-        case Text():
-            return f"<p>{html.escape(block.text)}</p>"
-        case Bullets():
-            return "<ul>" + "".join(f"<li>{html.escape(item)}</li>" for item in block.items) + "</ul>"
-        case Code():
-            return f"<pre><code>{html.escape(block.text)}</code></pre>"
-        case Image():
-            return _image_html(block)
-        case Table():
-            return block.to_html()
-
-
-def _image_html(image: Image) -> str:
-    data = image.png.read_bytes()
-    width, height = struct.unpack(">II", data[16:24])
-    caption = html.escape(image.caption)
-    source = f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}"
-    picture = f'<img src="{source}" width="{width}" height="{height}" alt="{caption}">'
-    return f"<figure>{picture}<figcaption>{caption}</figcaption></figure>"
-
-
-def _block_markdown(block: Block) -> str:
-    match block:
-        case Heading():
-            return f"## {escape_markdown(block.text)}"
-        case Text():
-            return escape_markdown(block.text)
-        case Bullets():
-            return "\n".join(f"- {escape_markdown(item)}" for item in block.items)
-        case Code():
-            longest = max((len(run) for run in re.findall("`+", block.text)), default=0)
-            fence = "`" * max(3, longest + 1)
-            return f"{fence}console\n{block.text}\n{fence}"
-        case Image():
-            caption = escape_markdown(block.caption)
-            return f"![{caption}]({block.link})\n\n*{caption}*"
-        case Table():
-            return block.to_markdown()
+    def _add(self, block: str, markdown: str) -> None:
+        self._html.append(block)
+        self._markdown.append(markdown)
 
 
 def how_it_was_made(suite_names: Sequence[str], records: Sequence[Record], notes: Sequence[str]) -> list[str]:
@@ -251,26 +187,28 @@ def write_report(
     """
     figures = out / "figures"
     figures.mkdir(parents=True, exist_ok=True)
-    blocks: list[Block] = [
-        Text(
-            "The tables and figures of H. Takahashi and A. Fukunaga, On the Transit Obfuscation Problem (AAMAS 2024), "
-            "computed again. The paper's figures stand beside ours. The row optimal (exact) is not in the paper: it is "
-            "our own planner."
-        ),
-        Heading("How this was made", "how"),
-        Code(f"$ {command}"),
-        Bullets(tuple(how_it_was_made(suite_names, records, notes))),
-    ]
+    page = Page("The paper's experiments, run with veilroute")
+    page.add_text(
+        "The tables and figures of H. Takahashi and A. Fukunaga, On the Transit Obfuscation Problem (AAMAS 2024), "
+        "computed again. The paper's figures stand beside ours. The row optimal (exact) is not in the paper: it is "
+        "our own planner."
+    )
+    page.add_heading("How this was made", "how")
+    page.add_command(command)
+    page.add_bullets(how_it_was_made(suite_names, records, notes))
     pictures: list[Picture] = []
     for suite in map(find_suite, suite_names):
         drawn = suite.draw(records, figures, domains)
         pictures += drawn
-        blocks += _section(suite, records, drawn)
-        blocks += [Text("Made by:"), Code(f"$ {suite_command(command, suite.name)}")]
-    page, text = out / "report.html", out / "report.md"
-    page.write_text(render_html(TITLE, blocks), encoding="utf-8", newline="\n")
-    text.write_text(render_markdown(TITLE, blocks), encoding="utf-8", newline="\n")
-    return ReportFiles(page, text, tuple(path for picture in pictures for path in (picture.png, picture.svg)))
+        _add_suite(page, suite, records, drawn)
+        page.add_text("Made by:")
+        page.add_command(suite_command(command, suite.name))
+    files = ReportFiles(
+        out / "report.html", out / "report.md", tuple(path for drawn in pictures for path in (drawn.png, drawn.svg))
+    )
+    files.html.write_text(page.to_html(), encoding="utf-8", newline="\n")
+    files.markdown.write_text(page.to_markdown(), encoding="utf-8", newline="\n")
+    return files
 
 
 def suite_command(command: str, suite_name: str) -> str:
@@ -293,19 +231,20 @@ def suite_command(command: str, suite_name: str) -> str:
     return command
 
 
-def _section(suite: Suite, records: Sequence[Record], drawn: Sequence[Picture]) -> list[Block]:
+def _add_suite(page: Page, suite: Suite, records: Sequence[Record], drawn: Sequence[Picture]) -> None:
+    page.add_heading(suite.heading, f"suite-{suite.name}")
+    page.add_text(f"In the paper ({suite.where}): {suite.shows} It found: {suite.found}")
     tables = suite.build_tables(records)
     sentences = suite.describe(records)
-    blocks: list[Block] = [
-        Heading(suite.heading, f"suite-{suite.name}"),
-        Text(f"In the paper ({suite.where}): {suite.shows} It found: {suite.found}"),
-    ]
     if not tables:
-        blocks.append(Text("There are no records of this suite yet."))
+        page.add_text("There are no records of this suite yet.")
     elif sentences:
-        blocks += [Text("Here:"), Bullets(tuple(sentences))]
-    blocks += [_only_drawn(table, drawn) if "picture" in table.columns else table for table in tables]
-    return [*blocks, *(Image(picture.png, f"figures/{picture.png.name}", picture.caption) for picture in drawn)]
+        page.add_text("Here:")
+        page.add_bullets(sentences)
+    for table in tables:
+        page.add_table(_only_drawn(table, drawn) if "picture" in table.columns else table)
+    for picture in drawn:
+        page.add_picture(picture, f"figures/{picture.png.name}")
 
 
 def _only_drawn(table: Table, drawn: Iterable[Picture]) -> Table:

@@ -6,26 +6,10 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise, product
 
+from veilroute.bench import paper
 from veilroute.bench.cells import Cell, Method
 from veilroute.bench.design import Suite, Variation, chart
-from veilroute.bench.paper import (
-    BEST,
-    BOUNDED,
-    BOUNDED_KS,
-    CBP,
-    KLR_ELLS,
-    KLR_KS,
-    KLR_METHODS,
-    KLR_RADII,
-    M_PBP,
-    M_RATIOS,
-    OPTIMAL,
-    RBP,
-    TABLE1,
-    TABLE3,
-    TABLE4,
-    method_label,
-)
+from veilroute.bench.paper import method_label
 from veilroute.bench.summaries import Averages, Selection, average
 from veilroute.bench.table import (
     Row,
@@ -43,30 +27,30 @@ from veilroute.bench.table import (
 
 Macs = Sequence[float | None]
 
-_BOUNDED_VARIATION = Variation(BOUNDED, ks=BOUNDED_KS, m_ratios=M_RATIOS)
-_ENDS = (M_RATIOS[0], M_RATIOS[-1])
+_BOUNDED_VARIATION = Variation(paper.BOUNDED, ks=paper.BOUNDED_KS, m_ratios=paper.M_RATIOS)
+_ENDS = (paper.M_RATIOS[0], paper.M_RATIOS[-1])
 
 
 def _is_bounded(cell: Cell) -> bool:
     """Table 3 counts records of every k and every finite m, not only those of its variation."""
     is_usual = cell.ell == 1 and cell.radius == 0 and cell.num_candidates == 8 and not cell.keep_playbook
-    return is_usual and cell.m_ratio is not None and cell.method in BOUNDED
+    return is_usual and cell.m_ratio is not None and cell.method in paper.BOUNDED
 
 
 def _is_bounded_or_limit(cell: Cell) -> bool:
     """Table 4 also has m = infinity where it was run: it is what m-Pbp converges to."""
     is_usual = cell.ell == 1 and cell.radius == 0 and cell.num_candidates == 8 and not cell.keep_playbook
-    return is_usual and cell.method in ((BEST, OPTIMAL) if cell.m_ratio is None else BOUNDED)
+    return is_usual and cell.method in ((paper.BEST, paper.OPTIMAL) if cell.m_ratio is None else paper.BOUNDED)
 
 
 def average_at(chosen: Selection, method: Method, k: int, ratio: float | None) -> Averages:
     """Table 4's means of a method; at m = infinity, m-Pbp is Pbp."""
-    return chosen.average(BEST if ratio is None and method == M_PBP else method, k=k, ratio=ratio)
+    return chosen.average(paper.BEST if ratio is None and method == paper.M_PBP else method, k=k, ratio=ratio)
 
 
 def shown_ks(chosen: Selection) -> list[int]:
     """The paper's k and those of the records."""
-    return sorted({*BOUNDED_KS, *(record.cell.k for record in chosen.bounded)})
+    return sorted({*paper.BOUNDED_KS, *(record.cell.k for record in chosen.bounded)})
 
 
 def _span(numbers: Sequence[int]) -> str:
@@ -89,15 +73,15 @@ def _tables_3(chosen: Selection) -> list[Table]:
     """Runtime by m."""
     rows: list[Row] = []
     bases: list[int] = []
-    for method in BOUNDED:
+    for method in paper.BOUNDED:
         label = chosen.bounded_label(method)
-        ours = [chosen.average(method, ratio=ratio) for ratio in M_RATIOS]
+        ours = [chosen.average(method, ratio=ratio) for ratio in paper.M_RATIOS]
         counts = [cells.num_cells for cells in ours]
         bases += counts
         rows.append((label, "ours", *map(mean_time, ours), _span(counts)))
-        if method in TABLE3:
-            rows.append((label, "paper", *(TABLE3[method][ratio].text for ratio in M_RATIOS), None))
-    columns = ("planner", "source", *(f"{ratio:g}" for ratio in M_RATIOS), "cells")
+        if method in paper.TABLE3:
+            rows.append((label, "paper", *(paper.TABLE3[method][ratio].text for ratio in paper.M_RATIOS), None))
+    columns = ("planner", "source", *(f"{ratio:g}" for ratio in paper.M_RATIOS), "cells")
     ks = sorted({record.cell.k for record in chosen.records})
     notes = [
         "The mean over all cells, of every k; the paper does not say for which k its times are. ≥ where some cells "
@@ -112,15 +96,15 @@ def _tables_3(chosen: Selection) -> list[Table]:
 
 
 def _findings_3(chosen: Selection) -> list[str]:
-    means = {method: mean_time(average(chosen.of_method(method))) for method in BOUNDED}
+    means = {method: mean_time(average(chosen.of_method(method))) for method in paper.BOUNDED}
     times = [f"{chosen.bounded_label(method)} {text} s" for method, text in means.items() if text is not None]
     sentences = [f"Mean runtime over all m and k: {listed(times)}."]
-    first, last = (chosen.average(CBP, ratio=ratio).runtime_s for ratio in _ENDS)
+    first, last = (chosen.average(paper.CBP, ratio=ratio).runtime_s for ratio in _ENDS)
     if first is not None and last is not None:
-        paper, other = (TABLE3[CBP][ratio].text for ratio in _ENDS)
+        first_text, last_text = (paper.TABLE3[paper.CBP][ratio].text for ratio in _ENDS)
         sentences.append(
             f"Cbp takes {format_seconds(first)} s at m = {_ENDS[0]:g} shortest paths and {format_seconds(last)} s at "
-            f"m = {_ENDS[1]:g} (the paper: {paper} s and {other} s)."
+            f"m = {_ENDS[1]:g} (the paper: {first_text} s and {last_text} s)."
         )
     return sentences
 
@@ -130,18 +114,20 @@ def _tables_4(chosen: Selection) -> list[Table]:
     bounded = chosen.bounded
     if not bounded:
         return []
-    ratios: tuple[float | None, ...] = M_RATIOS if len(bounded) == len(chosen.records) else (*M_RATIOS, None)
+    ratios: tuple[float | None, ...] = (
+        paper.M_RATIOS if len(bounded) == len(chosen.records) else (*paper.M_RATIOS, None)
+    )
     rows: list[Row] = []
     bases: list[int] = []
-    for k, method in product(shown_ks(chosen), BOUNDED):
+    for k, method in product(shown_ks(chosen), paper.BOUNDED):
         label = chosen.bounded_label(method)
         ours = [average_at(chosen, method, k, ratio) for ratio in ratios]
-        finite = ours[: len(M_RATIOS)]
+        finite = ours[: len(paper.M_RATIOS)]
         bases += [cells.num_cells for cells in finite]
         counts = _span([cells.num_macs for cells in finite])
         rows.append((k, label, "ours", *(cells.mac for cells in ours), counts))
-        if (method, k) in TABLE4:
-            texts = [None if ratio is None else TABLE4[method, k][ratio].text for ratio in ratios]
+        if (method, k) in paper.TABLE4:
+            texts = [None if ratio is None else paper.TABLE4[method, k][ratio].text for ratio in ratios]
             rows.append((k, label, "paper", *texts, None))
     notes = [
         "m is a number of nodes: the given multiple of those on a shortest path from start to goal. The extra cost of "
@@ -168,30 +154,32 @@ def _findings_4(chosen: Selection) -> list[str]:
     ks = sorted({record.cell.k for record in bounded.records})
     # Only rows with a MAC at every m.
     macs: dict[Method, dict[int, list[float]]] = {}
-    for method in BOUNDED:
-        rows = {k: [average_at(bounded, method, k, ratio).mac for ratio in M_RATIOS] for k in ks}
+    for method in paper.BOUNDED:
+        rows = {k: [average_at(bounded, method, k, ratio).mac for ratio in paper.M_RATIOS] for k in ks}
         macs[method] = {k: [mac for mac in row if mac is not None] for k, row in rows.items() if None not in row}
-    for method in (M_PBP, CBP, RBP):
+    for method in (paper.M_PBP, paper.CBP, paper.RBP):
         whole = macs[method]
         if whole:
             falling = [k for k, row in whole.items() if not _is_rising(row)]
             trend = f"falls somewhere as m grows at k = {listed(falling)}" if falling else "never falls as m grows"
             ends = [f"{format_number(row[0])} to {format_number(row[-1])} at k = {k}" for k, row in whole.items()]
             sentences.append(f"The MAC of {method_label(method)} {trend}: from {listed(ends)}.")
-    rbp = list(macs[RBP].values())
+    rbp = list(macs[paper.RBP].values())
     if len(rbp) == len(ks) > 1:
         is_same = all(_is_same(rbp[0], row) for row in rbp[1:])
         sentences.append(f"The MAC of Rbp is {'the same' if is_same else 'not the same'} for k = {listed(ks)}.")
     for k in ks:
-        if k not in macs[CBP] or k not in macs[M_PBP]:
+        if k not in macs[paper.CBP] or k not in macs[paper.M_PBP]:
             continue
         beside = ""
-        if (CBP, k) in TABLE4:
-            printed = [[figure.value for figure in TABLE4[method, k].values()] for method in (CBP, M_PBP)]
+        if (paper.CBP, k) in paper.TABLE4:
+            printed = [
+                [figure.value for figure in paper.TABLE4[method, k].values()] for method in (paper.CBP, paper.M_PBP)
+            ]
             beside = f" (the paper: {_cheaper(*printed)})"
         sentences.append(
             f"Values of m, in shortest paths, at which Cbp is cheaper than m-Pbp at k = {k}: "
-            f"{_cheaper(macs[CBP][k], macs[M_PBP][k])}{beside}."
+            f"{_cheaper(macs[paper.CBP][k], macs[paper.M_PBP][k])}{beside}."
         )
     return sentences
 
@@ -221,7 +209,7 @@ def _is_same(row: Sequence[float], other: Sequence[float]) -> bool:
 
 def _cheaper(row: Macs, other: Macs) -> str:
     """The ratios of m at which the first is cheaper."""
-    places = zip(M_RATIOS, row, other, strict=True)
+    places = zip(paper.M_RATIOS, row, other, strict=True)
     return listed([ratio for ratio, a, b in places if a is not None and b is not None and a < b])
 
 
@@ -229,18 +217,18 @@ def _tables_klr(chosen: Selection) -> list[Table]:
     """MAC by k, ell and radius."""
     rows: list[Row] = []
     bases = []
-    for k, ell, radius in product(KLR_KS, KLR_ELLS, KLR_RADII):
+    for k, ell, radius in product(paper.KLR_KS, paper.KLR_ELLS, paper.KLR_RADII):
         row: list[Value] = [k, ell, radius]
-        for method in KLR_METHODS:
+        for method in paper.KLR_METHODS:
             ours = chosen.average(method, k=k, ell=ell, radius=radius, ratio=None)
             bases.append(ours.num_cells)
             row += [ours.mac, mean_apr(ours.apr), f"{ours.num_macs} of {ours.num_cells}"]
-        paper = None
+        printed = None
         if (ell, radius) == (1, 0):
-            paper = TABLE1[BEST, 8].mac.text if k == 2 else TABLE4[M_PBP, k][10.0].text
-        rows.append((*row, paper))
+            printed = paper.TABLE1[paper.BEST, 8].mac.text if k == 2 else paper.TABLE4[paper.M_PBP, k][10.0].text
+        rows.append((*row, printed))
     columns = ["k", "ell", "radius"]
-    for method in KLR_METHODS:
+    for method in paper.KLR_METHODS:
         columns += [f"{method_label(method)}: MAC", "APR", "instances"]
     columns.append("paper MAC")
     notes = [
@@ -256,21 +244,22 @@ def _tables_klr(chosen: Selection) -> list[Table]:
 
 def _findings_klr(chosen: Selection) -> list[str]:
     whole, sentences = _complete(chosen)
-    for method in KLR_METHODS:
+    (low_k, high_k), (low_ell, high_ell), radii = paper.KLR_KS, paper.KLR_ELLS, paper.KLR_RADII
+    for method in paper.KLR_METHODS:
         macs = {
             (k, ell, radius): whole.average(method, k=k, ell=ell, radius=radius, ratio=None).mac
-            for k, ell, radius in product(KLR_KS, KLR_ELLS, KLR_RADII)
+            for k, ell, radius in product(paper.KLR_KS, paper.KLR_ELLS, radii)
         }
         if all(mac is None for mac in macs.values()):
             continue
-        ks = [(macs[KLR_KS[0], ell, r], macs[KLR_KS[-1], ell, r]) for ell in KLR_ELLS for r in KLR_RADII]
-        ells = [(macs[k, KLR_ELLS[0], r], macs[k, KLR_ELLS[-1], r]) for k in KLR_KS for r in KLR_RADII]
-        rows = [[macs[k, ell, r] for r in KLR_RADII] for k in KLR_KS for ell in KLR_ELLS]
-        known = [[mac for mac in row if mac is not None] for row in rows if None not in row]
-        num_even = sum(_is_rising(row) or _is_rising(row[::-1]) for row in known)
+        by_k = [(macs[low_k, ell, r], macs[high_k, ell, r]) for ell, r in product(paper.KLR_ELLS, radii)]
+        by_ell = [(macs[k, low_ell, r], macs[k, high_ell, r]) for k, r in product(paper.KLR_KS, radii)]
+        rows = [[macs[k, ell, r] for r in radii] for k, ell in product(paper.KLR_KS, paper.KLR_ELLS)]
+        by_radius = [[mac for mac in row if mac is not None] for row in rows if None not in row]
+        num_monotonic = sum(_is_rising(row) or _is_rising(row[::-1]) for row in by_radius)
         sentences.append(
-            f"{method_label(method)}: a larger k raises the mean MAC in {_raised(ks)} settings, a larger ell in "
-            f"{_raised(ells)}, the radius has a monotonic effect in {num_even} of {len(known)}."
+            f"{method_label(method)}: a larger k raises the mean MAC in {_raised(by_k)} settings, a larger ell in "
+            f"{_raised(by_ell)}, the radius has a monotonic effect in {num_monotonic} of {len(by_radius)}."
         )
     return sentences
 
@@ -314,7 +303,7 @@ KLR_SUITE = Suite(
     shows="The MAC of Merge-BB with CostAsc and Tunnel by k, ell and radius. The figure has no numbers in the text.",
     found="Larger k and larger ell raise the MAC. The radius has no monotonic effect: a larger one shortens both the "
     "hidden routes and the routes that they are measured against.",
-    variations=(Variation(KLR_METHODS, ks=KLR_KS, ells=KLR_ELLS, radii=KLR_RADII),),
+    variations=(Variation(paper.KLR_METHODS, ks=paper.KLR_KS, ells=paper.KLR_ELLS, radii=paper.KLR_RADII),),
     tables=_tables_klr,
     findings=_findings_klr,
     pictures=chart(

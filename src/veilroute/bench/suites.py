@@ -47,14 +47,8 @@ MAX_CANDIDATES = max(SIZES)
 MAX_PAIRS = 1000
 """The most pairs of start and goal on a generated map."""
 
-GENERATED = {
-    "rooms-1": (40, 72),
-    "rooms-2": (36, 36),
-    "rooms-3": (150, 132),
-    "rooms-4": (150, 150),
-    "rooms-5": (136, 80),
-    "rooms-6": (44, 48),
-}
+_GENERATED_SIZES = ((40, 72), (36, 36), (150, 132), (150, 150), (136, 80), (44, 48))
+GENERATED = {f"rooms-{number}": size for number, size in enumerate(_GENERATED_SIZES, start=1)}
 """Names and sizes (height, width) of the maps that stand in for the paper's six; the largest two are smaller."""
 
 
@@ -251,27 +245,14 @@ def read_paper_instances() -> tuple[Instance, ...]:
     """The paper's 30 instances, five on each map, with 16 candidates each."""
     source = resources.files("veilroute.bench").joinpath("instances.json")
     rows = parse_json(source.read_bytes(), "instances.json")["instances"]
-    return tuple(
-        Instance(
-            map_name=row["map"],
-            seed=row["seed"],
-            start=_place(row["start"]),
-            goal=_place(row["goal"]),
-            candidates=tuple(_place(cell) for cell in row["candidates"]),
-        )
-        for row in rows
-    )
+    return tuple(_instance(row["map"], row["seed"], row["start"], row["goal"], row["candidates"]) for row in rows)
 
 
 def _generated_terrain(names: Sequence[str], num_pairs: int, remark: str) -> Terrain:
-    domains = {name: _generate_map(name) for name in names}
+    seeds = {name: seed for seed, name in enumerate(GENERATED, start=1)}
+    domains = {name: generate_rooms(*GENERATED[name], seed=seeds[name]) for name in names}
     chosen = (_draw_instance(name, domains[name], seed) for seed in range(1, num_pairs + 1) for name in names)
     return Terrain(domains, tuple(chosen), is_generated=True, remark=f"{remark}: {', '.join(names)}")
-
-
-def _generate_map(name: str) -> Domain:
-    height, width = GENERATED[name]
-    return generate_rooms(height, width, seed=tuple(GENERATED).index(name) + 1)
 
 
 def _draw_instance(name: str, domain: Domain, seed: int) -> Instance:
@@ -279,7 +260,11 @@ def _draw_instance(name: str, domain: Domain, seed: int) -> Instance:
     rng = random.Random(f"veilroute-bench-{name}-{seed}")
     start, goal = (domain.label(node) for node in rng.sample(range(domain.num_nodes), 2))
     drawn = draw_candidates(domain, start, goal, MAX_CANDIDATES, seed=seed)
-    return Instance(name, seed, _place(start), _place(goal), tuple(_place(label) for label in drawn))
+    return _instance(name, seed, start, goal, drawn)
+
+
+def _instance(map_name: str, seed: int, start: object, goal: object, candidates: Iterable[object]) -> Instance:
+    return Instance(map_name, seed, _place(start), _place(goal), tuple(map(_place, candidates)))
 
 
 def _place(cell: object) -> Place:

@@ -6,7 +6,7 @@ Sums are exact (``math.fsum``), so that the order of the records plays no part.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from veilroute.bench.cells import InstanceKey, Method, Outcome, Record
@@ -106,6 +106,10 @@ class Selection:
     def of_size(self, size: int) -> Selection:
         """Only the records with this number of candidates."""
         return Selection(tuple(r for r in self.records if r.cell.num_candidates == size), self.num_repeated)
+
+    def by_size(self) -> Iterator[tuple[int, Selection]]:
+        """Each number of candidates that occurs, with its records."""
+        return ((size, self.of_size(size)) for size in self.sizes)
 
     def of_method(self, method: Method) -> list[Record]:
         """The records of one method."""

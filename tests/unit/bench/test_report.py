@@ -15,14 +15,9 @@ from bench_samples import make_record, make_run
 from veilroute.bench.cells import Method, Record
 from veilroute.bench.paper import BEST, CBP, M_PBP, M_RATIOS, NAIVE, OPTIMAL, RBP
 from veilroute.bench.report import (
-    Block,
-    Code,
-    Heading,
+    Page,
     ReportFiles,
-    Text,
     how_it_was_made,
-    render_html,
-    render_markdown,
     suite_command,
     write_report,
 )
@@ -36,7 +31,7 @@ def describe(suite: str, records: Sequence[Record]) -> list[str]:
     return find_suite(suite).describe(records)
 
 
-class Page(HTMLParser):
+class ParsedPage(HTMLParser):
     """Reads a page and complains about elements that are not closed in turn."""
 
     def __init__(self, text: str) -> None:
@@ -97,7 +92,7 @@ def written(tmp_path_factory: pytest.TempPathFactory, building: vr.Domain, examp
 
 def test_page_is_well_formed_and_holds_all_it_shows(written: ReportFiles) -> None:
     raw = written.html.read_text(encoding="utf-8")
-    page = Page(raw)
+    page = ParsedPage(raw)
     assert not re.search(r"https?:|//[a-z]|@import|url\(", re.sub(r"base64,[A-Za-z0-9+/=]+", "", raw))
     assert not {"script", "link", "iframe", "object"} & set(page.seen)
     assert len(page.ids) == len(set(page.ids))
@@ -107,7 +102,7 @@ def test_page_is_well_formed_and_holds_all_it_shows(written: ReportFiles) -> Non
 
 
 def test_pictures_are_those_of_the_files(written: ReportFiles) -> None:
-    page = Page(written.html.read_text(encoding="utf-8"))
+    page = ParsedPage(written.html.read_text(encoding="utf-8"))
     held = [base64.b64decode(str(image["src"]).partition(",")[2]) for image in page.images]
     files = [path for path in written.figures if path.suffix == ".png"]
     assert held == [path.read_bytes() for path in files]
@@ -120,7 +115,7 @@ def test_pictures_are_those_of_the_files(written: ReportFiles) -> None:
 def test_names_from_files_are_escaped(written: ReportFiles) -> None:
     raw = written.html.read_text(encoding="utf-8")
     assert "<b>" not in raw
-    page = Page(raw)
+    page = ParsedPage(raw)
     assert "a <b>&\"'| map" in page.text
     assert "ValueError: <script>x</script>" in page.text
     assert "A <fast> one & more" in page.text
@@ -142,7 +137,7 @@ def test_links_of_the_markdown_lead_to_files(written: ReportFiles) -> None:
 
 
 def test_both_forms_say_the_same(written: ReportFiles) -> None:
-    page = Page(written.html.read_text(encoding="utf-8"))
+    page = ParsedPage(written.html.read_text(encoding="utf-8"))
     markdown = written.markdown.read_text(encoding="utf-8").replace("\\", "")
     for words in (
         "Maps & <more>.".replace("&", "&amp;"),
@@ -179,7 +174,7 @@ def test_same_records_same_bytes(building: vr.Domain, example: Record, tmp_path:
 def test_empty_and_partial_records(tmp_path: Path) -> None:
     empty = write_report(tmp_path / "empty", list(SUITES), [], domains={}, notes=(), command=COMMAND)
     assert empty.figures == ()
-    page = Page(empty.html.read_text(encoding="utf-8"))
+    page = ParsedPage(empty.html.read_text(encoding="utf-8"))
     assert page.text.count("There are no records of this suite yet.") == len(SUITES)
     assert "Cells: 0;" in page.text
     lonely = [
@@ -187,7 +182,7 @@ def test_empty_and_partial_records(tmp_path: Path) -> None:
         make_record(OPTIMAL, k=3, m_ratio=0.1),
     ]
     partial = write_report(tmp_path / "partial", ["table4", "examples"], lonely, domains={}, notes=(), command=COMMAND)
-    page = Page(partial.html.read_text(encoding="utf-8"))
+    page = ParsedPage(partial.html.read_text(encoding="utf-8"))
     assert "not drawn" in page.text
     assert [path.name for path in partial.figures] == ["table4.png", "table4.svg"]
 
@@ -332,6 +327,9 @@ def test_no_records_no_sentences(suite: str) -> None:
 
 
 def test_code_with_fences_stays_code() -> None:
-    blocks: list[Block] = [Heading("A & B", "a"), Text("1 < 2"), Code("$ echo ```x```")]
-    assert render_markdown("T", blocks) == ("# T\n\n## A &amp; B\n\n1 \\< 2\n\n````console\n$ echo ```x```\n````\n")
-    assert "<pre><code>$ echo ```x```</code></pre>" in render_html("T", blocks)
+    page = Page("T")
+    page.add_heading("A & B", "a")
+    page.add_text("1 < 2")
+    page.add_command("echo ```x```")
+    assert page.to_markdown() == "# T\n\n## A &amp; B\n\n1 \\< 2\n\n````console\n$ echo ```x```\n````\n"
+    assert "<pre><code>$ echo ```x```</code></pre>" in page.to_html()
