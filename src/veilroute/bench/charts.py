@@ -25,8 +25,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocat
 
 from veilroute.bench import paper
 from veilroute.bench.cells import Method
+from veilroute.bench.impact import average_at, shown_ks
 from veilroute.bench.paper import method_label
-from veilroute.bench.settings import average_at, shown_ks
 from veilroute.bench.summaries import Selection, compare, moment, relate, steps_of
 from veilroute.bench.table import format_apr
 from veilroute.plotting.palette import INK, MUTED, mix

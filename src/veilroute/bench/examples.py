@@ -11,7 +11,7 @@ from veilroute.bench.cells import Record
 from veilroute.bench.design import Picture, Suite, Variation
 from veilroute.bench.paper import MAPS, OPTIMAL
 from veilroute.bench.summaries import Selection
-from veilroute.bench.table import Table, counted, format_apr
+from veilroute.bench.table import Table, Value, counted, format_apr
 from veilroute.domain.graph import Domain
 from veilroute.errors import InvalidInputError
 from veilroute.jsontext import dump_canonical
@@ -69,7 +69,7 @@ def _find_examples(chosen: Selection) -> list[Example]:
 
 def _tables(chosen: Selection) -> list[Table]:
     """One row for each playbook."""
-    rows = []
+    rows: list[dict[str, Value]] = []
     for example in _find_examples(chosen):
         cell, outcome = example.record.cell, example.record.outcome
         at = cell.instance
@@ -79,22 +79,28 @@ def _tables(chosen: Selection) -> list[Table]:
             num_classes = sum(group["anonymized"] for group in outcome.playbook["classes"])
         if cell.k == 2 and cell.m_ratio is None:
             paper_picture = PAPER_PICTURES.get((at.map_name, float(cell.ell)))
-        verdict = {True: "holds", False: "VIOLATED", None: "not asked"}[outcome.audit_holds]
         rows.append(
-            (
-                *(at.map_name, at.seed, cell.k, f"{cell.ell:g}", f"{cell.radius:g}", cell.num_candidates, num_classes),
-                *(format_apr(outcome.apr), outcome.mac, outcome.status, verdict, picture, paper_picture),
-            )
+            {
+                "map": at.map_name,
+                "pair": at.seed,
+                "k": cell.k,
+                "ell": f"{cell.ell:g}",
+                "radius": f"{cell.radius:g}",
+                "candidates": cell.num_candidates,
+                "classes": num_classes,
+                "APR": format_apr(outcome.apr),
+                "MAC": outcome.mac,
+                "status": outcome.status,
+                "audit": {True: "holds", False: "VIOLATED", None: "not asked"}[outcome.audit_holds],
+                "picture": picture,
+                "paper's picture": paper_picture,
+            }
         )
-    columns = (
-        *("map", "pair", "k", "ell", "radius", "candidates", "classes", "APR", "MAC", "status", "audit", "picture"),
-        "paper's picture",
-    )
     note = (
         "optimal (exact), m = infinity. Classes: those that are anonymized. Audit: the verdict of the auditor, which "
         "shares no code with the planners. The paper's pictures have no numbers."
     )
-    return [Table("examples", "Drawn playbooks", columns, tuple(rows), (note,))]
+    return [Table("examples", "Drawn playbooks", tuple(rows[0]), tuple(tuple(row.values()) for row in rows), (note,))]
 
 
 def _findings(chosen: Selection) -> list[str]:

@@ -50,12 +50,10 @@ def _tables_1(chosen: Selection) -> list[Table]:
 
 def _table_1(part: Selection, size: int) -> Table:
     num_timed = len(timed_instances(part))
-    rows: list[Row] = []
-    bases = []
+    rows: list[dict[str, Value]] = []
     for method in paper.PARTITIONING:
         ours, printed = compare(part, method), paper.TABLE1.get((method, size), paper.Partitioning())
         every = ours.averages
-        bases.append(every.num_cells)
         coverage = total_time = None
         if method not in paper.RATED:
             coverage = "n/a"
@@ -64,21 +62,32 @@ def _table_1(part: Selection, size: int) -> Table:
         if ours.total_time_s is not None:
             total_time = _with_base(format_seconds(ours.total_time_s), ours.num_timed, num_timed)
         has_mac = every.num_macs == every.num_cells and not every.num_partial
-        is_equal = f"{ours.num_equal} of {ours.num_proved}" if ours.num_proved else None
         rows.append(
-            (
-                *(method_label(method), every.num_cells, coverage, printed.coverage.text),
-                *(total_time, printed.total_time_s.text, mean_time(every), mean_apr(every.apr), printed.apr.text),
-                *(every.mac if has_mac else None, printed.mac.text, is_equal),
-            )
+            {
+                "method": method_label(method),
+                "instances": every.num_cells,
+                "coverage [%]": coverage,
+                "paper [%]": printed.coverage.text,
+                "total time [s]": total_time,
+                "paper [s]": printed.total_time_s.text,
+                "mean time [s]": mean_time(every),
+                "APR": mean_apr(every.apr),
+                "paper APR": printed.apr.text,
+                "MAC": every.mac if has_mac else None,
+                "paper MAC": printed.mac.text,
+                "equal to the optimum": f"{ours.num_equal} of {ours.num_proved}" if ours.num_proved else None,
+            }
         )
-    columns = (
-        *("method", "instances", "coverage [%]", "paper [%]", "total time [s]", "paper [s]", "mean time [s]"),
-        *("APR", "paper APR", "MAC", "paper MAC", "equal to the optimum"),
+    return build_table(
+        part,
+        f"table1-{size}",
+        f"Table 1 with {size} candidates: coverage, time, APR and MAC",
+        tuple(rows[0]),
+        [tuple(row.values()) for row in rows],
+        fixed=_SETTING,
+        bases=[len(part.of_method(method)) for method in paper.PARTITIONING],
+        notes=[f"Total time is over {counted(num_timed, 'instance')}."],
     )
-    title = f"Table 1 with {size} candidates: coverage, time, APR and MAC"
-    timed = [f"Total time is over {counted(num_timed, 'instance')}."]
-    return build_table(part, f"table1-{size}", title, columns, rows, fixed=_SETTING, bases=bases, notes=timed)
 
 
 def _findings_1(chosen: Selection) -> list[str]:

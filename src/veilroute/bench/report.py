@@ -119,9 +119,9 @@ def how_it_was_made(suite_names: Sequence[str], records: Sequence[Record], notes
 
 
 def _maps(records: Iterable[Record]) -> str:
-    found = sorted({(record.cell.instance.map_name, record.cell.map_sha256) for record in records})
-    named = listed([f"{name} ({sha256[:8]})" for name, sha256 in found])
-    others = sorted({name for name, _ in found} - set(MAPS))
+    maps = sorted({(record.cell.instance.map_name, record.cell.map_sha256) for record in records})
+    named = listed([f"{name} ({sha256[:8]})" for name, sha256 in maps])
+    others = sorted({name for name, _ in maps} - set(MAPS))
     tail = "all have names of the paper's" if not others else f"not among the paper's: {listed(others)}"
     return f"Maps, with the start of their SHA-256: {named}; {tail}."
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from veilroute.bench.cells import Cell, Instance, Method, Place
 from veilroute.bench.design import Suite, Variation
 from veilroute.bench.examples import EXAMPLES_SUITE
+from veilroute.bench.impact import KLR_SUITE, TABLE3_SUITE, TABLE4_SUITE
 from veilroute.bench.paper import MAPS, SIZES
 from veilroute.bench.partitioning import CONVERGENCE_SUITE, TABLE1_SUITE, TABLE2_SUITE
-from veilroute.bench.settings import KLR_SUITE, TABLE3_SUITE, TABLE4_SUITE
 from veilroute.domain.generate import draw_candidates, generate_rooms
 from veilroute.domain.graph import Domain
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
@@ -211,7 +211,7 @@ def _search_directory(directory: Path, names: Iterable[str]) -> dict[str, Domain
     if not directory.is_dir():
         raise InvalidInputError("--maps", "a directory with the paper's maps", str(directory))
     pinned = MapStore().catalogue.pinned
-    found, absent = {}, []
+    domains, absent = {}, []
     for name in names:
         paths = sorted(path for path in directory.rglob(f"{name}.map") if path.is_file())
         if not paths:
@@ -221,13 +221,13 @@ def _search_directory(directory: Path, names: Iterable[str]) -> dict[str, Domain
         for path in paths:
             data = read_bytes(path)
             if expected in (None, hash_text(data)):
-                found[name] = parse_movingai(data.decode("ascii", "replace").replace("\r\n", "\n"), source=path)
+                domains[name] = parse_movingai(data.decode("ascii", "replace").replace("\r\n", "\n"), source=path)
                 break
         else:
             raise FileFormatError(paths[0], "not the map that the paper used (SHA-256 of its text differs)")
     if absent:
         raise InvalidInputError("--maps", f"a directory that also holds {', '.join(absent)} (.map)", str(directory))
-    return found
+    return domains
 
 
 def _paper_terrain(domains: Mapping[str, Domain], num_pairs: int) -> Terrain:

@@ -1,4 +1,4 @@
-"""The suites that vary the setting: Tables 3 and 4 by k and a bounded m, Figure 4 by k, ell and radius."""
+"""The suites on the impact of the setting: Tables 3 and 4 by k and a bounded m, Figure 4 by k, ell and radius."""
 
 from __future__ import annotations
 
@@ -31,16 +31,15 @@ _BOUNDED_VARIATION = Variation(paper.BOUNDED, ks=paper.BOUNDED_KS, m_ratios=pape
 _ENDS = (paper.M_RATIOS[0], paper.M_RATIOS[-1])
 
 
-def _is_bounded(cell: Cell) -> bool:
-    """Table 3 counts records of every k and every finite m, not only those of its variation."""
-    is_usual = cell.ell == 1 and cell.radius == 0 and cell.num_candidates == 8 and not cell.keep_playbook
-    return is_usual and cell.m_ratio is not None and cell.method in paper.BOUNDED
-
-
 def _is_bounded_or_limit(cell: Cell) -> bool:
-    """Table 4 also has m = infinity where it was run: it is what m-Pbp converges to."""
+    """Table 4 has records of every k and m, also of m = infinity where it was run: what m-Pbp converges to."""
     is_usual = cell.ell == 1 and cell.radius == 0 and cell.num_candidates == 8 and not cell.keep_playbook
     return is_usual and cell.method in ((paper.BEST, paper.OPTIMAL) if cell.m_ratio is None else paper.BOUNDED)
+
+
+def _is_bounded(cell: Cell) -> bool:
+    """Table 3 has records of every k and finite m, not only those that it varies."""
+    return cell.m_ratio is not None and _is_bounded_or_limit(cell)
 
 
 def average_at(chosen: Selection, method: Method, k: int, ratio: float | None) -> Averages:
@@ -88,10 +87,8 @@ def _tables_3(chosen: Selection) -> list[Table]:
         "were stopped by the clock. The paper's times are from C++ on another machine.",
         *_finite_m_note(chosen),
     ]
-    title, fixed = (
-        "Table 3: mean runtime in seconds by m over the shortest path",
-        f"k = {listed(ks)}, ell = 1, radius 0",
-    )
+    title = "Table 3: mean runtime in seconds by m over the shortest path"
+    fixed = f"k = {listed(ks)}, ell = 1, radius 0"
     return [build_table(chosen, "table3", title, columns, rows, fixed=fixed, bases=bases, notes=notes, noun="cells")]
 
 
@@ -114,9 +111,10 @@ def _tables_4(chosen: Selection) -> list[Table]:
     bounded = chosen.bounded
     if not bounded:
         return []
-    ratios: tuple[float | None, ...] = (
-        paper.M_RATIOS if len(bounded) == len(chosen.records) else (*paper.M_RATIOS, None)
-    )
+    ratios: tuple[float | None, ...] = paper.M_RATIOS
+    has_limit = len(bounded) < len(chosen.records)
+    if has_limit:
+        ratios = (*ratios, None)
     rows: list[Row] = []
     bases: list[int] = []
     for k, method in product(shown_ks(chosen), paper.BOUNDED):
@@ -135,7 +133,7 @@ def _tables_4(chosen: Selection) -> list[Table]:
         "above that, so its m must have been measured against something else: compare shapes, not heights.",
         *_finite_m_note(chosen),
     ]
-    if None in ratios:
+    if has_limit:
         notes.append(
             "m = infinity, for the k that were run: in the row of m-Pbp it is Pbp with Merge-BB, CostAsc, Tunnel."
         )
