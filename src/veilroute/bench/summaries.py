@@ -1,6 +1,6 @@
 """The records of a suite, and means over them: what tables, figures and sentences of a report have in common.
 
-Sums are exact (``math.fsum``), so that the order of the records plays no part.
+Means and deviations are those of :mod:`statistics`, whose sums are exact: the order of the records plays no part.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import fmean, stdev
 
 from veilroute.bench.cells import InstanceKey, Method, Outcome, Record
 from veilroute.bench.paper import MERGE_COST, MERGE_RANDOM, NAIVE, OPTIMAL, method_label
@@ -15,15 +16,7 @@ from veilroute.bench.paper import MERGE_COST, MERGE_RANDOM, NAIVE, OPTIMAL, meth
 
 def mean(values: Sequence[float]) -> float | None:
     """Arithmetic mean, ``None`` of nothing."""
-    return math.fsum(values) / len(values) if values else None
-
-
-def deviation(values: Sequence[float]) -> float | None:
-    """Standard deviation of a sample (n - 1), ``None`` of fewer than two values."""
-    middle = mean(values)
-    if middle is None or len(values) < 2:
-        return None
-    return math.sqrt(math.fsum((value - middle) ** 2 for value in values) / (len(values) - 1))
+    return fmean(values) if values else None
 
 
 @dataclass(frozen=True)
@@ -186,7 +179,7 @@ def _is_as_good(outcome: Outcome, optimum: Outcome) -> bool:
 
 @dataclass(frozen=True)
 class Relative:
-    """One method's MAC divided by Naive's, as Table 2 has it: mean and standard deviation over the instances.
+    """One method's MAC divided by Naive's, as Table 2 has it: mean and deviation (n - 1) over the instances.
 
     On ``num_without`` instances the method has a record and there is no ratio: Naive's MAC is 0 or missing, or one of
     the two anonymized more candidates than the other.
@@ -214,7 +207,8 @@ def relate(part: Selection, method: Method) -> Relative:
             continue
         if record.outcome.mac is not None and base.outcome.mac:
             ratios.append(record.outcome.mac / base.outcome.mac)
-    return Relative(mean(ratios), deviation(ratios), len(ratios), len(own) - len(ratios))
+    deviation = stdev(ratios) if len(ratios) > 1 else None
+    return Relative(mean(ratios), deviation, len(ratios), len(own) - len(ratios))
 
 
 @dataclass(frozen=True)
