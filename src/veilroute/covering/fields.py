@@ -28,7 +28,7 @@ from veilroute.arrays import Floats, Ints, Members
 from veilroute.covering.task import Posts
 from veilroute.covering.walks import LocalSweeper, Sweeper
 from veilroute.errors import TooLargeError
-from veilroute.kernels.subsets import advance_by_sweeps, advance_by_table, gather_seeds
+from veilroute.kernels.subsets import advance_by_table, gather_seeds
 from veilroute.progress import Watch
 
 FIELD_BYTES = 512 * 2**20
@@ -53,7 +53,7 @@ class FieldStepper:
         """How many sets to advance between two looks at the clock."""
         match self.transport:
             case Sweeper() as sweeper:
-                work = sweeper.indices.size + sweeper.num_nodes
+                work = sweeper.size
             case LocalSweeper():
                 work = 1
             case table:
@@ -70,19 +70,12 @@ class FieldStepper:
         members = np.ascontiguousarray(members)
         watch = (self.posts.watch_ptr, self.posts.watch_posts)
         match self.transport:
-            case Sweeper() as sweeper:
-                advance_by_sweeps(
-                    members, smaller, previous, *watch, self.posts.nodes,
-                    sweeper.by_hops, sweeper.indptr, sweeper.indices, sweeper.costs,
-                    sweeper.distances, sweeper.towards, sweeper.heap_keys, sweeper.heap_nodes, sweeper.hops, out,
-                )  # fmt: skip
-                sweeper.num_sweeps += members.shape[0]
-            case LocalSweeper() as local:
+            case Sweeper() | LocalSweeper() as sweeper:
                 best = np.empty(self.posts.nodes.size)
-                for row in range(len(members)):
-                    gather_seeds(members[row], smaller[row], previous, *watch, best)
+                for row, (group, fields) in enumerate(zip(members, smaller, strict=True)):
+                    gather_seeds(group, fields, previous, *watch, best)
                     seeds = np.flatnonzero(np.isfinite(best))
-                    out[row] = local.values(self.posts.nodes[seeds], best[seeds], self.posts.nodes)
+                    out[row] = sweeper.values(self.posts.nodes[seeds], best[seeds], self.posts.nodes)
             case table:
                 advance_by_table(members, smaller, previous, *watch, table, out)
 

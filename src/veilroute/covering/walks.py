@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
-from veilroute.arrays import Floats, Indices, Int32s, Ints, Walk
+from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints, Walk
 from veilroute.domain.graph import Domain
-from veilroute.kernels.near import Ground, lead, values_at
-from veilroute.kernels.sweep import FAR, add_costs, descend_costs, descend_hops, hops_to_distances, sweep, sweep_rows
+from veilroute.kernels.sweep import FAR, descend_costs, descend_hops, sweep_costs, sweep_hops
 from veilroute.progress import Watch
 
 if TYPE_CHECKING:
@@ -30,6 +29,8 @@ _NANOSECONDS_PER_EDGE_BY_HOPS = 3.0
 _NANOSECONDS_PER_EDGE_BY_HEAP = 25.0
 _NANOSECONDS_PER_LOOK = 2e7
 _NO_FIELD: Floats = np.empty(0)
+_NO_FLAGS: Flags = np.empty(0, dtype=np.bool_)
+_NO_NODES: Indices = np.empty(0, dtype=np.uint32)
 
 
 def num_threads() -> int:
@@ -43,6 +44,68 @@ def estimate_sweep(domain: Domain) -> float:
     return max(1, domain.num_edges + domain.num_nodes) * per_edge
 
 
+class _Rows:
+    """One direction of a domain, and the memory that sweeps over it need."""
+
+    def __init__(self, domain: Domain, *, backward: bool, num_seeds: int) -> None:
+        indptr, indices, costs = domain.reversed_rows if backward else (domain.indptr, domain.indices, domain.costs)
+        self.by_hops = domain.unit_cost is not None
+        self.indptr: Indices = indptr
+        self.indices: Indices = indices
+        self.onward = (domain.indptr, domain.indices) if backward else domain.reversed_rows[:2]
+        room = max(domain.num_nodes, domain.num_edges) + num_seeds + 1
+        num_by_costs = 0 if self.by_hops else domain.num_nodes
+        self.costs: Floats = np.empty(0) if self.by_hops else costs.astype(np.float64)
+        self.distances: Floats = np.full(num_by_costs, np.inf)
+        self.towards: Ints = np.full(num_by_costs, -1, dtype=np.int64)
+        self.heap_keys: Floats = np.empty(0 if self.by_hops else room)
+        self.heap_nodes: Indices = np.empty(room, dtype=np.uint32)
+        self.hops: Int32s = np.full(domain.num_nodes if self.by_hops else 0, FAR, dtype=np.int32)
+
+    def sweep(
+        self,
+        nodes: Indices,
+        values: Floats,
+        limit: float = math.inf,
+        *,
+        ahead: Floats = _NO_FIELD,
+        ahead_limit: float = math.inf,
+        behind: Floats = _NO_FIELD,
+        behind_limit: float = math.inf,
+        wanted: Flags = _NO_FLAGS,
+        num_wanted: int = 0,
+        reached: Indices = _NO_NODES,
+    ) -> int:
+        """Run the kernel for this domain; returns how many nodes are in the queue or were ``reached``."""
+        if not self.by_hops:
+            return sweep_costs(
+                self.indptr, self.indices, self.costs, nodes, values, limit, ahead, ahead_limit, behind, behind_limit,
+                wanted, num_wanted, self.distances, self.towards, self.heap_keys, self.heap_nodes, reached,
+            )  # fmt: skip
+        is_near = values < FAR
+        seeds = np.sort((values[is_near].astype(np.int64) << 32) | nodes[is_near])
+        whole_limit = int(FAR) - 1 if limit >= FAR - 1 else math.floor(limit)
+        return sweep_hops(
+            self.indptr, self.indices, seeds, whole_limit, ahead, ahead_limit, behind, behind_limit,
+            wanted, num_wanted, self.hops, self.heap_nodes,
+        )  # fmt: skip
+
+    def values_at(self, nodes: Indices) -> Floats:
+        """What the last sweep found for some nodes."""
+        return _write_distances(self.hops[nodes], np.empty(nodes.size)) if self.by_hops else self.distances[nodes]
+
+    def follow(self, node: int) -> Ints:
+        """The path along the last sweep between ``node`` and the seed, starting at ``node``."""
+        return descend_hops(*self.onward, self.hops, node) if self.by_hops else descend_costs(self.towards, node)
+
+
+def _write_distances(hops: Int32s, out: Floats) -> Floats:
+    """Write hop counts as numbers, infinite where unreached."""
+    np.copyto(out, hops)
+    np.putmask(out, hops == FAR, np.inf)
+    return out
+
+
 class Sweeper:
     """Runs sweeps with at most ``num_seeds`` seeds over one direction of a domain, in memory that they share.
 
@@ -52,22 +115,12 @@ class Sweeper:
     """
 
     def __init__(self, domain: Domain, *, backward: bool, num_seeds: int) -> None:
-        indptr, indices, costs = domain.reversed_rows if backward else (domain.indptr, domain.indices, domain.costs)
-        self.by_hops = domain.unit_cost is not None
+        self._rows = _Rows(domain, backward=backward, num_seeds=num_seeds)
         self.unit = 1.0 if domain.unit_cost is None else domain.unit_cost
-        self.num_nodes = domain.num_nodes
         self._nanoseconds = estimate_sweep(domain)
+        self.size = domain.num_nodes + domain.num_edges
+        self._distances: Floats = np.empty(domain.num_nodes if self._rows.by_hops else 0)
         self.num_sweeps = 0
-        self.indptr: Indices = indptr
-        self.indices: Indices = indices
-        self._onward = (domain.indptr, domain.indices) if backward else domain.reversed_rows[:2]
-        room = max(domain.num_nodes, domain.num_edges) + num_seeds + 1
-        self.costs: Floats = np.empty(0) if self.by_hops else costs.astype(np.float64)
-        self.distances: Floats = np.empty(domain.num_nodes)
-        self.towards: Ints = np.empty(0 if self.by_hops else domain.num_nodes, dtype=np.int64)
-        self.heap_keys: Floats = np.empty(0 if self.by_hops else room)
-        self.heap_nodes: Indices = np.empty(room, dtype=np.uint32)
-        self.hops: Int32s = np.empty(domain.num_nodes if self.by_hops else 0, dtype=np.int32)
 
     def run(self, node: int, limit: float = math.inf) -> Floats:
         """Distances from (or, backward, to) one node; the array is overwritten by the next sweep."""
@@ -75,22 +128,28 @@ class Sweeper:
 
     def run_from(self, nodes: Indices, values: Floats, limit: float = math.inf) -> Floats:
         """For every node the least of ``values[i]`` plus the distance from (or, backward, to) ``nodes[i]``."""
-        sweep(
-            self.by_hops, self.indptr, self.indices, self.costs, nodes, values, limit,
-            self.distances, self.towards, self.heap_keys, self.heap_nodes, self.hops,
-        )  # fmt: skip
+        self._sweep(nodes, values, limit)
+        return _write_distances(self._rows.hops, self._distances) if self._rows.by_hops else self._rows.distances
+
+    def values(self, nodes: Indices, values: Floats, asked: Indices) -> Floats:
+        """The values of :meth:`run_from` for the ``asked`` nodes only."""
+        self._sweep(nodes, values, math.inf)
+        return self._rows.values_at(asked)
+
+    def _sweep(self, nodes: Indices, values: Floats, limit: float) -> None:
+        if self._rows.by_hops:
+            self._rows.hops.fill(FAR)
+        else:
+            self._rows.distances.fill(np.inf)
+            self._rows.towards.fill(-1)
+        self._rows.sweep(nodes, values, limit)
         self.num_sweeps += 1
-        if self.by_hops:
-            hops_to_distances(self.hops, self.distances)
-        return self.distances
 
     def fill_rows(self, nodes: Indices, first: int, out: Floats) -> None:
         """Distances from (or, backward, to) ``nodes[first]`` and those after it, a row of ``out`` for each."""
-        sweep_rows(
-            self.by_hops, self.indptr, self.indices, self.costs, nodes, first,
-            self.distances, self.towards, self.heap_keys, self.heap_nodes, self.hops, out,
-        )  # fmt: skip
-        self.num_sweeps += len(out)
+        at_once = np.zeros(1)
+        for number, row in enumerate(out, first):
+            row[:] = self.values(nodes[number : number + 1], at_once, nodes)
 
     @property
     def sweeps_per_look(self) -> int:
@@ -103,9 +162,7 @@ class Sweeper:
         Ties: on equal edge costs each step goes to the lowest-numbered neighbour on a shortest path; otherwise to
         the one that the sweep settled first, and it settles by (distance, node number).
         """
-        if self.by_hops:
-            return descend_hops(*self._onward, self.hops, node)
-        return descend_costs(self.towards, node)
+        return self._rows.follow(node)
 
 
 class LocalSweeper:
@@ -115,24 +172,19 @@ class LocalSweeper:
     """
 
     def __init__(self, domain: Domain, *, backward: bool, num_seeds: int) -> None:
-        indptr, indices, costs = domain.reversed_rows if backward else (domain.indptr, domain.indices, domain.costs)
-        by_hops = domain.unit_cost is not None
-        num, room = domain.num_nodes, max(domain.num_nodes, domain.num_edges) + num_seeds + 1
-        self._onward = (domain.indptr, domain.indices) if backward else domain.reversed_rows[:2]
-        self._ground = Ground(
-            by_hops,
-            indptr,
-            indices,
-            np.empty(0) if by_hops else costs.astype(np.float64),
-            wanted=np.zeros(num, dtype=np.bool_),
-            hops=np.full(num if by_hops else 0, FAR, dtype=np.int32),
-            distances=np.full(0 if by_hops else num, np.inf),
-            towards=np.empty(0 if by_hops else num, dtype=np.int64),
-            heap_keys=np.empty(0 if by_hops else room),
-            heap_nodes=np.empty(room, dtype=np.uint32),
-            reached=np.empty(0 if by_hops else num, dtype=np.uint32),
-        )
+        # Between two sweeps nothing is reached and nobody is wanted: each one tidies up after itself.
+        self._rows = _Rows(domain, backward=backward, num_seeds=num_seeds)
+        self._wanted: Flags = np.zeros(domain.num_nodes, dtype=np.bool_)
+        self._reached: Indices = np.empty(0 if self._rows.by_hops else domain.num_nodes, dtype=np.uint32)
         self.num_sweeps = 0
+
+    def _forget(self, seeds: Indices, num_reached: int) -> None:
+        """Make the memory as it was before the last sweep."""
+        if self._rows.by_hops:
+            self._rows.hops[self._rows.heap_nodes[:num_reached]] = FAR
+            self._rows.hops[seeds] = FAR
+        else:
+            self._rows.distances[self._reached[:num_reached]] = np.inf
 
     def values(
         self, nodes: Indices, values: Floats, asked: Indices, ahead: Floats = _NO_FIELD, limit: float = math.inf
@@ -141,9 +193,21 @@ class LocalSweeper:
 
         Where that and what lies ``ahead``, at the least, come to more than ``limit``, infinity will do.
         """
-        out = np.empty(asked.size)
-        values_at(self._ground, nodes, values, ahead, limit * (1 + _ROUNDING), asked, out)
+        self._wanted[asked] = True
+        num_reached = self._rows.sweep(
+            nodes,
+            values,
+            ahead=ahead,
+            ahead_limit=limit * (1 + _ROUNDING),
+            behind=ahead,
+            wanted=self._wanted,
+            num_wanted=len(set(asked.tolist())),
+            reached=self._reached,
+        )
         self.num_sweeps += 1
+        self._wanted[asked] = False
+        out = self._rows.values_at(asked)
+        self._forget(nodes, num_reached)
         return out
 
     def follow(self, here: int, stop: int, length: float, from_start: Floats, to_goal: Floats) -> Walk:
@@ -152,12 +216,32 @@ class LocalSweeper:
         The same as that of :meth:`Sweeper.follow` after a sweep towards ``stop``. What is known per node about the
         distance from the start and to the goal of a trip keeps the sweep to nodes that may lie on the path.
         """
-        slack = 0.0 if self._ground.by_hops else _ROUNDING * (from_start[here] + length + to_goal[here])
-        path = lead(self._ground, *self._onward, here, stop, from_start, to_goal, length, slack)
-        self.num_sweeps += 1
+        slack = 0.0 if self._rows.by_hops else _ROUNDING * (from_start[here] + length + to_goal[here])
+        path = self._lead(here, stop, length, slack, from_start, to_goal)
         if not path.size:  # longer than was said, as sums of very different costs may be
-            path = lead(self._ground, *self._onward, here, stop, from_start, to_goal, math.inf, 0.0)
-            self.num_sweeps += 1
+            path = self._lead(here, stop, math.inf, 0.0, from_start, to_goal)
+        return path
+
+    def _lead(self, here: int, stop: int, length: float, slack: float, from_start: Floats, to_goal: Floats) -> Ints:
+        """A shortest path, of several the one of a whole sweep; empty where there is none of that length."""
+        seeds = np.array([stop], dtype=np.uint32)
+        self._wanted[here] = True
+        num_reached = self._rows.sweep(
+            seeds,
+            np.zeros(1),
+            ahead=from_start,
+            ahead_limit=length + float(from_start[here]) + slack,
+            behind=to_goal,
+            behind_limit=length - float(to_goal[here]) + slack,
+            wanted=self._wanted,
+            num_wanted=1,
+            reached=self._reached,
+        )
+        self.num_sweeps += 1
+        is_there = not self._wanted[here]
+        self._wanted[here] = False
+        path = self._rows.follow(here) if is_there else NO_WALK
+        self._forget(seeds, num_reached)
         return path
 
 
@@ -194,9 +278,25 @@ NO_WALK: Walk = np.empty(0, dtype=np.int64)
 """What stands for a walk where there is none."""
 
 
+def _add_costs(domain: Domain, nodes: Walk) -> float:
+    """Sum of the costs along a walk, from its first edge to its last; infinite where an edge is missing."""
+    tails, heads = nodes[:-1], nodes[1:]
+    first, end = domain.indptr[tails].astype(np.int64), domain.indptr[tails + 1].astype(np.int64)
+    num = end - first
+    step = np.repeat(np.arange(tails.size), num)
+    # The edges that leave each node of the walk, one behind the other; of those to the next node the first counts.
+    edges = np.arange(step.size) + np.repeat(first - np.cumsum(num) + num, num)
+    is_taken = domain.indices[edges] == heads[step]
+    taken_steps, place = np.unique(step[is_taken], return_index=True)
+    costs = np.full(tails.size, np.inf)
+    costs[taken_steps] = domain.costs[edges[is_taken][place]]
+    # Not by `sum`, which adds in another order.
+    return float(np.cumsum(costs)[-1]) if costs.size else 0.0
+
+
 def walk_cost(domain: Domain, nodes: Walk) -> float:
     """Sum of the edge costs along a walk, an integer when the domain's costs are."""
-    total = float(add_costs(domain.indptr, domain.indices, domain.costs, nodes))
+    total = _add_costs(domain, nodes)
     return int(total) if domain.has_integer_costs and math.isfinite(total) else total
 
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints, Masks
 from veilroute.kernels.jit import jit
-from veilroute.kernels.sweep import FAR, sweep
 
 
 @jit
@@ -52,56 +51,6 @@ def gather_seeds(
                     count += 1
                 best[p] = row[p]
     return count
-
-
-@jit
-def advance_by_sweeps(
-    members: Ints,
-    smaller: Ints,
-    previous: Floats,
-    watch_ptr: Ints,
-    watch_posts: Ints,
-    post_nodes: Indices,
-    by_hops: bool,
-    indptr: Indices,
-    indices: Indices,
-    costs: Floats,
-    distances: Floats,
-    towards: Ints,
-    heap_keys: Floats,
-    heap_nodes: Indices,
-    hops: Int32s,
-    out: Floats,
-) -> None:
-    """Fields of sets from the fields of sets one smaller, one sweep of the graph per set.
-
-    Row i of ``members`` lists a set, row i of ``smaller`` where the field of the set without each member stands.
-    """
-    best = np.empty(post_nodes.size)
-    seed_nodes = np.empty(post_nodes.size, dtype=np.uint32)
-    seed_values = np.empty(post_nodes.size)
-    for i in range(members.shape[0]):
-        count = gather_seeds(members[i], smaller[i], previous, watch_ptr, watch_posts, best)
-        if count == 0:
-            out[i] = np.inf
-            continue
-        j = 0
-        for p in range(best.size):
-            if best[p] < np.inf:
-                seed_nodes[j] = post_nodes[p]
-                seed_values[j] = best[p]
-                j += 1
-        sweep(
-            by_hops, indptr, indices, costs, seed_nodes[:count], seed_values[:count], np.inf,
-            distances, towards, heap_keys, heap_nodes, hops,
-        )  # fmt: skip
-        if by_hops:
-            for p in range(post_nodes.size):
-                hop = hops[post_nodes[p]]
-                out[i, p] = np.inf if hop == FAR else hop
-        else:
-            for p in range(post_nodes.size):
-                out[i, p] = distances[post_nodes[p]]
 
 
 @jit
