@@ -92,19 +92,26 @@ class Watch:
         Seconds after which :meth:`is_over` turns true; ``None`` for no limit.
     should_stop
         Asked between pieces of work; true means "return the best so far".
+    uncounted_s
+        How many seconds of this process do not count against the limit so far: those in which kernels are compiled,
+        which happens once on a machine.
     """
 
     report: ProgressCallback | None = None
     time_limit_s: float | None = None
     should_stop: Callable[[], bool] | None = None
+    uncounted_s: Callable[[], float] | None = None
     started_s: float = field(default_factory=time.monotonic)
     started_cpu_s: float = 0.0
     reserve_s: float = field(default=0.0, init=False)
     walks_per_class: int = field(default=1, init=False)
     incumbent: Incumbent | None = field(default=None, init=False)
     bound: float | None = field(default=None, init=False)
+    _uncounted_before_s: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
+        if self.uncounted_s is not None:
+            self._uncounted_before_s = self.uncounted_s()
         # The processor's time is slow to ask for, and of use with a limit only.
         if self.time_limit_s is not None and not self.started_cpu_s:
             self.started_cpu_s = time.process_time()
@@ -154,4 +161,8 @@ class Watch:
         """Seconds until the search must end."""
         if self.time_limit_s is None:
             return math.inf
-        return self.time_limit_s - self.reserve_s - (time.monotonic() - self.started_s)
+        return self.time_limit_s - self.reserve_s - self._counted_s()
+
+    def _counted_s(self) -> float:
+        uncounted = 0.0 if self.uncounted_s is None else self.uncounted_s() - self._uncounted_before_s
+        return time.monotonic() - self.started_s - uncounted

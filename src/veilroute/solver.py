@@ -45,7 +45,7 @@ def solve(
         Name of a planner: ``optimal``, ``pbp``, ``m-pbp``, ``cbp``, ``rbp`` or ``reuse``. ``cbp`` and ``rbp`` need a
         finite m.
     time_limit_s
-        Return the best plan found after about this many seconds.
+        Return the best plan found after about this many seconds, not counting those in which a first run compiles.
     seed
         For planners that draw at random. Part of the input: equal seeds give equal playbooks.
     progress
@@ -65,6 +65,7 @@ def solve(
         ``infeasible`` (proved that nothing can be anonymized).
     """
     # Here and not at the top, because compiling kernels would make `import veilroute` slow.
+    from veilroute.kernels.jit import compile_seconds
     from veilroute.planners.registry import find_planner
 
     privacy = Privacy() if privacy is None else privacy
@@ -72,7 +73,7 @@ def solve(
         raise InvalidInputError("seed", "an integer between -2^53 and 2^53", seed)
     check_fit(problem, privacy)
     run = find_planner(planner, options)
-    watch = Watch(progress, check_time_limit(time_limit_s), should_stop)
+    watch = Watch(progress, check_time_limit(time_limit_s), should_stop, compile_seconds)
     plan = run(problem, privacy, seed=seed, watch=watch, **options)
     return _assemble(problem, privacy, planner, plan)
 

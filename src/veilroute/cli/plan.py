@@ -109,16 +109,29 @@ def _check_reuse(planner: str | None, extra: dict[str, Any]) -> str:
 def timed_solve(
     problem: Problem, privacy: Privacy, *, progress: ProgressCallback | None = None, **options: Any
 ) -> tuple[Playbook, float]:
-    """Solve and measure, imports excluded."""
-    from veilroute.kernels.jit import postpone_blas
+    """Solve and measure, imports excluded; says so when kernels must be compiled first."""
+    from veilroute.kernels.jit import postpone_blas, telling
     from veilroute.solver import solve
 
     postpone_blas()
     import veilroute.planners.registry  # noqa: F401
 
     began = time.perf_counter()
-    playbook = solve(problem, privacy, progress=progress, **options)
+    with telling(_CompileNotice()):
+        playbook = solve(problem, privacy, progress=progress, **options)
     return playbook, time.perf_counter() - began
+
+
+class _CompileNotice:
+    """Says once that kernels are being compiled."""
+
+    def __init__(self) -> None:
+        self._is_said = False
+
+    def __call__(self) -> None:
+        if not self._is_said:
+            remark("compiling for this machine: this takes some seconds, and only the first time")
+        self._is_said = True
 
 
 def plan_summary(playbook: Playbook, runtime_s: float) -> dict[str, Any]:

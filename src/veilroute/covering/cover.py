@@ -87,12 +87,13 @@ def cover(
     # Here and not at the top, because compiling kernels would make `import veilroute` slow.
     from veilroute.covering.engines import build_engine
     from veilroute.covering.task import prepare_task
+    from veilroute.kernels.jit import compile_seconds
 
     if not isinstance(problem, Problem):
         raise InvalidInputError("problem", "a Problem", type(problem).__name__)
     if isinstance(trip, bool) or not isinstance(trip, int | np.integer) or not 0 <= trip < len(problem.trips):
         raise InvalidInputError("trip", f"an index from 0 to {len(problem.trips) - 1}", trip)
-    watch = Watch(progress, check_time_limit(time_limit_s), should_stop)
+    watch = Watch(progress, check_time_limit(time_limit_s), should_stop, compile_seconds)
     alone = Problem(problem.domain, [problem.trips[trip]], problem.candidates, problem.visibility)
     task = prepare_task(alone, _find_members(problem, members))
     chosen = build_engine(engine, task, heuristic=heuristic, memory_bytes=_check_bytes(memory_bytes))

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints
-from veilroute.kernels.jit import jit
+from veilroute.kernels.jit import inner, jit
 
 BLIND, TUNNEL, SINGLETON, TREE, TOUR = range(5)
 """The heuristics by number."""
@@ -303,7 +303,7 @@ def fill_slots(num_states: int, nodes: Indices, lefts: Ints, slots: Int32s) -> N
         slots[find_slot(nodes[state], lefts[state], nodes, lefts, slots)] = state
 
 
-@jit
+@inner
 def _is_before(key: float, ahead: float, state: int, other_key: float, other_ahead: float, other_state: int) -> bool:
     if key != other_key:
         return key < other_key
@@ -312,7 +312,7 @@ def _is_before(key: float, ahead: float, state: int, other_key: float, other_ahe
     return state < other_state
 
 
-@jit
+@inner
 def _push(keys: Floats, aheads: Floats, states: Int32s, size: int, key: float, ahead: float, state: int) -> int:
     i = size
     while i > 0:
@@ -325,7 +325,7 @@ def _push(keys: Floats, aheads: Floats, states: Int32s, size: int, key: float, a
     return size + 1
 
 
-@jit
+@inner
 def _drop_first(keys: Floats, aheads: Floats, states: Int32s, size: int) -> int:
     size -= 1
     key, ahead, state = keys[size], aheads[size], states[size]

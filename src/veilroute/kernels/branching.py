@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from veilroute.arrays import Floats, Int32s, Ints, Masks
-from veilroute.kernels.jit import jit
+from veilroute.kernels.jit import inner, jit
 
 EXHAUSTED, PAUSED, IMPROVED, NEEDS_SET, NO_ROOM = range(5)
 """How a search returns: at its end, after its share of steps, with a better partition, or for want of something."""
@@ -90,7 +90,7 @@ class Tree(NamedTuple):
     numbers: Masks
 
 
-@jit
+@inner
 def mix(word: int) -> np.uint64:
     """Scatter a number over all bits."""
     mixed = np.uint64(word) * _MIX
@@ -98,7 +98,7 @@ def mix(word: int) -> np.uint64:
     return mixed ^ (mixed >> _HALF)
 
 
-@jit
+@inner
 def find_set(mask: int, pool: Pool) -> int:
     """Where a set stands in the pool, or -1 less the slot where it belongs."""
     last = pool.slots.size - 1
@@ -110,7 +110,7 @@ def find_set(mask: int, pool: Pool) -> int:
     return int(-1 - at)
 
 
-@jit
+@inner
 def find_union(one: int, other: int, pool: Pool, tree: Tree) -> int:
     """Where the union of two sets stands in the pool; -1 when it does not, after noting that it is wanted."""
     union = pool.masks[one] | pool.masks[other]
@@ -128,7 +128,7 @@ def fill_slots(first: int, end: int, pool: Pool) -> None:
         pool.slots[-1 - find_set(pool.masks[i], pool)] = i
 
 
-@jit
+@inner
 def measure(k: int, depth: int, pool: Pool, tree: Tree) -> tuple[int, float]:
     """How many members the qualifying sets hold (the paper's \\|ap\\|), and what they cost (\\|ap\\| times mac)."""
     grouped = 0
@@ -141,7 +141,7 @@ def measure(k: int, depth: int, pool: Pool, tree: Tree) -> tuple[int, float]:
     return grouped, cost
 
 
-@jit
+@inner
 def is_prunable(k: int, num: int, margin: float, one: int, other: int, cost: float, pool: Pool, tree: Tree) -> bool:
     """The paper's Prunable (Algorithm 3) for the sets ``one`` and ``other`` of a partition that costs ``cost``.
 
@@ -162,7 +162,7 @@ def is_prunable(k: int, num: int, margin: float, one: int, other: int, cost: flo
     return False
 
 
-@jit
+@inner
 def keep_if_better(grouped: int, cost: float, margin: float, depth: int, tree: Tree) -> bool:
     """Make the partition at ``depth`` the best one if it groups more members, or as many for less."""
     best = tree.numbers[BEST_GROUPED]
@@ -282,7 +282,7 @@ def search_merges(
     return EXHAUSTED
 
 
-@jit
+@inner
 def _order_pairs(
     k: int, num: int, margin: float, by_cost: bool, cost: float, weights: Floats, pool: Pool, tree: Tree, keys: Floats
 ) -> None:
@@ -320,7 +320,7 @@ def _order_pairs(
     tree.positions[depth] = 0
 
 
-@jit
+@inner
 def _draw(num: int, numbers: Masks) -> np.int64:
     """A number below ``num``, by splitmix64 from the state in ``numbers``."""
     state = np.uint64(numbers[DRAW]) + _STEP
@@ -330,7 +330,7 @@ def _draw(num: int, numbers: Masks) -> np.int64:
     return np.int64((state ^ (state >> _SHIFTS[2])) % np.uint64(num))
 
 
-@jit
+@inner
 def _is_new(depth: int, pool: Pool, tree: Tree, closed: Ints, closed_slots: Int32s) -> bool:
     """Whether a partition was not met before; it is remembered as far as there is room."""
     num = tree.numbers[NUM_CLOSED]
@@ -360,7 +360,7 @@ def _is_new(depth: int, pool: Pool, tree: Tree, closed: Ints, closed_slots: Int3
     return True
 
 
-@jit
+@inner
 def _first_slot(key: Ints, last: int) -> np.int64:
     mixed = np.uint64(0)
     for word in key:

@@ -15,11 +15,11 @@ from __future__ import annotations
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Ints, Masks
-from veilroute.kernels.jit import jit
+from veilroute.kernels.jit import inner, jit
 from veilroute.kernels.subsets import count_bits
 
 
-@jit
+@inner
 def has_clique(far: Masks, within: int, size: int) -> bool:
     """Whether some ``size`` members of a set are pairwise far; ``far[i]`` holds i's far partners."""
     if size <= 1:
@@ -45,7 +45,7 @@ def has_clique(far: Masks, within: int, size: int) -> bool:
     return False
 
 
-@jit
+@inner
 def splits_with(far: Masks, num: int, newest: int, k: int) -> bool:
     """Whether a set of ``num`` members holds two disjoint far k-cliques, one of them with the member ``newest``."""
     everyone = (1 << num) - 1

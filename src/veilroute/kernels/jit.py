@@ -13,9 +13,10 @@ import inspect
 import marshal
 import pickle
 import sys
+import time
 import uuid
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 from importlib import import_module
 from importlib.util import find_spec
@@ -33,21 +34,78 @@ try:
 except (ImportError, AttributeError):  # another numba may have other insides: nothing is kept, which is slow and safe
     FunctionCache = object
 
+try:
+    Listener: Any = import_module("numba.core.event").Listener
+    register: Any = import_module("numba.core.event").register
+except (ImportError, AttributeError):  # nobody tells when kernels are compiled: it counts as work then
+    Listener, register = object, None
+
+# No wrappers that nobody calls, and no checks for a division by zero, which there is none of.
+_LEAN = {"no_cfunc_wrapper": True, "error_model": "numpy"}
 _HERE = Path(__file__).resolve().parent
 _PYTHON = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
 
 
 def jit(function: Function) -> Function:
-    """Compile with a cache on disk, or without one where no cache directory is writable.
+    """Compile a kernel that Python calls, with a cache on disk, or without one where no cache directory is writable.
 
     Other threads run while a kernel does.
     """
-    kernel: Any = numba.njit(nogil=True)(function)
+    kernel: Any = numba.njit(nogil=True, **_LEAN)(function)
     if hasattr(kernel, "enable_caching"):  # else numba was told to leave functions as they are
         # Whatever goes wrong: a kernel without a cache is compiled again, and is right.
         with suppress(Exception):
             kernel._cache = _KernelCache(function)
     return cast(Function, kernel)
+
+
+def inner(function: Function) -> Function:
+    """Compile a kernel that only kernels call: it has no entrance for Python, and is kept as a part of its callers."""
+    return cast(Function, numba.njit(nogil=True, no_cpython_wrapper=True, **_LEAN)(function))
+
+
+class _Compilation(Listener):  # type: ignore[misc]
+    """How long numba has compiled in this process, and who is told when it begins."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.listeners: list[Callable[[], None]] = []
+        self._depth = 0
+        self._began_s = 0.0
+
+    def on_start(self, _event: object) -> None:
+        """A kernel is about to be compiled, perhaps for one that is being compiled."""
+        if self._depth == 0:
+            self._began_s = time.monotonic()
+            for listener in self.listeners:
+                listener()
+        self._depth += 1
+
+    def on_end(self, _event: object) -> None:
+        """A kernel was compiled, or could not be."""
+        self._depth -= 1
+        if self._depth == 0:
+            self.seconds += time.monotonic() - self._began_s
+
+
+_compilation = _Compilation()
+if register is not None:
+    register("numba:compile", _compilation)
+
+
+def compile_seconds() -> float:
+    """How many seconds kernels have been compiled for in this process, which are no part of anybody's time limit."""
+    return _compilation.seconds
+
+
+@contextmanager
+def telling(listener: Callable[[], None]) -> Iterator[None]:
+    """Call a function each time that a kernel has to be compiled, when that begins."""
+    _compilation.listeners.append(listener)
+    try:
+        yield
+    finally:
+        _compilation.listeners.remove(listener)
 
 
 class _KernelCache(FunctionCache):  # type: ignore[misc]

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Ints
-from veilroute.kernels.jit import jit
+from veilroute.kernels.jit import inner, jit
 from veilroute.kernels.regroup import (
     LEAST_GAIN,
     Listed,
@@ -84,14 +84,14 @@ class Groups(NamedTuple):
     numbers: Ints
 
 
-@jit
+@inner
 def _draw(numbers: Ints, num: int) -> int:
     """A random number below ``num``."""
     numbers[DRAW] = numbers[DRAW] * _MULTIPLIER % _MODULUS
     return int(numbers[DRAW] % num)
 
 
-@jit
+@inner
 def _add_class(sets: Int32s, sizes: Ints, class_of: Ints, member: int, most: int, members: Ints, num: int) -> int:
     """Put a member's class behind the first ``num`` of a union; returns how many they are then, or -1 if too many."""
     for i in range(num):
@@ -109,7 +109,7 @@ def _add_class(sets: Int32s, sizes: Ints, class_of: Ints, member: int, most: int
     return int(num + size)
 
 
-@jit
+@inner
 def _propose(
     sets: Int32s,
     sizes: Ints,
@@ -156,7 +156,7 @@ def _propose(
     return num if num > alone or not is_pair else 0
 
 
-@jit
+@inner
 def _propose_random(
     sets: Int32s,
     sizes: Ints,
@@ -211,7 +211,7 @@ def _propose_random(
     return num
 
 
-@jit
+@inner
 def _replace(groups: Groups, members: Ints, num: int, num_found: int, found: Ints, found_shares: Floats) -> None:
     """Put the classes that were found in the place of those that a union consists of, and note who has changed."""
     sets, sizes, shares, class_of, free = groups.sets, groups.sizes, groups.shares, groups.class_of, groups.free
@@ -260,7 +260,7 @@ def _replace(groups: Groups, members: Ints, num: int, num_found: int, found: Int
             numbers[QUEUE_LENGTH] += 1
 
 
-@jit
+@inner
 def _begin_round(groups: Groups, saved: Groups, has_rounds: bool) -> bool:
     """End a round, undoing it if it made things worse, and begin another one; false when there is to be none."""
     numbers, saved_numbers = groups.numbers, saved.numbers
@@ -295,7 +295,7 @@ def _begin_round(groups: Groups, saved: Groups, has_rounds: bool) -> bool:
     return has_rounds
 
 
-@jit
+@inner
 def _add_noise(
     sizes: Ints,
     class_of: Ints,

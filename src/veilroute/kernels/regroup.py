@@ -16,7 +16,7 @@ import numpy as np
 
 from veilroute.arrays import Flags, Floats, Ints
 from veilroute.kernels.extension import has_clique
-from veilroute.kernels.jit import jit
+from veilroute.kernels.jit import inner, jit
 from veilroute.kernels.subsets import count_bits
 
 MAX_UNION = 40
@@ -443,7 +443,7 @@ def find_cover(num: int, num_classes: int, gap: float, now: float, num_out: int,
     return num_found, steps
 
 
-@jit
+@inner
 def _share(inside: Ints, size: int, union: Union, costs: Floats) -> float:
     """What a set adds, infinite where no walk covers it.
 

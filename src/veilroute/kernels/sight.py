@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from veilroute.arrays import Flags, Ints
-from veilroute.kernels.jit import jit
+from veilroute.kernels.jit import inner, jit
 
 
-@jit
+@inner
 def is_clear(free: Flags, row0: int, col0: int, row1: int, col1: int) -> bool:
     """Whether the line between two cell centres misses the inside of every blocked cell.
 

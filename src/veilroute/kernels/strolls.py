@@ -14,10 +14,10 @@ from __future__ import annotations
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int8s, Int32s, Ints
-from veilroute.kernels.jit import jit
+from veilroute.kernels.jit import inner, jit
 
 
-@jit
+@inner
 def bound_strolls(
     members: Ints, k: int, rate: float, worth: Floats, to_goal: Floats, between: Floats, is_open: Flags,
     rest: Floats, following: Ints, otherwise: Floats,

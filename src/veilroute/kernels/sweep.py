@@ -159,7 +159,6 @@ def sweep_costs(
     num_reached = 0
     is_narrow = ahead.size > 0
     is_noted = reached.size > 0
-    no_ties = np.empty(0)
     # The seeds are the first on the heap.
     for i in range(seed_nodes.size):
         node = seed_nodes[i]
@@ -169,12 +168,12 @@ def sweep_costs(
                 num_reached += 1
             distances[node] = seed_values[i]
             towards[node] = -1
-            size = push(heap_keys, heap_nodes, size, seed_values[i], node, no_ties)
+            size = push(heap_keys, heap_nodes, size, seed_values[i], node, None)
     # Settle one node after the other, in the order of their values.
     while size > 0:
         key = heap_keys[0]
         node = heap_nodes[0]
-        size = drop_first(heap_keys, heap_nodes, size, no_ties)
+        size = drop_first(heap_keys, heap_nodes, size, None)
         if key > distances[node]:
             continue
         if num_wanted > 0 and wanted[node]:
@@ -195,7 +194,7 @@ def sweep_costs(
                 num_reached += 1
             distances[other] = value
             towards[other] = node
-            size = push(heap_keys, heap_nodes, size, value, other, no_ties)
+            size = push(heap_keys, heap_nodes, size, value, other, None)
     return num_reached
 
 

@@ -1,7 +1,7 @@
 """A heap and a hash table in arrays that the caller owns, for all kernels that need one.
 
 The heap holds items in the order of (key, tie of the item, item), so that what is taken off it never depends on the
-order in which it was put on. ``ties`` has a number for each item, or none at all where keys and items will do.
+order in which it was put on. ``ties`` has a number for each item, or is ``None`` where keys and items will do.
 
 The hash table finds rows of numbers. ``slots`` is a power of two long and at most half full; a slot holds the number of
 a row, or -1 while it is free. A row that is looked for is written into the last row of ``rows``, which is never taken.
@@ -12,32 +12,33 @@ from __future__ import annotations
 import numpy as np
 
 from veilroute.arrays import Floats, Indices, Int32s, Ints
-from veilroute.kernels.jit import jit
+from veilroute.kernels.jit import inner, jit
 
 _FIRST_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _SECOND_FACTOR = np.uint64(0xBF58476D1CE4E5B9)
 _HALF_A_WORD = np.uint64(32)
 
 
-@jit
-def _is_before(key: float, item: int, other_key: float, other_item: int, ties: Floats) -> bool:
-    if key != other_key:
-        return key < other_key
-    if ties.size > 0 and ties[item] != ties[other_item]:
-        return bool(ties[item] < ties[other_item])
-    return item < other_item
+@inner
+def _is_first(item: int, other: int, ties: Floats | None) -> bool:
+    """Of two items with equal keys, whether ``item`` comes first."""
+    if ties is not None:  # which is known when this is compiled
+        if ties[item] != ties[other]:
+            return bool(ties[item] < ties[other])
+    return item < other
 
 
-@jit
-def push(keys: Floats, items: Indices, size: int, key: float, item: int, ties: Floats) -> int:
+@inner
+def push(keys: Floats, items: Indices, size: int, key: float, item: int, ties: Floats | None) -> int:
     """Put an item on a heap of ``size`` items; returns how many it holds then."""
     at = size
     # From the end of the heap towards its top, as long as the item comes before the parent.
     while at > 0:
         parent = (at - 1) >> 1
-        if not _is_before(key, item, keys[parent], items[parent], ties):
+        above = keys[parent]
+        if above < key or (above == key and not _is_first(item, items[parent], ties)):
             break
-        keys[at] = keys[parent]
+        keys[at] = above
         items[at] = items[parent]
         at = parent
     keys[at] = key
@@ -45,8 +46,8 @@ def push(keys: Floats, items: Indices, size: int, key: float, item: int, ties: F
     return size + 1
 
 
-@jit
-def drop_first(keys: Floats, items: Indices, size: int, ties: Floats) -> int:
+@inner
+def drop_first(keys: Floats, items: Indices, size: int, ties: Floats | None) -> int:
     """Take the first item off a heap of ``size`` items; returns how many it holds then."""
     size -= 1
     key = keys[size]
@@ -58,11 +59,15 @@ def drop_first(keys: Floats, items: Indices, size: int, ties: Floats) -> int:
         if child >= size:
             break
         right = child + 1
-        if right < size and _is_before(keys[right], items[right], keys[child], items[child], ties):
+        below = keys[child]
+        if right < size and (
+            keys[right] < below or (keys[right] == below and _is_first(items[right], items[child], ties))
+        ):
             child = right
-        if not _is_before(keys[child], items[child], key, item, ties):
+            below = keys[child]
+        if key < below or (key == below and _is_first(item, items[child], ties)):
             break
-        keys[at] = keys[child]
+        keys[at] = below
         items[at] = items[child]
         at = child
     keys[at] = key
