@@ -130,7 +130,7 @@ class _CompileNotice:
 
     def __call__(self) -> None:
         if not self._is_said:
-            remark("compiling for this machine: this takes some seconds, and only the first time")
+            console.remark("compiling for this machine: this takes some seconds, and only the first time")
         self._is_said = True
 
 
