@@ -40,9 +40,6 @@ try:
 except (ImportError, AttributeError):  # nobody tells when kernels are compiled: it counts as work then
     Listener, register = object, None
 
-# No wrappers that nobody calls, and no checks for a division by zero, which there is none of.
-_LEAN = {"no_cfunc_wrapper": True, "error_model": "numpy"}
-_njit: Any = numba.njit  # its types do not know these options
 _HERE = Path(__file__).resolve().parent
 _PYTHON = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
 
@@ -52,17 +49,34 @@ def jit(function: Function) -> Function:
 
     Other threads run while a kernel does.
     """
-    kernel: Any = _njit(nogil=True, **_LEAN)(function)
+    return _with_cache(function, _decorate(function))
+
+
+def spliced(function: Function) -> Function:
+    """As :func:`jit`, for a kernel whose text becomes a part of each kernel that calls it.
+
+    Others are compiled for themselves, and their machine code is then worked on again with each of their callers.
+    """
+    return _with_cache(function, _decorate(function, inline="always"))
+
+
+def inner(function: Function) -> Function:
+    """Compile a kernel that only kernels call: it has no entrance for Python, and is kept as a part of its callers."""
+    return cast(Function, _decorate(function, no_cpython_wrapper=True))
+
+
+def _decorate(function: Function, **options: object) -> Any:
+    # No wrapper that nobody calls, and no checks for a division by zero, which there is none of.
+    decorate: Any = numba.njit
+    return decorate(nogil=True, no_cfunc_wrapper=True, error_model="numpy", **options)(function)
+
+
+def _with_cache(function: Function, kernel: Any) -> Function:
     if hasattr(kernel, "enable_caching"):  # else numba was told to leave functions as they are
         # Whatever goes wrong: a kernel without a cache is compiled again, and is right.
         with suppress(Exception):
             kernel._cache = _KernelCache(function)
     return cast(Function, kernel)
-
-
-def inner(function: Function) -> Function:
-    """Compile a kernel that only kernels call: it has no entrance for Python, and is kept as a part of its callers."""
-    return cast(Function, _njit(nogil=True, no_cpython_wrapper=True, **_LEAN)(function))
 
 
 class _Compilation(Listener):  # type: ignore[misc]

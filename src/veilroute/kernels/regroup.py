@@ -16,7 +16,7 @@ import numpy as np
 
 from veilroute.arrays import Flags, Floats, Ints
 from veilroute.kernels.extension import has_clique
-from veilroute.kernels.jit import inner, jit
+from veilroute.kernels.jit import inner
 from veilroute.kernels.subsets import count_bits
 
 MAX_UNION = 40
@@ -175,7 +175,7 @@ def make_union(num_trips: int, posts_per_member: int) -> tuple[Union, Rows, List
     return union, rows, listed
 
 
-@jit
+@inner
 def gather_union(tours: Tours, members: Ints, num: int, union: Union) -> float:
     """Bring together what concerns some members; returns what they add to any classes at least."""
     k, is_loose, tour_weights, tour_fixed = tours.k, tours.is_loose, tours.weights, tours.fixed
@@ -233,7 +233,7 @@ def gather_union(tours: Tours, members: Ints, num: int, union: Union) -> float:
     return total
 
 
-@jit
+@inner
 def list_classes(
     k: int, max_size: int, is_loose: bool, num: int, gap: float, union: Union, rows: Rows, listed: Listed
 ) -> tuple[int, int]:
@@ -337,7 +337,7 @@ def list_classes(
     return num_classes, num_rows
 
 
-@jit
+@inner
 def find_cover(num: int, num_classes: int, gap: float, now: float, num_out: int, listed: Listed) -> tuple[int, int]:
     """The cheapest cover of a union by the classes listed: how many, or -1 for none, and how many steps it took.
 
@@ -478,7 +478,7 @@ def _share(inside: Ints, size: int, union: Union, costs: Floats) -> float:
     return share
 
 
-@jit
+@inner
 def exchange(
     k: int,
     max_size: int,

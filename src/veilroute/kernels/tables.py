@@ -22,7 +22,8 @@ _HALF_A_WORD = np.uint64(32)
 @inner
 def _is_first(item: int, other: int, ties: Floats | None) -> bool:
     """Of two items with equal keys, whether ``item`` comes first."""
-    if ties is not None:  # noqa: SIM102 - which is known when this is compiled
+    # Whether there are ties is known when this is compiled, but only where it is asked alone.
+    if ties is not None:  # noqa: SIM102
         if ties[item] != ties[other]:
             return bool(ties[item] < ties[other])
     return item < other

@@ -18,6 +18,8 @@ from veilroute.covering.set_costs import TourCosts, choose_stops
 from veilroute.covering.task import CoveringTask
 from veilroute.errors import TooLargeError
 from veilroute.kernels.local_search import (
+    CROWDED,
+    DONE,
     DRAW,
     IS_TRIAL,
     MEMBER,
@@ -26,10 +28,10 @@ from veilroute.kernels.local_search import (
     NUM_NUMBERS,
     NUM_OUT,
     QUEUE_LENGTH,
+    UNION_SIZE,
     WORK,
     Groups,
-    find_partners,
-    group_greedily,
+    exchange_members,
     list_union,
     next_union,
     search,
@@ -38,6 +40,7 @@ from veilroute.kernels.local_search import (
 from veilroute.kernels.regroup import MAX_UNION, Tours, make_union
 from veilroute.partition.class_space import ClassSpace
 from veilroute.partition.first import likely_classes, stopped_at_first
+from veilroute.partition.greedy import find_partners, group_greedily
 from veilroute.partition.result import Partition
 from veilroute.problem import Problem, Rule
 from veilroute.progress import Incumbent, OutOfTimeError, Watch
@@ -123,7 +126,7 @@ def partition_local_search(problem: Problem, task: CoveringTask, rule: Rule, *, 
 def greedy_partition(space: ClassSpace, watch: Watch) -> Grouping:
     """A first partition: members begin classes in turn, those with the fewest possible partners first.
 
-    The space must be prepared. See :func:`~veilroute.kernels.local_search.group_greedily`. Classes that no walk covers
+    The space must be prepared. See :func:`~veilroute.partition.greedy.group_greedily`. Classes that no walk covers
     are dissolved; only one-way streets with several posts for a member bring such about.
     """
     if space.k == 1:
@@ -205,10 +208,16 @@ class LocalSearch:
             watch.tell("local search", now - begin if has_rounds else 0, effort if has_rounds else 0)
             limit = min(now + (_WORK_PER_LOOK if self._space.is_known else _WORK_PER_ASKING), begin + effort)
             if self._space.is_known:
-                is_done = search(
+                outcome = search(
                     self._tours, self._groups, self._saved, self._partners, self._least, wide, widest,
                     has_rounds, limit, self._members, self._figures, *self._memory,
                 )  # fmt: skip
+                is_done = outcome == DONE
+                if outcome == CROWDED:
+                    num = int(self._figures[UNION_SIZE])
+                    exchange_members(
+                        self._tours, self._groups, self._members, num, *self._memory, self._figures
+                    )  # fmt: skip
             else:
                 is_done = self._search_asking(self._tours, wide, widest, has_rounds, limit)
             now = int(self._groups.numbers[WORK])
@@ -227,7 +236,7 @@ class LocalSearch:
             kept = np.flatnonzero(self._qualify(listed.masks[:num_listed], members[:num]))
             for figure in (listed.masks, listed.shares, listed.excess):
                 figure[: kept.size] = figure[kept]
-            settle_union(tours, groups, members, num, kept.size, union, rows, listed, figures)
+            settle_union(groups, members, num, kept.size, listed, figures)
         return False
 
     def _qualify(self, masks: Ints, members: Ints) -> Flags:

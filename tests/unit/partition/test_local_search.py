@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,10 +16,11 @@ from reference import World, best_partition, is_spread, qualifies
 from strategies import privacies, problems
 from veilroute.covering.set_costs import FieldCosts, choose_stops
 from veilroute.covering.task import k_and_ell, prepare_task
-from veilroute.kernels.local_search import find_partners
-from veilroute.kernels.regroup import Tours, exchange, find_cover, gather_union, list_classes, make_union
+from veilroute.kernels import regroup
+from veilroute.kernels.regroup import Tours, make_union
 from veilroute.partition.class_space import ClassSpace
 from veilroute.partition.first import likely_classes
+from veilroute.partition.greedy import find_partners
 from veilroute.partition.local_search import (
     Grouping,
     LocalSearch,
@@ -28,6 +30,11 @@ from veilroute.partition.local_search import (
 )
 from veilroute.partition.result import Partition
 from veilroute.progress import Incumbent, OutOfTimeError, Progress, Watch
+
+# These kernels have no entrance for Python: here they get one.
+exchange, find_cover, gather_union, list_classes = (
+    numba.njit(getattr(regroup, name).py_func) for name in ("exchange", "find_cover", "gather_union", "list_classes")
+)
 
 
 def make_space(problem: vr.Problem, privacy: vr.Privacy) -> ClassSpace:

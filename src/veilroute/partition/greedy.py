@@ -1,0 +1,150 @@
+"""What the costs of pairs tell about classes: good partners for each member, and a first partition.
+
+In numpy and not in kernels: this runs once for a plan, over all pairs, and takes less time than kernels take to load.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from veilroute.arrays import Flags, Floats, Ints
+
+_ROWS_AT_ONCE = 256
+
+
+def find_partners(
+    k: int,
+    num_apart: int,
+    weights: Floats,
+    fixed: Floats,
+    pair_costs: Floats,
+    compatible: Flags,
+    apart: Flags,
+    partners: Ints,
+    least: Floats,
+) -> None:
+    """Write each member's best partners, the cheapest pair first, and what it adds to any class at least.
+
+    ``weights``, ``fixed``, ``pair_costs`` and ``compatible`` are those of :class:`~veilroute.kernels.regroup.Tours`.
+    The first ``num_apart`` of the partners, if there are as many, are ``apart``. There are as many partners as columns,
+    -1 where there are no more; ties: the lower member. A class holds k - 1 others, so ``least`` is 0 for members that
+    have fewer partners.
+    """
+    num_trips, num = weights.shape
+    partners[:] = -1
+    for begin in range(0, num, _ROWS_AT_ONCE):
+        rows = slice(begin, begin + _ROWS_AT_ONCE)
+        is_pair = compatible[rows]
+        least[rows] = -fixed[rows]
+        values = -fixed[rows, None] - fixed
+        for trip in range(num_trips):
+            costs = np.where(is_pair, pair_costs[trip, rows], np.inf)
+            least[rows] += np.partition(costs, k - 2, axis=1)[:, k - 2] * weights[trip, rows]
+            values += pair_costs[trip, rows] * (weights[trip, rows, None] + weights[trip])
+        values[~is_pair] = np.inf
+        for member, row in enumerate(values, begin):
+            first = _lowest(np.where(apart[member], row, np.inf), num_apart)
+            row[first] = np.inf
+            chosen = np.concatenate([first, _lowest(row, partners.shape[1] - first.size)])
+            partners[member, : chosen.size] = chosen
+    least[np.isinf(least)] = 0.0
+
+
+def _lowest(values: Floats, most: int) -> Ints:
+    """Where the lowest finite values stand, in ascending order, of equal ones the first."""
+    if most == 0:
+        return np.empty(0, dtype=np.int64)
+    highest = np.partition(values, most - 1)[most - 1] if most < values.size else np.inf
+    places = np.flatnonzero((values <= highest) & (values < np.inf))
+    return places[np.argsort(values[places], kind="stable")][:most]
+
+
+def group_greedily(
+    order: Ints,
+    k: int,
+    max_size: int,
+    weights: Floats,
+    fixed: Floats,
+    pair_costs: Floats,
+    compatible: Flags,
+    apart: Flags,
+    class_of: Ints,
+) -> int:
+    """Let each member in no class yet begin one with the k - 1 that seem to fit best; returns how many there are.
+
+    Members begin in the given ``order``. Those who find too few then join the class where that seems to cost least.
+    What a class costs is taken to be the most that two of its members cost. Members of a class are ``compatible``, and
+    its first k are ``apart`` as well; ``class_of`` is -1 everywhere before. Ties: the lowest member or class.
+    Complexity: a look at every pair, k times.
+    """
+    num_classes = 0
+    may_begin = compatible & apart
+    for member in order.tolist():
+        if class_of[member] < 0:
+            chosen = _begin_class(member, k, weights, fixed, pair_costs, may_begin, class_of < 0)
+            if len(chosen) == k:
+                class_of[chosen] = num_classes
+                num_classes += 1
+    if num_classes:
+        _join_classes(order, num_classes, max_size, weights, pair_costs, compatible, class_of)
+    return num_classes
+
+
+def _begin_class(
+    member: int, k: int, weights: Floats, fixed: Floats, pair_costs: Floats, may_begin: Flags, is_open: Flags
+) -> list[int]:
+    """A member with up to k - 1 others that seem to fit best, one after the other."""
+    chosen = [member]
+    # By trip and member: what a class would cost with the member in it.
+    costs = np.repeat(pair_costs[:, member, member, None], fixed.size, axis=1)
+    weight = np.zeros(len(weights))
+    while len(chosen) < k:
+        newest = chosen[-1]
+        is_open[newest] = False
+        is_open &= may_begin[newest]
+        weight += weights[:, newest]
+        # The class has cost as much as its newest member with those before it.
+        costs = np.maximum(costs, np.maximum(costs[:, newest, None], pair_costs[:, newest]))
+        values = -fixed
+        for trip in range(len(weights)):
+            values = values + costs[trip] * (weight[trip] + weights[trip])
+        values[~is_open] = np.inf
+        following = int(np.argmin(values))
+        if values[following] == np.inf:
+            break
+        chosen.append(following)
+    return chosen
+
+
+def _join_classes(
+    order: Ints, num_classes: int, max_size: int, weights: Floats, pair_costs: Floats, compatible: Flags, class_of: Ints
+) -> None:
+    """Let members in no class join one, in the given order."""
+    num_trips = len(weights)
+    inside = np.flatnonzero(class_of >= 0)
+    sizes = np.bincount(class_of[inside], minlength=num_classes)
+    class_costs = np.zeros((num_trips, num_classes))
+    class_weights = np.zeros((num_trips, num_classes))
+    for trip in range(num_trips):
+        # One after the other: the order of additions is part of the result.
+        np.add.at(class_weights[trip], class_of[inside], weights[trip, inside])
+    for number in range(num_classes):
+        members = np.flatnonzero(class_of == number)
+        class_costs[:, number] = pair_costs[:, members[:, None], members].max(axis=(1, 2), initial=0.0)
+    for member in order[class_of[order] < 0].tolist():
+        inside = np.flatnonzero(class_of >= 0)
+        may_join = sizes < max_size
+        may_join[class_of[inside[~compatible[member, inside]]]] = False
+        wider_costs = class_costs.copy()
+        values = np.zeros(num_classes)
+        for trip in range(num_trips):
+            np.maximum.at(wider_costs[trip], class_of[inside], pair_costs[trip, member, inside])
+            values += wider_costs[trip] * (class_weights[trip] + weights[trip, member])
+            values -= class_costs[trip] * class_weights[trip]
+        values[~may_join] = np.inf
+        joined = int(np.argmin(values))
+        if values[joined] < np.inf:
+            class_of[member] = joined
+            sizes[joined] += 1
+            class_costs[:, joined] = wider_costs[:, joined]
+            class_weights[:, joined] += weights[:, member]
