@@ -81,6 +81,8 @@ def check_bound(replayed: ReplayedPlaybook, optimum: Optimum | None, proof: Proo
     problems = _other_bound(replayed)
     if bound is None:
         return judge("bound", problems, "no lower bound is stated")
+    if math.isnan(bound):
+        problems.append("states a bound that is no number")
     if reached is None and not replayed.real_costs.unknown:
         problems.append(f"states the bound {bound:.9g} where nothing is anonymized")
     elif reached is not None and reached < bound and not objective.is_same(reached, bound, num):

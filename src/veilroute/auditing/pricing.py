@@ -57,6 +57,7 @@ class SetPrices:
 
     def __init__(self, survey: Survey, members: Sequence[int], half: int, effort: Effort) -> None:
         posts, places = _find_posts(survey, members)
+        half = min(half, len(members))  # a file may name any k
         num_nodes = survey.walking.num_nodes
         visit = survey.walking.visit
         num_rows = 2 * len(survey.trips) * sum(math.comb(len(members), size) for size in range(1, half + 1))

@@ -115,15 +115,9 @@ _Routes = dict[tuple[int, int], ReplayedRoute]
 class ReplayedPlaybook:
     """A playbook, the map surveyed, and which route every candidate was given.
 
-    Parameters
-    ----------
-    routes
-        By (candidate, trip); a candidate without a route got the paper's Failure.
-    exposed
-        Routes that the playbook holds for candidates it does not anonymize and gives only when asked to expose
-        them. They protect nobody, but must be what they say.
-    is_foreign
-        Whether the routes come from a planner function rather than from the playbook.
+    A candidate without a route got the paper's Failure. Routes that are ``exposed`` are those that the playbook holds
+    for candidates it does not anonymize: they protect nobody, but must be what they say. ``is_foreign`` when the routes
+    come from a planner function rather than from the playbook.
     """
 
     playbook: Playbook

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import strategies
 import veilroute as vr
 from certificates import certify, list_classes, make_playbook
-from veilroute.auditing import ClaimVerdict, optimality, pricing, proofs
+from veilroute.auditing import ClaimVerdict, class_search, optimality, pricing, proofs
 from veilroute.auditing.apartness import ClassRule, Spread
 from veilroute.auditing.class_search import Tariff, open_workbench
 from veilroute.auditing.proofs import examine_certificate
@@ -531,6 +531,18 @@ def test_any_prices_that_hold_lead_to_the_optimum(problem: vr.Problem, privacy: 
             else:
                 assert proof.more is not None
                 assert num < proof.more <= optimum.num_anonymized
+
+
+def test_no_k_and_m_that_a_file_names_keep_the_auditor_busy(
+    honest: Callable[[str], vr.Playbook], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Above a dozen candidates, where classes of k members are looked for."""
+    monkeypatch.setattr(proofs, "MAX_EFFORT", 100_000)
+    monkeypatch.setattr(class_search, "_COUNT_EFFORT", 100_000)
+    playbook = honest("14")
+    for m in (None, 9, 10**15):
+        asked = replace(playbook, status="infeasible", privacy=replace(playbook.privacy, k=10**12, m=m))
+        assert vr.audit(asked).verdict == "violated"
 
 
 def test_a_file_keeps_the_certificate(honest: Callable[[str], vr.Playbook]) -> None:

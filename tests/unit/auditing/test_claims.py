@@ -82,6 +82,7 @@ def test_honest_playbooks_pass_every_claim(playbook: vr.Playbook, dead_end: vr.P
         ("mac", {"mac": float("inf")}, "instead of inf"),
         ("mac", {"mac": 0.0}, "MAC is worse than stated"),
         ("bound", {"mac_lower_bound": 9.0}, "no MAC is below 9"),
+        ("bound", {"mac_lower_bound": float("nan")}, "a bound that is no number"),
         ("optimality", {"mac_lower_bound": None}, "without a MAC and a bound"),
         ("optimality", {"mac_lower_bound": 0.0}, "worse than the 0 claimed as optimal"),
         ("anonymizable", {"num_anonymizable": 5}, "states 5, but only 4 can be covered at all"),
