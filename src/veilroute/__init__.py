@@ -6,8 +6,8 @@
 
 from veilroute.auditing import AuditReport
 from veilroute.auditing import audit_playbook as audit
-from veilroute.certificate import Certificate
-from veilroute.covering.cover import Cover, cover
+from veilroute.certificate import Certificate, Cut, DualPrices
+from veilroute.covering import Cover, cover
 from veilroute.diagnosis import Obstacle, find_obstacles
 from veilroute.domain import (
     AtNode,
@@ -23,10 +23,15 @@ from veilroute.domain import (
 )
 from veilroute.errors import (
     BrokenPromiseError,
+    DownloadError,
     FileFormatError,
     InvalidInputError,
+    MissingExtraError,
     NotAnonymizedError,
+    PluginError,
+    TooLargeError,
     UnknownCandidateError,
+    UnknownMethodError,
     VeilrouteError,
 )
 from veilroute.formats import (
@@ -44,12 +49,11 @@ from veilroute.formats import (
     write_movingai,
     write_network,
 )
-from veilroute.playbook import Claims, Playbook, PlaybookClass, Route, read_playbook
-from veilroute.problem import Privacy, Problem, Trip
-from veilroute.progress import Progress
+from veilroute.playbook import Claims, Playbook, PlaybookClass, Route, playbook_from_json, read_playbook
+from veilroute.problem import Privacy, Problem, Rule, Trip
+from veilroute.progress import Incumbent, OutOfTimeError, Progress, Watch
 from veilroute.solver import solve
-from veilroute.streets.network import StreetNetwork
-from veilroute.streets.network_report import NetworkReport
+from veilroute.streets import NetworkReport, StreetNetwork
 
 __version__ = "0.1.0"
 
@@ -60,26 +64,37 @@ __all__ = [
     "Certificate",
     "Claims",
     "Cover",
+    "Cut",
     "Domain",
+    "DownloadError",
+    "DualPrices",
     "Explicit",
     "FileFormatError",
+    "Incumbent",
     "Instance",
     "InvalidInputError",
     "LineOfSight",
+    "MissingExtraError",
     "NetworkReport",
     "NotAnonymizedError",
     "Obstacle",
+    "OutOfTimeError",
     "Playbook",
     "PlaybookClass",
+    "PluginError",
     "Privacy",
     "Problem",
     "Progress",
     "Route",
+    "Rule",
     "StreetNetwork",
+    "TooLargeError",
     "Trip",
     "UnknownCandidateError",
+    "UnknownMethodError",
     "VeilrouteError",
     "Visibility",
+    "Watch",
     "WithinDistance",
     "__version__",
     "audit",
@@ -90,6 +105,7 @@ __all__ = [
     "generate_rooms",
     "generate_streets",
     "grid_domain",
+    "playbook_from_json",
     "read_dimacs",
     "read_edge_list",
     "read_graphml",

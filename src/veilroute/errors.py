@@ -10,6 +10,7 @@
     ├── NotAnonymizedError                      the paper's Failure: the playbook will not give this secret a route
     │   └── BrokenPromiseError                  the playbook says that it hides this secret, and does not
     ├── UnknownCandidateError (also a KeyError) the secret is not one of the playbook's candidates
+    ├── PluginError                             a plug-in cannot be used; names its package
     ├── MissingExtraError                       an optional library is not installed
     └── DownloadError                           a map archive could not be fetched
 
@@ -160,6 +161,10 @@ class UnknownCandidateError(VeilrouteError, KeyError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+class PluginError(VeilrouteError):
+    """A plug-in that cannot be imported, is not what its kind asks for, or fails."""
 
 
 class MissingExtraError(VeilrouteError):

@@ -42,8 +42,8 @@ def solve(
     privacy
         What to reach; ``Privacy()`` when left out.
     planner
-        Name of a planner: ``optimal``, ``pbp``, ``m-pbp``, ``cbp``, ``rbp`` or ``reuse``. ``cbp`` and ``rbp`` need a
-        finite m.
+        Name of a planner: ``optimal``, ``pbp``, ``m-pbp``, ``cbp``, ``rbp`` or ``reuse``, or that of a plug-in.
+        ``cbp`` and ``rbp`` need a finite m.
     time_limit_s
         Return the best plan found after about this many seconds, not counting those in which a first run compiles.
     seed
@@ -66,7 +66,7 @@ def solve(
     """
     # Here and not at the top, because compiling kernels would make `import veilroute` slow.
     from veilroute.kernels.jit import compile_seconds
-    from veilroute.planners.registry import find_planner
+    from veilroute.planners import find_planner
 
     privacy = Privacy() if privacy is None else privacy
     if isinstance(seed, bool) or not isinstance(seed, int) or not -(2**53) < seed < 2**53:

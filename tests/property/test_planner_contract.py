@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import veilroute as vr
 from reference import World, adjacency, distances, qualifies, watchers
 from strategies import privacies, problems
-from veilroute.partition.registry import OPTIONS, PARTITIONERS
-from veilroute.planners.registry import PLANNERS
+from veilroute.partition import OPTIONS, PARTITIONERS
+from veilroute.planners import PLANNERS
 
 UNDERNEATH: list[dict[str, str]] = [{"heuristic": "blind"}, {"heuristic": "tunnel"}, {"engine": "fields"}]
 PARTITIONING: list[dict[str, str]] = [

@@ -5,12 +5,16 @@ from __future__ import annotations
 import doctest
 import io
 import json
+import os
 import re
 import runpy
 import shlex
 import shutil
+import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from types import FrameType
 from typing import NamedTuple
@@ -19,6 +23,7 @@ import pytest
 
 import veilroute as vr
 from commands import Command
+from plugin_packages import install
 from veilroute.formats import Instance
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -103,6 +108,34 @@ def test_commands_print_what_the_document_shows(name: str, command: Command, mon
         Path("office.map").write_text(block, encoding="ascii")
     run_examples(text)
     assert run_commands(text, command, monkeypatch) >= 4
+
+
+def test_the_package_of_the_plugin_page_plans_audits_and_benches(tmp_path: Path) -> None:
+    """The files that the page shows, installed as a folder on the path; then the page's commands, each in a process."""
+    text = read("docs/plugins.rst")
+    shown = {Path(name).name: DOCS / name for name in re.findall(r"literalinclude:: (examples/by_cost/\S+)", text)}
+    assert set(shown) == {"pyproject.toml", "by_cost.py"}
+    project = tomllib.loads(shown["pyproject.toml"].read_text(encoding="utf-8"))["project"]
+    home, work = tmp_path / "installed", tmp_path / "work"
+    home.mkdir()
+    work.mkdir()
+    install(home, "by_cost", shown["by_cost.py"].read_text(encoding="utf-8"), project["entry-points"])
+    (hall,) = blocks(text, "text")
+    (work / "hall.map").write_text(hall, encoding="ascii")
+    paths = os.pathsep.join([str(home), *filter(None, [os.environ.get("PYTHONPATH")])])
+    for line, printed in steps(text):
+        words = [sys.executable, "-m", "veilroute", *shlex.split(line)[1:]]
+        done = subprocess.run(
+            words, cwd=work, env={**os.environ, "PYTHONPATH": paths, "COLUMNS": "120"}, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        assert agrees(printed, done.stdout), f"{line} printed\n{done.stdout}"
+    assert json.loads((work / "book.json").read_bytes())["options"] == {"seed": 0, "size": 3}
+    records = [json.loads(line) for line in (work / "veilroute-bench" / "records.jsonl").read_text().splitlines()]
+    methods = {record["cell"]["method"]["planner"]: record["cell"]["method"] for record in records}
+    assert methods["by-cost"]["extra"] == {"size": 4}
+    assert "extra" not in methods["optimal"], "records without plug-ins are what they were"
+    assert not [record["outcome"]["error"] for record in records if record["outcome"]["error"]]
 
 
 def test_the_street_example_prints_what_is_shown(
@@ -237,17 +270,45 @@ def test_every_claim_of_an_audit_is_described(book: vr.Playbook) -> None:
     assert listed == [verdict.claim for verdict in vr.audit(book).claims]
 
 
-def test_the_reference_has_every_public_name_and_every_module() -> None:
+def test_the_reference_has_every_public_name_and_no_other() -> None:
+    """Public is what `__all__` of the package and of its rooms lists."""
+    source = ROOT / "src" / "veilroute"
+    rooms = {f"veilroute.{path.parent.name}": path for path in sorted(source.glob("*/__init__.py"))}
+    public = {f"{room}.{name}": getattr(import_module(room), name) for room in rooms for name in lists_of(room)}
+    # What a room has too is described there, and named on the first page.
+    public |= {
+        f"veilroute.{name}": getattr(vr, name)
+        for name in lists_of("veilroute")
+        if name != "__version__" and not any(getattr(vr, name) is value for value in public.values())
+    }
+    pages = "".join(page.read_text(encoding="utf-8") for page in (DOCS / "reference").glob("*.rst"))
+    described = re.findall(r"^\.\. (?:py:data|auto(?:function|class|exception)):: (\S+)$", pages, re.MULTILINE)
+    assert sorted(described) == sorted(public)
+    assert len(re.findall(r"^\.\. (?:auto|py:)", pages, re.MULTILINE)) == len(described) + len(automodules(pages))
+    assert set(automodules(pages)) <= set(rooms), "modules are private"
     index = read("docs/reference/index.rst")
     assert not [name for name in vr.__all__ if not re.search(rf"\bvr\.{name}\b", index)]
+
+
+def lists_of(room: str) -> list[str]:
+    names: list[str] = import_module(room).__all__
+    assert len(names) == len(set(names))
+    return names
+
+
+def automodules(pages: str) -> list[str]:
+    return re.findall(r"^\.\. automodule:: (\S+)$", pages, re.MULTILINE)
+
+
+def test_links_to_code_lead_to_what_the_reference_has() -> None:
+    """In pages; a docstring may name what is private."""
     pages = "".join(page.read_text(encoding="utf-8") for page in (DOCS / "reference").glob("*.rst"))
-    listed = set(re.findall(r"^\.\. automodule:: (\S+)$", pages, re.MULTILINE))
-    source = ROOT / "src" / "veilroute"
-    for path in sorted(source.rglob("*.py")):
-        *rooms, name = path.relative_to(source).with_suffix("").parts
-        # The command line has pages of its own; of the drawing code only its front is for others.
-        if name not in ("__init__", "__main__") and not {"cli", "plotting"} & set(rooms):
-            assert ".".join(["veilroute", *rooms, name]) in listed
+    described = re.findall(r"^\.\. (?:py:data|auto(?:function|class|exception)):: (\S+)$", pages, re.MULTILINE)
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for target in re.findall(r":(?:mod|func|class|data|meth|attr|exc):`[^`]*?(veilroute\.[\w.]+)>?`", text):
+            is_there = target in (*described, *automodules(pages)) or target.rpartition(".")[0] in described
+            assert is_there, f"{page.name}: {target}"
 
 
 def test_the_pictures_show_the_routes_of_the_demo(command: Command, tmp_path: Path) -> None:
@@ -284,7 +345,7 @@ def test_the_architecture_names_every_module_and_nothing_else() -> None:
     listed = re.findall(r"^``([a-z0-9_/]+\.py)``\n   \S", text, re.MULTILINE)
     assert len(listed) == len(set(listed))
     assert set(listed) == modules()
-    named = set(re.findall(r"``((?:[a-z0-9_]+/)*[a-z0-9_]+\.py)``", text)) - modules() - {"__init__.py", "registry.py"}
+    named = set(re.findall(r"``((?:[a-z0-9_]+/)*[a-z0-9_]+\.py)``", text)) - modules() - {"__init__.py"}
     assert not [name for name in named if not (ROOT / name).is_file()]
     rooms = set(re.findall(r"``((?:[a-z]+/)?[a-z]+)/``", text))
     assert not [room for room in rooms if not (ROOT / "src" / "veilroute" / room / "__init__.py").is_file()]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 import veilroute as vr
 
 CONTRACT = {
@@ -18,6 +20,16 @@ def test_every_exported_name_exists() -> None:
     assert set(vr.__all__) >= CONTRACT
 
 
+def test_rooms_that_import_on_demand_have_their_names_and_no_others() -> None:
+    from veilroute import bench, covering, streets
+
+    for room in (bench, covering, streets):
+        assert all(getattr(room, name) is not None for name in room.__all__)
+        with pytest.raises(AttributeError, match=f"module '{room.__name__}' has no attribute 'nothing'"):
+            _ = room.nothing
+    assert callable(covering.cover), "the function, not the module of the same name"
+
+
 def test_audit_is_the_function_even_after_its_room_was_imported() -> None:
     import veilroute.auditing.verdicts  # noqa: F401
 
@@ -25,8 +37,9 @@ def test_audit_is_the_function_even_after_its_room_was_imported() -> None:
 
 
 def test_importing_veilroute_loads_nothing_heavy() -> None:
-    heavy = ("numba", "scipy", "matplotlib", "networkx", "osmium", "rich", "typer")
-    script = f"import sys, veilroute; print([m for m in {heavy} if m in sys.modules])"
+    heavy = ("numba", "scipy", "matplotlib", "highspy", "networkx", "osmium", "rich", "typer")
+    rooms = "veilroute.bench, veilroute.covering, veilroute.kernels, veilroute.streets"
+    script = f"import sys, veilroute, {rooms}; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "[]"
 

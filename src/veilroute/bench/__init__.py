@@ -4,3 +4,69 @@ A suite (``design``, ``suites``) says which cells to run. Cells (``cells``) beco
 ``results``). From its records (``summaries``) a suite makes tables, sentences and pictures (``partitioning``,
 ``impact``, ``examples``, ``table``, ``charts``) beside what the paper printed (``paper``), for a ``report``.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from veilroute.registry import lazy_names
+
+if TYPE_CHECKING:
+    from veilroute.bench.cells import Cell, Method, Outcome, Record
+    from veilroute.bench.design import Suite, Variation
+    from veilroute.bench.executors import DaskWorkforce, LocalWorkforce
+    from veilroute.bench.paper import BEST, OPTIMAL
+    from veilroute.bench.report import ReportFiles, write_report
+    from veilroute.bench.results import RecordStore, read_records
+    from veilroute.bench.runner import Job, RunProgress, RunReport, map_text, run_cell, run_cells
+    from veilroute.bench.suites import SUITES, Choice, Terrain, build_cells, find_terrain, suite_names
+    from veilroute.bench.summaries import Comparison, Selection, compare
+    from veilroute.bench.table import Table
+
+__all__ = [
+    "BEST",
+    "OPTIMAL",
+    "SUITES",
+    "Cell",
+    "Choice",
+    "Comparison",
+    "DaskWorkforce",
+    "Job",
+    "LocalWorkforce",
+    "Method",
+    "Outcome",
+    "Record",
+    "RecordStore",
+    "ReportFiles",
+    "RunProgress",
+    "RunReport",
+    "Selection",
+    "Suite",
+    "Table",
+    "Terrain",
+    "Variation",
+    "build_cells",
+    "compare",
+    "find_terrain",
+    "map_text",
+    "read_records",
+    "run_cell",
+    "run_cells",
+    "suite_names",
+    "write_report",
+]
+
+# Each when it is wanted: commands that only measure memory need none of them.
+__getattr__ = lazy_names(
+    __name__,
+    cells="Cell Method Outcome Record",
+    design="Suite Variation",
+    executors="DaskWorkforce LocalWorkforce",
+    paper="BEST OPTIMAL",
+    report="ReportFiles write_report",
+    results="RecordStore read_records",
+    runner="Job RunProgress RunReport map_text run_cell run_cells",
+    suites="Choice SUITES Terrain build_cells find_terrain suite_names",
+    summaries="Comparison Selection compare",
+    table="Table",
+)

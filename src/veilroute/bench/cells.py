@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 from veilroute.jsontext import dump_canonical
+from veilroute.registry import Plain, Registry
 
 FORMAT = "veilroute-record/1"
 STATUSES = ("optimal", "feasible", "infeasible")
@@ -20,22 +22,50 @@ InstanceKey = tuple[object, ...]
 
 @dataclass(frozen=True)
 class Method:
-    """A planner with its options, as :func:`veilroute.solve` takes them; an option that is left empty is not given."""
+    """A planner with its options, as :func:`veilroute.solve` takes them; an option that is left empty is not given.
+
+    ``extra`` has options that only plug-ins have: names and values, by name.
+    """
 
     planner: str
     partitioner: str = ""
     merge_order: str = ""
     heuristic: str = ""
+    extra: tuple[tuple[str, Plain], ...] = ()
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """The planner and what it is put together from, without what is left empty."""
+        return {name: value for name, value in asdict(self).items() if value and name != "extra"}
 
     @property
     def name(self) -> str:
-        """What tables and records call it, for example ``pbp/merge-bb/cost-asc/tunnel``."""
-        return "/".join(part for part in (self.planner, self.partitioner, self.merge_order, self.heuristic) if part)
+        """What tables and records call it: ``pbp/merge-bb/cost-asc/tunnel``, or ``by-cost/size=3`` for a plug-in."""
+        own = (f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in self.extra)
+        return "/".join([*self.parts.values(), *own])
 
     @property
     def options(self) -> dict[str, Any]:
         """What to hand to :func:`veilroute.solve` beside the planner."""
-        return {name: value for name, value in asdict(self).items() if value and name != "planner"}
+        return {name: value for name, value in self.parts.items() if name != "planner"} | dict(self.extra)
+
+    @cached_property
+    def is_plugin(self) -> bool:
+        """Whether some part of it is not built in."""
+        return any(part not in table for table, part in self.entries())
+
+    def entries(self) -> list[tuple[Registry[Any], str]]:
+        """The parts, each with the table of its kind."""
+        # Here, because they load kernels, which records are read without.
+        from veilroute.covering.astar import HEURISTICS
+        from veilroute.partition import PARTITIONERS
+        from veilroute.partition.merge_bb import MERGE_ORDERS
+        from veilroute.planners import PLANNERS
+
+        tables: dict[str, Registry[Any]] = {
+            "planner": PLANNERS, "partitioner": PARTITIONERS, "merge_order": MERGE_ORDERS, "heuristic": HEURISTICS
+        }  # fmt: skip
+        return [(tables[kind], part) for kind, part in self.parts.items()]
 
 
 @dataclass(frozen=True)
@@ -83,10 +113,17 @@ class Cell:
         at = self.instance
         return (at.map_name, self.map_sha256, at.seed, at.start, at.goal, at.candidates)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for a record; options of plug-ins are there only where there are some."""
+        data = asdict(self)
+        extra = data["method"].pop("extra")
+        data["method"] |= {"extra": dict(extra)} if extra else {}
+        return data
+
     @cached_property
     def key(self) -> str:
         """Names the cell in a records file: equal for equal cells, in every process."""
-        return hashlib.sha256(dump_canonical(asdict(self))).hexdigest()[:16]
+        return hashlib.sha256(dump_canonical(self.to_dict())).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -132,7 +169,7 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, one line of a records file."""
-        return {"format": FORMAT, "key": self.cell.key, **asdict(self)}
+        return {"format": FORMAT, "key": self.cell.key, **asdict(self), "cell": self.cell.to_dict()}
 
 
 def record_from_dict(data: dict[str, Any]) -> Record:
@@ -144,8 +181,12 @@ def record_from_dict(data: dict[str, Any]) -> Record:
     instance["candidates"] = tuple(tuple(place) for place in instance["candidates"])
     outcome = dict(data["outcome"])
     outcome["improvements"] = tuple(tuple(step) for step in outcome["improvements"])
-    method = Method(**cell.pop("method"))
-    record = Record(Cell(Instance(**instance), method=method, **cell), Outcome(**outcome), data["provenance"])
+    method = dict(cell.pop("method"))
+    extra = dict(method.pop("extra", {}))
+    if not all(isinstance(value, Plain) for value in extra.values()):
+        raise TypeError("extra: expected plain values")
+    cell["method"] = Method(**method, extra=tuple(sorted(extra.items())))
+    record = Record(Cell(Instance(**instance), **cell), Outcome(**outcome), data["provenance"])
     _check(record.outcome)
     kinds = {"versions": dict, "machine": dict, "worker": dict, "run": str, "finished_at": str}
     if not all(isinstance(record.provenance[name], kind) for name, kind in kinds.items()):

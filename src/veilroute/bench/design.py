@@ -33,15 +33,15 @@ class Variation:
     instances: Literal["all", "first of each map", "first"] = "all"
 
     def holds(self, cell: Cell) -> bool:
-        """Whether a cell has these settings, whatever its map, time limit and seed."""
+        """Whether a cell has these settings, whatever its map, time limit and seed; a plug-in may be the method."""
         return (
-            cell.method in self.methods
-            and (not self.sizes or cell.num_candidates in self.sizes)
+            (not self.sizes or cell.num_candidates in self.sizes)
             and cell.k in self.ks
             and cell.ell in self.ells
             and cell.radius in self.radii
             and cell.m_ratio in self.m_ratios
             and cell.keep_playbook == self.keep_playbook
+            and (cell.method in self.methods or cell.method.is_plugin)
         )
 
 

@@ -34,7 +34,9 @@ _ENDS = (paper.M_RATIOS[0], paper.M_RATIOS[-1])
 def _is_bounded_or_limit(cell: Cell) -> bool:
     """Table 4 has records of every k and m, also of m = infinity where it was run: what m-Pbp converges to."""
     is_usual = cell.ell == 1 and cell.radius == 0 and cell.num_candidates == 8 and not cell.keep_playbook
-    return is_usual and cell.method in ((paper.BEST, paper.OPTIMAL) if cell.m_ratio is None else paper.BOUNDED)
+    if cell.m_ratio is None:
+        return is_usual and cell.method in (paper.BEST, paper.OPTIMAL)
+    return is_usual and (cell.method in paper.BOUNDED or cell.method.is_plugin)
 
 
 def _is_bounded(cell: Cell) -> bool:
@@ -72,7 +74,7 @@ def _tables_3(chosen: Selection) -> list[Table]:
     """Runtime by m."""
     rows: list[Row] = []
     bases: list[int] = []
-    for method in paper.BOUNDED:
+    for method in chosen.with_plugins(paper.BOUNDED):
         label = chosen.bounded_label(method)
         ours = [chosen.average(method, ratio=ratio) for ratio in paper.M_RATIOS]
         counts = [cells.num_cells for cells in ours]
@@ -117,7 +119,7 @@ def _tables_4(chosen: Selection) -> list[Table]:
         ratios = (*ratios, None)
     rows: list[Row] = []
     bases: list[int] = []
-    for k, method in product(shown_ks(chosen), paper.BOUNDED):
+    for k, method in product(shown_ks(chosen), chosen.with_plugins(paper.BOUNDED)):
         label = chosen.bounded_label(method)
         ours = [average_at(chosen, method, k, ratio) for ratio in ratios]
         finite = ours[: len(paper.M_RATIOS)]
@@ -217,7 +219,7 @@ def _tables_klr(chosen: Selection) -> list[Table]:
     bases = []
     for k, ell, radius in product(paper.KLR_KS, paper.KLR_ELLS, paper.KLR_RADII):
         row: list[Value] = [k, ell, radius]
-        for method in paper.KLR_METHODS:
+        for method in chosen.with_plugins(paper.KLR_METHODS):
             ours = chosen.average(method, k=k, ell=ell, radius=radius, ratio=None)
             bases.append(ours.num_cells)
             row += [ours.mac, mean_apr(ours.apr), f"{ours.num_macs} of {ours.num_cells}"]
@@ -226,7 +228,7 @@ def _tables_klr(chosen: Selection) -> list[Table]:
             printed = paper.TABLE1[paper.BEST, 8].mac.text if k == 2 else paper.TABLE4[paper.M_PBP, k][10.0].text
         rows.append((*row, printed))
     columns = ["k", "ell", "radius"]
-    for method in paper.KLR_METHODS:
+    for method in chosen.with_plugins(paper.KLR_METHODS):
         columns += [f"{method_label(method)}: MAC", "APR", "instances"]
     columns.append("paper MAC")
     notes = [

@@ -70,7 +70,8 @@ def method_label(method: Method) -> str:
         return _LABELS[method.planner]
     planner = "" if method.planner == "pbp" else method.planner
     parts = (planner, method.partitioner, method.merge_order, method.heuristic)
-    return ", ".join(_LABELS.get(part, part) for part in parts if part)
+    own = (f"{name} = {value}" for name, value in method.extra)
+    return ", ".join([*(_LABELS.get(part, part) for part in parts if part), *own])
 
 
 @dataclass(frozen=True)

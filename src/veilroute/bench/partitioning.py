@@ -50,12 +50,13 @@ def _tables_1(chosen: Selection) -> list[Table]:
 
 def _table_1(part: Selection, size: int) -> Table:
     num_timed = len(timed_instances(part))
+    methods = part.with_plugins(paper.PARTITIONING)
     rows: list[dict[str, Value]] = []
-    for method in paper.PARTITIONING:
+    for method in methods:
         ours, printed = compare(part, method), paper.TABLE1.get((method, size), paper.Partitioning())
         every = ours.averages
         coverage = total_time = None
-        if method not in paper.RATED:
+        if method in paper.NAIVE.values():
             coverage = "n/a"
         elif every.num_cells:
             coverage = f"{100 * every.num_finished / every.num_cells:.0f}"
@@ -85,7 +86,7 @@ def _table_1(part: Selection, size: int) -> Table:
         tuple(rows[0]),
         [tuple(row.values()) for row in rows],
         fixed=_SETTING,
-        bases=[len(part.of_method(method)) for method in paper.PARTITIONING],
+        bases=[len(part.of_method(method)) for method in methods],
         notes=[f"Total time is over {counted(num_timed, 'instance')}."],
     )
 
@@ -123,7 +124,7 @@ def _tables_2(chosen: Selection) -> list[Table]:
     rows: list[Row] = []
     bases = []
     num_without = 0
-    for method in paper.RATED:
+    for method in chosen.with_plugins(paper.RATED):
         row: list[Value] = [method_label(method)]
         for size, part in chosen.by_size():
             ours, printed = relate(part, method), paper.TABLE2.get((method, size))
@@ -177,7 +178,7 @@ def _table_convergence(part: Selection, size: int) -> Table:
     stamps = time_stamps(part.time_limits_s[-1])
     rows: list[Row] = []
     bases = []
-    for method in paper.CONVERGING:
+    for method in part.with_plugins(paper.CONVERGING):
         own, printed = part.of_method(method), paper.TABLE1.get((method, size), paper.Partitioning())
         moments = [moment(own, stamp) for stamp in stamps]
         bases.append(len(own))

@@ -25,6 +25,7 @@ from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodEr
 from veilroute.formats.movingai import parse_movingai, read_movingai
 from veilroute.jsontext import parse_json, read_bytes
 from veilroute.maps import MapStore, hash_text
+from veilroute.registry import read_option
 
 SUITES: Mapping[str, Suite] = {
     suite.name: suite
@@ -68,7 +69,7 @@ class Choice:
     """What of a suite is run.
 
     Sizes are numbers of candidates for the suites that vary them, the paper's when empty. Methods are chosen by their
-    :attr:`~veilroute.bench.cells.Method.name`, all when empty.
+    :attr:`~veilroute.bench.cells.Method.name`, all when empty; one that names a plug-in joins those of the suite.
     """
 
     time_limit_s: float
@@ -126,16 +127,49 @@ def build_cells(names: Sequence[str], terrain: Terrain, choice: Choice) -> list[
     variations = [variation for name in names for variation in find_suite(name).variations]
     cells = {cell.key: cell for variation in variations for cell in _cells_of(variation, terrain, choice)}
     known = tuple(dict.fromkeys(cell.method.name for cell in cells.values()))
-    for method in choice.methods:
-        if method not in known:
-            raise UnknownMethodError("--method", method, known)
-    chosen = [cell for cell in cells.values() if not choice.methods or cell.method.name in choice.methods]
+    plugins = tuple(read_method(text, known) for text in choice.methods if text not in known)
+    joined = [replace(each, methods=plugins) for each in variations if plugins and not each.keep_playbook]
+    cells |= {cell.key: cell for variation in joined for cell in _cells_of(variation, terrain, choice)}
+    chosen = [
+        cell
+        for cell in cells.values()
+        if not choice.methods or cell.method.name in choice.methods or cell.method in plugins
+    ]
     turn = {(instance.map_name, instance.seed): i for i, instance in enumerate(terrain.instances)}
     # Sorting is stable: what is alike here stays in the order of the design.
     return sorted(
         chosen,
         key=lambda cell: (turn[cell.instance.map_name, cell.instance.seed], cell.num_candidates, _pace(cell.method)),
     )
+
+
+def read_method(text: str, known: tuple[str, ...]) -> Method:
+    """A method that names a plug-in, as ``pbp/PARTITIONER/NAME=VALUE``, after checking that it is there and takes the
+    options; with ``known``, the names of other methods, for the message when it is no such method."""
+    # Here, because they load kernels, and the methods of the suites need no look at them.
+    from veilroute.partition import PARTITIONERS
+    from veilroute.planners import PLANNERS, find_planner
+
+    unknown = UnknownMethodError("--method", text, known)
+    planner, *words = text.split("/")
+    parts = [word for word in words if "=" not in word]
+    options = dict(map(read_option, (word for word in words if "=" in word)))
+    try:
+        taken = PLANNERS.find(planner).options
+        if parts and "partitioner" in taken:
+            taken = ("partitioner", *PARTITIONERS.find(parts[0]).options)
+        slots = [slot for slot in ("partitioner", "merge_order", "heuristic") if slot in taken]
+        named = dict(zip(slots, parts, strict=False))
+        named |= {slot: str(options.pop(slot)) for slot in slots if slot in options}
+        method = Method(planner, **named, extra=tuple(sorted(options.items())))
+        for table, part in method.entries():
+            table.find(part)
+    except UnknownMethodError:
+        raise unknown from None
+    if len(parts) > len(slots) or not method.is_plugin:
+        raise unknown
+    find_planner(planner, method.options)
+    return method
 
 
 def _cells_of(variation: Variation, terrain: Terrain, choice: Choice) -> Iterator[Cell]:

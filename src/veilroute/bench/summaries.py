@@ -91,6 +91,11 @@ class Selection:
         own = [record for record in self.bounded if record.cell.method == OPTIMAL]
         return any(record.outcome.status not in ("optimal", "infeasible") for record in own)
 
+    def with_plugins(self, methods: tuple[Method, ...]) -> tuple[Method, ...]:
+        """The methods of a table, then those of the records that name a plug-in, by name."""
+        plugins = {record.cell.method for record in self.records if record.cell.method not in methods}
+        return (*methods, *sorted((each for each in plugins if each.is_plugin), key=lambda method: method.name))
+
     def bounded_label(self, method: Method) -> str:
         """How a table of finite m calls a method: ``optimal`` without a proof for that m gets another name."""
         is_open = method == OPTIMAL and self.is_finite_optimum_open

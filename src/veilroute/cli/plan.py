@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,10 +18,11 @@ from veilroute.cli import console
 from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, JsonOption
 from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
 from veilroute.domain.graph import Label
-from veilroute.errors import InvalidInputError
+from veilroute.errors import InvalidInputError, VeilrouteError
 from veilroute.playbook import Claims, Playbook, PlaybookClass, read_playbook
 from veilroute.problem import OBJECTIVES, Privacy, Problem
 from veilroute.progress import ProgressCallback
+from veilroute.registry import read_option
 
 _SAYS_LITTLE = 1.0
 """A gap above which the bound is of no use to judge a plan by."""
@@ -44,6 +46,10 @@ def run_plan(
     engine: Annotated[
         str | None, Option(help="astar or fields, to find covering walks; for merge-bb, df-bb and naive.")
     ] = None,
+    option: Annotated[
+        list[str] | None,
+        Option(metavar="NAME=VALUE", help="An option of a planner or partitioner from a plug-in; repeatable."),
+    ] = None,
     reuse: Annotated[
         Path | None, Option(metavar="PLAYBOOK", help="Keep the classes of this earlier playbook, for a new trip.")
     ] = None,
@@ -63,6 +69,7 @@ def run_plan(
         console.check_out(out)
     typed = {"partitioner": partitioner, "merge_order": merge_order, "heuristic": heuristic, "engine": engine}
     extra: dict[str, Any] = {name: value for name, value in typed.items() if value is not None}
+    extra |= {"option": option} if option else {}
     earlier: Playbook | None = None
     if reuse is not None:
         planner = _check_reuse(planner, extra)
@@ -71,6 +78,10 @@ def run_plan(
         raise InvalidInputError("--reuse", "the playbook of an earlier trip, for the planner reuse")
     if objective not in OBJECTIVES:
         raise InvalidInputError("--objective", " or ".join(OBJECTIVES), objective)
+    for name, value in map(read_option, extra.pop("option", ())):
+        if name in extra:
+            raise InvalidInputError("--option", f"{name} only once", value)
+        extra[name] = value
     loaded = load_instance(instance, options, earlier)
     figure = "MAC" if objective == "mac" else "mean extra cost"
     with console.live_progress(figure) as report, console.Interrupt() as interrupt:
@@ -114,8 +125,13 @@ def timed_solve(
     from veilroute.solver import solve
 
     postpone_blas()
-    import veilroute.planners.registry  # noqa: F401
+    from veilroute.partition import PARTITIONERS
+    from veilroute.planners import PLANNERS
 
+    # What they import is not part of planning; of names that are not known `solve` tells.
+    with suppress(VeilrouteError):
+        PLANNERS.find(options.get("planner", "optimal"))
+        _ = PARTITIONERS.find(options.get("partitioner", "exact")).function
     began = time.perf_counter()
     with telling(_CompileNotice()):
         playbook = solve(problem, privacy, progress=progress, **options)

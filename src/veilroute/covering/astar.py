@@ -28,7 +28,7 @@ Memory: a field of one number per node for each target, two for ``tour``; and a 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,10 +40,11 @@ from veilroute.covering.fields import FIELD_BYTES
 from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import NO_WALK, Counts, CoveringWalk, Sweeper, stop_with_walk, walk_cost
 from veilroute.domain.graph import at_most, choice_margin
-from veilroute.errors import TooLargeError, UnknownMethodError
+from veilroute.errors import TooLargeError
 from veilroute.kernels import astar as kernel
-from veilroute.kernels.astar import Estimator, estimate_state
+from veilroute.kernels.astar import Estimator
 from veilroute.progress import OutOfTimeError, Watch
+from veilroute.registry import Plugin, Registry
 
 STATE_BYTES = 2 * 2**30
 """A search whose states would take more memory than this stops with the best it has."""
@@ -58,21 +59,32 @@ _BYTES_PER_HEAP_ENTRY = 20
 
 @dataclass(frozen=True)
 class Heuristic:
-    """A heuristic of the A* engine: its number in the kernel, what it needs, and how many targets it takes."""
+    """A heuristic of the A* engine: its number in the kernel, what it needs, and how many targets it takes.
+
+    The search has the heuristic compiled into it, so that a plug-in comes with a search of its own.
+    """
 
     kind: int
     has_reach: bool  # the distance from each node to the posts of each target
     has_through: bool  # that of each node to the goal past the posts of each target
     max_targets: int
+    expand: Callable[..., int] = kernel.expand_states
+    estimate: Callable[..., float] = kernel.estimate_state
 
 
-HEURISTICS = {
+def _adapt(plugin: Plugin) -> Heuristic:
+    expand, estimate = map(plugin.guard, plugin.guard(kernel.expand_states_by)(plugin.value))
+    return Heuristic(kernel.PLUGIN, True, True, 31, expand, estimate)
+
+
+_BUILT_IN = {
     "blind": Heuristic(kernel.BLIND, has_reach=False, has_through=False, max_targets=31),
     "tunnel": Heuristic(kernel.TUNNEL, has_reach=True, has_through=False, max_targets=31),
     "singleton": Heuristic(kernel.SINGLETON, has_reach=False, has_through=True, max_targets=31),
     "tree": Heuristic(kernel.TREE, has_reach=True, has_through=False, max_targets=20),
     "tour": Heuristic(kernel.TOUR, has_reach=True, has_through=True, max_targets=20),
 }
+HEURISTICS: Registry[Heuristic] = Registry("heuristic", "veilroute.heuristics", _adapt, _BUILT_IN)
 """By name."""
 
 
@@ -91,10 +103,9 @@ class AStarEngine:
         field_bytes: int = FIELD_BYTES,
         state_bytes: int = STATE_BYTES,
     ) -> None:
-        if heuristic not in tuple(HEURISTICS):  # anything may be asked for, what has no hash too
-            raise UnknownMethodError("heuristic", heuristic, tuple(HEURISTICS))
         self.task = task
-        self._fields = TargetFields(task, HEURISTICS[heuristic], field_bytes)
+        self._heuristic = HEURISTICS.find(heuristic)
+        self._fields = TargetFields(task, self._heuristic, field_bytes)
         self._state_bytes = state_bytes
         self._costs = task.domain.costs.astype(np.float64)
         self._margin = choice_margin(exact=task.domain.has_integer_costs)
@@ -148,9 +159,9 @@ class AStarEngine:
         posts, _ = self.task.posts.subset(ordered)
         seen = kernel.mark_seen(domain.num_nodes, posts.watch_ptr, posts.nodes[posts.watch_posts])
         left = ((1 << len(ordered)) - 1) & ~int(seen[start])
-        states.begin(start, left, estimate_state(estimator, start, left), highest)
+        states.begin(start, left, self._heuristic.estimate(estimator, start, left), highest)
         while True:
-            outcome = kernel.expand_states(
+            outcome = self._heuristic.expand(
                 _EXPANSIONS_PER_SLICE, self.task.goals[trip], highest, self._margin,
                 domain.indptr, domain.indices, self._costs, seen,
                 estimator, *states.arrays(),

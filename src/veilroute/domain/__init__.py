@@ -1,6 +1,7 @@
 """The world as frozen data: graphs, grids, visibility and generated maps."""
 
 from veilroute.domain.generate import draw_candidates, generate_rooms, generate_streets
+from veilroute.domain.geography import Streets, street_domain
 from veilroute.domain.graph import Domain, Label
 from veilroute.domain.grid import Grid, grid_domain
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
@@ -12,10 +13,12 @@ __all__ = [
     "Grid",
     "Label",
     "LineOfSight",
+    "Streets",
     "Visibility",
     "WithinDistance",
     "draw_candidates",
     "generate_rooms",
     "generate_streets",
     "grid_domain",
+    "street_domain",
 ]

@@ -10,15 +10,16 @@ A state is a node and the bit mask of the targets that are left.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints
-from veilroute.kernels.jit import inner, jit
+from veilroute.kernels.jit import compile_plain, inner, jit, specialise
 
-BLIND, TUNNEL, SINGLETON, TREE, TOUR = range(5)
-"""The heuristics by number."""
+BLIND, TUNNEL, SINGLETON, TREE, TOUR, PLUGIN = range(6)
+"""The heuristics by number; the last stands for any that is not written here."""
 
 
 class Estimator(NamedTuple):
@@ -282,6 +283,17 @@ def expand_states(
                 heap_keys, heap_ahead, heap_states, counts[HEAP_SIZE], cost + value, value, next_state
             )
     return PAUSED
+
+
+def expand_states_by(estimate: Callable[..., float]) -> tuple[Callable[..., int], Callable[..., float]]:
+    """:func:`expand_states` for another heuristic, and that heuristic compiled, after it was tried once.
+
+    ``estimate(estimator, node, left)`` stands for :func:`estimate_state`.
+    """
+    compiled = compile_plain(estimate)
+    row, field = np.zeros(1, dtype=np.int64), np.zeros((1, 1))
+    float(compiled(Estimator(PLUGIN, row, field, row, field, np.zeros(1), np.zeros(1), np.empty((0, 0))), 0, 1))
+    return specialise(expand_states, estimate_state=compiled), compiled
 
 
 @jit

@@ -11,12 +11,13 @@ Depth_BB_Search: all partitions by assigning one member after the other (paper's
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from veilroute.arrays import Floats, Int32s, Ints, Masks
-from veilroute.kernels.jit import inner, jit
+from veilroute.kernels.jit import compile_plain, inner, jit, specialise
 
 EXHAUSTED, PAUSED, IMPROVED, NEEDS_SET, NO_ROOM = range(5)
 """How a search returns: at its end, after its share of steps, with a better partition, or for want of something."""
@@ -286,9 +287,9 @@ def search_merges(
 def _order_pairs(
     k: int, num: int, margin: float, by_cost: bool, cost: float, weights: Floats, pool: Pool, tree: Tree, keys: Floats
 ) -> None:
-    """The paper's MergeOrder: all pairs of sets that may be merged, at random or by ascending cost.
+    """The paper's MergeOrder: all pairs of sets that may be merged, at random or by ascending key.
 
-    The cost of a pair is the dearer of its walks times the number of its members; ties keep the order of the sets.
+    Ties keep the order of the sets.
     """
     depth = tree.numbers[DEPTH]
     num_pairs = 0
@@ -300,10 +301,7 @@ def _order_pairs(
                 continue
             code = i * _PAIR_BASE + j
             if by_cost:
-                dearer = 0.0
-                for trip in range(weights.size):
-                    dearer += weights[trip] * max(pool.costs[one, trip], pool.costs[other, trip])
-                key = dearer * (pool.sizes[one] + pool.sizes[other])
+                key = _pair_key(one, other, weights, pool)
                 at = num_pairs
                 while at > 0 and keys[at - 1] > key:
                     keys[at] = keys[at - 1]
@@ -318,6 +316,30 @@ def _order_pairs(
             num_pairs += 1
     tree.num_pairs[depth] = num_pairs
     tree.positions[depth] = 0
+
+
+@inner
+def _pair_key(one: int, other: int, weights: Floats, pool: Pool) -> float:
+    """CostAsc: the dearer of a pair's walks times the number of its members."""
+    dearer = 0.0
+    for trip in range(weights.size):
+        dearer += weights[trip] * max(pool.costs[one, trip], pool.costs[other, trip])
+    key: float = dearer * (pool.sizes[one] + pool.sizes[other])
+    return key
+
+
+def search_merges_by(key: Callable[..., float]) -> Callable[..., int]:
+    """:func:`search_merges` for another merge order: ``key(costs, other_costs, size, other_size, weights)`` of two sets
+    stands for CostAsc's, with costs and weights by trip. It is compiled, and tried once."""
+    compiled = compile_plain(key)
+    one_trip = np.ones(1)
+    float(compiled(one_trip, one_trip, 1, 1, one_trip))
+
+    def pair_key(one: int, other: int, weights: Floats, pool: Pool) -> float:
+        return float(compiled(pool.costs[one], pool.costs[other], pool.sizes[one], pool.sizes[other], weights))
+
+    order_pairs = specialise(_order_pairs, _pair_key=compile_plain(pair_key))
+    return specialise(search_merges, _order_pairs=order_pairs)
 
 
 @inner

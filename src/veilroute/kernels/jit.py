@@ -79,6 +79,22 @@ def _with_cache(function: Function, kernel: Any) -> Function:
     return cast(Function, kernel)
 
 
+def specialise(kernel: Function, **others: Any) -> Function:
+    """The same kernel with ``others`` in place of the functions that it calls by these names, compiled anew for them.
+
+    For plug-ins: the kernel that everybody else uses stays as it is. Nothing of it is kept on disk.
+    """
+    plain: Any = getattr(kernel, "py_func", kernel)
+    copy = FunctionType(plain.__code__, {**plain.__globals__, **others}, plain.__name__)
+    return cast(Function, _decorate(copy))
+
+
+def compile_plain(function: Any) -> Any:
+    """A plug-in's function compiled, with indices checked, unless it was compiled already."""
+    compile_it: Any = numba.njit
+    return function if hasattr(function, "py_func") else compile_it(boundscheck=True, nogil=True)(function)
+
+
 class _Compilation(Listener):  # type: ignore[misc]
     """How long numba has compiled in this process, and who is told when it begins."""
 

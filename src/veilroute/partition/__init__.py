@@ -1,1 +1,52 @@
-"""How candidates are grouped into classes: one file per method, one registry."""
+"""How candidates are grouped into classes: one file per method, and all of them by name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from veilroute.covering.task import CoveringTask
+from veilroute.partition.result import Partition
+from veilroute.problem import Problem, Rule
+from veilroute.registry import Entry, Plugin, Registry, check_options
+
+__all__ = ["OPTIONS", "PARTITIONERS", "Entry", "Partition", "find_partitioner"]
+
+OPTIONS = ("merge_order", "engine", "heuristic")
+"""All options that some built-in partitioner has."""
+
+
+def _adapt(plugin: Plugin) -> Entry:
+    """A partitioner from elsewhere, whose classes are looked at before walks are looked for."""
+    entry = plugin.to_entry(Partition)
+
+    def partition(problem: Problem, task: CoveringTask, rule: Rule, **options: Any) -> Partition:
+        made: Partition = entry.function(problem, task, rule, **options)
+        plugin.check_members([*made.classes, made.left_out], len(task.members))
+        return made
+
+    return replace(entry, home=plugin.guard(partition))
+
+
+# Each is imported when it is wanted: the paper's methods load the A* engine, a tenth of a second that who plans with
+# `exact` need not wait for.
+PARTITIONERS: Registry[Entry] = Registry(
+    "partitioner",
+    "veilroute.partitioners",
+    _adapt,
+    {
+        "exact": Entry("veilroute.partition.exact:partition_exact"),
+        "local-search": Entry("veilroute.partition.local_search:partition_local_search"),
+        "merge-bb": Entry("veilroute.partition.merge_bb:partition_merge_bb", ("merge_order", "engine", "heuristic")),
+        "df-bb": Entry("veilroute.partition.df_bb:partition_df_bb", ("engine", "heuristic")),
+        "naive": Entry("veilroute.partition.naive:partition_naive", ("engine", "heuristic")),
+    },
+)
+"""By name; each is called as ``partition(problem, task, rule, seed=..., watch=..., **options)``."""
+
+
+def find_partitioner(name: str, options: dict[str, Any]) -> Entry:
+    """The partitioner called ``name``, after checking that it takes ``options``."""
+    entry = PARTITIONERS.find(name)
+    check_options("partitioner", name, options, entry.options)
+    return entry

@@ -19,13 +19,14 @@ classes can be built in another order (docs/theory, :ref:`Merge-BB <theory-merge
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from veilroute.arrays import Ints
 from veilroute.covering.engines import CoverMemo
 from veilroute.covering.task import CoveringTask
-from veilroute.errors import UnknownMethodError
 from veilroute.kernels import branching
 from veilroute.kernels import branching as kernel
 from veilroute.kernels.branching import Pool, Tree
@@ -33,8 +34,28 @@ from veilroute.partition.branch_and_bound import ROUNDING, STEPS_PER_CALL, Step,
 from veilroute.partition.result import Partition
 from veilroute.problem import Problem, Rule
 from veilroute.progress import Watch
+from veilroute.registry import Plugin, Registry
 
-MERGE_ORDERS = ("cost-asc", "random")
+
+@dataclass(frozen=True)
+class MergeOrder:
+    """Which sets to merge first: by ascending key, or at random; and the kernel, which has the key within it."""
+
+    by_key: bool
+    search: Callable[..., int] = kernel.search_merges
+
+
+def _adapt(plugin: Plugin) -> MergeOrder:
+    return MergeOrder(by_key=True, search=plugin.guard(plugin.guard(kernel.search_merges_by)(plugin.value)))
+
+
+MERGE_ORDERS: Registry[MergeOrder] = Registry(
+    "merge order",
+    "veilroute.merge_orders",
+    _adapt,
+    {"cost-asc": MergeOrder(by_key=True), "random": MergeOrder(by_key=False)},
+)
+"""By name."""
 
 CLOSED_BYTES = 2**30
 """Partitions are remembered up to this much memory; from then on some may be met again."""
@@ -59,16 +80,15 @@ def partition_merge_bb(
     12), and one covering walk for each set that is met. Ties: the first partition met stays; pairs of equal cost are
     merged in the order of their lowest members.
 
-    The ``merge_order`` is ``cost-asc`` (by the dearer walk times the number of members) or ``random``, for which the
-    seed matters. ``engine`` and ``heuristic`` choose what finds covering walks, see
+    The ``merge_order`` is ``cost-asc`` (by the dearer walk times the number of members), ``random``, for which the
+    seed matters, or a plug-in's. ``engine`` and ``heuristic`` choose what finds covering walks, see
     :class:`~veilroute.covering.engines.CoverMemo`.
     """
-    if merge_order not in MERGE_ORDERS:
-        raise UnknownMethodError("merge order", merge_order, MERGE_ORDERS)
+    order = MERGE_ORDERS.find(merge_order)
     memo = CoverMemo(task, engine=engine, heuristic=heuristic)
 
     def start(num: int) -> tuple[Tree, Step]:
-        return start_tree(num, num, _draw_state(seed)), _Merging(task, rule.least, num, merge_order == "cost-asc")
+        return start_tree(num, num, _draw_state(seed)), _Merging(task, rule.least, num, order)
 
     return search_partitions(task, rule, watch, memo=memo, start=start)
 
@@ -81,16 +101,16 @@ def _draw_state(seed: int) -> int:
 class _Merging:
     """Calls the kernel with the partitions met before, for which it makes room."""
 
-    def __init__(self, task: CoveringTask, k: int, num: int, by_cost: bool) -> None:
-        self.k, self.num, self.by_cost = k, num, by_cost
+    def __init__(self, task: CoveringTask, k: int, num: int, order: MergeOrder) -> None:
+        self.k, self.num, self.order = k, num, order
         self.weights = np.array(task.weights)
         self.keys = np.empty(max(1, num * (num - 1) // 2))
         self.closed: Ints = np.empty((0, -(-num // kernel.MEMBERS_PER_WORD)), dtype=np.int64)
         self._resize(_FIRST_ROOM, 0)
 
     def __call__(self, pool: Pool, tree: Tree) -> int:
-        outcome = kernel.search_merges(
-            STEPS_PER_CALL, self.k, self.num, ROUNDING * self.num, self.by_cost, self.weights,
+        outcome = self.order.search(
+            STEPS_PER_CALL, self.k, self.num, ROUNDING * self.num, self.order.by_key, self.weights,
             pool, tree, self.closed, self.closed_slots, self.keys,
         )  # fmt: skip
         if outcome == branching.NO_ROOM:

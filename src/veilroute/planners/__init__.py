@@ -1,1 +1,63 @@
-"""The planners: one file each, one registry."""
+"""The planners: one file each, and all of them by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from veilroute.partition import OPTIONS as PARTITIONER_OPTIONS
+from veilroute.partition import PARTITIONERS
+from veilroute.planners.cbp import plan_cbp
+from veilroute.planners.m_pbp import plan_m_pbp
+from veilroute.planners.optimal import plan_optimal
+from veilroute.planners.pbp import plan_pbp
+from veilroute.planners.plan import Plan, PlannedClass, plan_alone, plan_parting, plan_shared
+from veilroute.planners.rbp import plan_rbp
+from veilroute.planners.reuse import plan_reuse
+from veilroute.registry import Entry, Plugin, Registry, check_options
+
+__all__ = ["PLANNERS", "Plan", "PlannedClass", "find_planner", "plan_alone", "plan_parting", "plan_shared"]
+
+
+def _adapt(plugin: Plugin) -> Entry:
+    """A planner from elsewhere, whose options are kept in its plans whether it does so itself or not."""
+    entry = plugin.to_entry(Plan)
+
+    def plan(*given: Any, seed: int, **options: Any) -> Plan:
+        made: Plan = entry.function(*given, seed=seed, **options)
+        plugin.check_members([group.members for group in made.classes], len(made.task.members))
+        own = {name: value for name, value in options.items() if name in entry.options}
+        return replace(made, options={**entry.record(own), "seed": seed, **made.options})
+
+    return replace(entry, home=plugin.guard(plan))
+
+
+PLANNERS: Registry[Entry] = Registry(
+    "planner",
+    "veilroute.planners",
+    _adapt,
+    {
+        "optimal": Entry(plan_optimal),
+        "pbp": Entry(plan_pbp, options=("partitioner", *PARTITIONER_OPTIONS)),
+        "m-pbp": Entry(plan_m_pbp, options=("partitioner", *PARTITIONER_OPTIONS)),
+        "cbp": Entry(plan_cbp),
+        "rbp": Entry(plan_rbp),
+        "reuse": Entry(plan_reuse, options=("partition",)),
+    },
+)
+"""By name; each is called as ``plan(problem, privacy, seed=..., watch=..., **options)``."""
+
+
+def find_planner(name: str, options: dict[str, Any]) -> Callable[..., Plan]:
+    """The planner called ``name``, after checking that it takes ``options``.
+
+    A planner that is told its partitioner also takes what that takes, which matters for those from elsewhere.
+    """
+    entry = PLANNERS.find(name)
+    taken = entry.options
+    partitioner = options.get("partitioner")
+    if "partitioner" in taken and isinstance(partitioner, str) and partitioner not in PARTITIONERS:
+        taken = tuple(dict.fromkeys((*taken, *PARTITIONERS.find(partitioner).options)))
+    check_options("planner", name, options, taken)
+    return entry.function

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from veilroute.covering.prefixes import Completions
 from veilroute.covering.walks import walk_cost
@@ -13,7 +14,7 @@ from veilroute.progress import Watch
 
 
 def plan_m_pbp(
-    problem: Problem, privacy: Privacy, *, seed: int, watch: Watch, partitioner: str = "exact", **options: str
+    problem: Problem, privacy: Privacy, *, seed: int, watch: Watch, partitioner: str = "exact", **options: Any
 ) -> Plan:
     """Plan as Pbp does and let the routes of a class part after m nodes.
 

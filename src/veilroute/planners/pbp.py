@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from veilroute.covering.class_costs import ClassWalks
 from veilroute.covering.task import k_and_ell, prepare_task
-from veilroute.partition.registry import find_partitioner
+from veilroute.partition import find_partitioner
 from veilroute.planners.plan import Plan, plan_alone, plan_shared
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch
 
 
 def plan_pbp(
-    problem: Problem, privacy: Privacy, *, seed: int, watch: Watch, partitioner: str = "exact", **options: str
+    problem: Problem, privacy: Privacy, *, seed: int, watch: Watch, partitioner: str = "exact", **options: Any
 ) -> Plan:
     """Group the candidates with ``partitioner`` and walk each class together.
 
     All members of a class share their whole walk, so the plan reaches (k, ell, m) for every m. Whether it is the
     best one is claimed for m = infinity only: at finite m, routes may part earlier and cost less.
     """
-    partition_method = find_partitioner(partitioner, options)
+    entry = find_partitioner(partitioner, options)
     watch.tell("covering fields")
     task = prepare_task(problem)
-    partition = partition_method(problem, task, k_and_ell(problem, task, privacy), seed=seed, watch=watch, **options)
+    partition = entry.function(problem, task, k_and_ell(problem, task, privacy), seed=seed, watch=watch, **options)
     source = partition.source or ClassWalks(task)
     anonymized = []
     for number, members in enumerate(partition.classes):
@@ -35,6 +37,11 @@ def plan_pbp(
         least_mean=partition.least_mean if privacy.m is None else None,
         # At finite m more candidates may be anonymizable, on directed graphs, than a shared walk can cover.
         num_anonymizable=partition.num_anonymizable if privacy.m is None else None,
-        options={"partitioner": partitioner, **options, "seed": seed, "stopped_early": partition.is_stopped},
+        options={
+            "partitioner": partitioner,
+            **entry.record(options),
+            "seed": seed,
+            "stopped_early": partition.is_stopped,
+        },
         certificate=partition.certificate if privacy.m is None else None,
     )

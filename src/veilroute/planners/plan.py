@@ -66,10 +66,10 @@ class Plan:
 
     task: CoveringTask
     classes: tuple[PlannedClass, ...]
-    is_optimal: bool
-    least_mean: float | None
-    num_anonymizable: int | None
-    options: dict[str, object]
+    is_optimal: bool = False
+    least_mean: float | None = None
+    num_anonymizable: int | None = None
+    options: dict[str, object] = field(default_factory=dict)
     certificate: Certificate | None = None
 
 

@@ -102,7 +102,7 @@ import sys
 from bench_runs import small_terrain
 from veilroute.bench.runner import Job, _warm_up, map_text, run_cell
 from veilroute.bench.suites import Choice, build_cells
-from veilroute.planners.registry import PLANNERS
+from veilroute.planners import PLANNERS
 
 def kernels():
     found = {}

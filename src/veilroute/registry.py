@@ -1,0 +1,234 @@
+"""Methods by name: those that veilroute has, and those that installed packages add to them (plug-ins).
+
+A package offers plug-ins as entry points, each in the group of its kind:
+
+==========================  ============================================================================================
+group                       what the entry point names
+==========================  ============================================================================================
+``veilroute.planners``      a function ``plan(problem, privacy, *, seed, watch, OPTIONS) -> Plan``
+``veilroute.partitioners``  a function ``partition(problem, task, rule, *, seed, watch, OPTIONS) -> Partition``
+``veilroute.merge_orders``  a function ``key(costs, other_costs, size, other_size, weights) -> float``
+``veilroute.heuristics``    a function ``estimate(estimator, node, left) -> float``
+==========================  ============================================================================================
+
+The last two are called in the innermost loops: numba compiles them, and for each a search of its own.
+
+Installed packages are looked through only for a name that is not built in, and a plug-in is imported only when it is
+asked for by its name. So whoever uses none does not wait for them, and a broken one stops nobody else. A plug-in never
+takes the place of a built-in method, and of two with one name neither is taken. It runs with all rights of who runs
+veilroute; the auditor imports nothing from here.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import wraps
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from veilroute.errors import InvalidInputError, PluginError, UnknownMethodError, VeilrouteError
+from veilroute.jsontext import parse_json
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+Value = TypeVar("Value")
+
+Plain = str | int | float | bool | None
+"""What an option may be to be kept in a playbook and in records."""
+
+_TAKEN = ("problem", "privacy", "planner", "time_limit_s", "progress", "should_stop", "seed", "watch")
+"""Names that mean something else to who calls a planner, and that no option of a plug-in can have."""
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """What an entry point has given: the kind and name that it was asked for by, its package, and the object."""
+
+    kind: str
+    name: str
+    package: str
+    value: Any
+
+    def error(self, trouble: str) -> PluginError:
+        """What is wrong with it, in one line that names the package."""
+        return PluginError(f"{self.kind} {self.name} of the package {self.package}: {trouble}")
+
+    def guard(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, with what it raises told in one line that names the package."""
+
+        @wraps(function)
+        def guarded(*given: Any, **options: Any) -> Any:
+            try:
+                return function(*given, **options)
+            except (VeilrouteError, MemoryError):
+                raise
+            except (Exception, SystemExit) as error:
+                raise self.error(f"failed with {type(error).__name__}: {error}") from error
+
+        return guarded
+
+    def check_members(self, groups: Iterable[Sequence[int]], num: int) -> None:
+        """Refuse classes, and those who are left out, that do not hold each of ``num`` members once."""
+        if sorted(member for group in groups for member in group) != list(range(num)):
+            raise self.error("expected each member in one class, or left out")
+
+    def to_entry(self, result: type) -> Entry:
+        """The entry of a planner or partitioner: its options are its keyword-only parameters but `seed` and `watch`."""
+        try:
+            parameters = inspect.signature(self.value).parameters.values()
+        except (TypeError, ValueError):
+            raise self.error("expected a function") from None
+        own = [one for one in parameters if one.kind == one.KEYWORD_ONLY and one.name not in ("seed", "watch")]
+        if any(one.kind == one.VAR_KEYWORD or (one in own and one.default is one.empty) for one in parameters):
+            raise self.error("expected each option as a parameter of its own, with a default, and no **options")
+        if any(one.name in _TAKEN for one in own):
+            raise self.error(f"expected options with other names than {', '.join(_TAKEN)}")
+        run = self.guard(self.value)
+
+        @wraps(self.value)
+        def checked(*given: Any, **options: Any) -> Any:
+            outcome = run(*given, **options)
+            if not isinstance(outcome, result):
+                raise self.error(f"expected to be given a {result.__name__}, got {type(outcome).__name__}")
+            return outcome
+
+        defaults = {one.name: one.default for one in own}
+        return Entry(checked, tuple(defaults), defaults)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A planner or a partitioner.
+
+    Parameters
+    ----------
+    home
+        Its function, or ``module:function`` for one that is imported when it is first wanted.
+    options
+        The names of its own options.
+    defaults
+        What a plug-in's options are when they are not given.
+    """
+
+    home: Callable[..., Any] | str
+    options: tuple[str, ...] = ()
+    defaults: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """What to call."""
+        if not isinstance(self.home, str):
+            return self.home
+        module, _, name = self.home.partition(":")
+        function: Callable[..., Any] = getattr(import_module(module), name)
+        return function
+
+    def record(self, options: Mapping[str, object]) -> dict[str, object]:
+        """The options of a run for its record: those given, and a plug-in's defaults; nothing but plain values."""
+        return {name: value for name, value in {**self.defaults, **options}.items() if isinstance(value, Plain)}
+
+
+class Registry(dict[str, Value]):
+    """The methods of one kind: it holds the built-in ones, and looks for plug-ins when it is asked for another name.
+
+    Parameters
+    ----------
+    kind
+        How messages call it.
+    group
+        The group of entry points.
+    adapt
+        Makes an entry from a plug-in, or raises its error.
+    built_in
+        The built-in methods by name.
+    """
+
+    def __init__(self, kind: str, group: str, adapt: Callable[[Plugin], Value], built_in: Mapping[str, Value]) -> None:
+        super().__init__(built_in)
+        self.kind, self.group, self._adapt = kind, group, adapt
+        self._loaded: dict[str, Value] = {}
+
+    def find(self, name: object) -> Value:
+        """The method of this name, built in or from the one package that offers it."""
+        if isinstance(name, str) and name in self:
+            return self[name]
+        if not isinstance(name, str) or name not in self._loaded:
+            names = self.plugin_names()
+            if not isinstance(name, str) or name not in names:
+                raise UnknownMethodError(self.kind, name, (*self, *names))
+            self._loaded[name] = self._load(name)
+        return self._loaded[name]
+
+    def plugin_names(self) -> tuple[str, ...]:
+        """The names that installed packages offer, without importing any of them."""
+        return tuple(sorted({point.name for _, point in self._offers() if point.name not in self}))
+
+    def _offers(self) -> Iterator[tuple[str, EntryPoint]]:
+        from importlib.metadata import distributions  # a tenth of a second, for plug-ins only
+
+        seen = set()
+        for package in distributions():
+            # What is wrong with one package's files must not keep the others from being found.
+            try:
+                name, points = str(package.name), package.entry_points.select(group=self.group)
+            except Exception:
+                continue
+            if name not in seen:  # of two on the path, Python would import the first
+                seen.add(name)
+                yield from ((name, point) for point in points)
+
+    def _load(self, name: str) -> Value:
+        offers = list(self._offers())
+        packages = [package for package, point in offers if point.name == name]
+        if len(packages) > 1:
+            raise PluginError(f"{self.kind} {name}: the packages {' and '.join(packages)} offer it; remove all but one")
+        for package, point in offers:
+            if package == packages[0] and point.name in self:
+                raise PluginError(
+                    f"the package {package} offers a {self.kind} called {point.name}, which is built in and cannot be "
+                    "replaced; nothing of this kind is taken from it until it has another name"
+                )
+        (point,) = (point for _, point in offers if point.name == name)
+        plugin = Plugin(self.kind, name, packages[0], None)
+        try:
+            value = point.load()
+        except (Exception, SystemExit) as error:
+            raise plugin.error(f"cannot be imported, {type(error).__name__}: {error}") from error
+        if not callable(value):
+            raise plugin.error("expected a function")
+        return self._adapt(Plugin(self.kind, name, packages[0], value))
+
+
+def check_options(kind: str, name: str, given: Iterable[str], taken: Sequence[str]) -> None:
+    """Refuse options that a method does not take."""
+    for option in given:
+        if option not in taken:
+            takes = ", ".join(taken) or "no options"
+            raise InvalidInputError(option, f"a {kind} that has this option; {name} takes {takes}")
+
+
+def read_option(text: str) -> tuple[str, Plain]:
+    """An option as it is written on a command line, ``NAME=VALUE``; the value as JSON has it, or else as text."""
+    name, equals, written = text.partition("=")
+    if not equals or not name.isidentifier() or name in _TAKEN:
+        raise InvalidInputError("option", "NAME=VALUE, for an option of a planner or partitioner", text)
+    try:
+        value = parse_json(written.encode(), name)
+    except InvalidInputError:
+        return name, written
+    return name, value if isinstance(value, Plain) else written
+
+
+def lazy_names(room: str, **modules: str) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a room: which module has which names; a module is imported when a name of it is wanted."""
+    homes = {name: module for module, names in modules.items() for name in names.split()}
+
+    def find(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {room!r} has no attribute {name!r}")
+        return getattr(import_module(f"{room}.{homes[name]}"), name)
+
+    return find

@@ -1,0 +1,68 @@
+"""Merge orders and heuristics that come as plug-ins run the same searches as the built-in ones with the same text."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import veilroute as vr
+from strategies import privacies, problems
+from veilroute.covering.astar import HEURISTICS, AStarEngine
+from veilroute.covering.task import k_and_ell, prepare_task
+from veilroute.partition.merge_bb import MERGE_ORDERS, partition_merge_bb
+from veilroute.progress import Watch
+from veilroute.registry import Plugin
+
+COST_ASC = runpy.run_path(str(Path(__file__).resolve().parents[2] / "docs" / "examples" / "cost_asc.py"))["cost_asc"]
+
+
+def tunnel(estimator: Any, node: int, left: int) -> float:
+    if left == 0:
+        return float(estimator.to_goal[node])
+    furthest, last = 0.0, np.inf
+    for u in range(estimator.ends.size):
+        if (left >> u) & 1:
+            furthest = max(furthest, estimator.reach[estimator.reach_rows[u], node])
+            last = min(last, estimator.ends[u])
+    return furthest + last
+
+
+@pytest.fixture(scope="module", autouse=True)
+def plugins() -> Any:
+    for table, function in ((MERGE_ORDERS, COST_ASC), (HEURISTICS, tunnel)):
+        entry: Any = table._adapt(Plugin(table.kind, "own", "tests", function))
+        table["own"] = entry
+    yield
+    del MERGE_ORDERS["own"], HEURISTICS["own"]
+
+
+@settings(max_examples=60)
+@given(problem=problems(max_nodes=9, max_candidates=7), privacy=privacies())
+def test_cost_asc_as_a_plugin_is_the_same_search(problem: vr.Problem, privacy: vr.Privacy) -> None:
+    task = prepare_task(problem)
+    rule = k_and_ell(problem, task, privacy)
+    ours, theirs = (
+        partition_merge_bb(problem, task, rule, seed=0, watch=Watch(), merge_order=order)
+        for order in ("cost-asc", "own")
+    )
+    assert (ours.classes, ours.left_out, ours.least_mean) == (theirs.classes, theirs.left_out, theirs.least_mean)
+    assert (ours.num_visited, ours.num_duplicates) == (theirs.num_visited, theirs.num_duplicates)
+    steps = [[(one.num_anonymized, one.mac) for one in each.improvements] for each in (ours, theirs)]
+    assert steps[0] == steps[1]
+
+
+@settings(max_examples=60)
+@given(problem=problems(max_nodes=12, max_candidates=6))
+def test_tunnel_as_a_plugin_is_the_same_search(problem: vr.Problem) -> None:
+    task = prepare_task(problem)
+    everyone = range(len(task.members))
+    for trip in range(task.num_trips):
+        ours, theirs = (AStarEngine(task, name).find(everyone, trip) for name in ("tunnel", "own"))
+        assert (ours.walk.tolist(), ours.cost, ours.status) == (theirs.walk.tolist(), theirs.cost, theirs.status)
+        assert ours.counts.num_expanded == theirs.counts.num_expanded
+        assert ours.counts.num_generated == theirs.counts.num_generated
