@@ -54,8 +54,8 @@ def run_plan(
         Path | None, Option(metavar="PLAYBOOK", help="Keep the classes of this earlier playbook, for a new trip.")
     ] = None,
     objective: Annotated[
-        str, Option(help="What to keep small: mac (the mean ratio of detours) or total (their sum).")
-    ] = "mac",
+        str | None, Option(help="What to keep small: mac (the mean ratio of detours) or total (their sum). [mac]")
+    ] = None,
     time_limit: Annotated[float | None, Option(metavar="SECONDS", help="Stop with the best so far.")] = None,
     out: Annotated[Path | None, Option("-o", "--out", metavar="FILE", help="Write the playbook here.")] = None,
     embed: Annotated[bool, Option(help="Keep the whole map in the playbook, or only its hash.")] = True,
@@ -76,17 +76,18 @@ def run_plan(
         extra["partition"] = earlier = read_playbook(reuse)
     elif planner == "reuse":
         raise InvalidInputError("--reuse", "the playbook of an earlier trip, for the planner reuse")
-    if objective not in OBJECTIVES:
+    if objective not in (None, *OBJECTIVES):
         raise InvalidInputError("--objective", " or ".join(OBJECTIVES), objective)
     for name, value in map(read_option, extra.pop("option", ())):
         if name in extra:
             raise InvalidInputError("--option", f"{name} only once", value)
         extra[name] = value
     loaded = load_instance(instance, options, earlier)
-    figure = "MAC" if objective == "mac" else "mean extra cost"
+    problem = loaded.problem if objective is None else replace(loaded.problem, objective=objective)
+    figure = "MAC" if problem.objective == "mac" else "mean extra cost"
     with console.live_progress(figure) as report, console.Interrupt() as interrupt:
         playbook, runtime_s = timed_solve(
-            replace(loaded.problem, objective=objective),
+            problem,
             loaded.privacy,
             planner="optimal" if planner is None else planner,
             time_limit_s=time_limit,

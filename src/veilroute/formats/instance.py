@@ -96,7 +96,7 @@ class _Tokens:
         return self.tokens[self.next - 1]
 
 
-UNSTATED = frozenset({"visibility", "k", "ell", "measure", "m", "spread"})
+UNSTATED = frozenset({"visibility", "k", "ell", "measure", "m", "spread", "objective"})
 """What a file may leave open; planning then takes what is usual."""
 
 
@@ -168,6 +168,8 @@ def _to_dict(instance: Instance) -> dict[str, Any]:
         "visibility": visibility_to_dict(problem.visibility),
         "privacy": instance.privacy.to_dict(),
     }
+    if problem.objective != "mac":
+        data["objective"] = problem.objective
     return data | {"names": [[label, name] for label, name in problem.names.items()]} if problem.names else data
 
 
@@ -182,9 +184,10 @@ def _from_data(data: Any, path: str | Path) -> Instance:
             _list(data, "candidates"),
             visibility_from_dict(data.get("visibility", {"kind": "at-node"}), domain),
             _names(data.get("names", [])),
+            data.get("objective", "mac"),
         )
         privacy = _privacy(data.get("privacy", {}))
-        stated = set(data.get("privacy", {})) | ({"visibility"} & set(data))
+        stated = set(data.get("privacy", {})) | ({"visibility", "objective"} & set(data))
         return Instance(problem, privacy, UNSTATED - with_measure(stated))
     except FileFormatError:
         raise
