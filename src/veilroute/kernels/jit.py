@@ -293,6 +293,30 @@ def _remove_old(folder: Path, sources: str, tools: str) -> None:
                     path.unlink()
 
 
+def remember_types() -> None:
+    """Keep numba from working out again and again what it has worked out: which types an operation on types gives.
+
+    Each ``a + b`` in a kernel is looked up among all that numba can add, which is a sixth of the time that it takes to
+    compile. What an operation gives depends on the types of its operands alone. For our own command line only, as
+    :func:`postpone_blas`.
+    """
+    # Another numba may have other insides; then it just compiles more slowly.
+    with suppress(ImportError, AttributeError):
+        functions = import_module("numba.core.types.functions")
+        work_out = functions.BaseFunction.get_call_type
+
+        def look_up(self: Any, context: Any, args: Any, kws: Any) -> Any:
+            if kws:
+                return work_out(self, context, args, kws)
+            known = self.__dict__.setdefault("_veilroute_known", {})
+            key = (context, args)
+            if key not in known:
+                known[key] = work_out(self, context, args, kws)
+            return known[key]
+
+        functions.BaseFunction.get_call_type = look_up
+
+
 def postpone_blas() -> None:
     """Keep numba from importing all of scipy.linalg, a quarter of a second, before the first kernel runs.
 
