@@ -68,7 +68,49 @@ def inner(function: Function) -> Function:
 def _decorate(function: Function, **options: object) -> Any:
     # No wrapper that nobody calls, and no checks for a division by zero, which there is none of.
     decorate: Any = numba.njit
-    return decorate(nogil=True, no_cfunc_wrapper=True, error_model="numpy", **options)(function)
+    lean = {} if _LeanCompiler is None else {"pipeline_class": _LeanCompiler}
+    return decorate(nogil=True, no_cfunc_wrapper=True, error_model="numpy", **lean, **options)(function)
+
+
+def _define_lean_compiler() -> Any:
+    """Make numba compile without the passes for what no kernel has: closures, ``with``, literals, array expressions.
+
+    Each pass looks at the whole kernel again. ``None`` where numba has other passes: then it makes them all.
+    """
+    try:
+        machinery, compiler = import_module("numba.core.compiler_machinery"), import_module("numba.core.compiler")
+        untyped, typed = import_module("numba.core.untyped_passes"), import_module("numba.core.typed_passes")
+        translate = (untyped.TranslateByteCode, untyped.FixupArgs)
+        passes = (
+            untyped.IRProcessing,
+            untyped.RewriteSemanticConstants,
+            untyped.DeadBranchPrune,
+            untyped.GenericRewrites,
+            untyped.InlineInlinables,
+            untyped.ReconstructSSA,
+            typed.NopythonTypeInference,
+            typed.PreLowerStripPhis,
+            typed.NoPythonSupportedFeatureValidation,
+            typed.IRLegalization,
+            typed.NativeLowering,
+            typed.NoPythonBackend,
+        )
+        base = compiler.CompilerBase
+    except (ImportError, AttributeError):
+        return None
+
+    class LeanCompiler(base):  # type: ignore[misc, valid-type]
+        def define_pipelines(self) -> list[Any]:
+            manager = machinery.PassManager("lean")
+            for each in (translate if self.state.func_ir is None else ()) + passes:
+                manager.add_pass(each, each.__name__)
+            manager.finalize()
+            return [manager]
+
+    return LeanCompiler
+
+
+_LeanCompiler = _define_lean_compiler()
 
 
 def _with_cache(function: Function, kernel: Any) -> Function:

@@ -112,9 +112,13 @@ def combine_classes(num: int, masks: Masks, shares: Floats, first_of: Ints, may_
         for c in range(first_of[lowest], first_of[lowest + 1]):
             if not masks[c] & ~now:
                 comes_up[now ^ masks[c]] = True
-    grouped = np.full(1 << num, -1, dtype=np.int8)
-    cost = np.full(1 << num, np.inf)
-    choice = np.full(1 << num, -1, dtype=np.int64)
+    grouped = np.empty(1 << num, dtype=np.int8)
+    cost = np.empty(1 << num)
+    choice = np.empty(1 << num, dtype=np.int64)
+    for now in range(1 << num):
+        grouped[now] = -1
+        cost[now] = np.inf
+        choice[now] = -1
     grouped[0] = 0
     cost[0] = 0.0
     for now in range(1, everyone + 1):

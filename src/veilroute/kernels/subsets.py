@@ -195,7 +195,9 @@ def tour_costs(sets: Int32s, from_start: Floats, to_goal: Floats, between: Float
                     back = first[members[j]] + step[j, middle] + step[middle, i] + last[members[i]]
                     least = min(least, there, back)
             else:
-                best[:] = np.inf
+                for visited in range(1 << size):
+                    for i in range(size):
+                        best[visited, i] = np.inf
                 for i in range(size):
                     best[1 << i, i] = first[members[i]]
                 for visited in range(1, everyone):
