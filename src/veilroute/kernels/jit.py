@@ -40,6 +40,7 @@ try:
 except (ImportError, AttributeError):  # nobody tells when kernels are compiled: it counts as work then
     Listener, register = object, None
 
+_MAKES_ARRAYS = {"empty", "zeros", "full", "sort"}
 _HERE = Path(__file__).resolve().parent
 _PYTHON = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
 
@@ -68,6 +69,8 @@ def inner(function: Function) -> Function:
 def _decorate(function: Function, **options: object) -> Any:
     # No wrapper that nobody calls, and no checks for a division by zero, which there is none of.
     decorate: Any = numba.njit
+    # Who makes no arrays need not count who still uses them: the caller holds all that there are.
+    options["_nrt"] = not _MAKES_ARRAYS.isdisjoint(function.__code__.co_names)
     lean = {} if _LeanCompiler is None else {"pipeline_class": _LeanCompiler}
     return decorate(nogil=True, no_cfunc_wrapper=True, error_model="numpy", **lean, **options)(function)
 
