@@ -122,10 +122,11 @@ def timed_solve(
     problem: Problem, privacy: Privacy, *, progress: ProgressCallback | None = None, **options: Any
 ) -> tuple[Playbook, float]:
     """Solve and measure, imports excluded; says so when kernels must be compiled first."""
-    from veilroute.kernels.jit import postpone_blas, telling
+    from veilroute.kernels.jit import postpone_blas, remember_types, telling
     from veilroute.solver import solve
 
     postpone_blas()
+    remember_types()
     from veilroute.partition import PARTITIONERS
     from veilroute.planners import PLANNERS
 

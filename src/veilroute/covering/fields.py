@@ -77,7 +77,7 @@ class FieldStepper:
                     seeds = np.flatnonzero(np.isfinite(best))
                     out[row] = sweeper.values(self.posts.nodes[seeds], best[seeds], self.posts.nodes)
             case table:
-                advance_by_table(members, smaller, previous, *watch, table, out)
+                advance_by_table(members, smaller, previous, *watch, table, np.empty(len(table)), out)
 
 
 class SharedFields:

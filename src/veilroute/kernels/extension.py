@@ -87,8 +87,7 @@ def extend_sets(
     prizes: Floats,
     pair_costs: Floats,
     compatible: Flags,
-    far: Flags,
-    is_loose: bool,
+    far: Flags | None,
     groups: Ints,
     num_groups: int,
     k: int,
@@ -107,8 +106,8 @@ def extend_sets(
 ) -> int:
     """Write all sets of one member more, behind the last one, whose extensions may stay within ``threshold``.
 
-    ``offsets`` is what the reduced cost holds beside ``c * w``. Where ``is_loose`` a class may hold members that are
-    near each other: it must not split into two that qualify, and members of one of the ``groups`` are pairwise far.
+    ``offsets`` is what the reduced cost holds beside ``c * w``. Where ``far`` is given, a class may hold members that
+    are near each other: it must not split into two that qualify, and members of one of the ``groups`` are pairwise far.
     Otherwise members must be ``compatible`` and at most ``max_size``. ``out_parents`` tells which set was extended.
     Returns how many sets there are.
     """
@@ -122,8 +121,8 @@ def extend_sets(
     weight = np.empty(num_trips)
     is_open = np.empty(num, dtype=np.bool_)
     more = max_size - size - 1
-    must = 0 if is_loose else max(0, k - size - 1)
-    room = 2 * k if is_loose else max(more, 0) + 1
+    must = 0 if far is not None else max(0, k - size - 1)
+    room = 2 * k if far is not None else max(more, 0) + 1
     best = np.empty((num_groups, room))
     num_best = np.zeros(num_groups, dtype=np.int64)
     rest = np.empty(num + 1)
@@ -152,7 +151,7 @@ def extend_sets(
                 for i in range(cut_ptr[cut], cut_ptr[cut + 1]):
                     penalty[cut_members[i]] += cut_duals[cut]
         per_group = more
-        if is_loose:
+        if far is not None:
             for i in range(size):
                 near[i] = 0
                 for j in range(size):
@@ -161,10 +160,11 @@ def extend_sets(
             # Beside k members that qualify, what is added must not: fewer than k of each group.
             per_group = k - 1 if has_clique(near, (1 << size) - 1, k) else 2 * k - 1
         # From the last member down: what those behind it could add.
-        num_best[:] = 0
+        for e in range(num_groups):
+            num_best[e] = 0
         total = 0.0
         for x in range(num - 1, newest, -1):
-            if is_loose:
+            if far is not None:
                 rest[x] = total
             elif num_best[0] < must:
                 rest[x] = np.inf
@@ -187,9 +187,13 @@ def extend_sets(
             gains[x] = gain
             group = groups[x]
             held = num_best[group]
-            if per_group <= 0 or (is_loose and gain >= 0) or (held == per_group and gain >= best[group, held - 1]):
+            if (
+                per_group <= 0
+                or (far is not None and gain >= 0)
+                or (held == per_group and gain >= best[group, held - 1])
+            ):
                 continue
-            if is_loose:
+            if far is not None:
                 total += gain
                 if held == per_group:
                     total -= best[group, held - 1]
@@ -212,7 +216,7 @@ def extend_sets(
             if bound > threshold:
                 continue
             qualifies = size + 1 >= k
-            if is_loose:
+            if far is not None:
                 near[size] = 0
                 for i in range(size):
                     near[i] &= ~(1 << size)

@@ -40,6 +40,7 @@ try:
 except (ImportError, AttributeError):  # nobody tells when kernels are compiled: it counts as work then
     Listener, register = object, None
 
+_MAKES_ARRAYS = {"empty", "zeros", "full", "sort"}
 _HERE = Path(__file__).resolve().parent
 _PYTHON = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
 
@@ -68,7 +69,51 @@ def inner(function: Function) -> Function:
 def _decorate(function: Function, **options: object) -> Any:
     # No wrapper that nobody calls, and no checks for a division by zero, which there is none of.
     decorate: Any = numba.njit
-    return decorate(nogil=True, no_cfunc_wrapper=True, error_model="numpy", **options)(function)
+    # Who makes no arrays need not count who still uses them: the caller holds all that there are.
+    options["_nrt"] = not _MAKES_ARRAYS.isdisjoint(function.__code__.co_names)
+    lean = {} if _LeanCompiler is None else {"pipeline_class": _LeanCompiler}
+    return decorate(nogil=True, no_cfunc_wrapper=True, error_model="numpy", **lean, **options)(function)
+
+
+def _define_lean_compiler() -> Any:
+    """Make numba compile without the passes for what no kernel has: closures, ``with``, literals, array expressions.
+
+    Each pass looks at the whole kernel again. ``None`` where numba has other passes: then it makes them all.
+    """
+    try:
+        machinery, compiler = import_module("numba.core.compiler_machinery"), import_module("numba.core.compiler")
+        untyped, typed = import_module("numba.core.untyped_passes"), import_module("numba.core.typed_passes")
+        translate = (untyped.TranslateByteCode, untyped.FixupArgs)
+        passes = (
+            untyped.IRProcessing,
+            untyped.RewriteSemanticConstants,
+            untyped.DeadBranchPrune,
+            untyped.GenericRewrites,
+            untyped.InlineInlinables,
+            untyped.ReconstructSSA,
+            typed.NopythonTypeInference,
+            typed.PreLowerStripPhis,
+            typed.NoPythonSupportedFeatureValidation,
+            typed.IRLegalization,
+            typed.NativeLowering,
+            typed.NoPythonBackend,
+        )
+        base = compiler.CompilerBase
+    except (ImportError, AttributeError):
+        return None
+
+    class LeanCompiler(base):  # type: ignore[misc, valid-type]
+        def define_pipelines(self) -> list[Any]:
+            manager = machinery.PassManager("lean")
+            for each in (translate if self.state.func_ir is None else ()) + passes:
+                manager.add_pass(each, each.__name__)
+            manager.finalize()
+            return [manager]
+
+    return LeanCompiler
+
+
+_LeanCompiler = _define_lean_compiler()
 
 
 def _with_cache(function: Function, kernel: Any) -> Function:
@@ -291,6 +336,30 @@ def _remove_old(folder: Path, sources: str, tools: str) -> None:
             if is_entry and not is_current:
                 with suppress(OSError):
                     path.unlink()
+
+
+def remember_types() -> None:
+    """Keep numba from working out again and again what it has worked out: which types an operation on types gives.
+
+    Each ``a + b`` in a kernel is looked up among all that numba can add, which is a sixth of the time that it takes to
+    compile. What an operation gives depends on the types of its operands alone. For our own command line only, as
+    :func:`postpone_blas`.
+    """
+    # Another numba may have other insides; then it just compiles more slowly.
+    with suppress(ImportError, AttributeError):
+        functions = import_module("numba.core.types.functions")
+        work_out = functions.BaseFunction.get_call_type
+
+        def look_up(self: Any, context: Any, args: Any, kws: Any) -> Any:
+            if kws:
+                return work_out(self, context, args, kws)
+            known = self.__dict__.setdefault("_veilroute_known", {})
+            key = (context, args)
+            if key not in known:
+                known[key] = work_out(self, context, args, kws)
+            return known[key]
+
+        functions.BaseFunction.get_call_type = look_up
 
 
 def postpone_blas() -> None:

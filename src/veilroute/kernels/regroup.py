@@ -30,6 +30,10 @@ MAX_STEPS = 1 << 13
 
 _MIX = 324027
 
+HEAD, COVERED, OUTSIDE, CHOSEN, FOLLOWING = range(5)
+"""What stands where in ``Listed.levels``: by member the first class that begins with it; by depth who is covered, how
+many are left out, which class was chosen and which one comes next."""
+
 LEAST_GAIN = 1e-9
 """What an improvement must be more than."""
 
@@ -89,6 +93,8 @@ class Union(NamedTuple):
         Where each member's posts begin.
     first, last, steps
         Distances from the start and to the goal, per trip and post, and between posts.
+    smallest, costs, weight, inside
+        Scratch: the cheapest pairs of a member; of a set its costs and weights by trip, and its members.
     """
 
     weights: Floats
@@ -101,6 +107,10 @@ class Union(NamedTuple):
     first: Floats
     last: Floats
     steps: Floats
+    smallest: Floats
+    costs: Floats
+    weight: Floats
+    inside: Ints
 
 
 class Rows(NamedTuple):
@@ -133,6 +143,8 @@ class Listed(NamedTuple):
         The next one with the same first member, by excess.
     found_masks, found_shares
         The best of them together.
+    levels, values
+        Scratch of the search for these, by depth; see :data:`HEAD` and the names after it.
     """
 
     masks: Ints
@@ -141,6 +153,8 @@ class Listed(NamedTuple):
     following: Ints
     found_masks: Ints
     found_shares: Floats
+    levels: Ints
+    values: Floats
 
 
 def make_union(num_trips: int, posts_per_member: int) -> tuple[Union, Rows, Listed]:
@@ -157,6 +171,10 @@ def make_union(num_trips: int, posts_per_member: int) -> tuple[Union, Rows, List
         first=np.empty((num_trips, num_posts)),
         last=np.empty((num_trips, num_posts)),
         steps=np.empty((num_posts, num_posts)),
+        smallest=np.empty(MAX_UNION),
+        costs=np.empty(num_trips),
+        weight=np.empty(num_trips),
+        inside=np.empty(MAX_UNION, dtype=np.int64),
     )
     rows = Rows(
         costs=np.empty((MAX_ROWS, num_trips, num_posts)),
@@ -171,6 +189,8 @@ def make_union(num_trips: int, posts_per_member: int) -> tuple[Union, Rows, List
         following=np.empty(MAX_ROWS, dtype=np.int64),
         found_masks=np.empty(MAX_UNION, dtype=np.int64),
         found_shares=np.empty(MAX_UNION),
+        levels=np.empty((5, MAX_UNION + 1), dtype=np.int64),
+        values=np.empty(MAX_UNION + 1),
     )
     return union, rows, listed
 
@@ -188,7 +208,7 @@ def gather_union(tours: Tours, members: Ints, num: int, union: Union) -> float:
     )  # fmt: skip
     first_post, first, last, steps = union.first_post, union.first, union.last, union.steps
     num_trips = tour_weights.shape[0]
-    smallest = np.empty(k - 1)
+    smallest = union.smallest
     first_post[0] = 0
     total = 0.0
     for i in range(num):
@@ -205,7 +225,8 @@ def gather_union(tours: Tours, members: Ints, num: int, union: Union) -> float:
         least = -tour_fixed[a]
         for trip in range(num_trips):
             weights[trip, i] = tour_weights[trip, a]
-            smallest[:] = np.inf
+            for e in range(k - 1):
+                smallest[e] = np.inf
             for j in range(num):
                 cost = pair_costs[trip, a, members[j]]
                 pairs[trip, i, j] = cost
@@ -249,9 +270,7 @@ def list_classes(
     table, row_masks, places, slots = rows.costs, rows.masks, rows.places, rows.slots
     num_trips = weights.shape[0]
     last_slot = slots.size - 1
-    costs = np.empty(num_trips)
-    weight = np.empty(num_trips)
-    inside = np.empty(num, dtype=np.int64)
+    costs, weight, inside = union.costs, union.weight, union.inside
     num_classes = 0
     num_rows = num
     for i in range(num):
@@ -265,7 +284,8 @@ def list_classes(
         size = 0
         taken = 0.0
         paid = 0.0
-        weight[:] = 0.0
+        for trip in range(num_trips):
+            weight[trip] = 0.0
         for i in range(num):
             if (mask >> i) & 1:
                 inside[size] = i
@@ -314,7 +334,8 @@ def list_classes(
             at = slots[slot]
             if at < 0:
                 if num_rows == MAX_ROWS:
-                    slots[:] = -1
+                    for e in range(slots.size):
+                        slots[e] = -1
                     return -1, num_rows
                 at = num_rows
                 num_rows += 1
@@ -368,7 +389,9 @@ def find_cover(num: int, num_classes: int, gap: float, now: float, num_out: int,
             for c in range(num_classes):
                 if (masks[c] >> i) & 1:
                     excess[c] -= least
-    heads = np.full(num, -1, dtype=np.int64)
+    levels, value = listed.levels, listed.values
+    for i in range(num):
+        levels[HEAD, i] = -1
     for c in range(num_classes):
         if num_out == 0 and excess[c] >= gap:
             continue
@@ -376,70 +399,68 @@ def find_cover(num: int, num_classes: int, gap: float, now: float, num_out: int,
         while not (masks[c] >> first) & 1:
             first += 1
         before = -1
-        after = heads[first]
+        after = levels[HEAD, first]
         while after >= 0 and excess[after] <= excess[c]:
             before = after
             after = following_class[after]
         following_class[c] = after
         if before < 0:
-            heads[first] = c
+            levels[HEAD, first] = c
         else:
             following_class[before] = c
     # Depth first. The first member not decided upon is in the next class, or left out.
     everyone = (1 << num) - 1
-    covered = np.zeros(num + 1, dtype=np.int64)
-    value = np.zeros(num + 1)
-    outside = np.zeros(num + 1, dtype=np.int64)
-    chosen = np.empty(num + 1, dtype=np.int64)
-    following = np.empty(num + 1, dtype=np.int64)
+    levels[COVERED, 0] = 0
+    levels[OUTSIDE, 0] = 0
+    value[0] = 0.0
     below = gap if num_out == 0 else now
     best_out = num_out
     num_found = -1
     steps = 0
     depth = 0
-    following[0] = heads[0]
+    levels[FOLLOWING, 0] = levels[HEAD, 0]
     while depth >= 0 and steps < MAX_STEPS:
         steps += 1
-        c = following[depth]
+        c = levels[FOLLOWING, depth]
         if c == -2:
             depth -= 1
             continue
-        mask = covered[depth]
+        mask = levels[COVERED, depth]
         if c >= 0:
-            following[depth] = following_class[c]
+            levels[FOLLOWING, depth] = following_class[c]
             if masks[c] & mask:
                 continue
             wider = mask | masks[c]
-            away = outside[depth]
+            away = levels[OUTSIDE, depth]
             worth = value[depth] + (excess[c] if num_out == 0 else shares[c])
             if num_out == 0 and worth >= below:
-                following[depth] = -2
+                levels[FOLLOWING, depth] = -2
         else:
-            following[depth] = -2
+            levels[FOLLOWING, depth] = -2
             wider = mask | (mask + 1)
-            away = outside[depth] + 1
+            away = levels[OUTSIDE, depth] + 1
             worth = value[depth]
         if away > best_out or (away == best_out and worth >= below):
             continue
-        chosen[depth] = c
+        levels[CHOSEN, depth] = c
         if wider == everyone:
             best_out = away
             below = worth
             num_found = 0
             for e in range(depth + 1):
-                if chosen[e] >= 0:
-                    listed.found_masks[num_found] = masks[chosen[e]]
-                    listed.found_shares[num_found] = shares[chosen[e]]
+                if levels[CHOSEN, e] >= 0:
+                    listed.found_masks[num_found] = masks[levels[CHOSEN, e]]
+                    listed.found_shares[num_found] = shares[levels[CHOSEN, e]]
                     num_found += 1
             continue
         depth += 1
-        covered[depth] = wider
+        levels[COVERED, depth] = wider
         value[depth] = worth
-        outside[depth] = away
+        levels[OUTSIDE, depth] = away
         first = 0
         while (wider >> first) & 1:
             first += 1
-        following[depth] = heads[first]
+        levels[FOLLOWING, depth] = levels[HEAD, first]
     return num_found, steps
 
 

@@ -13,69 +13,6 @@ from veilroute.kernels.subsets import count_bits
 
 
 @jit
-def largest_spread(num: int, far: Masks) -> Int8s:
-    """For every set the size of its largest subset that is pairwise far apart; ``far[i]`` holds i's far partners."""
-    size = np.zeros(1 << num, dtype=np.int8)
-    for mask in range(1, 1 << num):
-        low = 0
-        while not (mask >> low) & 1:
-            low += 1
-        without = size[mask ^ (1 << low)]
-        within = 1 + size[mask & far[low]]
-        size[mask] = max(without, within)
-    return size
-
-
-@jit
-def mark_needed(num: int, k: int, all_pairs: bool, spread: Int8s) -> Flags:
-    """Mark the sets whose covering cost can matter: the classes worth considering, and all subsets of these.
-
-    Under ``all_pairs``: pairwise far sets of k to 2k - 1 members. Otherwise: sets that hold k pairwise far members
-    and cannot be split in two that both do; such a split exists iff it exists for some subset of 2k members.
-    """
-    needed = np.zeros(1 << num, dtype=np.bool_)
-    for mask in range(1, 1 << num):
-        size = count_bits(mask)
-        if all_pairs:
-            needed[mask] = size <= 2 * k - 1 and spread[mask] == size
-            continue
-        keep = True
-        if size >= 2 * k:
-            rest = mask
-            while rest and keep:
-                bit = rest & -rest
-                smaller = mask ^ bit
-                keep = smaller == 0 or needed[smaller]
-                rest ^= bit
-        if keep and size == 2 * k:
-            low = mask & -mask
-            others = mask ^ low
-            part = others
-            while part and keep:
-                if count_bits(part) == k and spread[part] == k and spread[mask ^ part] == k:
-                    keep = False
-                part = (part - 1) & others
-        needed[mask] = keep
-    # From large to small: what is no class itself matters only below one.
-    for mask in range((1 << num) - 1, 0, -1):
-        if needed[mask] and spread[mask] < k:
-            needed[mask] = False
-            for bit in range(num):
-                larger = mask | (1 << bit)
-                if larger != mask and needed[larger]:
-                    needed[mask] = True
-                    break
-    needed[0] = False
-    return needed
-
-
-@jit
-def start_partition(num: int) -> tuple[Int8s, Floats, Masks]:
-    """Tables for :func:`partition_range`: members grouped, cost, and the class chosen, per set."""
-    return np.zeros(1 << num, dtype=np.int8), np.zeros(1 << num), np.zeros(1 << num, dtype=np.int64)
-
-
-@jit
 def partition_range(
     first: int,
     last: int,
@@ -85,6 +22,8 @@ def partition_range(
     grouped: Int8s,
     cost: Floats,
     choice: Masks,
+    stack: Masks,
+    bits: Masks,
 ) -> None:
     """Best grouping of every set from ``first`` up to but not including ``last``.
 
@@ -94,10 +33,9 @@ def partition_range(
     grouped beats a lower cost.
 
     Left out are sets that are not met on the way down from all members up to some number: below its lowest member a set
-    has lost everybody, so that above it, it has lost no more than the classes of these can hold.
+    has lost everybody, so that above it, it has lost no more than the classes of these can hold. ``stack`` and ``bits``
+    are scratch, an entry for each member.
     """
-    stack = np.empty(64, dtype=np.int64)
-    bits = np.empty(64, dtype=np.int64)
     num_up_to = 0
     for mask in range(first, last):
         low = mask & -mask
@@ -174,9 +112,13 @@ def combine_classes(num: int, masks: Masks, shares: Floats, first_of: Ints, may_
         for c in range(first_of[lowest], first_of[lowest + 1]):
             if not masks[c] & ~now:
                 comes_up[now ^ masks[c]] = True
-    grouped = np.full(1 << num, -1, dtype=np.int8)
-    cost = np.full(1 << num, np.inf)
-    choice = np.full(1 << num, -1, dtype=np.int64)
+    grouped = np.empty(1 << num, dtype=np.int8)
+    cost = np.empty(1 << num)
+    choice = np.empty(1 << num, dtype=np.int64)
+    for now in range(1 << num):
+        grouped[now] = -1
+        cost[now] = np.inf
+        choice[now] = -1
     grouped[0] = 0
     cost[0] = 0.0
     for now in range(1, everyone + 1):

@@ -61,20 +61,23 @@ def advance_by_table(
     watch_ptr: Ints,
     watch_posts: Ints,
     table: Floats,
+    best: Floats,
     out: Floats,
 ) -> None:
-    """Fields of sets from the fields of sets one smaller, through a table of post distances."""
-    best = np.empty(table.shape[0])
+    """Fields of sets from the fields of sets one smaller, through a table of post distances.
+
+    ``best`` is scratch for a field.
+    """
     for i in range(members.shape[0]):
         gather_seeds(members[i], smaller[i], previous, watch_ptr, watch_posts, best)
-        row = out[i]
-        row[:] = np.inf
+        for p in range(best.size):
+            out[i, p] = np.inf
+        # From every post where a walk may be, on to every post.
         for q in range(best.size):
             value = best[q]
             if value < np.inf:
-                reach = table[q]
-                for p in range(row.size):
-                    row[p] = min(row[p], value + reach[p])
+                for p in range(best.size):
+                    out[i, p] = min(out[i, p], value + table[q, p])
 
 
 @jit
@@ -192,7 +195,9 @@ def tour_costs(sets: Int32s, from_start: Floats, to_goal: Floats, between: Float
                     back = first[members[j]] + step[j, middle] + step[middle, i] + last[members[i]]
                     least = min(least, there, back)
             else:
-                best[:] = np.inf
+                for visited in range(1 << size):
+                    for i in range(size):
+                        best[visited, i] = np.inf
                 for i in range(size):
                     best[1 << i, i] = first[members[i]]
                 for visited in range(1, everyone):

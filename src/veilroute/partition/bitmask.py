@@ -8,12 +8,13 @@ qualifying ones are needed, because a part never costs more than the whole; unde
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from veilroute.arrays import Classes, Flags, Floats, Ints
+from veilroute.arrays import Classes, Flags, Floats, Int8s, Ints, Masks
 from veilroute.certificate import MAX_TRIED
 from veilroute.covering.class_costs import ClassCosts, compute_class_costs
 from veilroute.covering.fields_engine import FieldsEngine
@@ -21,7 +22,7 @@ from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import WalkSource
 from veilroute.domain.graph import Label
 from veilroute.errors import TooLargeError
-from veilroute.kernels.set_partition import largest_spread, mark_needed, partition_range, start_partition
+from veilroute.kernels.set_partition import partition_range
 from veilroute.partition.result import Partition
 from veilroute.problem import KAndEll, Problem, Rule
 from veilroute.progress import Watch
@@ -60,7 +61,7 @@ class Family:
 
 
 def mark_classes(rule: Rule) -> Family:
-    """The family of a rule's classes; for k-and-ell see :func:`veilroute.kernels.set_partition.mark_needed`."""
+    """The family of a rule's classes; for k-and-ell see :func:`mark_needed`."""
     num = rule.num
     if num > MAX_MEMBERS:
         raise TooLargeError(
@@ -78,12 +79,82 @@ def mark_classes(rule: Rule) -> Family:
         mine = masks[np.bitwise_count(masks) == size]
         sets = np.nonzero((mine[:, None] >> np.arange(num)) & 1)[1].reshape(mine.size, size).astype(np.int32)
         qualifies[mine] = rule.qualify(sets)
-    needed = qualifies.copy()
+    return Family(num, rule.least, with_subsets(num, qualifies), qualifies)
+
+
+def largest_spread(num: int, far: Masks) -> Int8s:
+    """For every set the size of its largest subset that is pairwise far apart; ``far[i]`` holds i's far partners."""
+    size = np.zeros(1 << num, dtype=np.int8)
+    # By lowest member, from the last one down: it is in the subset, or it is not.
+    for lowest in range(num - 1, -1, -1):
+        others = np.arange(1 << (num - 1 - lowest), dtype=np.int64) << (lowest + 1)
+        size[others | (1 << lowest)] = np.maximum(size[others], 1 + size[others & far[lowest]])
+    return size
+
+
+def mark_needed(num: int, k: int, all_pairs: bool, spread: Int8s) -> Flags:
+    """Mark the sets whose covering cost can matter: the classes worth considering, and all subsets of these.
+
+    Under ``all_pairs``: pairwise far sets of k to 2k - 1 members. Otherwise: sets that hold k pairwise far members
+    and cannot be split in two that both do; such a split exists iff it exists for some subset of 2k members.
+    """
+    masks = np.arange(1 << num, dtype=np.int64)
+    sizes = np.bitwise_count(masks)
+    if all_pairs:
+        is_whole = (sizes < 2 * k) & (spread == sizes)
+    else:
+        is_whole = np.ones(1 << num, dtype=np.bool_)
+        is_whole[_splitting(masks[sizes == 2 * k], k, spread)] = False
+        # A larger set splits when a set with one member less does.
+        for size in range(2 * k + 1, num + 1):
+            mine = masks[sizes == size]
+            for bit in range(num):
+                is_whole[mine] &= is_whole[mine & ~(1 << bit)] | (mine >> bit & 1 == 0)
+    return with_subsets(num, is_whole & (spread >= k))
+
+
+def _splitting(sets: Masks, k: int, spread: Int8s) -> Masks:
+    """Those of some sets of 2k members that are two classes of k."""
+    if not sets.size:
+        return sets
+    num = int(sets.max()).bit_length()
+    bits = np.int64(1) << np.nonzero((sets[:, None] >> np.arange(num)) & 1)[1].reshape(sets.size, 2 * k)
+    splits = np.zeros(sets.size, dtype=np.bool_)
+    # The first member stays in one half, the other half is any k of the others.
+    for half in itertools.combinations(range(1, 2 * k), k):
+        part = bits[:, half].sum(axis=1)
+        splits |= (spread[part] == k) & (spread[sets ^ part] == k)
+    return sets[splits]
+
+
+def with_subsets(num: int, is_class: Flags) -> Flags:
+    """Mark classes and all their subsets but the empty one."""
+    needed = is_class.copy()
     for bit in range(num):  # what is part of a class with this member is part of it without
         halves = needed.reshape(-1, 2, 1 << bit)
         halves[:, 0] |= halves[:, 1]
     needed[0] = False
-    return Family(num, rule.least, needed, qualifies)
+    return needed
+
+
+def best_groupings(num: int) -> tuple[Int8s, Floats, Masks]:
+    """Tables for :func:`partition_sets`: members grouped, cost, and the class chosen, per set."""
+    return np.zeros(1 << num, dtype=np.int8), np.zeros(1 << num), np.zeros(1 << num, dtype=np.int64)
+
+
+def partition_sets(
+    first: int,
+    last: int,
+    max_size: int,
+    needed: Flags,
+    shares: Floats,
+    grouped: Int8s,
+    cost: Floats,
+    choice: Masks,
+) -> None:
+    """See :func:`veilroute.kernels.set_partition.partition_range`; the tables come from :func:`best_groupings`."""
+    stack, bits = np.empty(64, dtype=np.int64), np.empty(64, dtype=np.int64)
+    partition_range(first, last, max_size, needed, shares, grouped, cost, choice, stack, bits)
 
 
 def partition_by_shares(
@@ -173,14 +244,14 @@ def _best_partition(num: int, needed: Flags, shares: Floats, watch: Watch) -> tu
     if columns.size == 0:
         return (), 0.0
     max_size = int(np.bitwise_count(columns).max())
-    grouped, cost, choice = start_partition(num)
+    grouped, cost, choice = best_groupings(num)
     end = 1 << num
     finished = 1
     for first in range(1, end, _SETS_PER_STEP):
         if watch.is_over():
             break
         finished = min(end, first + _SETS_PER_STEP)
-        partition_range(first, finished, max_size, needed, shares, grouped, cost, choice)
+        partition_sets(first, finished, max_size, needed, shares, grouped, cost, choice)
         watch.tell("partition", finished, end)
     if finished == end:
         return read_classes(num, choice, end - 1), float(cost[-1] / grouped[-1])

@@ -277,7 +277,7 @@ class ClassSpace:
             qualifies, parents = np.empty(room, dtype=np.bool_), np.empty(room, dtype=np.int64)
             num = extend_sets(
                 part.sets, part.costs, part.offsets + part.shares, weights, prizes, self.pair_costs, self.compatible,
-                self.far, self.is_loose, self.groups, self.num_groups, self.k, self.largest, *cuts,
+                self.far if self.is_loose else None, self.groups, self.num_groups, self.k, self.largest, *cuts,
                 threshold, sets, offsets, bounds, qualifies, parents,
             )  # fmt: skip
             parents[:num] += rows.start

@@ -19,8 +19,7 @@ from veilroute.covering.set_costs import MAX_TOUR
 from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import Sweeper
 from veilroute.domain.graph import Domain
-from veilroute.kernels.set_partition import partition_range, start_partition
-from veilroute.partition.bitmask import mark_classes, read_classes
+from veilroute.partition.bitmask import best_groupings, mark_classes, partition_sets, read_classes
 from veilroute.partition.result import Partition
 from veilroute.problem import KAndEll, Rule
 
@@ -52,8 +51,8 @@ def _group_most(group: Sequence[int], rule: KAndEll) -> tuple[list[Members], Mem
     num = len(group)
     family = mark_classes(rule.renumbered(np.array(group, dtype=np.int64)))
     shares = np.where(family.qualifies, 0.0, np.inf)
-    grouped, cost, choice = start_partition(num)
-    partition_range(1, 1 << num, rule.largest, family.needed, shares, grouped, cost, choice)
+    grouped, cost, choice = best_groupings(num)
+    partition_sets(1, 1 << num, rule.largest, family.needed, shares, grouped, cost, choice)
     classes = [tuple(group[i] for i in members) for members in read_classes(num, choice, (1 << num) - 1)]
     inside = {i for members in classes for i in members}
     return sorted(classes), tuple(i for i in group if i not in inside)

@@ -108,7 +108,7 @@ def _begin_class(
         values = -fixed
         for trip in range(len(weights)):
             values = values + costs[trip] * (weight[trip] + weights[trip])
-        values[~is_open] = np.inf
+        values[~is_open | np.isnan(values)] = np.inf
         following = int(np.argmin(values))
         if values[following] == np.inf:
             break
@@ -141,7 +141,7 @@ def _join_classes(
             np.maximum.at(wider_costs[trip], class_of[inside], pair_costs[trip, member, inside])
             values += wider_costs[trip] * (class_weights[trip] + weights[trip, member])
             values -= class_costs[trip] * class_weights[trip]
-        values[~may_join] = np.inf
+        values[~may_join | np.isnan(values)] = np.inf  # where no walk covers the class, nothing can be said
         joined = int(np.argmin(values))
         if values[joined] < np.inf:
             class_of[member] = joined

@@ -8,7 +8,7 @@ import pytest
 
 import veilroute as vr
 from veilroute.arrays import Int8s
-from veilroute.kernels.set_partition import largest_spread, mark_needed, partition_range, start_partition
+from veilroute.partition.bitmask import best_groupings, largest_spread, mark_needed, partition_sets
 from veilroute.progress import Progress
 
 
@@ -60,10 +60,10 @@ def test_partition_kernel_tries_every_class(max_size: int) -> None:
     num = 5
     shares = np.where(rng.random(1 << num) < 0.6, rng.random(1 << num), np.inf)
     shares[[mask for mask in range(1 << num) if mask == 0 or mask.bit_count() > max_size]] = np.inf
-    grouped, cost, choice = start_partition(num)
+    grouped, cost, choice = best_groupings(num)
     columns = [mask for mask in range(1 << num) if np.isfinite(shares[mask])]
     needed = np.array([any(mask & column == mask for column in columns) for mask in range(1 << num)])
-    partition_range(1, 1 << num, max_size, needed, shares, grouped, cost, choice)
+    partition_sets(1, 1 << num, max_size, needed, shares, grouped, cost, choice)
     best = (0, 0.0)
     for size in range(num + 1):
         for chosen in itertools.combinations(columns, size):
