@@ -204,7 +204,7 @@ class FieldsEngine:
             first_split += num
         return best, choice, choice_post
 
-    def _walk(self, stops: list[int], steps: list[float], trip: int) -> Walk:
+    def _walk(self, stops: list[Post], steps: list[float], trip: int) -> Walk:
         """The walk past posts, in order of travel, with the distances from each to the next."""
         nodes = self.task.posts.nodes[stops].tolist()
         start = self.task.starts[trip]
@@ -219,7 +219,7 @@ class FieldsEngine:
             walk = np.concatenate(legs)
         return np.concatenate((walk, self._to_goals.follow(int(walk[-1]), self.task.goals[trip])[1:]))
 
-    def _stops(self, ordered: Members, trip: int, middle: _Middle) -> tuple[list[int], list[float]]:
+    def _stops(self, ordered: Members, trip: int, middle: _Middle) -> tuple[list[Post], list[float]]:
         """The posts at which an optimal walk covers each member, in order of travel, and the steps between them.
 
         They are found from the middle.
@@ -234,12 +234,12 @@ class FieldsEngine:
         after, further = self._descend(middle.post, last, trip, self._shared(trip, backward=True))
         return [*before[::-1], middle.post, *after], [*steps[::-1], *further]
 
-    def _descend(self, post: int, left: Members, trip: int, fields: SharedFields) -> tuple[list[int], list[float]]:
+    def _descend(self, post: Post, left: Members, trip: int, fields: SharedFields) -> tuple[list[Post], list[float]]:
         """The posts that lead from the middle to the end where the fields begin, covering ``left`` on the way.
 
         With the distances between each of them and the one before.
         """
-        stops: list[int] = []
+        stops: list[Post] = []
         steps: list[float] = []
         while left:
             distances = self._distances_at_posts(post, left, trip, fields)
@@ -250,13 +250,13 @@ class FieldsEngine:
                 at = int(values.argmin())
                 # A later member must be better by more than rounding to be preferred.
                 if values[at] < best * self._margin:
-                    best_member, post, best = i, int(mine[at]), float(values[at])
+                    best_member, post, best = i, Post(int(mine[at])), float(values[at])
             stops.append(post)
             steps.append(float(distances[post]))
             left = left[:best_member] + left[best_member + 1 :]
         return stops, steps
 
-    def _distances_at_posts(self, post: int, left: Members, trip: int, fields: SharedFields) -> Floats:
+    def _distances_at_posts(self, post: Post, left: Members, trip: int, fields: SharedFields) -> Floats:
         """Distances between a post and all posts, in the direction of the fields.
 
         Those of members that are ``left`` will do, as far as they may lie on the way.
