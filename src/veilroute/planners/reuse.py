@@ -125,7 +125,7 @@ def find_again(earlier: Playbook, domain: Domain, names: Mapping[Label, str]) ->
     is_called = _names(names, domain.labels or names)
     now_called = _unique((name, label) for label, called in is_called.items() for name in called)
     now_at = _unique((place, domain.label(node)) for node, place in enumerate(_places(domain)))
-    found: dict[Label, Label] = {}
+    labels_now: dict[Label, Label] = {}
     taken: set[Label] = set()
     candidates = frozenset(earlier.candidates)
     for label in labels:
@@ -134,19 +134,19 @@ def find_again(earlier: Playbook, domain: Domain, names: Mapping[Label, str]) ->
             place = was_at[earlier.domain.node(label)]
             again |= {now_at[place]} if place in now_at else set()
         if len(again) == 1 and not again & taken and not _is_far(earlier, label, domain, *again):
-            found[label] = next(iter(again))
+            labels_now[label] = next(iter(again))
             taken |= again
         elif again and label in candidates:
             raise InvalidInputError(
                 "partition", "a playbook whose places have the same names on this map, which is another one", label
             )
-    if found.keys().isdisjoint(candidates):
+    if labels_now.keys().isdisjoint(candidates):
         raise InvalidInputError(
             "partition",
             "a playbook made on this very map, or one whose candidates have names or coordinates that this map has as "
             "well; plan all trips together in one problem instead",
         )
-    return found
+    return labels_now
 
 
 def _names(names: Mapping[Label, str], labels: Iterable[Label]) -> dict[Label, list[str]]:
@@ -167,13 +167,13 @@ def _places(domain: Domain | None) -> list[tuple[object, ...]]:
 
 def _unique(pairs: Iterable[tuple[Hashable, Label]]) -> dict[Hashable, Label]:
     """The node of each name or place that only one node has."""
-    found: dict[Hashable, Label] = {}
+    node_of: dict[Hashable, Label] = {}
     twice = set()
     for key, label in pairs:
-        if key in found:
+        if key in node_of:
             twice.add(key)
-        found[key] = label
-    return {key: label for key, label in found.items() if key not in twice}
+        node_of[key] = label
+    return {key: label for key, label in node_of.items() if key not in twice}
 
 
 def _is_far(earlier: Playbook, label: Label, domain: Domain, now: Label) -> bool:
