@@ -1,7 +1,8 @@
 """Types of arrays by what they hold, one name each in the whole house.
 
 Sets of at most 62 candidates are bit masks: ``Masks``. A walk is the node numbers that it passes, in order: ``Walk``.
-Numbers that say which one of something have a type for each numbering: ``Node``, ``Candidate``, ``Member``, ``Post``.
+A plain ``int`` is a position among the members of a covering task. Other numberings have types of their own, where
+their numbers are kept: ``Node``, ``Candidate``, ``Post``.
 """
 
 from __future__ import annotations
@@ -26,9 +27,6 @@ Node = NewType("Node", int)
 
 Candidate = NewType("Candidate", int)
 """A position among the candidates of a problem, those that do not count included."""
-
-Member = NewType("Member", int)
-"""A position among the members of a covering task, which maps it to a candidate."""
 
 Post = NewType("Post", int)
 """A position among the posts of a covering task: nodes from which some member is seen."""

@@ -93,11 +93,6 @@ class CoverMemo:
         self._walks: dict[tuple[Members, int], CoveringWalk] = {}
         self._walk_bytes = 0
 
-    @property
-    def num_solved(self) -> int:
-        """How many sets were worked out."""
-        return len(self._costs)
-
     def costs(self, members: Members, watch: Watch) -> Floats | None:
         """Covering cost of a set, given in ascending order, for each trip; infinite where no walk covers it.
 

@@ -150,11 +150,6 @@ class RowStore:
         self.num_rows = 0
         self.num_bytes = num_bytes
 
-    @property
-    def is_spilled(self) -> bool:
-        """Whether the rows live in a file."""
-        return self.rows.nbytes > self.num_bytes
-
     def add(self, num_rows: int) -> int:
         """Make room for a block of rows and return the number of its first; ``rows`` may be another array then."""
         first = self.num_rows

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, combinations, islice
 
@@ -121,7 +120,7 @@ class FieldsEngine:
         swept = self.num_sweeps
         lower = float(self.task.least_costs(ordered, trip).max())
         highest = at_most(cost_bound, exact=self.task.domain.has_integer_costs)
-        middle = _Middle(-1, Post(-1))
+        split, post = -1, Post(-1)
         # Without a bound to break, the small subsets would be looked at for nothing.
         sizes = _sizes_up_to(len(ordered))
         for size in sizes[-1:] if highest == math.inf else sizes:
@@ -135,12 +134,12 @@ class FieldsEngine:
                 return stop_with_walk(self.task, ordered, trip, forward, lower, highest, self._count(swept))
             values, splits, posts = self._join(sets, trip)
             lower = max(lower, float(values.max()) * self.task.unit)
-            middle = _Middle(int(splits[0]), Post(int(posts[0])))
+            split, post = int(splits[0]), Post(int(posts[0]))
         if lower == math.inf:
             return CoveringWalk(NO_WALK, math.inf, "infeasible", math.inf, self._count(swept))
         if lower > highest:
             return CoveringWalk(NO_WALK, math.inf, "over-bound", lower, self._count(swept))
-        walk = self._walk(*self._stops(ordered, trip, middle), trip)
+        walk = self._walk(*self._stops(ordered, trip, split, post), trip)
         cost = walk_cost(self.task.domain, walk)
         # The walk is priced edge by edge, the bound comes from the fields: they differ by rounding at most.
         is_proved = math.isclose(cost, lower, rel_tol=RELATIVE)
@@ -204,7 +203,7 @@ class FieldsEngine:
             first_split += num
         return best, choice, choice_post
 
-    def _walk(self, stops: list[int], steps: list[float], trip: int) -> Walk:
+    def _walk(self, stops: list[Post], steps: list[float], trip: int) -> Walk:
         """The walk past posts, in order of travel, with the distances from each to the next."""
         nodes = self.task.posts.nodes[stops].tolist()
         start = self.task.starts[trip]
@@ -219,27 +218,27 @@ class FieldsEngine:
             walk = np.concatenate(legs)
         return np.concatenate((walk, self._to_goals.follow(int(walk[-1]), self.task.goals[trip])[1:]))
 
-    def _stops(self, ordered: Members, trip: int, middle: _Middle) -> tuple[list[int], list[float]]:
+    def _stops(self, ordered: Members, trip: int, split: int, post: Post) -> tuple[list[Post], list[float]]:
         """The posts at which an optimal walk covers each member, in order of travel, and the steps between them.
 
-        They are found from the middle.
+        They are found from the middle: the post there, and the number of the split (see :func:`_splits`).
         """
         if not ordered:
             return [], []
         # Splits are numbered through all middles, as many for each.
-        position, number = divmod(middle.split, math.comb(len(ordered) - 1, len(ordered) // 2))
+        position, number = divmod(split, math.comb(len(ordered) - 1, len(ordered) // 2))
         _, in_front, behind = next(islice(_splits(len(ordered)), position, None))
         first, last = (tuple(ordered[i] for i in side[number].tolist()) for side in (in_front, behind))
-        before, steps = self._descend(middle.post, first, trip, self._shared(trip, backward=False))
-        after, further = self._descend(middle.post, last, trip, self._shared(trip, backward=True))
-        return [*before[::-1], middle.post, *after], [*steps[::-1], *further]
+        before, steps = self._descend(post, first, trip, self._shared(trip, backward=False))
+        after, further = self._descend(post, last, trip, self._shared(trip, backward=True))
+        return [*before[::-1], post, *after], [*steps[::-1], *further]
 
-    def _descend(self, post: int, left: Members, trip: int, fields: SharedFields) -> tuple[list[int], list[float]]:
+    def _descend(self, post: Post, left: Members, trip: int, fields: SharedFields) -> tuple[list[Post], list[float]]:
         """The posts that lead from the middle to the end where the fields begin, covering ``left`` on the way.
 
         With the distances between each of them and the one before.
         """
-        stops: list[int] = []
+        stops: list[Post] = []
         steps: list[float] = []
         while left:
             distances = self._distances_at_posts(post, left, trip, fields)
@@ -250,13 +249,13 @@ class FieldsEngine:
                 at = int(values.argmin())
                 # A later member must be better by more than rounding to be preferred.
                 if values[at] < best * self._margin:
-                    best_member, post, best = i, int(mine[at]), float(values[at])
+                    best_member, post, best = i, Post(int(mine[at])), float(values[at])
             stops.append(post)
             steps.append(float(distances[post]))
             left = left[:best_member] + left[best_member + 1 :]
         return stops, steps
 
-    def _distances_at_posts(self, post: int, left: Members, trip: int, fields: SharedFields) -> Floats:
+    def _distances_at_posts(self, post: Post, left: Members, trip: int, fields: SharedFields) -> Floats:
         """Distances between a post and all posts, in the direction of the fields.
 
         Those of members that are ``left`` will do, as far as they may lie on the way.
@@ -309,14 +308,6 @@ class FieldsEngine:
                 is_backward=backward,
             )
         return self._fields[trip, backward]
-
-
-@dataclass(frozen=True)
-class _Middle:
-    """Where the halves of a walk meet: the number of the split, see :func:`_splits`, and the post."""
-
-    split: int
-    post: Post
 
 
 def _sizes_up_to(size: int) -> list[int]:

@@ -190,6 +190,7 @@ class PaddedWalks:
         self._limit = float(m - 1)
         self._forward = Sweeper(task.domain, backward=False, num_seeds=max(1, task.posts.watch_posts.size))
         self._from_start = task.all_from_start[trip]
+        self._nowhere = np.full(task.domain.num_nodes, np.inf)
         self._at_posts: dict[Members, Floats] = {}  # of the sets that m nodes can cover
         start = task.starts[trip]
         is_stuck = m > 1 and task.domain.indptr[start] == task.domain.indptr[start + 1]
@@ -202,22 +203,21 @@ class PaddedWalks:
         All sets that are one smaller must have been swept before.
         """
         field = self._sweep_on(covered) if covered else self._from_start
-        at_posts = field[self.task.posts.nodes]
-        if (at_posts <= self._limit).any():
-            self._at_posts[covered] = at_posts
+        if field is not self._nowhere:
+            self._at_posts[covered] = field[self.task.posts.nodes]
         return field
 
     def _sweep_on(self, covered: Members) -> Floats:
         posts = self.task.posts
-        smaller = [self._at_posts.get(covered[:i] + covered[i + 1 :]) for i in range(len(covered))]
-        seeds = [
-            (posts.nodes_of(member), field[posts.posts_of(member)])
-            for member, field in zip(covered, smaller, strict=True)
-            if field is not None
-        ]
-        nodes = np.concatenate([np.empty(0, dtype=np.uint32), *(nodes for nodes, _ in seeds)])
-        values = np.concatenate([np.empty(0), *(values for _, values in seeds)])
+        smaller = [covered[:i] + covered[i + 1 :] for i in range(len(covered))]
+        if any(rest not in self._at_posts for rest in smaller):
+            return self._nowhere
+        mine = [posts.posts_of(member) for member in covered]
+        values = np.concatenate([self._at_posts[rest][own] for rest, own in zip(smaller, mine, strict=True)])
         is_soon = values <= self._limit
+        if not is_soon.any():
+            return self._nowhere
+        nodes = posts.nodes[np.concatenate(mine)]
         return self._forward.run_from(nodes[is_soon], values[is_soon], self._limit)
 
     def by_set(self, needed: Masks, watch: Watch) -> Iterator[tuple[int, Floats, float]]:
@@ -399,13 +399,13 @@ class _TripPrefixes:
 
     def __init__(self, task: CoveringTask, order: Ints, m: int, trip: int) -> None:
         self.task, self.m = task, m
-        self._order = order.tolist()
+        self._order = order
         self._walks = PaddedWalks(task, trip, m)
         to_goal = task.all_to_goal[trip]
         self._ends = np.flatnonzero(self._walks.is_end & np.isfinite(to_goal))
         self._rates = task.rates[trip][order]
         self._to_goal: Floats = to_goal[self._ends] * task.unit
-        self._ahead = _ways_on(task, trip, self._order, self._ends)
+        self._ahead = _ways_on(task, trip, order.tolist(), self._ends)
         self._row_of: dict[Members, int] = {}
         self._is_there: Flags = np.zeros((64, self._ends.size), dtype=np.bool_)
         self._num_rows = 0
@@ -413,27 +413,27 @@ class _TripPrefixes:
     def prices(self, sets: Int32s, watch: Watch) -> Floats:
         """What the best prefix of each set costs its members together."""
         out = np.empty(len(sets))
+        subsets = [_bits(mask) for mask in range(1 << sets.shape[1])]
         for first in range(0, len(sets), _SETS_PER_LOOK):
             watch.check()
             watch.tell("beginnings", first, len(sets))
             part = np.ascontiguousarray(sets[first : first + _SETS_PER_LOOK])
-            rows = np.array([self._rows(members) for members in part.tolist()])
-            price_beginnings(
-                part, rows, self._is_there, self._to_goal, self._ahead, self._rates, out[first : first + len(part)]
-            )
+            # Subsets by their bits, so that smaller ones come before those that hold them.
+            rows = [
+                [self._row(tuple([members[i] for i in subset])) for subset in subsets]
+                for members in self._order[part].tolist()
+            ]
+            prices = out[first : first + len(part)]
+            price_beginnings(part, np.array(rows), self._is_there, self._to_goal, self._ahead, self._rates, prices)
         spent = (self.m - 1) * self.task.unit * self._rates[sets].sum(axis=1)
         total: Floats = out + spent
         return total
-
-    def _rows(self, members: Sequence[int]) -> list[int]:
-        """The row of each subset, by its bits, so that smaller sets come before those that hold them."""
-        return [self._row(tuple(members[i] for i in _bits(covered))) for covered in range(1 << len(members))]
 
     def _row(self, covered: Members) -> int:
         """Where the ends stand at which a prefix covers a set; -1 when there are none."""
         row = self._row_of.get(covered)
         if row is None:
-            is_there = self._walks.sweep(tuple(self._order[i] for i in covered))[self._ends] <= self.m - 1
+            is_there = self._walks.sweep(covered)[self._ends] <= self.m - 1
             row = self._row_of[covered] = self._keep(is_there) if is_there.any() else -1
         return row
 

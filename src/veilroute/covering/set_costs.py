@@ -17,7 +17,7 @@ from typing import Protocol
 
 import numpy as np
 
-from veilroute.arrays import Floats, Int32s, Ints
+from veilroute.arrays import Floats, Int32s, Ints, Post
 from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.task import CoveringTask, Posts, PostTable
 from veilroute.covering.walks import Sweeper
@@ -182,7 +182,7 @@ def choose_stops(task: CoveringTask, order: Ints, partners: Ints, watch: Watch) 
     num_stops = max(_NUM_AT_LEAST, math.isqrt(task.domain.num_nodes * order.size))
     num_own = min(_MAX_OWN, max(1, num_stops // max(1, order.size)))
     mine = [task.posts.posts_of(member) for member in order.tolist()]
-    own = [[int(posts[chooser.detour[posts].argmin()])] for posts in mine]
+    own = [[Post(int(posts[chooser.detour[posts].argmin()]))] for posts in mine]
     for at, stops in enumerate(own):
         watch.tell("distances between posts", at, num_own * order.size)
         chooser.sweep(stops[0])
@@ -203,18 +203,18 @@ class _Chooser:
         self._task = task
         self._watch = watch
         self._sweeper = Sweeper(task.domain, backward=False, num_seeds=1)
-        self._number_of: dict[int, int] = {}
+        self._number_of: dict[Post, int] = {}
         self._rows: list[Floats] = []
         self.detour: Floats = np.array(task.weights) @ (task.from_start + task.to_goal)
 
-    def sweep(self, post: int) -> None:
+    def sweep(self, post: Post) -> None:
         """Make a post a stop, if it is none."""
         if post not in self._number_of:
             self._watch.check()
             self._number_of[post] = len(self._rows)
             self._rows.append(self._sweeper.run(int(self._task.posts.nodes[post]))[self._task.posts.nodes])
 
-    def vote(self, posts: Ints, others: list[int]) -> list[int]:
+    def vote(self, posts: Ints, others: list[Post]) -> list[Post]:
         """Posts of a member that lie best for walks past other stops, those with the most votes first."""
         votes = np.zeros(posts.size, dtype=np.int64)
         for other in others:
@@ -223,9 +223,9 @@ class _Chooser:
                 votes[(there + self._task.to_goal[trip][posts]).argmin()] += 1
                 votes[(there + self._task.from_start[trip][posts]).argmin()] += 1
         ranked = np.argsort(-votes, kind="stable")
-        return [int(post) for post in posts[ranked[votes[ranked] > 0]]]
+        return [Post(int(post)) for post in posts[ranked[votes[ranked] > 0]]]
 
-    def finish(self, mine: list[Ints], own: list[list[int]]) -> Stops:
+    def finish(self, mine: list[Ints], own: list[list[Post]]) -> Stops:
         """The stops of all members."""
         task = self._task
         taken = np.array(list(self._number_of), dtype=np.int64)

@@ -64,14 +64,16 @@ class CoveringTask:
     def part(self, members: Sequence[int]) -> CoveringTask:
         """The task of some of the members only, in the order given."""
         posts, at = self.posts.subset(members)
+        chosen = list(members)
+        # Picking columns turns the memory round; kernels are compiled once for each layout that they are given.
         return replace(
             self,
             members=tuple(self.members[i] for i in members),
             posts=posts,
-            from_start=self.from_start[:, at],
-            to_goal=self.to_goal[:, at],
-            base_costs=self.base_costs[:, list(members)],
-            rates=self.rates[:, list(members)],
+            from_start=np.ascontiguousarray(self.from_start[:, at]),
+            to_goal=np.ascontiguousarray(self.to_goal[:, at]),
+            base_costs=np.ascontiguousarray(self.base_costs[:, chosen]),
+            rates=np.ascontiguousarray(self.rates[:, chosen]),
         )
 
 
@@ -105,7 +107,7 @@ def prepare_task(problem: Problem, positions: Sequence[int] | None = None) -> Co
         starts=tuple(Node(node) for node in problem.start_nodes),
         goals=tuple(Node(node) for node in problem.goal_nodes),
         weights=tuple(trip.weight / total for trip in problem.trips),
-        # Picking columns turns the memory round; kernels are compiled once for each layout that they are given.
+        # In one layout, see CoveringTask.part.
         from_start=np.ascontiguousarray(all_from_start[:, posts.nodes]),
         to_goal=np.ascontiguousarray(all_to_goal[:, posts.nodes]),
         all_from_start=all_from_start,

@@ -9,9 +9,8 @@ from typing import Any
 from veilroute.partition import OPTIONS as PARTITIONER_OPTIONS
 from veilroute.partition import PARTITIONERS
 from veilroute.planners.cbp import plan_cbp
-from veilroute.planners.m_pbp import plan_m_pbp
 from veilroute.planners.optimal import plan_optimal
-from veilroute.planners.pbp import plan_pbp
+from veilroute.planners.pbp import plan_m_pbp, plan_pbp
 from veilroute.planners.plan import Plan, PlannedClass, plan_alone, plan_parting, plan_shared
 from veilroute.planners.rbp import plan_rbp
 from veilroute.planners.reuse import plan_reuse

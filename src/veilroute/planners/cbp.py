@@ -1,9 +1,8 @@
 """Cbp, the clustering-based planner (paper, section 5, Algorithm 4): towards a cluster's middle, then each its way.
 
-Cbp's clusters: like k-means, on a graph (paper, section 5, Algorithm 4, lines 1 to 10).
-
-The centroid of a cluster is the node that minimises the largest distance *to cover* a member (Wasserman and Faust's
-centre): ``argmin over n of max over u of min over w in W_u of d(n, w)``.
+Clusters are found as by k-means, on a graph (lines 1 to 10). The centroid of a cluster is the node that minimises the
+largest distance *to cover* a member (Wasserman and Faust's centre):
+``argmin over n of max over u of min over w in W_u of d(n, w)``.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from functools import cache
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Walk
+from veilroute.arrays import Flags, Floats, Members, Node, Walk
 from veilroute.covering.task import CoveringTask, prepare_task
 from veilroute.covering.walks import NO_WALK, Sweeper
 from veilroute.planners.plan import Plan
@@ -24,12 +23,61 @@ from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch
 
 
+def plan_cbp(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch) -> Plan:
+    """Cluster the candidates, lead each cluster's routes towards its centroid for m nodes, and complete each.
+
+    Where the centroid is nearer than m nodes, a random walk goes before the way there. It depends on the seed, the
+    trip and the cluster, never on a member, so that the members of a cluster have their first m nodes in common.
+    """
+    m = require_finite_m(privacy, "cbp")
+    task = prepare_task(problem)
+    clusters = cluster_members(task, privacy.k, seed=seed, watch=watch)
+    backward = Sweeper(problem.domain, backward=True, num_seeds=1)
+    # Drawn one by one, so that those that are completed before the time is over count.
+    prefixed = (
+        (cluster.members, [lead_to(task, cluster, m, trip, seed, backward, watch) for trip in range(task.num_trips)])
+        for cluster in clusters
+    )
+    return plan_prefixes(problem, privacy, task, prefixed, seed=seed, watch=watch)
+
+
+def lead_to(
+    task: CoveringTask, cluster: Cluster, m: int, trip: int, seed: int, backward: Sweeper, watch: Watch
+) -> Walk:
+    """The first nodes of a cluster's routes: m of them, or more where the padding comes out longer.
+
+    The paper's ``|s to r| + |r to centroid| < m`` counts the node r twice if lengths count nodes; we pad until the
+    *joined* walk has m nodes, so that no node within the first m depends on a member. Empty when one-way streets do not
+    let the padding return to the centroid, or the time is over.
+    """
+    start = task.starts[trip]
+    distances = backward.run(cluster.centroid)
+    if math.isinf(distances[start]):
+        return NO_WALK
+    direct = backward.follow(start)
+    if direct.size >= m:
+        return direct[:m]
+
+    @cache
+    def num_nodes_from(node: int) -> int:
+        return backward.follow(node).size
+
+    def is_long_enough(num_nodes: int, last: int) -> bool:
+        return math.isinf(distances[last]) or num_nodes + num_nodes_from(last) - 1 >= m
+
+    name = ",".join(str(task.members[i]) for i in cluster.members)
+    padding = draw_walk(task.domain, start, seeded("cbp", seed, trip, name), is_long_enough, watch)
+    if not padding.size or math.isinf(distances[padding[-1]]):
+        return NO_WALK
+    return np.concatenate((padding, backward.follow(int(padding[-1]))[1:]))
+
+
 @dataclass(frozen=True)
 class Cluster:
-    """Members, as ascending positions in the task, and the node in their middle."""
+    """Members, ascending, and the node in their middle."""
 
-    members: tuple[int, ...]
-    centroid: int
+    members: Members
+    centroid: Node
 
 
 def cluster_members(task: CoveringTask, k: int, *, seed: int, watch: Watch) -> list[Cluster]:
@@ -62,32 +110,31 @@ class _Middle:
         self.to_cover = np.empty((len(task.members), task.domain.num_nodes))
         for i in range(len(task.members)):
             watch.tell("distances to cover", i, len(task.members))
-            nodes = task.posts.nodes[task.posts.posts_of(i)]
+            nodes = task.posts.nodes_of(i)
             self.to_cover[i] = backward.run_from(nodes, np.zeros(nodes.size))
-        reached = [np.isfinite(self._forward.run(start)) for start in task.starts]
-        self._in_reach: Flags = np.logical_and.reduce(reached)
+        self._in_reach: Flags = np.logical_and.reduce(np.isfinite(task.all_from_start))
 
-    def find(self, members: tuple[int, ...]) -> Cluster:
+    def find(self, members: Members) -> Cluster:
         """The cluster of these members."""
         furthest = np.where(self._in_reach, self.to_cover[list(members)].max(axis=0), np.inf)
         if np.isinf(furthest).all():  # one-way streets: nobody reaches all of them, so stay where the trips can go
-            return Cluster(members, int(self._in_reach.argmax()))
-        return Cluster(members, int(furthest.argmin()))
+            return Cluster(members, Node(int(self._in_reach.argmax())))
+        return Cluster(members, Node(int(furthest.argmin())))
 
     def distances_from(self, node: int) -> Floats:
         """To all nodes."""
         return self._forward.run(node)
 
 
-def _settle(dealt: list[tuple[int, ...]], middle: _Middle) -> list[Cluster]:
+def _settle(dealt: list[Members], middle: _Middle) -> list[Cluster]:
     """Move every member to the nearest centroid until nothing changes."""
     clusters = [middle.find(members) for members in dealt]
     met = set()
     while (now := tuple(cluster.members for cluster in clusters)) not in met:
         met.add(now)
         nearest = middle.to_cover[:, [cluster.centroid for cluster in clusters]].argmin(axis=1)
-        groups = [tuple(np.flatnonzero(nearest == j).tolist()) for j in range(len(clusters))]
-        clusters = [middle.find(members) for members in groups if members]
+        moved = [tuple(np.flatnonzero(nearest == j).tolist()) for j in range(len(clusters))]
+        clusters = [middle.find(members) for members in moved if members]
     return clusters
 
 
@@ -100,52 +147,3 @@ def _merge_small(clusters: list[Cluster], k: int, middle: _Middle) -> list[Clust
         joined = middle.find(tuple(sorted((*small.members, *home.members))))
         clusters = [joined if cluster is home else cluster for cluster in others]
     return sorted(clusters, key=lambda cluster: cluster.members)
-
-
-def plan_cbp(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch) -> Plan:
-    """Cluster the candidates, lead each cluster's routes towards its centroid for m nodes, and complete each.
-
-    Where the centroid is nearer than m nodes, a random walk goes before the way there. It depends on the seed, the
-    trip and the cluster, never on a member, so that the members of a cluster have their first m nodes in common.
-    """
-    m = require_finite_m(privacy, "cbp")
-    task = prepare_task(problem)
-    clusters = cluster_members(task, privacy.k, seed=seed, watch=watch)
-    backward = Sweeper(problem.domain, backward=True, num_seeds=1)
-    # Drawn one by one, so that those that are completed before the time is over count.
-    groups = (
-        (cluster.members, [lead_to(task, cluster, m, trip, seed, backward, watch) for trip in range(task.num_trips)])
-        for cluster in clusters
-    )
-    return plan_prefixes(problem, privacy, task, groups, seed=seed, watch=watch)
-
-
-def lead_to(
-    task: CoveringTask, cluster: Cluster, m: int, trip: int, seed: int, backward: Sweeper, watch: Watch
-) -> Walk:
-    """The first nodes of a cluster's routes: m of them, or more where the padding comes out longer.
-
-    The paper's ``|s to r| + |r to centroid| < m`` counts the node r twice if lengths count nodes; we pad until the
-    *joined* walk has m nodes, so that no node within the first m depends on a member. Empty when one-way streets do not
-    let the padding return to the centroid, or the time is over.
-    """
-    start = task.starts[trip]
-    distances = backward.run(cluster.centroid)
-    if math.isinf(distances[start]):
-        return NO_WALK
-    direct = backward.follow(start)
-    if direct.size >= m:
-        return direct[:m]
-
-    @cache
-    def num_nodes_from(node: int) -> int:
-        return backward.follow(node).size
-
-    def is_long_enough(num_nodes: int, last: int) -> bool:
-        return math.isinf(distances[last]) or num_nodes + num_nodes_from(last) - 1 >= m
-
-    name = ",".join(str(task.members[i]) for i in cluster.members)
-    padding = draw_walk(task.domain, start, seeded("cbp", seed, trip, name), is_long_enough, watch)
-    if not padding.size or math.isinf(distances[padding[-1]]):
-        return NO_WALK
-    return np.concatenate((padding, backward.follow(int(padding[-1]))[1:]))

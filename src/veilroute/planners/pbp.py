@@ -1,13 +1,16 @@
-"""Pbp, the partitioning-based planner (paper, Algorithm 1): a partition, then one cheapest walk per class."""
+"""Pbp, the partitioning-based planner (paper, Algorithm 1), and m-Pbp, whose routes part after m nodes (section 5)."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from veilroute.covering.class_costs import ClassWalks
+from veilroute.covering.prefixes import Completions
 from veilroute.covering.task import k_and_ell, prepare_task
+from veilroute.covering.walks import walk_cost
 from veilroute.partition import find_partitioner
-from veilroute.planners.plan import Plan, plan_alone, plan_shared
+from veilroute.planners.plan import Plan, PlannedClass, plan_alone, plan_parting, plan_shared
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch
 
@@ -15,7 +18,7 @@ from veilroute.progress import Watch
 def plan_pbp(
     problem: Problem, privacy: Privacy, *, seed: int, watch: Watch, partitioner: str = "exact", **options: Any
 ) -> Plan:
-    """Group the candidates with ``partitioner`` and walk each class together.
+    """Group the candidates with ``partitioner`` and give each class the cheapest walk that covers it.
 
     All members of a class share their whole walk, so the plan reaches (k, ell, m) for every m. Whether it is the
     best one is claimed for m = infinity only: at finite m, routes may part earlier and cost less.
@@ -29,19 +32,56 @@ def plan_pbp(
     for number, members in enumerate(partition.classes):
         watch.tell("walks", number, len(partition.classes))
         anonymized.append(plan_shared(task, members, source, is_anonymized=True))
-    is_optimal = partition.is_optimal and privacy.m is None
-    return Plan(
+    plan = Plan(
         task=task,
         classes=(*anonymized, *plan_alone(task, partition.left_out, source)),
-        is_optimal=is_optimal,
-        least_mean=partition.least_mean if privacy.m is None else None,
-        # At finite m more candidates may be anonymizable, on directed graphs, than a shared walk can cover.
-        num_anonymizable=partition.num_anonymizable if privacy.m is None else None,
         options={
             "partitioner": partitioner,
             **entry.record(options),
             "seed": seed,
             "stopped_early": partition.is_stopped,
         },
-        certificate=partition.certificate if privacy.m is None else None,
     )
+    if privacy.m is not None:
+        # More candidates may be anonymizable as well, on directed graphs, than a shared walk can cover.
+        return plan
+    return replace(
+        plan,
+        is_optimal=partition.is_optimal,
+        least_mean=partition.least_mean,
+        num_anonymizable=partition.num_anonymizable,
+        certificate=partition.certificate,
+    )
+
+
+def plan_m_pbp(
+    problem: Problem, privacy: Privacy, *, seed: int, watch: Watch, partitioner: str = "exact", **options: Any
+) -> Plan:
+    """Plan as Pbp does and let the routes of a class part after m nodes, each member's its own cheapest way on.
+
+    A member whose place the shared nodes have passed goes straight to the goal, the others past their places. A walk
+    of at most m nodes is shared to its end, so the plan is Pbp's once m reaches the longest walk, or is infinite.
+    """
+    if privacy.m is not None:
+        # Each member of a class gets a walk of its own.
+        watch.walks_per_class += 2 * privacy.k
+    plan = plan_pbp(problem, privacy, seed=seed, watch=watch, partitioner=partitioner, **options)
+    if privacy.m is None:
+        return plan
+    completions = Completions(plan.task)
+    parted = (part_after(each, privacy.m, completions) if each.is_anonymized else each for each in plan.classes)
+    return replace(plan, classes=tuple(parted))
+
+
+def part_after(whole: PlannedClass, m: int, completions: Completions) -> PlannedClass:
+    """The class with its walks shared for m nodes only."""
+    routes = {}
+    for trip, (walk, cost) in enumerate(zip(whole.walks, whole.costs, strict=True)):
+        for member in whole.members:
+            if walk.size <= m:
+                routes[trip, member] = (walk, cost)
+            else:
+                # To go on as the class does is one way to complete it.
+                rest = walk_cost(completions.task.domain, walk[m - 1 :]) / completions.task.unit
+                routes[trip, member] = completions.complete(walk[:m], member, trip, at_most=rest)
+    return plan_parting(completions.task.domain, whole.members, routes)

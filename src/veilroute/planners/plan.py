@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from veilroute.arrays import Walk
+from veilroute.arrays import Members, Walk
 from veilroute.certificate import Certificate
 from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import WalkSource, walk_cost
 from veilroute.domain.graph import Domain
 
+Routes = dict[tuple[int, int], tuple[Walk, float]]
+"""Walk and cost for each (trip, member)."""
+
 
 @dataclass(frozen=True, eq=False)
 class PlannedClass:
-    """Members that share one walk per trip, or how their walks begin.
+    """Members that share one walk per trip, or a prefix of their walks.
 
     Parameters
     ----------
@@ -30,11 +33,11 @@ class PlannedClass:
         Walks and costs by (trip, member): of all members on the trips on which their walks part, else of nobody.
     """
 
-    members: tuple[int, ...]
+    members: Members
     is_anonymized: bool
     walks: tuple[Walk, ...]
     costs: tuple[float, ...]
-    own: dict[tuple[int, int], tuple[Walk, float]] = field(default_factory=dict)
+    own: Routes = field(default_factory=dict)
 
     def cost_of(self, member: int, trip: int) -> float:
         """What a member's walk costs."""
@@ -73,34 +76,43 @@ class Plan:
     certificate: Certificate | None = None
 
 
-def plan_parting(
-    domain: Domain, members: tuple[int, ...], routes: dict[tuple[int, int], tuple[Walk, float]]
-) -> PlannedClass:
-    """A class whose members share only how their walks begin.
+def plan_unproved(
+    task: CoveringTask, anonymized: Sequence[PlannedClass], source: WalkSource, options: dict[str, object]
+) -> Plan:
+    """The plan of a planner that proves nothing: some classes, and everybody else on their own."""
+    grouped = {i for each in anonymized for i in each.members}
+    left_out = [i for i in range(len(task.members)) if i not in grouped]
+    return Plan(task, (*anonymized, *plan_alone(task, left_out, source)), options=options)
+
+
+def plan_alone(task: CoveringTask, members: Iterable[int], source: WalkSource) -> list[PlannedClass]:
+    """One class for each member that is left out, with the cheapest walk that covers it."""
+    return [plan_shared(task, (member,), source, is_anonymized=False) for member in members]
+
+
+def plan_shared(task: CoveringTask, members: Members, source: WalkSource, *, is_anonymized: bool) -> PlannedClass:
+    """A class whose members share the cheapest walk that covers all of them."""
+    covering = [source.find(members, trip) for trip in range(task.num_trips)]
+    return PlannedClass(members, is_anonymized, tuple(c.walk for c in covering), tuple(c.cost for c in covering))
+
+
+def plan_parting(domain: Domain, members: Members, routes: Routes) -> PlannedClass:
+    """A class whose members share only a prefix, from the routes of all its members on all trips.
 
     Where they part, the class has the nodes that all walks begin with, and every member a walk of its own: no member's
     walk stands for those of the others.
-
-    Parameters
-    ----------
-    domain
-        The world.
-    members
-        Positions in the task.
-    routes
-        Walk and cost for each trip and member.
     """
     trips = sorted({trip for trip, member in routes if member == members[0]})
     shared: list[tuple[Walk, float]] = []
-    own: dict[tuple[int, int], tuple[Walk, float]] = {}
+    own: Routes = {}
     for trip in trips:
         walks = [routes[trip, member][0] for member in members]
         num_shared = _num_shared(walks)
         if all(walk.size == num_shared for walk in walks):
             shared.append(routes[trip, members[0]])
         else:
-            beginning = walks[0][:num_shared]
-            shared.append((beginning, walk_cost(domain, beginning)))
+            prefix = walks[0][:num_shared]
+            shared.append((prefix, walk_cost(domain, prefix)))
             own |= {(trip, member): routes[trip, member] for member in members}
     return PlannedClass(members, True, tuple(walk for walk, _ in shared), tuple(cost for _, cost in shared), own)
 
@@ -110,17 +122,3 @@ def _num_shared(walks: Sequence[Walk]) -> int:
     least = min(walk.size for walk in walks)
     differs = np.any([walk[:least] != walks[0][:least] for walk in walks], axis=0)
     return int(np.argmax(differs)) if differs.any() else least
-
-
-def plan_alone(task: CoveringTask, members: Sequence[int], source: WalkSource) -> list[PlannedClass]:
-    """One class for each member that is left out, with the cheapest walk that covers it."""
-    return [plan_shared(task, (member,), source, is_anonymized=False) for member in members]
-
-
-def plan_shared(
-    task: CoveringTask, members: tuple[int, ...], source: WalkSource, *, is_anonymized: bool
-) -> PlannedClass:
-    """A class whose members share the cheapest walk that covers all of them."""
-    found = [source.find(members, trip) for trip in range(task.num_trips)]
-    walks, costs = tuple(each.walk for each in found), tuple(each.cost for each in found)
-    return PlannedClass(members, is_anonymized, walks, costs)

@@ -1,8 +1,7 @@
 """Rbp, the random-walk-based planner (paper, section 5): m random nodes, then the cheapest way past each place.
 
-From prefixes to plans: what Rbp and Cbp do once they know how each class begins.
-
-Random walks that depend on the seed, the trip and a name alone, as the privacy rules ask.
+Its two halves serve Cbp as well: :func:`draw_walk` draws walks that depend on the seed, the trip and a name alone, as
+the privacy rules ask, and :func:`plan_prefixes` makes a plan from the prefix of each class.
 """
 
 from __future__ import annotations
@@ -21,16 +20,33 @@ from veilroute.covering.walks import NO_WALK
 from veilroute.domain.graph import Domain
 from veilroute.errors import InvalidInputError, TooLargeError
 from veilroute.partition.first import split_into_classes
-from veilroute.planners.plan import Plan, PlannedClass, plan_alone, plan_parting
+from veilroute.planners.plan import Plan, PlannedClass, plan_parting, plan_unproved
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch
 
 MAX_DRAWN = 10**6
-"""The most nodes that a route begins with: every member's route holds them all."""
+"""The most nodes of a prefix: every member's route holds them all."""
+
+_NODES_PER_LOOK = 1 << 12
+
+
+def plan_rbp(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch) -> Plan:
+    """Draw the first m nodes of each trip, the same for everybody, and complete each member's route.
+
+    The walk depends on the seed and the trip alone: a larger m continues it, and k plays no part. Where it runs into a
+    dead end, or to where nobody comes back from, the members that cannot be covered any more get no route.
+    """
+    m = require_finite_m(privacy, "rbp")
+    task = prepare_task(problem)
+    prefixes = [
+        draw_walk(problem.domain, start, seeded("rbp", seed, trip), lambda num_nodes, _last: num_nodes >= m, watch)
+        for trip, start in enumerate(task.starts)
+    ]
+    return plan_prefixes(problem, privacy, task, [(range(len(task.members)), prefixes)], seed=seed, watch=watch)
 
 
 def require_finite_m(privacy: Privacy, planner: str) -> int:
-    """The m of a planner whose routes begin at random: it has none for m = infinity."""
+    """The m of a planner whose prefixes are drawn: it has none for m = infinity."""
     if privacy.m is None:
         raise InvalidInputError(
             "Privacy.m", f"a whole number for the planner {planner}; optimal and pbp hide whole routes"
@@ -46,29 +62,23 @@ def plan_prefixes(
     problem: Problem,
     privacy: Privacy,
     task: CoveringTask,
-    groups: Iterable[tuple[Sequence[int], Sequence[Walk]]],
+    prefixed: Iterable[tuple[Sequence[int], Sequence[Walk]]],
     *,
     seed: int,
     watch: Watch,
 ) -> Plan:
-    """Complete every member's route after the nodes that its group shares.
+    """Complete every member's route after the prefix that its class shares.
 
-    A member without a way on from there gets the paper's Failure: it is left out, as are groups that are too small or
-    too close together without it.
-
-    Parameters
-    ----------
-    problem, privacy, task, seed, watch
-        As planners get them.
-    groups
-        Members, and the first nodes that they share on each trip: m of them or more, or fewer where no edge leads on;
-        none where they could not be drawn. Taken one at a time, as long as there is time.
+    ``prefixed`` has the members of each class with their prefix on each trip: m nodes or more, or fewer where no edge
+    leads on; none where they could not be drawn. Classes are taken one at a time, as long as there is time. A member
+    without a way on gets the paper's Failure: it is left out, as are classes that are too small or too close together
+    without it.
     """
     completions = Completions(task)
     rule = k_and_ell(problem, task, privacy)
     anonymized: list[PlannedClass] = []
     is_over = False
-    for number, (members, prefixes) in enumerate(groups):
+    for number, (members, prefixes) in enumerate(prefixed):
         watch.tell("walks", number)
         is_over = is_over or watch.is_over()
         if is_over or not all(prefix.size for prefix in prefixes):
@@ -81,20 +91,8 @@ def plan_prefixes(
         covered = [i for i in members if all(math.isfinite(routes[trip, i][1]) for trip in range(task.num_trips))]
         classes, _ = split_into_classes(covered, rule)
         anonymized += [plan_parting(task.domain, inside, routes) for inside in classes]
-    anonymized.sort(key=lambda group: group.members)
-    grouped = {i for group in anonymized for i in group.members}
-    left_out = [i for i in range(len(task.members)) if i not in grouped]
-    return Plan(
-        task=task,
-        classes=(*anonymized, *plan_alone(task, left_out, ClassWalks(task))),
-        is_optimal=False,
-        least_mean=None,
-        num_anonymizable=None,
-        options={"seed": seed, "stopped_early": is_over},
-    )
-
-
-_NODES_PER_LOOK = 1 << 12
+    anonymized.sort(key=lambda each: each.members)
+    return plan_unproved(task, anonymized, ClassWalks(task), {"seed": seed, "stopped_early": is_over})
 
 
 def draw_walk(
@@ -118,18 +116,3 @@ def draw_walk(
 def seeded(planner: str, seed: int, trip: int, name: object = "") -> random.Random:
     """The generator for one walk."""
     return random.Random(f"veilroute-{planner}-{seed}-{trip}-{name}")
-
-
-def plan_rbp(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch) -> Plan:
-    """Draw the first m nodes of each trip, the same for everybody, and complete each member's route.
-
-    The walk depends on the seed and the trip alone: a larger m continues it, and k plays no part. Where it runs into a
-    dead end, or to where nobody comes back from, the members that cannot be covered any more get no route.
-    """
-    m = require_finite_m(privacy, "rbp")
-    task = prepare_task(problem)
-    prefixes = [
-        draw_walk(problem.domain, start, seeded("rbp", seed, trip), lambda num_nodes, _last: num_nodes >= m, watch)
-        for trip, start in enumerate(task.starts)
-    ]
-    return plan_prefixes(problem, privacy, task, [(range(len(task.members)), prefixes)], seed=seed, watch=watch)

@@ -16,84 +16,38 @@ on its own map only, which its hash tells; on others its candidates are found ag
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from veilroute.arrays import Members
+from veilroute.arrays import Classes, Members
 from veilroute.covering.fields_engine import MAX_MEMBERS, FieldsEngine
 from veilroute.covering.prefixes import Completions
 from veilroute.covering.task import CoveringTask, k_and_ell, prepare_task
 from veilroute.domain.geography import great_circle_m
 from veilroute.domain.graph import Domain, Label, plain_label
 from veilroute.errors import InvalidInputError, TooLargeError
-from veilroute.planners.m_pbp import part_after
-from veilroute.planners.optimal import find_class_prefix, plan_class_prefix
-from veilroute.planners.plan import Plan, PlannedClass, plan_alone
+from veilroute.planners.optimal import find_class_prefix, plan_prefix
+from veilroute.planners.pbp import part_after
+from veilroute.planners.plan import Plan, PlannedClass, plan_unproved
+from veilroute.playbook import Playbook
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import OutOfTimeError, Watch
 
 MAX_PARTING = 12
-"""The most members of a class whose best shared beginning is looked for: that takes two to their power sweeps."""
-
+"""The most members of a class whose best shared prefix is looked for: that takes two to their power sweeps."""
 
 FURTHEST_M = 250.0
 """How far from where it was a place of the same name may be on another map: it may be nearest to another junction."""
 
 
-class EarlierClass(Protocol):
-    """A class of an earlier playbook."""
-
-    @property
-    def members(self) -> Sequence[Label]:
-        """Labels of the candidates."""
-
-    @property
-    def anonymized(self) -> bool:
-        """Whether its members were given routes."""
-
-
-@runtime_checkable
-class EarlierPlan(Protocol):
-    """What is asked of an earlier playbook."""
-
-    @property
-    def candidates(self) -> Sequence[Label]:
-        """Labels of all candidates, those that were left out included."""
-
-    @property
-    def classes(self) -> Sequence[EarlierClass]:
-        """The classes."""
-
-    @property
-    def domain(self) -> Domain | None:
-        """The map that it was made for, where it holds it."""
-
-    @property
-    def domain_sha256(self) -> str:
-        """The hash of that map."""
-
-    @property
-    def names(self) -> Mapping[Label, str]:
-        """What people call some of the nodes."""
-
-
 @dataclass(frozen=True)
 class EarlierPartition:
-    """A partition to reuse.
+    """A partition to reuse, as the new map calls its candidates."""
 
-    Parameters
-    ----------
-    classes
-        Those that were anonymized, class by class, as the new map calls them.
-    known
-        All that the partition was made for and that are on the new map.
-    """
-
-    classes: tuple[tuple[Label, ...], ...]
-    known: frozenset[Label]
+    classes: tuple[tuple[Label, ...], ...]  # those that were anonymized
+    known: frozenset[Label]  # all candidates that it was made for and that are on the new map
 
 
 def plan_reuse(
@@ -102,16 +56,16 @@ def plan_reuse(
     *,
     seed: int,
     watch: Watch,
-    partition: EarlierPlan | Iterable[Iterable[Label]] | None = None,
+    partition: Playbook | Iterable[Iterable[Label]] | None = None,
 ) -> Plan:
     """Walk the classes of ``partition`` on the trips of a new problem.
 
     A candidate that is the start or goal of a new trip, that a new trip cannot cover, or that the problem does not have
     drops out of its class. Where fewer than k members remain, or too close together, or no walk covers them all, they
     are left out, as is everybody whom the earlier playbook left out. Of at most 12 members that share m nodes the best
-    beginning is found; more of them share the first m nodes of the walk that covers all.
+    prefix is found; more of them share the first m nodes of the walk that covers all.
 
-    Complexity: that of one covering walk for each class and trip, see :class:`FieldsEngine`, or of one beginning, see
+    Complexity: that of one covering walk for each class and trip, see :class:`FieldsEngine`, or of one prefix, see
     :func:`veilroute.covering.prefixes.find_prefixes`. Ties are theirs.
     """
     earlier = read_partition(partition, problem.domain, problem.names)
@@ -124,31 +78,23 @@ def plan_reuse(
         )
     watch.tell("covering fields")
     task = prepare_task(problem)
-    groups = remaining_classes(problem, task, privacy, earlier)
-    walker = _Walker(problem, task, privacy.m, watch)
-    planned = []
-    for number, members in enumerate(groups):
-        watch.tell("walks", number, len(groups))
-        planned.append(walker.plan(members))
-    anonymized = [group for group in planned if group is not None]
-    grouped = {i for group in anonymized for i in group.members}
-    left_out = [i for i in range(len(task.members)) if i not in grouped]
-    return Plan(
-        task=task,
-        classes=(*anonymized, *plan_alone(task, left_out, walker.engine)),
-        is_optimal=False,
-        least_mean=None,
-        num_anonymizable=None,
-        options={"seed": seed, "stopped_early": walker.is_stopped},
-    )
+    classes = remaining_classes(problem, task, privacy, earlier)
+    walker = _Walker(task, privacy.m, watch)
+    anonymized = []
+    for number, members in enumerate(classes):
+        watch.tell("walks", number, len(classes))
+        planned = walker.plan(members)
+        if planned is not None:
+            anonymized.append(planned)
+    return plan_unproved(task, anonymized, walker.engine, {"seed": seed, "stopped_early": walker.is_stopped})
 
 
 def read_partition(partition: object, domain: Domain, names: Mapping[Label, str]) -> EarlierPartition:
     """The classes of an earlier playbook as this map calls their members, or those given as lists of its labels."""
-    if isinstance(partition, EarlierPlan):
+    if isinstance(partition, Playbook):
         now = find_again(partition, domain, names)
-        groups = [group.members for group in partition.classes if group.anonymized]
-        classes = [tuple(now[label] for label in members if label in now) for members in groups]
+        anonymized = [each.members for each in partition.classes if each.anonymized]
+        classes = [tuple(now[label] for label in members if label in now) for members in anonymized]
         known = frozenset(now[label] for label in partition.candidates if label in now)
     elif isinstance(partition, Iterable) and not isinstance(partition, str):
         classes = [_read_class(members) for members in partition]
@@ -163,24 +109,13 @@ def read_partition(partition: object, domain: Domain, names: Mapping[Label, str]
     return EarlierPartition(tuple(classes), known)
 
 
-def find_again(earlier: EarlierPlan, domain: Domain, names: Mapping[Label, str]) -> dict[Label, Label]:
+def find_again(earlier: Playbook, domain: Domain, names: Mapping[Label, str]) -> dict[Label, Label]:
     """What this map calls the candidates and named nodes of an earlier playbook; those it lacks are left out.
 
     On the playbook's own map, by its hash, labels are what they were. On another one a node is found again by its name,
     or by its place: equal longitude and latitude, coordinates, or cell of a grid of the same size. A label that is text
-    is a name as well. Numbers are not: they may have been given anew.
-
-    Parameters
-    ----------
-    earlier
-        The playbook.
-    domain, names
-        This map, and what people call some of its nodes.
-
-    Raises
-    ------
-    InvalidInputError
-        When not one candidate is found, or one is found at two places or far from where it was.
+    is a name as well. Numbers are not: they may have been given anew. It is an error when not one candidate is found,
+    or one is found at two places or far from where it was.
     """
     labels = dict.fromkeys((*earlier.candidates, *earlier.names))
     if earlier.domain_sha256 == domain.sha256:
@@ -190,7 +125,7 @@ def find_again(earlier: EarlierPlan, domain: Domain, names: Mapping[Label, str])
     is_called = _names(names, domain.labels or names)
     now_called = _unique((name, label) for label, called in is_called.items() for name in called)
     now_at = _unique((place, domain.label(node)) for node, place in enumerate(_places(domain)))
-    found: dict[Label, Label] = {}
+    labels_now: dict[Label, Label] = {}
     taken: set[Label] = set()
     candidates = frozenset(earlier.candidates)
     for label in labels:
@@ -199,19 +134,19 @@ def find_again(earlier: EarlierPlan, domain: Domain, names: Mapping[Label, str])
             place = was_at[earlier.domain.node(label)]
             again |= {now_at[place]} if place in now_at else set()
         if len(again) == 1 and not again & taken and not _is_far(earlier, label, domain, *again):
-            found[label] = next(iter(again))
+            labels_now[label] = next(iter(again))
             taken |= again
         elif again and label in candidates:
             raise InvalidInputError(
                 "partition", "a playbook whose places have the same names on this map, which is another one", label
             )
-    if found.keys().isdisjoint(candidates):
+    if labels_now.keys().isdisjoint(candidates):
         raise InvalidInputError(
             "partition",
             "a playbook made on this very map, or one whose candidates have names or coordinates that this map has as "
             "well; plan all trips together in one problem instead",
         )
-    return found
+    return labels_now
 
 
 def _names(names: Mapping[Label, str], labels: Iterable[Label]) -> dict[Label, list[str]]:
@@ -232,16 +167,16 @@ def _places(domain: Domain | None) -> list[tuple[object, ...]]:
 
 def _unique(pairs: Iterable[tuple[Hashable, Label]]) -> dict[Hashable, Label]:
     """The node of each name or place that only one node has."""
-    found: dict[Hashable, Label] = {}
+    node_of: dict[Hashable, Label] = {}
     twice = set()
     for key, label in pairs:
-        if key in found:
+        if key in node_of:
             twice.add(key)
-        found[key] = label
-    return {key: label for key, label in found.items() if key not in twice}
+        node_of[key] = label
+    return {key: label for key, label in node_of.items() if key not in twice}
 
 
-def _is_far(earlier: EarlierPlan, label: Label, domain: Domain, now: Label) -> bool:
+def _is_far(earlier: Playbook, label: Label, domain: Domain, now: Label) -> bool:
     """Whether both maps know where on the earth a node is, and it is not where it was."""
     was = earlier.domain
     if was is None or was.streets is None or domain.streets is None:
@@ -256,25 +191,23 @@ def _read_class(members: object) -> tuple[Label, ...]:
     return tuple(plain_label(label, field="partition") for label in members)
 
 
-def remaining_classes(
-    problem: Problem, task: CoveringTask, privacy: Privacy, earlier: EarlierPartition
-) -> tuple[Members, ...]:
+def remaining_classes(problem: Problem, task: CoveringTask, privacy: Privacy, earlier: EarlierPartition) -> Classes:
     """What is left of the classes and still qualifies, as positions in the task, each ascending, by first member."""
     position = {problem.candidates[i]: at for at, i in enumerate(task.members)}
     rule = k_and_ell(problem, task, privacy)
     left = [tuple(sorted(position[label] for label in members if label in position)) for members in earlier.classes]
-    groups = tuple(sorted(group for group in left if rule.qualifies(group)))
-    largest = max(map(len, groups), default=0)
+    qualified = tuple(sorted(members for members in left if rule.qualifies(members)))
+    largest = max(map(len, qualified), default=0)
     if largest > MAX_MEMBERS:
         raise TooLargeError("partition", f"classes of at most {MAX_MEMBERS} members that one walk can cover", largest)
-    return groups
+    return qualified
 
 
 class _Walker:
     """Finds the walks of classes, and knows whether the time was enough for the best ones."""
 
-    def __init__(self, problem: Problem, task: CoveringTask, m: int | None, watch: Watch) -> None:
-        self.problem, self.task, self.m, self.watch = problem, task, m, watch
+    def __init__(self, task: CoveringTask, m: int | None, watch: Watch) -> None:
+        self.task, self.m, self.watch = task, m, watch
         self.engine = FieldsEngine(task)
         self.completions = Completions(task)
         self.is_stopped = False
@@ -285,17 +218,19 @@ class _Walker:
             return self._share(members)
         if len(members) <= MAX_PARTING:
             try:
-                found = find_class_prefix(self.problem, self.task, members, self.m, self.watch)
-                if found is not None:
-                    return plan_class_prefix(members, *found) if np.isfinite(found[1].shares[-1]) else None
+                shared = find_class_prefix(self.task, members, self.m, self.watch)
+                if shared is not None:
+                    everybody = (1 << len(members)) - 1
+                    has_walks = np.isfinite(shared.shares[everybody])
+                    return plan_prefix(members, shared, everybody, self.completions) if has_walks else None
             except OutOfTimeError:
                 self.is_stopped = True
         whole = self._share(members)
         return None if whole is None else part_after(whole, self.m, self.completions)
 
     def _share(self, members: Members) -> PlannedClass | None:
-        found = [self.engine.find(members, trip, watch=self.watch) for trip in range(self.task.num_trips)]
-        self.is_stopped |= any(each.status in ("feasible", "unknown") for each in found)
-        if not all(each.walk.size for each in found):
+        covering = [self.engine.find(members, trip, watch=self.watch) for trip in range(self.task.num_trips)]
+        self.is_stopped |= any(each.status in ("feasible", "unknown") for each in covering)
+        if not all(each.walk.size for each in covering):
             return None
-        return PlannedClass(members, True, tuple(each.walk for each in found), tuple(each.cost for each in found))
+        return PlannedClass(members, True, tuple(each.walk for each in covering), tuple(each.cost for each in covering))

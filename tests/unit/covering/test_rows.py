@@ -24,7 +24,7 @@ def test_a_store_grows_in_memory_then_in_a_file() -> None:
     for number in range(100):
         assert store.add(1) == number
         store.rows[number] = number
-        was_spilled.append(store.is_spilled)
+        was_spilled.append(store.rows.nbytes > store.num_bytes)
     assert was_spilled == [False] * 40 + [True] * 60
     assert np.array_equal(store.rows[:100], np.repeat(np.arange(100.0), 10).reshape(100, 10))
 
