@@ -84,7 +84,7 @@ def run_plan(
         extra[name] = value
     loaded = load_instance(instance, options, earlier)
     figure = "MAC" if objective == "mac" else "mean extra cost"
-    with console.live_progress(figure) as report, console.Interrupt() as interrupt:
+    with console.live_progress(figure=figure) as report, console.Interrupt() as interrupt:
         playbook, runtime_s = timed_solve(
             replace(loaded.problem, objective=objective),
             loaded.privacy,
