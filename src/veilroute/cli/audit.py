@@ -19,7 +19,6 @@ from veilroute.cli.instances import (
 )
 from veilroute.errors import InvalidInputError
 from veilroute.playbook import read_playbook
-from veilroute.progress import Progress
 
 
 @takes_instance_options
@@ -61,8 +60,7 @@ def run_audit(
         meant = {"instance": given.problem, "privacy": given.privacy, "unstated": given.unstated}
         book = read_playbook(playbook)
         book = book if book.domain is not None else book.with_domain(given.problem.domain)
-    with live_progress() as report:
-        report(Progress("replaying the adversary"))
+    with live_progress("replaying the adversary"):
         verdict = audit_playbook(book, **meant)
     if json:
         emit_json(verdict.to_dict())

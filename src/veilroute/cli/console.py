@@ -15,15 +15,7 @@ from types import FrameType
 from typing import Annotated
 
 from rich.console import Console, RenderableType
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    ProgressColumn,
-    SpinnerColumn,
-    Task,
-    TextColumn,
-    TimeElapsedColumn,
-)
+from rich.progress import BarColumn, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as RichProgress
 from rich.text import Text
 from typer import Option
@@ -135,13 +127,15 @@ class _Bar(ProgressColumn):
         return Text() if task.total is None else self.bar.render(task)
 
 
-class _Count(MofNCompleteColumn):
+class _Count(ProgressColumn):
     """How much is done, and of how much where that is known."""
 
     def render(self, task: Task) -> Text:
+        done = str(int(task.completed)) if task.completed or task.total is not None else ""
         if task.total is not None:
-            return super().render(task)
-        return Text(f"{int(task.completed)}" if task.completed else "", style="progress.download")
+            total = str(int(task.total))
+            done = f"{done:>{len(total)}}/{total}"
+        return Text(done, style="progress.download")
 
 
 class _SearchProgress(RichProgress):
@@ -156,23 +150,19 @@ class _SearchProgress(RichProgress):
 
 
 @contextmanager
-def live_progress(figure: str = "MAC") -> Iterator[ProgressCallback]:
+def live_progress(
+    stage: str = "getting ready (a first run compiles for some seconds)", *, figure: str = "MAC"
+) -> Iterator[ProgressCallback]:
     """Yield a callback whose reports are drawn once the work takes longer than two seconds, for who watches it.
 
-    They go to standard error, and nowhere when that is no terminal. A report costs next to nothing: it is kept, and
-    drawn at the next refresh, some ten times a second.
+    Reports go to standard error, and nowhere when that is no terminal. A report costs next to nothing: it is kept, and
+    drawn at the next refresh, some ten times a second. The ``stage`` is shown before the first one; the ``figure`` is
+    what the search keeps small.
     """
     screen = stderr()
-    display = _SearchProgress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        _Bar(),
-        _Count(),
-        TimeElapsedColumn(),
-        console=screen,
-        transient=True,
-    )
-    display.add_task("getting ready (a first run compiles for some seconds)", total=None)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), _Bar(), _Count(), TimeElapsedColumn())
+    display = _SearchProgress(*columns, console=screen, transient=True)
+    display.add_task(stage, total=None)
     (task,) = display.tasks
     timer = threading.Timer(_PATIENCE_S, display.start)
     timer.daemon = True

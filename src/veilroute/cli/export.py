@@ -21,7 +21,6 @@ from veilroute.cli.instances import (
 from veilroute.errors import UnknownMethodError
 from veilroute.formats import write_instance
 from veilroute.playbook import Playbook
-from veilroute.progress import Progress
 
 FORMATS = (".gpx", ".geojson", ".html", ".txt")
 
@@ -41,8 +40,7 @@ def run_export(
         raise UnknownMethodError("export format", out.suffix or str(out), FORMATS)
     check_out(out)
     book = load_playbook(playbook, domain, movement)
-    with live_progress() as report:
-        report(Progress("writing"))
+    with live_progress("writing"):
         _export(book, out, trip)
     stdout().print(f"Written: {out}")
     return DONE
@@ -97,8 +95,7 @@ def run_draw(
     from veilroute.plotting import draw_playbook, write_html_map
 
     book = load_playbook(playbook, domain, movement)
-    with live_progress() as report:
-        report(Progress("drawing"))
+    with live_progress("drawing"):
         if out.suffix.lower() == ".html":
             write_html_map(book, out, trip=trip)
         else:

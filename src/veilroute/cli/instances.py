@@ -11,10 +11,10 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
@@ -98,24 +98,19 @@ class InstanceOptions:
 
 def takes_instance_options(command: Callable[..., int]) -> Callable[..., int]:
     """Give a command the options of :class:`InstanceOptions` on the command line, as its parameter ``options``."""
-    kinds = get_type_hints(InstanceOptions, include_extras=True)
-    own = {name: p for name, p in inspect.signature(command, eval_str=True).parameters.items() if name != "options"}
-    shared = {
-        f.name: inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=kinds[f.name])
-        for f in fields(InstanceOptions)
-    }
+    shared = inspect.signature(InstanceOptions, eval_str=True).parameters
+    parameters = {**shared, **inspect.signature(command, eval_str=True).parameters}
+    del parameters["options"]
 
     @wraps(command)
     def run(**given: Any) -> int:
         options = InstanceOptions(**{name: given.pop(name) for name in shared})
         return command(options=options, **given)
 
-    parameters = {**shared, **own}
     # What typer reads to build the options.
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters.values()], return_annotation=int
+        [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters.values()]
     )
-    run.__annotations__ = {name: p.annotation for name, p in parameters.items()} | {"return": int}
     return run
 
 
@@ -236,7 +231,8 @@ def _with_earlier(content: _FileContent, earlier: Playbook, *, is_open: bool) ->
 def _complete(content: _FileContent, options: InstanceOptions) -> Instance:
     """Apply the options, and check that places which were typed or listed fit together."""
     domain, trips = content.domain, content.trips
-    visibility, privacy = _visibility(content.visibility, options), _privacy(content, options)
+    visibility, changes = _visibility(content.visibility, options), _privacy_changes(domain, options)
+    privacy = replace(content.privacy, **changes)
     finder = _PlaceFinder(content, options)
     start, goal = finder.end("start"), finder.end("goal")
     if finder.typed and domain.streets is not None:
@@ -246,8 +242,11 @@ def _complete(content: _FileContent, options: InstanceOptions) -> Instance:
     typed_candidates = finder.typed[num_typed_ends:]
     if domain.streets is not None:
         check_distinct(start, goal, typed_candidates)
-        if not _is_seen_from_anywhere(visibility):
-            check_joined(domain, start, typed_candidates)
+        match visibility:
+            case WithinDistance(_, "straight") | Explicit():
+                pass  # a candidate may be seen from streets that are not joined to its own
+            case _:
+                check_joined(domain, start, typed_candidates)
     if len(trips) < 2:
         trips = [Trip(start.label, goal.label, trips[0].weight if trips else 1.0)]
     # Of two names for a node the first counts; names come in the order of the places, then of the file.
@@ -258,7 +257,10 @@ def _complete(content: _FileContent, options: InstanceOptions) -> Instance:
     problem = Problem(domain, trips, [place.label for place in candidates], visibility, names)
     for line in dict.fromkeys(place.warning for place in finder.typed if place.warning is not None):
         remark(line)
-    return Instance(problem, privacy, content.unstated - _stated(options))
+    stated = set(changes)
+    if options.radius is not None or options.sight is not None:
+        stated.add("visibility")
+    return Instance(problem, privacy, content.unstated - with_measure(stated))
 
 
 class _PlaceFinder:
@@ -334,24 +336,6 @@ class _PlaceFinder:
         return Located(label, name or label_text(label), name, origin=field)
 
 
-def _stated(options: InstanceOptions) -> set[str]:
-    """What of that which a file may leave open was typed."""
-    stated = {name for name in ("k", "ell", "m", "spread") if getattr(options, name) is not None}
-    if options.ell_measure is not None:
-        stated.add("measure")
-    if options.radius is not None or options.sight is not None:
-        stated.add("visibility")
-    return with_measure(stated)
-
-
-def _is_seen_from_anywhere(visibility: Visibility) -> bool:
-    """Whether a candidate may be seen from streets that are not joined to its own."""
-    match visibility:
-        case WithinDistance(_, "straight") | Explicit():
-            return True
-    return False
-
-
 def _visibility(stated: Visibility, options: InstanceOptions) -> Visibility:
     radius, measure = options.radius, options.radius_measure
     if radius is not None and options.sight is not None:
@@ -372,21 +356,16 @@ def _visibility(stated: Visibility, options: InstanceOptions) -> Visibility:
     return WithinDistance(radius, measure or "cost") if radius else AtNode()
 
 
-def _privacy(content: _FileContent, options: InstanceOptions) -> Privacy:
+def _privacy_changes(domain: Domain, options: InstanceOptions) -> dict[str, Any]:
+    """What was typed of the privacy wanted."""
     changes = {name: value for name in ("k", "ell", "spread") if (value := getattr(options, name)) is not None}
     if options.m is not None:
-        changes["m"] = _parse_m(options.m)
+        try:
+            changes["m"] = None if options.m == "inf" else int(options.m)
+        except ValueError:
+            raise InvalidInputError("--m", "a whole number >= 1, or inf", options.m) from None
     if options.ell_measure is not None:
         check_measure(options.ell_measure, "--ell-measure")
-        check_measurable(content.domain, options.ell_measure, "--ell-measure")
+        check_measurable(domain, options.ell_measure, "--ell-measure")
         changes["measure"] = options.ell_measure
-    return replace(content.privacy, **changes)
-
-
-def _parse_m(text: str) -> int | None:
-    if text == "inf":
-        return None
-    try:
-        return int(text)
-    except ValueError:
-        raise InvalidInputError("--m", "a whole number >= 1, or inf", text) from None
+    return changes

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
-from rich.text import Text
 from typer import Argument, Option
 
 from veilroute.cli.console import DONE, emit, stderr, stdout
 from veilroute.errors import InvalidInputError, one_line
 from veilroute.jsontext import dump_canonical
-from veilroute.maps import MapStore, StoredMap, fetch_sets
+from veilroute.maps import MapStore, fetch_sets
 
 app = typer.Typer(name="maps", help="Benchmark maps in a per-user cache.", no_args_is_help=True)
 
@@ -28,31 +26,35 @@ def run_list(
     store = MapStore()
     maps = store.list_maps()
     scenarios = {stored.name: str(stored.path) for stored in store.list_scenarios() if not stored.problem}
-    usable = {stored.name for stored in maps if stored.verified}
-    absent = sorted(store.catalogue.pinned.keys() - usable)
+    absent = sorted(store.catalogue.pinned.keys() - {stored.name for stored in maps if stored.verified})
+    rows: list[dict[str, Any]] = [
+        {
+            "name": stored.name,
+            "set": stored.set_name,
+            "path": str(stored.path),
+            "num_bytes": stored.num_bytes,
+            "state": stored.problem or ("verified" if stored.verified else "unverified"),
+            "verified": stored.verified,
+            "source": stored.source,
+            "scenarios": scenarios.get(f"{stored.name}.scen"),
+        }
+        for stored in maps
+    ]
     if as_json:
-        rows = [_as_data(stored, scenarios) for stored in maps]
         emit(dump_canonical({"cache": str(store.root), "maps": rows, "absent": absent}).decode(), is_utf8=True)
         return DONE
-    out = stdout()
-    if maps:
+    if rows:
         table = Table()
         for heading in ("map", "set", "bytes", "state", "scenarios", "source"):
             table.add_column(heading, justify="right" if heading == "bytes" else "left", overflow="fold")
-        for stored in maps:
-            table.add_row(
-                Text(stored.name),
-                stored.set_name,
-                f"{stored.num_bytes:,}",
-                _state(stored),
-                "yes" if f"{stored.name}.scen" in scenarios else "no",
-                stored.source,
-            )
-        out.print(table)
-    _say(out, f"Cache: {store.root}")
+        for row in rows:
+            size, has_scenarios = f"{row['num_bytes']:,}", "yes" if row["scenarios"] else "no"
+            table.add_row(row["name"], row["set"], size, row["state"], has_scenarios, row["source"])
+        stdout().print(table)
+    emit(f"Cache: {store.root}\n")
     if absent:
         hint = "run 'veilroute maps get', or 'veilroute maps add DIR' for local copies"
-        _say(out, f"Maps of the paper that are not here: {', '.join(absent)}; {hint}")
+        emit(f"Maps of the paper that are not here: {', '.join(absent)}; {hint}\n")
     return DONE
 
 
@@ -72,22 +74,16 @@ def run_get(
     """Download benchmark maps. Interrupted downloads continue where they stopped."""
     store = MapStore()
     screen = stderr()
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-        console=screen,
-        disable=not screen.is_terminal,
-    )
+    name = TextColumn("{task.description}")
+    columns = (name, BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=screen, disable=not screen.is_terminal)
     tasks = {}
 
     def report(archive: str, done: int, total: int | None) -> None:
         if archive not in tasks:
             tasks[archive] = bar.add_task(archive, total=total)
             if not screen.is_terminal:
-                _say(screen, f"fetching {archive}")
+                screen.print(f"fetching {archive}", soft_wrap=True)
         bar.update(tasks[archive], completed=done, total=total)
 
     try:
@@ -96,12 +92,11 @@ def run_get(
                 store, sets or (), base_url=url, scenarios=scenarios, force=force, timeout_s=timeout, report=report
             )
     except KeyboardInterrupt:
-        _say(screen, "what has arrived is kept; the same command continues there")
+        screen.print("what has arrived is kept; the same command continues there", soft_wrap=True)
         raise
-    out = stdout()
     for one in fetched:
-        _say(out, f"{one.archive}: {'here already' if one.was_present else f'{one.num_files} files installed'}")
-    _say(out, f"Cache: {store.root}")
+        emit(f"{one.archive}: {'here already' if one.was_present else f'{one.num_files} files installed'}\n")
+    emit(f"Cache: {store.root}\n")
     return DONE
 
 
@@ -112,32 +107,10 @@ def run_add(
     """Register local copies of maps; they stay where they are."""
     report = MapStore().add_directory(directory)
     for line in (*report.skipped, *report.refused):
-        _say(stderr(), one_line(line))
+        stderr().print(one_line(line), soft_wrap=True)
     num_verified = len(report.verified)
-    _say(stdout(), f"{report.num_registered} files registered, {num_verified} of them maps of the paper, verified")
+    emit(f"{report.num_registered} files registered, {num_verified} of them maps of the paper, verified\n")
     if report.refused:
         # The others are registered all the same; the exit code says that not everything was.
         raise InvalidInputError("DIR", f"files that can be used; {len(report.refused)} refused, see above")
     return DONE
-
-
-def _say(screen: Console, line: str) -> None:
-    """Print a line as it is: a path or a name is neither broken nor read as markup."""
-    screen.print(Text(line), soft_wrap=True)
-
-
-def _state(stored: StoredMap) -> str:
-    return stored.problem or ("verified" if stored.verified else "unverified")
-
-
-def _as_data(stored: StoredMap, scenarios: dict[str, str]) -> dict[str, object]:
-    return {
-        "name": stored.name,
-        "set": stored.set_name,
-        "path": str(stored.path),
-        "num_bytes": stored.num_bytes,
-        "state": _state(stored),
-        "verified": stored.verified,
-        "source": stored.source,
-        "scenarios": scenarios.get(f"{stored.name}.scen"),
-    }

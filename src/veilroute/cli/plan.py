@@ -85,7 +85,7 @@ def run_plan(
     loaded = load_instance(instance, options, earlier)
     problem = loaded.problem if objective is None else replace(loaded.problem, objective=objective)
     figure = "MAC" if problem.objective == "mac" else "mean extra cost"
-    with console.live_progress(figure) as report, console.Interrupt() as interrupt:
+    with console.live_progress(figure=figure) as report, console.Interrupt() as interrupt:
         playbook, runtime_s = timed_solve(
             problem,
             loaded.privacy,

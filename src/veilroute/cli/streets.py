@@ -41,8 +41,7 @@ def run_streets(
         raise UnknownMethodError("--out", out.name, tuple(f"*{suffix}" for suffix in WRITABLE))
     check_out(out)
     result: StreetNetwork | Domain
-    with live_progress() as report:
-        report(Progress("reading"))
+    with live_progress("reading") as report:
         if is_osm_name(source):
             if service and network not in (None, "drive"):
                 raise InvalidInputError("--service", "--network drive; the others have service roads anyway")

@@ -19,12 +19,10 @@ import urllib.error
 import urllib.request
 import zipfile
 import zlib
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator
 from dataclasses import asdict, dataclass
 from email.message import Message
 from pathlib import Path, PurePosixPath
-from typing import IO
 from urllib.parse import urlsplit
 
 from veilroute.errors import DownloadError, FileFormatError, InvalidInputError
@@ -39,9 +37,6 @@ MAX_MEMBER_BYTES = 64 * 2**20
 MAX_ARCHIVE_BYTES = 2**30
 """All members of an archive together, unpacked; the real ones stay below 100 MB."""
 
-Report = Callable[[int, int | None], None]
-"""Called with the bytes that are there and the bytes expected, ``None`` while unknown."""
-
 _BLOCK_BYTES = 1 << 16
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 8.0
@@ -49,28 +44,17 @@ _LONGEST_TIMEOUT_S = 86400
 _PASSING_STATUSES = frozenset({408, 425, 429})
 
 # What zipfile raises, depending on where the damage is.
-_UNSOUND_ZIP = (
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    struct.error,
-    EOFError,
-    RuntimeError,
-    ValueError,
-    OSError,
-)
+_BAD_ZIP = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, RuntimeError, ValueError, OSError)
 
 
 def find_archive_problem(path: Path) -> str:
     """Return what is wrong with a zip archive, in a few words; empty when every member unpacks."""
-    if not path.is_file():
-        return "no file"
     try:
         with zipfile.ZipFile(path) as archive:
             if sum(info.file_size for info in archive.infolist()) > MAX_ARCHIVE_BYTES:
                 return f"it unpacks to more than {MAX_ARCHIVE_BYTES // 2**20} MB"
             bad = archive.testzip()
-    except _UNSOUND_ZIP as error:
+    except _BAD_ZIP as error:
         return f"no sound zip archive: {error}"
     return "" if bad is None else f"{bad} does not unpack"
 
@@ -96,7 +80,7 @@ def read_members(zip_path: Path) -> Generator[tuple[str, bytes], None, None]:
                 yield name, data
     except FileNotFoundError:
         raise FileFormatError(zip_path, "no such file; check the path") from None
-    except _UNSOUND_ZIP as error:
+    except _BAD_ZIP as error:
         raise DownloadError(f"{zip_path.name}: not a sound zip archive ({error}); run the command again") from None
 
 
@@ -112,23 +96,14 @@ def _refuse(zip_path: Path, problem: str) -> DownloadError:
     return DownloadError(f"{zip_path.name}: {problem}; check --url")
 
 
-class _PassingFaultError(Exception):
-    """Something that may go better on the next attempt."""
-
-
-class _StaleError(Exception):
-    """What has arrived so far is of no use for this address any more, and is deleted."""
-
-
 def download(
     url: str,
     target: Path,
     *,
     retries: int = 4,
     timeout_s: float = 20.0,
-    report: Report | None = None,
+    report: Callable[[int, int | None], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
-    sleep: Callable[[float], None] = time.sleep,
 ) -> Path:
     """Download a zip archive, continuing what an earlier call left behind.
 
@@ -140,43 +115,49 @@ def download(
     url
         An http or https address.
     target
-        The file to write; replaced in one step, when complete and sound.
+        The file to write; replaced in one step, when complete and sound. It is what is returned.
     retries
         Attempts in a row that may fail, without bringing anything new, after the first one.
     timeout_s
         Seconds of silence after which an attempt has failed.
     report
-        Called as the bytes arrive.
+        Called as the bytes arrive, with how many are there and how many are expected, ``None`` while unknown.
     should_stop
         Asked between blocks; true gives up at once.
-    sleep
-        Waits between attempts.
-
-    Returns
-    -------
-    Path
-        ``target``.
     """
     check_url(url, "--url")
     if retries < 0:
         raise InvalidInputError("retries", "an integer >= 0", retries)
     if not 0 < timeout_s <= _LONGEST_TIMEOUT_S:
         raise InvalidInputError("--timeout", f"seconds, > 0 and <= {_LONGEST_TIMEOUT_S}", timeout_s)
-    transfer = _Transfer(url, _Part(target), timeout_s, report, should_stop)
+    part = target.with_name(target.name + ".part")
+    sidecar = target.with_name(target.name + ".part.json")
+    transfer = _Transfer(url, part, sidecar, timeout_s, report or (lambda done, total: None), should_stop)
     problem = ""
-    for _ in range(2):
-        transfer.complete(retries, sleep)
-        problem = find_archive_problem(transfer.part.path)
-        if not problem:
-            transfer.part.promote()
-            return target
-        transfer.part.discard()
+    try:
+        for _ in range(2):
+            transfer.complete(retries)
+            problem = find_archive_problem(part)
+            if not problem:
+                part.replace(target)
+                sidecar.unlink(missing_ok=True)
+                return target
+            transfer.discard()
+    except OSError as error:
+        # What the line does wrong is dealt with where it happens. This is the disk, which asking again does not mend.
+        raise DownloadError(
+            f"{part}: cannot be written ({error.strerror}); set VEILROUTE_CACHE to another place"
+        ) from None
     raise DownloadError(f"{url}: fetched twice and damaged both times ({problem}); {ADVICE}")
+
+
+class _PassingFaultError(Exception):
+    """Something that may go better on the next attempt."""
 
 
 @dataclass(frozen=True)
 class _Origin:
-    """Which version of which archive a part belongs to; empty where the server did not say."""
+    """Which version of which archive some bytes belong to; empty where the server did not say."""
 
     url: str = ""
     etag: str = ""
@@ -194,218 +175,163 @@ class _Origin:
         return any(ours and theirs and ours != theirs for ours, theirs in pairs)
 
 
-class _Part:
-    """The unfinished file beside a target, with the sidecar that says what it is a part of."""
+@dataclass(frozen=True)
+class _Transfer:
+    """Fetches what a part lacks of the archive at an address; the sidecar says of which version the part is."""
 
-    def __init__(self, target: Path) -> None:
-        self.target = target
-        self.path = target.with_name(target.name + ".part")
-        self.sidecar = target.with_name(target.name + ".part.json")
+    url: str
+    part: Path
+    sidecar: Path
+    timeout_s: float
+    report: Callable[[int, int | None], None]
+    should_stop: Callable[[], bool] | None
 
-    def size(self) -> int:
-        """Bytes that have arrived."""
-        return self.path.stat().st_size if self.path.exists() else 0
+    def complete(self, retries: int) -> None:
+        """Try until the part is complete, or too many attempts in a row have brought nothing new."""
+        self._known_origin()
+        failures, most = 0, self._size()
+        while True:
+            try:
+                if self._attempt():
+                    return
+                # The next attempt starts from nothing, and so cannot end here again.
+                self.discard()
+                most = 0
+            except _PassingFaultError as fault:
+                # A line that drops every minute still gets there: only attempts that bring nothing new count.
+                size = self._size()
+                failures = failures + 1 if size <= most else 1
+                most = max(most, size)
+                if failures > retries:
+                    kept = f"{size} bytes are kept and the next run continues there; " if size else ""
+                    tries = "1 attempt" if failures == 1 else f"{failures} attempts"
+                    raise DownloadError(f"{self.url}: {fault} ({tries}); {kept}{ADVICE}") from None
+                time.sleep(min(_FIRST_PAUSE_S * 2.0 ** (failures - 1), _LONGEST_PAUSE_S))
 
-    def origin_for(self, url: str) -> _Origin:
+    def discard(self) -> None:
+        """Forget what has arrived."""
+        self.part.unlink(missing_ok=True)
+        self.sidecar.unlink(missing_ok=True)
+
+    def _size(self) -> int:
+        return self.part.stat().st_size if self.part.exists() else 0
+
+    def _known_origin(self) -> _Origin:
         """Where the part comes from; a part of unknown or other origin is dropped, as it cannot be continued."""
         try:
             origin = _Origin(**parse_json(read_bytes(self.sidecar), self.sidecar))
-            if origin.url == url and isinstance(origin.etag, str) and isinstance(origin.last_modified, str):
+            if origin.url == self.url and isinstance(origin.etag, str) and isinstance(origin.last_modified, str):
                 return origin
         except (FileFormatError, TypeError):
             pass
         self.discard()
         return _Origin()
 
-    def open_at(self, offset: int, origin: _Origin) -> IO[bytes]:
-        """Open for writing from an offset on; a fresh start records its origin first."""
-        with self._writing():
-            if not offset:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                # In this order, so that old bytes never stand beside a new origin.
-                self.path.write_bytes(b"")
-                self.sidecar.write_bytes(dump_canonical(asdict(origin)))
-            file = self.path.open("r+b")
-            file.seek(offset)
-        return file
-
-    def append(self, file: IO[bytes], block: bytes) -> None:
-        """Write a block; flushed, so that a full disk shows here and not when the file is closed."""
-        with self._writing():
-            file.write(block)
-            file.flush()
-
-    def promote(self) -> None:
-        """Put the complete file in its place."""
-        with self._writing():
-            self.path.replace(self.target)
-            self.sidecar.unlink(missing_ok=True)
-
-    def discard(self) -> None:
-        """Forget what has arrived."""
-        with self._writing():
-            self.path.unlink(missing_ok=True)
-            self.sidecar.unlink(missing_ok=True)
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """A full disk does not get better by asking the server again: tell it from a lost connection."""
-        try:
-            yield
-        except OSError as error:
-            raise DownloadError(
-                f"{self.path}: cannot be written ({error.strerror}); set VEILROUTE_CACHE to another place"
-            ) from None
-
-
-@dataclass(frozen=True)
-class _Transfer:
-    """Fetches what a part lacks of the archive at an address."""
-
-    url: str
-    part: _Part
-    timeout_s: float
-    report: Report | None
-    should_stop: Callable[[], bool] | None
-
-    def complete(self, retries: int, sleep: Callable[[float], None]) -> None:
-        """Try until the part is complete, or too many attempts in a row have brought nothing new."""
-        part = self.part
-        part.origin_for(self.url)
-        failures, most = 0, part.size()
-        while True:
-            try:
-                self._attempt()
-                return
-            except _StaleError:
-                # The next attempt starts from nothing, and so cannot end here again.
-                part.discard()
-                most = 0
-            except _PassingFaultError as fault:
-                # A line that drops every minute still gets there: only attempts that bring nothing new count.
-                failures = failures + 1 if part.size() <= most else 1
-                most = max(most, part.size())
-                if failures > retries:
-                    kept = f"{part.size()} bytes are kept and the next run continues there; " if part.size() else ""
-                    tries = "1 attempt" if failures == 1 else f"{failures} attempts"
-                    raise DownloadError(f"{self.url}: {fault} ({tries}); {kept}{ADVICE}") from None
-                sleep(min(_FIRST_PAUSE_S * 2.0 ** (failures - 1), _LONGEST_PAUSE_S))
-
-    def _attempt(self) -> None:
-        known, offset = self.part.origin_for(self.url), self.part.size()
+    def _attempt(self) -> bool:
+        """Ask for what is missing and receive it; false when what has arrived so far is of no use any more."""
+        known, offset = self._known_origin(), self._size()
         headers = {"User-Agent": "veilroute", "Accept-Encoding": "identity"}
         if offset:
             headers["Range"] = f"bytes={offset}-"
             if known.validator:
                 headers["If-Range"] = known.validator
+        request = urllib.request.Request(self.url, headers=headers)
         try:
-            with self._connection():
-                response = urllib.request.urlopen(
-                    urllib.request.Request(self.url, headers=headers), timeout=self.timeout_s
-                )
+            response = urllib.request.urlopen(request, timeout=self.timeout_s)
         except urllib.error.HTTPError as error:
             error.close()
             if error.code != 416 or not offset:
-                raise _explain_status(self.url, error.code, error.reason) from None
-            size, origin = _range_of(error.headers)[1], _origin_of(self.url, error.headers)
-            if offset != (known.total if size is None else size) or known.contradicts(origin):
-                raise _StaleError from None
-            self._tell(offset, offset)
-            return
+                raise self._refusal(error.code, error.reason) from None
+            # The server has nothing beyond these bytes: they are all there is, or of another version.
+            _, origin = _read_headers(self.url, error.headers)
+            if offset != origin.total or known.contradicts(origin):
+                return False
+            self.report(offset, offset)
+            return True
+        except (OSError, http.client.HTTPException) as error:
+            raise self._lost(error) from None
         with response:
-            origin = _origin_of(self.url, response.headers)
-            if response.status == 206 and offset:
-                if _range_of(response.headers)[0] != offset or known.contradicts(origin):
-                    raise _StaleError
-            elif response.status == 200:
-                offset = 0
+            first, origin = _read_headers(self.url, response.headers)
+            if response.status == 200:
+                self._receive(response, 0, origin)
+            elif response.status != 206 or not offset:
+                raise self._refusal(response.status, response.reason)
+            elif first != offset or known.contradicts(origin):
+                return False
             else:
-                raise _explain_status(self.url, response.status, response.reason)
-            self._receive(response, offset, origin)
+                self._receive(response, offset, origin)
+        return True
 
     def _receive(self, response: http.client.HTTPResponse, done: int, origin: _Origin) -> None:
-        """Write what arrives from offset ``done`` on."""
-        with self.part.open_at(done, origin) as file:
-            self._tell(done, origin.total)
-            while origin.total is None or done < origin.total:
+        """Write what arrives from offset ``done`` on; a fresh start records its origin first."""
+        if not done:
+            self.part.parent.mkdir(parents=True, exist_ok=True)
+            # In this order, so that old bytes never stand beside a new origin.
+            self.part.write_bytes(b"")
+            self.sidecar.write_bytes(dump_canonical(asdict(origin)))
+        total = origin.total
+        with self.part.open("r+b") as file:
+            file.seek(done)
+            self.report(done, total)
+            while total is None or done < total:
                 if self.should_stop is not None and self.should_stop():
                     kept = f"stopped after {done} bytes; they are kept and the next run continues"
                     raise DownloadError(f"{self.url}: {kept}")
-                wanted = _BLOCK_BYTES if origin.total is None else min(_BLOCK_BYTES, origin.total - done)
-                with self._connection():
+                try:
                     # One receive at a time: what came before a silence is kept, and a wish to stop is heard soon.
-                    block = response.read1(wanted)
+                    block = response.read1(_BLOCK_BYTES if total is None else min(_BLOCK_BYTES, total - done))
+                except (OSError, http.client.HTTPException) as error:
+                    raise self._lost(error) from None
                 if not block:
                     break
-                self.part.append(file, block)
+                file.write(block)
+                file.flush()  # so that what has arrived is there, whatever comes next
                 done += len(block)
-                self._tell(done, origin.total)
-        if origin.total is not None and done < origin.total:
-            raise _PassingFaultError(f"the connection closed after {done} of {origin.total} bytes")
+                self.report(done, total)
+        if total is not None and done < total:
+            raise _PassingFaultError(f"the connection closed after {done} of {total} bytes")
 
-    def _tell(self, done: int, total: int | None) -> None:
-        if self.report is not None:
-            self.report(done, total)
+    def _refusal(self, status: int, reason: object) -> Exception:
+        answer = f"the server answered {status} {reason}".rstrip()
+        if status >= 500 or status in _PASSING_STATUSES:
+            return _PassingFaultError(answer)
+        return DownloadError(f"{self.url}: {answer}; {ADVICE}")
 
-    @contextmanager
-    def _connection(self) -> Iterator[None]:
+    def _lost(self, error: Exception) -> Exception:
         """Silence and lost connections may pass; a certificate that is not trusted does not."""
-        try:
-            yield
-        except urllib.error.HTTPError:
-            raise
-        except (OSError, http.client.HTTPException) as error:
-            cause = error.reason if isinstance(error, urllib.error.URLError) else error
-            if isinstance(cause, ssl.SSLCertVerificationError):
-                raise DownloadError(f"{self.url}: {cause.verify_message}, not trusted; {ADVICE}") from None
-            if isinstance(cause, TimeoutError):
-                raise _PassingFaultError(f"no answer for {self.timeout_s:g} s") from None
-            if isinstance(cause, http.client.IncompleteRead):
-                raise _PassingFaultError("the connection closed early") from None
-            text = (cause.strerror if isinstance(cause, OSError) else None) or str(cause) or type(cause).__name__
-            raise _PassingFaultError(f"no connection ({text})") from None
+        cause = error.reason if isinstance(error, urllib.error.URLError) else error
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return DownloadError(f"{self.url}: {cause.verify_message}, not trusted; {ADVICE}")
+        if isinstance(cause, TimeoutError):
+            return _PassingFaultError(f"no answer for {self.timeout_s:g} s")
+        if isinstance(cause, http.client.IncompleteRead):
+            return _PassingFaultError("the connection closed early")
+        text = (cause.strerror if isinstance(cause, OSError) else None) or str(cause) or type(cause).__name__
+        return _PassingFaultError(f"no connection ({text})")
 
 
-def _explain_status(url: str, status: int, reason: object) -> Exception:
-    answer = f"the server answered {status} {reason}".rstrip()
-    if status >= 500 or status in _PASSING_STATUSES:
-        return _PassingFaultError(answer)
-    return DownloadError(f"{url}: {answer}; {ADVICE}")
-
-
-def _origin_of(url: str, headers: Message) -> _Origin:
+def _read_headers(url: str, headers: Message) -> tuple[int | None, _Origin]:
+    """With which byte the content of an answer begins, ``None`` where it does not say so, and its origin."""
+    match = re.fullmatch(r"bytes (?:(\d{1,18})-\d+|\*)/(?:(\d{1,18})|\*)", headers.get("Content-Range", "").strip())
+    first, total = (None if text is None else int(text) for text in (match.groups() if match else (None, None)))
     length = headers.get("Content-Length", "")
-    total = int(length) if length.isascii() and length.isdigit() else None
-    first, size = _range_of(headers)
-    if first is not None:
-        total = size if size is not None or total is None else first + total
-    elif "Content-Range" in headers:
-        total = size  # a 416: its length is that of the error page
+    if total is None and re.fullmatch(r"[0-9]{1,18}", length):
+        total = (first or 0) + int(length)
     # What could not be sent back in a header, such as a folded line, is as good as not said.
     etag, last_modified = (
         value if value.isascii() and value.isprintable() else ""
         for value in (str(headers.get(name, "")) for name in ("ETag", "Last-Modified"))
     )
-    return _Origin(url, etag, last_modified, total)
-
-
-def _range_of(headers: Message) -> tuple[int | None, int | None]:
-    """First byte and full size that a Content-Range header states, each ``None`` where it does not."""
-    match = re.fullmatch(r"bytes (?:(\d+)-\d+|\*)/(?:(\d+)|\*)", headers.get("Content-Range", "").strip())
-    if match is None:
-        return None, None
-    first, size = match.groups()
-    return None if first is None else int(first), None if size is None else int(size)
+    return first, _Origin(url, etag, last_modified, total)
 
 
 def check_url(url: str, field: str) -> str:
     """Return an address that can be fetched from, or raise naming where it was given."""
-    expected = "an address such as " + DEFAULT_BASE_URL
     try:
         parts = urlsplit(url)
         is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         is_usable = False
     if not is_usable or not url.isascii() or not url.isprintable() or " " in url:
-        raise InvalidInputError(field, expected, url)
+        raise InvalidInputError(field, "an address such as " + DEFAULT_BASE_URL, url)
     return url

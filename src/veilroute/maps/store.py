@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import difflib
 import os
-import shutil
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -42,9 +40,6 @@ URL_VARIABLE = "VEILROUTE_MAPS_URL"
 
 Source = Literal["downloaded", "added"]
 Flaw = Literal["", "missing", "damaged"]
-
-ArchiveReport = Callable[[str, int, int | None], None]
-"""Called with the name of the archive, the bytes that are there and the bytes expected, ``None`` while unknown."""
 
 
 @dataclass(frozen=True)
@@ -106,32 +101,24 @@ class AddReport:
         return len(self.verified) + len(self.unverified)
 
 
-def default_root() -> Path:
-    """Return the directory of the cache: ``$VEILROUTE_CACHE/maps``, or the platform's place for caches."""
-    chosen = os.environ.get(CACHE_VARIABLE)
-    base = Path(chosen).expanduser() if chosen else Path(platformdirs.user_cache_dir("veilroute"))
-    return base / "maps"
-
-
 class MapStore:
     """The cache of maps. Nothing is created before something is written.
 
     Parameters
     ----------
     root
-        Its directory; :func:`default_root` when ``None``.
+        Its directory; ``$VEILROUTE_CACHE/maps``, or else the platform's place for caches, when ``None``.
     catalogue
         The known sets and pinned maps.
     """
 
     def __init__(self, root: Path | None = None, *, catalogue: Catalogue = CATALOGUE) -> None:
-        self.root = default_root() if root is None else Path(root)
+        if root is None:
+            chosen = os.environ.get(CACHE_VARIABLE) or platformdirs.user_cache_dir("veilroute")
+            root = Path(chosen).expanduser() / "maps"
+        self.root = Path(root)
+        self.archive_directory = self.root / "archives"
         self.catalogue = catalogue
-
-    @property
-    def archive_directory(self) -> Path:
-        """Where archives lie while they are fetched."""
-        return self.root / "archives"
 
     # -- asking
 
@@ -186,16 +173,16 @@ class MapStore:
             if path.name in chosen:
                 skipped.append(f"{path}: skipped, {chosen[path.name].path} has the same name")
                 continue
-            problem = self._refusal(path)
+            stored = self._inspect(path.name, self.catalogue.set_name_of(path.name), path, "added")
+            problem = _find_file_problem(path)
+            if not problem and stored.problem:
+                problem = "refused, it has the name of a map that the paper used but another text (SHA-256 differs)"
             if problem:
                 refused.append(f"{os.fsencode(path).decode('utf-8', 'replace')}: {problem}")
             else:
-                set_name = self.catalogue.set_name_of(path.name)
-                chosen[path.name] = self._inspect(path.name, set_name, path, "added")
+                chosen[path.name] = stored
         if chosen:
-            index = self._read_index("added.json")
-            index.update({name: str(stored.path) for name, stored in chosen.items()})
-            self._write_index("added.json", index)
+            self._extend_index("added.json", {name: str(stored.path) for name, stored in chosen.items()})
         return AddReport(
             verified=tuple(name for name, stored in chosen.items() if stored.verified),
             unverified=tuple(name for name, stored in chosen.items() if not stored.verified),
@@ -211,11 +198,8 @@ class MapStore:
         """
         set_name = self.catalogue.set_named(set_name).name
         pinned = self.catalogue.pinned
-        with self._writing():
-            self.root.mkdir(parents=True, exist_ok=True)
-            staging = Path(tempfile.mkdtemp(prefix=".unpacking-", dir=self.root))
-        try:
-            sizes: dict[str, int] = {}
+        sizes: dict[str, int] = {}
+        with self._staging() as staging:
             # Closed explicitly: an error's traceback would keep the archive open, and Windows from deleting it.
             with closing(read_members(zip_path)) as members:
                 for name, data in members:
@@ -225,21 +209,15 @@ class MapStore:
                             f"{hash_text(data)[:12]}..., expected {pinned[name][:12]}...); nothing was installed, "
                             f"{ADVICE}"
                         )
-                    with self._writing():
-                        (staging / name).write_bytes(data)
+                    (staging / name).write_bytes(data)
                     sizes[name] = len(data)
             if not sizes:
                 raise DownloadError(f"{zip_path.name}: no .map or .scen file in it; check --url")
-            with self._writing():
-                home = self.root / set_name
-                home.mkdir(exist_ok=True)
-                for name in sizes:
-                    (staging / name).replace(home / name)
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
-        index = self._read_index("installed.json")
-        index[f"{set_name}/{zip_path.name}"] = sizes
-        self._write_index("installed.json", index)
+            home = self.root / set_name
+            home.mkdir(exist_ok=True)
+            for name in sizes:
+                (staging / name).replace(home / name)
+        self._extend_index("installed.json", {f"{set_name}/{zip_path.name}": sizes})
         return sorted(sizes)
 
     # -- inside
@@ -272,36 +250,17 @@ class MapStore:
         problem: Flaw = "damaged" if pinned is not None and not verified else ""
         return StoredMap(name, set_name, path, num_bytes, verified, source, problem)
 
-    def _refusal(self, path: Path) -> str:
-        """Why a local file cannot be registered; empty when it can."""
-        try:
-            str(path).encode("utf-8")
-            if not path.is_file():
-                return "not a file"
-            if path.stat().st_size > MAX_MEMBER_BYTES:
-                return f"larger than {MAX_MEMBER_BYTES // 2**20} MB; no benchmark map is"
-            with path.open("rb") as file:
-                file.read(1)
-        except UnicodeEncodeError:
-            return "its path is not UTF-8; rename it"
-        except OSError as error:
-            return f"cannot be read ({error.strerror})"
-        if self._inspect(path.name, "", path, "added").problem:
-            return "refused, it has the name of a map that the paper used but another text (SHA-256 differs)"
-        return ""
-
     def _not_found(self, file_name: str, known: list[StoredMap]) -> InvalidInputError:
         set_name = self.catalogue.set_name_of(file_name)
         get = "veilroute maps get" + ("" if set_name == "local" else f" {set_name}")
+        advice = f"run '{get}', or 'veilroute maps add DIR' for local copies"
         if known:
-            stored = known[0]
-            what = "has vanished" if stored.problem == "missing" else "is not the text that the paper used"
-            return FileFormatError(stored.path, f"{what}; run '{get}', or 'veilroute maps add DIR' for local copies")
-        expected = f"one in the cache; run '{get}', or 'veilroute maps add DIR' for local copies"
+            what = "has vanished" if known[0].problem == "missing" else "is not the text that the paper used"
+            return FileFormatError(known[0].path, f"{what}; {advice}")
         similar = difflib.get_close_matches(file_name, {place[0] for place in self._places()}, n=1)
         if similar:
-            expected = f"one in the cache; did you mean {similar[0]}? Otherwise run '{get}'"
-        return InvalidInputError("map", expected, file_name)
+            advice = f"did you mean {similar[0]}? Otherwise run '{get}'"
+        return InvalidInputError("map", f"one in the cache; {advice}", file_name)
 
     def _read_index(self, file_name: str) -> dict[str, Any]:
         path = self.root / file_name
@@ -312,26 +271,41 @@ class MapStore:
             raise FileFormatError(path, "not an index of maps; delete it and get or add the maps again")
         return index
 
-    def _write_index(self, file_name: str, index: dict[str, Any]) -> None:
-        with self._writing():
-            self.root.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(prefix=f".{file_name}-", dir=self.root)
-            temporary = Path(name)
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(dump_canonical(index))
-                temporary.replace(self.root / file_name)
-            finally:
-                temporary.unlink(missing_ok=True)
+    def _extend_index(self, file_name: str, entries: dict[str, Any]) -> None:
+        index = self._read_index(file_name) | entries
+        with self._staging() as staging:
+            (staging / file_name).touch(mode=0o600)
+            (staging / file_name).write_bytes(dump_canonical(index))
+            (staging / file_name).replace(self.root / file_name)
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def _staging(self) -> Iterator[Path]:
+        """A directory in which files are made ready, to be moved in one step; what the disk refuses is explained."""
         try:
-            yield
+            self.root.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix=".new-", dir=self.root, ignore_cleanup_errors=True) as directory:
+                yield Path(directory)
         except OSError as error:
             raise InvalidInputError(
                 CACHE_VARIABLE, f"a directory that can be written, with room left ({error.strerror})", str(self.root)
             ) from None
+
+
+def _find_file_problem(path: Path) -> str:
+    """Why a local file could not be read as a map, whatever its text; empty when it could."""
+    try:
+        str(path).encode("utf-8")
+        if not path.is_file():
+            return "not a file"
+        if path.stat().st_size > MAX_MEMBER_BYTES:
+            return f"larger than {MAX_MEMBER_BYTES // 2**20} MB; no benchmark map is"
+        with path.open("rb") as file:
+            file.read(1)
+    except UnicodeEncodeError:
+        return "its path is not UTF-8; rename it"
+    except OSError as error:
+        return f"cannot be read ({error.strerror})"
+    return ""
 
 
 @dataclass(frozen=True)
@@ -371,9 +345,8 @@ def fetch_sets(
     force: bool = False,
     retries: int = 4,
     timeout_s: float = 20.0,
-    report: ArchiveReport | None = None,
+    report: Callable[[str, int, int | None], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
-    sleep: Callable[[float], None] = time.sleep,
 ) -> list[FetchedArchive]:
     """Download and install the archives of some sets, passing over what is there already.
 
@@ -389,10 +362,10 @@ def fetch_sets(
         Whether to fetch the scenario archives too.
     force
         Fetch even what is there.
-    retries, timeout_s, should_stop, sleep
+    retries, timeout_s, should_stop
         See :func:`~veilroute.maps.download.download`.
     report
-        Called as the bytes arrive.
+        Called as the bytes arrive, with the name of the archive before the two numbers.
     """
     base = resolve_base_url(base_url)
     fetched = []
@@ -403,7 +376,7 @@ def fetch_sets(
                 fetched.append(FetchedArchive(archive, one.name, was_present=True))
                 continue
             # A complete archive lies here only when a run was killed between download and installation.
-            if force or not target.exists() or find_archive_problem(target):
+            if force or not target.is_file() or find_archive_problem(target):
                 download(
                     f"{base}/{archive}",
                     target,
@@ -411,7 +384,6 @@ def fetch_sets(
                     timeout_s=timeout_s,
                     report=None if report is None else partial(report, archive),
                     should_stop=should_stop,
-                    sleep=sleep,
                 )
             try:
                 installed = store.install_archive(target, one.name)

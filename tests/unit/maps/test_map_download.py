@@ -41,16 +41,17 @@ def part(target: Path) -> Path:
 
 
 @pytest.fixture
-def pauses() -> list[float]:
-    return []
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses between attempts, which are noted rather than waited for."""
+    noted: list[float] = []
+    monkeypatch.setattr("time.sleep", noted.append)
+    return noted
 
 
 @pytest.fixture
 def get(url: str, target: Path, pauses: list[float]) -> Callable[..., Path]:
-    """Download with pauses that are noted rather than waited for."""
-
     def run(**options: object) -> Path:
-        return download(url, target, **{"sleep": pauses.append, "timeout_s": 5, **options})  # type: ignore[arg-type]
+        return download(url, target, **{"timeout_s": 5, **options})  # type: ignore[arg-type]
 
     return run
 
@@ -343,7 +344,7 @@ def test_no_server(target: Path, pauses: list[float]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     with pytest.raises(DownloadError, match=r"no connection \(.*3 attempts"):
-        download(f"http://127.0.0.1:{port}/a.zip", target, retries=2, sleep=pauses.append)
+        download(f"http://127.0.0.1:{port}/a.zip", target, retries=2)
     assert pauses == [0.5, 1.0]
 
 
