@@ -18,9 +18,10 @@ from typing import Annotated, Any, get_type_hints
 
 from typer import Argument, Option
 
+from veilroute.checks import check_name
 from veilroute.cli.console import remark
 from veilroute.domain.generate import draw_candidates
-from veilroute.domain.geography import check_measurable, check_measure
+from veilroute.domain.geography import MEASURES, check_measurable
 from veilroute.domain.graph import Domain, Label, label_text
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
 from veilroute.errors import InvalidInputError, UnknownMethodError
@@ -357,7 +358,7 @@ def _visibility(stated: Visibility, options: InstanceOptions) -> Visibility:
     if radius is not None and options.sight is not None:
         raise InvalidInputError("--radius", "either --radius or --sight, not both")
     if measure is not None:
-        check_measure(measure, "--radius-measure")
+        check_name("--radius-measure", measure, MEASURES)
     if options.sight is not None:
         if measure is not None:
             raise InvalidInputError("--radius-measure", "--radius, and not --sight")
@@ -377,7 +378,7 @@ def _privacy(content: _FileContent, options: InstanceOptions) -> Privacy:
     if options.m is not None:
         changes["m"] = _parse_m(options.m)
     if options.ell_measure is not None:
-        check_measure(options.ell_measure, "--ell-measure")
+        check_name("--ell-measure", options.ell_measure, MEASURES)
         check_measurable(content.domain, options.ell_measure, "--ell-measure")
         changes["measure"] = options.ell_measure
     return replace(content.privacy, **changes)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from veilroute.checks import is_number
 from veilroute.domain.geography import Streets, street_domain
 from veilroute.domain.graph import Domain
 from veilroute.domain.grid import grid_domain
@@ -114,8 +115,3 @@ def _streets_from_dict(data: Any, tails: list[Any], heads: list[Any], costs: lis
         raise
     except (TypeError, ValueError, OverflowError):
         raise InvalidInputError("domain.graph.streets", "lists of numbers of equal length") from None
-
-
-def is_number(value: object) -> bool:
-    """Whether a value of JSON is a number, which true and false are not."""
-    return isinstance(value, int | float) and not isinstance(value, bool)

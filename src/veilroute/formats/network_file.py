@@ -20,7 +20,7 @@ import numpy.typing as npt
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
 from veilroute.domain.geography import UNITS, Streets
 from veilroute.domain.graph import Domain, Label, checked_costs, label_text, plain_label
-from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
+from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError, blame_file
 from veilroute.formats.dimacs import read_dimacs
 from veilroute.formats.graphml import read_graphml
 from veilroute.formats.osm import is_osm_name
@@ -106,10 +106,8 @@ def network_from_data(data: Any, path: str | Path) -> Domain:
     """The domain in the parsed JSON of a network file."""
     if not is_network_data(data):
         raise FileFormatError(path, f"not a veilroute network; expected a JSON object with format {FORMAT}")
-    try:
+    with blame_file(path):
         return domain_from_dict(data.get("domain"))
-    except InvalidInputError as error:
-        raise FileFormatError(path, str(error)) from None
 
 
 def is_network_data(data: Any) -> bool:
