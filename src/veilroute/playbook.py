@@ -197,6 +197,16 @@ class Playbook:
         """Relative distance between :attr:`mac` and its bound."""
         return self.claims.gap
 
+    @property
+    def hidden_classes(self) -> tuple[PlaybookClass, ...]:
+        """The classes that are anonymized; pictures, directions and tables number them from 1."""
+        return tuple(group for group in self.classes if group.anonymized)
+
+    @property
+    def exposed_candidates(self) -> tuple[Label, ...]:
+        """The candidates that could be covered but are not anonymized."""
+        return tuple(member for group in self.classes if not group.anonymized for member in group.members)
+
     @cached_property
     def problem(self) -> Problem:
         """The problem that was solved; needs the domain."""
@@ -331,7 +341,7 @@ class Playbook:
 
     def __repr__(self) -> str:
         return (
-            f"<Playbook: {self.status}, {sum(group.anonymized for group in self.classes)} classes, "
+            f"<Playbook: {self.status}, {len(self.hidden_classes)} classes, "
             f"{self.claims.num_anonymized} of {self.claims.num_coverable} coverable candidates anonymized>"
         )
 

@@ -219,11 +219,10 @@ class ClassRoute:
 def class_routes(playbook: Playbook, *, trip: int | None = None) -> list[ClassRoute]:
     """The routes of all anonymized classes, trip after trip; or those of one ``trip``, counted from 0."""
     streets_of(playbook.problem.domain)
-    hidden = [group for group in playbook.classes if group.anonymized]
     return [
         _class_route(playbook, number, group, which)
         for which in chosen_trips(playbook, trip)
-        for number, group in enumerate(hidden, start=1)
+        for number, group in enumerate(playbook.hidden_classes, start=1)
     ]
 
 
