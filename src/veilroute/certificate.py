@@ -17,12 +17,11 @@ and these are few enough to be listed and compared.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from operator import index
 from typing import Any
 
+from veilroute.checks import check_count, check_finite, check_list, plain_number
 from veilroute.domain.graph import Label, plain_label
 from veilroute.errors import InvalidInputError
 
@@ -53,7 +52,7 @@ class Cut:
         if len(members) < 3 or len(members) % 2 == 0:
             raise InvalidInputError("Cut.members", "an odd number of members, at least 3", len(members))
         object.__setattr__(self, "members", members)
-        object.__setattr__(self, "dual", _number("Cut.dual", self.dual, least=0))
+        object.__setattr__(self, "dual", float(check_finite("Cut.dual", self.dual, least=0)))
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,9 @@ class DualPrices:
     cuts: tuple[Cut, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "duals", tuple(_number("DualPrices.duals", dual) for dual in self.duals))
+        # Made plain, here and below: numpy's floats pass for floats, but no JSON is written of them.
+        duals = (float(check_finite("DualPrices.duals", dual)) for dual in self.duals)
+        object.__setattr__(self, "duals", tuple(duals))
         object.__setattr__(self, "cuts", tuple(self.cuts))
 
 
@@ -115,10 +116,10 @@ class Certificate:
     def __post_init__(self) -> None:
         settle = object.__setattr__
         settle(self, "members", _labels("Certificate.members", self.members))
-        settle(self, "bound", _number("Certificate.bound", self.bound))
-        settle(self, "threshold", _number("Certificate.threshold", self.threshold, least=0))
+        settle(self, "bound", float(check_finite("Certificate.bound", self.bound)))
+        settle(self, "threshold", float(check_finite("Certificate.threshold", self.threshold, least=0)))
         for name in ("num_enumerated", "num_columns", "num_nodes"):
-            settle(self, name, _count(f"Certificate.{name}", getattr(self, name)))
+            settle(self, name, check_count(f"Certificate.{name}", plain_number(getattr(self, name))))
         known = set(self.members)
         for name, prices in (("cost", self.cost), ("count", self.count)):
             if prices is None:
@@ -133,42 +134,21 @@ class Certificate:
             raise InvalidInputError("Certificate.count.duals", "numbers >= 0", min(self.count.duals))
 
 
-def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
-    """Plain data for a JSON file."""
-    count = certificate.count
-    return vars(certificate) | {
-        "members": list(certificate.members),
-        "cost": _prices_to_dict(certificate.cost),
-        "count": None if count is None else _prices_to_dict(count),
-    }
-
-
 def certificate_from_dict(data: dict[str, Any]) -> Certificate:
-    """Read what :func:`certificate_to_dict` made; raises when it is damaged."""
+    """Build a certificate from the plain data that :func:`dataclasses.asdict` makes of it; raises when damaged."""
     given = {field.name: data[field.name] for field in fields(Certificate)}
-    given["members"] = _listed("members", data["members"])
+    given["members"] = check_list("certificate.members", data["members"])
     given["cost"] = _prices_from_dict(data["cost"])
     given["count"] = None if data["count"] is None else _prices_from_dict(data["count"])
     return Certificate(**given)
 
 
-def _prices_to_dict(prices: DualPrices) -> dict[str, Any]:
-    return {
-        "duals": list(prices.duals),
-        "cuts": [{"members": list(cut.members), "dual": cut.dual} for cut in prices.cuts],
-    }
-
-
 def _prices_from_dict(data: dict[str, Any]) -> DualPrices:
-    cuts = tuple(Cut(_listed("cuts.members", cut["members"]), cut["dual"]) for cut in _listed("cuts", data["cuts"]))
-    return DualPrices(_listed("duals", data["duals"]), cuts)
-
-
-def _listed(name: str, items: Any) -> tuple[Any, ...]:
-    # Text would pass as a sequence of one-letter labels.
-    if not isinstance(items, list):
-        raise InvalidInputError(f"certificate.{name}", "a list", type(items).__name__)
-    return tuple(items)
+    cuts = [
+        Cut(tuple(check_list("certificate.cuts.members", cut["members"])), cut["dual"])
+        for cut in check_list("certificate.cuts", data["cuts"])
+    ]
+    return DualPrices(tuple(check_list("certificate.duals", data["duals"])), tuple(cuts))
 
 
 def _labels(name: str, items: Iterable[Any]) -> tuple[Label, ...]:
@@ -176,18 +156,3 @@ def _labels(name: str, items: Iterable[Any]) -> tuple[Label, ...]:
     if len(set(labels)) != len(labels):
         raise InvalidInputError(name, "distinct candidates")
     return labels
-
-
-def _number(name: str, value: Any, *, least: float = -math.inf) -> float:
-    # Made plain: numpy's floats pass for floats, but no JSON is written of them.
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or value < least:
-        raise InvalidInputError(name, "a finite number" if least < 0 else f"a finite number >= {least:g}", value)
-    return float(value)
-
-
-def _count(name: str, value: Any) -> int:
-    is_whole = hasattr(value, "__index__") and not isinstance(value, bool)
-    if not is_whole or value < 0:
-        raise InvalidInputError(name, "a whole number >= 0", value)
-    return index(value)

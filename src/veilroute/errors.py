@@ -22,6 +22,9 @@ the secret tell what was wrong with the first.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 MAX_MESSAGE = 280
 """No message is longer, whatever a file or an argument holds; the command line adds its own name."""
 
@@ -114,6 +117,17 @@ class FileFormatError(InvalidInputError):
         where = one_line(self.field, _LONGEST_PATH) + ("" if line is None else f", line {line}")
         # Of the problem the beginning and the end are kept, whatever the path leaves of the line.
         VeilrouteError.__init__(self, f"{where}: {one_line(self.problem, MAX_MESSAGE - len(where) - 2)}")
+
+
+@contextmanager
+def blame_file(path: object) -> Iterator[None]:
+    """Within it, an error about a value is one about the file that the value was read from."""
+    try:
+        yield
+    except FileFormatError:
+        raise
+    except InvalidInputError as error:
+        raise FileFormatError(path, str(error)) from None
 
 
 class UnknownMethodError(InvalidInputError):

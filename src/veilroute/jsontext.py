@@ -135,7 +135,8 @@ def read_bytes(path: str | Path, *, most: int = MAX_BYTES) -> bytes:
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > most:
-            raise FileFormatError(path, _too_large(size, most))
+            large = f"{size:,} bytes, and at most {most:,} are read"
+            raise FileFormatError(path, f"{large}; is it the right file? .npz holds most in the least space")
         raw = file.read(size)
         if file.read(1):
             raise FileFormatError(path, "grows while it is read; wait until it is complete, or copy it first")
@@ -181,7 +182,3 @@ def _check_regular(path: str | Path, mode: int) -> None:
         raise FileFormatError(path, "this is a directory; name a file in it")
     if not stat.S_ISREG(mode):
         raise FileFormatError(path, "a pipe or a device; save what comes from it as a file, and name that")
-
-
-def _too_large(size: int, most: int) -> str:
-    return f"{size:,} bytes, and at most {most:,} are read; is it the right file? .npz holds most in the least space"

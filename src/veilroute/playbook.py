@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, overload
 
-from veilroute.certificate import Certificate, certificate_from_dict, certificate_to_dict
+from veilroute.certificate import Certificate, certificate_from_dict
+from veilroute.checks import check_count, check_finite, check_list, check_name, is_whole
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
 from veilroute.domain.graph import Domain, Label, label_text, plain_label
 from veilroute.domain.visibility import Visibility, visibility_from_dict, visibility_to_dict
@@ -146,8 +146,7 @@ class Claims:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a JSON file, without figures of the extra cost where there are none."""
-        data = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {name: value for name, value in data.items() if "extra" not in name or value is not None}
+        return {name: value for name, value in vars(self).items() if "extra" not in name or value is not None}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -198,6 +197,16 @@ class Playbook:
         """Relative distance between :attr:`mac` and its bound."""
         return self.claims.gap
 
+    @property
+    def hidden_classes(self) -> tuple[PlaybookClass, ...]:
+        """The classes that are anonymized; pictures, directions and tables number them from 1."""
+        return tuple(group for group in self.classes if group.anonymized)
+
+    @property
+    def exposed_candidates(self) -> tuple[Label, ...]:
+        """The candidates that could be covered but are not anonymized."""
+        return tuple(member for group in self.classes if not group.anonymized for member in group.members)
+
     @cached_property
     def problem(self) -> Problem:
         """The problem that was solved; needs the domain."""
@@ -229,7 +238,7 @@ class Playbook:
             the map to see (walks, coverage, distances) is not looked at: that is the work of
             :func:`~veilroute.auditing.audit_playbook`.
         """
-        if isinstance(trip, bool) or not isinstance(trip, int) or not 0 <= trip < len(self.trips):
+        if not is_whole(trip, 0, len(self.trips) - 1):
             # Without what came: with arguments the wrong way round, that is the secret.
             raise InvalidInputError("trip", f"a trip from 0 to {len(self.trips) - 1}")
         label = plain_label(secret)
@@ -299,7 +308,7 @@ class Playbook:
         data: dict[str, Any] = {
             "format": FORMAT,
             "domain_sha256": self.domain_sha256,
-            "trips": [{"start": t.start, "goal": t.goal, "weight": t.weight} for t in self.trips],
+            "trips": [asdict(trip) for trip in self.trips],
             "candidates": list(self.candidates),
             "visibility": visibility_to_dict(self.visibility),
             "privacy": self.privacy.to_dict(),
@@ -313,7 +322,7 @@ class Playbook:
         if self.objective != "mac":
             data["objective"] = self.objective
         if self.certificate is not None:
-            data["certificate"] = certificate_to_dict(self.certificate)
+            data["certificate"] = asdict(self.certificate)
         if self.names:
             data["names"] = [[label, name] for label, name in self.names.items()]
         hashes = {"names_sha256": self.names_sha256, "drawing_sha256": self.drawing_sha256}
@@ -332,7 +341,7 @@ class Playbook:
 
     def __repr__(self) -> str:
         return (
-            f"<Playbook: {self.status}, {sum(group.anonymized for group in self.classes)} classes, "
+            f"<Playbook: {self.status}, {len(self.hidden_classes)} classes, "
             f"{self.claims.num_anonymized} of {self.claims.num_coverable} coverable candidates anonymized>"
         )
 
@@ -368,7 +377,6 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
     if domain is not None and domain.sha256 != data["domain_sha256"]:
         raise InvalidInputError("domain_sha256", "the hash of the domain in the file", data["domain_sha256"])
     trips = tuple(Trip(t["start"], t["goal"], t["weight"]) for t in data["trips"])
-    claims = data["claims"]
     if not {"k", "ell", "m", "spread"} <= set(data["privacy"]):
         # Whoever leaves a promise out must not be taken to have made the usual one.
         raise InvalidInputError("privacy", "k, ell, m and spread, none left out", sorted(data["privacy"]))
@@ -384,26 +392,28 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
         status=str(data["status"]),
         classes=tuple(_class_from_dict(entry, len(trips)) for entry in data["classes"]),
         uncoverable=_labels(data["uncoverable"]),
-        claims=Claims(
-            num_candidates=_count(claims, "num_candidates"),
-            num_coverable=_count(claims, "num_coverable"),
-            num_anonymized=_count(claims, "num_anonymized"),
-            num_anonymizable=None if claims["num_anonymizable"] is None else _count(claims, "num_anonymizable"),
-            apr=_number("claims.apr", claims["apr"]),
-            mac=_figure("claims.mac", claims["mac"]),
-            mac_by_trip=tuple(_figure("claims.mac_by_trip", mac) for mac in claims["mac_by_trip"]),
-            mac_lower_bound=_figure("claims.mac_lower_bound", claims["mac_lower_bound"]),
-            delta=_figure("claims.delta", claims["delta"]),
-            total_extra=_figure("claims.total_extra", claims.get("total_extra")),
-            worst_extra=_figure("claims.worst_extra", claims.get("worst_extra")),
-            total_extra_lower_bound=_figure("claims.total_extra_lower_bound", claims.get("total_extra_lower_bound")),
-        ),
+        claims=_claims_from_dict(data["claims"]),
         certificate=certificate_from_dict(data["certificate"]) if "certificate" in data else None,
         names=_names(data.get("names", [])),
         names_sha256=_hash(data, "names_sha256"),
         drawing_sha256=_hash(data, "drawing_sha256"),
-        objective=_objective(data.get("objective", "mac")),
+        objective=check_name("objective", data.get("objective", "mac"), OBJECTIVES),
     )
+
+
+def _claims_from_dict(data: dict[str, Any]) -> Claims:
+    """Figures that are not claimed are null; those of the extra cost may be missing, as in playbooks of old."""
+    given: dict[str, Any] = {}
+    for name in Claims.__dataclass_fields__:
+        value: Any = data.get(name) if "extra" in name else data[name]
+        if name == "mac_by_trip":
+            value = tuple(None if mac is None else check_finite("claims.mac_by_trip", mac) for mac in value)
+        elif name.startswith("num_") and (value is not None or name != "num_anonymizable"):
+            value = check_count(name, value)
+        elif value is not None or name == "apr":
+            value = check_finite(f"claims.{name}", value)
+        given[name] = value
+    return Claims(**given)
 
 
 def _names(pairs: list[Any]) -> dict[Label, str]:
@@ -418,12 +428,6 @@ def _hash(data: dict[str, Any], name: str) -> str | None:
     if value is not None and not isinstance(value, str):
         raise InvalidInputError(name, "a hash as text", value)
     return value
-
-
-def _objective(name: object) -> str:
-    if name not in OBJECTIVES:
-        raise InvalidInputError("objective", " or ".join(OBJECTIVES), name)
-    return str(name)
 
 
 def _class_to_dict(group: PlaybookClass) -> dict[str, Any]:
@@ -441,8 +445,8 @@ def _class_from_dict(entry: dict[str, Any], num_trips: int) -> PlaybookClass:
     members = _labels(entry["members"])
     known = set(members)
     for item in entry["routes"]:
-        trip = _count(item, "trip")
-        route = Route(_labels(item["route"]), _number("classes.routes.cost", item["cost"]), trip)
+        trip = check_count("trip", item["trip"])
+        route = Route(_labels(item["route"]), check_finite("classes.routes.cost", item["cost"]), trip)
         if "member" in item:
             member = plain_label(item["member"])
             if member not in known or trip >= num_trips or (trip, member) in own:
@@ -460,24 +464,4 @@ def _class_from_dict(entry: dict[str, Any], num_trips: int) -> PlaybookClass:
 
 
 def _labels(items: Any) -> tuple[Label, ...]:
-    if not isinstance(items, list):
-        raise InvalidInputError("nodes", "a list", type(items).__name__)
-    return tuple(plain_label(item) for item in items)
-
-
-def _number(name: str, value: Any) -> float:
-    """A finite number as it stands in the file; integers stay integers."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise InvalidInputError(name, "a finite number", value)
-    return value
-
-
-def _figure(name: str, value: Any) -> float | None:
-    return None if value is None else _number(name, value)
-
-
-def _count(data: dict[str, Any], name: str) -> int:
-    value = data[name]
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InvalidInputError(name, "a whole number >= 0", value)
-    return value
+    return tuple(plain_label(item) for item in check_list("nodes", items))

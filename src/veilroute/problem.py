@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -15,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Ints, Masks
-from veilroute.domain.geography import check_measurable, check_measure
+from veilroute.checks import check_finite, check_name, check_whole, is_number, is_whole
+from veilroute.domain.geography import MEASURES, check_measurable
 from veilroute.domain.graph import Domain, Label, label_text, plain_label
 from veilroute.domain.visibility import AtNode, Visibility, check_visibility
 from veilroute.errors import InvalidInputError
@@ -48,7 +48,7 @@ class Trip:
     def __post_init__(self) -> None:
         object.__setattr__(self, "start", plain_label(self.start, field="Trip.start"))
         object.__setattr__(self, "goal", plain_label(self.goal, field="Trip.goal"))
-        if not _is_real(self.weight) or not 1e-100 <= self.weight <= 1e100:
+        if not is_number(self.weight, 1e-100, 1e100):
             raise InvalidInputError("Trip.weight", "a number > 0, from 1e-100 to 1e100", self.weight)
 
 
@@ -79,17 +79,14 @@ class Privacy:
     measure: str = "cost"
 
     def __post_init__(self) -> None:
-        if not _is_whole(self.k) or self.k < 1:
-            raise InvalidInputError("Privacy.k", "an integer >= 1", self.k)
-        if not _is_real(self.ell) or not 0 <= self.ell < math.inf:
-            raise InvalidInputError("Privacy.ell", "a finite number >= 0", self.ell)
+        check_whole("Privacy.k", self.k, "an integer >= 1", least=1)
+        check_finite("Privacy.ell", self.ell, least=0)
         if isinstance(self.ell, int) and self.ell >= 2**53:
             raise InvalidInputError("Privacy.ell", "an integer below 2^53, or a float", self.ell)
-        if self.m is not None and (not _is_whole(self.m) or not 1 <= self.m < 2**53):
+        if self.m is not None and not is_whole(self.m, 1, 2**53 - 1):
             raise InvalidInputError("Privacy.m", "an integer >= 1 (below 2^53), or None for the whole route", self.m)
-        if self.spread not in SPREADS:
-            raise InvalidInputError("Privacy.spread", " or ".join(SPREADS), self.spread)
-        check_measure(self.measure, "Privacy.measure")
+        check_name("Privacy.spread", self.spread, SPREADS)
+        check_name("Privacy.measure", self.measure, MEASURES)
 
     @property
     def distance_text(self) -> str:
@@ -146,18 +143,10 @@ class Problem:
         settle(self, "trips", trips)
         settle(self, "candidates", candidates)
         settle(self, "visibility", check_visibility(self.domain, self.visibility))
-        many = len(trips) > 1
-        names = [f"trips[{i}]" if many else "trip" for i in range(len(trips))]
-        settle(
-            self,
-            "start_nodes",
-            tuple(node(t.start, field=f"{n}.start") for t, n in zip(trips, names, strict=True)),
-        )
-        settle(
-            self,
-            "goal_nodes",
-            tuple(node(t.goal, field=f"{n}.goal") for t, n in zip(trips, names, strict=True)),
-        )
+        fields = [f"trips[{i}]" for i in range(len(trips))] if len(trips) > 1 else ["trip"]
+        for end in ("start", "goal"):
+            ends = (node(getattr(trip, end), field=f"{name}.{end}") for trip, name in zip(trips, fields, strict=True))
+            settle(self, f"{end}_nodes", tuple(ends))
         nodes = tuple(node(label, field=f"candidates[{i}]") for i, label in enumerate(candidates))
         if len(set(nodes)) != len(nodes):
             first = {own: i for i, own in reversed(list(enumerate(nodes)))}
@@ -165,8 +154,7 @@ class Problem:
             raise InvalidInputError("Problem.candidates", "distinct candidates", f"{twice} twice")
         settle(self, "candidate_nodes", nodes)
         settle(self, "names", checked_names(self.names))
-        if self.objective not in OBJECTIVES:
-            raise InvalidInputError("Problem.objective", " or ".join(OBJECTIVES), self.objective)
+        check_name("Problem.objective", self.objective, OBJECTIVES)
         for label in self.names:
             node(label, field="names")
 
@@ -353,11 +341,3 @@ def _checked_candidates(candidates: object) -> tuple[Label, ...]:
     if not items:
         raise InvalidInputError("Problem.candidates", "at least one candidate", "none")
     return items
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_real(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)

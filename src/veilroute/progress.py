@@ -7,8 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import numpy as np
-
+from veilroute.checks import is_number, plain_number
 from veilroute.errors import InvalidInputError
 
 
@@ -67,9 +66,10 @@ def check_time_limit(seconds: object) -> float | None:
     """Return a time limit as seconds, or say what is wrong with it."""
     if seconds is None:
         return None
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float | np.number) or not seconds > 0:
+    plain = plain_number(seconds)
+    if not is_number(plain) or not plain > 0:
         raise InvalidInputError("time_limit_s", "a number of seconds > 0", seconds)
-    return float(seconds)
+    return float(plain)
 
 
 class OutOfTimeError(Exception):

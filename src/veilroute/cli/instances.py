@@ -18,9 +18,10 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
+from veilroute.checks import check_name
 from veilroute.cli.console import remark
 from veilroute.domain.generate import draw_candidates
-from veilroute.domain.geography import check_measurable, check_measure
+from veilroute.domain.geography import MEASURES, check_measurable
 from veilroute.domain.graph import Domain, Label, label_text
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
 from veilroute.errors import InvalidInputError, UnknownMethodError
@@ -341,7 +342,7 @@ def _visibility(stated: Visibility, options: InstanceOptions) -> Visibility:
     if radius is not None and options.sight is not None:
         raise InvalidInputError("--radius", "either --radius or --sight, not both")
     if measure is not None:
-        check_measure(measure, "--radius-measure")
+        check_name("--radius-measure", measure, MEASURES)
     if options.sight is not None:
         if measure is not None:
             raise InvalidInputError("--radius-measure", "--radius, and not --sight")
@@ -365,7 +366,7 @@ def _privacy_changes(domain: Domain, options: InstanceOptions) -> dict[str, Any]
         except ValueError:
             raise InvalidInputError("--m", "a whole number >= 1, or inf", options.m) from None
     if options.ell_measure is not None:
-        check_measure(options.ell_measure, "--ell-measure")
+        check_name("--ell-measure", options.ell_measure, MEASURES)
         check_measurable(domain, options.ell_measure, "--ell-measure")
         changes["measure"] = options.ell_measure
     return changes

@@ -7,10 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from veilroute.checks import is_number
 from veilroute.domain.geography import Streets, street_domain
 from veilroute.domain.graph import Domain
 from veilroute.domain.grid import grid_domain
 from veilroute.errors import InvalidInputError
+
+_STREET_FIELDS = (
+    "unit", "lonlat", "lengths", "names", "name_ids", "kinds", "kind_ids", "attribution", "shortest",
+)  # fmt: skip
 
 
 def domain_to_dict(domain: Domain) -> dict[str, Any]:
@@ -65,27 +70,20 @@ def _graph_from_edges(num_nodes: Any, edges: list[Any], options: dict[str, Any])
 
 def _streets_to_dict(streets: Streets) -> dict[str, Any]:
     """Plain data; bends are a flat list of longitude, latitude, longitude ... per edge."""
+    data = {name: getattr(streets, name) for name in _STREET_FIELDS}
+    if np.array_equal(streets.shortest, streets.lengths):
+        del data["shortest"]
     flat = streets.shape.reshape(-1).tolist()
-    data = {
-        "unit": streets.unit,
-        "lonlat": streets.lonlat.tolist(),
-        "lengths": streets.lengths.tolist(),
-        "names": list(streets.names),
-        "name_ids": streets.name_ids.tolist(),
-        "kinds": list(streets.kinds),
-        "kind_ids": streets.kind_ids.tolist(),
-        "bends": [flat[first:last] for first, last in pairwise((2 * streets.shape_ptr).tolist())],
-        "attribution": streets.attribution,
-    }
-    is_plain = np.array_equal(streets.shortest, streets.lengths)
-    return data if is_plain else data | {"shortest": streets.shortest.tolist()}
+    data["bends"] = [flat[first:last] for first, last in pairwise((2 * streets.shape_ptr).tolist())]
+    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in data.items()}
 
 
 def _streets_from_dict(data: Any, tails: list[Any], heads: list[Any], costs: list[Any], labels: Any) -> Domain:
     """Build a street network's domain from what :func:`_streets_to_dict` wrote, and the edges."""
-    known = {"unit", "lonlat", "lengths", "names", "name_ids", "kinds", "kind_ids", "bends", "attribution", "shortest"}
+    known = {*_STREET_FIELDS, "bends"}
     if not isinstance(data, dict) or not {"unit", "lonlat", "lengths"} <= set(data) <= known:
         raise InvalidInputError("domain.graph.streets", "an object with unit, lonlat and lengths", data)
+    given = {name: data[name] for name in _STREET_FIELDS if name in data}
     bends = data.get("bends") or [[] for _ in tails]
     if not isinstance(bends, list) or not all(isinstance(line, list) and len(line) % 2 == 0 for line in bends):
         raise InvalidInputError("streets.bends", "one list of longitude, latitude, ... for each edge")
@@ -94,28 +92,15 @@ def _streets_from_dict(data: Any, tails: list[Any], heads: list[Any], costs: lis
         raise InvalidInputError("streets.bends", "longitudes and latitudes as numbers")
     try:
         return street_domain(
-            lonlat=data["lonlat"],
             tails=np.array(tails, dtype=np.int64),
             heads=np.array(heads, dtype=np.int64),
             costs=costs,
-            lengths=data["lengths"],
-            unit=data["unit"],
             labels=labels,
-            names=data.get("names", [""]),
-            name_ids=data.get("name_ids"),
-            kinds=data.get("kinds", [""]),
-            kind_ids=data.get("kind_ids"),
             shape_ptr=np.concatenate([[0], np.cumsum([len(line) // 2 for line in bends], dtype=np.int64)]),
             shape=np.array(flat, dtype=np.float64).reshape(-1, 2),
-            attribution=data.get("attribution", ""),
-            shortest=data.get("shortest"),
+            **given,
         )
     except InvalidInputError:
         raise
     except (TypeError, ValueError, OverflowError):
         raise InvalidInputError("domain.graph.streets", "lists of numbers of equal length") from None
-
-
-def is_number(value: object) -> bool:
-    """Whether a value of JSON is a number, which true and false are not."""
-    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from veilroute.arrays import Flags
+from veilroute.checks import check_whole
 from veilroute.domain.connectivity import largest_component, reached_from
 from veilroute.domain.graph import Domain, Label
 from veilroute.domain.grid import grid_domain
@@ -26,8 +27,8 @@ def generate_rooms(height: int = 40, width: int = 72, *, seed: int, movement: in
     The floor is split in two again and again, each part gets a room, and the two halves of every split are joined
     by a corridor. Large rooms have pillars, and a few extra corridors make loops.
     """
-    _check_size("generate_rooms.height", height, 12)
-    _check_size("generate_rooms.width", width, 12)
+    check_whole("generate_rooms.height", height, "an integer >= 12", least=12)
+    check_whole("generate_rooms.width", width, "an integer >= 12", least=12)
     rng = random.Random(f"veilroute-rooms-{seed}")
     free = np.zeros((height, width), dtype=bool)
     rooms: list[_Box] = []
@@ -46,8 +47,8 @@ def generate_streets(
     A lattice of junctions is bent and shaken, some blocks are merged, an avenue cuts across, some streets are
     one-way, and the largest strongly connected part is kept.
     """
-    _check_size("generate_streets.num_rows", num_rows, 3)
-    _check_size("generate_streets.num_cols", num_cols, 3)
+    check_whole("generate_streets.num_rows", num_rows, "an integer >= 3", least=3)
+    check_whole("generate_streets.num_cols", num_cols, "an integer >= 3", least=3)
     if not 0 <= one_way_share <= 1:
         raise InvalidInputError("generate_streets.one_way_share", "a number from 0 to 1", one_way_share)
     rng = random.Random(f"veilroute-streets-{seed}")
@@ -77,8 +78,8 @@ def draw_candidates(domain: Domain, start: Label, goal: Label, num: int, *, seed
     between = reached_from(domain, first) & reached_from(domain, last, forward=False, backward=True)
     between[[first, last]] = False
     pool = np.flatnonzero(between).tolist()
-    if isinstance(num, bool) or not isinstance(num, int) or not 1 <= num <= len(pool):
-        raise InvalidInputError("number of random candidates", f"1 to {len(pool)}, the nodes on the way", num)
+    expected = f"1 to {len(pool)}, the nodes on the way"
+    check_whole("number of random candidates", num, expected, least=1, most=len(pool))
     rng = random.Random(f"veilroute-candidates-{seed}")
     return [domain.label(node) for node in rng.sample(pool, num)]
 
@@ -168,8 +169,3 @@ def _largest_strong_part(points: list[tuple[float, float]], edges: list[tuple[in
         lengths,
         coordinates=[points[node] for node in part],
     )
-
-
-def _check_size(field: str, value: object, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InvalidInputError(field, f"an integer >= {least}", value)

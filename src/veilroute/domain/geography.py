@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veilroute.arrays import Floats, Int32s, Ints
+from veilroute.checks import check_name
 from veilroute.domain.graph import Domain, Label, checked_costs, keep_cheapest, spans
 from veilroute.errors import InvalidInputError
 
@@ -103,8 +104,7 @@ def street_domain(
     ``coordinates`` become metres east and north of the middle of the map. Parameters are those of :class:`Streets`,
     with the edges' arrays in the order of ``tails``; what is left out is empty.
     """
-    if unit not in UNITS:
-        raise InvalidInputError("streets.unit", " or ".join(UNITS), unit)
+    check_name("streets.unit", unit, UNITS)
     places = _checked_places(lonlat)
     tail_ids, head_ids = np.asarray(tails), np.asarray(heads)
     num_edges = tail_ids.size
@@ -223,12 +223,6 @@ def _checked_text(field: str, text: object) -> str:
     if not isinstance(text, str) or not (text.isprintable() or not text):
         raise InvalidInputError(field, "printable text", text)
     return text
-
-
-def check_measure(measure: object, field: str) -> None:
-    """Raise when there is no such measure."""
-    if measure not in MEASURES:
-        raise InvalidInputError(field, ", ".join(MEASURES[:-1]) + f" or {MEASURES[-1]}", measure)
 
 
 def check_measurable(domain: Domain, measure: str, field: str) -> None:

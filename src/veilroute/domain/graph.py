@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veilroute.arrays import Floats, Indices, Ints
+from veilroute.checks import check_whole, is_whole, plain_number
 from veilroute.errors import InvalidInputError, MissingExtraError
 from veilroute.jsontext import dump_canonical
 
@@ -51,7 +52,7 @@ def plain_label(value: Any, *, field: str = "label", depth: int = 0) -> Label:
         value = value.tolist()
     if isinstance(value, list | tuple) and depth < _DEEPEST:
         return tuple(plain_label(part, field=field, depth=depth + 1) for part in value)
-    if isinstance(value, int) and not isinstance(value, bool) and -_WIDEST_INTEGER <= value < _WIDEST_INTEGER:
+    if is_whole(value, -_WIDEST_INTEGER, _WIDEST_INTEGER - 1):
         return value
     if isinstance(value, str) and not _UNPRINTABLE.search(value):
         return value
@@ -231,9 +232,8 @@ class Domain:
                 return self._index_of_label[label]
             except (KeyError, TypeError):
                 raise InvalidInputError(field, "the label of a node of this domain", label) from None
-        if isinstance(label, bool) or not isinstance(label, int | np.integer) or not 0 <= label < self.num_nodes:
-            raise InvalidInputError(field, f"a node from 0 to {self.num_nodes - 1}", label)
-        return int(label)
+        last = self.num_nodes - 1
+        return check_whole(field, plain_number(label), f"a node from 0 to {last}", least=0, most=last)
 
     def has_label(self, label: object) -> bool:
         """Whether a node is called ``label``."""
@@ -353,6 +353,9 @@ def spans(firsts: Ints, sizes: Ints) -> Ints:
 
 def _cheapest(tails: Ints, heads: Ints, costs: CostArray) -> Ints:
     """Positions of the proper edges by (tail, head); of parallel ones the cheapest, of equally cheap ones the first."""
+    follows = (tails[1:] > tails[:-1]) | ((tails[1:] == tails[:-1]) & (heads[1:] > heads[:-1]))
+    if bool(follows.all()) and not bool((tails == heads).any()):
+        return np.arange(tails.size, dtype=np.int64)  # as edges stand in files of our own, and sorting is slow
     proper = np.flatnonzero(tails != heads)
     order = proper[np.lexsort((costs[proper], heads[proper], tails[proper]))]
     if order.size:
@@ -380,8 +383,7 @@ def _checked_edges(
 
 
 def _node_ids(end: str, ids: npt.ArrayLike, num_nodes: int) -> Ints:
-    if isinstance(num_nodes, bool) or not isinstance(num_nodes, int) or not 1 <= num_nodes <= _MOST_NODES:
-        raise InvalidInputError("num_nodes", f"an integer from 1 to {_MOST_NODES}", num_nodes)
+    check_whole("num_nodes", num_nodes, f"an integer from 1 to {_MOST_NODES}", least=1, most=_MOST_NODES)
     values = np.asarray(ids)
     if num_nodes > _MOST_ALONE + 2 * values.size:
         raise InvalidInputError("num_nodes", f"at most {_MOST_ALONE:,} nodes more than the edges have ends", num_nodes)

@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
 from veilroute.arrays import Flags, Indices, Ints
+from veilroute.checks import is_whole, plain_number
 from veilroute.domain.graph import CostArray, Domain
 from veilroute.errors import InvalidInputError
 
@@ -74,8 +74,8 @@ class Grid:
     def node(self, label: object, *, field: str = "node") -> int:
         """The node at a ``(row, col)`` cell; raises with ``field`` when it is off the map or blocked."""
         match label:
-            case [row, col] if _is_integer(row) and _is_integer(col):
-                row, col = int(row), int(col)
+            case [row, col] if is_whole(row := plain_number(row)) and is_whole(col := plain_number(col)):
+                pass
             case _:
                 raise InvalidInputError(field, "a cell as (row, col)", label)
         if not (0 <= row < self.height and 0 <= col < self.width):
@@ -157,7 +157,3 @@ def _grid_rows(grid: Grid) -> tuple[Indices, Indices, CostArray]:
         lengths = np.array([math.sqrt(2) if down and right else 1.0 for down, right in steps])
         costs = np.broadcast_to(lengths, present.shape)[present].copy()
     return indptr.astype(np.uint32), neighbours[present].astype(np.uint32), costs
-
-
-def _is_integer(value: object) -> TypeGuard[int | np.integer[Any]]:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)

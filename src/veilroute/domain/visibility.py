@@ -7,12 +7,12 @@ and goal included, watches it. The watchers themselves are computed twice, on pu
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from veilroute.domain.geography import check_measurable, check_measure
+from veilroute.checks import check_finite, check_name, is_number
+from veilroute.domain.geography import MEASURES, check_measurable
 from veilroute.domain.graph import Domain, Label, label_text, plain_label
 from veilroute.errors import InvalidInputError
 
@@ -35,7 +35,7 @@ class WithinDistance:
 
     def __post_init__(self) -> None:
         _check_length("WithinDistance.radius", self.radius)
-        check_measure(self.measure, "WithinDistance.measure")
+        check_name("WithinDistance.measure", self.measure, MEASURES)
 
 
 @dataclass(frozen=True)
@@ -133,12 +133,10 @@ def _explicit_from_dict(sees: object, domain: Domain | None) -> Explicit:
 
 
 def _length(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not is_number(value):
         raise InvalidInputError(name, "a number >= 0", value if value is not None else "nothing")
     return value
 
 
 def _check_length(name: str, value: object) -> None:
-    length = _length(name, value)
-    if not length >= 0 or math.isinf(length):
-        raise InvalidInputError(name, "a finite number >= 0", value)
+    check_finite(name, _length(name, value), least=0)

@@ -20,9 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from veilroute.arrays import Ints, Points
+from veilroute.checks import check_name
 from veilroute.domain.geography import UNITS, great_circle_m, project, street_domain
 from veilroute.domain.graph import Domain
-from veilroute.errors import FileFormatError, InvalidInputError
+from veilroute.errors import FileFormatError, InvalidInputError, blame_file
 from veilroute.jsontext import read_bytes
 
 Numbers = npt.NDArray[Any]  # int64, or float64 where a number is not whole
@@ -50,8 +51,8 @@ def read_dimacs(path: str | Path, coordinates: str | Path | None = None, *, unit
         coordinates. The files do not say. The length of a street is its cost in metres, or else the distance between
         its ends.
     """
-    if unit is not None and unit not in UNITS:
-        raise InvalidInputError("unit", " or ".join(UNITS), unit)
+    if unit is not None:
+        check_name("unit", unit, UNITS)
     (num_nodes, num_arcs), arcs = _read(path, rb"p\s+sp\s+(\d+)\s+(\d+)", "p sp NODES ARCS", "a TAIL HEAD COST")
     if len(arcs) != num_arcs:
         promise = f"{num_arcs} arcs promised, the file has {len(arcs)}"
@@ -59,14 +60,12 @@ def read_dimacs(path: str | Path, coordinates: str | Path | None = None, *, unit
     ends = _nodes(path, arcs[:, :2], num_nodes)
     beside = _beside(Path(path)) if coordinates is None else coordinates
     points = None if beside is None else _read_points(beside, num_nodes)
-    try:
+    with blame_file(path):
         if unit is not None:
             return _streets(ends, arcs[:, 2], points, unit)
         placed = project(points / 1e6) if points is not None and _is_lonlat(points) else points
         tails, heads, costs = ends[:, 0], ends[:, 1], arcs[:, 2]
         return Domain.from_edges(num_nodes, tails, heads, costs, labels=range(1, num_nodes + 1), coordinates=placed)
-    except InvalidInputError as error:
-        raise FileFormatError(path, str(error)) from None
 
 
 def _streets(ends: Ints, costs: Numbers, points: Points | None, unit: str) -> Domain:

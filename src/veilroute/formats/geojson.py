@@ -98,8 +98,8 @@ def _ends(playbook: Playbook, trip: int | None) -> Iterator[dict[str, Any]]:
 
 
 def _candidates(playbook: Playbook) -> Iterator[dict[str, Any]]:
-    hidden = (group for group in playbook.classes if group.anonymized)
-    number_of = {member: number for number, group in enumerate(hidden, start=1) for member in group.members}
+    numbered = enumerate(playbook.hidden_classes, start=1)
+    number_of = {member: number for number, group in numbered for member in group.members}
     for label in playbook.candidates:
         of_class = number_of.get(label)
         colour = _UNPROTECTED if of_class is None else class_colour(of_class - 1)

@@ -18,9 +18,10 @@ from xml.parsers import expat
 
 import numpy as np
 
+from veilroute.checks import check_name
 from veilroute.domain.geography import street_domain
 from veilroute.domain.graph import Domain, Label
-from veilroute.errors import FileFormatError, InvalidInputError
+from veilroute.errors import FileFormatError, InvalidInputError, blame_file
 from veilroute.formats.tables import NumberedTexts, labels_of_texts, number_of_text
 from veilroute.jsontext import read_bytes
 from veilroute.streets.network import ATTRIBUTION
@@ -71,8 +72,8 @@ def domain_from_attributes(
     Bends may be given from either end of an edge. ``crs`` is the coordinate reference system, ``None`` when it is not
     known, and ``cost`` as in :func:`domain_from_osmnx`.
     """
-    if cost is not None and cost not in _UNITS:
-        raise InvalidInputError("cost", " or ".join(_UNITS), cost)
+    if cost is not None:
+        check_name("cost", cost, tuple(_UNITS))
     places = _places(nodes, crs)
     if cost is None:
         cost = "travel_time" if edges and all("travel_time" in data for _, _, data in edges) else "length"
@@ -199,7 +200,7 @@ def read_graphml(path: str | Path, *, cost: str | None = None) -> Domain:
         the latter where every edge has it; in others the first of ``weight``, ``cost`` and ``length`` that occurs.
     """
     file = _parse(path)
-    try:
+    with blame_file(path):
         if "crs" not in file.attributes:
             return _plain_domain(file, cost)
         labels = labels_of_texts(list(file.nodes))
@@ -207,8 +208,6 @@ def read_graphml(path: str | Path, *, cost: str | None = None) -> Domain:
         nodes = {name[node]: file.with_defaults("node", data) for node, data in file.nodes.items()}
         edges = [(name[tail], name[head], file.with_defaults("edge", data)) for tail, head, data in file.edges]
         return domain_from_attributes(nodes, edges, crs=file.attributes["crs"], cost=cost)
-    except InvalidInputError as error:
-        raise FileFormatError(path, str(error)) from None
 
 
 def _plain_domain(file: _Graph, cost: str | None) -> Domain:

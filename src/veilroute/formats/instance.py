@@ -6,7 +6,7 @@ candidates one a line. Anything after that is ignored.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
 from veilroute.domain.graph import Domain, Label, plain_label
 from veilroute.domain.visibility import AtNode, visibility_from_dict, visibility_to_dict
-from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
+from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError, blame_file
 from veilroute.formats.movingai import read_movingai, write_movingai
 from veilroute.formats.network_file import is_network_data, network_from_data, read_network
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes, read_text
@@ -36,11 +36,9 @@ def read_authors(path: str | Path) -> Problem:
         costs.append(tokens.cost(f"the cost of edge {number}"))
     start, goal = tokens.whole("the start"), tokens.whole("the goal")
     candidates = [tokens.whole("a candidate") for _ in range(tokens.whole("the number of candidates"))]
-    try:
+    with blame_file(path):
         domain = Domain.from_edges(num_nodes, tails, heads, costs)
         return Problem(domain, [Trip(start, goal)], candidates)
-    except InvalidInputError as error:
-        raise FileFormatError(path, str(error)) from None
 
 
 def write_authors(problem: Problem, path: str | Path) -> None:
@@ -163,7 +161,7 @@ def _to_dict(instance: Instance) -> dict[str, Any]:
     data = {
         "format": FORMAT,
         "domain": domain_to_dict(problem.domain),
-        "trips": [{"start": t.start, "goal": t.goal, "weight": t.weight} for t in problem.trips],
+        "trips": [asdict(trip) for trip in problem.trips],
         "candidates": list(problem.candidates),
         "visibility": visibility_to_dict(problem.visibility),
         "privacy": instance.privacy.to_dict(),
@@ -176,7 +174,7 @@ def _to_dict(instance: Instance) -> dict[str, Any]:
 def _from_data(data: Any, path: str | Path) -> Instance:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise FileFormatError(path, f"not a veilroute instance; expected a JSON object with format {FORMAT}")
-    try:
+    with blame_file(path):
         domain = _domain(data.get("domain"), Path(path).parent)
         problem = Problem(
             domain,
@@ -189,10 +187,6 @@ def _from_data(data: Any, path: str | Path) -> Instance:
         privacy = _privacy(data.get("privacy", {}))
         stated = set(data.get("privacy", {})) | ({"visibility", "objective"} & set(data))
         return Instance(problem, privacy, UNSTATED - with_measure(stated))
-    except FileFormatError:
-        raise
-    except InvalidInputError as error:
-        raise FileFormatError(path, str(error)) from None
 
 
 def _domain(data: Any, folder: Path) -> Domain:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from veilroute.domain.graph import Domain
 from veilroute.domain.grid import BLOCKED_CHARACTERS, FREE_CHARACTERS, grid_domain
-from veilroute.errors import FileFormatError, InvalidInputError
+from veilroute.errors import FileFormatError, InvalidInputError, blame_file
 from veilroute.jsontext import read_text
 
 
@@ -49,10 +49,8 @@ def parse_movingai(text: str, *, source: object = "map", movement: int = 4) -> D
         if odd := set(row) - allowed:
             known = f"{FREE_CHARACTERS} or {BLOCKED_CHARACTERS}"
             raise FileFormatError(source, f"unknown terrain {min(odd)!r}; use {known}", number)
-    try:
+    with blame_file(source):
         return grid_domain(rows, movement=movement)
-    except InvalidInputError as error:
-        raise FileFormatError(source, str(error)) from None
 
 
 def write_movingai(domain: Domain, path: str | Path) -> None:

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from veilroute.checks import check_list
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
-from veilroute.domain.geography import UNITS, Streets
-from veilroute.domain.graph import Domain, Label, checked_costs, label_text, plain_label
-from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
+from veilroute.domain.geography import street_domain
+from veilroute.domain.graph import Domain
+from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError, blame_file
 from veilroute.formats.dimacs import read_dimacs
 from veilroute.formats.graphml import read_graphml
 from veilroute.formats.osm import is_osm_name
@@ -54,6 +55,7 @@ _KINDS = {
 }
 # What numpy writes above an array; its own reader takes headers for Python code.
 _HEADER = re.compile(r"{'descr': '([<|]\w\d)', 'fortran_order': False, 'shape': \(([\d, ]{1,40})\), } *\n", re.ASCII)
+_STREET_TEXTS = ("unit", "names", "kinds", "attribution")
 _STREET_ARRAYS = ("lonlat", "lengths", "name_ids", "kind_ids", "shape_ptr", "shape", "shortest")
 
 
@@ -106,10 +108,8 @@ def network_from_data(data: Any, path: str | Path) -> Domain:
     """The domain in the parsed JSON of a network file."""
     if not is_network_data(data):
         raise FileFormatError(path, f"not a veilroute network; expected a JSON object with format {FORMAT}")
-    try:
+    with blame_file(path):
         return domain_from_dict(data.get("domain"))
-    except InvalidInputError as error:
-        raise FileFormatError(path, str(error)) from None
 
 
 def is_network_data(data: Any) -> bool:
@@ -143,7 +143,7 @@ def write_network_cache(domain: Domain, path: str | Path) -> None:
         arrays["coordinates"] = domain.coordinates
     if domain.streets is not None:
         arrays |= {name: getattr(domain.streets, name) for name in _STREET_ARRAYS}
-        about["streets"] = {name: getattr(domain.streets, name) for name in ("unit", "names", "kinds", "attribution")}
+        about["streets"] = {name: getattr(domain.streets, name) for name in _STREET_TEXTS}
     about["arrays"] = list(arrays)
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
@@ -171,7 +171,7 @@ def read_network_cache(path: str | Path) -> Domain:
         raise
     except InvalidInputError as error:
         raise FileFormatError(path, f"damaged: {error}; make it again") from None
-    except (zipfile.BadZipFile, EOFError, KeyError, OSError, RuntimeError, ValueError, struct.error):
+    except (zipfile.BadZipFile, EOFError, KeyError, OSError, RuntimeError, TypeError, ValueError, struct.error):
         # What the standard library and numpy raise for archives and headers that are cut off or scrambled.
         raise FileFormatError(path, "damaged, or no .npz file; make it again") from None
     if domain.sha256 != about.get("sha256"):
@@ -220,73 +220,36 @@ def _array(archive: zipfile.ZipFile, name: str) -> Array:
 
 
 def _domain(about: dict[str, Any], arrays: dict[str, Array]) -> Domain:
+    """The domain, built and checked as any other; here only what is not looked at there, or repaired."""
     indptr, indices, costs = (_named(arrays, name, 1) for name in ("indptr", "indices", "costs"))
     num_nodes, num_edges = indptr.size - 1, indices.size
-    _check("indptr", num_nodes >= 1 and _is_ptr(indptr, num_edges))
+    _check("indptr", num_nodes >= 1 and int(indptr[0]) == 0 and int(indptr[-1]) == num_edges)
+    _check("indptr", bool((indptr[1:] >= indptr[:-1]).all()))
     tails = np.repeat(np.arange(num_nodes), (indptr[1:] - indptr[:-1]).astype(np.int64))
     _check("indices", num_edges == 0 or int(indices.max()) < num_nodes)
     _check("indices", not bool((indices == tails).any()))
     _check("indices", bool(((indices[1:] > indices[:-1]) | (tails[1:] != tails[:-1])).all()))
-    _check("costs", costs.size == num_edges)
+    labels = _named(arrays, "labels", 1).tolist() if "labels" in arrays else about.get("labels")
+    if labels is not None:
+        check_list("labels", labels)
     coordinates = arrays.get("coordinates")
-    if coordinates is not None:
-        _check("coordinates", coordinates.shape == (num_nodes, 2) and bool(np.isfinite(coordinates).all()))
-    return Domain(
-        indptr,
-        indices,
-        checked_costs(costs),
-        labels=_labels(about, arrays, num_nodes),
-        coordinates=coordinates,
-        streets=_streets(about["streets"], arrays, num_nodes, num_edges) if "streets" in about else None,
-    )
-
-
-def _labels(about: dict[str, Any], arrays: dict[str, Array], num_nodes: int) -> tuple[Label, ...] | None:
-    if "labels" in arrays:
-        numbers = _named(arrays, "labels", 1)
-        _check("labels", np.unique(numbers).size == num_nodes == numbers.size)
-        return tuple(numbers.tolist())
-    if "labels" not in about:
-        return None
-    _check("labels", isinstance(about["labels"], list))
-    labels = tuple(plain_label(label, field="labels") for label in about["labels"])
-    _check("labels", len({label_text(label) for label in labels}) == num_nodes == len(labels))
-    return labels
-
-
-def _streets(about: Any, arrays: dict[str, Array], num_nodes: int, num_edges: int) -> Streets:
-    _check("streets", isinstance(about, dict) and about.get("unit") in UNITS)
-    lonlat, shape = _named(arrays, "lonlat", 2), _named(arrays, "shape", 2)
-    _check("lonlat", lonlat.shape == (num_nodes, 2) and bool((np.abs(lonlat) <= (180, 90)).all()))
-    _check("shape", shape.shape[1] == 2 and bool((np.abs(shape) <= (180, 90)).all()))
-    shape_ptr = _named(arrays, "shape_ptr", 1)
-    _check("shape_ptr", shape_ptr.size == num_edges + 1 and _is_ptr(shape_ptr, len(shape)))
-    lengths = checked_costs(_named(arrays, "lengths", 1), field="lengths").astype(np.float64, copy=False)
-    shortest = checked_costs(_named(arrays, "shortest", 1), field="shortest").astype(np.float64, copy=False)
-    _check("lengths", lengths.size == shortest.size == num_edges)
-    tables = {}
-    for name in ("names", "kinds"):
-        ids, texts = _named(arrays, f"{name[:-1]}_ids", 1), about.get(name)
-        _check(name, isinstance(texts, list) and all(_is_text(text) for text in texts))
-        _check(name, ids.size == num_edges and (not num_edges or 0 <= int(ids.min()) <= int(ids.max()) < len(texts)))
-        tables[name] = (tuple(texts), ids)
-    _check("attribution", _is_text(about.get("attribution")))
-    (names, name_ids), (kinds, kind_ids) = tables["names"], tables["kinds"]
-    unit, credit = about["unit"], about["attribution"]
-    return Streets(lonlat, lengths, unit, names, name_ids, kinds, kind_ids, shape_ptr, shape, credit, shortest)
+    if "streets" not in about:
+        return Domain.from_edges(num_nodes, tails, indices, costs, labels=labels, coordinates=coordinates)
+    streets = about["streets"]
+    _check("streets", isinstance(streets, dict) and set(streets) == set(_STREET_TEXTS))
+    given: dict[str, Any] = {
+        name: _named(arrays, name, 2 if name in ("lonlat", "shape") else 1) for name in _STREET_ARRAYS
+    }
+    domain = street_domain(tails=tails, heads=indices, costs=costs, labels=labels, **given, **streets)
+    _check("lonlat", domain.num_nodes == num_nodes)
+    assert domain.coordinates is not None
+    _check("coordinates", coordinates is not None and np.array_equal(coordinates, domain.coordinates))
+    return domain
 
 
 def _named(arrays: dict[str, Array], name: str, num_axes: int) -> Array:
     _check(name, name in arrays and arrays[name].ndim == num_axes)
     return arrays[name]
-
-
-def _is_ptr(offsets: Array, last: int) -> bool:
-    return int(offsets[0]) == 0 and int(offsets[-1]) == last and bool((offsets[1:] >= offsets[:-1]).all())
-
-
-def _is_text(text: object) -> bool:
-    return isinstance(text, str) and (text.isprintable() or not text)
 
 
 def _check(part: str, is_good: bool) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 
 from veilroute.arrays import Floats, Ints
 from veilroute.domain.geography import UNITS
-from veilroute.errors import FileFormatError, InvalidInputError, MissingExtraError, UnknownMethodError
+from veilroute.errors import FileFormatError, InvalidInputError, MissingExtraError, UnknownMethodError, blame_file
 from veilroute.jsontext import open_regular
 from veilroute.progress import ProgressCallback, Watch
 from veilroute.streets import rules
@@ -92,10 +92,8 @@ def read_osm(
         raise FileFormatError(path, f"{missing}; extract the map again with complete ways")
     watch.tell("joining streets")
     ways = replace(ways, node_ids=numbers, lonlat=places, barriers=barriers)
-    try:
+    with blame_file(path):
         return build_network(ways, network=network, cost=cost, service=service, connected=connected)
-    except InvalidInputError as error:
-        raise FileFormatError(path, str(error)) from None
 
 
 def is_osm_name(path: str | Path) -> bool:

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from veilroute.domain.codec import is_number
+from veilroute.checks import is_number
 from veilroute.domain.geography import great_circle_m, street_domain
 from veilroute.domain.graph import Domain
-from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
+from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError, blame_file
 from veilroute.jsontext import parse_json, read_bytes, read_text
 from veilroute.streets.places import ROLES, Place
 
@@ -284,7 +284,7 @@ def read_edge_list(path: str | Path, nodes: str | Path | None = None) -> Domain:
     tails = np.array([number[node] for node in edges.tails], dtype=np.int64)
     heads = np.array([number[node] for node in edges.heads], dtype=np.int64)
     labels, costs = labels_of_texts(places.nodes), edges.costs
-    try:
+    with blame_file(path):
         if not places.is_lonlat:
             return Domain.from_edges(len(number), tails, heads, costs, labels=labels, coordinates=places.points or None)
         lonlat = np.array(places.points)
@@ -303,8 +303,6 @@ def read_edge_list(path: str | Path, nodes: str | Path | None = None) -> Domain:
             kinds=edges.kinds.texts,
             kind_ids=edges.kind_ids,
         )
-    except InvalidInputError as error:
-        raise FileFormatError(path, str(error)) from None
 
 
 @dataclass

@@ -36,29 +36,19 @@ _NOTES_IN = 0.2
 class Frame:
     """The drawing plane of a domain.
 
-    Parameters
-    ----------
-    positions
-        One ``(x, y)`` per node; ``(col, row)`` on grids.
-    left, right, bottom, top
-        What is shown; ``bottom`` is the larger number on grids, because row 0 is at the top.
-    step
-        Length of a typical edge: 1 on grids.
-    size_in
-        Width and height of the map in inches, without title and legend.
-    ticks_in, notes_in
-        Room for tick labels beside and below the map, and for scale and credits below it, in inches.
+    Shown is what lies between ``left`` and ``right``, ``bottom`` and ``top``; ``bottom`` is the larger number on grids,
+    because row 0 is at the top.
     """
 
-    positions: Floats
+    positions: Floats  # one (x, y) per node; (col, row) on grids
     left: float
     right: float
     bottom: float
     top: float
-    step: float
-    size_in: tuple[float, float]
-    ticks_in: float
-    notes_in: float = 0.0
+    step: float  # the length of a typical edge: 1 on grids
+    size_in: tuple[float, float]  # width and height of the map in inches, without title and legend
+    ticks_in: float  # room for tick labels beside and below the map
+    notes_in: float = 0.0  # room for scale and credits below it
 
     @property
     def below_in(self) -> float:

@@ -23,6 +23,7 @@ from matplotlib.legend_handler import HandlerBase
 from matplotlib.text import Text
 from matplotlib.transforms import ScaledTranslation, Transform
 
+from veilroute.checks import check_whole, is_number
 from veilroute.domain.graph import Label
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.playbook import Playbook, PlaybookClass
@@ -135,7 +136,7 @@ def draw_playbook(
 
 
 def _check_positive(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+    if not is_number(value) or not 0 < value < math.inf:
         raise InvalidInputError(name, "a number > 0", value)
 
 
@@ -148,8 +149,8 @@ def _draw(
     legend: bool = True,
     size_in: tuple[float, float] | None = None,
 ) -> Axes:
-    if isinstance(trip, bool) or not isinstance(trip, int) or not 0 <= trip < len(playbook.trips):
-        raise InvalidInputError("trip", f"a trip from 0 to {len(playbook.trips) - 1}", trip)
+    last = len(playbook.trips) - 1
+    check_whole("trip", trip, f"a trip from 0 to {last}", least=0, most=last)
     problem = playbook.problem
     domain = problem.domain
     hidden = [group for group in playbook.classes if group.anonymized]

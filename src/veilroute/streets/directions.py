@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from veilroute.arrays import Floats
+from veilroute.checks import check_whole
 from veilroute.domain.geography import project
 from veilroute.domain.graph import Label
-from veilroute.errors import InvalidInputError
 from veilroute.playbook import Playbook, PlaybookClass
 from veilroute.streets.itinerary import Itinerary, Leg, lay_route, streets_of
 
@@ -219,11 +219,10 @@ class ClassRoute:
 def class_routes(playbook: Playbook, *, trip: int | None = None) -> list[ClassRoute]:
     """The routes of all anonymized classes, trip after trip; or those of one ``trip``, counted from 0."""
     streets_of(playbook.problem.domain)
-    hidden = [group for group in playbook.classes if group.anonymized]
     return [
         _class_route(playbook, number, group, which)
         for which in chosen_trips(playbook, trip)
-        for number, group in enumerate(hidden, start=1)
+        for number, group in enumerate(playbook.hidden_classes, start=1)
     ]
 
 
@@ -252,9 +251,8 @@ def chosen_trips(playbook: Playbook, trip: int | None) -> Sequence[int]:
     """The trip that was asked for, or all; raises when there is none of that number."""
     if trip is None:
         return range(len(playbook.trips))
-    if isinstance(trip, bool) or not isinstance(trip, int) or not 0 <= trip < len(playbook.trips):
-        raise InvalidInputError("trip", f"a trip from 0 to {len(playbook.trips) - 1}", trip)
-    return [trip]
+    last = len(playbook.trips) - 1
+    return [check_whole("trip", trip, f"a trip from 0 to {last}", least=0, most=last)]
 
 
 def members_text(playbook: Playbook, members: Sequence[Label]) -> str:

@@ -43,18 +43,6 @@ class ChosenWays:
     dropped: Counts  # each reason to leave ways out, as "access=private", and for how many; the most frequent first
 
 
-@dataclass(frozen=True)
-class SegmentCounts:
-    """What was seen while ways were cut into segments."""
-
-    is_left: Flags  # for each way, whether it has segments
-    num_cut: int  # ways of which some nodes are missing in the file
-    num_lost: int  # ways of which nothing is left for that reason
-    street_m: float  # metres of street, each counted once whatever its directions
-    one_way_m: float  # metres of it that go one way only
-    stated_m: float  # metres of it that have a stated speed limit
-
-
 def select_ways(ways: Ways, network: Network, *, service: bool = False) -> ChosenWays:
     """Apply the rules of a network to all ways, once for each different set of tags."""
     rulings = tuple(rule_way(network, tags, service=service) for tags in ways.tag_sets)
@@ -67,8 +55,8 @@ def refs_of(ways: Ways, is_in: Flags) -> Ints:
     return np.unique(ways.refs[np.repeat(is_in, np.diff(ways.ptr))])
 
 
-def cut_ways(ways: Ways, chosen: ChosenWays, network: Network) -> tuple[Segments, SegmentCounts]:
-    """Cut the chosen ways into directed segments.
+def cut_ways(ways: Ways, chosen: ChosenWays, network: Network) -> tuple[Segments, dict[str, Any]]:
+    """Cut the chosen ways into directed segments; with what a :class:`NetworkReport` says of the ways.
 
     Where the place of a node is missing, as at the border of an extract, the way has a gap. A node that follows itself
     is one node.
@@ -103,14 +91,17 @@ def cut_ways(ways: Ways, chosen: ChosenWays, network: Network) -> tuple[Segments
     has_gap, is_left = np.zeros_like(is_in), np.zeros_like(is_in)
     has_gap[owners[spots < 0]] = True
     is_left[owner] = True
-    counts = SegmentCounts(
-        is_left=is_left,
-        num_cut=int((has_gap & is_left).sum()),
-        num_lost=int((has_gap & ~is_left).sum()),
-        street_m=float(metres.sum()),
-        one_way_m=float(metres[is_forward != is_backward].sum()),
-        stated_m=float(metres[is_stated].sum()),
-    )
+    street_m = float(metres.sum())
+    one_way_m, stated_m = float(metres[is_forward != is_backward].sum()), float(metres[is_stated].sum())
+    counts = {
+        "num_ways_kept": int(is_left.sum()),
+        "kept": ways.count_kinds(is_left),
+        "num_ways_cut": int((has_gap & is_left).sum()),
+        "num_ways_lost": int((has_gap & ~is_left).sum()),
+        "street_m": round(street_m, 2),
+        "one_way_share": round(one_way_m / max(street_m, 0.01), 4),
+        "stated_share": round(stated_m / max(street_m, 0.01), 4) if network.name == "drive" else None,
+    }
     return segments, counts
 
 
@@ -310,15 +301,7 @@ ATTRIBUTION = "© OpenStreetMap contributors, ODbL 1.0"
 
 @dataclass(frozen=True)
 class StreetNetwork:
-    """A street network, and what was done to get it.
-
-    Parameters
-    ----------
-    domain
-        The network; nodes are labelled with the numbers that they have in OpenStreetMap.
-    report
-        How it was made, in numbers.
-    """
+    """A street network, whose nodes are labelled with their numbers in OpenStreetMap, and what was done to get it."""
 
     domain: Domain
     report: NetworkReport
@@ -361,11 +344,7 @@ def build_network(
         service=service,
         num_ways_read=ways.num_read,
         num_highways=ways.num_ways,
-        num_ways_kept=int(counts.is_left.sum()),
-        kept=ways.count_kinds(counts.is_left),
         dropped=chosen.dropped,
-        num_ways_cut=counts.num_cut,
-        num_ways_lost=counts.num_lost,
         num_raw_nodes=int(np.unique(np.concatenate([segments.tails, segments.heads])).size),
         num_raw_segments=int(segments.tails.size),
         num_nodes_multi=int(simple.is_junction.sum()),
@@ -383,11 +362,9 @@ def build_network(
         num_nodes=domain.num_nodes,
         num_edges=domain.num_edges,
         metres=round(metres, 2),
-        street_m=round(counts.street_m, 2),
-        one_way_share=round(counts.one_way_m / max(counts.street_m, 0.01), 4),
-        stated_share=round(counts.stated_m / max(counts.street_m, 0.01), 4) if network == "drive" else None,
         num_turn_restrictions=sum(count for tags, count in ways.restrictions if is_for(moving, tags)),
         num_barriers=_count_barriers(ways, moving, segments),
+        **counts,
     )
     return StreetNetwork(domain, report)
 

@@ -10,92 +10,45 @@ from veilroute.streets.ways import Counts
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkReport:
-    """How a street network was made, in numbers.
+    """How a street network was made, in numbers."""
 
-    Parameters
-    ----------
-    network, unit
-        What the network is for, and what its costs are measured in.
-    service
-        Whether service roads were wanted.
-    num_ways_read, num_highways
-        Ways in the file, and those among them with a ``highway`` tag.
-    num_ways_kept, kept
-        Ways in the network, and how many of each kind.
-    dropped
-        Ways left out for each reason, which is a tag.
-    num_ways_cut, num_ways_lost
-        Ways with a gap because nodes are missing in the file, and ways of which nothing is left for that reason.
-    num_raw_nodes, num_raw_segments
-        Nodes of these ways and directed segments between them, before simplification.
-    num_edges_multi, metres_multi
-        Edges between junctions after simplification and their metres, with loops and parallel edges.
-    num_nodes_between
-        Nodes between junctions that were kept to part loops and parallel edges.
-    num_loops, metres_loops
-        Loops that are too short to be parted; they are dropped, as no cheapest walk has one.
-    num_parallel, metres_parallel
-        Edges that are dropped because the same piece of street is there twice.
-    num_nodes_multi
-        Junctions after simplification.
-    is_connected
-        Whether only the largest strongly connected component was kept.
-    num_nodes_apart, num_edges_apart
-        Junctions and edges that were dropped because they are not in it.
-    num_nodes_alone
-        Junctions that were dropped because no edge is left there.
-    num_nodes, num_edges, metres
-        The network: junctions, directed edges, and the metres of these.
-    street_m
-        Metres of street in the ways kept, each counted once, whatever its directions and whatever is dropped later.
-    one_way_share, stated_share
-        Of these metres, how many go one way only, and how many have a stated speed limit (null where limits play no
-        part).
-    num_turn_restrictions
-        Turn restrictions in the file for this way of moving, which the network does not honour.
-    num_barriers
-        Nodes on its streets that cannot be passed, as bollards and closed gates, which it does not honour either.
-    """
-
-    network: str
-    unit: str
-    service: bool
-    num_ways_read: int
-    num_highways: int
-    num_ways_kept: int
-    kept: Counts
-    dropped: Counts
-    num_ways_cut: int
-    num_ways_lost: int
-    num_raw_nodes: int
-    num_raw_segments: int
-    num_nodes_multi: int
-    num_edges_multi: int
+    network: str  # what the network is for
+    unit: str  # what its costs are measured in
+    service: bool  # whether service roads were wanted
+    num_ways_read: int  # ways in the file
+    num_highways: int  # those among them with a highway tag
+    num_ways_kept: int  # ways in the network
+    kept: Counts  # how many of each kind these are
+    dropped: Counts  # how many are left out for each reason, which is a tag
+    num_ways_cut: int  # ways with a gap because nodes are missing in the file
+    num_ways_lost: int  # ways of which nothing is left for that reason
+    num_raw_nodes: int  # nodes of the ways kept, before simplification
+    num_raw_segments: int  # directed segments between these
+    num_nodes_multi: int  # junctions after simplification
+    num_edges_multi: int  # edges between these, with loops and parallel edges
     metres_multi: float
-    num_nodes_between: int
-    num_loops: int
+    num_nodes_between: int  # nodes between junctions that were kept to part loops and parallel edges
+    num_loops: int  # loops that are too short to be parted; they are dropped, as no cheapest walk has one
     metres_loops: float
-    num_parallel: int
+    num_parallel: int  # edges that are dropped because the same piece of street is there twice
     metres_parallel: float
-    is_connected: bool
-    num_nodes_apart: int
-    num_edges_apart: int
-    num_nodes_alone: int
-    num_nodes: int
-    num_edges: int
-    metres: float
-    street_m: float
-    one_way_share: float
-    stated_share: float | None
-    num_turn_restrictions: int
-    num_barriers: int
+    is_connected: bool  # whether only the largest strongly connected component was kept
+    num_nodes_apart: int  # junctions that were dropped because they are not in it
+    num_edges_apart: int  # edges that were dropped for that reason
+    num_nodes_alone: int  # junctions that were dropped because no edge is left there
+    num_nodes: int  # junctions of the network
+    num_edges: int  # its directed edges
+    metres: float  # the length of these
+    street_m: float  # of street in the ways kept, each counted once, whatever its directions and what is dropped later
+    one_way_share: float  # of these metres, how many go one way only
+    stated_share: float | None  # how many have a stated speed limit; None where limits play no part
+    num_turn_restrictions: int  # those in the file for this way of moving, which the network does not honour
+    num_barriers: int  # nodes that cannot be passed, as bollards and closed gates, which it does not honour either
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a JSON file."""
-        data = asdict(self)
-        data["kept"] = [list(pair) for pair in self.kept]
-        data["dropped"] = [list(pair) for pair in self.dropped]
-        return data
+        pairs = {name: [list(pair) for pair in getattr(self, name)] for name in ("kept", "dropped")}
+        return asdict(self) | pairs
 
     def to_text(self) -> str:
         """The report for people, some lines."""
