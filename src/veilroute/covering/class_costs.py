@@ -262,7 +262,12 @@ class _TripRun:
 class ClassWalks:
     """Finds the walks of classes, a class at a time.
 
-    What a partitioner has worked out with ``costs`` is not worked out again.
+    Parameters
+    ----------
+    task
+        Members, posts and trips.
+    costs
+        What a partitioner has found costs of sets with; what it has worked out is not worked out again.
     """
 
     def __init__(self, task: CoveringTask, costs: SetCosts | None = None) -> None:

@@ -81,7 +81,14 @@ class _AutoEngine:
 class CoverMemo:
     """Asks an engine for the covering costs of sets, one at a time, and remembers the answers.
 
-    The engine is one of :data:`MEMO_ENGINES`, ``astar`` when left out; its heuristic then is ``tunnel`` when left out.
+    Parameters
+    ----------
+    task
+        Members, posts and trips.
+    engine
+        ``astar`` or ``fields``; ``astar`` when left out.
+    heuristic
+        For ``astar``; ``tunnel`` when left out.
     """
 
     def __init__(self, task: CoveringTask, *, engine: str | None = None, heuristic: str | None = None) -> None:

@@ -61,9 +61,17 @@ class FieldsEngine:
     it; then the one with the lowest post. Before and behind the middle the next member, then its post, is again the
     first of the best, and between posts the walk is that of :meth:`Sweeper.follow`.
 
-    ``table`` has the distances between all posts of the task, when somebody knows them already. Without, the engine
-    builds them where posts are hardly more than members, and sweeps the graph elsewhere: with ``local`` sweepers where
-    the task is one class of many. ``field_bytes`` is memory for fields, shared evenly between trips and directions.
+    Parameters
+    ----------
+    task
+        Members, posts and trips.
+    table
+        Distances between all posts of the task, when somebody has them already. Without, the engine builds them
+        where posts are hardly more than members, and sweeps the graph elsewhere.
+    field_bytes
+        Memory for fields, shared evenly between the trips and directions.
+    local
+        What to sweep with where the task is one class of many.
     """
 
     def __init__(

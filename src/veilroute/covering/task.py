@@ -32,8 +32,32 @@ from veilroute.progress import Watch
 class CoveringTask:
     """The coverable candidates of a problem with their posts, and each trip's distances at these posts.
 
-    Candidates that count but that some trip cannot cover are ``uncoverable``. The posts of member i are those that
-    ``posts`` has for its i-th candidate. Distances are in units of ``unit``, costs and rates are not.
+    Parameters
+    ----------
+    domain
+        The world.
+    members
+        Positions, among the problem's candidates, of those that count and that every trip can cover.
+    uncoverable
+        Positions of those that count but that some trip cannot cover.
+    posts
+        Watchers of the members; candidate i of the posts is ``members[i]``.
+    starts, goals
+        Nodes, one per trip.
+    weights
+        Weights of the trips, summing to 1.
+    from_start, to_goal
+        Per trip and post the distance from the start and to the goal, in units of ``unit``.
+    all_from_start, all_to_goal
+        The same per trip and node.
+    direct
+        Per trip the distance from its start to its goal, in the same units.
+    base_costs
+        Per trip and member the cheapest cost of covering it alone.
+    rates
+        Per trip and member what a unit of extra cost adds to the objective.
+    unit
+        What one unit of distance costs.
     """
 
     domain: Domain
@@ -42,15 +66,15 @@ class CoveringTask:
     posts: Posts
     starts: tuple[Node, ...]
     goals: tuple[Node, ...]
-    weights: tuple[float, ...]  # of the trips, summing to 1
-    from_start: Floats  # per trip and post
+    weights: tuple[float, ...]
+    from_start: Floats
     to_goal: Floats
-    all_from_start: Floats  # per trip and node
+    all_from_start: Floats
     all_to_goal: Floats
-    direct: Floats  # per trip from its start to its goal
-    base_costs: Floats  # per trip and member: the cheapest cost of covering it alone
-    rates: Floats  # per trip and member: what a unit of extra cost adds to the objective
-    unit: float  # what one unit of distance costs
+    direct: Floats
+    base_costs: Floats
+    rates: Floats
+    unit: float
 
     @property
     def num_trips(self) -> int:

@@ -332,8 +332,18 @@ class Counts:
 class CoveringWalk:
     """What an engine has to say about the cheapest walk that covers a set of members.
 
-    The walk goes from start to goal; it is empty and its cost infinite where there is none to show. Every covering walk
-    is proved to cost ``lower_bound`` at least.
+    Parameters
+    ----------
+    walk
+        Nodes from start to goal; empty when there is none to show.
+    cost
+        Cost of the walk, infinite without one.
+    status
+        How much is proved.
+    lower_bound
+        What the search proved that every covering walk costs at least.
+    counts
+        How much work it was.
     """
 
     walk: Walk
