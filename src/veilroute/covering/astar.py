@@ -43,6 +43,7 @@ from veilroute.domain.graph import at_most, choice_margin
 from veilroute.errors import TooLargeError
 from veilroute.kernels import astar as kernel
 from veilroute.kernels.astar import Estimator
+from veilroute.kernels.tables import fill_slots
 from veilroute.progress import OutOfTimeError, Watch
 from veilroute.registry import Plugin, Registry
 
@@ -52,9 +53,9 @@ STATE_BYTES = 2 * 2**30
 _EXPANSIONS_PER_SLICE = 1 << 14
 _FIRST_ROOM = 1 << 12
 _MOST_STATES = 2**30
-# A state takes 33 bytes and two to four slots of 4; while arrays grow, old and new are there together.
-_BYTES_PER_STATE = 33 + 16
-_BYTES_PER_HEAP_ENTRY = 20
+# A state takes 29 bytes and two to four slots of 4; while arrays grow, old and new are there together.
+_BYTES_PER_STATE = 29 + 16
+_BYTES_PER_HEAP_ENTRY = 12
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ class AStarEngine:
         num_expanded, num_generated = states.counts[[kernel.NUM_EXPANDED, kernel.NUM_GENERATED]].tolist()
         counts = Counts(num_expanded, num_generated, self._fields.backward.num_sweeps - swept)
         if is_found:
-            walk = kernel.trace_walk(states.counts[kernel.GOAL_STATE], states.nodes, states.parents)
+            walk = kernel.trace_walk(states.counts[kernel.GOAL_STATE], states.keys, states.parents)
             cost = walk_cost(domain, walk)
             return CoveringWalk(walk, cost, "optimal", cost, counts)
         lower = states.least_key()
@@ -250,15 +251,13 @@ class _States:
     def __init__(self) -> None:
         self.counts = np.zeros(5, dtype=np.int64)
         self.least_cut = np.full(1, np.inf)
-        self.nodes: Indices = np.empty(0, dtype=np.uint32)
-        self.lefts: Ints = np.empty(0, dtype=np.int64)
+        self.keys: Ints = np.empty(0, dtype=np.int64)
         self.paid: Floats = np.empty(0)
         self.ahead: Floats = np.empty(0)
         self.parents: Int32s = np.empty(0, dtype=np.int32)
         self.is_open: Flags = np.empty(0, dtype=np.bool_)
         self.heap_keys: Floats = np.empty(0)
-        self.heap_ahead: Floats = np.empty(0)
-        self.heap_states: Int32s = np.empty(0, dtype=np.int32)
+        self.heap_states: Indices = np.empty(0, dtype=np.uint32)
         self._resize_states(_FIRST_ROOM)
         self._resize_heap(_FIRST_ROOM)
 
@@ -267,17 +266,17 @@ class _States:
         if ahead > highest or ahead == math.inf:
             self.least_cut[0] = ahead
             return
-        self.nodes[0], self.lefts[0], self.paid[0], self.ahead[0] = node, left, 0.0, ahead
+        self.keys[0], self.paid[0], self.ahead[0] = left << 32 | node, 0.0, ahead
         self.parents[0], self.is_open[0] = -1, True
-        self.heap_keys[0], self.heap_ahead[0], self.heap_states[0] = ahead, ahead, 0
-        kernel.fill_slots(1, self.nodes, self.lefts, self.slots)
+        self.heap_keys[0], self.heap_states[0] = ahead, 0
+        fill_slots(0, 1, self.keys, self.slots)
         self.counts[[kernel.NUM_STATES, kernel.HEAP_SIZE, kernel.NUM_GENERATED]] = 1
 
     def arrays(self) -> tuple[Any, ...]:
         """Everything, in the order that the kernel takes it."""
         return (
-            self.nodes, self.lefts, self.paid, self.ahead, self.parents, self.is_open, self.slots,
-            self.heap_keys, self.heap_ahead, self.heap_states, self.counts, self.least_cut,
+            self.keys, self.paid, self.ahead, self.parents, self.is_open, self.slots,
+            self.heap_keys, self.heap_states, self.counts, self.least_cut,
         )  # fmt: skip
 
     def least_key(self) -> float:
@@ -288,8 +287,8 @@ class _States:
     def grow(self, max_degree: int, num_bytes: int) -> bool:
         """Double what is nearly full; false when that would take more than ``num_bytes``."""
         in_use = sum(array.nbytes for array in self.arrays())
-        if self.counts[kernel.NUM_STATES] + max_degree > self.nodes.size:
-            room = 2 * self.nodes.size + max_degree
+        if self.counts[kernel.NUM_STATES] + max_degree > self.keys.size:
+            room = 2 * self.keys.size + max_degree
             if in_use + room * _BYTES_PER_STATE > num_bytes or room > _MOST_STATES:
                 return False
             self._resize_states(room)
@@ -302,14 +301,14 @@ class _States:
 
     def _resize_states(self, room: int) -> None:
         num = int(self.counts[kernel.NUM_STATES])
-        for name in ("nodes", "lefts", "paid", "ahead", "parents", "is_open"):
+        for name in ("keys", "paid", "ahead", "parents", "is_open"):
             setattr(self, name, _longer(getattr(self, name), num, room))
         self.slots = np.full(1 << (2 * room - 1).bit_length(), -1, dtype=np.int32)
-        kernel.fill_slots(num, self.nodes, self.lefts, self.slots)
+        fill_slots(0, num, self.keys, self.slots)
 
     def _resize_heap(self, room: int) -> None:
         num = int(self.counts[kernel.HEAP_SIZE])
-        for name in ("heap_keys", "heap_ahead", "heap_states"):
+        for name in ("heap_keys", "heap_states"):
             setattr(self, name, _longer(getattr(self, name), num, room))
 
 

@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints
-from veilroute.kernels.jit import compile_plain, inner, jit, specialise
+from veilroute.kernels.jit import compile_plain, jit, specialise
+from veilroute.kernels.tables import drop_first, find_key, push
 
 BLIND, TUNNEL, SINGLETON, TREE, TOUR, PLUGIN = range(6)
 """The heuristics by number; the last stands for any that is not written here."""
@@ -158,9 +159,8 @@ PAUSED, FOUND, EXHAUSTED, NO_ROOM = range(4)
 NUM_STATES, HEAP_SIZE, NUM_EXPANDED, NUM_GENERATED, GOAL_STATE = range(5)
 """What stands where in ``counts``."""
 
-_MIX = np.uint64(0x9E3779B97F4A7C15)
-_MIX_AGAIN = np.uint64(0xBF58476D1CE4E5B9)
-_HALF = np.uint64(32)
+_NODE_BITS = 32
+_NODE = (1 << _NODE_BITS) - 1
 
 
 @jit
@@ -184,16 +184,14 @@ def expand_states(
     costs: Floats,
     seen: Ints,
     estimator: Estimator,
-    nodes: Indices,
-    lefts: Ints,
+    keys: Ints,
     paid: Floats,
     ahead: Floats,
     parents: Int32s,
     is_open: Flags,
     slots: Int32s,
     heap_keys: Floats,
-    heap_ahead: Floats,
-    heap_states: Int32s,
+    heap_states: Indices,
     counts: Ints,
     least_cut: Floats,
 ) -> int:
@@ -212,12 +210,12 @@ def expand_states(
         The graph, and the targets that each node sees.
     estimator
         The heuristic.
-    nodes, lefts, paid, ahead, parents, is_open
-        The states: node, targets left, g, h, the state before it, whether it waits to be expanded.
+    keys, paid, ahead, parents, is_open
+        The states: ``targets left << 32 | node``, g, h, the state before it, whether it waits to be expanded.
     slots
-        Open hashing from (node, targets left) to states, -1 where free; a power of two, at most half full.
-    heap_keys, heap_ahead, heap_states
-        The open list: f, h and state. Entries whose state has been improved since are passed over.
+        The hash table from keys to states.
+    heap_keys, heap_states
+        The open list: f and state, the lower h first. Entries whose state has been improved since are passed over.
     counts
         See :data:`NUM_STATES` and the names after it.
 
@@ -232,30 +230,31 @@ def expand_states(
             state = heap_states[0]
             if is_open[state] and heap_keys[0] == paid[state] + ahead[state]:
                 break
-            counts[HEAP_SIZE] = _drop_first(heap_keys, heap_ahead, heap_states, counts[HEAP_SIZE])
+            counts[HEAP_SIZE] = drop_first(heap_keys, heap_states, counts[HEAP_SIZE], ahead)
         if counts[HEAP_SIZE] == 0:
             return EXHAUSTED
         state = heap_states[0]
-        node = nodes[state]
-        left = lefts[state]
+        node = np.uint32(keys[state] & _NODE)
+        left = keys[state] >> _NODE_BITS
         if left == 0 and node == goal:
             counts[GOAL_STATE] = state
             return FOUND
         degree = np.int64(indptr[node + 1]) - np.int64(indptr[node])
         if (
-            counts[NUM_STATES] + degree > nodes.size
+            counts[NUM_STATES] + degree > keys.size
             or 2 * (counts[NUM_STATES] + degree) > slots.size
             or counts[HEAP_SIZE] + degree > heap_keys.size
         ):
             return NO_ROOM
-        counts[HEAP_SIZE] = _drop_first(heap_keys, heap_ahead, heap_states, counts[HEAP_SIZE])
+        counts[HEAP_SIZE] = drop_first(heap_keys, heap_states, counts[HEAP_SIZE], ahead)
         is_open[state] = False
         counts[NUM_EXPANDED] += 1
         for e in range(indptr[node], indptr[node + 1]):
             other = indices[e]
             other_left = left & ~seen[other]
             cost = paid[state] + costs[e]
-            slot = find_slot(other, other_left, nodes, lefts, slots)
+            key = (other_left << _NODE_BITS) | np.int64(other)
+            slot = find_key(key, keys, slots)
             next_state = slots[slot]
             if next_state >= 0:
                 if cost >= (paid[next_state] if is_open[next_state] else margin * paid[next_state]):
@@ -272,15 +271,14 @@ def expand_states(
                 next_state = np.int32(counts[NUM_STATES])
                 counts[NUM_STATES] += 1
                 slots[slot] = next_state
-                nodes[next_state] = other
-                lefts[next_state] = other_left
+                keys[next_state] = key
                 ahead[next_state] = value
             paid[next_state] = cost
             parents[next_state] = state
             is_open[next_state] = True
             counts[NUM_GENERATED] += 1
-            counts[HEAP_SIZE] = _push(
-                heap_keys, heap_ahead, heap_states, counts[HEAP_SIZE], cost + value, value, next_state
+            counts[HEAP_SIZE] = push(
+                heap_keys, heap_states, counts[HEAP_SIZE], cost + value, np.uint32(next_state), ahead
             )
     return PAUSED
 
@@ -297,70 +295,7 @@ def expand_states_by(estimate: Callable[..., float]) -> tuple[Callable[..., int]
 
 
 @jit
-def find_slot(node: int, left: int, nodes: Indices, lefts: Ints, slots: Int32s) -> int:
-    """Where the state stands in ``slots``, or would stand."""
-    mixed = (np.uint64(left) * _MIX) ^ np.uint64(node)
-    mixed = mixed * _MIX_AGAIN
-    mixed = mixed ^ (mixed >> _HALF)
-    slot: int = np.int64(mixed & np.uint64(slots.size - 1))  # type: ignore[assignment]
-    while slots[slot] >= 0 and (nodes[slots[slot]] != node or lefts[slots[slot]] != left):
-        slot = (slot + 1) & (slots.size - 1)
-    return slot
-
-
-@jit
-def fill_slots(num_states: int, nodes: Indices, lefts: Ints, slots: Int32s) -> None:
-    """Enter all states into empty ``slots``."""
-    for state in range(num_states):
-        slots[find_slot(nodes[state], lefts[state], nodes, lefts, slots)] = state
-
-
-@inner
-def _is_before(key: float, ahead: float, state: int, other_key: float, other_ahead: float, other_state: int) -> bool:
-    if key != other_key:
-        return key < other_key
-    if ahead != other_ahead:
-        return ahead < other_ahead
-    return state < other_state
-
-
-@inner
-def _push(keys: Floats, aheads: Floats, states: Int32s, size: int, key: float, ahead: float, state: int) -> int:
-    i = size
-    while i > 0:
-        parent = (i - 1) >> 1
-        if not _is_before(key, ahead, state, keys[parent], aheads[parent], states[parent]):
-            break
-        keys[i], aheads[i], states[i] = keys[parent], aheads[parent], states[parent]
-        i = parent
-    keys[i], aheads[i], states[i] = key, ahead, state
-    return size + 1
-
-
-@inner
-def _drop_first(keys: Floats, aheads: Floats, states: Int32s, size: int) -> int:
-    size -= 1
-    key, ahead, state = keys[size], aheads[size], states[size]
-    i = 0
-    while True:
-        child = 2 * i + 1
-        if child >= size:
-            break
-        right = child + 1
-        if right < size and _is_before(
-            keys[right], aheads[right], states[right], keys[child], aheads[child], states[child]
-        ):
-            child = right
-        if not _is_before(keys[child], aheads[child], states[child], key, ahead, state):
-            break
-        keys[i], aheads[i], states[i] = keys[child], aheads[child], states[child]
-        i = child
-    keys[i], aheads[i], states[i] = key, ahead, state
-    return size
-
-
-@jit
-def trace_walk(goal_state: int, nodes: Indices, parents: Int32s) -> Ints:
+def trace_walk(goal_state: int, keys: Ints, parents: Int32s) -> Ints:
     """The nodes of the walk to a state, from its first."""
     num = 0
     state = goal_state
@@ -371,6 +306,6 @@ def trace_walk(goal_state: int, nodes: Indices, parents: Int32s) -> Ints:
     state = goal_state
     while state >= 0:
         num -= 1
-        walk[num] = nodes[state]
+        walk[num] = keys[state] & _NODE
         state = parents[state]
     return walk

@@ -18,16 +18,13 @@ import numpy as np
 
 from veilroute.arrays import Floats, Int32s, Ints, Masks
 from veilroute.kernels.jit import compile_plain, inner, jit, specialise
+from veilroute.kernels.tables import find_key, find_row
 
 EXHAUSTED, PAUSED, IMPROVED, NEEDS_SET, NO_ROOM = range(5)
 """How a search returns: at its end, after its share of steps, with a better partition, or for want of something."""
 
 DEPTH, IS_FRESH, NUM_VISITED, NUM_DUPLICATES, BEST_GROUPED, BEST_COUNT, WANTED, NUM_CLOSED, MAY_GROW, DRAW = range(10)
 """What stands where in ``numbers``."""
-
-_MIX = np.uint64(0x9E3779B97F4A7C15)
-_MIX_AGAIN = np.uint64(0xBF58476D1CE4E5B9)
-_HALF = np.uint64(32)
 
 
 class Pool(NamedTuple):
@@ -48,7 +45,7 @@ class Pool(NamedTuple):
     shares
         That cost, the paper's ``ac``.
     slots
-        Open hashing from masks to sets, -1 where free; a power of two.
+        The hash table from masks to sets.
     """
 
     masks: Masks
@@ -92,41 +89,13 @@ class Tree(NamedTuple):
 
 
 @inner
-def mix(word: int) -> np.uint64:
-    """Scatter a number over all bits."""
-    mixed = np.uint64(word) * _MIX
-    mixed = (mixed ^ (mixed >> _HALF)) * _MIX_AGAIN
-    return mixed ^ (mixed >> _HALF)
-
-
-@inner
-def find_set(mask: int, pool: Pool) -> int:
-    """Where a set stands in the pool, or -1 less the slot where it belongs."""
-    last = pool.slots.size - 1
-    at = np.int64(mix(mask) & np.uint64(last))
-    while pool.slots[at] >= 0:
-        if pool.masks[pool.slots[at]] == mask:
-            return int(pool.slots[at])
-        at = (at + 1) & last
-    return int(-1 - at)
-
-
-@inner
 def find_union(one: int, other: int, pool: Pool, tree: Tree) -> int:
     """Where the union of two sets stands in the pool; -1 when it does not, after noting that it is wanted."""
     union = pool.masks[one] | pool.masks[other]
-    found = find_set(union, pool)
-    if found >= 0:
-        return found
-    tree.numbers[WANTED] = union
-    return -1
-
-
-@jit
-def fill_slots(first: int, end: int, pool: Pool) -> None:
-    """Enter the sets from ``first`` up to ``end``, which are all different, into the slots."""
-    for i in range(first, end):
-        pool.slots[-1 - find_set(pool.masks[i], pool)] = i
+    found = pool.slots[find_key(union, pool.masks, pool.slots)]
+    if found < 0:
+        tree.numbers[WANTED] = union
+    return int(found)
 
 
 @inner
@@ -357,7 +326,8 @@ def _is_new(depth: int, pool: Pool, tree: Tree, closed: Ints, closed_slots: Int3
     """Whether a partition was not met before; it is remembered as far as there is room."""
     num = tree.numbers[NUM_CLOSED]
     key = closed[num]  # the last row is never taken, so there always is one to write to
-    key[:] = 0
+    for w in range(key.size):
+        key[w] = 0
     for p in range(tree.counts[depth]):
         mask = pool.masks[tree.parts[depth, p]]
         member = 0
@@ -366,39 +336,13 @@ def _is_new(depth: int, pool: Pool, tree: Tree, closed: Ints, closed_slots: Int3
                 key[member // MEMBERS_PER_WORD] |= np.int64(p) << (BITS_PER_MEMBER * (member % MEMBERS_PER_WORD))
             mask >>= 1
             member += 1
-    last = closed_slots.size - 1
-    at = _first_slot(key, last)
-    while closed_slots[at] >= 0:
-        known = closed[closed_slots[at]]
-        same = True
-        for w in range(key.size):
-            same = same and known[w] == key[w]
-        if same:
-            return False
-        at = (at + 1) & last
+    slot = find_row(num, closed, closed_slots)
+    if closed_slots[slot] >= 0:
+        return False
     if num < closed.shape[0] - 1:
-        closed_slots[at] = num
+        closed_slots[slot] = num
         tree.numbers[NUM_CLOSED] += 1
     return True
-
-
-@inner
-def _first_slot(key: Ints, last: int) -> np.int64:
-    mixed = np.uint64(0)
-    for word in key:
-        mixed = mix(np.int64(mixed) ^ word)
-    return np.int64(mixed & np.uint64(last))
-
-
-@jit
-def fill_closed_slots(num: int, closed: Ints, closed_slots: Int32s) -> None:
-    """Enter the first ``num`` partitions, which are all different, into empty slots."""
-    last = closed_slots.size - 1
-    for i in range(num):
-        at = _first_slot(closed[i], last)
-        while closed_slots[at] >= 0:
-            at = (at + 1) & last
-        closed_slots[at] = i
 
 
 @jit

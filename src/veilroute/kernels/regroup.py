@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Ints
+from veilroute.arrays import Flags, Floats, Int32s, Ints
 from veilroute.kernels.extension import has_clique
 from veilroute.kernels.jit import inner
 from veilroute.kernels.subsets import count_bits
+from veilroute.kernels.tables import find_key
 
 MAX_UNION = 40
 """The most members that are grouped anew at once."""
@@ -27,8 +28,6 @@ MAX_ROWS = 1 << 12
 
 MAX_STEPS = 1 << 13
 """The most steps of the search for a cover; after as many the best one so far is taken."""
-
-_MIX = 324027
 
 HEAD, COVERED, OUTSIDE, CHOSEN, FOLLOWING = range(5)
 """What stands where in ``Listed.levels``: by member the first class that begins with it; by depth who is covered, how
@@ -123,13 +122,13 @@ class Rows(NamedTuple):
     masks, places
         Each subset, and where it stands in ``slots``.
     slots
-        Open hashing from subsets to rows, -1 where free.
+        The hash table from subsets to rows.
     """
 
     costs: Floats
     masks: Ints
     places: Ints
-    slots: Ints
+    slots: Int32s
 
 
 class Listed(NamedTuple):
@@ -180,7 +179,7 @@ def make_union(num_trips: int, posts_per_member: int) -> tuple[Union, Rows, List
         costs=np.empty((MAX_ROWS, num_trips, num_posts)),
         masks=np.empty(MAX_ROWS, dtype=np.int64),
         places=np.empty(MAX_ROWS, dtype=np.int64),
-        slots=np.full(4 * MAX_ROWS, -1, dtype=np.int64),
+        slots=np.full(4 * MAX_ROWS, -1, dtype=np.int32),
     )
     listed = Listed(
         masks=np.empty(MAX_ROWS, dtype=np.int64),
@@ -269,7 +268,6 @@ def list_classes(
     first_post, first, last, steps = union.first_post, union.first, union.last, union.steps
     table, row_masks, places, slots = rows.costs, rows.masks, rows.places, rows.slots
     num_trips = weights.shape[0]
-    last_slot = slots.size - 1
     costs, weight, inside = union.costs, union.weight, union.inside
     num_classes = 0
     num_rows = num
@@ -327,10 +325,7 @@ def list_classes(
             if not lowest < gap:
                 continue
             wider = mask | (1 << j)
-            scattered = wider * _MIX
-            slot = (scattered ^ (scattered >> 15) ^ (scattered >> 31)) & last_slot
-            while slots[slot] >= 0 and row_masks[slots[slot]] != wider:
-                slot = (slot + 1) & last_slot
+            slot = find_key(wider, row_masks, slots)
             at = slots[slot]
             if at < 0:
                 if num_rows == MAX_ROWS:

@@ -3,8 +3,8 @@
 The heap holds items in the order of (key, tie of the item, item), so that what is taken off it never depends on the
 order in which it was put on. ``ties`` has a number for each item, or is ``None`` where keys and items will do.
 
-The hash table finds rows of numbers. ``slots`` is a power of two long and at most half full; a slot holds the number of
-a row, or -1 while it is free. A row that is looked for is written into the last row of ``rows``, which is never taken.
+The hash table finds keys, which are numbers or whole rows of them. ``slots`` is a power of two long and at most half
+full; a slot holds the place of a key, or -1 while it is free.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _HALF_A_WORD = np.uint64(32)
 
 
 @inner
-def _is_first(item: int, other: int, ties: Floats | None) -> bool:
+def _is_first(item: int | np.uint32, other: int | np.uint32, ties: Floats | None) -> bool:
     """Of two items with equal keys, whether ``item`` comes first."""
     # Whether there are ties is known when this is compiled, but only where it is asked alone.
     if ties is not None:  # noqa: SIM102
         if ties[item] != ties[other]:
             return bool(ties[item] < ties[other])
-    return item < other
+    return bool(item < other)
 
 
 @inner
-def push(keys: Floats, items: Indices, size: int, key: float, item: int, ties: Floats | None) -> int:
+def push(keys: Floats, items: Indices, size: int, key: float, item: int | np.uint32, ties: Floats | None) -> int:
     """Put an item on a heap of ``size`` items; returns how many it holds then."""
     at = size
     # From the end of the heap towards its top, as long as the item comes before the parent.
@@ -76,24 +76,46 @@ def drop_first(keys: Floats, items: Indices, size: int, ties: Floats | None) -> 
     return size
 
 
+@inner
+def mix(word: int) -> np.uint64:
+    """Scatter a number over all bits."""
+    mixed = np.uint64(word) * _FIRST_FACTOR
+    mixed = (mixed ^ (mixed >> _HALF_A_WORD)) * _SECOND_FACTOR
+    return mixed ^ (mixed >> _HALF_A_WORD)
+
+
+@inner
+def find_key(key: int, keys: Ints, slots: Int32s) -> int:
+    """The slot that holds the place of ``key`` among ``keys``, or the free slot where it belongs."""
+    last = slots.size - 1
+    slot: int = np.int64(mix(key) & np.uint64(last))  # type: ignore[assignment]
+    # From slot to slot until one is free or holds the key.
+    while slots[slot] >= 0 and keys[slots[slot]] != key:
+        slot = (slot + 1) & last
+    return slot
+
+
 @jit
-def find_slot(rows: Ints, row: int, slots: Int32s) -> int:
-    """The slot of the row that equals ``rows[row]``, or the free slot where it belongs."""
+def fill_slots(first: int, end: int, keys: Ints, slots: Int32s) -> None:
+    """Enter the keys from ``first`` up to ``end``, which are all different, into the slots."""
+    for place in range(first, end):
+        slots[find_key(keys[place], keys, slots)] = place
+
+
+@inner
+def find_row(row: int, rows: Ints, slots: Int32s) -> int:
+    """The slot that holds a row equal to ``rows[row]``, or the free slot where that belongs."""
     width = rows.shape[1]
     mixed = np.uint64(0)
-    # Each number is scattered over all bits of the word.
     for i in range(width):
-        mixed = (mixed ^ np.uint64(rows[row, i])) * _FIRST_FACTOR
-        mixed = (mixed ^ (mixed >> _HALF_A_WORD)) * _SECOND_FACTOR
-        mixed = mixed ^ (mixed >> _HALF_A_WORD)
+        mixed = mix(np.int64(mixed) ^ rows[row, i])
     last = slots.size - 1
     slot: int = np.int64(mixed & np.uint64(last))  # type: ignore[assignment]
     # From slot to slot until one is free or holds an equal row.
     while slots[slot] >= 0:
         is_equal = True
         for i in range(width):
-            if rows[slots[slot], i] != rows[row, i]:
-                is_equal = False
+            is_equal = is_equal and rows[slots[slot], i] == rows[row, i]
         if is_equal:
             break
         slot = (slot + 1) & last
@@ -101,7 +123,7 @@ def find_slot(rows: Ints, row: int, slots: Int32s) -> int:
 
 
 @jit
-def fill_slots(first: int, end: int, rows: Ints, slots: Int32s) -> None:
-    """Enter the rows from ``first`` up to ``end``, which are all different, into the slots."""
-    for row in range(first, end):
-        slots[find_slot(rows, row, slots)] = row
+def fill_row_slots(num: int, rows: Ints, slots: Int32s) -> None:
+    """Enter the first ``num`` rows, which are all different, into the slots."""
+    for row in range(num):
+        slots[find_row(row, rows, slots)] = row

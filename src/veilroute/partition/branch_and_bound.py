@@ -12,7 +12,8 @@ from veilroute.covering.engines import CoverMemo
 from veilroute.covering.task import CoveringTask
 from veilroute.errors import InvalidInputError, TooLargeError
 from veilroute.kernels import branching as kernel
-from veilroute.kernels.branching import Pool, Tree, fill_slots
+from veilroute.kernels.branching import Pool, Tree
+from veilroute.kernels.tables import fill_slots
 from veilroute.partition.result import Partition
 from veilroute.problem import KAndEll, Rule
 from veilroute.progress import Incumbent, OutOfTimeError, Watch
@@ -57,7 +58,7 @@ class SetPool:
             for name in ("masks", "sizes", "near", "costs", "ratios", "fixed", "shares"):
                 getattr(larger, name)[: self.num_sets] = getattr(self.arrays, name)
             self.arrays = larger
-            fill_slots(0, self.num_sets, larger)
+            fill_slots(0, self.num_sets, larger.masks, larger.slots)
         at, pool = self.num_sets, self.arrays
         chosen = list(members)
         pool.masks[at], pool.sizes[at] = mask, len(members)
@@ -66,7 +67,7 @@ class SetPool:
         pool.fixed[at] = self._fixed[chosen].sum()
         pool.shares[at] = float(costs @ pool.ratios[at]) - pool.fixed[at]
         self.num_sets += 1
-        fill_slots(at, self.num_sets, pool)
+        fill_slots(at, self.num_sets, pool.masks, pool.slots)
 
     def members_of(self, at: int) -> tuple[int, ...]:
         """Members of the set that stands at a place."""

@@ -30,6 +30,7 @@ from veilroute.covering.task import CoveringTask
 from veilroute.kernels import branching
 from veilroute.kernels import branching as kernel
 from veilroute.kernels.branching import Pool, Tree
+from veilroute.kernels.tables import fill_row_slots
 from veilroute.partition.branch_and_bound import ROUNDING, STEPS_PER_CALL, Step, search_partitions, start_tree
 from veilroute.partition.result import Partition
 from veilroute.problem import Problem, Rule
@@ -123,4 +124,4 @@ class _Merging:
         closed[:num] = self.closed[:num]
         self.closed = closed
         self.closed_slots = np.full(2 * room, -1, dtype=np.int32)
-        kernel.fill_closed_slots(num, self.closed, self.closed_slots)
+        fill_row_slots(num, self.closed, self.closed_slots)
