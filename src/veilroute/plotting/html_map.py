@@ -26,7 +26,7 @@ from veilroute.plotting.domain_plot import BentWalks, street_lines
 from veilroute.plotting.lanes import Walk, assign_lanes
 from veilroute.plotting.marks import Mark, sight_lines
 from veilroute.plotting.palette import class_style
-from veilroute.plotting.playbook_plot import all_marks, costs_text, exposed_candidates
+from veilroute.plotting.playbook_plot import all_marks, costs_text
 from veilroute.plotting.routes import class_walks
 from veilroute.streets.directions import (
     ClassRoute,
@@ -104,18 +104,17 @@ def _embedded(data: object) -> str:
 
 
 def _data(playbook: Playbook, domain: Domain, trip: int) -> dict[str, Any]:
-    hidden = [group for group in playbook.classes if group.anonymized]
     bent = BentWalks(domain)
-    walks = [[bent.bend(walk) for walk in class_walks(playbook.problem, group, trip)] for group in hidden]
-    places = [_place(playbook, domain, node, mark) for node, mark in all_marks(playbook, hidden, trip)]
+    walks = [[bent.bend(walk) for walk in group] for group in class_walks(playbook, trip)]
+    places = [_place(playbook, domain, node, mark) for node, mark in all_marks(playbook, trip)]
     start, goal = places[0], places[1]
     if (start["x"], start["y"]) == (goal["x"], goal["y"]):
         start["aside"], goal["aside"] = -1, 1
     # What comes last is drawn on top.
     places = [*places[2:], start, goal]
     positions = bent.positions
-    sights: list[list[list[int]]] = [[] for _ in hidden]
-    for i, ends in sight_lines(playbook, hidden, trip, positions):
+    sights: list[list[list[int]]] = [[] for _ in walks]
+    for i, ends in sight_lines(playbook, trip, positions):
         sights[i].append(_whole(positions[list(ends)]).reshape(-1).tolist())
     marked = np.array([[place["x"], place["y"]] for place in places], dtype=np.int64)
     seen = [_whole(positions[walk]) for group in walks for walk in group]
@@ -209,7 +208,7 @@ def _page_texts(playbook: Playbook, trip: int) -> dict[str, str]:
     start, goal = playbook.name(ends.start), playbook.name(ends.goal)
     way = f"From {start} and back." if ends.start == ends.goal else f"From {start} to {goal}."
     behind = f"{len(routes)} route{'' if len(routes) == 1 else 's'}"
-    left_out = [*exposed_candidates(playbook), *playbook.uncoverable]
+    left_out = [*playbook.exposed_candidates, *playbook.uncoverable]
     others = f'<p class="others">Not hidden: {escape(members_text(playbook, left_out))}</p>\n' if left_out else ""
     attribution = streets_of(playbook.problem.domain).attribution
     seen = "a route" if m is None else f"the first {m} nodes of a route"
