@@ -28,17 +28,8 @@ from veilroute.plotting.marks import Mark, sight_lines
 from veilroute.plotting.palette import class_style
 from veilroute.plotting.playbook_plot import all_marks, costs_text
 from veilroute.plotting.routes import class_walks
-from veilroute.streets.directions import (
-    ClassRoute,
-    Step,
-    chosen_trips,
-    class_routes,
-    class_steps,
-    directions,
-    members_text,
-    total_text,
-)
-from veilroute.streets.itinerary import Itinerary, streets_of
+from veilroute.streets.directions import ClassRoute, RoutePart, chosen_trips, class_routes, members_text, total_text
+from veilroute.streets.itinerary import streets_of
 
 # Coordinates are whole decimetres: finer than a pixel at the closest zoom, and short as text.
 _PER_METRE = 10
@@ -245,11 +236,7 @@ def _summary(playbook: Playbook) -> list[tuple[str, str]]:
 def _class_item(playbook: Playbook, route: ClassRoute) -> str:
     style = class_style(route.number - 1)
     members = escape(members_text(playbook, route.group.members))
-    what = "Shared beginning" if route.partings else "Directions"
-    parts = _directions(what, route.itinerary, class_steps(playbook, route))
-    for parting in route.partings:
-        who = members_text(playbook, parting.members)
-        parts += _directions(f"Rest for {who}", parting.itinerary, directions(parting.itinerary, names=playbook.names))
+    parts = "".join(_directions(playbook, part) for part in route.parts)
     costs = escape(costs_text(playbook, route.group, route.trip))
     return (
         f'<li class="class" data-number="{route.number}" style="--class: {style.colour}; --on-class: {style.text}">'
@@ -260,7 +247,9 @@ def _class_item(playbook: Playbook, route: ClassRoute) -> str:
     )
 
 
-def _directions(what: str, itinerary: Itinerary, steps: Sequence[Step]) -> str:
-    lines = "".join(f"<li>{escape(step.to_text())}</li>" for step in steps)
-    summary = escape(f"{what} ({total_text(itinerary)})")
+def _directions(playbook: Playbook, part: RoutePart) -> str:
+    rest = f"Rest for {members_text(playbook, part.members)}"
+    what = {"route": "Directions", "shared": "Shared beginning", "parting": rest}[part.role]
+    lines = "".join(f"<li>{escape(step.to_text())}</li>" for step in part.steps(playbook.names))
+    summary = escape(f"{what} ({total_text(part.itinerary)})")
     return f"<details><summary>{summary}</summary><ol>{lines}</ol></details>"
