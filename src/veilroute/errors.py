@@ -44,9 +44,12 @@ def one_line(text: str, length: int = MAX_MESSAGE) -> str:
     if len(text) > length:
         end = length // 3
         text = f"{text[: length - end - 5]} ... {text[-end:]}"
-    if not text.isprintable():
-        text = "".join(sign if sign.isprintable() else " " for sign in text)
-    return " ".join(text.split())
+    return " ".join(printable(text).split())
+
+
+def printable(text: str) -> str:
+    """The text with a space in place of each sign that cannot be printed."""
+    return text if text.isprintable() else "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 def _begin_repr(value: object, depth: int) -> str:

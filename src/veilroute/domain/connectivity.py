@@ -10,21 +10,28 @@ from veilroute.domain.graph import Domain, spans
 
 def reached_from(domain: Domain, node: int, *, forward: bool = True, backward: bool = False) -> Flags:
     """Which nodes one can get to from a node when edges are taken forward, backward, or either way."""
+    is_reached: Flags = steps_from(domain, node, forward=forward, backward=backward) >= 0
+    return is_reached
+
+
+def steps_from(domain: Domain, node: int, *, forward: bool = True, backward: bool = False) -> Ints:
+    """How many edges it takes to get to each node, -1 where there is no way (breadth first)."""
     rows = [(domain.indptr, domain.indices)] if forward else []
     if backward:
         rows.append(domain.reversed_rows[:2])
-    seen = np.zeros(domain.num_nodes, dtype=np.bool_)
-    seen[node] = True
+    steps = np.full(domain.num_nodes, -1, dtype=np.int64)
     border = np.array([node], dtype=np.int64)
+    steps[node] = depth = 0
     while border.size:
+        depth += 1
         ahead = []
         for indptr, indices in rows:
             firsts = indptr[border].astype(np.int64)
             ahead.append(indices[spans(firsts, indptr[border + 1].astype(np.int64) - firsts)].astype(np.int64))
         heads = np.concatenate(ahead)
-        border = np.unique(heads[~seen[heads]])
-        seen[border] = True
-    return seen
+        border = np.unique(heads[steps[heads] < 0])
+        steps[border] = depth
+    return steps
 
 
 def largest_component(num_nodes: int, tails: Ints, heads: Ints) -> Flags:

@@ -6,7 +6,7 @@ names neither the secret nor any other candidate.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -76,18 +76,14 @@ def _line(itinerary: Itinerary, properties: dict[str, Any]) -> dict[str, Any]:
 
 def _class_lines(playbook: Playbook, route: ClassRoute) -> Iterator[dict[str, Any]]:
     style = {"stroke": class_colour(route.number - 1), "stroke-width": 5, "stroke-opacity": 0.8}
-    about: dict[str, Any] = {"class": route.number, "trip": route.trip}
-    costs = [route.group.route_of(member, route.trip).cost for member in route.group.members]
-    cost = route.itinerary.cost if route.partings or not costs else costs[0]
-    role = {"role": "shared" if route.partings else "route", "name": route.title, "cost": cost}
-    yield _line(route.itinerary, about | style | role | {"members": _names(playbook, route.group.members)})
-    for part in route.partings:
-        role = {"role": "parting", "name": part.title, "cost": part.itinerary.cost, "stroke-width": 3}
-        yield _line(part.itinerary, about | style | role | {"members": _names(playbook, part.members)})
-
-
-def _names(playbook: Playbook, members: Sequence[Label]) -> list[str]:
-    return [playbook.name(member) for member in members]
+    for part in route.parts:
+        about: dict[str, Any] = {"class": route.number, "trip": route.trip, "role": part.role, "name": part.title}
+        about["members"] = [playbook.name(member) for member in part.members]
+        about["cost"] = part.itinerary.cost
+        if part.role == "route" and part.members:
+            about["cost"] = route.group.route_of(part.members[0], route.trip).cost
+        width = {"stroke-width": 3} if part.role == "parting" else {}
+        yield _line(part.itinerary, style | width | about)
 
 
 def _ends(playbook: Playbook, trip: int | None) -> Iterator[dict[str, Any]]:

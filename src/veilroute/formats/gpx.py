@@ -6,14 +6,14 @@ neither the secret nor any other candidate.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
 from veilroute.arrays import Floats
 from veilroute.playbook import Playbook
-from veilroute.streets.directions import ClassRoute, Step, class_routes, members_text, total_text
+from veilroute.streets.directions import Step, class_routes, members_text, total_text
 from veilroute.streets.itinerary import Itinerary, streets_of
 
 _HEAD = (
@@ -45,17 +45,12 @@ def playbook_gpx(playbook: Playbook, *, trip: int | None = None) -> str:
 
     Where the members of a class part, it is the track of what they share, and one for the rest of each follows.
     """
-    tracks = [track for route in class_routes(playbook, trip=trip) for track in _class_tracks(playbook, route)]
+    tracks = []
+    for part in (part for route in class_routes(playbook, trip=trip) for part in route.parts):
+        description = f"{members_text(playbook, part.members)}: {total_text(part.itinerary)}"
+        tracks.append(Track(part.title, description, part.itinerary.polyline()))
     attribution = streets_of(playbook.problem.domain).attribution
     return gpx_text(tracks, name="Playbook", attribution=attribution)
-
-
-def _class_tracks(playbook: Playbook, route: ClassRoute) -> Iterator[Track]:
-    parts = [(route.title, route.group.members, route.itinerary)]
-    parts += [(parting.title, parting.members, parting.itinerary) for parting in route.partings]
-    for title, members, itinerary in parts:
-        description = f"{members_text(playbook, members)}: {total_text(itinerary)}"
-        yield Track(title, description, itinerary.polyline())
 
 
 def write_gpx(playbook: Playbook, path: str | Path, *, trip: int | None = None) -> None:

@@ -79,11 +79,11 @@ def domain_from_attributes(
         cost = "travel_time" if edges and all("travel_time" in data for _, _, data in edges) else "length"
     number = {label: i for i, label in enumerate(nodes)}
     names, kinds = NumberedTexts(), NumberedTexts()
-    name_ids, kind_ids, bends, ends = [], [], [], [0]
+    bends: list[Place] = []
+    ends = [0]
     for tail, head, data in edges:
-        own_names = _texts(data.get("name")) or _texts(data.get("ref"))
-        name_ids.append(names.number(" / ".join(own_names)))
-        kind_ids.append(kinds.number(next(iter(_texts(data.get("highway"))), "")))
+        names.add(" / ".join(_texts(data.get("name")) or _texts(data.get("ref"))))
+        kinds.add(next(iter(_texts(data.get("highway"))), ""))
         bends += _bends(data.get("geometry"), places[number[tail]], places[number[head]], f"edge {tail} -> {head}")
         ends.append(len(bends))
     labels = list(nodes)
@@ -96,9 +96,9 @@ def domain_from_attributes(
         unit=_UNITS[cost],
         labels=None if labels == list(range(len(labels))) else labels,
         names=names.texts,
-        name_ids=name_ids,
+        name_ids=names.ids,
         kinds=kinds.texts,
-        kind_ids=kind_ids,
+        kind_ids=kinds.ids,
         shape_ptr=ends,
         shape=np.array(bends, dtype=np.float64).reshape(-1, 2),
         attribution=ATTRIBUTION if any("osmid" in data for _, _, data in edges) else "",

@@ -40,19 +40,9 @@ WRITABLE = (".json", ".npz")
 Array = npt.NDArray[Any]
 
 _KINDS = {
-    "indptr": "<u4",
-    "indices": "<u4",
-    "costs": "<f8",
-    "labels": "<i8",
-    "coordinates": "<f8",
-    "lonlat": "<f8",
-    "lengths": "<f8",
-    "name_ids": "<i4",
-    "kind_ids": "<i4",
-    "shape_ptr": "<i8",
-    "shape": "<f8",
-    "shortest": "<f8",
-}
+    "indptr": "<u4", "indices": "<u4", "costs": "<f8", "labels": "<i8", "coordinates": "<f8", "lonlat": "<f8",
+    "lengths": "<f8", "name_ids": "<i4", "kind_ids": "<i4", "shape_ptr": "<i8", "shape": "<f8", "shortest": "<f8",
+}  # fmt: skip
 # What numpy writes above an array; its own reader takes headers for Python code.
 _HEADER = re.compile(r"{'descr': '([<|]\w\d)', 'fortran_order': False, 'shape': \(([\d, ]{1,40})\), } *\n", re.ASCII)
 _STREET_TEXTS = ("unit", "names", "kinds", "attribution")

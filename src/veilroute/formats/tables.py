@@ -23,7 +23,7 @@ import numpy as np
 from veilroute.checks import is_number
 from veilroute.domain.geography import great_circle_m, street_domain
 from veilroute.domain.graph import Domain
-from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError, blame_file
+from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError, blame_file, printable
 from veilroute.jsontext import parse_json, read_bytes, read_text
 from veilroute.streets.places import ROLES, Place
 
@@ -215,11 +215,12 @@ class NumberedTexts:
 
     def __init__(self) -> None:
         self._numbers = {"": 0}
+        self.ids: list[int] = []
+        """The number of the text of each edge."""
 
-    def number(self, text: str) -> int:
-        """The number of a text; what cannot be printed in it becomes a space."""
-        shown = text if text.isprintable() else "".join(sign if sign.isprintable() else " " for sign in text)
-        return self._numbers.setdefault(" ".join(shown.split()), len(self._numbers))
+    def add(self, text: str) -> None:
+        """Take the text of the next edge; what cannot be printed in it becomes a space."""
+        self.ids.append(self._numbers.setdefault(" ".join(printable(text).split()), len(self._numbers)))
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -299,9 +300,9 @@ def read_edge_list(path: str | Path, nodes: str | Path | None = None) -> Domain:
             unit=edges.unit,
             labels=labels,
             names=edges.names.texts,
-            name_ids=edges.name_ids,
+            name_ids=edges.names.ids,
             kinds=edges.kinds.texts,
-            kind_ids=edges.kind_ids,
+            kind_ids=edges.kinds.ids,
         )
 
 
@@ -317,8 +318,6 @@ class _Edges:
     lines: list[int] = field(default_factory=list)
     names: NumberedTexts = field(default_factory=NumberedTexts)
     kinds: NumberedTexts = field(default_factory=NumberedTexts)
-    name_ids: list[int] = field(default_factory=list)
-    kind_ids: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -399,8 +398,8 @@ def _read_edges(path: str | Path) -> _Edges:
             edges.costs.append(cost)
             edges.lengths.append(length)
             edges.lines.append(table.line)
-            edges.name_ids.append(0 if name_at is None else edges.names.number(row[name_at]))
-            edges.kind_ids.append(0 if kind_at is None else edges.kinds.number(row[kind_at]))
+            edges.names.add("" if name_at is None else row[name_at])
+            edges.kinds.add("" if kind_at is None else row[kind_at])
     if not edges.tails:
         raise FileFormatError(path, "no edges; expected rows below the header")
     return edges

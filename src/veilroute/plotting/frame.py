@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from veilroute.arrays import Floats, Ints, Points
+from veilroute.domain.connectivity import steps_from
 from veilroute.domain.graph import Domain
 from veilroute.domain.grid import Grid
 
@@ -166,49 +167,26 @@ def lay_out(domain: Domain) -> Points:
     num_nodes = domain.num_nodes
     if num_nodes == 1:
         return np.zeros((1, 2))
-    neighbours = _undirected_rows(domain)
     num_pivots = num_nodes if num_nodes <= _POLISH_UP_TO else _NUM_PIVOTS
-    steps = _steps_from_pivots(neighbours, num_pivots)
+    steps = _steps_from_pivots(domain, num_pivots)
     points = _pivot_mds(steps)
     if num_pivots == num_nodes:
         points = _majorize(points, steps)
     return points
 
 
-def _undirected_rows(domain: Domain) -> tuple[Ints, Ints]:
-    tails, heads, _ = domain.edge_arrays()
-    both = np.unique(np.stack([np.concatenate([tails, heads]), np.concatenate([heads, tails])]), axis=1)
-    indptr = np.zeros(domain.num_nodes + 1, dtype=np.int64)
-    np.cumsum(np.bincount(both[0], minlength=domain.num_nodes), out=indptr[1:])
-    return indptr, both[1]
-
-
-def _steps_from_pivots(rows: tuple[Ints, Ints], num_pivots: int) -> Points:
+def _steps_from_pivots(domain: Domain, num_pivots: int) -> Points:
     """Numbers of steps, one column per pivot; with as many pivots as nodes, column ``i`` belongs to node ``i``."""
-    num_nodes = rows[0].size - 1
+    num_nodes = domain.num_nodes
     columns: list[Ints] = []
     nearest = np.full(num_nodes, num_nodes, dtype=np.int64)
     for number in range(num_pivots):
         pivot = number if num_pivots == num_nodes else int(nearest.argmax()) if number else 0
-        column = _steps_from(rows, pivot)
+        column = steps_from(domain, pivot, backward=True)
         columns.append(column)
         nearest = np.minimum(nearest, np.where(column < 0, num_nodes, column))
     steps = np.stack(columns, axis=1).astype(np.float64)
     steps[steps < 0] = steps.max() * 1.25 + 1.0
-    return steps
-
-
-def _steps_from(rows: tuple[Ints, Ints], root: int) -> Ints:
-    """Breadth-first numbers of steps, -1 where there is no way."""
-    indptr, indices = rows
-    steps = np.full(indptr.size - 1, -1, dtype=np.int64)
-    front = np.array([root])
-    steps[root] = depth = 0
-    while front.size:
-        depth += 1
-        ahead = np.concatenate([indices[indptr[node] : indptr[node + 1]] for node in front.tolist()])
-        front = np.unique(ahead[steps[ahead] < 0])
-        steps[front] = depth
     return steps
 
 

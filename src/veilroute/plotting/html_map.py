@@ -26,19 +26,10 @@ from veilroute.plotting.domain_plot import BentWalks, street_lines
 from veilroute.plotting.lanes import Walk, assign_lanes
 from veilroute.plotting.marks import Mark, sight_lines
 from veilroute.plotting.palette import class_style
-from veilroute.plotting.playbook_plot import all_marks, costs_text, exposed_candidates
+from veilroute.plotting.playbook_plot import all_marks, costs_text
 from veilroute.plotting.routes import class_walks
-from veilroute.streets.directions import (
-    ClassRoute,
-    Step,
-    chosen_trips,
-    class_routes,
-    class_steps,
-    directions,
-    members_text,
-    total_text,
-)
-from veilroute.streets.itinerary import Itinerary, streets_of
+from veilroute.streets.directions import ClassRoute, RoutePart, chosen_trips, class_routes, members_text, total_text
+from veilroute.streets.itinerary import streets_of
 
 # Coordinates are whole decimetres: finer than a pixel at the closest zoom, and short as text.
 _PER_METRE = 10
@@ -104,18 +95,17 @@ def _embedded(data: object) -> str:
 
 
 def _data(playbook: Playbook, domain: Domain, trip: int) -> dict[str, Any]:
-    hidden = [group for group in playbook.classes if group.anonymized]
     bent = BentWalks(domain)
-    walks = [[bent.bend(walk) for walk in class_walks(playbook.problem, group, trip)] for group in hidden]
-    places = [_place(playbook, domain, node, mark) for node, mark in all_marks(playbook, hidden, trip)]
+    walks = [[bent.bend(walk) for walk in group] for group in class_walks(playbook, trip)]
+    places = [_place(playbook, domain, node, mark) for node, mark in all_marks(playbook, trip)]
     start, goal = places[0], places[1]
     if (start["x"], start["y"]) == (goal["x"], goal["y"]):
         start["aside"], goal["aside"] = -1, 1
     # What comes last is drawn on top.
     places = [*places[2:], start, goal]
     positions = bent.positions
-    sights: list[list[list[int]]] = [[] for _ in hidden]
-    for i, ends in sight_lines(playbook, hidden, trip, positions):
+    sights: list[list[list[int]]] = [[] for _ in walks]
+    for i, ends in sight_lines(playbook, trip, positions):
         sights[i].append(_whole(positions[list(ends)]).reshape(-1).tolist())
     marked = np.array([[place["x"], place["y"]] for place in places], dtype=np.int64)
     seen = [_whole(positions[walk]) for group in walks for walk in group]
@@ -209,7 +199,7 @@ def _page_texts(playbook: Playbook, trip: int) -> dict[str, str]:
     start, goal = playbook.name(ends.start), playbook.name(ends.goal)
     way = f"From {start} and back." if ends.start == ends.goal else f"From {start} to {goal}."
     behind = f"{len(routes)} route{'' if len(routes) == 1 else 's'}"
-    left_out = [*exposed_candidates(playbook), *playbook.uncoverable]
+    left_out = [*playbook.exposed_candidates, *playbook.uncoverable]
     others = f'<p class="others">Not hidden: {escape(members_text(playbook, left_out))}</p>\n' if left_out else ""
     attribution = streets_of(playbook.problem.domain).attribution
     seen = "a route" if m is None else f"the first {m} nodes of a route"
@@ -246,11 +236,7 @@ def _summary(playbook: Playbook) -> list[tuple[str, str]]:
 def _class_item(playbook: Playbook, route: ClassRoute) -> str:
     style = class_style(route.number - 1)
     members = escape(members_text(playbook, route.group.members))
-    what = "Shared beginning" if route.partings else "Directions"
-    parts = _directions(what, route.itinerary, class_steps(playbook, route))
-    for parting in route.partings:
-        who = members_text(playbook, parting.members)
-        parts += _directions(f"Rest for {who}", parting.itinerary, directions(parting.itinerary, names=playbook.names))
+    parts = "".join(_directions(playbook, part) for part in route.parts)
     costs = escape(costs_text(playbook, route.group, route.trip))
     return (
         f'<li class="class" data-number="{route.number}" style="--class: {style.colour}; --on-class: {style.text}">'
@@ -261,7 +247,9 @@ def _class_item(playbook: Playbook, route: ClassRoute) -> str:
     )
 
 
-def _directions(what: str, itinerary: Itinerary, steps: Sequence[Step]) -> str:
-    lines = "".join(f"<li>{escape(step.to_text())}</li>" for step in steps)
-    summary = escape(f"{what} ({total_text(itinerary)})")
+def _directions(playbook: Playbook, part: RoutePart) -> str:
+    rest = f"Rest for {members_text(playbook, part.members)}"
+    what = {"route": "Directions", "shared": "Shared beginning", "parting": rest}[part.role]
+    lines = "".join(f"<li>{escape(step.to_text())}</li>" for step in part.steps(playbook.names))
+    summary = escape(f"{what} ({total_text(part.itinerary)})")
     return f"<details><summary>{summary}</summary><ol>{lines}</ol></details>"

@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 
 from veilroute.arrays import Floats, Points
 from veilroute.domain.visibility import AtNode
-from veilroute.playbook import Playbook, PlaybookClass
+from veilroute.playbook import Playbook
 from veilroute.plotting import palette
 from veilroute.plotting.palette import class_style
 
@@ -160,9 +160,7 @@ def text_style(mark: Mark, size: float) -> dict[str, Any]:
     }
 
 
-def sight_lines(
-    playbook: Playbook, groups: Sequence[PlaybookClass], trip: int, positions: Points
-) -> Iterator[tuple[int, tuple[int, int]]]:
+def sight_lines(playbook: Playbook, trip: int, positions: Points) -> Iterator[tuple[int, tuple[int, int]]]:
     """Yield the class, and the nodes of candidate and watcher, for each candidate that its route only passes by.
 
     Of the route's nodes that see the candidate it is the nearest on paper, the first of equals.
@@ -173,11 +171,10 @@ def sight_lines(
     from veilroute.covering.task import find_watchers
 
     domain = playbook.problem.domain
-    for i, group in enumerate(groups):
+    for i, group in enumerate(playbook.hidden_classes):
         nodes = [domain.node(member) for member in group.members]
-        for member, node, watchers in zip(
-            group.members, nodes, find_watchers(domain, playbook.visibility, nodes), strict=True
-        ):
+        watchers_of = find_watchers(domain, playbook.visibility, nodes)
+        for member, node, watchers in zip(group.members, nodes, watchers_of, strict=True):
             route = np.array([domain.node(label) for label in group.route_of(member, trip)])
             seeing = route[np.isin(route, watchers)]
             if seeing.size and node not in route:

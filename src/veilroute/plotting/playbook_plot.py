@@ -151,18 +151,15 @@ def _draw(
 ) -> Axes:
     last = len(playbook.trips) - 1
     check_whole("trip", trip, f"a trip from 0 to {last}", least=0, most=last)
-    problem = playbook.problem
-    domain = problem.domain
-    hidden = [group for group in playbook.classes if group.anonymized]
-    walks = [class_walks(problem, group, trip) for group in hidden]
-    shown = all_marks(playbook, hidden, trip)
+    domain = playbook.problem.domain
+    walks = class_walks(playbook, trip)
+    shown = all_marks(playbook, trip)
     focus = [node for node, _ in shown]
-    positions = None
+    bent = None
     if domain.streets is not None:
         bent = BentWalks(domain)
         focus += [node for group in walks for walk in group for node in walk]
         walks = [[bent.bend(walk) for walk in group] for group in walks]
-        positions = bent.positions
     frame = frame_of(domain, focus)
 
     # The legend comes first: it decides how large the figure is, and that how far lanes and markers are apart.
@@ -170,7 +167,7 @@ def _draw(
     ax = new_axes(frame) if ax is None else ax
     frame.apply(ax)
     ax.set_title(describe(playbook, trip) if title is None else title, fontsize=10, pad=7)
-    entries = legend_entries(playbook, hidden, trip) if legend else []
+    entries = legend_entries(playbook, trip) if legend else []
     if own_figure:
         fit_figure(ax, frame, entries, size_in)
     elif entries:
@@ -184,19 +181,12 @@ def _draw(
         size = min(max(0.72 * frame.step * scale, _SMALLEST_MARK_PT), _LARGEST_MARK_PT)
     homes = frame.positions[[node for node, _ in shown]]
     placed = marks.draw_marks(ax, [mark for _, mark in shown], homes, scale, size)
-    for i, ends in sight_lines(playbook, hidden, trip, frame.positions):
+    for i, ends in sight_lines(playbook, trip, frame.positions):
         line = frame.positions[list(ends)]
         ax.plot(*line.T, ":", color=class_style(i).edge, linewidth=1.4, zorder=2.5, gid=f"sight-{i + 1}")
-    draw_routes(
-        ax,
-        walks,
-        frame.positions if positions is None else positions,
-        placed,
-        mark_size=size,
-        step=frame.step,
-        scale=scale,
-        is_grid=is_grid,
-    )
+    positions = frame.positions if bent is None else bent.positions
+    step_pt = frame.step * scale
+    draw_routes(ax, walks, positions, placed, mark_size=size, scale=scale, step_pt=step_pt, is_grid=is_grid)
     frame.apply(ax)
     return ax
 
@@ -214,22 +204,18 @@ def describe(playbook: Playbook, trip: int) -> str:
     return f"{asked}: {reached} ({playbook.status})"
 
 
-def all_marks(playbook: Playbook, hidden: Sequence[PlaybookClass], trip: int) -> list[tuple[int, Mark]]:
+def all_marks(playbook: Playbook, trip: int) -> list[tuple[int, Mark]]:
     """Nodes and their marks: start and goal, the candidates of the classes, then those that are left out."""
     node = playbook.problem.domain.node
     start, goal = node(playbook.trips[trip].start), node(playbook.trips[trip].goal)
     shown = [(start, marks.START), (goal, marks.GOAL)]
-    shown += [(node(member), marks.class_mark(i)) for i, group in enumerate(hidden) for member in group.members]
-    shown += [(node(label), marks.EXPOSED) for label in exposed_candidates(playbook)]
+    for i, group in enumerate(playbook.hidden_classes):
+        shown += [(node(member), marks.class_mark(i)) for member in group.members]
+    shown += [(node(label), marks.EXPOSED) for label in playbook.exposed_candidates]
     shown += [(node(label), marks.UNCOVERABLE) for label in playbook.uncoverable]
     # Those at the ends of the trip that is drawn are marked S or G already.
     others = {node(label) for label in _uncounted(playbook)} - {start, goal}
     return shown + [(other, marks.UNCOUNTED) for other in sorted(others)]
-
-
-def exposed_candidates(playbook: Playbook) -> list[Label]:
-    """The candidates that could be covered but are not hidden."""
-    return [member for group in playbook.classes if not group.anonymized for member in group.members]
 
 
 def _uncounted(playbook: Playbook) -> list[Label]:
@@ -237,20 +223,20 @@ def _uncounted(playbook: Playbook) -> list[Label]:
     return [label for label in playbook.candidates if label not in known]
 
 
-def legend_entries(playbook: Playbook, hidden: Sequence[PlaybookClass], trip: int) -> list[Entry]:
+def legend_entries(playbook: Playbook, trip: int) -> list[Entry]:
     """Start, goal, the classes by number, and how many candidates are left out for which reason."""
     ends = playbook.trips[trip]
     entries = [
         Entry(marks.START, _named(playbook, "start", ends.start)),
         Entry(marks.GOAL, _named(playbook, "goal", ends.goal)),
     ]
-    for i, group in enumerate(hidden):
+    for i, group in enumerate(playbook.hidden_classes):
         label = f"{i + 1}: {_members(playbook, group)}, {costs_text(playbook, group, trip)}"
         if group.rests(trip):
             label += f", {len(group.shared(trip))} nodes shared"
         entries.append(Entry(marks.class_mark(i), label, class_style(i)))
     others = (
-        (marks.EXPOSED, "not protected", exposed_candidates(playbook)),
+        (marks.EXPOSED, "not protected", playbook.exposed_candidates),
         (marks.UNCOVERABLE, "cannot be covered", playbook.uncoverable),
         (marks.UNCOUNTED, "start or goal, not counted", _uncounted(playbook)),
     )

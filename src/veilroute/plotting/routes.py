@@ -17,10 +17,9 @@ from matplotlib.collections import PolyCollection
 from matplotlib.lines import Line2D
 
 from veilroute.arrays import Points
-from veilroute.playbook import PlaybookClass
+from veilroute.playbook import Playbook
 from veilroute.plotting.lanes import Lanes, Walk, assign_lanes
 from veilroute.plotting.palette import ClassStyle, class_style
-from veilroute.problem import Problem
 
 _WIDEST_PT = 5.0
 _NARROWEST_PT = 2.8
@@ -43,10 +42,14 @@ _REACH = 4.0
 _MOST_ARROWS = 300
 
 
-def class_walks(problem: Problem, group: PlaybookClass, trip: int) -> list[Walk]:
-    """What is walked for a class: what all members share, then the rest of each where they part."""
-    rests = [nodes for _, nodes in group.rests(trip) if len(nodes) > 1]
-    return [[problem.domain.node(label) for label in walk] for walk in (group.shared(trip), *rests)]
+def class_walks(playbook: Playbook, trip: int) -> list[list[Walk]]:
+    """What is walked for each hidden class: what all members share, then the rest of each where they part."""
+    node = playbook.problem.domain.node
+    walks: list[list[Walk]] = []
+    for group in playbook.hidden_classes:
+        rests = [nodes for _, nodes in group.rests(trip) if len(nodes) > 1]
+        walks.append([[node(label) for label in walk] for walk in (group.shared(trip), *rests)])
+    return walks
 
 
 def draw_routes(
@@ -56,17 +59,17 @@ def draw_routes(
     marks: Points,
     *,
     mark_size: float,
-    step: float,
     scale: float,
+    step_pt: float,
     is_grid: bool,
 ) -> None:
     """Draw the routes of all classes, each as its walks, the shared one first.
 
-    ``positions`` of the nodes, a typical edge's ``step`` and the places of ``marks``, where arrows would not be seen,
-    are in data units, of which one takes ``scale`` points. On a grid lanes should stay inside cells.
+    ``positions`` of the nodes and the places of ``marks``, where arrows would not be seen, are in data units, of which
+    one takes ``scale`` points; a typical edge takes ``step_pt`` points. On a grid lanes should stay inside cells.
     """
     lanes = assign_lanes(walks, positions)
-    sizes = lane_sizes(lanes, step * scale, is_grid=is_grid)
+    sizes = lane_sizes(lanes, step_pt, is_grid=is_grid)
     positions_pt = positions * scale
     for i, group in enumerate(walks):
         style = class_style(i)

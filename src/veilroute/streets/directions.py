@@ -193,27 +193,28 @@ def _place(point: Floats) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class Parting:
-    """How members go on from where the routes of their class part."""
+class RoutePart:
+    """A stretch of a class's route: the whole of it, its shared beginning, or how some members go on from there."""
 
-    title: str  # "Class 1, rest for Harbour"
+    title: str  # "Class 1", with the trip when it is not the first; "..., shared beginning"; "..., rest for Harbour"
+    role: str  # "route", "shared" or "parting"
     members: tuple[Label, ...]  # those who go this way
-    itinerary: Itinerary  # from the last junction that all share to the goal
+    itinerary: Itinerary
+
+    def steps(self, names: Mapping[Label, str]) -> list[Step]:
+        """The directions; a shared beginning ends where the members part."""
+        arrival = "From here on the routes of the members differ" if self.role == "shared" else None
+        return directions(self.itinerary, names=names, arrival=arrival)
 
 
 @dataclass(frozen=True, eq=False)
 class ClassRoute:
-    """What the members of one class share on one trip, and how each goes on.
+    """The route of one class on one trip."""
 
-    Its title is ``Class 1``, with the trip when it is not the first; ``Class 1, shared beginning`` where members part.
-    """
-
-    title: str
     number: int  # of the class, from 1; only classes that the playbook anonymizes are numbered, as in pictures
     group: PlaybookClass
     trip: int  # from 0
-    itinerary: Itinerary  # the shared route, up to where the members part
-    partings: tuple[Parting, ...]  # where m is finite: every member's own rest; none where all go the same way
+    parts: tuple[RoutePart, ...]  # what all members share; then, where they part, how each goes on
 
 
 def class_routes(playbook: Playbook, *, trip: int | None = None) -> list[ClassRoute]:
@@ -232,19 +233,10 @@ def playbook_directions(playbook: Playbook, *, trip: int | None = None) -> str:
     Where the members of a class part, what they share comes first and then the rest of each.
     """
     parts = []
-    for route in class_routes(playbook, trip=trip):
-        heading = f"{route.title}: {members_text(playbook, route.group.members)}"
-        parts.append(f"{heading}\n\n{directions_text(route.itinerary, class_steps(playbook, route))}")
-        for parting in route.partings:
-            steps = directions(parting.itinerary, names=playbook.names)
-            parts.append(f"{parting.title}\n\n{directions_text(parting.itinerary, steps)}")
+    for part in (part for route in class_routes(playbook, trip=trip) for part in route.parts):
+        who = "" if part.role == "parting" else f": {members_text(playbook, part.members)}"
+        parts.append(f"{part.title}{who}\n\n{directions_text(part.itinerary, part.steps(playbook.names))}")
     return "\n".join(parts)
-
-
-def class_steps(playbook: Playbook, route: ClassRoute) -> list[Step]:
-    """The directions of what a class shares, which may end where its members part."""
-    arrival = "From here on the routes of the members differ" if route.partings else None
-    return directions(route.itinerary, names=playbook.names, arrival=arrival)
 
 
 def chosen_trips(playbook: Playbook, trip: int | None) -> Sequence[int]:
@@ -263,9 +255,11 @@ def members_text(playbook: Playbook, members: Sequence[Label]) -> str:
 def _class_route(playbook: Playbook, number: int, group: PlaybookClass, trip: int) -> ClassRoute:
     domain = playbook.problem.domain
     title = f"Class {number}" if trip == 0 else f"Class {number}, trip {trip}"
-    partings = tuple(
-        Parting(f"{title}, rest for {members_text(playbook, members)}", members, lay_route(domain, nodes))
-        for members, nodes in group.rests(trip)
-    )
-    shared = lay_route(domain, group.shared(trip))
-    return ClassRoute(f"{title}, shared beginning" if partings else title, number, group, trip, shared, partings)
+    shared, rests = lay_route(domain, group.shared(trip)), group.rests(trip)
+    if not rests:
+        return ClassRoute(number, group, trip, (RoutePart(title, "route", group.members, shared),))
+    parts = [RoutePart(f"{title}, shared beginning", "shared", group.members, shared)]
+    for members, nodes in rests:
+        rest = f"{title}, rest for {members_text(playbook, members)}"
+        parts.append(RoutePart(rest, "parting", members, lay_route(domain, nodes)))
+    return ClassRoute(number, group, trip, tuple(parts))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Ints
+from veilroute.errors import printable
 
 Tags = Mapping[str, str]
 Counts = tuple[tuple[str, int], ...]
@@ -105,6 +106,4 @@ class WaysCollector:
 def _street_name(tags: Tags) -> str:
     """The name of a street, or its number where it has no name; in characters that can be printed."""
     text = (tags.get("name") or tags.get("ref") or "").strip()
-    if text.isprintable():
-        return text
-    return " ".join("".join(character if character.isprintable() else " " for character in text).split())
+    return text if text.isprintable() else " ".join(printable(text).split())

@@ -151,9 +151,9 @@ def test_where_all_members_part_nobody_arrives() -> None:
     book = vr.Playbook(**{**vars(solved), "classes": (group,)})
     (route,) = class_routes(book)
     # They share one node more than m asks for, and the route shown for them is no longer than that.
-    assert route.itinerary.nodes == (105, 106, 107, 108)
-    assert [part.itinerary.nodes for part in route.partings] == [(108, 104, 108), (108, 112, 108)]
-    assert route.title == "Class 1, shared beginning"
+    assert route.parts[0].itinerary.nodes == (105, 106, 107, 108)
+    assert [part.itinerary.nodes for part in route.parts[1:]] == [(108, 104, 108), (108, 112, 108)]
+    assert route.parts[0].title == "Class 1, shared beginning"
     beginning, *rests = playbook_directions(book).split("\nClass 1, rest for ")
     assert beginning.startswith("Class 1, shared beginning: Branch East, Branch Point\n\n1. From Depot, head")
     assert "From here on the routes of the members differ" in beginning
@@ -166,12 +166,12 @@ def test_where_all_members_part_nobody_arrives() -> None:
 def test_directions_of_a_finite_m_show_no_member_as_the_class(written: Callable[[vr.Playbook], vr.Playbook]) -> None:
     book = written(little_book(m=3))
     text = playbook_directions(book)
-    assert [len(route.partings) for route in class_routes(book)] == [2, 2, 0]  # the last class never parts
+    assert [len(route.parts[1:]) for route in class_routes(book)] == [2, 2, 0]  # the last class never parts
     for route in class_routes(book)[:2]:
         whole = {book.route_for(member).nodes for member in route.group.members}
-        assert route.itinerary.nodes not in whole
-        assert {route.itinerary.nodes + part.itinerary.nodes[1:] for part in route.partings} == whole
-        for part in route.partings:
+        assert route.parts[0].itinerary.nodes not in whole
+        assert {route.parts[0].itinerary.nodes + part.itinerary.nodes[1:] for part in route.parts[1:]} == whole
+        for part in route.parts[1:]:
             rest = text.partition(f"{part.title}\n\n")[2].partition("\n\n")[0]
             assert part.title == f"Class {route.number}, rest for " + ", ".join(map(book.name, part.members))
             assert "Total: " in rest
@@ -181,14 +181,14 @@ def test_directions_of_a_finite_m_show_no_member_as_the_class(written: Callable[
 def test_titles_name_the_trip() -> None:
     book = two_trip_book()
     titles = [f"Class {number}" for number in range(1, len(book.classes) + 1)]
-    assert [route.title for route in class_routes(book, trip=0)] == titles
-    assert [route.title for route in class_routes(book, trip=1)] == [f"{title}, trip 1" for title in titles]
+    assert [route.parts[0].title for route in class_routes(book, trip=0)] == titles
+    assert [route.parts[0].title for route in class_routes(book, trip=1)] == [f"{title}, trip 1" for title in titles]
 
 
 def test_classes_that_hide_nobody_have_no_route() -> None:
     book = exposed_book()
     assert [(group.members, group.anonymized) for group in book.classes] == [((102, 112), True), ((103,), False)]
-    assert [(route.title, route.group.members) for route in class_routes(book)] == [("Class 1", (102, 112))]
+    assert [(route.parts[0].title, route.group.members) for route in class_routes(book)] == [("Class 1", (102, 112))]
 
 
 def test_a_trip_that_is_not_there_is_refused() -> None:
