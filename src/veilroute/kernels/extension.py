@@ -6,7 +6,7 @@ at least ``c(P) * w(P + X) - prize(P + X) + penalty(P)``: each further member ad
 (docs/theory, :ref:`Extension bound <theory-extension>`).
 
 Penalties come from subset-row cuts: a class pays ``sigma_S`` for every two members that it has in S. They only grow.
-Such cuts are grown here, too: odd sets of members of which a fractional solution makes more pairs than a partition can.
+Such cuts are grown here, too: odd sets of members of which a fractional solution makes more pairs than partitions can.
 """
 
 from __future__ import annotations
