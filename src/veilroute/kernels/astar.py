@@ -1,4 +1,4 @@
-"""A* over (node, targets left), its states in flat arrays, and its heuristics (paper, section 4.3, and two steps beyond).
+"""A* over (node, targets left) with its states in flat arrays, and its heuristics (paper, section 4.3, and beyond).
 
 A state is a node and the bit mask of the targets that are left. The heuristics are lower bounds on what a covering walk
 still has to travel from there. The caller owns the arrays and makes them larger when :func:`expand_states` asks for it,
