@@ -75,7 +75,8 @@ def _streets_to_dict(streets: Streets) -> dict[str, Any]:
         del data["shortest"]
     flat = streets.shape.reshape(-1).tolist()
     data["bends"] = [flat[first:last] for first, last in pairwise((2 * streets.shape_ptr).tolist())]
-    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in data.items()}
+    lists = {name: value.tolist() for name, value in data.items() if isinstance(value, np.ndarray)}
+    return data | lists | {"names": list(streets.names), "kinds": list(streets.kinds)}
 
 
 def _streets_from_dict(data: Any, tails: list[Any], heads: list[Any], costs: list[Any], labels: Any) -> Domain:

@@ -1,11 +1,8 @@
-"""A* over (node, targets left), its states in flat arrays (paper, section 4.3).
+"""A* over (node, targets left) with its states in flat arrays, and its heuristics (paper, section 4.3, and beyond).
 
-The caller owns the arrays and makes them larger when :func:`expand_states` asks for it, so the kernel can be left and
-entered again between two expansions.
-
-Lower bounds on what a covering walk still has to travel, for A* (paper, section 4.3, and two steps beyond).
-
-A state is a node and the bit mask of the targets that are left.
+A state is a node and the bit mask of the targets that are left. The heuristics are lower bounds on what a covering walk
+still has to travel from there. The caller owns the arrays and makes them larger when :func:`expand_states` asks for it,
+so the kernel can be left and entered again between two expansions.
 """
 
 from __future__ import annotations
@@ -133,6 +130,7 @@ def tree_table(between: Floats, ends: Floats) -> Floats:
     table = np.zeros((1 << num, 1))
     nearest = np.empty(num)
     is_in = np.empty(num, dtype=np.bool_)
+    # One tree for each set of targets.
     for left in range(1, 1 << num):
         for u in range(num):
             nearest[u] = ends[u]
@@ -249,6 +247,7 @@ def expand_states(
         counts[HEAP_SIZE] = drop_first(heap_keys, heap_states, counts[HEAP_SIZE], ahead)
         is_open[state] = False
         counts[NUM_EXPANDED] += 1
+        # Generate the state of each neighbour, or improve it.
         for e in range(indptr[node], indptr[node + 1]):
             other = indices[e]
             other_left = left & ~seen[other]

@@ -4,9 +4,8 @@ A partition is a list of sets in the order of their lowest members; a set is an 
 and covering costs. The caller owns the arrays. A search stops whenever it meets a set that is not in the pool yet and
 goes on there once the caller has put it in, so covering costs may come from anywhere and each is asked for once.
 
-Merge_BB_Search: all partitions by merging sets two at a time (paper, Algorithm 2).
-
-Depth_BB_Search: all partitions by assigning one member after the other (paper's supplement).
+Two searches walk such trees: Merge_BB_Search merges sets two at a time (paper, Algorithm 2), Depth_BB_Search assigns
+one member after the other (paper's supplement).
 """
 
 from __future__ import annotations
@@ -262,6 +261,7 @@ def _order_pairs(
     """
     depth = tree.numbers[DEPTH]
     num_pairs = 0
+    # All pairs, each put in its place: by insertion, or at random.
     for i in range(tree.counts[depth]):
         one = tree.parts[depth, i]
         for j in range(i + 1, tree.counts[depth]):

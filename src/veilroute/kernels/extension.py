@@ -6,8 +6,7 @@ at least ``c(P) * w(P + X) - prize(P + X) + penalty(P)``: each further member ad
 (docs/theory, :ref:`Extension bound <theory-extension>`).
 
 Penalties come from subset-row cuts: a class pays ``sigma_S`` for every two members that it has in S. They only grow.
-
-Odd sets of members of which a fractional solution makes more pairs than a partition can.
+Such cuts are grown here, too: odd sets of members of which a fractional solution makes more pairs than partitions can.
 """
 
 from __future__ import annotations
@@ -137,6 +136,7 @@ def extend_sets(
             for i in range(size):
                 weight[trip] += weights[trip, members[i]]
             so_far += costs[s, trip] * weight[trip]
+        # How many members the set has in each cut; a further member of a cut with an odd number pays its dual.
         num_touched = 0
         for i in range(size):
             for e in range(member_ptr[members[i]], member_ptr[members[i] + 1]):
@@ -203,6 +203,7 @@ def extend_sets(
                 best[group, e] = best[group, e - 1]
                 e -= 1
             best[group, e] = gain
+        # Write the set with each further member down, unless no extension of it stays within the threshold.
         for x in range(newest + 1, num):
             if not is_open[x] or so_far + gains[x] + penalty[x] + rest[x] > threshold:
                 continue
@@ -234,6 +235,7 @@ def extend_sets(
             out_qualifies[found] = qualifies
             out_parents[found] = s
             found += 1
+        # Leave counts and penalties clean for the next set.
         for e in range(num_touched):
             cut = touched[e]
             if counts[cut] & 1:
@@ -299,6 +301,7 @@ def grow_cuts(
         # Member by member: to assign a slice, numba compiles how to word a wrong shape, which takes seconds.
         for i in range(out.shape[1]):
             out[s, i] = grown[i] if i < size else -1
+        # Add the two members that raise the level most, as long as there is room.
         while size + 2 <= max_size:
             num_near = 0
             for i in range(size):

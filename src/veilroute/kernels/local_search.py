@@ -194,6 +194,7 @@ def _propose_random(
     numbers[CENTER] = a
     num = 0
     num_classes = 0
+    # Add the classes of partners of those who are in the union already, drawn at random.
     for _ in range(2 * most):
         b = a
         if num > 0:
@@ -220,6 +221,7 @@ def _replace(groups: Groups, members: Ints, num: int, num_found: int, found: Int
     queue, is_queued, numbers = groups.queue, groups.is_queued, groups.numbers
     changed = 0
     at = 0
+    # Take the old classes apart, except for those that were found again.
     while at < num:
         c = class_of[members[at]]
         if c < 0:
@@ -240,6 +242,7 @@ def _replace(groups: Groups, members: Ints, num: int, num_found: int, found: Int
             numbers[NUM_FREE] += 1
             numbers[NUM_OUT] += size
         at += size
+    # Put each class that is new into a free slot.
     for e in range(num_found):
         if found[e] == 0:
             continue
@@ -255,6 +258,7 @@ def _replace(groups: Groups, members: Ints, num: int, num_found: int, found: Int
         sizes[c] = size
         shares[c] = found_shares[e]
         numbers[NUM_OUT] -= size
+    # Whoever is in another class now is looked at again.
     for i in range(num):
         if (changed >> i) & 1 and not is_queued[members[i]]:
             queue[(numbers[QUEUE_START] + numbers[QUEUE_LENGTH]) % queue.size] = members[i]

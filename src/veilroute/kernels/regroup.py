@@ -5,7 +5,7 @@ With ``least_i`` what a member adds to any class within the union at least, the 
 union's own can be part of anything better, so near a local optimum a handful of sets is looked at. What they show is
 used to raise ``least_i`` further, and then the cheapest cover of the union by these classes is searched for.
 
-Members exchanged between two classes that are too large to be grouped anew as a whole.
+Two classes that are too large to be grouped anew as a whole exchange members instead.
 """
 
 from __future__ import annotations
@@ -277,6 +277,7 @@ def list_classes(
             for p in range(first_post[i], first_post[i + 1]):
                 table[i, trip, p] = first[trip, p]
     r = 0
+    # Price one set after the other; those with one member more are put behind the last.
     while r < num_rows:
         mask = row_masks[r]
         size = 0
@@ -313,6 +314,7 @@ def list_classes(
             num_classes += 1
         if size == max_size:
             continue
+        # Try the set with each further member.
         for j in range(num):
             if (mask >> j) & 1 or mask & ~friends[j]:
                 continue
@@ -348,6 +350,7 @@ def list_classes(
                         for p in range(first_post[inside[e]], first_post[inside[e] + 1]):
                             cost = min(cost, table[row, trip, p] + steps[p, q])
                     table[at, trip, q] = cost
+    # Leave the hash table clean for the next union.
     for r in range(num, num_rows):
         slots[places[r]] = -1
     return num_classes, num_rows
@@ -387,6 +390,7 @@ def find_cover(num: int, num_classes: int, gap: float, now: float, num_out: int,
     levels, value = listed.levels, listed.values
     for i in range(num):
         levels[HEAD, i] = -1
+    # A list of classes for each first member, by excess.
     for c in range(num_classes):
         if num_out == 0 and excess[c] >= gap:
             continue
@@ -540,6 +544,7 @@ def exchange(
     masks = np.empty(2, dtype=np.int64)
     shares = np.empty(2)
     work = 0
+    # Try every two members that may change places, or one that moves.
     for x in range(leaving[0], leaving[1]):
         for y in range(coming[0], coming[1]):
             masks[0] = own

@@ -1,6 +1,7 @@
 """Dynamic programmes over all subsets of up to about twenty candidates.
 
-The best partition out of given classes, for few members: each class a bit mask, each set of members solved once.
+The best partition of every set, out of classes given by a table or by a list: each class is a bit mask, and each set of
+members is solved once.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ def partition_range(
     are scratch, an entry for each member.
     """
     num_up_to = 0
+    # Each set in turn; all that is smaller has been solved.
     for mask in range(first, last):
         low = mask & -mask
         while mask >> num_up_to:
@@ -63,6 +65,7 @@ def partition_range(
         group = low
         depth = 0
         following = 0
+        # Every class with the lowest member, depth first in lexicographic order.
         while True:
             if shares[group] < np.inf:
                 left = mask ^ group

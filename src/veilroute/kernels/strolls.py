@@ -31,6 +31,7 @@ def bound_strolls(
     for i in range(num):
         rest[k, i] = otherwise[k, i] = rate * to_goal[members[i]]
         following[k, i] = -1
+    # From the last member on a stroll back to its first.
     for met in range(k - 1, 0, -1):
         for i in range(num):
             a = members[i]
@@ -110,6 +111,7 @@ def find_strolls(
         value = offset + rate * from_start[members[i]] + worth[members[i]]
         if value + rest[1, i] < threshold:
             values[i, 0] = value
+    # Let strolls meet one member more, from every state that is worth it.
     for met in range(1, k):
         onwards[:] = np.inf
         for i in range(num):

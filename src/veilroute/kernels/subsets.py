@@ -3,9 +3,9 @@
 Fields are kept only at *posts*: the nodes from which some candidate is watched. ``watch_ptr`` and ``watch_posts``
 list the posts of each candidate in CSR form; a field is a row of one value per post.
 
-Covering costs of small sets whose members are watched from one post each: the cheapest order to visit them.
-
-Shared beginnings of routes: what they cost a class, and walks of a given number of nodes, layer by layer.
+Where members are watched from one post each, the covering cost of a small set is that of the cheapest order to visit
+them. Of prefixes that the routes of a class share, kernels here find what they cost the class, and the walks of a given
+number of nodes, layer by layer.
 """
 
 from __future__ import annotations
@@ -101,6 +101,7 @@ def join_rows(
     ``choice`` and ``choice_post`` keep ``splits[i]`` and the post. A later one must be better than ``margin`` times
     the best so far, so that rounding does not choose.
     """
+    # For each set the best post of its middle member.
     for i in range(sets.size):
         f = forward[forward_rows[i]]
         h = backward[backward_rows[i]]
@@ -200,6 +201,7 @@ def tour_costs(sets: Int32s, from_start: Floats, to_goal: Floats, between: Float
                         best[visited, i] = np.inf
                 for i in range(size):
                     best[1 << i, i] = first[members[i]]
+                # From each state (visited members, last one) on to every member that is left.
                 for visited in range(1, everyone):
                     for i in range(size):
                         so_far = best[visited, i]
@@ -264,6 +266,7 @@ def lower_prices(
     prices, best_sets, best_nodes
         By class, lowered where possible: the price, and which beginning it comes from.
     """
+    # Each class that holds the set, at each node where a prefix may end.
     for chosen in classes:
         if chosen & covered != covered:
             continue
