@@ -36,8 +36,8 @@ autodoc_preserve_defaults = True
 # Signatures name types as the source does: `Label` and not what it stands for.
 autodoc_typehints = "signature"
 _ALIASES = (
-    "ArchiveReport Block Bytes Classes CostArray Floats Group Hops IndexArray Indices InstanceKey Label Links Masks "
-    "Members Positions Prices ProgressCallback Relation Report Step Visibility Walk Words npt.ArrayLike npt.NDArray"
+    "Block Bytes Classes CostArray Floats Group Hops IndexArray Indices InstanceKey Label Links Masks "
+    "Members Positions Prices ProgressCallback Relation Step Visibility Walk Words npt.ArrayLike npt.NDArray"
 )
 autodoc_type_aliases = {name: name for name in _ALIASES.split()}
 # Inside brackets Sphinx shows how it keeps an alias, and not the alias.

@@ -274,7 +274,7 @@ class MapStore:
     def _extend_index(self, file_name: str, entries: dict[str, Any]) -> None:
         index = self._read_index(file_name) | entries
         with self._staging() as staging:
-            (staging / file_name).touch(mode=0o600)
+            (staging / file_name).touch(mode=0o600)  # where a user keeps maps is nobody else's business
             (staging / file_name).write_bytes(dump_canonical(index))
             (staging / file_name).replace(self.root / file_name)
 
