@@ -76,8 +76,7 @@ def find_obstacles(playbook: Playbook, *, limit: int = MAX_OBSTACLES) -> tuple[O
     limit
         How many candidates to look into at most.
     """
-    exposed = [label for group in playbook.classes if not group.anonymized for label in group.members]
-    wanted = [*playbook.uncoverable, *exposed][:limit]
+    wanted = [*playbook.uncoverable, *playbook.exposed_candidates][:limit]
     if not wanted:
         return ()
 

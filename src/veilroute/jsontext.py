@@ -123,8 +123,8 @@ def _find_twin(raw: bytes) -> str:
 
     try:
         json.loads(raw, object_pairs_hook=look, parse_int=len, parse_float=len)
-    except _TwinError as found:
-        return str(found)
+    except _TwinError as twin:
+        return str(twin)
     except (ValueError, RecursionError):
         pass
     return "of an object"

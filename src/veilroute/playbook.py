@@ -355,13 +355,13 @@ def read_playbook(path: str | Path, *, domain: Domain | None = None) -> Playbook
 def playbook_from_json(raw: bytes, *, source: object = "playbook") -> Playbook:
     """Read a playbook from JSON; ``source`` is named in errors."""
     data = parse_json(raw, source)
-    found = data.get("format") if isinstance(data, dict) else None
-    if not isinstance(found, str) or not found.startswith("veilroute-playbook/"):
+    version = data.get("format") if isinstance(data, dict) else None
+    if not isinstance(version, str) or not version.startswith("veilroute-playbook/"):
         raise FileFormatError(source, f"not a veilroute playbook; expected a JSON object with format {FORMAT}")
-    if found != FORMAT:
+    if version != FORMAT:
         raise FileFormatError(
             source,
-            f"written in {found[:40]}, but this version reads {FORMAT}; plan again or use the matching veilroute",
+            f"written in {version[:40]}, but this version reads {FORMAT}; plan again or use the matching veilroute",
         )
     try:
         return _playbook_from_dict(data)

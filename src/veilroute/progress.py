@@ -161,8 +161,5 @@ class Watch:
         """Seconds until the search must end."""
         if self.time_limit_s is None:
             return math.inf
-        return self.time_limit_s - self.reserve_s - self._counted_s()
-
-    def _counted_s(self) -> float:
         uncounted = 0.0 if self.uncounted_s is None else self.uncounted_s() - self._uncounted_before_s
-        return time.monotonic() - self.started_s - uncounted
+        return self.time_limit_s - self.reserve_s - (time.monotonic() - self.started_s - uncounted)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from veilroute.errors import InvalidInputError
+from veilroute.checks import check_whole
 from veilroute.metrics import (
     anonymized_path_ratio,
     extra_costs,
@@ -69,8 +69,7 @@ def solve(
     from veilroute.planners import find_planner
 
     privacy = Privacy() if privacy is None else privacy
-    if isinstance(seed, bool) or not isinstance(seed, int) or not -(2**53) < seed < 2**53:
-        raise InvalidInputError("seed", "an integer between -2^53 and 2^53", seed)
+    check_whole("seed", seed, "an integer between -2^53 and 2^53", least=1 - 2**53, most=2**53 - 1)
     check_fit(problem, privacy)
     run = find_planner(planner, options)
     watch = Watch(progress, check_time_limit(time_limit_s), should_stop, compile_seconds)

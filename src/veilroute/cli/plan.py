@@ -199,12 +199,12 @@ def print_plan(playbook: Playbook, runtime_s: float, out: Path | None) -> None:
     screen = console.stdout()
     for line in headline(playbook):
         screen.print(line)
-    hidden = [group for group in playbook.classes if group.anonymized]
+    hidden = playbook.hidden_classes
     if playbook.claims.num_anonymized:
         screen.print(_class_table(playbook, hidden[:_MOST_ROWS]))
     if len(hidden) > _MOST_ROWS:
         screen.print(f"... and {len(hidden) - _MOST_ROWS} classes more: --json, or the playbook")
-    exposed = [label for group in playbook.classes if not group.anonymized for label in group.members]
+    exposed = playbook.exposed_candidates
     if exposed:
         screen.print(f"Not protected (no route is given): {_listing(playbook, exposed)}")
     if playbook.uncoverable:
@@ -273,7 +273,7 @@ def headline(playbook: Playbook) -> list[str]:
         ]
     if not claims.num_anonymized:
         return [f"Nothing is hidden: no class was found that reaches {goal}.", "That is not proved impossible."]
-    num_classes = sum(group.anonymized for group in playbook.classes)
+    num_classes = len(playbook.hidden_classes)
     word = "class" if num_classes == 1 else "classes"
     proof = f", {_proof_text(playbook)}"
     of_mac, of_total = (proof, "") if playbook.objective == "mac" else ("", proof)

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from veilroute.checks import check_whole, is_number, plain_number
 from veilroute.errors import InvalidInputError
 from veilroute.problem import Problem
 from veilroute.progress import ProgressCallback, Watch, check_time_limit
@@ -91,8 +90,8 @@ def cover(
 
     if not isinstance(problem, Problem):
         raise InvalidInputError("problem", "a Problem", type(problem).__name__)
-    if isinstance(trip, bool) or not isinstance(trip, int | np.integer) or not 0 <= trip < len(problem.trips):
-        raise InvalidInputError("trip", f"an index from 0 to {len(problem.trips) - 1}", trip)
+    last = len(problem.trips) - 1
+    trip = check_whole("trip", plain_number(trip), f"an index from 0 to {last}", least=0, most=last)
     watch = Watch(progress, check_time_limit(time_limit_s), should_stop, compile_seconds)
     alone = Problem(problem.domain, [problem.trips[trip]], problem.candidates, problem.visibility)
     task = prepare_task(alone, _find_members(problem, members))
@@ -116,10 +115,11 @@ def cover(
 def _check_bound(value: object) -> float:
     if value is None:
         return math.inf
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not value >= 0:
+    bound = plain_number(value)
+    if not is_number(bound, 0):
         raise InvalidInputError("cost_bound", "a number >= 0", value)
     try:
-        return float(value)
+        return float(bound)
     except OverflowError:
         return math.inf
 
@@ -127,9 +127,7 @@ def _check_bound(value: object) -> float:
 def _check_bytes(value: object) -> int | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not value > 0:
-        raise InvalidInputError("memory_bytes", "a whole number of bytes > 0", value)
-    return int(value)
+    return check_whole("memory_bytes", plain_number(value), "a whole number of bytes > 0", least=1)
 
 
 def _find_members(problem: Problem, members: Iterable[Any]) -> list[int]:

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -272,59 +272,65 @@ def read_edge_list(path: str | Path, nodes: str | Path | None = None) -> Domain:
         The file of nodes: ``id`` with ``lat`` and ``lon``, or with ``x`` and ``y``. By default ``STEM.nodes.csv``
         beside ``STEM.csv``, where there is one.
     """
-    edges = _read_edges(path)
+    file = _read_edges(path)
     beside = Path(path).with_name(Path(path).stem + ".nodes.csv")
     if nodes is None and beside.is_file():
         nodes = beside
-    places = _Places(_ascending(edges)) if nodes is None else _read_places(nodes)
-    number = {node: i for i, node in enumerate(places.nodes)}
-    for tail, head, line in zip(edges.tails, edges.heads, edges.lines, strict=True):
-        if tail not in number or head not in number:
-            stranger = head if tail in number else tail
-            raise FileFormatError(path, f"node {stranger[:40]} is not in {Path(nodes or path).name}", line)
-    tails = np.array([number[node] for node in edges.tails], dtype=np.int64)
-    heads = np.array([number[node] for node in edges.heads], dtype=np.int64)
-    labels, costs = labels_of_texts(places.nodes), edges.costs
+    known = _Nodes(_ascending(file.edges)) if nodes is None else _read_nodes(nodes)
+    number = {node: i for i, node in enumerate(known.ids)}
+    for edge in file.edges:
+        for node in (edge.tail, edge.head):
+            if node not in number:
+                raise FileFormatError(path, f"node {node[:40]} is not in {Path(nodes or path).name}", edge.line)
+    tails = np.array([number[edge.tail] for edge in file.edges], dtype=np.int64)
+    heads = np.array([number[edge.head] for edge in file.edges], dtype=np.int64)
+    labels, costs = labels_of_texts(known.ids), [edge.cost for edge in file.edges]
     with blame_file(path):
-        if not places.is_lonlat:
-            return Domain.from_edges(len(number), tails, heads, costs, labels=labels, coordinates=places.points or None)
-        lonlat = np.array(places.points)
-        between = great_circle_m(lonlat[tails], lonlat[heads])
-        given: Sequence[int | float | None] = costs if edges.unit == "metres" else edges.lengths
+        if not known.is_lonlat:
+            return Domain.from_edges(len(number), tails, heads, costs, labels=labels, coordinates=known.points or None)
+        lonlat = np.array(known.points)
+        between = great_circle_m(lonlat[tails], lonlat[heads]).tolist()
+        lengths = costs if file.unit == "metres" else [edge.length for edge in file.edges]
         return street_domain(
             lonlat=lonlat,
             tails=tails,
             heads=heads,
             costs=costs,
-            lengths=[far if own is None else own for own, far in zip(given, between.tolist(), strict=True)],
-            unit=edges.unit,
+            lengths=[far if own is None else own for own, far in zip(lengths, between, strict=True)],
+            unit=file.unit,
             labels=labels,
-            names=edges.names.texts,
-            name_ids=edges.names.ids,
-            kinds=edges.kinds.texts,
-            kind_ids=edges.kinds.ids,
+            names=file.names.texts,
+            name_ids=file.names.ids,
+            kinds=file.kinds.texts,
+            kind_ids=file.kinds.ids,
         )
 
 
+class _Edge(NamedTuple):
+    """A directed edge, and the line of the file that it stands in."""
+
+    tail: str
+    head: str
+    cost: int | float
+    length: int | float | None
+    line: int
+
+
 @dataclass
-class _Edges:
-    """The columns of a file of edges, directed."""
+class _EdgeFile:
+    """What a file of edges holds."""
 
     unit: str
-    tails: list[str] = field(default_factory=list)
-    heads: list[str] = field(default_factory=list)
-    costs: list[int | float] = field(default_factory=list)
-    lengths: list[int | float | None] = field(default_factory=list)
-    lines: list[int] = field(default_factory=list)
+    edges: list[_Edge] = field(default_factory=list)
     names: NumberedTexts = field(default_factory=NumberedTexts)
     kinds: NumberedTexts = field(default_factory=NumberedTexts)
 
 
 @dataclass(frozen=True)
-class _Places:
+class _Nodes:
     """Nodes in order and, where known, their points."""
 
-    nodes: list[str]
+    ids: list[str]
     points: list[tuple[float, float]] = field(default_factory=list)
     is_lonlat: bool = False
 
@@ -373,7 +379,7 @@ class _Table(_Rows):
         return value
 
 
-def _read_edges(path: str | Path) -> _Edges:
+def _read_edges(path: str | Path) -> _EdgeFile:
     table = _Table(path)
     tail_at = table.need("where an edge begins", "from", "source", "tail", "u")
     head_at = table.need("where an edge ends", "to", "target", "head", "v")
@@ -381,7 +387,7 @@ def _read_edges(path: str | Path) -> _Edges:
     if cost_at is None:
         cost_at, metres_at = table.need("the cost", *_COSTS, *_SECONDS, *_METRES), None
     is_seconds = table.columns[cost_at] in _SECONDS or metres_at is not None
-    edges = _Edges("seconds" if is_seconds else "metres")
+    file = _EdgeFile("seconds" if is_seconds else "metres")
     way_at, name_at, kind_at = table.find("oneway"), table.find("name"), table.find("highway", "kind")
     for row in table.rows():
         way = 1 if way_at is None else _ONE_WAY.get(row[way_at].lower())
@@ -393,19 +399,15 @@ def _read_edges(path: str | Path) -> _Edges:
         cost = table.number(row, cost_at, 0)
         length = table.number(row, metres_at, 0) if metres_at is not None and row[metres_at] else None
         for tail, head in {1: (ends,), -1: (ends[::-1],), 0: (ends, ends[::-1])}[way]:
-            edges.tails.append(tail)
-            edges.heads.append(head)
-            edges.costs.append(cost)
-            edges.lengths.append(length)
-            edges.lines.append(table.line)
-            edges.names.add("" if name_at is None else row[name_at])
-            edges.kinds.add("" if kind_at is None else row[kind_at])
-    if not edges.tails:
+            file.edges.append(_Edge(tail, head, cost, length, table.line))
+            file.names.add("" if name_at is None else row[name_at])
+            file.kinds.add("" if kind_at is None else row[kind_at])
+    if not file.edges:
         raise FileFormatError(path, "no edges; expected rows below the header")
-    return edges
+    return file
 
 
-def _read_places(path: str | Path) -> _Places:
+def _read_nodes(path: str | Path) -> _Nodes:
     table = _Table(path)
     id_at = table.need("the node", "id", "node", "osmid")
     lat_at, lon_at = table.find("lat", "latitude"), table.find("lon", "lng", "longitude")
@@ -420,10 +422,10 @@ def _read_places(path: str | Path) -> _Places:
         if is_lonlat and not (abs(x) <= 180 and abs(y) <= 90):
             raise table.error(f"expected lat from -90 to 90 and lon from -180 to 180, got {y:g}, {x:g}")
         points[row[id_at]] = (x, y)
-    return _Places(list(points), [] if None in columns else list(points.values()), is_lonlat)
+    return _Nodes(list(points), [] if None in columns else list(points.values()), is_lonlat)
 
 
-def _ascending(edges: _Edges) -> list[str]:
-    texts = sorted({*edges.tails, *edges.heads})
+def _ascending(edges: Sequence[_Edge]) -> list[str]:
+    texts = sorted({node for edge in edges for node in (edge.tail, edge.head)})
     labels = labels_of_texts(texts)
     return texts if labels is texts else sorted(texts, key=int)

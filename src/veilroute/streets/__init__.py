@@ -10,7 +10,7 @@ from veilroute.streets.network_report import NetworkReport
 from veilroute.streets.places import Located, Place, Snap, locate, snap
 
 if TYPE_CHECKING:
-    from veilroute.streets.directions import ClassRoute, Step, class_routes, playbook_directions
+    from veilroute.streets.directions import ClassRoute, RoutePart, Step, class_routes, playbook_directions
     from veilroute.streets.itinerary import Itinerary, Leg, lay_route
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Located",
     "NetworkReport",
     "Place",
+    "RoutePart",
     "Snap",
     "Step",
     "StreetNetwork",
@@ -33,6 +34,6 @@ __all__ = [
 # When they are wanted: who only plans needs no directions.
 __getattr__ = lazy_names(
     __name__,
-    directions="ClassRoute Step class_routes playbook_directions",
+    directions="ClassRoute RoutePart Step class_routes playbook_directions",
     itinerary="Itinerary Leg lay_route",
 )

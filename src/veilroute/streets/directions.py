@@ -54,8 +54,8 @@ class Step:
 
     text: str
     metres: float
-    seconds: float | None  # how long the metres take; None when the domain's costs are metres
-    place: tuple[float, float]  # longitude and latitude of where it is done
+    seconds: float | None  #: how long the metres take; None when the domain's costs are metres
+    place: tuple[float, float]  #: longitude and latitude of where it is done
 
     def to_text(self) -> str:
         """The instruction with its distance and, where known, its time."""
@@ -196,9 +196,9 @@ def _place(point: Floats) -> tuple[float, float]:
 class RoutePart:
     """A stretch of a class's route: the whole of it, its shared beginning, or how some members go on from there."""
 
-    title: str  # "Class 1", with the trip when it is not the first; "..., shared beginning"; "..., rest for Harbour"
-    role: str  # "route", "shared" or "parting"
-    members: tuple[Label, ...]  # those who go this way
+    title: str  #: "Class 1", with the trip when it is not the first; "..., shared beginning"; "..., rest for Harbour"
+    role: str  #: "route", "shared" or "parting"
+    members: tuple[Label, ...]  #: those who go this way
     itinerary: Itinerary
 
     def steps(self, names: Mapping[Label, str]) -> list[Step]:
@@ -211,10 +211,10 @@ class RoutePart:
 class ClassRoute:
     """The route of one class on one trip."""
 
-    number: int  # of the class, from 1; only classes that the playbook anonymizes are numbered, as in pictures
+    number: int  #: of the class, from 1; only classes that the playbook anonymizes are numbered, as in pictures
     group: PlaybookClass
-    trip: int  # from 0
-    parts: tuple[RoutePart, ...]  # what all members share; then, where they part, how each goes on
+    trip: int  #: from 0
+    parts: tuple[RoutePart, ...]  #: what all members share; then, where they part, how each goes on
 
 
 def class_routes(playbook: Playbook, *, trip: int | None = None) -> list[ClassRoute]:

@@ -22,8 +22,8 @@ class Leg:
     name: str
     kind: str
     metres: float
-    cost: float  # in the domain's unit
-    line: Floats  # longitude and latitude of its points, both ends included
+    cost: float  #: in the domain's unit
+    line: Floats  #: longitude and latitude of its points, both ends included
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +33,11 @@ class Itinerary:
     It depends on the route alone. Members of a class have the same route, and so they have the same itinerary.
     """
 
-    nodes: tuple[Label, ...]  # labels of the junctions, start and goal included
-    legs: tuple[Leg, ...]  # the moves between them
-    start_place: tuple[float, float]  # longitude and latitude of the first junction
-    unit: str  # what costs are measured in: "seconds" or "metres"
-    attribution: str  # whom to credit for the map
+    nodes: tuple[Label, ...]  #: labels of the junctions, start and goal included
+    legs: tuple[Leg, ...]  #: the moves between them
+    start_place: tuple[float, float]  #: longitude and latitude of the first junction
+    unit: str  #: what costs are measured in: "seconds" or "metres"
+    attribution: str  #: whom to credit for the map
 
     @property
     def metres(self) -> float:

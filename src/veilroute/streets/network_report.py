@@ -12,38 +12,38 @@ from veilroute.streets.ways import Counts
 class NetworkReport:
     """How a street network was made, in numbers."""
 
-    network: str  # what the network is for
-    unit: str  # what its costs are measured in
-    service: bool  # whether service roads were wanted
-    num_ways_read: int  # ways in the file
-    num_highways: int  # those among them with a highway tag
-    num_ways_kept: int  # ways in the network
-    kept: Counts  # how many of each kind these are
-    dropped: Counts  # how many are left out for each reason, which is a tag
-    num_ways_cut: int  # ways with a gap because nodes are missing in the file
-    num_ways_lost: int  # ways of which nothing is left for that reason
-    num_raw_nodes: int  # nodes of the ways kept, before simplification
-    num_raw_segments: int  # directed segments between these
-    num_nodes_multi: int  # junctions after simplification
-    num_edges_multi: int  # edges between these, with loops and parallel edges
-    metres_multi: float
-    num_nodes_between: int  # nodes between junctions that were kept to part loops and parallel edges
-    num_loops: int  # loops that are too short to be parted; they are dropped, as no cheapest walk has one
-    metres_loops: float
-    num_parallel: int  # edges that are dropped because the same piece of street is there twice
-    metres_parallel: float
-    is_connected: bool  # whether only the largest strongly connected component was kept
-    num_nodes_apart: int  # junctions that were dropped because they are not in it
-    num_edges_apart: int  # edges that were dropped for that reason
-    num_nodes_alone: int  # junctions that were dropped because no edge is left there
-    num_nodes: int  # junctions of the network
-    num_edges: int  # its directed edges
-    metres: float  # the length of these
-    street_m: float  # of street in the ways kept, each counted once, whatever its directions and what is dropped later
-    one_way_share: float  # of these metres, how many go one way only
-    stated_share: float | None  # how many have a stated speed limit; None where limits play no part
-    num_turn_restrictions: int  # those in the file for this way of moving, which the network does not honour
-    num_barriers: int  # nodes that cannot be passed, as bollards and closed gates, which it does not honour either
+    network: str  #: what the network is for
+    unit: str  #: what its costs are measured in
+    service: bool  #: whether service roads were wanted
+    num_ways_read: int  #: ways in the file
+    num_highways: int  #: those among them with a highway tag
+    num_ways_kept: int  #: ways in the network
+    kept: Counts  #: how many of each kind these are
+    dropped: Counts  #: how many are left out for each reason, which is a tag
+    num_ways_cut: int  #: ways with a gap because nodes are missing in the file
+    num_ways_lost: int  #: ways of which nothing is left for that reason
+    num_raw_nodes: int  #: nodes of the ways kept, before simplification
+    num_raw_segments: int  #: directed segments between these
+    num_nodes_multi: int  #: junctions after simplification
+    num_edges_multi: int  #: edges between these, with loops and parallel edges
+    metres_multi: float  #: the length of these edges
+    num_nodes_between: int  #: nodes between junctions that were kept to part loops and parallel edges
+    num_loops: int  #: loops that are too short to be parted; they are dropped, as no cheapest walk has one
+    metres_loops: float  #: the length of these loops
+    num_parallel: int  #: edges that are dropped because the same piece of street is there twice
+    metres_parallel: float  #: the length of these parallel edges
+    is_connected: bool  #: whether only the largest strongly connected component was kept
+    num_nodes_apart: int  #: junctions that were dropped because they are not in it
+    num_edges_apart: int  #: edges that were dropped for that reason
+    num_nodes_alone: int  #: junctions that were dropped because no edge is left there
+    num_nodes: int  #: junctions of the network
+    num_edges: int  #: its directed edges
+    metres: float  #: the length of these
+    street_m: float  #: of street in the ways kept, each counted once, whatever its directions and what is dropped later
+    one_way_share: float  #: of these metres, how many go one way only
+    stated_share: float | None  #: how many have a stated speed limit; None where limits play no part
+    num_turn_restrictions: int  #: those in the file for this way of moving, which the network does not honour
+    num_barriers: int  #: nodes that cannot be passed, as bollards and closed gates, which it does not honour either
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a JSON file."""

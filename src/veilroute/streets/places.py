@@ -64,12 +64,12 @@ _COORDINATES = re.compile(rf"\s*({_NUMBER})\s*,\s*({_NUMBER})\s*", re.ASCII)
 class Place:
     """A place as given: by latitude and longitude, which :func:`locate` checks against a map, or by a node's label."""
 
-    name: str | None = None  # what people call it
-    lat: float | None = None  # in degrees, as is lon; both or neither
+    name: str | None = None  #: what people call it
+    lat: float | None = None  #: in degrees, as is lon; both or neither
     lon: float | None = None
-    node: str | None = None  # the label of a node as text, where there are no coordinates
-    role: str | None = None  # one of ROLES, or None where that is said elsewhere
-    origin: str = ""  # where it was given, for messages: "branches.csv, line 3"
+    node: str | None = None  #: the label of a node as text, where there are no coordinates
+    role: str | None = None  #: one of ROLES, or None where that is said elsewhere
+    origin: str = ""  #: where it was given, for messages: "branches.csv, line 3"
 
     def __post_init__(self) -> None:
         where = self.origin or "Place"
@@ -91,11 +91,11 @@ class Located:
     """A place with its node."""
 
     label: Label
-    text: str  # what the place was called: its name, or its coordinates or id as given
+    text: str  #: what the place was called: its name, or its coordinates or id as given
     name: str | None = None
-    distance_m: float | None = None  # from the coordinates to the junction; None where the node itself was named
-    warning: str | None = None  # a line for the user when that is far
-    origin: str = ""  # where it was given, for messages
+    distance_m: float | None = None  #: from the coordinates to the junction; None where the node itself was named
+    warning: str | None = None  #: a line for the user when that is far
+    origin: str = ""  #: where it was given, for messages
 
 
 def locate(

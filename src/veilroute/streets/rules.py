@@ -28,7 +28,6 @@ foot (:data:`WALKING_KMH`) do not heed limits.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from veilroute.errors import UnknownMethodError
@@ -72,6 +71,7 @@ BOLLARDS = frozenset(("bollard", "block", "cycle_barrier", "motorcycle_barrier",
 """Values of ``barrier`` that stop cars, unless an access tag beside it says otherwise."""
 
 _YES, _REVERSED, _NO = ("yes", "true", "1"), ("-1", "reverse"), ("no", "false", "0")
+_SLOW_WAYS = ("cycleway", "service", "track")
 _CHANGING = ("alternating", "reversible")
 _SIDES = ("cycleway:left", "cycleway:right", "cycleway:both")
 
@@ -96,10 +96,9 @@ class Network:
 
     name: str
     modes: tuple[str, ...]  # its access tags, the most general first: a later one overrules those before it
-    barred: Callable[
-        [Tags, bool], str
-    ]  # from tags and whether service roads are wanted: the tag that makes a way unfit
     heeds_oneway: bool  # whether "oneway" without a mode is meant for it
+    usual: tuple[str, ...]  # the kinds of way that belong to it
+    on_invitation: tuple[str, ...] = ()  # those that an access tag of its own mode must open
 
 
 def rule_way(network: Network, tags: Tags, *, service: bool = False) -> Ruling:
@@ -108,7 +107,7 @@ def rule_way(network: Network, tags: Tags, *, service: bool = False) -> Ruling:
     With ``service`` the drive network has service roads, too: alleys, driveways, ways through yards.
     """
     is_area = tags.get("area") == "yes"
-    reason = network.barred(tags, service) or ("area=yes" if is_area else _closed(network, tags))
+    reason = _barred(network, tags, service) or ("area=yes" if is_area else _closed(network, tags))
     if reason:
         return Ruling(False, False, reason)
     key, value = _oneway(network, tags)
@@ -148,29 +147,18 @@ def is_stopped(network: Network, barrier: Tags) -> bool:
     return (network.heeds_oneway and kind in OBSTACLES) or (network.name == "drive" and kind in BOLLARDS)
 
 
-def _drive(tags: Tags, service: bool) -> str:
+def _barred(network: Network, tags: Tags, service: bool) -> str:
+    """The tag that makes a way unfit; or nothing."""
     kind = tags["highway"]
-    if kind not in MAIN_ROADS and kind not in FAST_ROADS and not (service and kind == "service"):
-        return f"highway={kind}"
-    unfit = BACK_YARDS if service else SIDE_WAYS
-    return next((f"service={word}" for word in _words(tags, "service") if word in unfit), "")
-
-
-def _cycle(tags: Tags, service: bool) -> str:
-    return _barred_without_motor(tags, "bicycle", MAIN_ROADS, (*FAST_ROADS, *FOOT_PATHS[:4]))
-
-
-def _walk(tags: Tags, service: bool) -> str:
-    return _barred_without_motor(tags, "foot", (*MAIN_ROADS, *FOOT_PATHS), FAST_ROADS)
-
-
-def _barred_without_motor(tags: Tags, mode: str, usual: tuple[str, ...], on_invitation: tuple[str, ...]) -> str:
-    """The tag that makes a way unfit where some kinds are usual and others need an access tag that opens them."""
-    kind = tags["highway"]
-    is_invited = any(word in OPEN for word in _words(tags, mode))
-    if kind in (*usual, "cycleway", "service", "track"):
+    if network.name == "drive":
+        if kind not in network.usual and not (service and kind == "service"):
+            return f"highway={kind}"
+        unfit = BACK_YARDS if service else SIDE_WAYS
+        return next((f"service={word}" for word in _words(tags, "service") if word in unfit), "")
+    is_invited = any(word in OPEN for word in _words(tags, network.modes[-1]))
+    if kind in network.usual:
         return "motorroad=yes" if tags.get("motorroad") == "yes" and not is_invited else ""
-    return "" if is_invited and kind in (*on_invitation, "busway") else f"highway={kind}"
+    return "" if is_invited and kind in network.on_invitation else f"highway={kind}"
 
 
 def _words(tags: Tags, key: str) -> list[str]:
@@ -233,9 +221,15 @@ def _turned(network: Network, tags: Tags, forward: bool, backward: bool) -> tupl
 NETWORKS = {
     network.name: network
     for network in (
-        Network("drive", ("access", "vehicle", "motor_vehicle", "motorcar"), _drive, True),
-        Network("cycle", ("access", "vehicle", "bicycle"), _cycle, True),
-        Network("walk", ("access", "foot"), _walk, False),
+        Network("drive", ("access", "vehicle", "motor_vehicle", "motorcar"), True, (*MAIN_ROADS, *FAST_ROADS)),
+        Network(
+            "cycle",
+            ("access", "vehicle", "bicycle"),
+            True,
+            (*MAIN_ROADS, *_SLOW_WAYS),
+            (*FAST_ROADS, *FOOT_PATHS[:4], "busway"),
+        ),
+        Network("walk", ("access", "foot"), False, (*MAIN_ROADS, *FOOT_PATHS, *_SLOW_WAYS), (*FAST_ROADS, "busway")),
     )
 }
 """The networks by name."""
