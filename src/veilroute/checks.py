@@ -1,18 +1,22 @@
 """Checks of values that come from users and files.
 
-Each returns the value as it came, or raises an error that names the field, what was expected and what came. True and
-false, which Python takes for integers, are no numbers here.
+A check returns the value as it came, or raises an error that names the field, what was expected and what came. True
+and false, which Python takes for integers, are no numbers here.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import Any, TypeGuard
 
 import numpy as np
 
 from veilroute.errors import InvalidInputError
+
+# Integers beyond it are as infinite to whoever computes with them.
+_LARGEST = sys.float_info.max
 
 
 def is_whole(value: object, least: float = -math.inf, most: float = math.inf) -> TypeGuard[int]:
@@ -44,7 +48,7 @@ def check_count(field: str, value: Any) -> int:
 
 def check_finite(field: str, value: Any, *, least: float = -math.inf) -> float:
     """A finite number of at least ``least``; integers stay integers."""
-    if not is_number(value, least) or abs(value) == math.inf:
+    if not is_number(value, max(least, -_LARGEST), _LARGEST):
         raise InvalidInputError(field, "a finite number" if least < 0 else f"a finite number >= {least:g}", value)
     return value
 

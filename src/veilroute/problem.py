@@ -80,9 +80,9 @@ class Privacy:
 
     def __post_init__(self) -> None:
         check_whole("Privacy.k", self.k, "an integer >= 1", least=1)
-        check_finite("Privacy.ell", self.ell, least=0)
         if isinstance(self.ell, int) and self.ell >= 2**53:
             raise InvalidInputError("Privacy.ell", "an integer below 2^53, or a float", self.ell)
+        check_finite("Privacy.ell", self.ell, least=0)
         if self.m is not None and not is_whole(self.m, 1, 2**53 - 1):
             raise InvalidInputError("Privacy.m", "an integer >= 1 (below 2^53), or None for the whole route", self.m)
         check_name("Privacy.spread", self.spread, SPREADS)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from veilroute.checks import check_finite, check_name, is_number
+from veilroute.checks import check_finite, check_name
 from veilroute.domain.geography import MEASURES, check_measurable
 from veilroute.domain.graph import Domain, Label, label_text, plain_label
 from veilroute.errors import InvalidInputError
@@ -133,7 +133,7 @@ def _explicit_from_dict(sees: object, domain: Domain | None) -> Explicit:
 
 
 def _length(name: str, value: object) -> float:
-    if not is_number(value):
+    if not isinstance(value, int | float) or isinstance(value, bool):
         raise InvalidInputError(name, "a number >= 0", value if value is not None else "nothing")
     return value
 

@@ -227,6 +227,7 @@ def _domain(about: dict[str, Any], arrays: dict[str, Array]) -> Domain:
         return Domain.from_edges(num_nodes, tails, indices, costs, labels=labels, coordinates=coordinates)
     streets = about["streets"]
     _check("streets", isinstance(streets, dict) and set(streets) == set(_STREET_TEXTS))
+    _check("streets", isinstance(streets["names"], list) and isinstance(streets["kinds"], list))
     given: dict[str, Any] = {
         name: _named(arrays, name, 2 if name in ("lonlat", "shape") else 1) for name in _STREET_ARRAYS
     }
