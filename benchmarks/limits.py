@@ -103,7 +103,7 @@ def call(case: Case, source: Path, shared: Path | None) -> dict[str, Any]:
 
 def run_case(case: Case, shared: Path | None) -> dict[str, Any]:
     import veilroute as vr
-    from veilroute.bench.executors import peak_memory_mb
+    from timing import peak_memory_mb
 
     if case.is_street:
         domain = vr.generate_streets(70, 70, seed=4)

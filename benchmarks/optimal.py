@@ -34,8 +34,7 @@ from typing import Any
 
 import veilroute as vr
 from paper_instances import build_problem, optimum_cases, read_rows
-from timing import best_times, dijkstra_run, map_or_building
-from veilroute.bench.executors import peak_memory_mb
+from timing import best_times, dijkstra_run, map_or_building, peak_memory_mb
 
 TOLERANCE = 1e-6
 SEEDS = range(1, 6)
