@@ -40,6 +40,8 @@ try:
 except (ImportError, AttributeError):  # nobody tells when kernels are compiled: it counts as work then
     Listener, register = object, None
 
+# What reaches into numba to compile faster was tried with these versions; any other compiles in its own way.
+_IS_TRIED = numba.__version__.startswith("0.68.")
 _MAKES_ARRAYS = {"empty", "zeros", "full", "sort"}
 _HERE = Path(__file__).resolve().parent
 _PYTHON = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
@@ -70,7 +72,8 @@ def _decorate(function: Function, **options: object) -> Any:
     # No wrapper that nobody calls, and no checks for a division by zero, which there is none of.
     decorate: Any = numba.njit
     # Who makes no arrays need not count who still uses them: the caller holds all that there are.
-    options["_nrt"] = not _MAKES_ARRAYS.isdisjoint(function.__code__.co_names)
+    if _IS_TRIED:
+        options["_nrt"] = not _MAKES_ARRAYS.isdisjoint(function.__code__.co_names)
     lean = {} if _LeanCompiler is None else {"pipeline_class": _LeanCompiler}
     return decorate(nogil=True, no_cfunc_wrapper=True, error_model="numpy", **lean, **options)(function)
 
@@ -80,6 +83,8 @@ def _define_lean_compiler() -> Any:
 
     Each pass looks at the whole kernel again. ``None`` where numba has other passes: then it makes them all.
     """
+    if not _IS_TRIED:
+        return None
     try:
         machinery, compiler = import_module("numba.core.compiler_machinery"), import_module("numba.core.compiler")
         untyped, typed = import_module("numba.core.untyped_passes"), import_module("numba.core.typed_passes")
@@ -345,7 +350,8 @@ def remember_types() -> None:
     compile. What an operation gives depends on the types of its operands alone. For our own command line only, as
     :func:`postpone_blas`.
     """
-    # Another numba may have other insides; then it just compiles more slowly.
+    if not _IS_TRIED:
+        return
     with suppress(ImportError, AttributeError):
         functions = import_module("numba.core.types.functions")
         work_out = functions.BaseFunction.get_call_type
