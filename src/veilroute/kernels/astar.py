@@ -21,32 +21,18 @@ BLIND, TUNNEL, SINGLETON, TREE, TOUR, PLUGIN = range(6)
 
 
 class Estimator(NamedTuple):
-    """A heuristic made ready for the targets of one search. Arrays that its kind does not need are empty.
+    """A heuristic made ready for the targets of one search. Arrays that its kind does not need are empty."""
 
-    Parameters
-    ----------
-    kind
-        Which heuristic.
-    reach_rows, reach
-        ``reach[reach_rows[u], n]`` is the distance from n to the nearest watcher of target u.
-    through_rows, through
-        ``through[through_rows[u], n]`` is the distance from n by some watcher of u to the goal.
-    to_goal
-        Per node the distance to the goal.
-    ends
-        Per target the distance from its nearest watcher to the goal.
-    rest
-        The table of :func:`tree_table` or :func:`tour_table`.
-    """
-
-    kind: int
+    kind: int  # which heuristic
+    # ``reach[reach_rows[u], n]`` is the distance from n to the nearest watcher of target u.
     reach_rows: Ints
     reach: Floats
+    # ``through[through_rows[u], n]`` is the distance from n by some watcher of u to the goal.
     through_rows: Ints
     through: Floats
-    to_goal: Floats
-    ends: Floats
-    rest: Floats
+    to_goal: Floats  # per node the distance to the goal
+    ends: Floats  # per target the distance from its nearest watcher to the goal
+    rest: Floats  # the table of :func:`tree_table` or :func:`tour_table`
 
 
 @jit

@@ -27,64 +27,33 @@ DEPTH, IS_FRESH, NUM_VISITED, NUM_DUPLICATES, BEST_GROUPED, BEST_COUNT, WANTED, 
 
 
 class Pool(NamedTuple):
-    """The sets that are known.
+    """The sets that are known."""
 
-    Parameters
-    ----------
-    masks, sizes
-        Members of each set, and how many.
-    near
-        Members that stand too close to a member of the set.
-    costs
-        Covering cost by set and trip; infinite where no walk covers it.
-    ratios
-        By set and trip the sum of ``w_t`` over its members, times the weight of the trip.
-    fixed
-        By set the sum of ``w_t * b_t``, trips weighted, so that a set costs ``costs . ratios - fixed``.
-    shares
-        That cost, the paper's ``ac``.
-    slots
-        The hash table from masks to sets.
-    """
-
+    # Members of each set, and how many.
     masks: Masks
     sizes: Masks
-    near: Masks
-    costs: Floats
-    ratios: Floats
-    fixed: Floats
-    shares: Floats
-    slots: Int32s
+    near: Masks  # members that stand too close to a member of the set
+    costs: Floats  # covering cost by set and trip; infinite where no walk covers it
+    ratios: Floats  # by set and trip the sum of ``w_t`` over its members, times the weight of the trip
+    fixed: Floats  # by set the sum of ``w_t * b_t``, trips weighted, so that a set costs ``costs . ratios - fixed``
+    shares: Floats  # that cost, the paper's ``ac``
+    slots: Int32s  # the hash table from masks to sets
 
 
 class Tree(NamedTuple):
-    """Where a search stands.
+    """Where a search stands."""
 
-    Parameters
-    ----------
-    parts, counts
-        The partition at each depth: its sets, and how many.
-    pairs, num_pairs
-        What is to be tried at each depth, in order.
-    positions
-        How far it has been tried.
-    sums
-        What the qualifying sets cost at each depth.
-    best
-        The sets of the best partition so far; its cost is ``best_cost[0]``.
-    numbers
-        See :data:`DEPTH` and the names after it.
-    """
-
+    # The partition at each depth: its sets, and how many.
     parts: Int32s
     counts: Masks
+    # What is to be tried at each depth, in order.
     pairs: Int32s
     num_pairs: Masks
-    positions: Masks
-    sums: Floats
-    best: Int32s
+    positions: Masks  # how far it has been tried
+    sums: Floats  # what the qualifying sets cost at each depth
+    best: Int32s  # the sets of the best partition so far; its cost is ``best_cost[0]``
     best_cost: Floats
-    numbers: Masks
+    numbers: Masks  # see :data:`DEPTH` and the names after it
 
 
 @inner

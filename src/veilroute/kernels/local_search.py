@@ -60,30 +60,18 @@ _MAX_WHOLE = 12
 
 
 class Groups(NamedTuple):
-    """A partition that is being changed.
+    """A partition that is being changed."""
 
-    Parameters
-    ----------
-    sets, sizes, shares
-        The classes, by slot.
-    class_of
-        The slot of each member's class, -1 for those that are left out.
-    free
-        Slots that hold no class.
-    queue, is_queued
-        A ring of members whose surroundings have changed.
-    numbers
-        See :data:`NUM_FREE` and the names after it.
-    """
-
+    # The classes, by slot.
     sets: Int32s
     sizes: Ints
     shares: Floats
-    class_of: Ints
-    free: Ints
+    class_of: Ints  # the slot of each member's class, -1 for those that are left out
+    free: Ints  # slots that hold no class
+    # A ring of members whose surroundings have changed.
     queue: Ints
     is_queued: Flags
-    numbers: Ints
+    numbers: Ints  # see :data:`NUM_FREE` and the names after it
 
 
 @inner

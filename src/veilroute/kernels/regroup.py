@@ -38,74 +38,45 @@ LEAST_GAIN = 1e-9
 
 
 class Tours(NamedTuple):
-    """What sets of members cost, and which are classes.
+    """What sets of members cost, and which are classes."""
 
-    Parameters
-    ----------
-    k, max_size
-        How many members a class must and may have.
-    is_loose
-        Whether a class needs k members that are pairwise far; if not, all its members must be compatible.
-    weights
-        Per trip and member.
-    fixed
-        Per member.
-    pair_costs
-        Per trip and two members.
-    compatible, far
-        Per two members.
-    post_ptr, posts
-        Member i is watched from ``posts[post_ptr[i]:post_ptr[i + 1]]``, and perhaps from elsewhere.
-    from_start, to_goal
-        Distances per trip and post.
-    between
-        Distances from each post (row) to each.
-    """
-
+    # How many members a class must and may have.
     k: int
     max_size: int
-    is_loose: bool
-    weights: Floats
-    fixed: Floats
-    pair_costs: Floats
+    is_loose: bool  # whether a class needs k members that are pairwise far; if not, all its members must be compatible
+    weights: Floats  # per trip and member
+    fixed: Floats  # per member
+    pair_costs: Floats  # per trip and two members
+    # Per two members.
     compatible: Flags
     far: Flags
+    # Member i is watched from ``posts[post_ptr[i]:post_ptr[i + 1]]``, and perhaps from elsewhere.
     post_ptr: Ints
     posts: Ints
+    # Distances per trip and post.
     from_start: Floats
     to_goal: Floats
-    between: Floats
+    between: Floats  # distances from each post (row) to each
 
 
 class Union(NamedTuple):
-    """What concerns the members that are to be grouped anew.
+    """What concerns the members that are to be grouped anew."""
 
-    Parameters
-    ----------
-    weights, pairs
-        Per trip and member, and per trip and two of them.
-    fixed, least
-        Per member.
-    friends, far
-        Per member the bit mask of its partners.
-    first_post
-        Where each member's posts begin.
-    first, last, steps
-        Distances from the start and to the goal, per trip and post, and between posts.
-    smallest, costs, weight, inside
-        Scratch: the cheapest pairs of a member; of a set its costs and weights by trip, and its members.
-    """
-
+    # Per trip and member, and per trip and two of them.
     weights: Floats
     pairs: Floats
+    # Per member.
     fixed: Floats
     least: Floats
+    # Per member the bit mask of its partners.
     friends: Ints
     far: Ints
-    first_post: Ints
+    first_post: Ints  # where each member's posts begin
+    # Distances from the start and to the goal, per trip and post, and between posts.
     first: Floats
     last: Floats
     steps: Floats
+    # Scratch: the cheapest pairs of a member; of a set its costs and weights by trip, and its members.
     smallest: Floats
     costs: Floats
     weight: Floats
@@ -113,45 +84,27 @@ class Union(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The subsets of a union that are looked at.
+    """The subsets of a union that are looked at."""
 
-    Parameters
-    ----------
-    costs
-        Per subset, trip and post the cheapest way to cover the subset and end there.
-    masks, places
-        Each subset, and where it stands in ``slots``.
-    slots
-        The hash table from subsets to rows.
-    """
-
-    costs: Floats
+    costs: Floats  # per subset, trip and post the cheapest way to cover the subset and end there
+    # Each subset, and where it stands in ``slots``.
     masks: Ints
     places: Ints
-    slots: Int32s
+    slots: Int32s  # the hash table from subsets to rows
 
 
 class Listed(NamedTuple):
-    """The classes that come into question for a union, and those that were chosen.
+    """The classes that come into question for a union, and those that were chosen."""
 
-    Parameters
-    ----------
-    masks, shares, excess
-        Classes.
-    following
-        The next one with the same first member, by excess.
-    found_masks, found_shares
-        The best of them together.
-    levels, values
-        Scratch of the search for these, by depth; see :data:`HEAD` and the names after it.
-    """
-
+    # Classes.
     masks: Ints
     shares: Floats
     excess: Floats
-    following: Ints
+    following: Ints  # the next one with the same first member, by excess
+    # The best of them together.
     found_masks: Ints
     found_shares: Floats
+    # Scratch of the search for these, by depth; see :data:`HEAD` and the names after it.
     levels: Ints
     values: Floats
 
