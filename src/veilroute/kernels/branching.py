@@ -131,7 +131,7 @@ def search_merges(
     k: int,
     num: int,
     margin: float,
-    by_cost: bool,
+    by_key: bool,
     weights: Floats,
     pool: Pool,
     tree: Tree,
@@ -149,7 +149,7 @@ def search_merges(
         The least members of a class, and how many members there are.
     margin
         What a partition must be cheaper by to be better: rounding is no improvement.
-    by_cost, weights
+    by_key, weights
         Merge order CostAsc, with the weights of the trips, or Random.
     pool, tree
         Known sets, and where the search stands.
@@ -183,7 +183,7 @@ def search_merges(
             if tree.counts[depth] == 1 or grouped == num or (numbers[BEST_GROUPED] == num and is_dear):
                 numbers[DEPTH] -= 1
             else:
-                _order_pairs(k, num, margin, by_cost, cost, weights, pool, tree, keys)
+                _order_pairs(k, num, margin, by_key, cost, weights, pool, tree, keys)
             if is_better:
                 return IMPROVED
             continue
@@ -222,7 +222,7 @@ def search_merges(
 
 @inner
 def _order_pairs(
-    k: int, num: int, margin: float, by_cost: bool, cost: float, weights: Floats, pool: Pool, tree: Tree, keys: Floats
+    k: int, num: int, margin: float, by_key: bool, cost: float, weights: Floats, pool: Pool, tree: Tree, keys: Floats
 ) -> None:
     """The paper's MergeOrder: all pairs of sets that may be merged, at random or by ascending key.
 
@@ -238,7 +238,7 @@ def _order_pairs(
             if is_prunable(k, num, margin, one, other, cost, pool, tree):
                 continue
             code = i * _PAIR_BASE + j
-            if by_cost:
+            if by_key:
                 key = _pair_key(one, other, weights, pool)
                 at = num_pairs
                 while at > 0 and keys[at - 1] > key:

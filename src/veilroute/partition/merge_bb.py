@@ -27,7 +27,6 @@ import numpy as np
 from veilroute.arrays import Ints
 from veilroute.covering.engines import CoverMemo
 from veilroute.covering.task import CoveringTask
-from veilroute.kernels import branching
 from veilroute.kernels import branching as kernel
 from veilroute.kernels.branching import Pool, Tree
 from veilroute.kernels.tables import fill_row_slots
@@ -40,7 +39,10 @@ from veilroute.registry import Plugin, Registry
 
 @dataclass(frozen=True)
 class MergeOrder:
-    """Which sets to merge first: by ascending key, or at random; and the kernel, which has the key within it."""
+    """Which pairs to merge first, by ascending key or at random, and the search compiled with that key.
+
+    The key of ``cost-asc`` is a part of the search that everybody uses; a plug-in's is compiled into a copy of it.
+    """
 
     by_key: bool
     search: Callable[..., int] = kernel.search_merges
@@ -114,9 +116,9 @@ class _Merging:
             STEPS_PER_CALL, self.k, self.num, ROUNDING * self.num, self.order.by_key, self.weights,
             pool, tree, self.closed, self.closed_slots, self.keys,
         )  # fmt: skip
-        if outcome == branching.NO_ROOM:
-            self._resize(2 * len(self.closed), int(tree.numbers[branching.NUM_CLOSED]))
-        tree.numbers[branching.MAY_GROW] = 2 * (self.closed.nbytes + self.closed_slots.nbytes) <= CLOSED_BYTES
+        if outcome == kernel.NO_ROOM:
+            self._resize(2 * len(self.closed), int(tree.numbers[kernel.NUM_CLOSED]))
+        tree.numbers[kernel.MAY_GROW] = 2 * (self.closed.nbytes + self.closed_slots.nbytes) <= CLOSED_BYTES
         return int(outcome)
 
     def _resize(self, room: int, num: int) -> None:
