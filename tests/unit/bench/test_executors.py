@@ -32,7 +32,7 @@ class PoisonedExecutor(InlineExecutor):
         key = args[0].cell.key
         self.tries[key] += 1
         if key == self.poison:
-            return self.pool.submit(os._exit, 9)
+            return self.pool.submit(signal.raise_signal, signal.SIGKILL)
         if key == self.neighbour and self.tries[key] == 1:
             return self.pool.submit(time.sleep, 60)
         return super().submit(fn, *args)
