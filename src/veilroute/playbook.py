@@ -28,6 +28,9 @@ from veilroute.problem import OBJECTIVES, Privacy, Problem, Trip, checked_names
 FORMAT = "veilroute-playbook/1"
 
 
+_EXTRA = ("total_extra", "worst_extra", "total_extra_lower_bound")
+
+
 @dataclass(frozen=True)
 class Route(Sequence[Label]):
     """A walk from a trip's start to its goal; behaves as the sequence of its nodes.
@@ -146,7 +149,7 @@ class Claims:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a JSON file, without figures of the extra cost where there are none."""
-        return {name: value for name, value in vars(self).items() if "extra" not in name or value is not None}
+        return {name: value for name, value in vars(self).items() if name not in _EXTRA or value is not None}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -405,7 +408,7 @@ def _claims_from_dict(data: dict[str, Any]) -> Claims:
     """Figures that are not claimed are null; those of the extra cost may be missing, as in playbooks of old."""
     given: dict[str, Any] = {}
     for name in Claims.__dataclass_fields__:
-        value: Any = data.get(name) if "extra" in name else data[name]
+        value: Any = data.get(name) if name in _EXTRA else data[name]
         if name == "mac_by_trip":
             value = tuple(None if mac is None else check_finite("claims.mac_by_trip", mac) for mac in value)
         elif name.startswith("num_") and (value is not None or name != "num_anonymizable"):

@@ -200,7 +200,7 @@ class Rule(ABC):
     def qualify(self, sets: Int32s) -> Flags:
         """Whether each of the sets, which all have one size, is a class.
 
-        The answer must not rest on ``together``, which only saves the question.
+        It may be asked about any set, also one whose members are not all ``together``: the answer is then no.
         """
 
     def may_grow(self, sets: Int32s) -> Flags:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -337,3 +338,23 @@ def test_a_class_that_is_too_small_gives_no_route(command: Command, planned: Pat
     replace(book, classes=(replace(first, members=first.members[:1]), *rest)).write("broken.json", embed_domain=False)
     done = command("route", "broken.json", "--transit", label_text(first.members[0]))
     assert (done.code, done.out) == (1, "")
+
+
+def test_the_objective_is_chosen_on_the_command_line(command: Command, tmp_path: Path, building: Path) -> None:
+    words = ("--start", "1,18", "--goal", "32,60", "--random-candidates", 14, "--seed", 2, "-k", 3)
+    found = {}
+    for objective in ("mac", "total"):
+        out = tmp_path / f"{objective}.json"
+        code, text, _ = command("plan", building, *words, "--objective", objective, "-o", out, "--json")
+        found[objective] = json.loads(text)
+        assert (code, found[objective]["objective"]) == (0, objective)
+        assert command("audit", out, "--strict").code == 0
+    assert found["mac"]["mac"] <= found["total"]["mac"]
+    assert found["total"]["total_extra"] <= found["mac"]["total_extra"]
+    assert found["total"]["total_extra_lower_bound"] == found["total"]["total_extra"]
+    summary = command("plan", building, *words, "--objective", "total").out
+    assert re.search(
+        r"All together cost \d+ \(\d+\.\d%\) more, proved optimal; the worst single detour is \d+\.", summary
+    )
+    code, _, said = command("plan", building, *words, "--objective", "least")
+    assert (code, said) == (2, "veilroute: --objective: expected mac or total, got 'least'\n")

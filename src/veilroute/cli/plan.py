@@ -14,6 +14,7 @@ from rich.table import Table
 from typer import Option
 
 from veilroute.bench.executors import peak_memory_mb
+from veilroute.checks import check_name
 from veilroute.cli import console
 from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, JsonOption
 from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
@@ -76,8 +77,8 @@ def run_plan(
         extra["partition"] = earlier = read_playbook(reuse)
     elif planner == "reuse":
         raise InvalidInputError("--reuse", "the playbook of an earlier trip, for the planner reuse")
-    if objective not in (None, *OBJECTIVES):
-        raise InvalidInputError("--objective", " or ".join(OBJECTIVES), objective)
+    if objective is not None:
+        check_name("--objective", objective, OBJECTIVES)
     for name, value in map(read_option, extra.pop("option", ())):
         if name in extra:
             raise InvalidInputError("--option", f"{name} only once", value)
