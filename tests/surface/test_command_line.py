@@ -354,7 +354,7 @@ def test_the_objective_is_chosen_on_the_command_line(command: Command, tmp_path:
     assert found["total"]["total_extra_lower_bound"] == found["total"]["total_extra"]
     summary = command("plan", building, *words, "--objective", "total").out
     assert re.search(
-        r"All together cost \d+ \(\d+\.\d%\) more, proved optimal; the worst single detour is \d+\.", summary
+        r"All routes together cost \d+ \(\d+\.\d%\) more, proved optimal; the worst single detour is \d+\.", summary
     )
     code, _, said = command("plan", building, *words, "--objective", "least")
     assert (code, said) == (2, "veilroute: --objective: expected mac or total, got 'least'\n")

@@ -177,7 +177,7 @@ def test_the_summary_says_how_far_from_the_optimum_the_plan_may_be(found: vr.Pla
     assert "bound of 0.004 says little about how good the plan is" in headline(weak)[3]
     assert len(headline(close)) == len(headline(found)) == 3
     assert re.fullmatch(
-        r"All together cost \d+ \(\d+\.\d%\) more; the worst single detour is \d+\.", headline(found)[2]
+        r"All routes together cost \d+ \(\d+\.\d%\) more; the worst single detour is \d+\.", headline(found)[2]
     )
     old = replace(found, claims=replace(found.claims, total_extra=None, worst_extra=None))
     assert len(headline(old)) == 2

@@ -286,7 +286,7 @@ def headline(playbook: Playbook) -> list[str]:
         unit = f" {playbook.domain.streets.unit}" if playbook.domain and playbook.domain.streets else ""
         share = claims.total_extra / max(_total_cost(playbook) - claims.total_extra, 1e-12)
         lines.append(
-            f"All together cost {claims.total_extra:.6g}{unit} ({share:.1%}) more{of_total}; "
+            f"All routes together cost {claims.total_extra:.6g}{unit} ({share:.1%}) more{of_total}; "
             f"the worst single detour is {claims.worst_extra:.6g}{unit}."
         )
     if claims.gap is not None and claims.gap > _SAYS_LITTLE and playbook.status != "optimal":
