@@ -42,6 +42,10 @@ except (ImportError, AttributeError):  # nobody tells when kernels are compiled:
 
 # What reaches into numba to compile faster was tried with these versions; any other compiles in its own way.
 _IS_TRIED = numba.__version__.startswith("0.68.")
+runtime: Any = None
+if _IS_TRIED:
+    with suppress(ImportError, AttributeError):
+        runtime = import_module("numba.core.runtime.nrt").rtsys
 _MAKES_ARRAYS = {"empty", "zeros", "full", "sort"}
 _HERE = Path(__file__).resolve().parent
 _PYTHON = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
@@ -209,7 +213,11 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The kernel compiled for a signature, or ``None``."""
         with suppress(Exception):
-            return super().load_overload(sig, target_context)
+            if runtime is None:
+                return super().load_overload(sig, target_context)
+            # numba would first load all that compiles kernels, a tenth of a second; to run one takes its memory alone.
+            runtime.initialize(target_context)
+            return self._load_overload(sig, target_context)
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
