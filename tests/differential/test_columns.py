@@ -220,11 +220,13 @@ def let_down(small: Small, start: Grouping, rng: Random) -> Iterator[tuple[Recor
     begun.add(columns_of(space, start))
     begun.run(start.total)
     best = begun.prices
+    everything = columns_of(space, Grouping(tuple(small.sets), tuple(small.shares.tolist()), ()))
     for choices in ((0, 0, 1e-12, -1e-12, 0.5, 0.9, 1, 1), (0, 1, 1), (0, 0.99)):
         parts = np.array([rng.choice(choices) for _ in best.duals])
-        # Lower prices leave no class with a negative reduced cost, as none had one before.
         begun.prices = Prices(np.minimum(best.duals, parts * best.duals), best.cuts, best.cut_duals)
-        begun.bound = begun.value_of(begun.prices, -1e-9)
+        # The best prices may be some at which classes had a negative reduced cost: the bound is less by that.
+        least = float(begun.prices.reduce(everything.sets, everything.shares).min())
+        begun.bound = begun.value_of(begun.prices, min(least, 0.0) - 1e-9)
         record = Record(start, Watch())
         yield record, columns._settle(space, begun, record, Watch())
 

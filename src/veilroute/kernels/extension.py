@@ -115,10 +115,12 @@ def extend_sets(
     num_trips = weights.shape[0]
     counts = np.zeros(cut_duals.size, dtype=np.int64)
     touched = np.empty(cut_duals.size, dtype=np.int64)
-    penalty = np.zeros(num)
+    penalty = np.empty(num)
+    # Compiling each way of making an array takes time: here and below there are as few as possible.
+    for x in range(num):
+        penalty[x] = 0.0
     gains = np.empty(num)
     weight = np.empty(num_trips)
-    is_open = np.empty(num, dtype=np.bool_)
     more = max_size - size - 1
     must = 0 if far is not None else max(0, k - size - 1)
     room = 2 * k if far is not None else max(more, 0) + 1
@@ -174,14 +176,15 @@ def extend_sets(
                     if e >= must and best[0, e] >= 0:
                         break
                     rest[x] += best[0, e]
-            is_open[x] = True
+            # A member that may not join has no gain.
+            gains[x] = -prizes[x]
             for i in range(size):
                 if not compatible[members[i], x]:
-                    is_open[x] = False
+                    gains[x] = np.nan
                     break
-            if not is_open[x]:
+            if np.isnan(gains[x]):
                 continue
-            gain = -prizes[x]
+            gain = gains[x]
             for trip in range(num_trips):
                 gain += costs[s, trip] * weights[trip, x]
             gains[x] = gain
@@ -205,7 +208,7 @@ def extend_sets(
             best[group, e] = gain
         # Write the set with each further member down, unless no extension of it stays within the threshold.
         for x in range(newest + 1, num):
-            if not is_open[x] or so_far + gains[x] + penalty[x] + rest[x] > threshold:
+            if np.isnan(gains[x]) or so_far + gains[x] + penalty[x] + rest[x] > threshold:
                 continue
             offset = offsets[s] - prizes[x] + penalty[x]
             bound = offset + rest[x]
@@ -281,8 +284,8 @@ def grow_cuts(
     """
     num = member_ptr.size - 1
     counts = np.zeros(values.size, dtype=np.int64)
-    is_inside = np.zeros(num, dtype=np.bool_)
-    is_near = np.zeros(num, dtype=np.bool_)
+    # 1: inside the set that is grown; 2: in a class with somebody inside.
+    place = np.zeros(num, dtype=np.int64)
     near = np.empty(num, dtype=np.int64)
     grown = np.empty(max_size, dtype=np.int64)
     for s in range(seeds.shape[0]):
@@ -290,7 +293,7 @@ def grow_cuts(
         level = 0.0
         for i in range(seeds.shape[1]):
             grown[size] = seeds[s, i]
-            is_inside[grown[size]] = True
+            place[grown[size]] = 1
             size += 1
         for i in range(size):
             for e in range(member_ptr[grown[i]], member_ptr[grown[i] + 1]):
@@ -308,8 +311,8 @@ def grow_cuts(
                 for e in range(member_ptr[grown[i]], member_ptr[grown[i] + 1]):
                     column = sets[member_columns[e]]
                     for j in range(column.size):
-                        if column[j] >= 0 and not is_inside[column[j]] and not is_near[column[j]]:
-                            is_near[column[j]] = True
+                        if column[j] >= 0 and place[column[j]] == 0:
+                            place[column[j]] = 2
                             near[num_near] = column[j]
                             num_near += 1
             best = -np.inf
@@ -327,7 +330,7 @@ def grow_cuts(
                     column = sets[member_columns[e]]
                     for j in range(column.size):
                         other = column[j]
-                        if other < 0 or is_inside[other] or other == one:
+                        if other < 0 or place[other] == 1 or other == one:
                             continue
                         gain = gain_one
                         for f in range(member_ptr[other], member_ptr[other + 1]):
@@ -350,13 +353,13 @@ def grow_cuts(
                 for e in range(member_ptr[one], member_ptr[one + 1]):
                     counts[member_columns[e]] -= 1
             for a in range(num_near):
-                is_near[near[a]] = False
+                place[near[a]] = 0
             if first < 0:
                 break
             level += best
             for member in (first, second):
                 grown[size] = member
-                is_inside[member] = True
+                place[member] = 1
                 size += 1
                 for e in range(member_ptr[member], member_ptr[member + 1]):
                     counts[member_columns[e]] += 1
@@ -365,6 +368,6 @@ def grow_cuts(
                 for i in range(size):
                     out[s, i] = grown[i]
         for i in range(size):
-            is_inside[grown[i]] = False
+            place[grown[i]] = 0
             for e in range(member_ptr[grown[i]], member_ptr[grown[i] + 1]):
                 counts[member_columns[e]] = 0

@@ -85,7 +85,8 @@ def _decorate(function: Function, **options: object) -> Any:
 def _define_lean_compiler() -> Any:
     """Make numba compile without the passes for what no kernel has: closures, ``with``, literals, array expressions.
 
-    Each pass looks at the whole kernel again. ``None`` where numba has other passes: then it makes them all.
+    Each pass looks at the whole kernel again. Nor is anything optimised twice, or made into machine code that nobody
+    runs. ``None`` where numba has other passes: then it makes them all.
     """
     if not _IS_TRIED:
         return None
@@ -107,12 +108,42 @@ def _define_lean_compiler() -> Any:
             typed.NativeLowering,
             typed.NoPythonBackend,
         )
-        base = compiler.CompilerBase
+        base, library = compiler.CompilerBase, import_module("numba.core.codegen").JITCodeLibrary
     except (ImportError, AttributeError):
         return None
 
+    class LeanLibrary(library):  # type: ignore[misc, valid-type]
+        """Optimised once; a kernel that only kernels call is optimised with each of these, and never run by itself."""
+
+        is_part = False
+
+        def _optimize_final_module(self) -> None:
+            if not self.is_part:
+                passes, builder = self._codegen._module_pass_manager()
+                passes.run(self._final_module, builder)
+
+        def _finalize_final_module(self) -> None:
+            if self.is_part:
+                self._finalized = True
+            else:
+                super()._finalize_final_module()
+
+        def get_pointer_to_function(self, name: str) -> Any:
+            return 0 if self.is_part else super().get_pointer_to_function(name)
+
+        # What numba asks for to tell the machine code where its Python objects are: a part has neither.
+        @property
+        def codegen(self) -> Any:
+            return self if self.is_part else super().codegen
+
+        def set_env(self, name: str, environment: object) -> None: ...
+
     class LeanCompiler(base):  # type: ignore[misc, valid-type]
         def define_pipelines(self) -> list[Any]:
+            state = self.state
+            state.library = LeanLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+            state.library.enable_object_caching()
+            state.library.is_part = state.flags.no_cpython_wrapper
             manager = machinery.PassManager("lean")
             for each in (translate if self.state.func_ir is None else ()) + passes:
                 manager.add_pass(each, each.__name__)
