@@ -181,32 +181,16 @@ def expand_states(
 ) -> int:
     """Expand states in the order of (f, h, when first generated) until the goal is due, at most ``num_expansions``.
 
-    Parameters
-    ----------
-    num_expansions
-        Pause after this many.
-    goal, bound
-        Where to end; states whose f is above the bound are cut, ``least_cut[0]`` keeps the smallest such f.
-    margin
-        A state that was expanded is taken up again only when it is reached for less than this times what was paid, so
-        that the order of additions does not reopen it.
-    indptr, indices, costs, seen
-        The graph, and the targets that each node sees.
-    estimator
-        The heuristic.
-    keys, paid, ahead, parents, is_open
-        The states: ``targets left << 32 | node``, g, h, the state before it, whether it waits to be expanded.
-    slots
-        The hash table from keys to states.
-    heap_keys, heap_states
-        The open list: f and state, the lower h first. Entries whose state has been improved since are passed over.
-    counts
-        See :data:`NUM_STATES` and the names after it.
+    ``num_expansions``: pause after this many. ``goal``, ``bound``: where to end; states whose f is above the bound are
+    cut, ``least_cut[0]`` keeps the smallest such f. ``margin``: a state that was expanded is taken up again only when
+    it is reached for less than this times what was paid, so that the order of additions does not reopen it. ``indptr``,
+    ``indices``, ``costs``, ``seen``: the graph, and the targets that each node sees. ``estimator``: the heuristic.
+    ``keys``, ``paid``, ``ahead``, ``parents``, ``is_open``: the states: ``targets left << 32 | node``, g, h, the state
+    before it, whether it waits to be expanded. ``slots``: the hash table from keys to states. ``heap_keys``,
+    ``heap_states``: the open list: f and state, the lower h first. Entries whose state has been improved since are
+    passed over. ``counts``: see :data:`NUM_STATES` and the names after it.
 
-    Returns
-    -------
-    int
-        ``FOUND``, ``EXHAUSTED``, ``PAUSED``, or ``NO_ROOM`` when arrays must grow before the next expansion.
+    Returns ``FOUND``, ``EXHAUSTED``, ``PAUSED``, or ``NO_ROOM`` when arrays must grow before the next expansion.
     """
     for _ in range(num_expansions):
         # Drop what was improved or expanded since it was put here.

@@ -141,28 +141,14 @@ def search_merges(
 ) -> int:
     """Merge_BB_Search (Algorithm 2) from where it stands, for at most ``num_steps`` partitions.
 
-    Parameters
-    ----------
-    num_steps
-        Pause after this many.
-    k, num
-        The least members of a class, and how many members there are.
-    margin
-        What a partition must be cheaper by to be better: rounding is no improvement.
-    by_key, weights
-        Merge order CostAsc, with the weights of the trips, or Random.
-    pool, tree
-        Known sets, and where the search stands.
-    closed, closed_slots
-        Partitions met before, and open hashing into them; duplicates are skipped while there is room to remember.
-    keys
-        Scratch for sorting pairs.
+    ``num_steps``: pause after this many. ``k``, ``num``: the least members of a class, and how many members there are.
+    ``margin``: what a partition must be cheaper by to be better: rounding is no improvement. ``by_key``, ``weights``:
+    merge order CostAsc, with the weights of the trips, or Random. ``pool``, ``tree``: known sets, and where the search
+    stands. ``closed``, ``closed_slots``: partitions met before, and open hashing into them; duplicates are skipped
+    while there is room to remember. ``keys``: scratch for sorting pairs.
 
-    Returns
-    -------
-    int
-        ``EXHAUSTED``, ``PAUSED``, ``IMPROVED``, ``NEEDS_SET`` for the set ``numbers[WANTED]``, or ``NO_ROOM`` when
-        ``closed`` is full and ``numbers[MAY_GROW]`` says that it can be larger.
+    Returns ``EXHAUSTED``, ``PAUSED``, ``IMPROVED``, ``NEEDS_SET`` for the set ``numbers[WANTED]``, or ``NO_ROOM`` when
+    ``closed`` is full and ``numbers[MAY_GROW]`` says that it can be larger.
     """
     numbers = tree.numbers
     while numbers[DEPTH] >= 0:

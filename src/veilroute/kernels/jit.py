@@ -260,20 +260,11 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]
 class _Entries:
     """The files of one kernel, one for each signature and processor. Without numba's index, there is nothing that two
     processes could leave half done.
-
-    Parameters
-    ----------
-    folder
-        Where they are.
-    prefix
-        How their names begin.
-    function
-        The kernel.
     """
 
     def __init__(self, folder: Path, prefix: str, function: Any) -> None:
         self._folder = folder
-        self._prefix = prefix
+        self._prefix = prefix  # how the files' names begin
         self._function = function
 
     # Worked out when it is first needed, because a kernel may call one that is written below it.

@@ -466,31 +466,15 @@ def search(
 ) -> int:
     """Improve a partition until ``limit`` sets have been looked at, or until nothing is left to do.
 
-    Parameters
-    ----------
-    tours
-        Costs and conditions.
-    groups
-        The partition. While a round goes on that may yet be undone, ``saved`` is the better one.
-    saved
-        Memory for a partition.
-    partners
-        For each member its best partners, the best first, with -1 behind them.
-    least
-        What each member adds to any class at least.
-    wide, widest
-        How many members to group anew at once around each member, smaller numbers first, and at most in rounds.
-    has_rounds
-        Whether there is always something left to do.
-    limit
-        Where to pause; the search goes on there when it is called again.
-    members, figures, union, rows, listed
-        Memory.
+    ``tours``: costs and conditions. ``groups``: the partition. While a round goes on that may yet be undone, ``saved``
+    is the better one. ``saved``: memory for a partition. ``partners``: for each member its best partners, the best
+    first, with -1 behind them. ``least``: what each member adds to any class at least. ``wide``, ``widest``: how many
+    members to group anew at once around each member, smaller numbers first, and at most in rounds. ``has_rounds``:
+    whether there is always something left to do. ``limit``: where to pause; the search goes on there when it is called
+    again. ``members``, ``figures``, ``union``, ``rows``, ``listed``: memory.
 
-    Returns
-    -------
-    int
-        ``PAUSED``, ``DONE``, or ``CROWDED`` when :func:`exchange_members` is to be called before the search goes on.
+    Returns ``PAUSED``, ``DONE``, or ``CROWDED`` when :func:`exchange_members` is to be called before the search goes
+    on.
     """
     while groups.numbers[WORK] < limit:
         num = next_union(groups, saved, partners, least, wide, widest, has_rounds, members)

@@ -313,18 +313,10 @@ def list_classes(
 def find_cover(num: int, num_classes: int, gap: float, now: float, num_out: int, listed: Listed) -> tuple[int, int]:
     """The cheapest cover of a union by the classes listed: how many, or -1 for none, and how many steps it took.
 
-    Parameters
-    ----------
-    num, num_classes
-        How many members and classes there are.
-    gap
-        What the excess of all classes together must be less than, when everybody must be in a class.
-    now
-        What the sum of shares must be less than when ``num_out`` members may be left out and as many are.
-    num_out
-        How many members may be left out.
-    listed
-        Where the classes are and the cover is returned. Excesses are changed.
+    ``num``, ``num_classes``: how many members and classes there are. ``gap``: what the excess of all classes together
+    must be less than, when everybody must be in a class. ``now``: what the sum of shares must be less than when
+    ``num_out`` members may be left out and as many are. ``num_out``: how many members may be left out. ``listed``:
+    where the classes are and the cover is returned. Excesses are changed.
     """
     masks, shares, excess, following_class = listed.masks, listed.shares, listed.excess, listed.following
     # Each member in turn takes what the classes that it can be in leave over.
@@ -467,28 +459,14 @@ def exchange(
 ) -> tuple[int, int]:
     """Two classes that come of two by swapping two members, or by moving one: the first that cost less than wanted.
 
-    Parameters
-    ----------
-    k, max_size, is_loose
-        See :class:`~veilroute.kernels.regroup.Tours`.
-    num, num_own
-        How many members the union has, and how many of them, the first ones, are in one class; the others are in one.
-    leaving, coming
-        From which to which (excluded) of the members one may leave the first class, and one may come in; -1, and the
-        last member of the first class, stand for nobody.
-    below
-        What the sum of shares must be less than.
-    union
-        The members.
-    costs
-        Memory, see :class:`~veilroute.kernels.regroup.Rows`.
-    listed
-        Where the classes are returned.
+    ``k``, ``max_size``, ``is_loose``: see :class:`~veilroute.kernels.regroup.Tours`. ``num``, ``num_own``: how many
+    members the union has, and how many of them, the first ones, are in one class; the others are in one. ``leaving``,
+    ``coming``: from which to which (excluded) of the members one may leave the first class, and one may come in; -1,
+    and the last member of the first class, stand for nobody. ``below``: what the sum of shares must be less than.
+    ``union``: the members. ``costs``: memory, see :class:`~veilroute.kernels.regroup.Rows`. ``listed``: where the
+    classes are returned.
 
-    Returns
-    -------
-    tuple[int, int]
-        2, or -1 when there is nothing; then how many sets were priced.
+    Returns 2, or -1 when there is nothing; then how many sets were priced.
     """
     weights, pairs, fixed, friends, far = union.weights, union.pairs, union.fixed, union.friends, union.far
     own = (1 << num_own) - 1

@@ -72,25 +72,12 @@ def find_strolls(
 ) -> tuple[float, int]:
     """The least value of all strolls past k of the members, or ``threshold`` if none is below; writes some that are.
 
-    Parameters
-    ----------
-    members
-        Whom strolls may come by, ascending.
-    k
-        How many they meet.
-    rate, offset, worth
-        A stroll's value is the offset, plus the rate times its length, plus what its members are worth.
-    from_start, to_goal, between
-        Distances.
-    is_open
-        Per two members whether one may follow upon the other.
-    near, places
-        Those near each member, at most eight, and where they stand.
-    threshold
-        Only strolls of less value matter.
-    out_sets, out_values
-        For each member the best stroll that ends there, if it matters; it may hold a member twice. The second number
-        returned is how many there are.
+    ``members``: whom strolls may come by, ascending. ``k``: how many they meet. ``rate``, ``offset``, ``worth``: a
+    stroll's value is the offset, plus the rate times its length, plus what its members are worth. ``from_start``,
+    ``to_goal``, ``between``: distances. ``is_open``: per two members whether one may follow upon the other. ``near``,
+    ``places``: those near each member, at most eight, and where they stand. ``threshold``: only strolls of less value
+    matter. ``out_sets``, ``out_values``: for each member the best stroll that ends there, if it matters; it may hold a
+    member twice. The second number returned is how many there are.
     """
     num = members.size
     num_near = near.shape[1]

@@ -247,24 +247,11 @@ def lower_prices(
 ) -> None:
     """Try the beginnings that cover a set for every class that holds it.
 
-    Parameters
-    ----------
-    covered
-        The set.
-    nodes, paid
-        Where such beginnings end, and what the cheapest one there costs.
-    to_goal
-        By node, what is left for a member that was covered.
-    ahead
-        By member and node, what is left for one that was not.
-    ratios
-        By member, what its cost is multiplied with.
-    classes
-        The classes to try.
-    rounding
-        A price is lower only if it is lower by this share.
-    prices, best_sets, best_nodes
-        By class, lowered where possible: the price, and which beginning it comes from.
+    ``covered``: the set. ``nodes``, ``paid``: where such beginnings end, and what the cheapest one there costs.
+    ``to_goal``: by node, what is left for a member that was covered. ``ahead``: by member and node, what is left for
+    one that was not. ``ratios``: by member, what its cost is multiplied with. ``classes``: the classes to try.
+    ``rounding``: a price is lower only if it is lower by this share. ``prices``, ``best_sets``, ``best_nodes``: by
+    class, lowered where possible: the price, and which beginning it comes from.
     """
     # Each class that holds the set, at each node where a prefix may end.
     for chosen in classes:
@@ -317,16 +304,9 @@ def advance_layer(
 ) -> None:
     """From the cheapest walks of i nodes to those of i + 1, by (set covered at least, last node).
 
-    Parameters
-    ----------
-    indptr, indices, costs
-        For each node the edges that lead to it.
-    seen
-        By node the members that it sees.
-    family, row_of
-        The sets, and where each stands; with a set the family holds all its subsets.
-    before, after
-        Costs by set and node; infinite where there is no such walk.
+    ``indptr``, ``indices``, ``costs``: for each node the edges that lead to it. ``seen``: by node the members that it
+    sees. ``family``, ``row_of``: the sets, and where each stands; with a set the family holds all its subsets.
+    ``before``, ``after``: costs by set and node; infinite where there is no such walk.
     """
     for node in range(seen.size):
         for row in range(family.size):

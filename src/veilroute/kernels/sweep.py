@@ -40,34 +40,16 @@ def sweep_hops(
 ) -> int:
     """Breadth-first sweep.
 
-    Parameters
-    ----------
-    indptr, indices
-        CSR rows.
-    seeds
-        Sorted keys ``value << 32 | node``.
-    limit
-        Nodes further than this are left unreached.
-    ahead, ahead_limit, behind, behind_limit
-        Which nodes to pass over; empty arrays pass over none.
-    wanted, num_wanted
-        Per node whether it is wanted, and how many are, 0 for a sweep that goes on; those that were settled are no
-        longer marked afterwards.
-    hops
-        Output, one entry per node, :data:`FAR` everywhere before.
-    queue
-        Scratch of at least nodes + seeds entries; the nodes that were reached and are no seeds stand there afterwards.
+    ``indptr``, ``indices``: CSR rows. ``seeds``: sorted keys ``value << 32 | node``. ``limit``: nodes further than this
+    are left unreached. ``ahead``, ``ahead_limit``, ``behind``, ``behind_limit``: which nodes to pass over; empty arrays
+    pass over none. ``wanted``, ``num_wanted``: per node whether it is wanted, and how many are, 0 for a sweep that goes
+    on; those that were settled are no longer marked afterwards. ``hops``: output, one entry per node, :data:`FAR`
+    everywhere before. ``queue``: scratch of at least nodes + seeds entries; the nodes that were reached and are no
+    seeds stand there afterwards.
 
-    Returns
-    -------
-    int
-        How many entries of ``queue`` were used.
-
-    Notes
-    -----
-    A seed is taken before the queue's head when its value is not larger. The queue holds two consecutive values
-    at most, and a waiting seed is never below the smaller of them, so values leave in ascending order. O(nodes +
-    edges) after the seeds are sorted.
+    Returns how many entries of ``queue`` were used. A seed is taken before the queue's head when its value
+    is not larger. The queue holds two consecutive values at most, and a waiting seed is never below the smaller of
+    them, so values leave in ascending order. O(nodes + edges) after the seeds are sorted.
     """
     head = 0
     tail = 0
@@ -132,28 +114,14 @@ def sweep_costs(
 ) -> int:
     """Dijkstra sweep with a binary heap ordered by (distance, node).
 
-    Parameters
-    ----------
-    indptr, indices, costs
-        CSR rows.
-    seed_nodes, seed_values
-        Where the sweep starts and at what distance.
-    limit, ahead, ahead_limit, behind, behind_limit, wanted, num_wanted
-        As for :func:`sweep_hops`.
-    distances
-        Output, one entry per node, infinite everywhere before.
-    towards
-        Output: the node from which each node was reached, -1 at seeds. Of several equally good ones it is the one
-        settled first.
-    heap_keys, heap_nodes
-        Scratch of at least edges + seeds entries.
-    reached
-        Output: the nodes that have a distance now; an empty array where nobody asks.
+    ``indptr``, ``indices``, ``costs``: CSR rows. ``seed_nodes``, ``seed_values``: where the sweep starts and at what
+    distance. ``limit``, ``ahead``, ``ahead_limit``, ``behind``, ``behind_limit``, ``wanted``, ``num_wanted``: as for
+    :func:`sweep_hops`. ``distances``: output, one entry per node, infinite everywhere before. ``towards``: output: the
+    node from which each node was reached, -1 at seeds. Of several equally good ones it is the one settled first.
+    ``heap_keys``, ``heap_nodes``: scratch of at least edges + seeds entries. ``reached``: output: the nodes that have a
+    distance now; an empty array where nobody asks.
 
-    Returns
-    -------
-    int
-        How many nodes were reached.
+    Returns how many nodes were reached.
     """
     size = 0
     num_reached = 0
