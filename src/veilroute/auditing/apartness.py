@@ -6,12 +6,13 @@ Sets of candidates are bit masks, over their positions or any other numbering of
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 from veilroute.auditing.survey import CrowMap, Survey, measured_map
-from veilroute.auditing.walking import Effort
+from veilroute.auditing.walking import Effort, WalkingMap
 from veilroute.domain.graph import at_least
 from veilroute.problem import Privacy
 
@@ -25,10 +26,7 @@ _MAX_BRANCHES_WIDEST = 500
 
 def mask_of(candidates: Iterable[int]) -> int:
     """The bit mask of some candidates."""
-    mask = 0
-    for candidate in candidates:
-        mask |= 1 << candidate
-    return mask
+    return reduce(operator.or_, (1 << candidate for candidate in candidates), 0)
 
 
 def members_of(mask: int) -> Iterator[int]:
@@ -153,10 +151,8 @@ class Spread(FarSets):
         self._survey, self._measure = survey, privacy.measure
         is_cost = privacy.measure == "cost"
         self._limit = at_least(privacy.ell, exact=is_cost and survey.problem.domain.has_integer_costs)
-        if self._limit <= 0:
-            return
-        candidate_at = {node: c for c, node in survey.nodes.items()}
-        for a, around in _surroundings(survey, privacy.measure, self._limit, survey.nodes):
+        candidate_at = survey.candidate_at
+        for a, around in self._surroundings(survey.nodes if self._limit > 0 else ()):
             fewest = around if len(around) < len(candidate_at) else candidate_at
             for there in fewest:
                 b = candidate_at.get(there, a)
@@ -168,27 +164,23 @@ class Spread(FarSets):
         """The pairs within a set that stand too close, closest first, with their distance."""
         close = {a: self.close[a] & mask for a in members_of(mask)}
         gaps: dict[tuple[int, int], float] = {}
-        for a, around in _surroundings(self._survey, self._measure, self._limit, [a for a in close if close[a]]):
+        for a, around in self._surroundings(a for a in close if close[a]):
             for b in members_of(close[a]):
                 pair = (min(a, b), max(a, b))
                 gap = around.get(self._survey.nodes[b], math.inf)
                 gaps[pair] = min(gap, gaps.get(pair, math.inf))
         return [(a, b, gap) for gap, a, b in sorted((gap, a, b) for (a, b), gap in gaps.items())]
 
+    def _surroundings(self, candidates: Iterable[int]) -> Iterator[tuple[int, dict[int, float]]]:
+        """For each of some candidates the distances to the others' nodes, as far as they are within the limit."""
+        nodes = self._survey.nodes
+        for a in candidates:
+            yield a, self._ground.near(nodes[a], self._limit, wanted=self._survey.candidate_at.keys())
 
-def _surroundings(
-    survey: Survey, measure: str, limit: float, candidates: Iterable[int]
-) -> Iterator[tuple[int, dict[int, float]]]:
-    """For each of some candidates the distances to the others' nodes, as far as they are within the limit."""
-    domain, everyone = survey.problem.domain, list(survey.nodes.values())
-    crow = CrowMap(domain) if measure == "straight" else None
-    ground = survey.walking if measure in ("cost", "straight") else measured_map(domain, measure)
-    for a in candidates:
-        node = survey.nodes[a]
-        if crow is not None:
-            yield a, dict(zip(everyone, crow.distances(node, everyone).tolist(), strict=True))
-        else:
-            yield a, ground.near(node, limit, wanted=frozenset(everyone))
+    @cached_property
+    def _ground(self) -> WalkingMap | CrowMap:
+        survey = self._survey
+        return survey.walking if self._measure == "cost" else measured_map(survey.problem.domain, self._measure)
 
 
 @dataclass
