@@ -246,11 +246,6 @@ class ReplayedPlaybook:
         return f" on trip {trip}" if len(self.survey.trips) > 1 else ""
 
 
-def replay_playbook(playbook: Playbook, planner: Planner | None) -> ReplayedPlaybook:
-    """Ask for the route of every counted candidate on every trip."""
-    return _replay(playbook, survey_problem(playbook.problem), planner)
-
-
 def is_hidden(playbook: Playbook, group: PlaybookClass) -> bool:
     """Whether a class by itself keeps (k, ell, m), worked out from the map with the auditor's own means.
 
@@ -269,12 +264,17 @@ def is_hidden(playbook: Playbook, group: PlaybookClass) -> bool:
         for start, goal in zip(problem.start_nodes, problem.goal_nodes, strict=True)
     )
     survey = Survey(problem, walking, nodes, find_watchers(problem, walking, nodes), trips)
-    replayed = _replay(playbook, survey, None)
+    replayed = replay_playbook(playbook, None, survey)
     return bool(nodes) and all(c in replayed.groups and replayed.hides(c, replayed.groups[c]) for c in nodes)
 
 
-def _replay(playbook: Playbook, survey: Survey, planner: Planner | None) -> ReplayedPlaybook:
-    """Ask for every route and walk each distinct one once."""
+def replay_playbook(playbook: Playbook, planner: Planner | None, survey: Survey | None = None) -> ReplayedPlaybook:
+    """Ask for the route of every counted candidate on every trip, and walk each distinct one once.
+
+    What the playbook holds is looked up here: ``route_for`` refuses what it can see to be wrong, and the auditor is to
+    say what that is.
+    """
+    survey = survey or survey_problem(playbook.problem)
     routes: _Routes = {}
     exposed: _Routes = {}
     # By identity, because members of a class usually share one object. The route is kept so that it stays alive.
@@ -288,30 +288,20 @@ def _replay(playbook: Playbook, survey: Survey, planner: Planner | None) -> Repl
     for candidate in survey.counted:
         label = survey.label(candidate)
         for trip in range(len(survey.trips)):
-            try:
-                given = _route_of(playbook, label, trip) if planner is None else planner(label, trip)
-            except (NotAnonymizedError, UnknownCandidateError):
-                group = playbook.class_of(label) if planner is None else None
-                if group is not None and (spare := _held(group, label, trip)) is not None:
-                    exposed[candidate, trip] = walk(spare, trip)
-            else:
+            if planner is not None:
+                try:
+                    given = planner(label, trip)
+                except (NotAnonymizedError, UnknownCandidateError):
+                    continue
                 routes[candidate, trip] = walk(given, trip)
+            elif (group := playbook.class_of(label)) is not None:
+                own = group.member_routes.get((trip, label))
+                held = group.routes[trip] if own is None and trip < len(group.routes) else own
+                if group.anonymized:
+                    routes[candidate, trip] = walk(held, trip)
+                elif held is not None:
+                    exposed[candidate, trip] = walk(held, trip)
     return ReplayedPlaybook(playbook, survey, routes, exposed, planner is not None)
-
-
-def _route_of(playbook: Playbook, label: Label, trip: int) -> Route | None:
-    """What the playbook holds for a candidate that it calls anonymized; ``None`` when it has no route for the trip.
-
-    Looked up here because ``route_for`` refuses what it can see to be wrong, and the auditor is to say what that is.
-    """
-    group = playbook.class_of(label)
-    if group is None or not group.anonymized:
-        raise NotAnonymizedError
-    return _held(group, label, trip)
-
-
-def _held(group: PlaybookClass, label: Label, trip: int) -> Route | None:
-    return group.route_of(label, trip) if trip < len(group.routes) else group.member_routes.get((trip, label))
 
 
 def _walk(given: object, trip: int, survey: Survey) -> ReplayedRoute:
@@ -320,25 +310,15 @@ def _walk(given: object, trip: int, survey: Survey) -> ReplayedRoute:
         return ReplayedRoute((), (), stated, None, f"is {given!r} and no sequence of nodes")
     labels = tuple(given)
     nodes = tuple(survey.node(label) for label in labels)
-    fault = _ends_fault(labels, nodes, trip, survey)
-    costs: list[float] = []
-    if not fault:
-        for step, (tail, head) in enumerate(pairwise(nodes), start=1):
-            cost = None if tail is None or head is None else survey.walking.edge_cost(tail, head)
-            if cost is None:
-                apart = "nodes that no edge joins" if survey.problem.domain.grid is None else "cells that do not touch"
-                fault = (
-                    f"jumps between {apart}: from {labels[step - 1]} to {labels[step]} "
-                    f"(nodes {step} and {step + 1} of the route)"
-                )
-                break
-            costs.append(cost)
-    return ReplayedRoute(labels, nodes, stated, None if fault else math.fsum(costs), fault)
+    costs = [None if a is None or b is None else survey.walking.edge_cost(a, b) for a, b in pairwise(nodes)]
+    fault = _find_fault(labels, nodes, costs, trip, survey)
+    real_cost = None if fault else math.fsum(cost for cost in costs if cost is not None)
+    return ReplayedRoute(labels, nodes, stated, real_cost, fault)
 
 
-def _ends_fault(labels: tuple[Label, ...], nodes: _Nodes, trip: int, survey: Survey) -> str:
-    ends = survey.trips[trip]
-    asked = survey.problem.trips[trip]
+def _find_fault(labels: tuple[Label, ...], nodes: _Nodes, costs: list[float | None], trip: int, survey: Survey) -> str:
+    """Why a route is no walk of the trip, or nothing; ``costs`` are those of its steps, ``None`` without an edge."""
+    ends, asked = survey.trips[trip], survey.problem.trips[trip]
     if not nodes:
         return "is empty"
     if None in nodes:
@@ -348,6 +328,11 @@ def _ends_fault(labels: tuple[Label, ...], nodes: _Nodes, trip: int, survey: Sur
         return f"begins at {labels[0]} instead of the start {asked.start}"
     if nodes[-1] != ends.goal:
         return f"ends at {labels[-1]} instead of the goal {asked.goal}"
+    if None in costs:
+        step = costs.index(None) + 1
+        apart = "nodes that no edge joins" if survey.problem.domain.grid is None else "cells that do not touch"
+        places = f"from {labels[step - 1]} to {labels[step]} (nodes {step} and {step + 1} of the route)"
+        return f"jumps between {apart}: {places}"
     return ""
 
 
