@@ -70,8 +70,8 @@ class SetPrices:
             effort.spend(max(0.0, building - table_allowance(len(posts), effort.limit)))
             tables = _find_tables(survey, posts)
         self._trips = [_TripPrices(survey.walking, trip, posts, places, tables, effort) for trip in survey.trips]
-        base_costs = [[trip.base_costs[c] for c in members] for trip in survey.trips]
-        self._tariffs = list(zip(survey.weights(members), base_costs, strict=True))
+        self.weights, self.credits = survey.weights(members), survey.credits(members)
+        self._base_costs = [[trip.base_costs[c] for c in members] for trip in survey.trips]
 
     def costs(self, chosen: int) -> tuple[float, ...]:
         """The cost on each trip, infinite where no walk covers the set."""
@@ -82,8 +82,8 @@ class SetPrices:
         costs = self.costs(chosen)
         if math.inf in costs:
             return math.inf
-        by_trip = zip(self._tariffs, costs, strict=True)
-        return math.fsum(w[i] * (cost - base[i]) for (w, base), cost in by_trip for i in members_of(chosen))
+        by_trip = zip(self.weights, self._base_costs, costs, strict=True)
+        return math.fsum(own[i] * (cost - base[i]) for own, base, cost in by_trip for i in members_of(chosen))
 
 
 def price_subsets(survey: Survey, trip: TripDistances, members: Sequence[int], *, has_table: bool) -> list[float]:

@@ -15,7 +15,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from veilroute.auditing.apartness import mask_of, members_of
-from veilroute.auditing.class_search import FEW_CUTS, MAX_MEMBERS, ClassSearch, PrefixSearch, open_workbench
+from veilroute.auditing.class_search import FEW_CUTS, MAX_MEMBERS, ClassSearch, PrefixSearch, Workbench
 from veilroute.auditing.replay import ABSOLUTE, RELATIVE, ReplayedPlaybook
 from veilroute.auditing.verdicts import ClaimVerdict, judge, names, number
 from veilroute.auditing.walking import Effort, TooMuchError
@@ -203,7 +203,7 @@ class _Examination:
             reason = f"certificates are checked for up to {MAX_MEMBERS} coverable candidates"
         else:
             try:
-                self.bench = open_workbench(self.replayed, MAX_EFFORT, m)
+                self.bench = Workbench(self.replayed, MAX_EFFORT, m)
                 self.duals, self.cuts = self._placed(self.certificate.cost)
                 return self._examine_classes()
             except TooMuchError:
