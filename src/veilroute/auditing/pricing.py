@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -58,17 +58,14 @@ class SetPrices:
     def __init__(self, survey: Survey, members: Sequence[int], half: int, effort: Effort) -> None:
         posts, places = _find_posts(survey, members)
         half = min(half, len(members))  # a file may name any k
-        num_nodes = survey.walking.num_nodes
-        visit = survey.walking.visit
+        sweep = survey.walking.num_nodes * survey.walking.visit
         num_rows = 2 * len(survey.trips) * sum(math.comb(len(members), size) for size in range(1, half + 1))
         seeds = half * sum(map(len, places)) / max(1, len(members))
-        building = len(posts) * num_nodes * visit
-        with_table = building + num_rows * seeds * len(posts) * TABLE_STEP
-        with_sweeps = num_rows * num_nodes * visit
-        tables: _Tables | None = None
-        if with_table <= with_sweeps:
+        building = len(posts) * sweep
+        has_table = building + num_rows * seeds * len(posts) * TABLE_STEP <= num_rows * sweep
+        if has_table:
             effort.spend(max(0.0, building - table_allowance(len(posts), effort.limit)))
-            tables = _find_tables(survey, posts)
+        tables = _find_tables(survey, posts) if has_table else None
         self._trips = [_TripPrices(survey.walking, trip, posts, places, tables, effort) for trip in survey.trips]
         self.weights, self.credits = survey.weights(members), survey.credits(members)
         self._base_costs = [[trip.base_costs[c] for c in members] for trip in survey.trips]
@@ -110,6 +107,8 @@ def _find_tables(survey: Survey, posts: list[int]) -> _Tables:
 
 
 class _TripPrices:
+    """The walks of one trip; see `SetPrices`."""
+
     def __init__(
         self,
         walking: WalkingMap,
@@ -191,19 +190,18 @@ class PrefixPrices:
         posts, places = _find_posts(survey, members)
         from_posts = _find_distances(survey, posts, effort) if can_pad(survey) else None
         self._trips = []
-        for trip, own in zip(survey.trips, survey.weights(members), strict=True):
+        for trip, weights in zip(survey.trips, survey.weights(members), strict=True):
             walks: _Layers | _Padded = _Layers(survey, trip, posts, m, effort)
             if from_posts is not None:
                 walks = _Padded(survey, trip, posts, m, effort, from_posts)
-            self._trips.append(_TripPrefixes(survey, trip, members, places, np.array(own), walks, effort))
+            self._trips.append(_TripPrefixes(survey, trip, members, places, np.array(weights), walks, effort))
         self._known: dict[int, float] = {}
 
     def share(self, chosen: int) -> float:
         """What the class adds, over all trips; infinite when it is impossible."""
-        known = self._known.get(chosen)
-        if known is None:
-            known = self._known[chosen] = math.fsum(trip.share(chosen) for trip in self._trips)
-        return known
+        if chosen not in self._known:
+            self._known[chosen] = math.fsum(trip.share(chosen) for trip in self._trips)
+        return self._known[chosen]
 
 
 def can_pad(survey: Survey) -> bool:
@@ -235,14 +233,12 @@ def _find_distances(survey: Survey, posts: Sequence[int], effort: Effort) -> Flo
     return np.array(rows).reshape(len(posts), survey.walking.num_nodes)
 
 
-@dataclass(frozen=True, eq=False)
-class _Walks:
-    """The cheapest walks that cover a set: to every post, by number of nodes where that matters; of exactly m nodes to
-    each of the ends; and to the goal with at most m nodes."""
+class _Walks(NamedTuple):
+    """The cheapest walks that cover a set."""
 
-    at_posts: Floats
-    last: Floats
-    complete: float
+    at_posts: Floats  # to every post, by number of nodes where that matters
+    last: Floats  # of exactly m nodes, to each of the ends
+    complete: float  # to the goal, with at most m nodes
 
 
 _Parts = list[tuple[Ints, Ints, _Walks]]
@@ -259,15 +255,12 @@ class _Layers:
         offsets, tails, costs = survey.walking.edges_into
         starts = np.array(offsets, dtype=np.int64)
         self.ends: Ints = np.flatnonzero(np.isfinite(trip.from_start))
-        self._trip = trip
-        self._num_nodes = survey.walking.num_nodes
+        self._trip, self._m, self._num_nodes, self._effort = trip, m, survey.walking.num_nodes, effort
         self._tails: Ints = np.array(tails, dtype=np.int64)
         self._costs: Floats = np.array(costs, dtype=np.float64)
         self._entered: Ints = np.flatnonzero(np.diff(starts))
         self._firsts: Ints = starts[self._entered]
         self._posts: Ints = np.array(posts, dtype=np.int64)
-        self._m = m
-        self._effort = effort
         self.num_bytes = 8 * (m * len(posts) + self.ends.size)
 
     def follow(self, parts: _Parts) -> _Walks:
@@ -343,9 +336,7 @@ class _TripPrefixes:
         effort: Effort,
     ) -> None:
         watchers = [sorted(survey.watchers[c]) for c in members]
-        self._weights = weights
-        self._walks_by = walks
-        self._effort = effort
+        self._weights, self._walks_by, self._effort = weights, walks, effort
         self._max_bytes = _MAX_BYTES // len(survey.trips)
         self._watchers: list[Ints] = [np.array(nodes, dtype=np.int64) for nodes in watchers]
         self._places: list[Ints] = [np.array(own, dtype=np.int64) for own in places]
@@ -378,10 +369,9 @@ class _TripPrefixes:
         return best - math.fsum(self._credits[members])
 
     def _walks(self, chosen: int) -> _Walks:
-        known = self._kept.get(chosen)
-        if known is None:
+        if chosen not in self._kept:
             if self._walks_by.num_bytes * len(self._kept) > self._max_bytes:
                 raise TooMuchError
             parts = [(self._watchers[i], self._places[i], self._walks(chosen ^ 1 << i)) for i in members_of(chosen)]
-            known = self._kept[chosen] = self._walks_by.follow(parts)
-        return known
+            self._kept[chosen] = self._walks_by.follow(parts)
+        return self._kept[chosen]
