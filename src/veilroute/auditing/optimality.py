@@ -210,17 +210,3 @@ def _lower(prices: Prices, parts: list[float]) -> None:
     for chosen, value in enumerate(sums):
         if value < prices[chosen]:
             prices[chosen] = value
-
-
-def is_beyond_every_route(survey: Survey, k: int, m: int, total: float) -> bool:
-    """Whether sharing only the first m nodes is never worth it, so that m counts as infinite.
-
-    Whoever goes their own way after m nodes has paid for m - 1 edges, and so have at least k members of the class.
-    Where that alone costs more than ``total``, all classes of a plan that costs no more share whole routes.
-    """
-    least = (m - 1) * survey.walking.smallest_cost
-    for trip, share in zip(survey.trips, survey.trip_shares, strict=True):
-        extras = sorted(max(0.0, least - trip.base_costs[c]) * survey.weight(trip, c) for c in survey.coverable)
-        if share * math.fsum(extras[:k]) <= total:
-            return False
-    return True

@@ -45,16 +45,15 @@ class Objective:
     """The figure that the playbook says to keep small, and what it states of it.
 
     Plans are compared by a sum over their classes. The MAC is that sum divided by the number of anonymized candidates,
-    the total extra cost is the sum itself. ``unit`` is what a base cost comes to in the sum, on average, which is what
-    rounding is relative to: 1 in the MAC. ``reached`` is the real figure, ``None`` where some route has no cost.
+    the total extra cost is the sum itself.
     """
 
     name: str
     sum_name: str
     stated: float | None
     bound: float | None
-    reached: float | None
-    unit: float
+    reached: float | None  # the real figure, None where some route has no cost
+    unit: float  # what a base cost comes to in the sum, on average, which rounding is relative to: 1 in the MAC
 
     def figure(self, total: float, num: int) -> float:
         """The figure of a plan for ``num`` candidates whose classes add up to ``total``."""
@@ -77,30 +76,25 @@ class Objective:
 class RealCosts:
     """What the candidates claimed anonymized pay, worked out from the replayed routes and the auditor's base costs.
 
-    All figures are ``None`` when nothing is anonymized. ``total_extra`` averages the trips by their weights,
-    ``worst_extra`` is the largest over all trips. ``unknown`` are candidates without a cost: their routes are no walks.
+    All figures are ``None`` when nothing is anonymized.
     """
 
     mac_by_trip: tuple[float | None, ...]
     mac: float | None = None
-    total_extra: float | None = None
-    worst_extra: float | None = None
-    unknown: tuple[int, ...] = ()
+    total_extra: float | None = None  # the trips averaged by their weights
+    worst_extra: float | None = None  # the largest over all trips
+    unknown: tuple[int, ...] = ()  # candidates without a cost: their routes are no walks
 
 
 @dataclass(frozen=True)
 class ReplayedRoute:
-    """A route as the planner gave it, and what walking it showed.
-
-    ``nodes`` has ``None`` for each label that is not in the domain, ``stated_cost`` whatever came with the route or
-    `UNSTATED`. ``fault`` says why it is not a walk of the trip, which then has no ``real_cost``, or is empty.
-    """
+    """A route as the planner gave it, and what walking it showed."""
 
     labels: tuple[Label, ...]
-    nodes: _Nodes
-    stated_cost: object
-    real_cost: float | None
-    fault: str
+    nodes: _Nodes  # None for each label that is not in the domain
+    stated_cost: object  # whatever came with the route, or `UNSTATED`
+    real_cost: float | None  # None when it is no walk of the trip
+    fault: str  # why it is not, or nothing
 
     def covers(self, watchers: frozenset[int]) -> bool:
         """Whether one of its nodes, start and goal included, is a watcher."""
@@ -113,18 +107,13 @@ _Routes = dict[tuple[int, int], ReplayedRoute]
 
 @dataclass(frozen=True)
 class ReplayedPlaybook:
-    """A playbook, the map surveyed, and which route every candidate was given.
-
-    A candidate without a route got the paper's Failure. Routes that are ``exposed`` are those that the playbook holds
-    for candidates it does not anonymize: they protect nobody, but must be what they say. ``is_foreign`` when the routes
-    come from a planner function rather than from the playbook.
-    """
+    """A playbook, the map surveyed, and which route every candidate was given."""
 
     playbook: Playbook
     survey: Survey
-    routes: _Routes
-    exposed: _Routes
-    is_foreign: bool = False
+    routes: _Routes  # whoever has none got the paper's Failure
+    exposed: _Routes  # what it holds for those it does not anonymize: they protect nobody, but must be what they say
+    is_foreign: bool = False  # whether the routes come from a planner function rather than from the playbook
 
     @cached_property
     def spread(self) -> Spread:
@@ -162,15 +151,14 @@ class ReplayedPlaybook:
     @cached_property
     def objective(self) -> Objective:
         """What the playbook says to keep small."""
-        claims, survey, real = self.playbook.claims, self.survey, self.real_costs
+        claims, survey = self.playbook.claims, self.survey
+        real = RealCosts(()) if self.real_costs.unknown else self.real_costs
         if self.playbook.objective == "mac":
-            reached = None if real.unknown else real.mac
-            return Objective("MAC", "MAC sum", claims.mac, claims.mac_lower_bound, reached, 1.0)
+            return Objective("MAC", "MAC sum", claims.mac, claims.mac_lower_bound, real.mac, 1.0)
         base_costs = survey.credits(survey.coverable)
         unit = math.fsum(base_costs) / max(1, len(base_costs)) or survey.walking.smallest_positive_cost
-        reached = None if real.unknown else real.total_extra
-        name = "total extra cost"
-        return Objective(name, name, claims.total_extra, claims.total_extra_lower_bound, reached, unit)
+        name, bound = "total extra cost", claims.total_extra_lower_bound
+        return Objective(name, name, claims.total_extra, bound, real.total_extra, unit)
 
     @property
     def answers(self) -> _Routes:
