@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 
 from veilroute.auditing.survey import CrowMap, Survey, measured_map
@@ -37,6 +37,7 @@ def members_of(mask: int) -> Iterator[int]:
         mask ^= low
 
 
+@dataclass(frozen=True, eq=False)
 class ClassRule:
     """What a class must be: at least k members, of whom k (``witness``) or all (``all-pairs``) stand ell apart.
 
@@ -45,15 +46,14 @@ class ClassRule:
     20,000 steps does not qualify.
     """
 
-    def __init__(self, k: int, apart: FarSets, *, is_all_pairs: bool, effort: Effort | None = None) -> None:
-        self.k = k
-        self.apart = apart
-        self.is_all_pairs = is_all_pairs
-        self._effort = effort
+    k: int
+    apart: FarSets
+    is_all_pairs: bool = field(kw_only=True)
+    effort: Effort | None = None
 
     def renumbered(self, members: Sequence[int], effort: Effort) -> ClassRule:
         """The same rule, exact, over another numbering of some candidates."""
-        return ClassRule(self.k, self.apart.renumbered(members), is_all_pairs=self.is_all_pairs, effort=effort)
+        return replace(self, apart=self.apart.renumbered(members), effort=effort)
 
     def qualifies(self, group: int) -> bool:
         """Whether the group is a class."""
@@ -61,7 +61,7 @@ class ClassRule:
             return False
         if self.is_all_pairs or self.apart.is_everybody_far:
             return self.apart.is_far(group)
-        if self._effort is None:
+        if self.effort is None:
             return self.apart.largest_far_set(group, enough=self.k).size >= self.k
         return self.has_far(group, self.k)
 
@@ -78,8 +78,8 @@ class ClassRule:
         if num == 0:
             yield 0
         while pool.bit_count() >= num > 0:
-            if self._effort is not None:
-                self._effort.spend(_APART_STEP)
+            if self.effort is not None:
+                self.effort.spend(_APART_STEP)
             low = pool & -pool
             pool ^= low
             for rest in self.far_sets(pool & ~self.apart.close[low.bit_length() - 1], num - 1):

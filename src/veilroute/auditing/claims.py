@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from itertools import pairwise
 
 from veilroute.auditing.apartness import mask_of, members_of
 from veilroute.auditing.optimality import Optimum
@@ -138,7 +137,11 @@ def check_optimality(
         problems += _better_way(replayed, optimum)
         return judge("optimality", problems, f"{status}; re-proved: {optimum.effort}")
     if status == "infeasible":
-        return _judge_infeasible(problems, proof, num_anonymizable)
+        if num_anonymizable:
+            problems.append(f"says that nothing can be anonymized, but {num_anonymizable} candidates can be")
+        if _most(proof, num_anonymizable) == 0:
+            return judge("optimality", problems, "infeasible: no candidate belongs to a class that could be anonymized")
+        return judge("optimality", problems, "infeasible by the planner's word; too large to re-prove", checked=False)
     if proof is not None and proof.more is not None:
         problems.append(f"not optimal: {proof.more} candidates can be anonymized, not only {num_stated}")
     if proof is not None and proof.cheaper is not None:
@@ -169,14 +172,6 @@ def _unmet_bound(replayed: ReplayedPlaybook) -> list[str]:
         side = "worse" if reached > bound else "lower"
         problems.append(f"the real {name} {reached:.9g} is {side} than the {bound:.9g} claimed as optimal")
     return problems
-
-
-def _judge_infeasible(problems: list[str], proof: Proof | None, num_anonymizable: int | None) -> ClaimVerdict:
-    if num_anonymizable:
-        problems.append(f"says that nothing can be anonymized, but {num_anonymizable} candidates can be")
-    if _most(proof, num_anonymizable) == 0:
-        return judge("optimality", problems, "infeasible: no candidate belongs to a class that could be anonymized")
-    return judge("optimality", problems, "infeasible by the planner's word; too large to re-prove", checked=False)
 
 
 def _most(proof: Proof | None, num_anonymizable: int | None) -> float:
@@ -380,7 +375,7 @@ def check_cost(replayed: ReplayedPlaybook) -> ClaimVerdict:
         if route.real_cost is not None and route.stated_cost is not UNSTATED
     ]
     compared += [
-        (f"the route shown for {place}", _prefix_cost(replayed, holder, len(shown)), shown.cost)
+        (f"the route shown for {place}", math.fsum(holder.steps[: len(shown) - 1]), shown.cost)
         for place, shown, holder in _shown_only(replayed)
         if holder is not None and holder.real_cost is not None
     ]
@@ -451,12 +446,6 @@ def _shown_only(replayed: ReplayedPlaybook) -> Iterator[tuple[str, Route, Replay
 
 def _begins_with(route: ReplayedRoute, shown: Route, least: int | None) -> bool:
     return len(shown) >= len(route.labels[:least]) and route.labels[: len(shown)] == shown.nodes
-
-
-def _prefix_cost(replayed: ReplayedPlaybook, route: ReplayedRoute, length: int) -> float:
-    steps = pairwise(route.nodes[:length])
-    costs = (replayed.survey.walking.edge_cost(a, b) for a, b in steps if a is not None and b is not None)
-    return math.fsum(cost for cost in costs if cost is not None)
 
 
 def _distinct(replayed: ReplayedPlaybook) -> list[tuple[ReplayedRoute, str, int]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from veilroute.auditing.apartness import ClassRule, mask_of, members_of
-from veilroute.auditing.pricing import price_subsets, table_allowance
+from veilroute.auditing.pricing import price_walks
 from veilroute.auditing.survey import Survey, TripDistances
 from veilroute.auditing.verdicts import number
 from veilroute.auditing.walking import HEAP_VISIT, TABLE_STEP, TooMuchError
@@ -116,23 +116,6 @@ def _best_partitions(num: int, classes: dict[int, float]) -> tuple[dict[int, flo
         best.append(found)
         ways.append(count)
     return best[-1], ways[-1]
-
-
-def price_walks(survey: Survey, trip: TripDistances, candidates: Sequence[int], effort: float = MAX_EFFORT) -> Prices:
-    """Cost of the cheapest start-goal walk covering each subset; gives up with `TooMuchError` beyond ``effort``.
-
-    Either with a table of the distances between watchers, or with one sweep of the map per subset, whichever is less
-    work.
-    """
-    num_posts = len(set().union(*(survey.watchers[c] for c in candidates)))
-    num_subsets, num_nodes = 1 << len(candidates), survey.walking.num_nodes
-    building = num_posts * num_nodes * survey.walking.visit
-    with_table = building + num_subsets * num_posts**2 * TABLE_STEP
-    with_sweeps = num_subsets * num_nodes * HEAP_VISIT
-    spared = min(building, table_allowance(num_posts, effort))
-    if min(with_table - spared, with_sweeps) > effort:
-        raise TooMuchError
-    return price_subsets(survey, trip, candidates, has_table=with_table <= with_sweeps)
 
 
 def price_prefixes(

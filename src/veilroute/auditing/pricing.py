@@ -39,7 +39,7 @@ _Tables = tuple[list[Row], list[Row]]
 """For each post the distances to all posts, and from all."""
 
 
-def table_allowance(num_posts: int, effort: float) -> float:
+def _table_allowance(num_posts: int, effort: float) -> float:
     """What a table of the distances between watchers may take beyond an effort."""
     return (_TABLE_ALLOWANCE - 1) * effort if num_posts <= _FEW_POSTS else 0.0
 
@@ -64,7 +64,7 @@ class SetPrices:
         building = len(posts) * sweep
         has_table = building + num_rows * seeds * len(posts) * TABLE_STEP <= num_rows * sweep
         if has_table:
-            effort.spend(max(0.0, building - table_allowance(len(posts), effort.limit)))
+            effort.spend(max(0.0, building - _table_allowance(len(posts), effort.limit)))
         tables = _find_tables(survey, posts) if has_table else None
         self._trips = [_TripPrices(survey.walking, trip, posts, places, tables, effort) for trip in survey.trips]
         self.weights, self.credits = survey.weights(members), survey.credits(members)
@@ -83,15 +83,23 @@ class SetPrices:
         return math.fsum(own[i] * (cost - base[i]) for own, base, cost in by_trip for i in members_of(chosen))
 
 
-def price_subsets(survey: Survey, trip: TripDistances, members: Sequence[int], *, has_table: bool) -> list[float]:
+def price_walks(survey: Survey, trip: TripDistances, members: Sequence[int], effort: float = math.inf) -> list[float]:
     """Cost of the cheapest start-goal walk covering each subset of the members, by bit mask.
 
     With f as in `SetPrices`, the least of ``f(S, q) + d(q, goal)`` over all watchers q, where the last member is seen.
+    Either with a table of the distances between watchers, or with one sweep of the map per subset, whichever is less
+    work; gives up with `TooMuchError` beyond ``effort``.
     """
     posts, places = _find_posts(survey, members)
-    tables = _find_tables(survey, posts) if has_table else None
+    num_subsets, num_nodes = 1 << len(members), survey.walking.num_nodes
+    building = len(posts) * num_nodes * survey.walking.visit
+    with_table = building + num_subsets * len(posts) ** 2 * TABLE_STEP
+    with_sweeps = num_subsets * num_nodes * HEAP_VISIT
+    if min(with_table - min(building, _table_allowance(len(posts), effort)), with_sweeps) > effort:
+        raise TooMuchError
+    tables = _find_tables(survey, posts) if with_table <= with_sweeps else None
     walks = _TripPrices(survey.walking, trip, posts, places, tables, Effort(math.inf))
-    return [walks.cost(0), *(walks.cost_from_start(chosen) for chosen in range(1, 1 << len(members)))]
+    return [walks.cost(0), *(walks.cost_from_start(chosen) for chosen in range(1, num_subsets))]
 
 
 def _find_posts(survey: Survey, members: Sequence[int]) -> tuple[list[int], list[list[int]]]:

@@ -93,8 +93,13 @@ class ReplayedRoute:
     labels: tuple[Label, ...]
     nodes: _Nodes  # None for each label that is not in the domain
     stated_cost: object  # whatever came with the route, or `UNSTATED`
-    real_cost: float | None  # None when it is no walk of the trip
+    steps: tuple[float, ...]  # what each of its edges costs; none when it is no walk of the trip
     fault: str  # why it is not, or nothing
+
+    @cached_property
+    def real_cost(self) -> float | None:
+        """What its edges add up to, or ``None`` when it is no walk of the trip."""
+        return None if self.fault else math.fsum(self.steps)
 
     def covers(self, watchers: frozenset[int]) -> bool:
         """Whether one of its nodes, start and goal included, is a watcher."""
@@ -295,13 +300,13 @@ def replay_playbook(playbook: Playbook, planner: Planner | None, survey: Survey 
 def _walk(given: object, trip: int, survey: Survey) -> ReplayedRoute:
     stated: object = given.cost if isinstance(given, Route) else UNSTATED
     if not isinstance(given, Iterable):
-        return ReplayedRoute((), (), stated, None, f"is {given!r} and no sequence of nodes")
+        return ReplayedRoute((), (), stated, (), f"is {given!r} and no sequence of nodes")
     labels = tuple(given)
     nodes = tuple(survey.node(label) for label in labels)
     costs = [None if a is None or b is None else survey.walking.edge_cost(a, b) for a, b in pairwise(nodes)]
     fault = _find_fault(labels, nodes, costs, trip, survey)
-    real_cost = None if fault else math.fsum(cost for cost in costs if cost is not None)
-    return ReplayedRoute(labels, nodes, stated, real_cost, fault)
+    steps = () if fault else tuple(cost for cost in costs if cost is not None)
+    return ReplayedRoute(labels, nodes, stated, steps, fault)
 
 
 def _find_fault(labels: tuple[Label, ...], nodes: _Nodes, costs: list[float | None], trip: int, survey: Survey) -> str:

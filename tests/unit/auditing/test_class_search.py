@@ -16,8 +16,8 @@ import veilroute as vr
 from certificates import list_classes
 from veilroute.auditing.apartness import ClassRule, FarSets
 from veilroute.auditing.class_search import ClassSearch, ClassSpace, Workbench, count_anonymizable
-from veilroute.auditing.optimality import price_prefixes, price_walks
-from veilroute.auditing.pricing import SetPrices, can_pad
+from veilroute.auditing.optimality import price_prefixes
+from veilroute.auditing.pricing import SetPrices, can_pad, price_walks
 from veilroute.auditing.replay import ReplayedPlaybook, replay_playbook
 from veilroute.auditing.survey import Survey, survey_problem
 from veilroute.auditing.walking import Effort, TooMuchError
