@@ -65,10 +65,6 @@ class ClassRule:
             return self.apart.largest_far_set(group, enough=self.k).size >= self.k
         return self.has_far(group, self.k)
 
-    def may_become_class(self, group: int) -> bool:
-        """Whether the group is part of a class, as far as its own members can tell."""
-        return not self.is_all_pairs or self.apart.is_far(group)
-
     def has_far(self, pool: int, num: int) -> bool:
         """Whether ``num`` members of the pool are pairwise far apart."""
         return next(self.far_sets(pool, num), None) is not None

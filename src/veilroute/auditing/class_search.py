@@ -59,7 +59,7 @@ class ClassSpace:
     def may_join(self, group: int, member: int) -> bool:
         """Whether some class holds the group, which some class holds, and this member, as far as can be seen."""
         rule, grown = self.rule, group | 1 << member
-        if not rule.may_become_class(grown):
+        if rule.is_all_pairs and not rule.apart.is_far(grown):
             return False
         if self._is_small:
             return group.bit_count() < self.max_size

@@ -77,11 +77,6 @@ def _size(prices: DualPrices) -> float:
     return sum(map(abs, prices.duals)) + sum(cut.dual * len(cut.members) for cut in prices.cuts)
 
 
-def _dual_bound(prices: DualPrices, num: int) -> float:
-    """What the prices prove for partitions of ``num`` members when no class has a negative reduced cost."""
-    return math.fsum(sorted(prices.duals)[:num]) - math.fsum(cut.dual * (len(cut.members) // 2) for cut in prices.cuts)
-
-
 def _exchanged(one: int, other: int) -> Iterator[tuple[int, int]]:
     """Two groups after a member of each changed places, or a member of one went over."""
     for i in members_of(one):
@@ -186,7 +181,11 @@ class _Examination:
     def __init__(self, replayed: ReplayedPlaybook, certificate: Certificate) -> None:
         self.replayed, self.certificate, self.objective = replayed, certificate, replayed.objective
         self.num = replayed.playbook.claims.num_anonymized
-        self.bound = _dual_bound(certificate.cost, self.num)
+        # What the prices prove for partitions of so many members when no class has a negative reduced cost.
+        duals, cuts = certificate.cost.duals, certificate.cost.cuts
+        self.bound = math.fsum(sorted(duals)[: self.num]) - math.fsum(
+            cut.dual * (len(cut.members) // 2) for cut in cuts
+        )
         self.rounding = _SUM_ROUNDING * _size(certificate.cost)
         # The sum over classes that no plan is said to undercut.
         stated = self.objective.bound
@@ -267,7 +266,8 @@ class _Examination:
         if limit > reach and not search.is_complete:
             limit = reach
             search = self._list_classes(limit)
-        lost = self._lost(search)
+        # What classes with a negative reduced cost take off the bound; a partition has at most N / k of them.
+        lost = min(0.0, 0.0, *search.found.values()) * (self.num // self.bench.space.k)
         if certificate.bound > self.bound + lost + self._margin(certificate.bound):
             # Where no class undercuts the prices, it is their sum that is wrong, which was said before.
             undercut = [self._undercut(search)] if lost < 0 else []
@@ -297,10 +297,6 @@ class _Examination:
             if not search.is_complete:
                 return self._exchange(replace(proof, effort="too many classes are within reach of the bound"), target)
         return self._combine(proof, search, target, slack)
-
-    def _lost(self, search: Search) -> float:
-        """What classes with a negative reduced cost take off the bound; a partition has at most N / k of them."""
-        return min(0.0, 0.0, *search.found.values()) * (self.num // self.bench.space.k)
 
     def _placed(self, prices: DualPrices) -> tuple[list[float], list[tuple[int, float]]]:
         """Prices in the order of the bench, and cuts as bit masks."""

@@ -350,7 +350,10 @@ def watch_trips(replayed: ReplayedPlaybook) -> tuple[AnonymityStep, ...]:
         for m in range(1, max(map(len, masks)) + 1):
             pieces: list[list[_Nodes]] = []
             for routes in undecided:
-                pieces += _split(routes, m)
+                by_node: dict[int | None, list[_Nodes]] = {}
+                for route in routes:
+                    by_node.setdefault(route[m - 1] if m <= len(route) else None, []).append(route)
+                pieces += by_node.values()
             if len(pieces) > len(undecided):
                 settled += [masks[piece[0]] for piece in pieces if len(piece) == 1]
                 undecided = [piece for piece in pieces if len(piece) > 1]
@@ -358,13 +361,6 @@ def watch_trips(replayed: ReplayedPlaybook) -> tuple[AnonymityStep, ...]:
                 state = _judge_groups(trip, groups, replayed)
             steps.append(replace(state, m=m))
     return tuple(steps)
-
-
-def _split(routes: list[_Nodes], m: int) -> list[list[_Nodes]]:
-    pieces: dict[int | None, list[_Nodes]] = {}
-    for route in routes:
-        pieces.setdefault(route[m - 1] if m <= len(route) else None, []).append(route)
-    return list(pieces.values())
 
 
 def _judge_groups(trip: int, groups: list[int], replayed: ReplayedPlaybook) -> AnonymityStep:
