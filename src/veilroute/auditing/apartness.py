@@ -6,12 +6,13 @@ Sets of candidates are bit masks, over their positions or any other numbering of
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
 
 from veilroute.auditing.survey import CrowMap, Survey, measured_map
-from veilroute.auditing.walking import Effort
+from veilroute.auditing.walking import Effort, WalkingMap
 from veilroute.domain.graph import at_least
 from veilroute.problem import Privacy
 
@@ -25,10 +26,7 @@ _MAX_BRANCHES_WIDEST = 500
 
 def mask_of(candidates: Iterable[int]) -> int:
     """The bit mask of some candidates."""
-    mask = 0
-    for candidate in candidates:
-        mask |= 1 << candidate
-    return mask
+    return reduce(operator.or_, (1 << candidate for candidate in candidates), 0)
 
 
 def members_of(mask: int) -> Iterator[int]:
@@ -39,6 +37,7 @@ def members_of(mask: int) -> Iterator[int]:
         mask ^= low
 
 
+@dataclass(frozen=True, eq=False)
 class ClassRule:
     """What a class must be: at least k members, of whom k (``witness``) or all (``all-pairs``) stand ell apart.
 
@@ -47,15 +46,14 @@ class ClassRule:
     20,000 steps does not qualify.
     """
 
-    def __init__(self, k: int, apart: FarSets, *, is_all_pairs: bool, effort: Effort | None = None) -> None:
-        self.k = k
-        self.apart = apart
-        self.is_all_pairs = is_all_pairs
-        self._effort = effort
+    k: int
+    apart: FarSets
+    is_all_pairs: bool = field(kw_only=True)
+    effort: Effort | None = None
 
     def renumbered(self, members: Sequence[int], effort: Effort) -> ClassRule:
         """The same rule, exact, over another numbering of some candidates."""
-        return ClassRule(self.k, self.apart.renumbered(members), is_all_pairs=self.is_all_pairs, effort=effort)
+        return replace(self, apart=self.apart.renumbered(members), effort=effort)
 
     def qualifies(self, group: int) -> bool:
         """Whether the group is a class."""
@@ -63,13 +61,9 @@ class ClassRule:
             return False
         if self.is_all_pairs or self.apart.is_everybody_far:
             return self.apart.is_far(group)
-        if self._effort is None:
+        if self.effort is None:
             return self.apart.largest_far_set(group, enough=self.k).size >= self.k
         return self.has_far(group, self.k)
-
-    def may_become_class(self, group: int) -> bool:
-        """Whether the group is part of a class, as far as its own members can tell."""
-        return not self.is_all_pairs or self.apart.is_far(group)
 
     def has_far(self, pool: int, num: int) -> bool:
         """Whether ``num`` members of the pool are pairwise far apart."""
@@ -80,8 +74,8 @@ class ClassRule:
         if num == 0:
             yield 0
         while pool.bit_count() >= num > 0:
-            if self._effort is not None:
-                self._effort.spend(_APART_STEP)
+            if self.effort is not None:
+                self.effort.spend(_APART_STEP)
             low = pool & -pool
             pool ^= low
             for rest in self.far_sets(pool & ~self.apart.close[low.bit_length() - 1], num - 1):
@@ -153,10 +147,8 @@ class Spread(FarSets):
         self._survey, self._measure = survey, privacy.measure
         is_cost = privacy.measure == "cost"
         self._limit = at_least(privacy.ell, exact=is_cost and survey.problem.domain.has_integer_costs)
-        if self._limit <= 0:
-            return
-        candidate_at = {node: c for c, node in survey.nodes.items()}
-        for a, around in _surroundings(survey, privacy.measure, self._limit, survey.nodes):
+        candidate_at = survey.candidate_at
+        for a, around in self._surroundings(survey.nodes if self._limit > 0 else ()):
             fewest = around if len(around) < len(candidate_at) else candidate_at
             for there in fewest:
                 b = candidate_at.get(there, a)
@@ -168,27 +160,23 @@ class Spread(FarSets):
         """The pairs within a set that stand too close, closest first, with their distance."""
         close = {a: self.close[a] & mask for a in members_of(mask)}
         gaps: dict[tuple[int, int], float] = {}
-        for a, around in _surroundings(self._survey, self._measure, self._limit, [a for a in close if close[a]]):
+        for a, around in self._surroundings(a for a in close if close[a]):
             for b in members_of(close[a]):
                 pair = (min(a, b), max(a, b))
                 gap = around.get(self._survey.nodes[b], math.inf)
                 gaps[pair] = min(gap, gaps.get(pair, math.inf))
         return [(a, b, gap) for gap, a, b in sorted((gap, a, b) for (a, b), gap in gaps.items())]
 
+    def _surroundings(self, candidates: Iterable[int]) -> Iterator[tuple[int, dict[int, float]]]:
+        """For each of some candidates the distances to the others' nodes, as far as they are within the limit."""
+        nodes = self._survey.nodes
+        for a in candidates:
+            yield a, self._ground.near(nodes[a], self._limit, wanted=self._survey.candidate_at.keys())
 
-def _surroundings(
-    survey: Survey, measure: str, limit: float, candidates: Iterable[int]
-) -> Iterator[tuple[int, dict[int, float]]]:
-    """For each of some candidates the distances to the others' nodes, as far as they are within the limit."""
-    domain, everyone = survey.problem.domain, list(survey.nodes.values())
-    crow = CrowMap(domain) if measure == "straight" else None
-    ground = survey.walking if measure in ("cost", "straight") else measured_map(domain, measure)
-    for a in candidates:
-        node = survey.nodes[a]
-        if crow is not None:
-            yield a, dict(zip(everyone, crow.distances(node, everyone).tolist(), strict=True))
-        else:
-            yield a, ground.near(node, limit, wanted=frozenset(everyone))
+    @cached_property
+    def _ground(self) -> WalkingMap | CrowMap:
+        survey = self._survey
+        return survey.walking if self._measure == "cost" else measured_map(survey.problem.domain, self._measure)
 
 
 @dataclass

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 
 from veilroute.auditing import claims
 from veilroute.auditing.binding import bind, check_instance, check_shown
 from veilroute.auditing.class_search import count_anonymizable
-from veilroute.auditing.optimality import find_optimum, is_beyond_every_route
+from veilroute.auditing.optimality import find_optimum
 from veilroute.auditing.proofs import check_certificate, examine_certificate
 from veilroute.auditing.replay import Planner, ReplayedPlaybook, replay_playbook, watch_trips
 from veilroute.auditing.verdicts import AuditReport, AuditSummary, ClaimVerdict
@@ -106,12 +107,20 @@ def audit_playbook(
 def find_nodes_that_matter(replayed: ReplayedPlaybook) -> int | None:
     """The playbook's m, or ``None`` where it is so large that classes share whole routes, as with no m at all.
 
-    Only while everybody is anonymized: to anonymize more, a plan may take any detour.
+    Whoever goes their own way after m nodes has paid for m - 1 edges, and so have at least k members of the class.
+    Where that alone costs more, on every trip, than the sum stated, all classes of a plan that costs no more share
+    whole routes. Only while everybody is anonymized: to anonymize more, a plan may take any detour.
     """
-    privacy, objective, num = replayed.playbook.privacy, replayed.objective, len(replayed.protected)
-    if privacy.m is None or objective.stated is None or num < len(replayed.survey.coverable):
-        return privacy.m
+    survey, objective, num = replayed.survey, replayed.objective, len(replayed.protected)
+    k, m = replayed.playbook.privacy.k, replayed.playbook.privacy.m
+    if m is None or objective.stated is None or num < len(survey.coverable):
+        return m
     # With room for rounding: a MAC of 0 may be stated as a little less, which no detour could undercut.
     total = objective.total(max(0.0, objective.stated), num)
     total += objective.margin(total, num)
-    return None if is_beyond_every_route(replayed.survey, privacy.k, privacy.m, total) else privacy.m
+    least = (m - 1) * survey.walking.smallest_cost
+    for trip, share in zip(survey.trips, survey.trip_shares, strict=True):
+        extras = sorted(max(0.0, least - trip.base_costs[c]) * survey.weight(trip, c) for c in survey.coverable)
+        if share * math.fsum(extras[:k]) <= total:
+            return m
+    return None

@@ -77,9 +77,7 @@ def check_shown(playbook: Playbook, bound: Sequence[BoundTo]) -> ClaimVerdict:
         ("drawing", playbook.drawing_sha256, domain.drawing_sha256),
     )
     as_meant = {item.what for item in bound if item.agrees}
-    problems: list[str] = []
-    doubts: list[str] = []
-    sound: list[str] = []
+    problems, doubts, sound = [], [], []
     for what, stated, found in pairs:
         if stated is None and found is not None and what not in as_meant:
             doubts.append(f"the playbook holds no hash of its {what}, which anybody may have changed")
@@ -91,11 +89,8 @@ def check_shown(playbook: Playbook, bound: Sequence[BoundTo]) -> ClaimVerdict:
             sound.append(what)
     if domain.streets is not None:
         problems += _wild_bends(domain, domain.streets)
-    if doubts:
-        return judge("shown", problems, "; ".join(doubts), checked=False)
-    return judge(
-        "shown", problems, f"{' and '.join(sound)} as hashed" if sound else "no names, and nothing but the map"
-    )
+    evidence = f"{' and '.join(sound)} as hashed" if sound else "no names, and nothing but the map"
+    return judge("shown", problems, "; ".join(doubts) or evidence, checked=not doubts)
 
 
 def _about(problem: Problem) -> dict[str, Said]:
@@ -104,16 +99,14 @@ def _about(problem: Problem) -> dict[str, Said]:
     text = f"{domain.sha256}, {number(domain.num_nodes, 'node')}, {number(domain.num_edges, 'edge')}"
     trips = [{"start": trip.start, "goal": trip.goal, "weight": trip.weight} for trip in problem.trips]
     stops = {"number": len(problem.candidates), "sha256": _sha256(problem.candidates)}
-    called = names_sha256(problem.names)
+    called, num = names_sha256(problem.names), len(problem.names)
     return {
         "map": Said(size, text),
         "drawing": _NOTHING if domain.drawing_sha256 is None else Said(domain.drawing_sha256, domain.drawing_sha256),
         "trips": Said(trips, names(_trip_text(trip) for trip in problem.trips)),
         "candidates": Said(stops, f"{len(problem.candidates):,}, {stops['sha256']}"),
         "visibility": _sight(problem.visibility),
-        "names": _NOTHING
-        if called is None
-        else Said({"number": len(problem.names), "sha256": called}, f"{len(problem.names):,}, {called}"),
+        "names": _NOTHING if called is None else Said({"number": num, "sha256": called}, f"{num:,}, {called}"),
     }
 
 
@@ -178,21 +171,22 @@ def _map_difference(meant: Domain, found: Domain) -> str:
         return f"({row}, {col}) is {state} in the playbook; {sums}"
     if meant.grid is not None or found.grid is not None or meant.labels != found.labels:
         return ""
-    (tails, heads, costs), (others, ends, prices) = meant.edge_arrays(), found.edge_arrays()
-    wide = max(meant.num_nodes, found.num_nodes)
-    here, there = tails * wide + heads, others * wide + ends
-    for edges, other, side in ((here, there, "instance"), (there, here, "playbook")):
-        odd = np.setdiff1d(edges, other)
-        if odd.size:
-            tail, head = divmod(int(odd[0]), wide)
-            holder = meant if side == "instance" else found
-            return f"only the {side} has the edge from {holder.label(tail)} to {holder.label(head)}; {sums}"
-    odd = np.flatnonzero(costs != prices)
-    if not odd.size:
-        return f"the edges are the same, but not what is measured along them; {sums}"
-    i = int(odd[0])
-    ends_text = f"from {meant.label(int(tails[i]))} to {meant.label(int(heads[i]))}"
-    return f"the edge {ends_text} costs {costs[i]:.15g} in the instance, {prices[i]:.15g} in the playbook; {sums}"
+    wanted, stated = _costs_of_edges(meant), _costs_of_edges(found)
+    for domain, edges, others, side in ((meant, wanted, stated, "instance"), (found, stated, wanted, "playbook")):
+        for tail, head in edges:
+            if (tail, head) not in others:
+                return f"only the {side} has the edge from {domain.label(tail)} to {domain.label(head)}; {sums}"
+    for (tail, head), cost in wanted.items():
+        if cost != stated[tail, head]:
+            edge = f"the edge from {meant.label(tail)} to {meant.label(head)}"
+            costs = f"{cost:.15g} in the instance, {stated[tail, head]:.15g} in the playbook"
+            return f"{edge} costs {costs}; {sums}"
+    return f"the edges are the same, but not what is measured along them; {sums}"
+
+
+def _costs_of_edges(domain: Domain) -> dict[tuple[int, int], float]:
+    tails, heads, costs = (array.tolist() for array in domain.edge_arrays())
+    return dict(zip(zip(tails, heads, strict=True), costs, strict=True))
 
 
 def _candidates_difference(meant: Sequence[Label], found: Sequence[Label]) -> str:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from itertools import pairwise
 
 from veilroute.auditing.apartness import mask_of, members_of
 from veilroute.auditing.optimality import Optimum
 from veilroute.auditing.proofs import Proof
 from veilroute.auditing.replay import UNSTATED, ReplayedPlaybook, ReplayedRoute, is_same
-from veilroute.auditing.verdicts import ClaimVerdict, first_nodes, judge, names, number
+from veilroute.auditing.verdicts import ClaimVerdict, first_nodes, judge, number
 from veilroute.certificate import MAX_TRIED
 from veilroute.domain.graph import Label
 from veilroute.playbook import Route
@@ -44,15 +43,13 @@ def check_extra_cost(replayed: ReplayedPlaybook) -> ClaimVerdict:
     real = replayed.real_costs
     if real.unknown:
         return _judge_unknown("extra-cost", replayed)
-    claims, base_costs = replayed.playbook.claims, [trip.base_costs for trip in replayed.survey.trips]
-    largest = max((costs[c] for costs in base_costs for c in replayed.claimed), default=0.0)
+    claims, claimed = replayed.playbook.claims, replayed.claimed
+    largest = max((trip.base_costs[c] for trip in replayed.survey.trips for c in claimed), default=0.0)
     problems = []
-    for name, stated, found, num in (
-        ("total extra cost", claims.total_extra, real.total_extra, len(replayed.claimed)),
-        ("worst extra cost", claims.worst_extra, real.worst_extra, 1),
-    ):
-        if stated is not None:
-            problems += _wrong_figure(name, stated, found, largest * num)
+    if claims.total_extra is not None:
+        problems += _wrong_figure("total extra cost", claims.total_extra, real.total_extra, largest * len(claimed))
+    if claims.worst_extra is not None:
+        problems += _wrong_figure("worst extra cost", claims.worst_extra, real.worst_extra, largest)
     if real.total_extra is None or real.worst_extra is None:
         return judge("extra-cost", problems, "nothing is anonymized, so there is none")
     figures = f"total extra cost recomputed: {real.total_extra:.9g}, worst single detour: {real.worst_extra:.9g}"
@@ -60,7 +57,7 @@ def check_extra_cost(replayed: ReplayedPlaybook) -> ClaimVerdict:
 
 
 def _judge_unknown(claim: str, replayed: ReplayedPlaybook) -> ClaimVerdict:
-    who = names(replayed.survey.label(c) for c in replayed.real_costs.unknown)
+    who = replayed.survey.names(replayed.real_costs.unknown)
     return judge(claim, [f"cannot be recomputed for {who}: no walk, so no cost"], "")
 
 
@@ -78,7 +75,14 @@ def check_bound(replayed: ReplayedPlaybook, optimum: Optimum | None, proof: Proo
     """The lower bound is none that the playbook, or any other way to group so many candidates, undercuts."""
     objective, num = replayed.objective, replayed.playbook.claims.num_anonymized
     bound, name, reached = objective.bound, objective.name, objective.reached
-    problems = _other_bound(replayed)
+    # Bounds are proved for what the plan keeps small; nobody would check one on the other figure.
+    claims = replayed.playbook.claims
+    others = {"MAC": claims.mac_lower_bound, "total extra cost": claims.total_extra_lower_bound}
+    problems = [
+        f"states that no {other} is below {stated:.9g}, but it is the {name} that is kept small"
+        for other, stated in others.items()
+        if other != name and stated is not None
+    ]
     if bound is None:
         return judge("bound", problems, "no lower bound is stated")
     if math.isnan(bound):
@@ -101,16 +105,6 @@ def check_bound(replayed: ReplayedPlaybook, optimum: Optimum | None, proof: Proo
     reason = "" if proof is None else f" ({proof.effort})"
     evidence = f"{bound:.9g} is not above the {name}; whether none is below it, was not worked out{reason}"
     return judge("bound", problems, evidence, checked=False)
-
-
-def _other_bound(replayed: ReplayedPlaybook) -> list[str]:
-    """Bounds are proved for what the plan keeps small; nobody would check one on the other figure."""
-    claims = replayed.playbook.claims
-    is_mac = replayed.playbook.objective == "mac"
-    name, stated = ("total extra cost", claims.total_extra_lower_bound) if is_mac else ("MAC", claims.mac_lower_bound)
-    if stated is None:
-        return []
-    return [f"states that no {name} is below {stated:.9g}, but it is the {replayed.objective.name} that is kept small"]
 
 
 def _gives_evidence(replayed: ReplayedPlaybook) -> bool:
@@ -139,7 +133,11 @@ def check_optimality(
         problems += _better_way(replayed, optimum)
         return judge("optimality", problems, f"{status}; re-proved: {optimum.effort}")
     if status == "infeasible":
-        return _judge_infeasible(problems, proof, num_anonymizable)
+        if num_anonymizable:
+            problems.append(f"says that nothing can be anonymized, but {num_anonymizable} candidates can be")
+        if _most(proof, num_anonymizable) == 0:
+            return judge("optimality", problems, "infeasible: no candidate belongs to a class that could be anonymized")
+        return judge("optimality", problems, "infeasible by the planner's word; too large to re-prove", checked=False)
     if proof is not None and proof.more is not None:
         problems.append(f"not optimal: {proof.more} candidates can be anonymized, not only {num_stated}")
     if proof is not None and proof.cheaper is not None:
@@ -172,14 +170,6 @@ def _unmet_bound(replayed: ReplayedPlaybook) -> list[str]:
     return problems
 
 
-def _judge_infeasible(problems: list[str], proof: Proof | None, num_anonymizable: int | None) -> ClaimVerdict:
-    if num_anonymizable:
-        problems.append(f"says that nothing can be anonymized, but {num_anonymizable} candidates can be")
-    if _most(proof, num_anonymizable) == 0:
-        return judge("optimality", problems, "infeasible: no candidate belongs to a class that could be anonymized")
-    return judge("optimality", problems, "infeasible by the planner's word; too large to re-prove", checked=False)
-
-
 def _most(proof: Proof | None, num_anonymizable: int | None) -> float:
     """No more than everybody who could be anonymized at all, and no more than the certificate leaves room for."""
     known = [num_anonymizable, None if proof is None else proof.most]
@@ -207,23 +197,23 @@ def _better_way(replayed: ReplayedPlaybook, optimum: Optimum) -> list[str]:
 
 def check_anonymizable(replayed: ReplayedPlaybook, num_anonymizable: int | None) -> ClaimVerdict:
     """How many candidates some planner could anonymize."""
-    stated = replayed.playbook.claims.num_anonymizable
+    stated, num_real = replayed.playbook.claims.num_anonymizable, len(replayed.protected)
+    num_coverable = len(replayed.survey.coverable)
+    problem = ""
     if stated is None:
         return judge("anonymizable", [], "no number is stated")
-    if stated < len(replayed.protected):
-        return judge("anonymizable", [f"states {stated}, fewer than the {len(replayed.protected)} it anonymizes"], "")
-    if stated > len(replayed.survey.coverable):
-        problem = f"states {stated}, but only {len(replayed.survey.coverable)} can be covered at all"
-        return judge("anonymizable", [problem], "")
-    if stated and replayed.playbook.status == "infeasible":
-        return judge("anonymizable", [f"states {stated}, yet says that nothing can be anonymized"], "")
-    if num_anonymizable is None:
-        evidence = f"{stated} by the planner's word; too large to recount"
-        return judge("anonymizable", [], evidence, checked=False)
-    problems = []
-    if stated != num_anonymizable:
-        problems.append(f"states {stated} anonymizable candidates, in truth there are {num_anonymizable}")
-    return judge("anonymizable", problems, f"{num_anonymizable} belong to some class that could be anonymized")
+    if stated < num_real:
+        problem = f"states {stated}, fewer than the {num_real} it anonymizes"
+    elif stated > num_coverable:
+        problem = f"states {stated}, but only {num_coverable} can be covered at all"
+    elif stated and replayed.playbook.status == "infeasible":
+        problem = f"states {stated}, yet says that nothing can be anonymized"
+    elif num_anonymizable is None:
+        return judge("anonymizable", [], f"{stated} by the planner's word; too large to recount", checked=False)
+    elif stated != num_anonymizable:
+        problem = f"states {stated} anonymizable candidates, in truth there are {num_anonymizable}"
+    evidence = f"{num_anonymizable} belong to some class that could be anonymized"
+    return judge("anonymizable", [problem] if problem else [], evidence)
 
 
 def check_partition(replayed: ReplayedPlaybook) -> ClaimVerdict:
@@ -241,9 +231,9 @@ def check_partition(replayed: ReplayedPlaybook) -> ClaimVerdict:
                 problems.append(f"{label} is both in {home[c]} and in {place}")
             else:
                 home[c] = place
-    missing = [survey.label(c) for c in survey.counted if c not in home]
+    missing = [c for c in survey.counted if c not in home]
     if missing:
-        problems.append(f"in no class and not listed as uncoverable: {names(missing)}")
+        problems.append(f"in no class and not listed as uncoverable: {survey.names(missing)}")
     problems += [f"{place} has no members" for place, members in places if not members]
     for i, group in enumerate(playbook.classes):
         known: Collection[Label] = group.members
@@ -254,33 +244,26 @@ def check_partition(replayed: ReplayedPlaybook) -> ClaimVerdict:
             for _, member in group.member_routes
             if member not in known
         ]
-    return judge(
-        "partition",
-        problems,
-        f"{number(len(survey.counted), 'candidate')} stand once each in {len(playbook.classes)} classes "
-        f"or among {len(playbook.uncoverable)} uncoverable",
-    )
+    homes = f"{len(playbook.classes)} classes or among {len(playbook.uncoverable)} uncoverable"
+    return judge("partition", problems, f"{number(len(survey.counted), 'candidate')} stand once each in {homes}")
 
 
 def check_class_size(replayed: ReplayedPlaybook) -> ClaimVerdict:
     """Every candidate claimed anonymized shares its first m nodes with at least k - 1 others."""
-    k = replayed.rule.k
-    m = replayed.playbook.privacy.m
+    survey, k, m = replayed.survey, replayed.rule.k, replayed.playbook.privacy.m
     shared = "route" if m is None else first_nodes(m)
-    lost = [replayed.survey.label(c) for c in replayed.claimed if c not in replayed.groups]
-    problems = [f"without a sound route, and so nobody to hide among: {names(lost)}"] if lost else []
-    for group in _claimed_groups(replayed):
-        if group.bit_count() < k:
-            who = names(replayed.survey.label(c) for c in members_of(group))
-            alone = f"nobody shares the {shared} of {who}"
-            few = f"only {who} share their {shared}"
-            problems.append(f"{alone if group.bit_count() == 1 else few}: {group.bit_count()} where {k} are needed")
-    sizes = [group.bit_count() for group in _claimed_groups(replayed)]
-    if not sizes:
+    lost = [c for c in replayed.claimed if c not in replayed.groups]
+    problems = [f"without a sound route, and so nobody to hide among: {survey.names(lost)}"] if lost else []
+    groups = {group: group.bit_count() for group in _claimed_groups(replayed)}
+    for group, size in groups.items():
+        if size < k:
+            who = survey.names(members_of(group))
+            shown = f"nobody shares the {shared} of {who}" if size == 1 else f"only {who} share their {shared}"
+            problems.append(f"{shown}: {size} where {k} are needed")
+    if not groups:
         return judge("class-size", problems, "no class is said to be anonymized")
-    return judge(
-        "class-size", problems, f"groups found by replaying have {min(sizes)} to {max(sizes)} members, k is {k}"
-    )
+    sizes = f"{min(groups.values())} to {max(groups.values())}"
+    return judge("class-size", problems, f"groups found by replaying have {sizes} members, k is {k}")
 
 
 def check_spread(replayed: ReplayedPlaybook) -> ClaimVerdict:
@@ -303,7 +286,7 @@ def check_spread(replayed: ReplayedPlaybook) -> ClaimVerdict:
             a, b, gap = replayed.spread.close_pairs(group)[0]
             most = f"at most {far.size}" if far.is_largest else f"no more than {far.size} were found that"
             problems.append(
-                f"of {names(survey.label(c) for c in members_of(group))} {most} are pairwise at least {apart} "
+                f"of {survey.names(members_of(group))} {most} are pairwise at least {apart} "
                 f"apart where {rule.k} are needed; {survey.label(a)} and {survey.label(b)} are only {gap:.6g} apart"
             )
     return judge("spread", problems, f"{rule.k} members of each group are pairwise at least {apart} apart")
@@ -320,26 +303,22 @@ def check_coverable(replayed: ReplayedPlaybook) -> ClaimVerdict:
     listed, coverable = {survey.find(label) for label in replayed.playbook.uncoverable}, set(survey.coverable)
     for c in survey.counted:
         if (c in listed) == (c in coverable):
-            said, found = ("uncoverable", "a walk covers it") if c in listed else ("coverable", "no walk covers it")
-            problems.append(
-                f"{survey.label(c)} counts as {said}, but {found}{' on every trip' * (len(survey.trips) > 1)}"
-            )
-    return judge(
-        "coverable", problems, f"{len(survey.coverable)} of {number(len(survey.counted), 'candidate')} can be covered"
-    )
+            said = "uncoverable, but a walk covers it" if c in listed else "coverable, but no walk covers it"
+            problems.append(f"{survey.label(c)} counts as {said}{' on every trip' * (len(survey.trips) > 1)}")
+    shown = f"{len(survey.coverable)} of {number(len(survey.counted), 'candidate')} can be covered"
+    return judge("coverable", problems, shown)
 
 
 def check_anonymized(replayed: ReplayedPlaybook) -> ClaimVerdict:
     """The number of anonymized candidates is the number for which (k, ell, m) really holds."""
     stated, real = replayed.playbook.claims.num_anonymized, len(replayed.protected)
+    lost = replayed.survey.names(sorted(set(replayed.claimed).difference(replayed.protected)))
     problems = []
     if stated != real:
-        lost = [replayed.survey.label(c) for c in sorted(set(replayed.claimed).difference(replayed.protected))]
-        tail = f"; not anonymized in truth: {names(lost)}" if lost else ""
+        tail = f"; not anonymized in truth: {lost}" if lost else ""
         problems.append(f"states {stated} anonymized candidates, in truth there are {real}{tail}")
-    elif real != len(replayed.claimed):
-        lost = [replayed.survey.label(c) for c in sorted(set(replayed.claimed).difference(replayed.protected))]
-        problems.append(f"classes called anonymized hold {names(lost)}, for whom it is not true")
+    elif lost:
+        problems.append(f"classes called anonymized hold {lost}, for whom it is not true")
     return judge("anonymized", problems, f"(k, ell, m) holds for {number(real, 'candidate')}, as stated")
 
 
@@ -363,18 +342,13 @@ def _claimed_groups(replayed: ReplayedPlaybook) -> list[int]:
 
 def check_walk(replayed: ReplayedPlaybook) -> ClaimVerdict:
     """Every route starts at the trip's start, ends at its goal and follows edges."""
+    routes = _distinct(replayed)
     problems = [
-        f"the route for {who}{replayed.on_trip(trip)} {route.fault}"
-        for route, who, trip in _distinct(replayed)
-        if route.fault
+        f"the route for {who}{replayed.on_trip(trip)} {route.fault}" for route, who, trip in routes if route.fault
     ]
-    routes = [route for route, _, _ in _distinct(replayed)]
-    steps = sum(max(0, len(route.nodes) - 1) for route in routes)
-    return judge(
-        "walk",
-        problems,
-        f"{number(len(routes), 'distinct route')} of {number(steps, 'step')} lead from start to goal along edges",
-    )
+    length = f"{number(sum(max(0, len(route.nodes) - 1) for route, _, _ in routes), 'step')}"
+    shown = f"{number(len(routes), 'distinct route')} of {length} lead from start to goal along edges"
+    return judge("walk", problems, shown)
 
 
 def check_coverage(replayed: ReplayedPlaybook) -> ClaimVerdict:
@@ -397,7 +371,7 @@ def check_cost(replayed: ReplayedPlaybook) -> ClaimVerdict:
         if route.real_cost is not None and route.stated_cost is not UNSTATED
     ]
     compared += [
-        (f"the route shown for {place}", _prefix_cost(replayed, holder, len(shown)), shown.cost)
+        (f"the route shown for {place}", math.fsum(holder.steps[: len(shown) - 1]), shown.cost)
         for place, shown, holder in _shown_only(replayed)
         if holder is not None and holder.real_cost is not None
     ]
@@ -414,8 +388,7 @@ def check_cost(replayed: ReplayedPlaybook) -> ClaimVerdict:
 def check_same_route(replayed: ReplayedPlaybook) -> ClaimVerdict:
     """All members of an anonymized class get the same first m nodes on every trip; no class is shown with others."""
     m = replayed.playbook.privacy.m
-    problems = []
-    num_compared = 0
+    problems, num_compared = [], 0
     for position, group in enumerate(replayed.playbook.classes):
         members = replayed.members(group)
         if not group.anonymized or not members:
@@ -423,8 +396,7 @@ def check_same_route(replayed: ReplayedPlaybook) -> ClaimVerdict:
         for trip in range(len(replayed.survey.trips)):
             answers = [(c, replayed.routes.get((c, trip))) for c in members]
             num_compared += len(answers)
-            problem = _first_difference(replayed, answers, m)
-            if problem:
+            if problem := _first_difference(replayed, answers, m):
                 problems.append(f"class {position}{replayed.on_trip(trip)}: {problem}")
     problems += [
         f"{place}: the route shown is not the one that its members get"
@@ -445,10 +417,8 @@ def _first_difference(
         a, b = route.labels[:m], other.labels[:m]
         if a != b:
             common = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-            return (
-                f"{replayed.survey.label(first)} and {replayed.survey.label(c)} get different routes, "
-                f"told apart at node {common + 1}"
-            )
+            both = f"{replayed.survey.label(first)} and {replayed.survey.label(c)}"
+            return f"{both} get different routes, told apart at node {common + 1}"
     return ""
 
 
@@ -474,15 +444,9 @@ def _begins_with(route: ReplayedRoute, shown: Route, least: int | None) -> bool:
     return len(shown) >= len(route.labels[:least]) and route.labels[: len(shown)] == shown.nodes
 
 
-def _prefix_cost(replayed: ReplayedPlaybook, route: ReplayedRoute, length: int) -> float:
-    steps = pairwise(route.nodes[:length])
-    costs = (replayed.survey.walking.edge_cost(a, b) for a, b in steps if a is not None and b is not None)
-    return math.fsum(cost for cost in costs if cost is not None)
-
-
 def _distinct(replayed: ReplayedPlaybook) -> list[tuple[ReplayedRoute, str, int]]:
     """Each route once, with the candidates that get it and the trip."""
-    holders: dict[int, tuple[ReplayedRoute, list[object], int]] = {}
+    holders: dict[int, tuple[ReplayedRoute, list[int], int]] = {}
     for (c, trip), route in replayed.answers.items():
-        holders.setdefault(id(route), (route, [], trip))[1].append(replayed.survey.label(c))
-    return [(route, names(labels), trip) for route, labels, trip in holders.values()]
+        holders.setdefault(id(route), (route, [], trip))[1].append(c)
+    return [(route, replayed.survey.names(candidates), trip) for route, candidates, trip in holders.values()]

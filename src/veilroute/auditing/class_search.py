@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
+import operator
 from bisect import insort
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import combinations
 from typing import Generic, Self, TypeVar
 
@@ -17,8 +17,6 @@ from veilroute.arrays import Floats
 from veilroute.auditing.apartness import ClassRule, members_of
 from veilroute.auditing.pricing import PrefixPrices, SetPrices
 from veilroute.auditing.replay import ReplayedPlaybook
-from veilroute.auditing.survey import Survey
-from veilroute.auditing.verdicts import names
 from veilroute.auditing.walking import Effort, TooMuchError
 
 _CLASS_STEP = 40
@@ -61,7 +59,7 @@ class ClassSpace:
     def may_join(self, group: int, member: int) -> bool:
         """Whether some class holds the group, which some class holds, and this member, as far as can be seen."""
         rule, grown = self.rule, group | 1 << member
-        if not rule.may_become_class(grown):
+        if rule.is_all_pairs and not rule.apart.is_far(grown):
             return False
         if self._is_small:
             return group.bit_count() < self.max_size
@@ -72,62 +70,48 @@ class ClassSpace:
         )
 
 
-@dataclass(frozen=True)
-class Tariff:
-    """What decides the reduced cost of a class, apart from its walks.
-
-    ``weights`` has by trip and member what each unit of the walk's cost adds, ``gains`` what each member takes off.
-    ``cuts`` are bit masks with prices: every full pair of the class's members inside the mask adds the price.
-    """
-
-    weights: Sequence[Sequence[float]]
-    gains: Sequence[float]
-    cuts: Sequence[tuple[int, float]]
-
-    @property
-    def effort(self) -> float:
-        """What asking for the surcharge takes, where there are more than a few cuts."""
-        return _CUT_STEP * max(0, len(self.cuts) - FEW_CUTS)
-
-    def surcharge(self, group: int) -> float:
-        """What the cuts add."""
-        return math.fsum(price * ((group & inside).bit_count() >> 1) for inside, price in self.cuts)
-
-    def reduced_cost(self, group: int, costs: Sequence[float]) -> float:
-        """The reduced cost of a class whose walks have these costs."""
-        parts = [-self.gains[i] for i in members_of(group)]
-        for cost, weights in zip(costs, self.weights, strict=True):
-            parts += [cost * weights[i] for i in members_of(group)]
-        return math.fsum(parts) + self.surcharge(group)
-
-
 @dataclass(eq=False)
 class _Search(Generic[PricesT]):
-    """Lists every class of the space whose reduced cost is at most a limit, depth first.
-
-    With ``is_free`` only who can be grouped matters, and sharing adds nothing. ``found`` has the reduced costs by bit
-    mask; ``is_complete`` says whether the effort sufficed.
-    """
+    """Lists every class of the space whose reduced cost is at most a limit, depth first."""
 
     space: ClassSpace
     prices: PricesT
-    tariff: Tariff
+    gains: Sequence[float]  # what each member takes off the reduced cost
+    cuts: Sequence[
+        tuple[int, float]
+    ]  # bit masks with prices: every full pair of members inside the mask adds the price
     limit: float
     effort: Effort
-    is_free: bool = False
-    found: dict[int, float] = field(default_factory=dict)
+    is_free: bool = False  # only who can be grouped matters, and sharing adds nothing
+    found: dict[int, float] = field(default_factory=dict)  # the reduced costs by bit mask
     num_priced: int = 0
-    is_complete: bool = False
+    is_complete: bool = False  # whether the effort sufficed
 
     def run(self) -> Self:
         """Search, until the effort is used up."""
+        # What asking for the surcharge takes, where there are more than a few cuts.
+        self._cut_effort = _CUT_STEP * max(0, len(self.cuts) - FEW_CUTS)
         with suppress(TooMuchError):
             self._begin()
             self.is_complete = True
         return self
 
+    def surcharge(self, group: int) -> float:
+        """What the cuts add."""
+        return math.fsum(price * ((group & inside).bit_count() >> 1) for inside, price in self.cuts)
+
     def _begin(self) -> None:
         raise NotImplementedError
+
+    def _gains_of(self, group: int) -> float:
+        return math.fsum(self.gains[i] for i in members_of(group))
+
+    def _note(self, group: int, share: float) -> None:
+        """Keep a group that adds ``share`` if it is a class within the limit."""
+        if self.space.rule.qualifies(group):
+            reduced = share - self._gains_of(group) + self.surcharge(group)
+            if reduced <= self.limit:
+                self.found[group] = reduced
 
 
 class ClassSearch(_Search[SetPrices]):
@@ -135,13 +119,19 @@ class ClassSearch(_Search[SetPrices]):
 
     A walk covering more costs no less, so for a group P and those after it a lower bound on what any class that extends
     P can reach follows from c(P) and the costs of pairs: each further member x adds at least ``low(x) * weight(x) -
-    gain(x)``, where ``low(x)`` is the largest known cost of a part of P + x. That order is best in which the dearest
-    members come first: c(P) is then high from the start.
+    gain(x)``, where ``low(x)`` is the largest known cost of a part of P + x, and the gain includes what the member's
+    own base costs take off. That order is best in which the dearest members come first: c(P) is then high from the
+    start.
     """
 
     def _begin(self) -> None:
-        alone = [self.prices.costs(1 << i) for i in range(self.space.num)]
-        lows = [[costs[trip] for costs in alone] for trip in range(len(self.tariff.weights))]
+        num, weights = self.space.num, self.prices.weights
+        # In the prices of numbers alone a walk has no weight, yet has to be there.
+        self._weights = [[0.0] * num] * len(weights) if self.is_free else weights
+        credits_ = [0.0] * num if self.is_free else self.prices.credits
+        self._taken_off = [credit + gain for credit, gain in zip(credits_, self.gains, strict=True)]
+        alone = [self.prices.costs(1 << i) for i in range(num)]
+        lows = [[costs[trip] for costs in alone] for trip in range(len(weights))]
         self._extend(0, 0, 0.0, [0.0] * len(lows), lows)
 
     def _extend(self, group: int, first: int, spent: float, weight: list[float], lows: list[list[float]]) -> None:
@@ -149,16 +139,15 @@ class ClassSearch(_Search[SetPrices]):
 
         ``spent`` is minus the gains of the group, ``weight`` its weight on each trip.
         """
-        tariff, space = self.tariff, self.space
+        space = self.space
         size = group.bit_count()
         needed, room = space.k - size - 1, space.max_size - size - 1
         self.effort.spend(_MEMBER_STEP * (space.num - first) * len(lows))
         adding: list[float] = []  # what members after the one looked at add at least, ascending
         for x in range(space.num - 1, first - 1, -1):
-            own = spent - tariff.gains[x]
-            alone = -tariff.gains[x]
-            for low, heavy, weights in zip(lows, weight, tariff.weights, strict=True):
-                # In the prices of numbers alone a walk has no weight, yet has to be there.
+            own = spent - self._taken_off[x]
+            alone = -self._taken_off[x]
+            for low, heavy, weights in zip(lows, weight, self._weights, strict=True):
                 own += low[x] * (heavy + weights[x]) if low[x] < math.inf else math.inf
                 alone += low[x] * weights[x] if low[x] < math.inf else math.inf
             if alone == math.inf:
@@ -169,27 +158,22 @@ class ClassSearch(_Search[SetPrices]):
                 grown = group | 1 << x
                 # What cuts add is asked last: there may be many of them.
                 if own + ahead <= self.limit:
-                    self.effort.spend(tariff.effort)
-                    if own + ahead + tariff.surcharge(grown) <= self.limit and space.may_join(group, x):
-                        self._visit(grown, x, spent - tariff.gains[x], weight, lows)
+                    self.effort.spend(self._cut_effort)
+                    if own + ahead + self.surcharge(grown) <= self.limit and space.may_join(group, x):
+                        self._visit(grown, x, spent - self._taken_off[x], weight, lows)
             insort(adding, alone)
 
     def _visit(self, group: int, newest: int, spent: float, weight: list[float], lows: list[list[float]]) -> None:
-        tariff, space = self.tariff, self.space
-        self.effort.spend(_CLASS_STEP + tariff.effort)
+        self.effort.spend(_CLASS_STEP + self._cut_effort)
         costs = self.prices.costs(group)
         self.num_priced += 1
         if math.inf in costs:
             return
-        size = group.bit_count()
-        if space.rule.qualifies(group):
-            reduced = tariff.reduced_cost(group, costs)
-            if reduced <= self.limit:
-                self.found[group] = reduced
-        if size == space.max_size:
+        self._note(group, 0.0 if self.is_free else self.prices.share(group))
+        if group.bit_count() == self.space.max_size:
             return
-        heavier = [heavy + weights[newest] for heavy, weights in zip(weight, tariff.weights, strict=True)]
-        pairs = [self.prices.costs(1 << newest | 1 << x) for x in range(newest + 1, space.num)]
+        heavier = [heavy + weights[newest] for heavy, weights in zip(weight, self._weights, strict=True)]
+        pairs = [self.prices.costs(1 << newest | 1 << x) for x in range(newest + 1, self.space.num)]
         skipped = [math.inf] * (newest + 1)
         raised = [
             skipped + [max(cost, old, pair[trip]) for old, pair in zip(low[newest + 1 :], pairs, strict=True)]
@@ -205,13 +189,11 @@ class PrefixSearch(_Search[PrefixPrices]):
     prefix of its own, adds no more than the same members do in the whole. So a class adds at least what a part and
     its other members add by themselves; and as each member is in ``size - 1`` pairs, at least what all pairs
     add, divided by ``size - 1``.
-
-    The tariff's weights play no part.
     """
 
     def _begin(self) -> None:
         num = self.space.num
-        self._gains: Floats = np.array(self.tariff.gains, dtype=np.float64)
+        self._gain_row: Floats = np.array(self.gains, dtype=np.float64)
         self._alone: Floats = np.array([self._share(1 << i) for i in range(num)])
         self._pairs: Floats = np.zeros((num, num))
         for i, j in combinations(range(num if self.space.max_size > 1 else 0), 2):
@@ -237,16 +219,12 @@ class PrefixSearch(_Search[PrefixPrices]):
             floor = max(share + self._alone[x], pairs / max(1, size - 1))
             if not space.may_join(group, x) or self._least(grown, x + 1, floor, pairs, ahead) > self.limit:
                 continue
-            self.effort.spend(_CLASS_STEP + self.tariff.effort)
+            self.effort.spend(_CLASS_STEP + self._cut_effort)
             own = self._share(grown)
             self.num_priced += 1
             if own == math.inf:
                 continue
-            if space.rule.qualifies(grown):
-                gains = math.fsum(self.tariff.gains[i] for i in members_of(grown))
-                reduced = own - gains + self.tariff.surcharge(grown)
-                if reduced <= self.limit:
-                    self.found[grown] = reduced
+            self._note(grown, own)
             if size < space.max_size and self._least(grown, x + 1, own, pairs, ahead) <= self.limit:
                 self._extend(grown, x + 1, own, pairs, ahead)
 
@@ -254,8 +232,8 @@ class PrefixSearch(_Search[PrefixPrices]):
         """A bound on the reduced cost of the group, which adds at least ``share``, and of all that extend it."""
         size, space = group.bit_count(), self.space
         sizes = range(max(size, space.k), min(space.max_size, size + space.num - first) + 1)
-        self.effort.spend(len(sizes) * (_CLASS_STEP + space.num) + self.tariff.effort)
-        gains = self._gains[first:]
+        self.effort.spend(len(sizes) * (_CLASS_STEP + space.num) + self._cut_effort)
+        gains = self._gain_row[first:]
         alone = np.sort(self._alone[first:] - gains)
         least = math.inf
         for total in sizes:
@@ -266,78 +244,47 @@ class PrefixSearch(_Search[PrefixPrices]):
                 joined = np.sort(joining[first:] / (total - 1) - gains)
                 by_pairs = inner / (total - 1) + float(joined[:num].sum())
             least = min(least, max(by_parts, by_pairs))
-        spent = math.fsum(self.tariff.gains[i] for i in members_of(group))
-        return least - spent + self.tariff.surcharge(group)
+        return least - self._gains_of(group) + self.surcharge(group)
 
 
-@dataclass(frozen=True)
 class Workbench:
-    """Members are the coverable candidates, dearest first; sets of them are bit masks over that order.
+    """The coverable candidates as members, dearest first; sets of them are bit masks over that order.
 
-    ``prices`` say what the walks of classes cost or, where only prefixes are shared, what they add to the objective's
-    sum; ``effort`` is what is left of the allowance.
+    ``prices`` say what classes add to the objective's sum, whose members share their first ``m`` nodes or whole walks;
+    ``effort`` is what is left of the allowance. Opening it raises `TooMuchError` when the map is too large.
     """
 
-    survey: Survey
-    members: tuple[int, ...]
-    space: ClassSpace
-    prices: SetPrices | PrefixPrices
-    effort: Effort
+    def __init__(self, replayed: ReplayedPlaybook, max_effort: float, m: int | None = None) -> None:
+        self.survey = survey = replayed.survey
 
-    @cached_property
-    def weights(self) -> list[list[float]]:
-        """By trip and member, what a unit of the walk's cost adds to the objective's sum."""
-        return self.survey.weights(self.members)
+        def base_cost(c: int) -> float:
+            return math.fsum(map(operator.mul, survey.trip_shares, (trip.base_costs[c] for trip in survey.trips)))
 
-    @cached_property
-    def credits(self) -> list[float]:
-        """What each member's own base costs take off that sum."""
-        return self.survey.credits(self.members)
+        self.members = tuple(sorted(survey.coverable, key=lambda c: (-base_cost(c), c)))
+        self.effort = Effort(max_effort)
+        self.space = ClassSpace(replayed.rule.renumbered(self.members, self.effort))
+        self.prices: SetPrices | PrefixPrices
+        if m is None:
+            self.prices = SetPrices(survey, self.members, self.space.k - 1, self.effort)
+        else:
+            self.prices = PrefixPrices(survey, self.members, m, self.effort)
 
     def find(self, label: object) -> int:
         """Where the candidate of that name stands among the members."""
         return self.members.index(self.survey.find(label))
 
+    def names(self, group: int) -> str:
+        """A group in words."""
+        return self.survey.names(sorted(self.members[i] for i in members_of(group)))
+
     def search(
         self, gains: Sequence[float], cuts: Sequence[tuple[int, float]], limit: float, *, is_free: bool = False
     ) -> ClassSearch | PrefixSearch:
-        """List the classes with a reduced cost of at most ``limit``, with the whole allowance.
-
-        ``gains`` and ``cuts`` are those of the `Tariff`. With ``is_free`` classes add nothing to the sum: only who can
-        be grouped matters.
-        """
+        """List the classes with a reduced cost of at most ``limit``, with the whole allowance."""
         self.effort.renew()
-        weights = [[0.0] * len(self.members)] * len(self.weights) if is_free else self.weights
         if isinstance(self.prices, PrefixPrices):
-            tariff = Tariff(weights, gains, cuts)
-            return PrefixSearch(self.space, self.prices, tariff, limit, self.effort, is_free).run()
-        if not is_free:
-            gains = [credit + gain for credit, gain in zip(self.credits, gains, strict=True)]
-        return ClassSearch(self.space, self.prices, Tariff(weights, gains, cuts), limit, self.effort).run()
-
-    def names(self, group: int) -> str:
-        """A group in words."""
-        return names(self.survey.label(c) for c in sorted(self.members[i] for i in members_of(group)))
-
-
-def open_workbench(replayed: ReplayedPlaybook, max_effort: float, m: int | None = None) -> Workbench:
-    """Put the coverable candidates in order; raises `TooMuchError` when the map is too large.
-
-    Classes share their first ``m`` nodes, or whole walks.
-    """
-    survey = replayed.survey
-
-    def base_cost(c: int) -> float:
-        return math.fsum(
-            share * trip.base_costs[c] for share, trip in zip(survey.trip_shares, survey.trips, strict=True)
-        )
-
-    members = tuple(sorted(survey.coverable, key=lambda c: (-base_cost(c), c)))
-    effort = Effort(max_effort)
-    space = ClassSpace(replayed.rule.renumbered(members, effort))
-    if m is None:
-        return Workbench(survey, members, space, SetPrices(survey, members, space.k - 1, effort), effort)
-    return Workbench(survey, members, space, PrefixPrices(survey, members, m, effort), effort)
+            return PrefixSearch(self.space, self.prices, gains, cuts, limit, self.effort, is_free).run()
+        return ClassSearch(self.space, self.prices, gains, cuts, limit, self.effort, is_free).run()
 
 
 def count_anonymizable(replayed: ReplayedPlaybook, m: int | None) -> int | None:
@@ -354,7 +301,7 @@ def count_anonymizable(replayed: ReplayedPlaybook, m: int | None) -> int | None:
     if len(coverable) > MAX_MEMBERS:
         return None
     try:
-        bench = open_workbench(replayed, _COUNT_EFFORT, m)
+        bench = Workbench(replayed, _COUNT_EFFORT, m)
         return len(coverable) - sum(not _could_be(bench, bench.members.index(c)) for c in unclear)
     except TooMuchError:
         return None

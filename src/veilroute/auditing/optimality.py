@@ -7,11 +7,13 @@ No lemma of the planners is used: classes of any size are tried, so that their s
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from veilroute.auditing.apartness import ClassRule, mask_of, members_of
-from veilroute.auditing.pricing import price_subsets, table_allowance
+from veilroute.auditing.pricing import price_walks
 from veilroute.auditing.survey import Survey, TripDistances
 from veilroute.auditing.verdicts import number
 from veilroute.auditing.walking import HEAP_VISIT, TABLE_STEP, TooMuchError
@@ -29,17 +31,12 @@ Prices = list[float]
 
 @dataclass(frozen=True)
 class Optimum:
-    """The best that any planner can do.
+    """The best that any planner can do."""
 
-    ``num_anonymized`` is the most candidates that can be anonymized at once, ``least`` the objective's least sum for
-    each number of anonymized candidates that can be reached, ``num_anonymizable`` how many belong to some class that
-    can be anonymized. ``effort`` says in words what was tried.
-    """
-
-    num_anonymized: int
-    least: dict[int, float]
-    num_anonymizable: int
-    effort: str
+    num_anonymized: int  # the most candidates that can be anonymized at once
+    least: dict[int, float]  # the objective's least sum for each number of anonymized candidates that can be reached
+    num_anonymizable: int  # how many belong to some class that can be anonymized
+    effort: str  # in words what was tried
 
 
 def find_optimum(survey: Survey, rule: ClassRule, m: int | None) -> Optimum | None:
@@ -60,13 +57,10 @@ def find_optimum(survey: Survey, rule: ClassRule, m: int | None) -> Optimum | No
         if share < math.inf and rule.qualifies(mask_of(candidates[i] for i in members_of(chosen)))
     }
     least, num_ways = _best_partitions(len(candidates), classes)
-    reachable = 0
-    for chosen in classes:
-        reachable |= chosen
     return Optimum(
         num_anonymized=max(least),
         least={count: share for count, share in least.items() if count},
-        num_anonymizable=reachable.bit_count(),
+        num_anonymizable=reduce(operator.or_, classes, 0).bit_count(),
         effort=(
             f"{number(num_ways, 'way')} to group {number(len(candidates), 'coverable candidate')} compared, "
             f"from {number(len(classes), 'possible class', 'possible classes')}"
@@ -76,19 +70,18 @@ def find_optimum(survey: Survey, rule: ClassRule, m: int | None) -> Optimum | No
 
 def _class_shares(survey: Survey, m: int | None, candidates: Sequence[int]) -> Prices:
     """What each subset of the candidates adds to the objective's sum, over all trips; infinite when impossible."""
-    shares = [0.0] * (1 << len(candidates))
+    shares, effort = [0.0] * (1 << len(candidates)), MAX_EFFORT / len(survey.trips)
     for trip, weight in zip(survey.trips, survey.trip_shares, strict=True):
-        effort = MAX_EFFORT / len(survey.trips)
         if m is None:
             prices = _walk_shares(survey, trip, candidates, effort)
         else:
             prices = price_prefixes(survey, trip, candidates, m, effort)
-        for chosen, price in enumerate(prices):
-            shares[chosen] += weight * price
+        shares = [share + weight * price for share, price in zip(shares, prices, strict=True)]
     return shares
 
 
 def _walk_shares(survey: Survey, trip: TripDistances, candidates: Sequence[int], effort: float) -> Prices:
+    """What each subset adds to the objective's sum when its members share a whole walk."""
     weights = [survey.weight(trip, c) for c in candidates]
     credits_ = [trip.base_costs[c] * weight for c, weight in zip(candidates, weights, strict=True)]
     return [
@@ -106,10 +99,8 @@ def _best_partitions(num: int, classes: dict[int, float]) -> tuple[dict[int, flo
     ways = [1]
     for chosen in range(1, 1 << num):
         first = chosen & -chosen
-        rest = chosen ^ first
-        found = dict(best[rest])
-        count = ways[rest]
-        others = rest
+        others = rest = chosen ^ first
+        found, count = dict(best[rest]), ways[rest]
         while True:
             group = others | first
             share = classes.get(group)
@@ -125,23 +116,6 @@ def _best_partitions(num: int, classes: dict[int, float]) -> tuple[dict[int, flo
         best.append(found)
         ways.append(count)
     return best[-1], ways[-1]
-
-
-def price_walks(survey: Survey, trip: TripDistances, candidates: Sequence[int], effort: float = MAX_EFFORT) -> Prices:
-    """Cost of the cheapest start-goal walk covering each subset; gives up with `TooMuchError` beyond ``effort``.
-
-    Either with a table of the distances between watchers, or with one sweep of the map per subset, whichever is less
-    work.
-    """
-    num_posts = len(set().union(*(survey.watchers[c] for c in candidates)))
-    num_subsets, num_nodes = 1 << len(candidates), survey.walking.num_nodes
-    building = num_posts * num_nodes * survey.walking.visit
-    with_table = building + num_subsets * num_posts**2 * TABLE_STEP
-    with_sweeps = num_subsets * num_nodes * HEAP_VISIT
-    spared = min(building, table_allowance(num_posts, effort))
-    if min(with_table - spared, with_sweeps) > effort:
-        raise TooMuchError
-    return price_subsets(survey, trip, candidates, has_table=with_table <= with_sweeps)
 
 
 def price_prefixes(
@@ -219,17 +193,3 @@ def _lower(prices: Prices, parts: list[float]) -> None:
     for chosen, value in enumerate(sums):
         if value < prices[chosen]:
             prices[chosen] = value
-
-
-def is_beyond_every_route(survey: Survey, k: int, m: int, total: float) -> bool:
-    """Whether sharing only the first m nodes is never worth it, so that m counts as infinite.
-
-    Whoever goes their own way after m nodes has paid for m - 1 edges, and so have at least k members of the class.
-    Where that alone costs more than ``total``, all classes of a plan that costs no more share whole routes.
-    """
-    least = (m - 1) * survey.walking.smallest_cost
-    for trip, share in zip(survey.trips, survey.trip_shares, strict=True):
-        extras = sorted(max(0.0, least - trip.base_costs[c]) * survey.weight(trip, c) for c in survey.coverable)
-        if share * math.fsum(extras[:k]) <= total:
-            return False
-    return True

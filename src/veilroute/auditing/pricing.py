@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,7 +39,7 @@ _Tables = tuple[list[Row], list[Row]]
 """For each post the distances to all posts, and from all."""
 
 
-def table_allowance(num_posts: int, effort: float) -> float:
+def _table_allowance(num_posts: int, effort: float) -> float:
     """What a table of the distances between watchers may take beyond an effort."""
     return (_TABLE_ALLOWANCE - 1) * effort if num_posts <= _FEW_POSTS else 0.0
 
@@ -58,20 +58,17 @@ class SetPrices:
     def __init__(self, survey: Survey, members: Sequence[int], half: int, effort: Effort) -> None:
         posts, places = _find_posts(survey, members)
         half = min(half, len(members))  # a file may name any k
-        num_nodes = survey.walking.num_nodes
-        visit = survey.walking.visit
+        sweep = survey.walking.num_nodes * survey.walking.visit
         num_rows = 2 * len(survey.trips) * sum(math.comb(len(members), size) for size in range(1, half + 1))
         seeds = half * sum(map(len, places)) / max(1, len(members))
-        building = len(posts) * num_nodes * visit
-        with_table = building + num_rows * seeds * len(posts) * TABLE_STEP
-        with_sweeps = num_rows * num_nodes * visit
-        tables: _Tables | None = None
-        if with_table <= with_sweeps:
-            effort.spend(max(0.0, building - table_allowance(len(posts), effort.limit)))
-            tables = _find_tables(survey, posts)
+        building = len(posts) * sweep
+        has_table = building + num_rows * seeds * len(posts) * TABLE_STEP <= num_rows * sweep
+        if has_table:
+            effort.spend(max(0.0, building - _table_allowance(len(posts), effort.limit)))
+        tables = _find_tables(survey, posts) if has_table else None
         self._trips = [_TripPrices(survey.walking, trip, posts, places, tables, effort) for trip in survey.trips]
-        base_costs = [[trip.base_costs[c] for c in members] for trip in survey.trips]
-        self._tariffs = list(zip(survey.weights(members), base_costs, strict=True))
+        self.weights, self.credits = survey.weights(members), survey.credits(members)
+        self._base_costs = [[trip.base_costs[c] for c in members] for trip in survey.trips]
 
     def costs(self, chosen: int) -> tuple[float, ...]:
         """The cost on each trip, infinite where no walk covers the set."""
@@ -82,19 +79,27 @@ class SetPrices:
         costs = self.costs(chosen)
         if math.inf in costs:
             return math.inf
-        by_trip = zip(self._tariffs, costs, strict=True)
-        return math.fsum(w[i] * (cost - base[i]) for (w, base), cost in by_trip for i in members_of(chosen))
+        by_trip = zip(self.weights, self._base_costs, costs, strict=True)
+        return math.fsum(own[i] * (cost - base[i]) for own, base, cost in by_trip for i in members_of(chosen))
 
 
-def price_subsets(survey: Survey, trip: TripDistances, members: Sequence[int], *, has_table: bool) -> list[float]:
+def price_walks(survey: Survey, trip: TripDistances, members: Sequence[int], effort: float = math.inf) -> list[float]:
     """Cost of the cheapest start-goal walk covering each subset of the members, by bit mask.
 
     With f as in `SetPrices`, the least of ``f(S, q) + d(q, goal)`` over all watchers q, where the last member is seen.
+    Either with a table of the distances between watchers, or with one sweep of the map per subset, whichever is less
+    work; gives up with `TooMuchError` beyond ``effort``.
     """
     posts, places = _find_posts(survey, members)
-    tables = _find_tables(survey, posts) if has_table else None
+    num_subsets, num_nodes = 1 << len(members), survey.walking.num_nodes
+    building = len(posts) * num_nodes * survey.walking.visit
+    with_table = building + num_subsets * len(posts) ** 2 * TABLE_STEP
+    with_sweeps = num_subsets * num_nodes * HEAP_VISIT
+    if min(with_table - min(building, _table_allowance(len(posts), effort)), with_sweeps) > effort:
+        raise TooMuchError
+    tables = _find_tables(survey, posts) if with_table <= with_sweeps else None
     walks = _TripPrices(survey.walking, trip, posts, places, tables, Effort(math.inf))
-    return [walks.cost(0), *(walks.cost_from_start(chosen) for chosen in range(1, 1 << len(members)))]
+    return [walks.cost(0), *(walks.cost_from_start(chosen) for chosen in range(1, num_subsets))]
 
 
 def _find_posts(survey: Survey, members: Sequence[int]) -> tuple[list[int], list[list[int]]]:
@@ -110,6 +115,8 @@ def _find_tables(survey: Survey, posts: list[int]) -> _Tables:
 
 
 class _TripPrices:
+    """The walks of one trip; see `SetPrices`."""
+
     def __init__(
         self,
         walking: WalkingMap,
@@ -191,19 +198,18 @@ class PrefixPrices:
         posts, places = _find_posts(survey, members)
         from_posts = _find_distances(survey, posts, effort) if can_pad(survey) else None
         self._trips = []
-        for trip, own in zip(survey.trips, survey.weights(members), strict=True):
+        for trip, weights in zip(survey.trips, survey.weights(members), strict=True):
             walks: _Layers | _Padded = _Layers(survey, trip, posts, m, effort)
             if from_posts is not None:
                 walks = _Padded(survey, trip, posts, m, effort, from_posts)
-            self._trips.append(_TripPrefixes(survey, trip, members, places, np.array(own), walks, effort))
+            self._trips.append(_TripPrefixes(survey, trip, members, places, np.array(weights), walks, effort))
         self._known: dict[int, float] = {}
 
     def share(self, chosen: int) -> float:
         """What the class adds, over all trips; infinite when it is impossible."""
-        known = self._known.get(chosen)
-        if known is None:
-            known = self._known[chosen] = math.fsum(trip.share(chosen) for trip in self._trips)
-        return known
+        if chosen not in self._known:
+            self._known[chosen] = math.fsum(trip.share(chosen) for trip in self._trips)
+        return self._known[chosen]
 
 
 def can_pad(survey: Survey) -> bool:
@@ -235,14 +241,12 @@ def _find_distances(survey: Survey, posts: Sequence[int], effort: Effort) -> Flo
     return np.array(rows).reshape(len(posts), survey.walking.num_nodes)
 
 
-@dataclass(frozen=True, eq=False)
-class _Walks:
-    """The cheapest walks that cover a set: to every post, by number of nodes where that matters; of exactly m nodes to
-    each of the ends; and to the goal with at most m nodes."""
+class _Walks(NamedTuple):
+    """The cheapest walks that cover a set."""
 
-    at_posts: Floats
-    last: Floats
-    complete: float
+    at_posts: Floats  # to every post, by number of nodes where that matters
+    last: Floats  # of exactly m nodes, to each of the ends
+    complete: float  # to the goal, with at most m nodes
 
 
 _Parts = list[tuple[Ints, Ints, _Walks]]
@@ -259,15 +263,12 @@ class _Layers:
         offsets, tails, costs = survey.walking.edges_into
         starts = np.array(offsets, dtype=np.int64)
         self.ends: Ints = np.flatnonzero(np.isfinite(trip.from_start))
-        self._trip = trip
-        self._num_nodes = survey.walking.num_nodes
+        self._trip, self._m, self._num_nodes, self._effort = trip, m, survey.walking.num_nodes, effort
         self._tails: Ints = np.array(tails, dtype=np.int64)
         self._costs: Floats = np.array(costs, dtype=np.float64)
         self._entered: Ints = np.flatnonzero(np.diff(starts))
         self._firsts: Ints = starts[self._entered]
         self._posts: Ints = np.array(posts, dtype=np.int64)
-        self._m = m
-        self._effort = effort
         self.num_bytes = 8 * (m * len(posts) + self.ends.size)
 
     def follow(self, parts: _Parts) -> _Walks:
@@ -343,9 +344,7 @@ class _TripPrefixes:
         effort: Effort,
     ) -> None:
         watchers = [sorted(survey.watchers[c]) for c in members]
-        self._weights = weights
-        self._walks_by = walks
-        self._effort = effort
+        self._weights, self._walks_by, self._effort = weights, walks, effort
         self._max_bytes = _MAX_BYTES // len(survey.trips)
         self._watchers: list[Ints] = [np.array(nodes, dtype=np.int64) for nodes in watchers]
         self._places: list[Ints] = [np.array(own, dtype=np.int64) for own in places]
@@ -378,10 +377,9 @@ class _TripPrefixes:
         return best - math.fsum(self._credits[members])
 
     def _walks(self, chosen: int) -> _Walks:
-        known = self._kept.get(chosen)
-        if known is None:
+        if chosen not in self._kept:
             if self._walks_by.num_bytes * len(self._kept) > self._max_bytes:
                 raise TooMuchError
             parts = [(self._watchers[i], self._places[i], self._walks(chosen ^ 1 << i)) for i in members_of(chosen)]
-            known = self._kept[chosen] = self._walks_by.follow(parts)
-        return known
+            self._kept[chosen] = self._walks_by.follow(parts)
+        return self._kept[chosen]

@@ -12,16 +12,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from typing import NamedTuple
 
 from veilroute.auditing.apartness import mask_of, members_of
-from veilroute.auditing.class_search import (
-    FEW_CUTS,
-    MAX_MEMBERS,
-    ClassSearch,
-    PrefixSearch,
-    Workbench,
-    open_workbench,
-)
+from veilroute.auditing.class_search import FEW_CUTS, MAX_MEMBERS, ClassSearch, PrefixSearch, Workbench
 from veilroute.auditing.replay import ABSOLUTE, RELATIVE, ReplayedPlaybook
 from veilroute.auditing.verdicts import ClaimVerdict, judge, names, number
 from veilroute.auditing.walking import Effort, TooMuchError
@@ -41,7 +35,6 @@ _MOST_ROUNDING = 1e-6
 """Prices whose sums may be off by more, relative to the MAC sum claimed, are refused. Honest ones come near to that on
 maps with costs of 1e-8 and 1e8. What they may be off is added to how far classes are listed and combined."""
 
-
 _OPTION_STEP = 4
 _PAIRS_STEP = 0.25
 """What looking at a class, and at its pairs within a cut, take, measured in visits by breadth-first search."""
@@ -51,23 +44,16 @@ Search = ClassSearch | PrefixSearch
 
 @dataclass(frozen=True)
 class Proof:
-    """What became of a certificate.
+    """What became of a certificate."""
 
-    ``problems`` are what is wrong with it, ``evidence`` what was found when nothing is, ``is_checked`` whether its
-    prices were held against every class. ``has_bound`` says that no plan for as many candidates undercuts the
-    playbook's bound; ``cheaper`` is a sum below it that is possible. ``most`` is how many candidates can be anonymized
-    at most, where that is proved, ``more`` a larger number than the playbook's that can be. ``effort`` says in words
-    what was tried, or why it was not.
-    """
-
-    problems: tuple[str, ...] = ()
-    evidence: str = ""
-    is_checked: bool = False
-    has_bound: bool = False
-    cheaper: float | None = None
-    most: int | None = None
-    more: int | None = None
-    effort: str = ""
+    problems: tuple[str, ...] = ()  # what is wrong with it
+    evidence: str = ""  # what was found when nothing is
+    is_checked: bool = False  # whether its prices were held against every class
+    has_bound: bool = False  # that no plan for as many candidates undercuts the playbook's bound
+    cheaper: float | None = None  # a sum below it that is possible
+    most: int | None = None  # how many candidates can be anonymized at most, where that is proved
+    more: int | None = None  # a larger number than the playbook's that can be
+    effort: str = ""  # in words what was tried, or why it was not
 
 
 def check_certificate(proof: Proof | None) -> ClaimVerdict:
@@ -83,85 +69,12 @@ def examine_certificate(replayed: ReplayedPlaybook, certificate: Certificate, m:
     Sums first, then its prices against every class, the classes within reach of the bound, the number of members, and
     at last what those classes combine to. Each part has an allowance of its own; what goes beyond it stays unchecked.
     """
-    problems = _wrong_members(replayed, certificate) or _wrong_sizes(replayed, certificate)
-    if problems:
-        return Proof(tuple(problems), effort="the certificate is wrong")
-    problems = _wrong_sums(replayed, certificate)
-    if len(certificate.members) > MAX_MEMBERS:
-        reason = f"certificates are checked for up to {MAX_MEMBERS} coverable candidates"
-    else:
-        try:
-            return _Examination(replayed, certificate, open_workbench(replayed, MAX_EFFORT, m), problems).run()
-        except TooMuchError:
-            reason = "the map is too large to price all classes"
-    return Proof(tuple(problems), f"its prices give the bound that it states; {reason}", effort=reason)
-
-
-def _wrong_members(replayed: ReplayedPlaybook, certificate: Certificate) -> list[str]:
-    survey, num_anonymized = replayed.survey, replayed.playbook.claims.num_anonymized
-    found = [survey.find(label) for label in certificate.members]
-    coverable, priced = set(survey.coverable), set(found)
-    missing = [survey.label(c) for c in survey.coverable if c not in priced]
-    strange = [label for label, c in zip(certificate.members, found, strict=True) if c not in coverable]
-    problems = [f"does not price {names(missing)}"] if missing else []
-    problems += [f"prices {names(strange)}, which cannot be covered"] if strange else []
-    if not problems and len(found) > len(survey.coverable):
-        problems.append(f"prices {len(found)} members where {len(survey.coverable)} can be covered, so some twice")
-    if num_anonymized > len(found):
-        problems.append(f"prices {len(found)} members, fewer than the {num_anonymized} said to be anonymized")
-    return problems
-
-
-def _wrong_sizes(replayed: ReplayedPlaybook, certificate: Certificate) -> list[str]:
-    """Whether the prices are so large that their sums, which should nearly cancel, drown in rounding."""
-    problems = []
-    objective, num = replayed.objective, replayed.playbook.claims.num_anonymized
-    tolerance = _MOST_ROUNDING * abs(_claimed_sum(replayed, certificate)) + ABSOLUTE * objective.unit * num
-    for what, prices in ((objective.name, certificate.cost), ("number of candidates", certificate.count)):
-        if prices is not None:
-            size = _size(prices)
-            if not size * _SUM_ROUNDING <= (tolerance if prices is certificate.cost else _COUNT_ROUNDING):
-                problems.append(f"its prices for the {what} add up to {size:.3g}, too much to be exact")
-    return problems
+    return _Examination(replayed, certificate).run(m)
 
 
 def _size(prices: DualPrices) -> float:
     """What the prices add up to, whatever their signs."""
     return sum(map(abs, prices.duals)) + sum(cut.dual * len(cut.members) for cut in prices.cuts)
-
-
-def _claimed_sum(replayed: ReplayedPlaybook, certificate: Certificate) -> float:
-    """The sum over classes that no plan is said to undercut."""
-    objective = replayed.objective
-    if objective.bound is None:
-        return certificate.bound
-    return objective.total(objective.bound, replayed.playbook.claims.num_anonymized)
-
-
-def _wrong_sums(replayed: ReplayedPlaybook, certificate: Certificate) -> list[str]:
-    """What is wrong whatever the classes cost."""
-    objective, num = replayed.objective, replayed.playbook.claims.num_anonymized
-    name, margin_num = objective.sum_name, max(1, num)
-    problems = []
-    proved = _dual_bound(certificate.cost, num)
-    if certificate.bound > proved + objective.margin(certificate.bound, margin_num):
-        problems.append(f"states that the {name} is at least {certificate.bound:.9g}, its prices say {proved:.9g}")
-    if certificate.bound < -objective.margin(proved, margin_num):
-        problems.append(f"states the bound {certificate.bound:.9g}, which says nothing: no {name} is below 0")
-    if objective.bound is not None:
-        claimed = objective.total(objective.bound, num)
-        enough = certificate.bound + certificate.threshold
-        if claimed > enough + objective.margin(claimed, margin_num):
-            problems.append(
-                f"compares classes up to {certificate.threshold:.9g} above its bound, which is enough for a {name} of "
-                f"{enough:.9g} and not for the {claimed:.9g} claimed"
-            )
-    return problems
-
-
-def _dual_bound(prices: DualPrices, num: int) -> float:
-    """What the prices prove for partitions of ``num`` members when no class has a negative reduced cost."""
-    return math.fsum(sorted(prices.duals)[:num]) - math.fsum(cut.dual * (len(cut.members) // 2) for cut in prices.cuts)
 
 
 def _exchanged(one: int, other: int) -> Iterator[tuple[int, int]]:
@@ -174,17 +87,12 @@ def _exchanged(one: int, other: int) -> Iterator[tuple[int, int]]:
         yield one | 1 << j, other ^ 1 << j
 
 
-@dataclass(frozen=True)
-class Option:
-    """A class that may be part of a partition.
-
-    ``excess`` is what it takes of the slack between the bound and the sum to stay below, at least 0 but for rounding;
-    ``share`` is what it adds to the sum.
-    """
+class Option(NamedTuple):
+    """A class that may be part of a partition."""
 
     group: int
-    excess: float
-    share: float
+    excess: float  # what it takes of the slack between the bound and the sum to stay below, at least 0 but for rounding
+    share: float  # what it adds to the sum
 
 
 @dataclass(eq=False)
@@ -268,37 +176,98 @@ class Combiner:
 
 
 class _Examination:
-    """The part of the check that looks at classes."""
+    """The check, part by part; ``problems`` are those found so far."""
 
-    def __init__(
-        self, replayed: ReplayedPlaybook, certificate: Certificate, bench: Workbench, problems: list[str]
-    ) -> None:
-        self.replayed = replayed
-        self.certificate = certificate
-        self.bench = bench
-        self.problems = list(problems)
-        self.objective = replayed.objective
+    def __init__(self, replayed: ReplayedPlaybook, certificate: Certificate) -> None:
+        self.replayed, self.certificate, self.objective = replayed, certificate, replayed.objective
         self.num = replayed.playbook.claims.num_anonymized
-        self.bound = _dual_bound(certificate.cost, self.num)
-        self.duals, self.cuts = self._placed(certificate.cost)
+        # What the prices prove for partitions of so many members when no class has a negative reduced cost.
+        duals, cuts = certificate.cost.duals, certificate.cost.cuts
+        self.bound = math.fsum(sorted(duals)[: self.num]) - math.fsum(
+            cut.dual * (len(cut.members) // 2) for cut in cuts
+        )
         self.rounding = _SUM_ROUNDING * _size(certificate.cost)
+        # The sum over classes that no plan is said to undercut.
+        stated = self.objective.bound
+        self.claimed = certificate.bound if stated is None else self.objective.total(stated, self.num)
+        self.problems: list[str] = []
 
-    def run(self) -> Proof:
+    def run(self, m: int | None) -> Proof:
+        """Check the sums; then, where there are not too many, the classes."""
+        self.problems += self._wrong_members() or self._wrong_sizes()
+        if self.problems:
+            return Proof(tuple(self.problems), effort="the certificate is wrong")
+        self.problems += self._wrong_sums()
+        if len(self.certificate.members) > MAX_MEMBERS:
+            reason = f"certificates are checked for up to {MAX_MEMBERS} coverable candidates"
+        else:
+            try:
+                self.bench = Workbench(self.replayed, MAX_EFFORT, m)
+                self.duals, self.cuts = self._placed(self.certificate.cost)
+                return self._examine_classes()
+            except TooMuchError:
+                reason = "the map is too large to price all classes"
+        return Proof(tuple(self.problems), f"its prices give the bound that it states; {reason}", effort=reason)
+
+    def _wrong_members(self) -> list[str]:
+        survey, members = self.replayed.survey, self.certificate.members
+        found = [survey.find(label) for label in members]
+        coverable, priced = set(survey.coverable), set(found)
+        missing = [c for c in survey.coverable if c not in priced]
+        strange = [label for label, c in zip(members, found, strict=True) if c not in coverable]
+        problems = [f"does not price {survey.names(missing)}"] if missing else []
+        problems += [f"prices {names(strange)}, which cannot be covered"] if strange else []
+        if not problems and len(found) > len(coverable):
+            problems.append(f"prices {len(found)} members where {len(coverable)} can be covered, so some twice")
+        if self.num > len(found):
+            problems.append(f"prices {len(found)} members, fewer than the {self.num} said to be anonymized")
+        return problems
+
+    def _wrong_sizes(self) -> list[str]:
+        """Whether the prices are so large that their sums, which should nearly cancel, drown in rounding."""
+        tolerance = _MOST_ROUNDING * abs(self.claimed) + ABSOLUTE * self.objective.unit * self.num
+        sizes = [(self.objective.name, _size(self.certificate.cost), tolerance)]
+        if self.certificate.count is not None:
+            sizes.append(("number of candidates", _size(self.certificate.count), _COUNT_ROUNDING))
+        return [
+            f"its prices for the {what} add up to {size:.3g}, too much to be exact"
+            for what, size, most in sizes
+            if not size * _SUM_ROUNDING <= most
+        ]
+
+    def _wrong_sums(self) -> list[str]:
+        """What is wrong whatever the classes cost."""
+        stated, name = self.certificate.bound, self.objective.sum_name
+        problems = []
+        if stated > self.bound + self._margin(stated):
+            problems.append(f"states that the {name} is at least {stated:.9g}, its prices say {self.bound:.9g}")
+        if stated < -self._margin(self.bound):
+            problems.append(f"states the bound {stated:.9g}, which says nothing: no {name} is below 0")
+        enough = stated + self.certificate.threshold
+        if self.objective.bound is not None and self.claimed > enough + self._margin(self.claimed):
+            problems.append(
+                f"compares classes up to {self.certificate.threshold:.9g} above its bound, which is enough for a "
+                f"{name} of {enough:.9g} and not for the {self.claimed:.9g} claimed"
+            )
+        return problems
+
+    def _examine_classes(self) -> Proof:
         """Hold the prices against every class, then combine those within reach of the bound.
 
         Nothing follows from a list of classes that ends before what it is needed for: a class that is missing might be
         part of a cheaper partition. So each step asks how far the list goes, and says nothing where that is too short.
         """
-        certificate, claimed = self.certificate, _claimed_sum(self.replayed, self.certificate)
+        certificate = self.certificate
         # Less than the sum claimed by more than rounding.
-        target = claimed - self.objective.margin(claimed, self.num)
+        target = self.claimed - self.objective.margin(self.claimed, self.num)
         reach = max(0.0, target - self.bound)
         limit = max(reach, certificate.threshold)
         search = self._list_classes(limit)
         if limit > reach and not search.is_complete:
             limit = reach
             search = self._list_classes(limit)
-        lost = self._lost(search)
+        # What classes with a negative reduced cost take off the bound; a partition has at most N / k of them.
+        lost = min(0.0, 0.0, *search.found.values()) * (self.num // self.bench.space.k)
         if certificate.bound > self.bound + lost + self._margin(certificate.bound):
             # Where no class undercuts the prices, it is their sum that is wrong, which was said before.
             undercut = [self._undercut(search)] if lost < 0 else []
@@ -329,10 +298,6 @@ class _Examination:
                 return self._exchange(replace(proof, effort="too many classes are within reach of the bound"), target)
         return self._combine(proof, search, target, slack)
 
-    def _lost(self, search: Search) -> float:
-        """What classes with a negative reduced cost take off the bound; a partition has at most N / k of them."""
-        return min(0.0, 0.0, *search.found.values()) * (self.num // self.bench.space.k)
-
     def _placed(self, prices: DualPrices) -> tuple[list[float], list[tuple[int, float]]]:
         """Prices in the order of the bench, and cuts as bit masks."""
         places = {label: self.bench.find(label) for label in self.certificate.members}
@@ -356,11 +321,11 @@ class _Examination:
         return self.objective.margin(value, max(1, self.num))
 
     def _undercut(self, search: Search) -> str:
-        worst = min(search.found, key=lambda group: search.found[group])
-        share, name = self.bench.prices.share(worst), self.objective.sum_name
+        worst, reduced = min(search.found.items(), key=lambda item: item[1])
+        share = self.bench.prices.share(worst)
         return (
-            f"its prices are too high: {self.bench.names(worst)} as a class add {share:.9g} to the {name}, "
-            f"the prices say at least {share - search.found[worst]:.9g}"
+            f"its prices are too high: {self.bench.names(worst)} as a class add {share:.9g} to the "
+            f"{self.objective.sum_name}, the prices say at least {share - reduced:.9g}"
         )
 
     def _count_listed(self, search: Search) -> None:
@@ -419,21 +384,17 @@ class _Examination:
         leaving = [max(0.0, dearest - dual) for dual in self.duals]
         options = []
         for group, reduced in search.found.items():
-            excess = reduced + math.fsum(
-                max(0.0, dual - dearest) for i, dual in enumerate(self.duals) if group >> i & 1
-            )
+            excess = reduced + math.fsum(max(0.0, self.duals[i] - dearest) for i in members_of(group))
             if excess < slack:
                 options.append(Option(group, excess, self.bench.prices.share(group)))
-        priced = f"{number(search.num_priced, 'set')} priced and the others bounded"
+        effort = f"{number(search.num_priced, 'set')} priced and the others bounded"
         if slack <= 0:
-            return replace(proof, has_bound=True, effort=f"{priced}, the prices are enough")
+            return replace(proof, has_bound=True, effort=f"{effort}, the prices are enough")
         self.bench.effort.renew()
         num_left_out = len(self.duals) - self.num
         combiner = Combiner(options, leaving, num_left_out, self.cuts, slack, target, self.bench.effort).run()
-        effort = (
-            f"{priced}, {number(len(options), 'class', 'classes')} within reach, "
-            f"{number(combiner.num_tried, 'combination')} tried"
-        )
+        effort += f", {number(len(options), 'class', 'classes')} within reach"
+        effort += f", {number(combiner.num_tried, 'combination')} tried"
         if combiner.cheaper:
             total = math.fsum(option.share for option in combiner.cheaper)
             return replace(proof, cheaper=total, effort=effort)

@@ -45,16 +45,15 @@ class Objective:
     """The figure that the playbook says to keep small, and what it states of it.
 
     Plans are compared by a sum over their classes. The MAC is that sum divided by the number of anonymized candidates,
-    the total extra cost is the sum itself. ``unit`` is what a base cost comes to in the sum, on average, which is what
-    rounding is relative to: 1 in the MAC. ``reached`` is the real figure, ``None`` where some route has no cost.
+    the total extra cost is the sum itself.
     """
 
     name: str
     sum_name: str
     stated: float | None
     bound: float | None
-    reached: float | None
-    unit: float
+    reached: float | None  # the real figure, None where some route has no cost
+    unit: float  # what a base cost comes to in the sum, on average, which rounding is relative to: 1 in the MAC
 
     def figure(self, total: float, num: int) -> float:
         """The figure of a plan for ``num`` candidates whose classes add up to ``total``."""
@@ -77,30 +76,30 @@ class Objective:
 class RealCosts:
     """What the candidates claimed anonymized pay, worked out from the replayed routes and the auditor's base costs.
 
-    All figures are ``None`` when nothing is anonymized. ``total_extra`` averages the trips by their weights,
-    ``worst_extra`` is the largest over all trips. ``unknown`` are candidates without a cost: their routes are no walks.
+    All figures are ``None`` when nothing is anonymized.
     """
 
     mac_by_trip: tuple[float | None, ...]
     mac: float | None = None
-    total_extra: float | None = None
-    worst_extra: float | None = None
-    unknown: tuple[int, ...] = ()
+    total_extra: float | None = None  # the trips averaged by their weights
+    worst_extra: float | None = None  # the largest over all trips
+    unknown: tuple[int, ...] = ()  # candidates without a cost: their routes are no walks
 
 
 @dataclass(frozen=True)
 class ReplayedRoute:
-    """A route as the planner gave it, and what walking it showed.
-
-    ``nodes`` has ``None`` for each label that is not in the domain, ``stated_cost`` whatever came with the route or
-    `UNSTATED`. ``fault`` says why it is not a walk of the trip, which then has no ``real_cost``, or is empty.
-    """
+    """A route as the planner gave it, and what walking it showed."""
 
     labels: tuple[Label, ...]
-    nodes: _Nodes
-    stated_cost: object
-    real_cost: float | None
-    fault: str
+    nodes: _Nodes  # None for each label that is not in the domain
+    stated_cost: object  # whatever came with the route, or `UNSTATED`
+    steps: tuple[float, ...]  # what each of its edges costs; none when it is no walk of the trip
+    fault: str  # why it is not, or nothing
+
+    @cached_property
+    def real_cost(self) -> float | None:
+        """What its edges add up to, or ``None`` when it is no walk of the trip."""
+        return None if self.fault else math.fsum(self.steps)
 
     def covers(self, watchers: frozenset[int]) -> bool:
         """Whether one of its nodes, start and goal included, is a watcher."""
@@ -113,18 +112,13 @@ _Routes = dict[tuple[int, int], ReplayedRoute]
 
 @dataclass(frozen=True)
 class ReplayedPlaybook:
-    """A playbook, the map surveyed, and which route every candidate was given.
-
-    A candidate without a route got the paper's Failure. Routes that are ``exposed`` are those that the playbook holds
-    for candidates it does not anonymize: they protect nobody, but must be what they say. ``is_foreign`` when the routes
-    come from a planner function rather than from the playbook.
-    """
+    """A playbook, the map surveyed, and which route every candidate was given."""
 
     playbook: Playbook
     survey: Survey
-    routes: _Routes
-    exposed: _Routes
-    is_foreign: bool = False
+    routes: _Routes  # whoever has none got the paper's Failure
+    exposed: _Routes  # what it holds for those it does not anonymize: they protect nobody, but must be what they say
+    is_foreign: bool = False  # whether the routes come from a planner function rather than from the playbook
 
     @cached_property
     def spread(self) -> Spread:
@@ -162,15 +156,14 @@ class ReplayedPlaybook:
     @cached_property
     def objective(self) -> Objective:
         """What the playbook says to keep small."""
-        claims, survey, real = self.playbook.claims, self.survey, self.real_costs
+        claims, survey = self.playbook.claims, self.survey
+        real = RealCosts(()) if self.real_costs.unknown else self.real_costs
         if self.playbook.objective == "mac":
-            reached = None if real.unknown else real.mac
-            return Objective("MAC", "MAC sum", claims.mac, claims.mac_lower_bound, reached, 1.0)
+            return Objective("MAC", "MAC sum", claims.mac, claims.mac_lower_bound, real.mac, 1.0)
         base_costs = survey.credits(survey.coverable)
         unit = math.fsum(base_costs) / max(1, len(base_costs)) or survey.walking.smallest_positive_cost
-        reached = None if real.unknown else real.total_extra
-        name = "total extra cost"
-        return Objective(name, name, claims.total_extra, claims.total_extra_lower_bound, reached, unit)
+        name, bound = "total extra cost", claims.total_extra_lower_bound
+        return Objective(name, name, claims.total_extra, bound, real.total_extra, unit)
 
     @property
     def answers(self) -> _Routes:
@@ -246,11 +239,6 @@ class ReplayedPlaybook:
         return f" on trip {trip}" if len(self.survey.trips) > 1 else ""
 
 
-def replay_playbook(playbook: Playbook, planner: Planner | None) -> ReplayedPlaybook:
-    """Ask for the route of every counted candidate on every trip."""
-    return _replay(playbook, survey_problem(playbook.problem), planner)
-
-
 def is_hidden(playbook: Playbook, group: PlaybookClass) -> bool:
     """Whether a class by itself keeps (k, ell, m), worked out from the map with the auditor's own means.
 
@@ -269,12 +257,17 @@ def is_hidden(playbook: Playbook, group: PlaybookClass) -> bool:
         for start, goal in zip(problem.start_nodes, problem.goal_nodes, strict=True)
     )
     survey = Survey(problem, walking, nodes, find_watchers(problem, walking, nodes), trips)
-    replayed = _replay(playbook, survey, None)
+    replayed = replay_playbook(playbook, None, survey)
     return bool(nodes) and all(c in replayed.groups and replayed.hides(c, replayed.groups[c]) for c in nodes)
 
 
-def _replay(playbook: Playbook, survey: Survey, planner: Planner | None) -> ReplayedPlaybook:
-    """Ask for every route and walk each distinct one once."""
+def replay_playbook(playbook: Playbook, planner: Planner | None, survey: Survey | None = None) -> ReplayedPlaybook:
+    """Ask for the route of every counted candidate on every trip, and walk each distinct one once.
+
+    What the playbook holds is looked up here: ``route_for`` refuses what it can see to be wrong, and the auditor is to
+    say what that is.
+    """
+    survey = survey or survey_problem(playbook.problem)
     routes: _Routes = {}
     exposed: _Routes = {}
     # By identity, because members of a class usually share one object. The route is kept so that it stays alive.
@@ -288,57 +281,37 @@ def _replay(playbook: Playbook, survey: Survey, planner: Planner | None) -> Repl
     for candidate in survey.counted:
         label = survey.label(candidate)
         for trip in range(len(survey.trips)):
-            try:
-                given = _route_of(playbook, label, trip) if planner is None else planner(label, trip)
-            except (NotAnonymizedError, UnknownCandidateError):
-                group = playbook.class_of(label) if planner is None else None
-                if group is not None and (spare := _held(group, label, trip)) is not None:
-                    exposed[candidate, trip] = walk(spare, trip)
-            else:
+            if planner is not None:
+                try:
+                    given = planner(label, trip)
+                except (NotAnonymizedError, UnknownCandidateError):
+                    continue
                 routes[candidate, trip] = walk(given, trip)
+            elif (group := playbook.class_of(label)) is not None:
+                own = group.member_routes.get((trip, label))
+                held = group.routes[trip] if own is None and trip < len(group.routes) else own
+                if group.anonymized:
+                    routes[candidate, trip] = walk(held, trip)
+                elif held is not None:
+                    exposed[candidate, trip] = walk(held, trip)
     return ReplayedPlaybook(playbook, survey, routes, exposed, planner is not None)
-
-
-def _route_of(playbook: Playbook, label: Label, trip: int) -> Route | None:
-    """What the playbook holds for a candidate that it calls anonymized; ``None`` when it has no route for the trip.
-
-    Looked up here because ``route_for`` refuses what it can see to be wrong, and the auditor is to say what that is.
-    """
-    group = playbook.class_of(label)
-    if group is None or not group.anonymized:
-        raise NotAnonymizedError
-    return _held(group, label, trip)
-
-
-def _held(group: PlaybookClass, label: Label, trip: int) -> Route | None:
-    return group.route_of(label, trip) if trip < len(group.routes) else group.member_routes.get((trip, label))
 
 
 def _walk(given: object, trip: int, survey: Survey) -> ReplayedRoute:
     stated: object = given.cost if isinstance(given, Route) else UNSTATED
     if not isinstance(given, Iterable):
-        return ReplayedRoute((), (), stated, None, f"is {given!r} and no sequence of nodes")
+        return ReplayedRoute((), (), stated, (), f"is {given!r} and no sequence of nodes")
     labels = tuple(given)
     nodes = tuple(survey.node(label) for label in labels)
-    fault = _ends_fault(labels, nodes, trip, survey)
-    costs: list[float] = []
-    if not fault:
-        for step, (tail, head) in enumerate(pairwise(nodes), start=1):
-            cost = None if tail is None or head is None else survey.walking.edge_cost(tail, head)
-            if cost is None:
-                apart = "nodes that no edge joins" if survey.problem.domain.grid is None else "cells that do not touch"
-                fault = (
-                    f"jumps between {apart}: from {labels[step - 1]} to {labels[step]} "
-                    f"(nodes {step} and {step + 1} of the route)"
-                )
-                break
-            costs.append(cost)
-    return ReplayedRoute(labels, nodes, stated, None if fault else math.fsum(costs), fault)
+    costs = [None if a is None or b is None else survey.walking.edge_cost(a, b) for a, b in pairwise(nodes)]
+    fault = _find_fault(labels, nodes, costs, trip, survey)
+    steps = () if fault else tuple(cost for cost in costs if cost is not None)
+    return ReplayedRoute(labels, nodes, stated, steps, fault)
 
 
-def _ends_fault(labels: tuple[Label, ...], nodes: _Nodes, trip: int, survey: Survey) -> str:
-    ends = survey.trips[trip]
-    asked = survey.problem.trips[trip]
+def _find_fault(labels: tuple[Label, ...], nodes: _Nodes, costs: list[float | None], trip: int, survey: Survey) -> str:
+    """Why a route is no walk of the trip, or nothing; ``costs`` are those of its steps, ``None`` without an edge."""
+    ends, asked = survey.trips[trip], survey.problem.trips[trip]
     if not nodes:
         return "is empty"
     if None in nodes:
@@ -348,6 +321,11 @@ def _ends_fault(labels: tuple[Label, ...], nodes: _Nodes, trip: int, survey: Sur
         return f"begins at {labels[0]} instead of the start {asked.start}"
     if nodes[-1] != ends.goal:
         return f"ends at {labels[-1]} instead of the goal {asked.goal}"
+    if None in costs:
+        step = costs.index(None) + 1
+        apart = "nodes that no edge joins" if survey.problem.domain.grid is None else "cells that do not touch"
+        places = f"from {labels[step - 1]} to {labels[step]} (nodes {step} and {step + 1} of the route)"
+        return f"jumps between {apart}: {places}"
     return ""
 
 
@@ -372,7 +350,10 @@ def watch_trips(replayed: ReplayedPlaybook) -> tuple[AnonymityStep, ...]:
         for m in range(1, max(map(len, masks)) + 1):
             pieces: list[list[_Nodes]] = []
             for routes in undecided:
-                pieces += _split(routes, m)
+                by_node: dict[int | None, list[_Nodes]] = {}
+                for route in routes:
+                    by_node.setdefault(route[m - 1] if m <= len(route) else None, []).append(route)
+                pieces += by_node.values()
             if len(pieces) > len(undecided):
                 settled += [masks[piece[0]] for piece in pieces if len(piece) == 1]
                 undecided = [piece for piece in pieces if len(piece) > 1]
@@ -380,13 +361,6 @@ def watch_trips(replayed: ReplayedPlaybook) -> tuple[AnonymityStep, ...]:
                 state = _judge_groups(trip, groups, replayed)
             steps.append(replace(state, m=m))
     return tuple(steps)
-
-
-def _split(routes: list[_Nodes], m: int) -> list[list[_Nodes]]:
-    pieces: dict[int | None, list[_Nodes]] = {}
-    for route in routes:
-        pieces.setdefault(route[m - 1] if m <= len(route) else None, []).append(route)
-    return list(pieces.values())
 
 
 def _judge_groups(trip: int, groups: list[int], replayed: ReplayedPlaybook) -> AnonymityStep:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -18,8 +18,9 @@ from itertools import accumulate
 import numpy as np
 
 from veilroute.arrays import Floats
+from veilroute.auditing.verdicts import names
 from veilroute.auditing.walking import WalkingMap, make_rows
-from veilroute.domain.geography import EARTH_RADIUS_M
+from veilroute.domain.geography import EARTH_RADIUS_M, Streets
 from veilroute.domain.graph import Domain, Label, at_most
 from veilroute.domain.grid import Grid
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, WithinDistance
@@ -90,10 +91,12 @@ class SightLines:
         return not (self._free[row][beside] or self._free[row + 1][beside + 1])
 
 
-def measured_map(domain: Domain, measure: str) -> WalkingMap:
-    """The map whose edges are as long as the streets; on foot, every street goes both ways."""
+def measured_map(domain: Domain, measure: str) -> WalkingMap | CrowMap:
+    """The map whose edges are as long as the streets, both ways on foot; or the one with straight lines only."""
     if domain.streets is None:
         raise InvalidInputError("measure", "cost: only street networks know distances in metres", measure)
+    if measure == "straight":
+        return CrowMap(domain.streets)
     (tails, heads, _), lengths = domain.edge_arrays(), domain.streets.shortest
     if measure != "driving":
         tails, heads = np.concatenate((tails, heads)), np.concatenate((heads, tails))
@@ -104,18 +107,17 @@ def measured_map(domain: Domain, measure: str) -> WalkingMap:
 class CrowMap:
     """Straight-line distances over a street network, along the great circle."""
 
-    def __init__(self, domain: Domain) -> None:
-        if domain.streets is None:
-            raise InvalidInputError("measure", "cost: only street networks know distances in metres", "straight")
-        self._places = on_sphere(domain.streets.lonlat)
+    def __init__(self, streets: Streets) -> None:
+        self._places = on_sphere(streets.lonlat)
 
-    def distances(self, node: int, others: Sequence[int] | None = None) -> Floats:
-        """How far a node is from all, or from some others."""
-        return metres_apart(self._places[node], self._places if others is None else self._places[list(others)])
-
-    def within(self, node: int, reach: float) -> frozenset[int]:
-        """The nodes at most ``reach`` away from one."""
-        return frozenset(np.flatnonzero(self.distances(node) <= reach).tolist())
+    def near(
+        self, source: int, limit: float, *, backwards: bool = False, wanted: Set[int] | None = None
+    ) -> dict[int, float]:
+        """As :meth:`WalkingMap.near`; straight lines lead both ways."""
+        nodes = np.arange(len(self._places)) if wanted is None else np.array(list(wanted))
+        metres = metres_apart(self._places[source], self._places[nodes])
+        is_near = metres <= limit
+        return dict(zip(nodes[is_near].tolist(), metres[is_near].tolist(), strict=True))
 
 
 def on_sphere(lonlat: Floats) -> Floats:
@@ -171,13 +173,18 @@ class Survey:
         """What users call a candidate."""
         return self.problem.candidates[candidate]
 
+    def names(self, candidates: Iterable[int]) -> str:
+        """Some candidates in words, the first few of many."""
+        return names(map(self.label, candidates))
+
     def find(self, label: object) -> int | None:
         """Position of the counted candidate of that name, or ``None``."""
         node = self.node(label)
-        return None if node is None else self._candidate_at.get(node)
+        return None if node is None else self.candidate_at.get(node)
 
     @cached_property
-    def _candidate_at(self) -> dict[int, int]:
+    def candidate_at(self) -> dict[int, int]:
+        """The counted candidates by their nodes."""
         return {node: c for c, node in self.nodes.items()}
 
     def node(self, label: object) -> int | None:
@@ -249,41 +256,26 @@ def find_watchers(problem: Problem, walking: WalkingMap, nodes: dict[int, int]) 
 
 
 def _each_watched(problem: Problem, walking: WalkingMap, nodes: dict[int, int]) -> Iterator[tuple[int, frozenset[int]]]:
+    domain = problem.domain
     match problem.visibility:
         case AtNode():
             yield from ((c, frozenset((node,))) for c, node in nodes.items())
-        case WithinDistance(radius, "straight"):
-            crow = CrowMap(problem.domain)
-            yield from ((c, crow.within(node, at_most(radius, exact=False))) for c, node in nodes.items())
         case WithinDistance(radius, measure):
             # Who can walk to the candidate within the radius: found by walking backwards from it.
-            ground = walking if measure == "cost" else measured_map(problem.domain, measure)
-            limit = at_most(radius, exact=measure == "cost" and problem.domain.has_integer_costs)
+            ground = walking if measure == "cost" else measured_map(domain, measure)
+            limit = at_most(radius, exact=measure == "cost" and domain.has_integer_costs)
             yield from ((c, frozenset(ground.near(node, limit, backwards=True))) for c, node in nodes.items())
         case LineOfSight(reach):
-            yield from _watchers_in_sight(problem, nodes, reach)
+            if domain.grid is None:
+                raise InvalidInputError("visibility", "a grid domain for line of sight")
+            lines, node_at = SightLines(domain.grid), domain.grid.index.tolist()
+            for c, node in nodes.items():
+                cells = lines.seen_from(domain.grid.cell(node), reach)
+                yield c, frozenset(node_at[row][col] for row, col in cells)
         case Explicit(sees):
-            yield from _listed_watchers(problem, nodes, list(sees.items())).items()
-
-
-def _watchers_in_sight(problem: Problem, nodes: dict[int, int], reach: float) -> Iterator[tuple[int, frozenset[int]]]:
-    grid = problem.domain.grid
-    if grid is None:
-        raise InvalidInputError("visibility", "a grid domain for line of sight")
-    lines = SightLines(grid)
-    node_at: list[list[int]] = grid.index.tolist()
-    for c, node in nodes.items():
-        yield c, frozenset(node_at[row][col] for row, col in lines.seen_from(grid.cell(node), reach))
-
-
-def _listed_watchers(
-    problem: Problem, nodes: dict[int, int], sees: list[tuple[Label, Sequence[Label]]]
-) -> dict[int, frozenset[int]]:
-    candidate_at = {node: c for c, node in nodes.items()}
-    watchers: dict[int, set[int]] = {c: set() for c in nodes}
-    for seer, seen in sees:
-        for label in seen:
-            candidate = candidate_at.get(problem.domain.node(label))
-            if candidate is not None:
-                watchers[candidate].add(problem.domain.node(seer))
-    return {c: frozenset(found) for c, found in watchers.items()}
+            seers: dict[int, set[int]] = {node: set() for node in nodes.values()}
+            for seer, seen in sees.items():
+                for node in map(domain.node, seen):
+                    if node in seers:
+                        seers[node].add(domain.node(seer))
+            yield from ((c, frozenset(seers[node])) for c, node in nodes.items())

@@ -19,24 +19,13 @@ _LONGEST_NAME = 60
 
 @dataclass(frozen=True)
 class ClaimVerdict:
-    """Whether one claim of the playbook holds.
+    """Whether one claim of the playbook holds."""
 
-    Parameters
-    ----------
-    claim
-        A short stable word such as ``walk`` or ``class-size``; the auditing page lists them.
-    holds
-        The verdict.
-    evidence
-        What was counted, or which class, candidate and step break the claim.
-    checked
-        False when the problem is too large for the audit to work the claim out: nothing contradicts it, but it rests
-        on the planner's word.
-    """
-
-    claim: str
-    holds: bool
-    evidence: str
+    claim: str  #: A short stable word such as ``walk`` or ``class-size``; the auditing page lists them.
+    holds: bool  #: The verdict.
+    evidence: str  #: What was counted, or which class, candidate and step break the claim.
+    #: False when the problem is too large for the audit to work the claim out: nothing contradicts it, but it rests on
+    #: the planner's word.
     checked: bool = True
 
     @property
@@ -54,55 +43,28 @@ class ClaimVerdict:
 
 @dataclass(frozen=True)
 class AnonymityStep:
-    """What an observer knows after seeing the first ``m`` nodes of a trip.
+    """What an observer knows after seeing the first ``m`` nodes of a trip."""
 
-    Parameters
-    ----------
-    trip
-        Which trip.
-    m
-        How many nodes were seen.
-    smallest_class
-        Size of the smallest group of candidates that still look the same, among the groups that hold a candidate
-        claimed anonymized (among all groups when there is none).
-    widest_witness
-        The least, over the same groups, of how many of their members stand pairwise at least ell apart.
-    revealed
-        Candidates that are alone in their group: the observer knows them.
-    exposed
-        Candidates whose group no longer has k members that are far enough apart.
-    """
-
-    trip: int
-    m: int
+    trip: int  #: Which trip.
+    m: int  #: How many nodes were seen.
+    #: Size of the smallest group of candidates that still look the same, among the groups that hold a candidate claimed
+    #: anonymized (among all groups when there is none).
     smallest_class: int
-    widest_witness: int
-    revealed: tuple[Label, ...]
-    exposed: tuple[Label, ...]
+    widest_witness: int  #: The least, over the same groups, of how many members stand pairwise at least ell apart.
+    revealed: tuple[Label, ...]  #: Candidates that are alone in their group: the observer knows them.
+    exposed: tuple[Label, ...]  #: Candidates whose group no longer has k members that are far enough apart.
 
 
 @dataclass(frozen=True)
 class AuditSummary:
-    """The figures that the plain-words part of a report is made of, all recomputed.
+    """The figures that the plain-words part of a report is made of, all recomputed."""
 
-    Parameters
-    ----------
-    privacy
-        What was promised.
-    num_trips, num_candidates, num_coverable
-        Size of the problem; candidates that are a start or goal are not counted.
-    num_claimed
-        Candidates that the playbook lists as anonymized.
-    num_protected
-        Those of them for which the promise really holds.
-    """
-
-    privacy: Privacy
-    num_trips: int
-    num_candidates: int
-    num_coverable: int
-    num_claimed: int
-    num_protected: int
+    privacy: Privacy  #: What was promised.
+    num_trips: int  #: How many trips there are.
+    num_candidates: int  #: Candidates that are no start or goal.
+    num_coverable: int  #: Those of them that a walk of every trip can cover.
+    num_claimed: int  #: Candidates that the playbook lists as anonymized.
+    num_protected: int  #: Those of them for which the promise really holds.
 
 
 class Said(NamedTuple):
@@ -114,24 +76,12 @@ class Said(NamedTuple):
 
 @dataclass(frozen=True)
 class BoundTo:
-    """One thing that the claims are about.
+    """One thing that the claims are about."""
 
-    Parameters
-    ----------
-    what
-        A short stable word such as ``map`` or ``k``; the auditing page lists them.
-    playbook
-        What the playbook says.
-    instance
-        What the instance says; ``None`` where it says nothing, or where there is none.
-    difference
-        In which way the two are not the same, or an empty string.
-    """
-
-    what: str
-    playbook: Said
-    instance: Said | None = None
-    difference: str = ""
+    what: str  #: A short stable word such as ``map`` or ``k``; the auditing page lists them.
+    playbook: Said  #: What the playbook says.
+    instance: Said | None = None  #: What the instance says; ``None`` where it says nothing, or where there is none.
+    difference: str = ""  #: In which way the two are not the same, or an empty string.
 
     @property
     def agrees(self) -> bool | None:
@@ -146,33 +96,18 @@ class BoundTo:
 
 @dataclass(frozen=True)
 class AuditReport:
-    """Everything that an audit found.
+    """Everything that an audit found."""
 
-    Parameters
-    ----------
-    holds
-        Whether no claim is violated. Some may be unproved: :attr:`verdict` tells.
-    claims
-        One verdict per claim, always in the same order; ``extra-cost`` and ``instance``, where there is one.
-    anonymity
-        One entry per trip and number of nodes seen.
-    summary
-        The recomputed figures behind the text.
-    bound_to
-        What the claims are about, and what was meant.
-    total_extra, worst_extra
-        What hiding costs: over the candidates claimed anonymized the sum of what their routes cost more than the
-        cheapest routes that cover them alone (trips averaged by weight), and the largest single one. ``None`` when
-        there is none.
-    """
-
-    holds: bool
+    holds: bool  #: Whether no claim is violated. Some may be unproved: :attr:`verdict` tells.
+    #: One verdict per claim, always in the same order; ``extra-cost`` and ``instance``, where there is one.
     claims: tuple[ClaimVerdict, ...]
-    anonymity: tuple[AnonymityStep, ...]
-    summary: AuditSummary
-    bound_to: tuple[BoundTo, ...] = ()
+    anonymity: tuple[AnonymityStep, ...]  #: One entry per trip and number of nodes seen.
+    summary: AuditSummary  #: The recomputed figures behind the text.
+    bound_to: tuple[BoundTo, ...] = ()  #: What the claims are about, and what was meant.
+    #: What hiding costs: over the candidates claimed anonymized the sum of what their routes cost more than the
+    #: cheapest routes that cover them alone (trips averaged by weight). ``None`` when there is none.
     total_extra: float | None = None
-    worst_extra: float | None = None
+    worst_extra: float | None = None  #: The largest single one of these extra costs.
 
     @property
     def verdict(self) -> str:
@@ -203,43 +138,41 @@ class AuditReport:
         return "\n".join(lines) + "\n"
 
     def _verdict(self) -> str:
+        num = len(self.claims)
         broken = [v.claim for v in self.claims if not v.holds]
-        open_claims = [v.claim for v in self.claims if not v.checked]
-        if not broken and open_claims:
-            return (
-                f"The playbook keeps its word as far as could be checked: {len(self.claims) - len(open_claims)} claims "
-                f"hold, {len(open_claims)} could not be checked here ({', '.join(open_claims)})."
-            )
-        if not broken:
-            return f"The playbook keeps its word: all {len(self.claims)} claims hold."
+        unchecked = [v.claim for v in self.claims if not v.checked]
         if len(broken) == 1:
             return f"Do not rely on this playbook: the claim {broken[0]!r} is violated."
-        return f"Do not rely on this playbook: {len(broken)} of {len(self.claims)} claims are violated."
+        if broken:
+            return f"Do not rely on this playbook: {len(broken)} of {num} claims are violated."
+        if not unchecked:
+            return f"The playbook keeps its word: all {num} claims hold."
+        return (
+            f"The playbook keeps its word as far as could be checked: {num - len(unchecked)} claims hold, "
+            f"{len(unchecked)} could not be checked here ({', '.join(unchecked)})."
+        )
 
     def _in_words(self) -> list[str]:
-        s = self.summary
-        p = s.privacy
+        s, p = self.summary, self.summary.privacy
         seen = "a whole trip" if p.m is None else f"the {first_nodes(p.m)} of a trip"
-        if s.num_trips > 1:
-            seen += f", and links the {s.num_trips} trips,"
-        if not s.num_protected:
-            lines = [f"Whoever watches {seen} with our map and our code finds no candidate protected."]
-        else:
-            apart = f", {'all' if p.spread == 'all-pairs' else p.k} of them at least {p.distance_text} apart"
-            apart += " on foot" if p.measure == "cost" else ""
-            lines = [
-                f"Whoever watches {seen} with our map and our code is left with at least "
-                f"{number(p.k, 'possible transit point')}{apart if p.k > 1 else ''}: "
-                f"that holds for {s.num_protected} of {number(s.num_candidates, 'candidate')}."
-            ]
-        rest = s.num_candidates - s.num_protected
+        seen += f", and links the {s.num_trips} trips," if s.num_trips > 1 else ""
+        apart = f", {'all' if p.spread == 'all-pairs' else p.k} of them at least {p.distance_text} apart"
+        apart += " on foot" if p.measure == "cost" else ""
+        left = (
+            f"is left with at least {number(p.k, 'possible transit point')}{apart if p.k > 1 else ''}: "
+            f"that holds for {s.num_protected} of {number(s.num_candidates, 'candidate')}."
+        )
+        found = left if s.num_protected else "finds no candidate protected."
+        lines = [f"Whoever watches {seen} with our map and our code {found}"]
+        rest, lost = s.num_candidates - s.num_protected, s.num_claimed - s.num_protected
+        out_of_reach = s.num_candidates - s.num_coverable
+        reasons = {
+            "said to be protected but not": lost,
+            "out of reach of any walk": out_of_reach,
+            "for which the playbook gives no route": max(0, rest - lost - out_of_reach),
+        }
         if rest:
-            lost = s.num_claimed - s.num_protected
-            out_of_reach = s.num_candidates - s.num_coverable
-            parts = [f"{lost} said to be protected but not"] if lost else []
-            parts += [f"{out_of_reach} out of reach of any walk"] if out_of_reach else []
-            without = rest - lost - out_of_reach
-            parts += [f"{without} for which the playbook gives no route"] if without > 0 else []
+            parts = [f"{num} {reason}" for reason, num in reasons.items() if num]
             lines.append(f"Not protected: {number(rest, 'candidate')} ({', '.join(parts)}).")
         if p.m is not None:
             lines.append(f"After the {first_nodes(p.m)} nothing is promised; see below what then comes out.")

@@ -101,10 +101,13 @@ class WalkingMap:
         ``backwards`` walks every edge against its direction, which gives the distances *to* the seeds.
         """
         starts = list(seeds)
-        if self.unit is not None and all(distance % self.unit == 0 for _, distance in starts):
-            return self._count_steps(starts, self.unit, backwards=backwards)
         offsets, heads, costs = self.edges_into if backwards else self._out
         found = [math.inf] * self.num_nodes
+        if self.unit is not None and all(distance % self.unit == 0 for _, distance in starts):
+            for ring, distance in self._rings(starts, self.unit, backwards=backwards):
+                for node in ring:
+                    found[node] = distance
+            return found
         heap: list[tuple[float, int]] = []
         for node, distance in starts:
             if distance < found[node]:
@@ -124,10 +127,14 @@ class WalkingMap:
                     push(heap, (there, head))
         return found
 
-    def _count_steps(self, starts: list[tuple[int, float]], unit: float, *, backwards: bool) -> list[float]:
-        """Ring by ring; a seed joins the ring of its own distance, unless it was reached before."""
+    def _rings(
+        self, starts: list[tuple[int, float]], unit: float, *, backwards: bool
+    ) -> Iterator[tuple[list[int], float]]:
+        """Breadth-first search where all edges cost a unit: the nodes at each distance from the nearest start.
+
+        A start joins the ring of its own distance, unless it was reached before.
+        """
         offsets, heads, _ = self.edges_into if backwards else self._out
-        found = [math.inf] * self.num_nodes
         seen = bytearray(self.num_nodes)
         waiting = sorted(starts, key=lambda start: start[1], reverse=True)
         ring: list[int] = []
@@ -139,18 +146,16 @@ class WalkingMap:
                 node = waiting.pop()[0]
                 if not seen[node]:
                     seen[node] = 1
-                    found[node] = distance
                     ring.append(node)
+            yield ring, distance
             distance += unit
             ahead: list[int] = []
             for node in ring:
                 for head in heads[offsets[node] : offsets[node + 1]]:
                     if not seen[head]:
                         seen[head] = 1
-                        found[head] = distance
                         ahead.append(head)
             ring = ahead
-        return found
 
     def table(self, nodes: Sequence[int]) -> list[list[float]]:
         """Distances from each of some nodes (a row) to all of them; kept, because several checks ask for the same."""
@@ -167,24 +172,25 @@ class WalkingMap:
         self, source: int, limit: float, *, backwards: bool = False, wanted: Set[int] | None = None
     ) -> dict[int, float]:
         """Distances of the nodes within ``limit`` of ``source``; may stop once all of ``wanted`` are among them."""
-        missing = math.inf if wanted is None else len(wanted) - (source in wanted)
-        if not missing:
-            return {source: 0}
+        missing = math.inf if wanted is None else len(wanted)
+        found: dict[int, float] = {}
         if self.unit is not None:
-            return self._count_steps_near(source, limit, wanted, missing, backwards=backwards)
+            for ring, distance in self._rings([(source, 0)], self.unit, backwards=backwards):
+                found.update(dict.fromkeys(ring, distance))
+                missing -= 0 if wanted is None else sum(node in wanted for node in ring)
+                if missing <= 0 or distance + self.unit > limit:
+                    break
+            return found
         offsets, heads, costs = self.edges_into if backwards else self._out
-        found: dict[int, float] = {source: 0}
         settled: dict[int, float] = {}
+        found[source] = 0
         heap: list[tuple[float, int]] = [(0, source)]
-        while heap:
+        while heap and missing > 0:
             distance, node = heapq.heappop(heap)
             if node in settled:
                 continue
             settled[node] = distance
-            if wanted is not None and node != source and node in wanted:
-                missing -= 1
-                if not missing:
-                    break
+            missing -= wanted is not None and node in wanted
             first, end = offsets[node], offsets[node + 1]
             for head, cost in zip(heads[first:end], costs[first:end], strict=True):
                 there = distance + cost
@@ -192,27 +198,3 @@ class WalkingMap:
                     found[head] = there
                     heapq.heappush(heap, (there, head))
         return settled
-
-    def _count_steps_near(
-        self, source: int, limit: float, wanted: Set[int] | None, missing: float, *, backwards: bool
-    ) -> dict[int, float]:
-        offsets, heads, _ = self.edges_into if backwards else self._out
-        found: dict[int, float] = {source: 0}
-        ring = [source]
-        distance = 0.0
-        while ring:
-            distance += self.unit or 0.0
-            if distance > limit:
-                break
-            ahead: list[int] = []
-            for node in ring:
-                for head in heads[offsets[node] : offsets[node + 1]]:
-                    if head not in found:
-                        found[head] = distance
-                        ahead.append(head)
-            ring = ahead
-            if wanted is not None:
-                missing -= sum(node in wanted for node in ring)
-                if not missing:
-                    break
-        return found

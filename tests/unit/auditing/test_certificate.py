@@ -18,7 +18,7 @@ import veilroute as vr
 from certificates import certify, list_classes, make_playbook
 from veilroute.auditing import ClaimVerdict, class_search, optimality, pricing, proofs
 from veilroute.auditing.apartness import ClassRule, Spread
-from veilroute.auditing.class_search import Tariff, open_workbench
+from veilroute.auditing.class_search import ClassSearch, Workbench
 from veilroute.auditing.proofs import examine_certificate
 from veilroute.auditing.replay import replay_playbook
 from veilroute.auditing.survey import survey_problem
@@ -442,14 +442,14 @@ def test_many_cuts_are_part_of_the_effort(
     prices = replace(playbook.certificate.cost, cuts=playbook.certificate.cost.cuts + cuts)
     slow = replace(playbook.certificate, cost=prices, bound=0.0, threshold=100.0)
     looks = 0
-    real = Tariff.surcharge
+    real = ClassSearch.surcharge
 
-    def surcharge(self: Tariff, group: int) -> float:
+    def surcharge(self: ClassSearch, group: int) -> float:
         nonlocal looks
         looks += len(self.cuts)
         return real(self, group)
 
-    monkeypatch.setattr(Tariff, "surcharge", surcharge)
+    monkeypatch.setattr(ClassSearch, "surcharge", surcharge)
     monkeypatch.setattr(proofs, "MAX_EFFORT", 20_000)
     assert broken(replace(playbook, certificate=slow)).keys() <= {"certificate", "optimality", "bound"}
     # Seven pieces of work at most, each with the whole allowance.
@@ -460,7 +460,7 @@ def test_walks_kept_on_all_trips_share_one_allowance(monkeypatch: pytest.MonkeyP
     problem = rooms(8, seed=1, num_trips=3, size=(14, 20))
     replayed = replay_playbook(vr.solve(problem, vr.Privacy(k=2, m=6), planner="m-pbp"), None)
     monkeypatch.setattr(pricing, "_MAX_BYTES", 30_000)
-    prices = open_workbench(replayed, 1e9, 6).prices
+    prices = Workbench(replayed, 1e9, 6).prices
     assert isinstance(prices, pricing.PrefixPrices)
     for chosen in range(1, 256):
         with suppress(TooMuchError):

@@ -15,16 +15,9 @@ import strategies
 import veilroute as vr
 from certificates import list_classes
 from veilroute.auditing.apartness import ClassRule, FarSets
-from veilroute.auditing.class_search import (
-    ClassSearch,
-    ClassSpace,
-    Tariff,
-    Workbench,
-    count_anonymizable,
-    open_workbench,
-)
-from veilroute.auditing.optimality import price_prefixes, price_walks
-from veilroute.auditing.pricing import SetPrices, can_pad
+from veilroute.auditing.class_search import ClassSearch, ClassSpace, Workbench, count_anonymizable
+from veilroute.auditing.optimality import price_prefixes
+from veilroute.auditing.pricing import SetPrices, can_pad, price_walks
 from veilroute.auditing.replay import ReplayedPlaybook, replay_playbook
 from veilroute.auditing.survey import Survey, survey_problem
 from veilroute.auditing.walking import Effort, TooMuchError
@@ -35,7 +28,7 @@ def replayed_of(problem: vr.Problem, privacy: vr.Privacy) -> ReplayedPlaybook:
 
 
 def bench_of(problem: vr.Problem, privacy: vr.Privacy) -> Workbench:
-    return open_workbench(replayed_of(problem, privacy), math.inf)
+    return Workbench(replayed_of(problem, privacy), math.inf)
 
 
 @given(problem=strategies.problems(max_nodes=9, max_candidates=6), half=st.integers(0, 2))
@@ -77,9 +70,6 @@ def test_search_finds_exactly_the_classes_within_the_limit(problem: vr.Problem, 
     duals = [rng.uniform(-0.2, 1) * scale for _ in range(num)]
     cuts = [(sum(1 << i for i in rng.sample(range(num), 3)), rng.random() * scale) for _ in range(2 if num > 2 else 0)]
     is_free = rng.random() < 0.3
-    weights = [[0.0] * num for _ in bench.weights] if is_free else bench.weights
-    credits = [0.0] * num if is_free else bench.credits
-    tariff = Tariff(weights, [a + b for a, b in zip(credits, duals, strict=True)], cuts)
     limit = rng.uniform(-1, 2) * scale
     expected = {}
     for group, share in zip(world.classes, world.shares, strict=True):
@@ -90,8 +80,8 @@ def test_search_finds_exactly_the_classes_within_the_limit(problem: vr.Problem, 
         if reduced <= limit:
             expected[inside] = reduced
         assert is_free or bench.prices.share(inside) == pytest.approx(share, abs=1e-12)
-    assert isinstance(bench.prices, SetPrices)
-    search = ClassSearch(bench.space, bench.prices, tariff, limit, Effort(math.inf)).run()
+    search = bench.search(duals, cuts, limit, is_free=is_free)
+    assert isinstance(search, ClassSearch)
     assert search.is_complete
     assert search.found == pytest.approx(expected, abs=1e-12)
 
@@ -119,7 +109,7 @@ def test_prefixes_are_priced_and_searched_as_by_trying_all(
     """Set by set against all at once, and the search against every class that it could list."""
     assume(len(problem.counted) >= privacy.k)
     replayed = replayed_of(problem, replace(privacy, m=m))
-    bench = open_workbench(replayed, math.inf, m)
+    bench = Workbench(replayed, math.inf, m)
     num = len(bench.members)
     total = math.fsum(trip.weight for trip in problem.trips)
     by_trip = [price_prefixes(bench.survey, trip, bench.members, m, 1e12) for trip in bench.survey.trips]
@@ -166,8 +156,8 @@ def test_the_search_gives_up_beyond_its_effort() -> None:
     candidates = vr.draw_candidates(domain, start, goal, 10, seed=3)
     replayed = replayed_of(vr.Problem(domain, [vr.Trip(start, goal)], candidates), vr.Privacy(k=2))
     with pytest.raises(TooMuchError):
-        open_workbench(replayed, 100)
-    bench = open_workbench(replayed, 2_300)
+        Workbench(replayed, 100)
+    bench = Workbench(replayed, 2_300)
     assert not bench.search([98.0] * 10, (), 0.0).is_complete
     assert bench.search([98.0] * 10, (), -1e9).is_complete
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import veilroute as vr
 from veilroute.auditing.apartness import Spread
 from veilroute.auditing.survey import measured_map, survey_problem
+from veilroute.auditing.walking import WalkingMap
 from veilroute.domain.geography import street_domain
 
 
@@ -16,11 +17,13 @@ def test_tables_of_other_nodes_are_other_tables() -> None:
         lengths=[1, 2, 4],
         unit="metres",
     )
-    driving = measured_map(town, "driving")
+    driving, walking = (measured_map(town, measure) for measure in ("driving", "walking"))
+    assert isinstance(driving, WalkingMap)
+    assert isinstance(walking, WalkingMap)
     for _ in range(2):
         assert driving.table([0, 1]) == [[0, 1], [6, 0]]
         assert driving.table([1, 2]) == [[0, 2], [5, 0]]
-    assert measured_map(town, "walking").table([0, 1]) == [[0, 1], [1, 0]]
+    assert walking.table([0, 1]) == [[0, 1], [1, 0]]
 
 
 def test_metres_are_measured_with_tolerance_though_costs_are_whole() -> None:

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import veilroute as vr
-from veilroute.auditing import optimality
+from veilroute.auditing import optimality, pricing
 from veilroute.auditing.apartness import ClassRule, Spread
-from veilroute.auditing.optimality import Optimum, find_optimum, price_prefixes, price_walks
-from veilroute.auditing.pricing import price_subsets
+from veilroute.auditing.optimality import Optimum, find_optimum, price_prefixes
+from veilroute.auditing.pricing import price_walks
 from veilroute.auditing.survey import Survey, TripDistances, survey_problem
 from veilroute.auditing.walking import TooMuchError
 
@@ -84,13 +84,15 @@ def state_costs(survey: Survey, trip: TripDistances) -> list[float]:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_prices_of_walks(seed: int) -> None:
+def test_prices_of_walks(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     survey = survey_problem(random_problem(seed))
     for trip in survey.trips:
         expected = state_costs(survey, trip)
         assert price_walks(survey, trip, survey.coverable) == pytest.approx(expected)
-        for has_table in (True, False):
-            assert price_subsets(survey, trip, survey.coverable, has_table=has_table) == pytest.approx(expected)
+        for work_with_table in (-math.inf, math.inf):
+            with monkeypatch.context() as patch:
+                patch.setattr(pricing, "TABLE_STEP", work_with_table)
+                assert price_walks(survey, trip, survey.coverable) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("seed", range(20))
