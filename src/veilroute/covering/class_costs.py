@@ -40,7 +40,7 @@ from veilroute.covering.fields import FIELD_BYTES, FieldStepper, allocate_rows, 
 from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.set_costs import FieldCosts, SetCosts, TourCosts
 from veilroute.covering.task import CoveringTask, PostTable
-from veilroute.covering.walks import CoveringWalk, LocalSweepers, Sweeper, estimate_sweep
+from veilroute.covering.walks import CoveringWalk, Sweeper, Sweepers, estimate_sweep
 from veilroute.kernels.subsets import join_fields
 from veilroute.progress import OutOfTimeError, Watch
 
@@ -279,15 +279,15 @@ class ClassWalks:
         self._together: FieldsEngine | None = None
 
     @cached_property
-    def _local(self) -> LocalSweepers:
-        return LocalSweepers(self.task.domain, self.task.posts.nodes.size)
+    def _sweepers(self) -> Sweepers:
+        return Sweepers(self.task.domain, self.task.posts.nodes.size)
 
     def _find_together(self) -> FieldsEngine | None:
         """One engine for all classes, where members are few and their distances known: quicker than one for each."""
         everybody = range(len(self.task.members))
         if self._together is None and self._tours is not None and len(everybody) <= _FEW_MEMBERS:
             table = self._tours.table_of(everybody, self.task.posts)
-            self._together = None if table is None else FieldsEngine(self.task, table=table, local=self._local)
+            self._together = None if table is None else FieldsEngine(self.task, table=table, sweepers=self._sweepers)
         return self._together
 
     def find(self, members: Sequence[int], trip: int = 0) -> CoveringWalk:
@@ -296,7 +296,6 @@ class ClassWalks:
         if (ordered, trip) in self._walks:
             return self._walks[ordered, trip]
         if self._fields is not None and self._fields.has_fields(ordered, trip):
-            self._fields.local = self._local
             return self._fields.find(ordered, trip)
         together = self._find_together()
         if together is not None:
@@ -348,4 +347,4 @@ class ClassWalks:
         """The engine of a class by itself."""
         part = self.task.part(ordered)
         table = None if self._tours is None else self._tours.table_of(ordered, part.posts)
-        return FieldsEngine(part, table=table, local=self._local)
+        return FieldsEngine(part, table=table, sweepers=self._sweepers)

@@ -36,7 +36,7 @@ from veilroute.arrays import Flags, Floats, Int32s, Ints, Masks, Members, Walk
 from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.set_costs import SetCosts
 from veilroute.covering.task import CoveringTask
-from veilroute.covering.walks import NO_WALK, LocalSweepers, Sweeper, walk_cost, walk_through
+from veilroute.covering.walks import NO_WALK, Sweeper, Sweepers, walk_cost, walk_through
 from veilroute.domain.graph import Domain
 from veilroute.kernels.subsets import advance_layer, lower_prices, price_beginnings
 from veilroute.progress import Watch
@@ -243,10 +243,10 @@ class PaddedWalks:
     def walk_to(self, node: int, covered: int) -> Walk:
         """See :class:`PrefixWalks`."""
         posts = self.task.posts
-        stops, left = [node], _bits(covered)
+        stops, left, lengths = [node], _bits(covered), []
         while left:
-            to_here = self._backward.run(stops[-1])[posts.nodes]
-            best, stop, smaller = np.inf, -1, left
+            to_here = self._backward.near(stops[-1], posts.nodes)
+            best, stop, length, smaller = np.inf, -1, 0.0, left
             for i, member in enumerate(left):
                 rest = left[:i] + left[i + 1 :]
                 if rest not in self._at_posts:
@@ -256,9 +256,13 @@ class PaddedWalks:
                 at = int(through.argmin())
                 if through[at] < best:
                     best, stop, smaller = float(through[at]), int(posts.nodes[mine[at]]), rest
+                    length = float(to_here[mine[at]])
             stops.append(stop)
+            lengths.append(length)
             left = smaller
-        walk = walk_through(self._backward, self.task.starts[self.trip], stops[::-1])
+        lengths.append(float(self._from_start[stops[-1]]))
+        ends = (self._from_start, self.task.all_to_goal[self.trip])
+        walk = walk_through(self._backward, self.task.starts[self.trip], stops[::-1], lengths[::-1], *ends)
         missing = self.m - walk.size
         neighbour = int(self.task.domain.indices[self.task.domain.indptr[node]]) if missing else node
         return np.concatenate((walk, np.array([neighbour, node] * (missing // 2), dtype=np.int64)))
@@ -458,7 +462,7 @@ class Completions:
 
     def __init__(self, task: CoveringTask) -> None:
         self.task = task
-        self._local = LocalSweepers(task.domain, 1)
+        self._sweepers = Sweepers(task.domain, 1)
 
     def complete(self, prefix: Walk, member: int, trip: int, *, at_most: float = math.inf) -> tuple[Walk, float]:
         """The whole walk and its cost: the prefix, then on to the goal, past a post of the member if none was passed.
@@ -474,17 +478,16 @@ class Completions:
         if np.isin(nodes, prefix).any():
             is_possible = math.isfinite(to_goal[here])
         else:
-            seed = np.array([here], dtype=np.uint32)
-            distances = self._local.forward.values(seed, np.zeros(1), nodes, to_goal, at_most)
+            distances = self._sweepers.sweeper(backward=False).near(here, nodes, to_goal, at_most)
             through = distances + self.task.to_goal[trip][mine]
             best = int(through.argmin())
             is_possible = math.isfinite(through[best])
             if is_possible:
-                stop = int(nodes[best])
-                walks.append(self._local.backward.follow(here, stop, float(distances[best]), from_start, to_goal)[1:])
+                stop, back = int(nodes[best]), self._sweepers.sweeper(backward=True)
+                walks.append(back.path(here, stop, float(distances[best]), from_start, to_goal)[1:])
                 here = stop
         if not is_possible:
             return NO_WALK, math.inf
-        walks.append(self._local.to_goals.follow(here, goal)[1:])
+        walks.append(self._sweepers.path_to_goal(here, goal)[1:])
         walk = np.concatenate(walks)
         return walk, walk_cost(self.task.domain, walk)

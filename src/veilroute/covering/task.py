@@ -19,7 +19,7 @@ from itertools import repeat
 import numpy as np
 
 from veilroute.arrays import Candidate, Flags, Floats, Indices, Ints, Node
-from veilroute.covering.walks import LocalSweeper, Sweeper, num_threads
+from veilroute.covering.walks import Sweeper, num_threads
 from veilroute.domain.geography import measured_domain, straight_distances
 from veilroute.domain.graph import Domain, at_least, at_most
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
@@ -213,12 +213,12 @@ class Posts:
 class PostTable:
     """Distances between posts, by one sweep each: ``distances`` from each (row) to each, in a sweeper's units.
 
-    Rows and columns stand for the posts in ``order``, or for all, ascending. Rows are valid once they are done. Where
-    the posts are few and stand together, a ``local`` sweeper is quicker.
+    Rows and columns stand for the posts in ``order``, or for all, ascending. Rows are valid once they are done. A
+    ``local`` sweeper, for posts that are few and stand together, goes no farther than to these.
     """
 
     def __init__(
-        self, domain: Domain, posts: Posts, *, order: Ints | None = None, local: LocalSweeper | None = None
+        self, domain: Domain, posts: Posts, *, order: Ints | None = None, local: Sweeper | None = None
     ) -> None:
         self._domain = domain
         self._nodes = posts.nodes if order is None else posts.nodes[order]
@@ -230,7 +230,7 @@ class PostTable:
         """Make the sweeps that are missing."""
         if self._local is not None:
             for row in range(self.num_done, self._nodes.size):
-                self.distances[row] = self._local.values(self._nodes[row : row + 1], np.zeros(1), self._nodes)
+                self.distances[row] = self._local.near(int(self._nodes[row]), self._nodes)
             self.num_done = self._nodes.size
         if self.is_complete:
             return
