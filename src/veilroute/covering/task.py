@@ -30,51 +30,23 @@ from veilroute.progress import Watch
 
 @dataclass(frozen=True, eq=False)
 class CoveringTask:
-    """The coverable candidates of a problem with their posts, and each trip's distances at these posts.
+    """The coverable candidates of a problem with their posts, and each trip's distances at these posts."""
 
-    Parameters
-    ----------
-    domain
-        The world.
-    members
-        Positions, among the problem's candidates, of those that count and that every trip can cover.
-    uncoverable
-        Positions of those that count but that some trip cannot cover.
-    posts
-        Watchers of the members; candidate i of the posts is ``members[i]``.
-    starts, goals
-        Nodes, one per trip.
-    weights
-        Weights of the trips, summing to 1.
-    from_start, to_goal
-        Per trip and post the distance from the start and to the goal, in units of ``unit``.
-    all_from_start, all_to_goal
-        The same per trip and node.
-    direct
-        Per trip the distance from its start to its goal, in the same units.
-    base_costs
-        Per trip and member the cheapest cost of covering it alone.
-    rates
-        Per trip and member what a unit of extra cost adds to the objective.
-    unit
-        What one unit of distance costs.
-    """
-
-    domain: Domain
-    members: tuple[Candidate, ...]
-    uncoverable: tuple[Candidate, ...]
-    posts: Posts
-    starts: tuple[Node, ...]
+    domain: Domain  #: the world
+    members: tuple[Candidate, ...]  #: positions among the problem's candidates: who counts and every trip can cover
+    uncoverable: tuple[Candidate, ...]  #: positions of those that count but that some trip cannot cover
+    posts: Posts  #: watchers of the members; candidate i of the posts is ``members[i]``
+    starts: tuple[Node, ...]  #: one per trip
     goals: tuple[Node, ...]
-    weights: tuple[float, ...]
-    from_start: Floats
-    to_goal: Floats
-    all_from_start: Floats
+    weights: tuple[float, ...]  #: of the trips, summing to 1
+    from_start: Floats  #: per trip and post the distance from the start, in units of ``unit``
+    to_goal: Floats  #: and that to the goal
+    all_from_start: Floats  #: the same per trip and node
     all_to_goal: Floats
-    direct: Floats
-    base_costs: Floats
-    rates: Floats
-    unit: float
+    direct: Floats  #: per trip the distance from its start to its goal, in the same units
+    base_costs: Floats  #: per trip and member the cheapest cost of covering it alone
+    rates: Floats  #: per trip and member what a unit of extra cost adds to the objective
+    unit: float  #: what one unit of distance costs
 
     @property
     def num_trips(self) -> int:

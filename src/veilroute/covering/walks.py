@@ -174,8 +174,9 @@ class Sweeper:
         else:
             reached = self._reached if wanted.size else _NO_NODES
             num = sweep_costs(
-                self._indptr, self._indices, self._costs, nodes, values, limit, ahead, ahead_limit, behind, behind_limit,
-                self._wanted, wanted.size, self._distances, self._towards, self._heap_keys, self._queue, reached,
+                self._indptr, self._indices, self._costs, nodes, values, limit, ahead, ahead_limit, behind,
+                behind_limit, self._wanted, wanted.size, self._distances, self._towards, self._heap_keys, self._queue,
+                reached,
             )  # fmt: skip
         self._wanted[wanted] = False
         self._seeds, self._num_reached = nodes, num if wanted.size else self.size
@@ -277,27 +278,13 @@ class Counts:
 
 @dataclass(frozen=True, eq=False)
 class CoveringWalk:
-    """What an engine has to say about the cheapest walk that covers a set of members.
+    """What an engine has to say about the cheapest walk that covers a set of members."""
 
-    Parameters
-    ----------
-    walk
-        Nodes from start to goal; empty when there is none to show.
-    cost
-        Cost of the walk, infinite without one.
-    status
-        How much is proved.
-    lower_bound
-        What the search proved that every covering walk costs at least.
-    counts
-        How much work it was.
-    """
-
-    walk: Walk
-    cost: float
-    status: CoverStatus
-    lower_bound: float
-    counts: Counts
+    walk: Walk  #: nodes from start to goal; empty when there is none to show
+    cost: float  #: cost of the walk, infinite without one
+    status: CoverStatus  #: how much is proved
+    lower_bound: float  #: what the search proved that every covering walk costs at least
+    counts: Counts  #: how much work it was
 
 
 class WalkSource(Protocol):

@@ -23,7 +23,7 @@ from veilroute.covering.walks import WalkSource
 from veilroute.domain.graph import Label
 from veilroute.errors import TooLargeError
 from veilroute.kernels.set_partition import partition_range
-from veilroute.partition.result import Partition
+from veilroute.partition.result import Grouping, Partition, Record, outside
 from veilroute.problem import KAndEll, Problem, Rule
 from veilroute.progress import Watch
 
@@ -175,15 +175,15 @@ def partition_by_shares(
     qualifies = family.qualifies & np.isfinite(shares)
     shares = np.where(qualifies, shares, np.inf)
     classes, least_mean = _best_partition(num, family.needed, shares, watch)
-    grouped = {member for members in classes for member in members}
+    num_grouped = sum(map(len, classes))
     is_optimal = is_complete and least_mean is not None
     improvements = []
     if classes:
         cost = sum(float(shares[sum(1 << i for i in members)]) for members in classes)
-        improvements.append(watch.tell_improvement("partition", len(grouped), cost / len(grouped)))
+        improvements.append(watch.tell_improvement("partition", num_grouped, cost / num_grouped))
     partition = Partition(
         classes=classes,
-        left_out=tuple(i for i in range(num) if i not in grouped),
+        left_out=outside(num, classes),
         is_optimal=is_optimal,
         is_stopped=not is_optimal,
         least_mean=least_mean if is_optimal else None,
@@ -202,10 +202,9 @@ def _certify(family: Family, shares: Floats, partition: Partition, labels: Seque
     The tables have compared all classes, so those within reach of what the prices alone prove are counted and no more.
     """
     # Here and not at the top: who plans for a dozen candidates need not wait until HiGHS is loaded.
-    from veilroute.partition.bounding import CLOSED, Record
+    from veilroute.partition.bounding import CLOSED
     from veilroute.partition.class_space import ListedClasses
     from veilroute.partition.columns import make_certificate, prove_cost, prove_count
-    from veilroute.partition.local_search import Grouping
 
     masks = np.flatnonzero(np.isfinite(shares))
     space = ListedClasses(family.num, family.k, masks, shares[masks])

@@ -14,7 +14,7 @@ from veilroute.errors import InvalidInputError, TooLargeError
 from veilroute.kernels import branching as kernel
 from veilroute.kernels.branching import Pool, Tree
 from veilroute.kernels.tables import fill_slots
-from veilroute.partition.result import Partition
+from veilroute.partition.result import Partition, outside
 from veilroute.problem import KAndEll, Rule
 from veilroute.progress import Incumbent, OutOfTimeError, Watch
 
@@ -159,17 +159,17 @@ def search_partitions(
                 watch.check()
     best = [pool.members_of(at) for at in tree.best[: tree.numbers[kernel.BEST_COUNT]].tolist()]
     classes = tuple(sorted(members for members in best if len(members) >= rule.k))
-    grouped_members = {i for members in classes for i in members}
+    num_grouped = sum(map(len, classes))
     is_proved = outcome == kernel.EXHAUSTED and not pool.num_unsolved
     # Where no class is possible under all-pairs, none is under witness: its k far members would be one.
     is_optimal = is_proved and (not rule.is_loose or not classes)
     return Partition(
         classes=classes,
-        left_out=tuple(i for i in range(num) if i not in grouped_members),
+        left_out=outside(num, classes),
         is_optimal=is_optimal,
         is_stopped=not is_proved,
-        least_mean=(float(tree.best_cost[0]) / len(grouped_members) if classes else 0.0) if is_optimal else None,
-        num_anonymizable=num if len(grouped_members) == num else None,
+        least_mean=(float(tree.best_cost[0]) / num_grouped if classes else 0.0) if is_optimal else None,
+        num_anonymizable=num if num_grouped == num else None,
         improvements=tuple(improvements),
         num_visited=int(tree.numbers[kernel.NUM_VISITED]),
         num_duplicates=int(tree.numbers[kernel.NUM_DUPLICATES]),

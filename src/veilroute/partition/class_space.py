@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
 
 import numpy as np
 
@@ -22,8 +24,9 @@ from veilroute.arrays import Flags, Floats, Int32s, Ints, Members
 from veilroute.covering.prefixes import PrefixCosts
 from veilroute.covering.set_costs import SetCosts, set_costs
 from veilroute.covering.task import CoveringTask
-from veilroute.covering.walks import num_threads
+from veilroute.covering.walks import WalkSource, num_threads
 from veilroute.kernels.extension import extend_sets
+from veilroute.partition.result import Grouping, Partition, Record
 from veilroute.problem import KAndEll, Rule
 from veilroute.progress import OutOfTimeError, Watch
 
@@ -176,6 +179,25 @@ class ClassSpace:
                 total += self.pair_shares[sets[:, i], sets[:, j]]
         floors: Floats = total / (size - 1)
         return floors
+
+    def price(self, classes: Iterable[Members]) -> Grouping:
+        """The grouping with these classes at their exact shares; those that cannot be walked or priced are dissolved.
+
+        Without a time limit: the walks of these classes need the same fields.
+        """
+        shares: dict[Members, float] = {}
+        by_size = sorted((members for members in classes if len(members) <= self.max_size), key=len)
+        for _, alike in groupby(by_size, key=len):
+            sets = np.array(list(alike), dtype=np.int32)
+            added = self.measure(sets, Watch())[1]
+            shares |= {tuple(row): share for row, share in zip(sets.tolist(), added.tolist(), strict=True)}
+        return Grouping.of(self.num, {members: share for members, share in shares.items() if math.isfinite(share)})
+
+    def partition(self, record: Record, source: WalkSource, **proved: Any) -> Partition:
+        """The best partition so far as positions in the task, with what is proved about it."""
+        classes, left_out = self.named(record.best.classes), self.named([record.best.left_out])[0]
+        improvements = tuple(record.improvements)
+        return Partition(classes, left_out, improvements=improvements, source=source, **proved)
 
     def named(self, classes: Iterable[Members]) -> tuple[Members, ...]:
         """The classes as positions in the task, each ascending, by first member."""
