@@ -39,7 +39,7 @@ import numpy as np
 from veilroute.arrays import Flags, Floats, Masks, Members
 from veilroute.covering.fields import FIELD_BYTES, FieldStepper, allocate_rows, check_room
 from veilroute.covering.fields_engine import FieldsEngine
-from veilroute.covering.set_costs import FieldCosts, SetCosts, TourCosts
+from veilroute.covering.set_costs import FieldCosts, TourCosts
 from veilroute.covering.task import CoveringTask, PostTable
 from veilroute.covering.walks import CoveringWalk, Sweeper, Sweepers, estimate_sweep
 from veilroute.kernels.subsets import join_fields
@@ -232,7 +232,7 @@ class ClassWalks:
         What a partitioner has found costs of sets with; what it has worked out is not worked out again.
     """
 
-    def __init__(self, task: CoveringTask, costs: SetCosts | None = None) -> None:
+    def __init__(self, task: CoveringTask, costs: TourCosts | FieldCosts | None = None) -> None:
         self.task = task
         self._tours: TourCosts | None = costs if isinstance(costs, TourCosts) else None
         self._fields: FieldsEngine | None = costs.engine if isinstance(costs, FieldCosts) else None

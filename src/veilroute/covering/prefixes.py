@@ -28,13 +28,12 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Ints, Masks, Members, Walk
 from veilroute.covering.fields_engine import FieldsEngine
-from veilroute.covering.set_costs import SetCosts
+from veilroute.covering.set_costs import FieldCosts, TourCosts
 from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import NO_WALK, Sweeper, Sweepers, walk_cost, walk_through
 from veilroute.domain.graph import Domain
@@ -61,7 +60,7 @@ class SharedPrefixes:
     shares: Floats  # by bit mask what the class adds to the MAC sum, trips weighted; infinite where it is impossible
     best_sets: Masks  # by trip and mask what the prefix covers
     best_nodes: Masks  # by trip and mask where it ends; -1 stands for a whole walk
-    walks: tuple[PrefixWalks, ...]  # for each trip
+    walks: tuple[PaddedWalks | LayeredWalks, ...]  # for each trip
 
     def walk(self, mask: int, trip: int) -> tuple[Walk, bool]:
         """The nodes that a class shares on a trip, and whether they are the whole walk."""
@@ -85,38 +84,29 @@ def find_prefixes(task: CoveringTask, needed: Masks, classes: Masks, m: int, wat
         return None
     shares = np.zeros(num_sets)
     best_sets, best_nodes = np.zeros((2, task.num_trips, num_sets), dtype=np.int64)
-    all_walks: list[PrefixWalks] = []
+    all_walks: list[PaddedWalks | LayeredWalks] = []
     for trip in range(task.num_trips):
         walks = PaddedWalks(task, trip, m) if is_padded else LayeredWalks(task, trip, m)
-        prices = _price(task, trip, walks, needed, classes, best_sets[trip], best_nodes[trip], watch)
+        prices = _price(walks, needed, classes, best_sets[trip], best_nodes[trip], watch)
         fixed = task.rates[trip] * task.base_costs[trip]
         for mask in classes.tolist():
             shares[mask] += task.weights[trip] * (prices[mask] - float(fixed[list(_bits(mask))].sum()))
         all_walks.append(walks)
-    outside = np.ones(num_sets, dtype=bool)
-    outside[classes] = False
-    shares[outside] = np.inf
+    shares[~np.isin(np.arange(num_sets), classes)] = np.inf
     return SharedPrefixes(shares, best_sets, best_nodes, tuple(all_walks))
 
 
 def _price(
-    task: CoveringTask,
-    trip: int,
-    walks: PrefixWalks,
-    needed: Masks,
-    classes: Masks,
-    best_sets: Masks,
-    best_nodes: Masks,
-    watch: Watch,
+    walks: PaddedWalks | LayeredWalks, needed: Masks, classes: Masks, best_sets: Masks, best_nodes: Masks, watch: Watch
 ) -> Floats:
     """What the best prefix of each class costs."""
+    task, trip = walks.task, walks.trip
     num = len(task.members)
     rates = task.rates[trip]
     to_goal = task.all_to_goal[trip] * task.unit
     ahead = _ways_on(task, trip, range(num), np.arange(task.domain.num_nodes))
     prices = np.full(1 << num, np.inf)
-    is_class = np.zeros(1 << num, dtype=bool)
-    is_class[classes] = True
+    is_class = np.isin(np.arange(1 << num), classes)
     # A whole walk is tried before prefixes that cover as much, so that it wins ties with them.
     for covered, at_nodes, whole in walks.by_set(needed, watch):
         watch.check()
@@ -143,22 +133,6 @@ def _ways_on(task: CoveringTask, trip: int, members: Sequence[int], nodes: Ints)
 
 def _bits(mask: int) -> Members:
     return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
-
-
-class PrefixWalks(Protocol):
-    """Walks of exactly m nodes from one trip's start."""
-
-    def by_set(self, needed: Masks, watch: Watch) -> Iterator[tuple[int, Floats, float]]:
-        """Each set with the least cost at every node, and that of a whole walk of at most m nodes.
-
-        With a set its subsets must be ``needed``, and smaller sets must come first.
-        """
-
-    def walk_to(self, node: int, covered: int) -> Walk:
-        """The cheapest walk of m nodes to a node that covers a set."""
-
-    def whole_walk(self, covered: int) -> Walk:
-        """The cheapest walk to the goal, of at most m nodes, that covers a set."""
 
 
 def has_two_colours(domain: Domain) -> bool:
@@ -221,27 +195,24 @@ class PaddedWalks:
         return self._forward.run_from(nodes[is_soon], values[is_soon], self._limit)
 
     def by_set(self, needed: Masks, watch: Watch) -> Iterator[tuple[int, Floats, float]]:
-        """See :class:`PrefixWalks`; one sweep for each set."""
-        goal = self.task.goals[self.trip]
-        cost = self._limit * self.task.unit
+        """Each set with the least cost at every node, and that of a whole walk of at most m nodes; a sweep for each.
+
+        With a set its subsets must be ``needed``, and smaller sets must come first.
+        """
         for number, covered in enumerate(needed.tolist()):
             watch.check()
             watch.tell("beginnings", number, needed.size)
             field = self.sweep(_bits(covered))
-            is_there = (field <= self._limit) & self.is_end
-            whole = float(field[goal])
-            yield (
-                covered,
-                np.where(is_there, cost, np.inf),
-                whole * self.task.unit if whole <= self._limit else np.inf,
-            )
+            at_nodes = np.where((field <= self._limit) & self.is_end, self._limit * self.task.unit, np.inf)
+            whole = float(field[self.task.goals[self.trip]])
+            yield covered, at_nodes, whole * self.task.unit if whole <= self._limit else np.inf
 
     @cached_property
     def _backward(self) -> Sweeper:
         return Sweeper(self.task.domain, backward=True, num_seeds=1)
 
     def walk_to(self, node: int, covered: int) -> Walk:
-        """See :class:`PrefixWalks`."""
+        """The cheapest walk of m nodes to a node that covers a set."""
         posts = self.task.posts
         stops, left, lengths = [node], _bits(covered), []
         while left:
@@ -272,12 +243,12 @@ class PaddedWalks:
         return FieldsEngine(self.task)
 
     def whole_walk(self, covered: int) -> Walk:
-        """See :class:`PrefixWalks`."""
+        """The cheapest walk to the goal, of at most m nodes, that covers a set."""
         return self._engine.find(_bits(covered), self.trip).walk
 
 
 class LayeredWalks:
-    """Walks of exactly m nodes on any graph, layer by layer."""
+    """Walks of exactly m nodes on any graph, layer by layer; asked for as those of :class:`PaddedWalks` are."""
 
     def __init__(self, task: CoveringTask, trip: int, m: int) -> None:
         self.task, self.trip, self.m = task, trip, m
@@ -288,7 +259,7 @@ class LayeredWalks:
         self._into = (indptr, indices, costs.astype(np.float64))
 
     def by_set(self, needed: Masks, watch: Watch) -> Iterator[tuple[int, Floats, float]]:
-        """See :class:`PrefixWalks`."""
+        """See :meth:`PaddedWalks.by_set`."""
         goal = self.task.goals[self.trip]
         layer, whole = self._first(needed), np.full(needed.size, np.inf)
         spare = np.empty_like(layer)
@@ -305,11 +276,11 @@ class LayeredWalks:
             yield covered, layer[row], float(whole[row])
 
     def walk_to(self, node: int, covered: int) -> Walk:
-        """See :class:`PrefixWalks`; ties go to the lowest node before."""
+        """See :meth:`PaddedWalks.walk_to`; ties go to the lowest node before."""
         return self._read(node, covered, self.m)
 
     def whole_walk(self, covered: int) -> Walk:
-        """See :class:`PrefixWalks`; of equally cheap ones the one of fewest nodes."""
+        """See :meth:`PaddedWalks.whole_walk`; of equally cheap ones the one of fewest nodes."""
         layers, family = self._layers(covered)
         costs = [layer[family.size - 1, self.task.goals[self.trip]] for layer in layers]
         return self._read(self.task.goals[self.trip], covered, 1 + int(np.argmin(costs)))
@@ -368,7 +339,7 @@ class PrefixCosts:
     most m nodes is shared to its end.
     """
 
-    def __init__(self, task: CoveringTask, order: Ints, m: int, whole: SetCosts) -> None:
+    def __init__(self, task: CoveringTask, order: Ints, m: int, whole: TourCosts | FieldCosts) -> None:
         self.task, self.order, self.m, self.whole = task, order, m, whole
         self._trips = [_TripPrefixes(task, order, m, trip) for trip in range(task.num_trips)]
 
@@ -429,24 +400,20 @@ class _TripPrefixes:
             ]
             prices = out[first : first + len(part)]
             price_beginnings(part, np.array(rows), self._is_there, self._to_goal, self._ahead, self._rates, prices)
-        spent = (self.m - 1) * self.task.unit * self._rates[sets].sum(axis=1)
-        total: Floats = out + spent
-        return total
+        out += (self.m - 1) * self.task.unit * self._rates[sets].sum(axis=1)
+        return out
 
     def _row(self, covered: Members) -> int:
         """Where the ends stand at which a prefix covers a set; -1 when there are none."""
-        row = self._row_of.get(covered)
-        if row is None:
+        if covered not in self._row_of:
             is_there = self._walks.sweep(covered)[self._ends] <= self.m - 1
-            row = self._row_of[covered] = self._keep(is_there) if is_there.any() else -1
-        return row
-
-    def _keep(self, is_there: Flags) -> int:
-        if self._num_rows == len(self._is_there):
-            self._is_there = np.concatenate((self._is_there, np.zeros_like(self._is_there)))
-        self._is_there[self._num_rows] = is_there
-        self._num_rows += 1
-        return self._num_rows - 1
+            self._row_of[covered] = self._num_rows if is_there.any() else -1
+            if is_there.any():
+                if self._num_rows == len(self._is_there):
+                    self._is_there = np.concatenate((self._is_there, np.zeros_like(self._is_there)))
+                self._is_there[self._num_rows] = is_there
+                self._num_rows += 1
+        return self._row_of[covered]
 
 
 class Completions:

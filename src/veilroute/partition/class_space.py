@@ -22,7 +22,7 @@ import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Ints, Members
 from veilroute.covering.prefixes import PrefixCosts
-from veilroute.covering.set_costs import SetCosts, set_costs
+from veilroute.covering.set_costs import FieldCosts, TourCosts, set_costs
 from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import WalkSource, num_threads
 from veilroute.kernels.extension import extend_sets
@@ -113,7 +113,7 @@ class ClassSpace:
         self.is_known = isinstance(self.rule, KAndEll)
         self.far: Flags = self.rule.far if isinstance(self.rule, KAndEll) else self.rule.together
         self.is_loose = isinstance(self.rule, KAndEll) and self.rule.is_loose
-        self.prices_of: SetCosts = set_costs(task, self.order)
+        self.prices_of: TourCosts | FieldCosts = set_costs(task, self.order)
         self.largest = rule.largest
         self.max_size = min(self.largest, self.prices_of.max_size)
         # In one layout for any number of trips: kernels are compiled once for each.
