@@ -34,7 +34,7 @@ import numpy as np
 from veilroute.arrays import Flags, Floats, Int32s, Ints, Masks, Members, Walk
 from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.set_costs import FieldCosts, TourCosts
-from veilroute.covering.task import CoveringTask
+from veilroute.covering.task import CoveringTask, bits
 from veilroute.covering.walks import NO_WALK, Sweeper, Sweepers, walk_cost, walk_through
 from veilroute.domain.graph import Domain
 from veilroute.kernels.subsets import advance_layer, lower_prices, price_beginnings
@@ -90,7 +90,7 @@ def find_prefixes(task: CoveringTask, needed: Masks, classes: Masks, m: int, wat
         prices = _price(walks, needed, classes, best_sets[trip], best_nodes[trip], watch)
         fixed = task.rates[trip] * task.base_costs[trip]
         for mask in classes.tolist():
-            shares[mask] += task.weights[trip] * (prices[mask] - float(fixed[list(_bits(mask))].sum()))
+            shares[mask] += task.weights[trip] * (prices[mask] - float(fixed[list(bits(mask))].sum()))
         all_walks.append(walks)
     shares[~np.isin(np.arange(num_sets), classes)] = np.inf
     return SharedPrefixes(shares, best_sets, best_nodes, tuple(all_walks))
@@ -111,7 +111,7 @@ def _price(
     for covered, at_nodes, whole in walks.by_set(needed, watch):
         watch.check()
         if is_class[covered] and np.isfinite(whole):
-            price = whole * float(rates[list(_bits(covered))].sum())
+            price = whole * float(rates[list(bits(covered))].sum())
             if price <= prices[covered] + _ROUNDING * (1 + price):
                 prices[covered], best_sets[covered], best_nodes[covered] = price, covered, -1
         nodes = np.flatnonzero(np.isfinite(at_nodes) & np.isfinite(to_goal))
@@ -129,10 +129,6 @@ def _ways_on(task: CoveringTask, trip: int, members: Sequence[int], nodes: Ints)
         field = backward.run_from(task.posts.nodes_of(member), task.to_goal[trip][task.posts.posts_of(member)])
         costs[row] = field[nodes] * task.unit
     return costs
-
-
-def _bits(mask: int) -> Members:
-    return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
 
 
 def has_two_colours(domain: Domain) -> bool:
@@ -202,7 +198,7 @@ class PaddedWalks:
         for number, covered in enumerate(needed.tolist()):
             watch.check()
             watch.tell("beginnings", number, needed.size)
-            field = self.sweep(_bits(covered))
+            field = self.sweep(bits(covered))
             at_nodes = np.where((field <= self._limit) & self.is_end, self._limit * self.task.unit, np.inf)
             whole = float(field[self.task.goals[self.trip]])
             yield covered, at_nodes, whole * self.task.unit if whole <= self._limit else np.inf
@@ -214,7 +210,7 @@ class PaddedWalks:
     def walk_to(self, node: int, covered: int) -> Walk:
         """The cheapest walk of m nodes to a node that covers a set."""
         posts = self.task.posts
-        stops, left, lengths = [node], _bits(covered), []
+        stops, left, lengths = [node], bits(covered), []
         while left:
             to_here = self._backward.near(stops[-1], posts.nodes)
             best, stop, length, smaller = np.inf, -1, 0.0, left
@@ -244,7 +240,7 @@ class PaddedWalks:
 
     def whole_walk(self, covered: int) -> Walk:
         """The cheapest walk to the goal, of at most m nodes, that covers a set."""
-        return self._engine.find(_bits(covered), self.trip).walk
+        return self._engine.find(bits(covered), self.trip).walk
 
 
 class LayeredWalks:
@@ -388,7 +384,7 @@ class _TripPrefixes:
     def prices(self, sets: Int32s, watch: Watch) -> Floats:
         """What the best prefix of each set costs its members together."""
         out = np.empty(len(sets))
-        subsets = [_bits(mask) for mask in range(1 << sets.shape[1])]
+        subsets = [bits(mask) for mask in range(1 << sets.shape[1])]
         for first in range(0, len(sets), _SETS_PER_LOOK):
             watch.check()
             watch.tell("beginnings", first, len(sets))

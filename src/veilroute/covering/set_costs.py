@@ -211,8 +211,10 @@ def _vote(task: CoveringTask, posts: Ints, others: list[Floats]) -> list[int]:
     Of the other stops it takes the distances to all posts.
     """
     votes = np.zeros(posts.size, dtype=np.int64)
+    ends = [field[posts] for field in (*task.to_goal, *task.from_start)]
     for distances in others:
-        for ends in (*task.to_goal, *task.from_start):
-            votes[(distances[posts] + ends[posts]).argmin()] += 1
+        there = distances[posts]
+        for on in ends:
+            votes[(there + on).argmin()] += 1
     ranked = np.argsort(-votes, kind="stable")
     return [int(post) for post in posts[ranked[votes[ranked] > 0]]]

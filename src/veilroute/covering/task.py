@@ -18,7 +18,7 @@ from itertools import repeat
 
 import numpy as np
 
-from veilroute.arrays import Candidate, Flags, Floats, Indices, Ints, Node
+from veilroute.arrays import Candidate, Flags, Floats, Indices, Ints, Members, Node
 from veilroute.covering.walks import Sweeper, num_threads
 from veilroute.domain.geography import measured_domain, straight_distances
 from veilroute.domain.graph import Domain, at_least, at_most
@@ -147,6 +147,11 @@ def find_watchers(domain: Domain, visibility: Visibility, candidates: Sequence[i
                     if node in seers:
                         seers[node].add(domain.node(seer))
             return [np.array(sorted(seers[node]), dtype=np.uint32) for node in candidates]
+
+
+def bits(mask: int) -> Members:
+    """The members of a set that is given by its bit mask."""
+    return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,7 +53,7 @@ def _group_most(group: Sequence[int], rule: KAndEll) -> tuple[list[Members], Mem
     shares = np.where(family.qualifies, 0.0, np.inf)
     grouped, cost, choice = best_groupings(num)
     partition_sets(1, 1 << num, rule.largest, family.needed, shares, grouped, cost, choice)
-    classes = [tuple(group[i] for i in members) for members in read_classes(num, choice, (1 << num) - 1)]
+    classes = [tuple(group[i] for i in members) for members in read_classes(choice, (1 << num) - 1)]
     inside = {i for members in classes for i in members}
     return sorted(classes), tuple(i for i in group if i not in inside)
 

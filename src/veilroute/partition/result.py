@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from veilroute.arrays import Classes, Members
+import numpy as np
+
+from veilroute.arrays import Classes, Floats, Members
 from veilroute.certificate import Certificate
 from veilroute.covering.walks import WalkSource
 from veilroute.progress import Incumbent, Watch
@@ -36,6 +38,14 @@ def outside(num: int, classes: Iterable[Iterable[int]]) -> Members:
     """Those of ``num`` members whom no class holds."""
     inside = {i for members in classes for i in members}
     return tuple(i for i in range(num) if i not in inside)
+
+
+def subset_sums(values: Floats) -> Floats:
+    """For every set of members, by bit mask, the sum of their values."""
+    sums = np.zeros(1)
+    for value in values.tolist():
+        sums = np.concatenate((sums, sums + value))
+    return sums
 
 
 @dataclass(frozen=True)
