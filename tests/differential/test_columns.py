@@ -28,11 +28,11 @@ from reference import best_partition, is_spread
 from strategies import privacies, problems
 from veilroute.covering.task import k_and_ell, prepare_task
 from veilroute.partition import bounding, columns
-from veilroute.partition.bounding import Bounding, Record, columns_of, simple_prices
+from veilroute.partition.bounding import Bounding, columns_of, simple_prices
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
-from veilroute.partition.columns import Proof, price_again, prove_cost
-from veilroute.partition.local_search import Grouping
+from veilroute.partition.columns import Proof, prove_cost
 from veilroute.partition.master import scale_of
+from veilroute.partition.result import Grouping, Record
 from veilroute.progress import Watch
 
 
@@ -120,7 +120,7 @@ class Small:
         """One that groups as many, at random."""
         found = self._partition(np.array([rng.random() for _ in self.sets]))
         assert found is not None
-        return price_again(self.space, found)
+        return self.space.price(found.classes)
 
     def _partition(self, prices: np.ndarray[Any, np.dtype[np.float64]]) -> Grouping | None:
         """The cheapest at given prices, by scipy: each member is in one class or left out."""

@@ -33,7 +33,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints
 from veilroute.covering.fields import FIELD_BYTES
@@ -300,19 +299,11 @@ class _States:
         return True
 
     def _resize_states(self, room: int) -> None:
-        num = int(self.counts[kernel.NUM_STATES])
-        for name in ("keys", "paid", "ahead", "parents", "is_open"):
-            setattr(self, name, _longer(getattr(self, name), num, room))
+        for array in (self.keys, self.paid, self.ahead, self.parents, self.is_open):
+            array.resize(room, refcheck=False)
         self.slots = np.full(1 << (2 * room - 1).bit_length(), -1, dtype=np.int32)
-        fill_slots(0, num, self.keys, self.slots)
+        fill_slots(0, int(self.counts[kernel.NUM_STATES]), self.keys, self.slots)
 
     def _resize_heap(self, room: int) -> None:
-        num = int(self.counts[kernel.HEAP_SIZE])
-        for name in ("heap_keys", "heap_states"):
-            setattr(self, name, _longer(getattr(self, name), num, room))
-
-
-def _longer(array: npt.NDArray[np.generic], num: int, room: int) -> npt.NDArray[np.generic]:
-    longer = np.empty(room, dtype=array.dtype)
-    longer[:num] = array[:num]
-    return longer
+        for array in (self.heap_keys, self.heap_states):
+            array.resize(room, refcheck=False)

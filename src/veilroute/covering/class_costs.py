@@ -28,19 +28,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Masks, Members
 from veilroute.covering.fields import FIELD_BYTES, FieldStepper, allocate_rows, check_room
 from veilroute.covering.fields_engine import FieldsEngine
-from veilroute.covering.set_costs import FieldCosts, SetCosts, TourCosts
+from veilroute.covering.set_costs import FieldCosts, TourCosts
 from veilroute.covering.task import CoveringTask, PostTable
-from veilroute.covering.walks import CoveringWalk, LocalSweepers, Sweeper, estimate_sweep
+from veilroute.covering.walks import CoveringWalk, Sweeper, Sweepers, estimate_sweep
 from veilroute.kernels.subsets import join_fields
 from veilroute.progress import OutOfTimeError, Watch
 
@@ -91,7 +92,7 @@ def choose_method(task: CoveringTask, sets_by_size: list[int], field_bytes: int 
 
 
 def _estimate_bytes(task: CoveringTask, sets_by_size: list[int], method: Method) -> int:
-    """Memory of the fields: two neighbouring levels forwards, all levels backwards."""
+    """Memory of the fields, at most: two neighbouring levels forwards, all levels backwards."""
     forward_size = max(0, len(sets_by_size) - 2 - method.back_size)
     forward = sets_by_size[: forward_size + 1]
     together = max(a + b for a, b in zip([0, *forward], forward, strict=False))
@@ -145,18 +146,37 @@ def compute_class_costs(
             table.complete(watch)
         except OutOfTimeError:
             return ClassCosts(costs, is_complete=False, table=None)
-    transports = _both_ways(task, table)
-    counter = _Counter(watch, total=sum(level.size for level in levels[1:]) * task.num_trips)
-    runs = [
-        _TripRun(task, trip, levels, transports, method, counter, costs[trip], in_memory=in_memory)
-        for trip in range(task.num_trips)
-    ]
+
+    def sides(fields: Floats, *, backward: bool) -> list[_Side]:
+        way: Sweeper | Floats
+        if table is None:
+            way = Sweeper(task.domain, backward=backward, num_seeds=task.posts.nodes.size)
+        else:
+            way = table.transposed if backward else table.distances
+        return [_Side(FieldStepper(task.posts, way), field, levels, in_memory=in_memory) for field in fields]
+
+    forward, backward = sides(task.from_start, backward=False), sides(task.to_goal, backward=True)
+    done, total = 0, sum(sets_by_size[1:]) * task.num_trips
     reached = 0
     with suppress(OutOfTimeError):
-        while reached < largest:
-            for run in runs:
-                run.finish_size(reached + 1)
-            reached += 1
+        for size in range(1, largest + 1):
+            back_size = min(method.back_size, size - 1)
+            for trip, (front, back) in enumerate(zip(forward, backward, strict=True)):
+                for _ in chain(back.advance_to(back_size), front.advance_to(size - 1 - back_size)):
+                    watch.check()
+                    watch.tell("class costs", done, total)
+                for first in range(0, levels[size].size, _SETS_PER_JOIN):
+                    watch.check()
+                    part = levels[size][first : first + _SETS_PER_JOIN]
+                    values = np.empty(part.size)
+                    join_fields(
+                        part, back_size, front.rows, front.fields, back.rows, back.fields,
+                        task.posts.watch_ptr, task.posts.watch_posts, values,
+                    )  # fmt: skip
+                    costs[trip, part] = values
+                    done += part.size
+                    watch.tell("class costs", done, total)
+            reached = size
     if reached < largest:
         costs[:, np.bitwise_count(np.arange(needed.size)) > reached] = np.inf
     costs *= task.unit
@@ -176,87 +196,29 @@ def _members_of(masks: Masks, size: int) -> Masks:
     return np.nonzero(masks[:, None] >> positions & 1)[1].reshape(-1, size)
 
 
-def _both_ways(task: CoveringTask, table: PostTable | None) -> tuple[Sweeper | Floats, Sweeper | Floats]:
-    if table is not None:
-        return table.distances, table.transposed
-    num = task.posts.nodes.size
-    return Sweeper(task.domain, backward=False, num_seeds=num), Sweeper(task.domain, backward=True, num_seeds=num)
+class _Side:
+    """The fields of one trip in one direction: those of one size, from which those of the next follow."""
 
+    def __init__(self, stepper: FieldStepper, empty_set: Floats, levels: list[Masks], *, in_memory: bool) -> None:
+        self.stepper, self.levels, self.in_memory = stepper, levels, in_memory
+        self.size = 0
+        self.fields = empty_set.reshape(1, -1)
+        self.rows = np.zeros(1 << (stepper.posts.watch_ptr.size - 1), dtype=np.int64)  # where each set's field stands
 
-class _Counter:
-    """Counts finished sets over all trips and passes the count on."""
-
-    def __init__(self, watch: Watch, total: int) -> None:
-        self.watch, self.total, self.done = watch, total, 0
-
-    def add(self, num_sets: int) -> None:
-        self.done += num_sets
-        self.watch.tell("class costs", self.done, self.total)
-
-
-class _TripRun:
-    """Fields and class costs of one trip, size by size."""
-
-    def __init__(
-        self,
-        task: CoveringTask,
-        trip: int,
-        levels: list[Masks],
-        transports: tuple[Sweeper | Floats, Sweeper | Floats],
-        method: Method,
-        counter: _Counter,
-        costs: Floats,
-        *,
-        in_memory: bool,
-    ) -> None:
-        self.in_memory = in_memory
-        self.posts, self.levels, self.counter, self.costs = task.posts, levels, counter, costs
-        self.back_size = method.back_size
-        self.forward_stepper = FieldStepper(task.posts, transports[0])
-        self.backward_stepper = FieldStepper(task.posts, transports[1])
-        self.forward = task.from_start[trip].reshape(1, -1)
-        self.forward_size = 0
-        self.backward = [task.to_goal[trip].reshape(1, -1)]
-        # Where the field of each set stands in the array of its size.
-        self.rows = np.zeros(1 << len(task.members), dtype=np.int64)
-        self.back_rows = np.zeros(1 << len(task.members), dtype=np.int64)
-
-    def finish_size(self, size: int) -> None:
-        """Write the covering cost of every set of a size."""
-        back_size = min(self.back_size, size - 1)
-        while len(self.backward) <= back_size:
-            last = self.backward[-1]
-            self.backward.append(self._advance(self.backward_stepper, len(self.backward), self.back_rows, last))
-        while self.forward_size < size - 1 - back_size:
-            self.forward = self._advance(self.forward_stepper, self.forward_size + 1, self.rows, self.forward)
-            self.forward_size += 1
-        self._join(size, back_size)
-
-    def _advance(self, stepper: FieldStepper, size: int, rows: Masks, previous: Floats) -> Floats:
-        masks = self.levels[size]
-        fields = allocate_rows(masks.size, previous.shape[1], in_memory=self.in_memory)
-        for first in range(0, masks.size, stepper.sets_per_chunk):
-            self.counter.watch.check()
-            part = slice(first, first + stepper.sets_per_chunk)
-            members = _members_of(masks[part], size)
-            smaller = rows[masks[part, None] ^ (1 << members)]
-            stepper.advance(members, smaller, previous, fields[part])
-            self.counter.add(0)
-        rows[masks] = np.arange(masks.size)
-        return fields
-
-    def _join(self, size: int, back_size: int) -> None:
-        masks = self.levels[size]
-        for first in range(0, masks.size, _SETS_PER_JOIN):
-            self.counter.watch.check()
-            part = masks[first : first + _SETS_PER_JOIN]
-            values = np.empty(part.size)
-            join_fields(
-                part, back_size, self.rows, self.forward, self.back_rows, self.backward[back_size],
-                self.posts.watch_ptr, self.posts.watch_posts, values,
-            )  # fmt: skip
-            self.costs[part] = values
-            self.counter.add(part.size)
+    def advance_to(self, size: int) -> Iterator[None]:
+        """Go on to the sets of a size; comes back now and then, for a look at the clock."""
+        per_chunk = self.stepper.sets_per_chunk
+        while self.size < size:
+            self.size += 1
+            masks = self.levels[self.size]
+            fields = allocate_rows(masks.size, self.fields.shape[1], in_memory=self.in_memory)
+            for first in range(0, masks.size, per_chunk):
+                yield
+                part = slice(first, first + per_chunk)
+                members = _members_of(masks[part], self.size)
+                self.stepper.advance(members, self.rows[masks[part, None] ^ (1 << members)], self.fields, fields[part])
+            self.rows[masks] = np.arange(masks.size)
+            self.fields = fields
 
 
 class ClassWalks:
@@ -270,7 +232,7 @@ class ClassWalks:
         What a partitioner has found costs of sets with; what it has worked out is not worked out again.
     """
 
-    def __init__(self, task: CoveringTask, costs: SetCosts | None = None) -> None:
+    def __init__(self, task: CoveringTask, costs: TourCosts | FieldCosts | None = None) -> None:
         self.task = task
         self._tours: TourCosts | None = costs if isinstance(costs, TourCosts) else None
         self._fields: FieldsEngine | None = costs.engine if isinstance(costs, FieldCosts) else None
@@ -279,15 +241,15 @@ class ClassWalks:
         self._together: FieldsEngine | None = None
 
     @cached_property
-    def _local(self) -> LocalSweepers:
-        return LocalSweepers(self.task.domain, self.task.posts.nodes.size)
+    def _sweepers(self) -> Sweepers:
+        return Sweepers(self.task.domain, self.task.posts.nodes.size)
 
     def _find_together(self) -> FieldsEngine | None:
         """One engine for all classes, where members are few and their distances known: quicker than one for each."""
         everybody = range(len(self.task.members))
         if self._together is None and self._tours is not None and len(everybody) <= _FEW_MEMBERS:
             table = self._tours.table_of(everybody, self.task.posts)
-            self._together = None if table is None else FieldsEngine(self.task, table=table, local=self._local)
+            self._together = None if table is None else FieldsEngine(self.task, table=table, sweepers=self._sweepers)
         return self._together
 
     def find(self, members: Sequence[int], trip: int = 0) -> CoveringWalk:
@@ -296,7 +258,6 @@ class ClassWalks:
         if (ordered, trip) in self._walks:
             return self._walks[ordered, trip]
         if self._fields is not None and self._fields.has_fields(ordered, trip):
-            self._fields.local = self._local
             return self._fields.find(ordered, trip)
         together = self._find_together()
         if together is not None:
@@ -348,4 +309,4 @@ class ClassWalks:
         """The engine of a class by itself."""
         part = self.task.part(ordered)
         table = None if self._tours is None else self._tours.table_of(ordered, part.posts)
-        return FieldsEngine(part, table=table, local=self._local)
+        return FieldsEngine(part, table=table, sweepers=self._sweepers)

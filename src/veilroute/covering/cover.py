@@ -15,33 +15,19 @@ from veilroute.progress import ProgressCallback, Watch, check_time_limit
 
 @dataclass(frozen=True)
 class Cover:
-    """A covering walk and what is proved about it.
+    """A covering walk and what is proved about it."""
 
-    Parameters
-    ----------
-    walk
-        Labels of the nodes from start to goal; empty when there is none to show.
-    cost
-        Cost of the walk, infinite without one.
-    status
-        ``optimal``; ``feasible`` when stopped early, by the clock, the caller or for lack of memory, with a walk at
-        hand, ``unknown`` without one; ``infeasible`` when no walk covers the set; ``over-bound`` when it is proved
-        that none does within the bound that was given.
-    lower_bound
-        No walk that covers the set costs less; where costs are not integers, up to rounding, a billionth of it.
-    num_expanded, num_generated
-        States that A* took off and put on its open list; 0 for the fields engine.
-    num_sweeps
-        Sweeps of the graph, those for the heuristic included, those for watchers and base costs not.
-    """
-
-    walk: tuple[Any, ...]
-    cost: float
+    walk: tuple[Any, ...]  #: labels of the nodes from start to goal; empty when there is none to show
+    cost: float  #: cost of the walk, infinite without one
+    #: ``optimal``; ``feasible`` when stopped early, by the clock, the caller or for lack of memory, with a walk at
+    #: hand, ``unknown`` without one; ``infeasible`` when no walk covers the set; ``over-bound`` when it is proved that
+    #: none does within the bound that was given
     status: str
+    #: no walk that covers the set costs less; where costs are not integers, up to rounding, a billionth of it
     lower_bound: float
-    num_expanded: int
-    num_generated: int
-    num_sweeps: int
+    num_expanded: int  #: states that A* took off its open list; 0 for the fields engine
+    num_generated: int  #: states that it put there
+    num_sweeps: int  #: sweeps of the graph, those for the heuristic included, those for watchers and base costs not
 
 
 def cover(

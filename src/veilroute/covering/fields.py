@@ -26,7 +26,7 @@ import numpy as np
 
 from veilroute.arrays import Floats, Ints, Members
 from veilroute.covering.task import Posts
-from veilroute.covering.walks import LocalSweeper, Sweeper
+from veilroute.covering.walks import Sweeper
 from veilroute.errors import TooLargeError
 from veilroute.kernels.subsets import advance_by_table, gather_seeds
 from veilroute.progress import Watch
@@ -44,21 +44,15 @@ class FieldStepper:
     By a sweep of the domain for each set, or through a table of distances from each post (row) to each.
     """
 
-    def __init__(self, posts: Posts, transport: Sweeper | LocalSweeper | Floats) -> None:
+    def __init__(self, posts: Posts, transport: Sweeper | Floats) -> None:
         self.posts = posts
         self.transport = transport
+        self._asked = posts.nodes.astype(np.int64)  # which numpy looks up in half the time
 
     @property
     def sets_per_chunk(self) -> int:
         """How many sets to advance between two looks at the clock."""
-        match self.transport:
-            case Sweeper() as sweeper:
-                work = sweeper.size
-            case LocalSweeper():
-                work = 1
-            case table:
-                work = table.size
-        return max(1, int(_CHUNK_OPERATIONS / max(1, work)))
+        return max(1, int(_CHUNK_OPERATIONS / max(1, self.transport.size)))
 
     def advance(self, members: Ints, smaller: Ints, previous: Floats, out: Floats) -> None:
         """Write the fields of sets to ``out``.
@@ -69,15 +63,14 @@ class FieldStepper:
         # In one layout: kernels are compiled once for each.
         members = np.ascontiguousarray(members)
         watch = (self.posts.watch_ptr, self.posts.watch_posts)
-        match self.transport:
-            case Sweeper() | LocalSweeper() as sweeper:
-                best = np.empty(self.posts.nodes.size)
-                for row, (group, fields) in enumerate(zip(members, smaller, strict=True)):
-                    gather_seeds(group, fields, previous, *watch, best)
-                    seeds = np.flatnonzero(np.isfinite(best))
-                    out[row] = sweeper.values(self.posts.nodes[seeds], best[seeds], self.posts.nodes)
-            case table:
-                advance_by_table(members, smaller, previous, *watch, table, np.empty(len(table)), out)
+        best = np.empty(self.posts.nodes.size)
+        if not isinstance(self.transport, Sweeper):
+            advance_by_table(members, smaller, previous, *watch, self.transport, best, out)
+            return
+        for row, (group, fields) in enumerate(zip(members, smaller, strict=True)):
+            gather_seeds(group, fields, previous, *watch, best)
+            seeds = np.flatnonzero(np.isfinite(best))
+            out[row] = self.transport.values(self.posts.nodes[seeds], best[seeds], self._asked)
 
 
 class SharedFields:

@@ -31,10 +31,8 @@ from veilroute.covering.walks import (
     Counts,
     CoveringWalk,
     CoverStatus,
-    GoalSweeps,
-    LocalSweeper,
-    LocalSweepers,
     Sweeper,
+    Sweepers,
     stop_with_walk,
     walk_cost,
     walk_through,
@@ -70,8 +68,8 @@ class FieldsEngine:
         where posts are hardly more than members, and sweeps the graph elsewhere.
     field_bytes
         Memory for fields, shared evenly between the trips and directions.
-    local
-        What to sweep with where the task is one class of many.
+    sweepers
+        What to sweep with where the task is one class of many, and others sweep with it as well.
     """
 
     def __init__(
@@ -80,19 +78,19 @@ class FieldsEngine:
         *,
         table: PostTable | None = None,
         field_bytes: int = FIELD_BYTES,
-        local: LocalSweepers | None = None,
+        sweepers: Sweepers | None = None,
     ) -> None:
         self.task = task
-        self.local = local
+        self._sweepers = Sweepers(task.domain, task.posts.nodes.size) if sweepers is None else sweepers
         # Where posts are hardly more than members, a table takes no more sweeps than the members' fields would.
         if table is None and task.posts.nodes.size <= 2 * len(task.members):
-            table = PostTable(task.domain, task.posts, local=None if local is None else local.forward)
+            table = PostTable(
+                task.domain, task.posts, local=None if sweepers is None else sweepers.sweeper(backward=False)
+            )
         self._table = table
         self._num_rows_given = 0 if table is None else table.num_done
         self._field_bytes = field_bytes
         self._fields: dict[tuple[int, bool], SharedFields] = {}
-        self._sweepers: dict[bool, Sweeper] = {}
-        self._to_goals = GoalSweeps(task.domain) if local is None else local.to_goals
         self._margin = choice_margin(exact=task.domain.has_integer_costs)
 
     def costs(self, sets: Sequence[Sequence[int]] | Ints, trip: int = 0, watch: Watch | None = None) -> Floats:
@@ -138,7 +136,7 @@ class FieldsEngine:
             try:
                 self._ensure(sets, trip, watch)
             except OutOfTimeError:
-                forward = self._whole(backward=False)
+                forward = self._sweepers.sweeper(backward=False)
                 return stop_with_walk(self.task, ordered, trip, forward, lower, highest, self._count(swept))
             values, splits, posts = self._join(sets, trip)
             lower = max(lower, float(values.max()) * self.task.unit)
@@ -213,18 +211,11 @@ class FieldsEngine:
 
     def _walk(self, stops: list[Post], steps: list[float], trip: int) -> Walk:
         """The walk past posts, in order of travel, with the distances from each to the next."""
-        nodes = self.task.posts.nodes[stops].tolist()
-        start = self.task.starts[trip]
-        lengths = [float(self.task.from_start[trip][stops[0]]), *steps] if stops else []
-        if self.local is None:
-            walk = walk_through(self._whole(backward=True), start, nodes, lengths)
-        else:
-            ends = (self.task.all_from_start[trip], self.task.all_to_goal[trip])
-            legs = [np.array([start], dtype=np.int64)]
-            for here, stop, length in zip([start, *nodes], nodes, lengths, strict=False):
-                legs.append(self.local.backward.follow(here, stop, length, *ends)[1:])
-            walk = np.concatenate(legs)
-        return np.concatenate((walk, self._to_goals.follow(int(walk[-1]), self.task.goals[trip])[1:]))
+        task, back = self.task, self._sweepers.sweeper(backward=True)
+        nodes = task.posts.nodes[stops].tolist()
+        lengths = [float(task.from_start[trip][stops[0]]), *steps] if stops else []
+        walk = walk_through(back, task.starts[trip], nodes, lengths, task.all_from_start[trip], task.all_to_goal[trip])
+        return np.concatenate((walk, self._sweepers.path_to_goal(int(walk[-1]), task.goals[trip])[1:]))
 
     def _stops(self, ordered: Members, trip: int, split: int, post: Post) -> tuple[list[Post], list[float]]:
         """The posts at which an optimal walk covers each member, in order of travel, and the steps between them.
@@ -272,21 +263,12 @@ class FieldsEngine:
         if self._table is not None:
             table = self._table.distances if is_onward else self._table.transposed
             return np.asarray(table[post])
-        if self.local is not None:
-            mine = np.unique(np.concatenate([self.task.posts.posts_of(member) for member in left]))
-            ahead = (self.task.all_to_goal if is_onward else self.task.all_from_start)[trip]
-            distances = np.full(nodes.size, np.inf)
-            sweeper = self.local.forward if is_onward else self.local.backward
-            limit = float(fields[left][post])
-            distances[mine] = sweeper.values(nodes[[post]], np.zeros(1), nodes[mine], ahead, limit)
-            return distances
-        return self._whole(backward=not is_onward).run(int(nodes[post]))[nodes]
-
-    def _whole(self, *, backward: bool) -> Sweeper:
-        if backward not in self._sweepers:
-            num_seeds = self.task.posts.nodes.size
-            self._sweepers[backward] = Sweeper(self.task.domain, backward=backward, num_seeds=num_seeds)
-        return self._sweepers[backward]
+        mine = np.unique(np.concatenate([self.task.posts.posts_of(member) for member in left]))
+        ahead = (self.task.all_to_goal if is_onward else self.task.all_from_start)[trip]
+        distances = np.full(nodes.size, np.inf)
+        sweeper = self._sweepers.sweeper(backward=not is_onward)
+        distances[mine] = sweeper.near(int(nodes[post]), nodes[mine], ahead, float(fields[left][post]))
+        return distances
 
     def _count(self, swept: int) -> Counts:
         return Counts(num_sweeps=self.num_sweeps - swept)
@@ -295,20 +277,13 @@ class FieldsEngine:
     def num_sweeps(self) -> int:
         """Sweeps of the graph so far."""
         in_table = 0 if self._table is None else self._table.num_done - self._num_rows_given
-        swept = in_table + self._to_goals.num_sweeps
-        if self.local is not None:
-            swept += self.local.forward.num_sweeps + self.local.backward.num_sweeps
-        return swept + sum(sweeper.num_sweeps for sweeper in self._sweepers.values())
+        return in_table + self._sweepers.num_sweeps
 
     def _shared(self, trip: int, *, backward: bool) -> SharedFields:
         if (trip, backward) not in self._fields:
-            transport: Sweeper | LocalSweeper | Floats
+            transport: Sweeper | Floats = self._sweepers.sweeper(backward=backward)
             if self._table is not None:
                 transport = self._table.transposed if backward else self._table.distances
-            elif self.local is not None:
-                transport = self.local.backward if backward else self.local.forward
-            else:
-                transport = self._whole(backward=backward)
             self._fields[trip, backward] = SharedFields(
                 FieldStepper(self.task.posts, transport),
                 self.task.to_goal[trip] if backward else self.task.from_start[trip],

@@ -28,15 +28,14 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Ints, Masks, Members, Walk
 from veilroute.covering.fields_engine import FieldsEngine
-from veilroute.covering.set_costs import SetCosts
-from veilroute.covering.task import CoveringTask
-from veilroute.covering.walks import NO_WALK, LocalSweepers, Sweeper, walk_cost, walk_through
+from veilroute.covering.set_costs import FieldCosts, TourCosts
+from veilroute.covering.task import CoveringTask, bits
+from veilroute.covering.walks import NO_WALK, Sweeper, Sweepers, walk_cost, walk_through
 from veilroute.domain.graph import Domain
 from veilroute.kernels.subsets import advance_layer, lower_prices, price_beginnings
 from veilroute.progress import Watch
@@ -61,7 +60,7 @@ class SharedPrefixes:
     shares: Floats  # by bit mask what the class adds to the MAC sum, trips weighted; infinite where it is impossible
     best_sets: Masks  # by trip and mask what the prefix covers
     best_nodes: Masks  # by trip and mask where it ends; -1 stands for a whole walk
-    walks: tuple[PrefixWalks, ...]  # for each trip
+    walks: tuple[PaddedWalks | LayeredWalks, ...]  # for each trip
 
     def walk(self, mask: int, trip: int) -> tuple[Walk, bool]:
         """The nodes that a class shares on a trip, and whether they are the whole walk."""
@@ -85,43 +84,34 @@ def find_prefixes(task: CoveringTask, needed: Masks, classes: Masks, m: int, wat
         return None
     shares = np.zeros(num_sets)
     best_sets, best_nodes = np.zeros((2, task.num_trips, num_sets), dtype=np.int64)
-    all_walks: list[PrefixWalks] = []
+    all_walks: list[PaddedWalks | LayeredWalks] = []
     for trip in range(task.num_trips):
         walks = PaddedWalks(task, trip, m) if is_padded else LayeredWalks(task, trip, m)
-        prices = _price(task, trip, walks, needed, classes, best_sets[trip], best_nodes[trip], watch)
+        prices = _price(walks, needed, classes, best_sets[trip], best_nodes[trip], watch)
         fixed = task.rates[trip] * task.base_costs[trip]
         for mask in classes.tolist():
-            shares[mask] += task.weights[trip] * (prices[mask] - float(fixed[list(_bits(mask))].sum()))
+            shares[mask] += task.weights[trip] * (prices[mask] - float(fixed[list(bits(mask))].sum()))
         all_walks.append(walks)
-    outside = np.ones(num_sets, dtype=bool)
-    outside[classes] = False
-    shares[outside] = np.inf
+    shares[~np.isin(np.arange(num_sets), classes)] = np.inf
     return SharedPrefixes(shares, best_sets, best_nodes, tuple(all_walks))
 
 
 def _price(
-    task: CoveringTask,
-    trip: int,
-    walks: PrefixWalks,
-    needed: Masks,
-    classes: Masks,
-    best_sets: Masks,
-    best_nodes: Masks,
-    watch: Watch,
+    walks: PaddedWalks | LayeredWalks, needed: Masks, classes: Masks, best_sets: Masks, best_nodes: Masks, watch: Watch
 ) -> Floats:
     """What the best prefix of each class costs."""
+    task, trip = walks.task, walks.trip
     num = len(task.members)
     rates = task.rates[trip]
     to_goal = task.all_to_goal[trip] * task.unit
     ahead = _ways_on(task, trip, range(num), np.arange(task.domain.num_nodes))
     prices = np.full(1 << num, np.inf)
-    is_class = np.zeros(1 << num, dtype=bool)
-    is_class[classes] = True
+    is_class = np.isin(np.arange(1 << num), classes)
     # A whole walk is tried before prefixes that cover as much, so that it wins ties with them.
     for covered, at_nodes, whole in walks.by_set(needed, watch):
         watch.check()
         if is_class[covered] and np.isfinite(whole):
-            price = whole * float(rates[list(_bits(covered))].sum())
+            price = whole * float(rates[list(bits(covered))].sum())
             if price <= prices[covered] + _ROUNDING * (1 + price):
                 prices[covered], best_sets[covered], best_nodes[covered] = price, covered, -1
         nodes = np.flatnonzero(np.isfinite(at_nodes) & np.isfinite(to_goal))
@@ -139,26 +129,6 @@ def _ways_on(task: CoveringTask, trip: int, members: Sequence[int], nodes: Ints)
         field = backward.run_from(task.posts.nodes_of(member), task.to_goal[trip][task.posts.posts_of(member)])
         costs[row] = field[nodes] * task.unit
     return costs
-
-
-def _bits(mask: int) -> Members:
-    return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
-
-
-class PrefixWalks(Protocol):
-    """Walks of exactly m nodes from one trip's start."""
-
-    def by_set(self, needed: Masks, watch: Watch) -> Iterator[tuple[int, Floats, float]]:
-        """Each set with the least cost at every node, and that of a whole walk of at most m nodes.
-
-        With a set its subsets must be ``needed``, and smaller sets must come first.
-        """
-
-    def walk_to(self, node: int, covered: int) -> Walk:
-        """The cheapest walk of m nodes to a node that covers a set."""
-
-    def whole_walk(self, covered: int) -> Walk:
-        """The cheapest walk to the goal, of at most m nodes, that covers a set."""
 
 
 def has_two_colours(domain: Domain) -> bool:
@@ -221,32 +191,29 @@ class PaddedWalks:
         return self._forward.run_from(nodes[is_soon], values[is_soon], self._limit)
 
     def by_set(self, needed: Masks, watch: Watch) -> Iterator[tuple[int, Floats, float]]:
-        """See :class:`PrefixWalks`; one sweep for each set."""
-        goal = self.task.goals[self.trip]
-        cost = self._limit * self.task.unit
+        """Each set with the least cost at every node, and that of a whole walk of at most m nodes; a sweep for each.
+
+        With a set its subsets must be ``needed``, and smaller sets must come first.
+        """
         for number, covered in enumerate(needed.tolist()):
             watch.check()
             watch.tell("beginnings", number, needed.size)
-            field = self.sweep(_bits(covered))
-            is_there = (field <= self._limit) & self.is_end
-            whole = float(field[goal])
-            yield (
-                covered,
-                np.where(is_there, cost, np.inf),
-                whole * self.task.unit if whole <= self._limit else np.inf,
-            )
+            field = self.sweep(bits(covered))
+            at_nodes = np.where((field <= self._limit) & self.is_end, self._limit * self.task.unit, np.inf)
+            whole = float(field[self.task.goals[self.trip]])
+            yield covered, at_nodes, whole * self.task.unit if whole <= self._limit else np.inf
 
     @cached_property
     def _backward(self) -> Sweeper:
         return Sweeper(self.task.domain, backward=True, num_seeds=1)
 
     def walk_to(self, node: int, covered: int) -> Walk:
-        """See :class:`PrefixWalks`."""
+        """The cheapest walk of m nodes to a node that covers a set."""
         posts = self.task.posts
-        stops, left = [node], _bits(covered)
+        stops, left, lengths = [node], bits(covered), []
         while left:
-            to_here = self._backward.run(stops[-1])[posts.nodes]
-            best, stop, smaller = np.inf, -1, left
+            to_here = self._backward.near(stops[-1], posts.nodes)
+            best, stop, length, smaller = np.inf, -1, 0.0, left
             for i, member in enumerate(left):
                 rest = left[:i] + left[i + 1 :]
                 if rest not in self._at_posts:
@@ -256,9 +223,13 @@ class PaddedWalks:
                 at = int(through.argmin())
                 if through[at] < best:
                     best, stop, smaller = float(through[at]), int(posts.nodes[mine[at]]), rest
+                    length = float(to_here[mine[at]])
             stops.append(stop)
+            lengths.append(length)
             left = smaller
-        walk = walk_through(self._backward, self.task.starts[self.trip], stops[::-1])
+        lengths.append(float(self._from_start[stops[-1]]))
+        ends = (self._from_start, self.task.all_to_goal[self.trip])
+        walk = walk_through(self._backward, self.task.starts[self.trip], stops[::-1], lengths[::-1], *ends)
         missing = self.m - walk.size
         neighbour = int(self.task.domain.indices[self.task.domain.indptr[node]]) if missing else node
         return np.concatenate((walk, np.array([neighbour, node] * (missing // 2), dtype=np.int64)))
@@ -268,12 +239,12 @@ class PaddedWalks:
         return FieldsEngine(self.task)
 
     def whole_walk(self, covered: int) -> Walk:
-        """See :class:`PrefixWalks`."""
-        return self._engine.find(_bits(covered), self.trip).walk
+        """The cheapest walk to the goal, of at most m nodes, that covers a set."""
+        return self._engine.find(bits(covered), self.trip).walk
 
 
 class LayeredWalks:
-    """Walks of exactly m nodes on any graph, layer by layer."""
+    """Walks of exactly m nodes on any graph, layer by layer; asked for as those of :class:`PaddedWalks` are."""
 
     def __init__(self, task: CoveringTask, trip: int, m: int) -> None:
         self.task, self.trip, self.m = task, trip, m
@@ -284,7 +255,7 @@ class LayeredWalks:
         self._into = (indptr, indices, costs.astype(np.float64))
 
     def by_set(self, needed: Masks, watch: Watch) -> Iterator[tuple[int, Floats, float]]:
-        """See :class:`PrefixWalks`."""
+        """See :meth:`PaddedWalks.by_set`."""
         goal = self.task.goals[self.trip]
         layer, whole = self._first(needed), np.full(needed.size, np.inf)
         spare = np.empty_like(layer)
@@ -301,11 +272,11 @@ class LayeredWalks:
             yield covered, layer[row], float(whole[row])
 
     def walk_to(self, node: int, covered: int) -> Walk:
-        """See :class:`PrefixWalks`; ties go to the lowest node before."""
+        """See :meth:`PaddedWalks.walk_to`; ties go to the lowest node before."""
         return self._read(node, covered, self.m)
 
     def whole_walk(self, covered: int) -> Walk:
-        """See :class:`PrefixWalks`; of equally cheap ones the one of fewest nodes."""
+        """See :meth:`PaddedWalks.whole_walk`; of equally cheap ones the one of fewest nodes."""
         layers, family = self._layers(covered)
         costs = [layer[family.size - 1, self.task.goals[self.trip]] for layer in layers]
         return self._read(self.task.goals[self.trip], covered, 1 + int(np.argmin(costs)))
@@ -364,7 +335,7 @@ class PrefixCosts:
     most m nodes is shared to its end.
     """
 
-    def __init__(self, task: CoveringTask, order: Ints, m: int, whole: SetCosts) -> None:
+    def __init__(self, task: CoveringTask, order: Ints, m: int, whole: TourCosts | FieldCosts) -> None:
         self.task, self.order, self.m, self.whole = task, order, m, whole
         self._trips = [_TripPrefixes(task, order, m, trip) for trip in range(task.num_trips)]
 
@@ -413,7 +384,7 @@ class _TripPrefixes:
     def prices(self, sets: Int32s, watch: Watch) -> Floats:
         """What the best prefix of each set costs its members together."""
         out = np.empty(len(sets))
-        subsets = [_bits(mask) for mask in range(1 << sets.shape[1])]
+        subsets = [bits(mask) for mask in range(1 << sets.shape[1])]
         for first in range(0, len(sets), _SETS_PER_LOOK):
             watch.check()
             watch.tell("beginnings", first, len(sets))
@@ -425,24 +396,20 @@ class _TripPrefixes:
             ]
             prices = out[first : first + len(part)]
             price_beginnings(part, np.array(rows), self._is_there, self._to_goal, self._ahead, self._rates, prices)
-        spent = (self.m - 1) * self.task.unit * self._rates[sets].sum(axis=1)
-        total: Floats = out + spent
-        return total
+        out += (self.m - 1) * self.task.unit * self._rates[sets].sum(axis=1)
+        return out
 
     def _row(self, covered: Members) -> int:
         """Where the ends stand at which a prefix covers a set; -1 when there are none."""
-        row = self._row_of.get(covered)
-        if row is None:
+        if covered not in self._row_of:
             is_there = self._walks.sweep(covered)[self._ends] <= self.m - 1
-            row = self._row_of[covered] = self._keep(is_there) if is_there.any() else -1
-        return row
-
-    def _keep(self, is_there: Flags) -> int:
-        if self._num_rows == len(self._is_there):
-            self._is_there = np.concatenate((self._is_there, np.zeros_like(self._is_there)))
-        self._is_there[self._num_rows] = is_there
-        self._num_rows += 1
-        return self._num_rows - 1
+            self._row_of[covered] = self._num_rows if is_there.any() else -1
+            if is_there.any():
+                if self._num_rows == len(self._is_there):
+                    self._is_there = np.concatenate((self._is_there, np.zeros_like(self._is_there)))
+                self._is_there[self._num_rows] = is_there
+                self._num_rows += 1
+        return self._row_of[covered]
 
 
 class Completions:
@@ -458,7 +425,7 @@ class Completions:
 
     def __init__(self, task: CoveringTask) -> None:
         self.task = task
-        self._local = LocalSweepers(task.domain, 1)
+        self._sweepers = Sweepers(task.domain, 1)
 
     def complete(self, prefix: Walk, member: int, trip: int, *, at_most: float = math.inf) -> tuple[Walk, float]:
         """The whole walk and its cost: the prefix, then on to the goal, past a post of the member if none was passed.
@@ -474,17 +441,16 @@ class Completions:
         if np.isin(nodes, prefix).any():
             is_possible = math.isfinite(to_goal[here])
         else:
-            seed = np.array([here], dtype=np.uint32)
-            distances = self._local.forward.values(seed, np.zeros(1), nodes, to_goal, at_most)
+            distances = self._sweepers.sweeper(backward=False).near(here, nodes, to_goal, at_most)
             through = distances + self.task.to_goal[trip][mine]
             best = int(through.argmin())
             is_possible = math.isfinite(through[best])
             if is_possible:
-                stop = int(nodes[best])
-                walks.append(self._local.backward.follow(here, stop, float(distances[best]), from_start, to_goal)[1:])
+                stop, back = int(nodes[best]), self._sweepers.sweeper(backward=True)
+                walks.append(back.path(here, stop, float(distances[best]), from_start, to_goal)[1:])
                 here = stop
         if not is_possible:
             return NO_WALK, math.inf
-        walks.append(self._local.to_goals.follow(here, goal)[1:])
+        walks.append(self._sweepers.path_to_goal(here, goal)[1:])
         walk = np.concatenate(walks)
         return walk, walk_cost(self.task.domain, walk)

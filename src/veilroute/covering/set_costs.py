@@ -13,11 +13,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
-from veilroute.arrays import Floats, Int32s, Ints, Post
+from veilroute.arrays import Floats, Int32s, Ints
 from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.task import CoveringTask, Posts, PostTable
 from veilroute.covering.walks import Sweeper
@@ -35,32 +34,14 @@ _MAX_OWN = 4
 _NUM_AT_LEAST = 1000
 
 
-class SetCosts(Protocol):
-    """Whatever can be asked for covering costs of sets; `OutOfTimeError` is raised when the time is over."""
-
-    max_size: int
-
-    def pairs(self, watch: Watch) -> Floats:
-        """Costs of all pairs, per trip: a symmetric matrix each, with those of single members on the diagonal."""
-
-    def costs(self, sets: Int32s, watch: Watch) -> Floats:
-        """Costs per set, of one size each, and trip; infinite where no walk covers one."""
-
-    def steps(self, watch: Watch) -> tuple[Floats, Floats, Floats]:
-        """What walks go at least: from the start to each member and from each to the goal, per trip; between members.
-
-        Where a member has many posts, each step may end at one of them and the next begin at another.
-        """
-
-
-def set_costs(task: CoveringTask, order: Ints) -> SetCosts:
+def set_costs(task: CoveringTask, order: Ints) -> TourCosts | FieldCosts:
     """The way that fits a task; ``order`` has the members by their new numbers."""
     has_one_post_each = bool(np.all(np.diff(task.posts.watch_ptr) == 1))
     return TourCosts(task, order) if has_one_post_each else FieldCosts(task, order)
 
 
 class TourCosts:
-    """Costs of sets whose members have one post each."""
+    """Costs of sets whose members have one post each; `OutOfTimeError` is raised when the time is over."""
 
     max_size = MAX_TOUR
 
@@ -90,14 +71,17 @@ class TourCosts:
         return self._table.part(posts, rows)
 
     def pairs(self, watch: Watch) -> Floats:
-        """See :class:`SetCosts`; one sweep for each member."""
+        """Costs of all pairs, per trip: a symmetric matrix each, with those of single members on the diagonal.
+
+        One sweep for each member.
+        """
         self.prepare(watch)
         out = np.empty((self.task.num_trips, *self.between.shape))
         pair_costs(self.from_start, self.to_goal, self.between, out)
         return out
 
     def costs(self, sets: Int32s, watch: Watch) -> Floats:
-        """See :class:`SetCosts`."""
+        """Costs per set, of one size each, and trip; infinite where no walk covers one."""
         self.prepare(watch)
         out = np.empty((len(sets), self.task.num_trips))
         size = sets.shape[1]
@@ -110,13 +94,16 @@ class TourCosts:
         return out
 
     def steps(self, watch: Watch) -> tuple[Floats, Floats, Floats]:
-        """See :class:`SetCosts`."""
+        """What walks go at least: from the start to each member and from each to the goal, per trip; between members.
+
+        Where a member has many posts, each step may end at one of them and the next begin at another.
+        """
         self.prepare(watch)
         return self.from_start, self.to_goal, self.between
 
 
 class FieldCosts:
-    """Costs of sets whose members may be watched from anywhere, by fields."""
+    """Costs of sets whose members may be watched from anywhere, by fields; asked for as :class:`TourCosts` are."""
 
     max_size = MAX_TOUR
 
@@ -126,7 +113,7 @@ class FieldCosts:
         self._order = order
 
     def pairs(self, watch: Watch) -> Floats:
-        """See :class:`SetCosts`; one sweep for each member."""
+        """See :meth:`TourCosts.pairs`."""
         num = self._order.size
         out = np.empty((self.task.num_trips, num, num))
         rows, cols = np.triu_indices(num, 1)
@@ -136,20 +123,20 @@ class FieldCosts:
         return out
 
     def costs(self, sets: Int32s, watch: Watch) -> Floats:
-        """See :class:`SetCosts`."""
+        """See :meth:`TourCosts.costs`."""
         asked = np.sort(self._order[sets], axis=1)
         columns = [self.engine.costs(asked, trip, watch) for trip in range(self.task.num_trips)]
         return np.column_stack(columns) if len(sets) else np.empty((0, self.task.num_trips))
 
     def steps(self, watch: Watch) -> tuple[Floats, Floats, Floats]:
-        """See :class:`SetCosts`; one sweep for each member."""
+        """See :meth:`TourCosts.steps`; one sweep for each member."""
         posts, num = self.task.posts, self._order.size
         mine = [posts.posts_of(i) for i in self._order.tolist()]
         sweeper = Sweeper(self.task.domain, backward=False, num_seeds=max(map(len, mine)))
         between = np.empty((num, num))
         for i, own in enumerate(mine):
             watch.check()
-            distances = sweeper.run_from(posts.nodes[own], np.zeros(own.size))[posts.nodes]
+            distances = sweeper.values(posts.nodes[own], np.zeros(own.size), posts.nodes)
             between[i] = [distances[other].min() for other in mine]
         first, last = (
             np.array([[field[own].min() for own in mine] for field in fields])
@@ -178,66 +165,56 @@ def choose_stops(task: CoveringTask, order: Ints, partners: Ints, watch: Watch) 
     own. Where stops are more than a thousand, there are only as many as keep the distances between them within members
     times nodes. Ties: the lowest post.
     """
-    chooser = _Chooser(task, watch)
+    sweeper = Sweeper(task.domain, backward=False, num_seeds=1)
+    nodes = task.posts.nodes.astype(np.int64)  # which numpy looks up in half the time
+    rows: dict[int, Floats] = {}  # distances from each stop to all posts
+
+    def make_stop(post: int) -> None:
+        if post not in rows:
+            watch.check()
+            rows[post] = sweeper.near(int(nodes[post]), nodes)
+
+    detour = np.array(task.weights) @ (task.from_start + task.to_goal)
     num_stops = max(_NUM_AT_LEAST, math.isqrt(task.domain.num_nodes * order.size))
     num_own = min(_MAX_OWN, max(1, num_stops // max(1, order.size)))
     mine = [task.posts.posts_of(member) for member in order.tolist()]
-    own = [[Post(int(posts[chooser.detour[posts].argmin()]))] for posts in mine]
-    for at, stops in enumerate(own):
+    first = [int(posts[detour[posts].argmin()]) for posts in mine]
+    for at, post in enumerate(first):
         watch.tell("distances between posts", at, num_own * order.size)
-        chooser.sweep(stops[0])
-    first = [stops[0] for stops in own]
-    for at, (posts, stops) in enumerate(zip(mine, own, strict=True)):
+        make_stop(post)
+    own = []
+    for at, posts in enumerate(mine):
         watch.tell("distances between posts", order.size + at * (num_own - 1), num_own * order.size)
-        wanted = chooser.vote(posts, [first[other] for other in partners[at].tolist() if other >= 0])
-        stops += [post for post in wanted if post != stops[0]][: num_own - 1]
-        for post in stops:
-            chooser.sweep(post)
-    return chooser.finish(mine, own)
+        wanted = _vote(task, posts, [rows[first[other]] for other in partners[at].tolist() if other >= 0])
+        own.append([first[at], *[post for post in wanted if post != first[at]][: num_own - 1]])
+        for post in own[at]:
+            make_stop(post)
+    number_of = {post: number for number, post in enumerate(rows)}
+    lists = []
+    for posts, stops in zip(mine, own, strict=True):
+        shared = [post for post in posts.tolist() if post in rows and post not in stops]
+        shared.sort(key=lambda post: (detour[post], post))
+        lists.append([number_of[post] for post in (*stops, *shared)][:MAX_STOPS])
+    taken = np.array(list(rows), dtype=np.int64)
+    return Stops(
+        ptr=np.concatenate(([0], np.cumsum([len(stops) for stops in lists]))).astype(np.int64),
+        stops=np.array([stop for stops in lists for stop in stops], dtype=np.int64),
+        from_start=np.ascontiguousarray(task.from_start[:, taken]) * task.unit,
+        to_goal=np.ascontiguousarray(task.to_goal[:, taken]) * task.unit,
+        between=np.ascontiguousarray(np.array(list(rows.values()))[:, taken]) * task.unit,
+    )
 
 
-class _Chooser:
-    """Knows the distances from the stops chosen so far."""
+def _vote(task: CoveringTask, posts: Ints, others: list[Floats]) -> list[int]:
+    """Posts of a member that lie best for walks past other stops, those with the most votes first.
 
-    def __init__(self, task: CoveringTask, watch: Watch) -> None:
-        self._task = task
-        self._watch = watch
-        self._sweeper = Sweeper(task.domain, backward=False, num_seeds=1)
-        self._number_of: dict[Post, int] = {}
-        self._rows: list[Floats] = []
-        self.detour: Floats = np.array(task.weights) @ (task.from_start + task.to_goal)
-
-    def sweep(self, post: Post) -> None:
-        """Make a post a stop, if it is none."""
-        if post not in self._number_of:
-            self._watch.check()
-            self._number_of[post] = len(self._rows)
-            self._rows.append(self._sweeper.run(int(self._task.posts.nodes[post]))[self._task.posts.nodes])
-
-    def vote(self, posts: Ints, others: list[Post]) -> list[Post]:
-        """Posts of a member that lie best for walks past other stops, those with the most votes first."""
-        votes = np.zeros(posts.size, dtype=np.int64)
-        for other in others:
-            there = self._rows[self._number_of[other]][posts]
-            for trip in range(self._task.num_trips):
-                votes[(there + self._task.to_goal[trip][posts]).argmin()] += 1
-                votes[(there + self._task.from_start[trip][posts]).argmin()] += 1
-        ranked = np.argsort(-votes, kind="stable")
-        return [Post(int(post)) for post in posts[ranked[votes[ranked] > 0]]]
-
-    def finish(self, mine: list[Ints], own: list[list[Post]]) -> Stops:
-        """The stops of all members."""
-        task = self._task
-        taken = np.array(list(self._number_of), dtype=np.int64)
-        lists = []
-        for posts, stops in zip(mine, own, strict=True):
-            shared = [post for post in posts.tolist() if post in self._number_of and post not in stops]
-            shared.sort(key=lambda post: (self.detour[post], post))
-            lists.append([self._number_of[post] for post in (*stops, *shared)][:MAX_STOPS])
-        return Stops(
-            ptr=np.concatenate(([0], np.cumsum([len(stops) for stops in lists]))).astype(np.int64),
-            stops=np.array([stop for stops in lists for stop in stops], dtype=np.int64),
-            from_start=np.ascontiguousarray(task.from_start[:, taken]) * task.unit,
-            to_goal=np.ascontiguousarray(task.to_goal[:, taken]) * task.unit,
-            between=np.ascontiguousarray(np.array(self._rows)[:, taken]) * task.unit,
-        )
+    Of the other stops it takes the distances to all posts.
+    """
+    votes = np.zeros(posts.size, dtype=np.int64)
+    ends = [field[posts] for field in (*task.to_goal, *task.from_start)]
+    for distances in others:
+        there = distances[posts]
+        for on in ends:
+            votes[(there + on).argmin()] += 1
+    ranked = np.argsort(-votes, kind="stable")
+    return [int(post) for post in posts[ranked[votes[ranked] > 0]]]

@@ -18,8 +18,8 @@ from itertools import repeat
 
 import numpy as np
 
-from veilroute.arrays import Candidate, Flags, Floats, Indices, Ints, Node
-from veilroute.covering.walks import LocalSweeper, Sweeper, num_threads
+from veilroute.arrays import Candidate, Flags, Floats, Indices, Ints, Members, Node
+from veilroute.covering.walks import Sweeper, num_threads
 from veilroute.domain.geography import measured_domain, straight_distances
 from veilroute.domain.graph import Domain, at_least, at_most
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
@@ -30,51 +30,23 @@ from veilroute.progress import Watch
 
 @dataclass(frozen=True, eq=False)
 class CoveringTask:
-    """The coverable candidates of a problem with their posts, and each trip's distances at these posts.
+    """The coverable candidates of a problem with their posts, and each trip's distances at these posts."""
 
-    Parameters
-    ----------
-    domain
-        The world.
-    members
-        Positions, among the problem's candidates, of those that count and that every trip can cover.
-    uncoverable
-        Positions of those that count but that some trip cannot cover.
-    posts
-        Watchers of the members; candidate i of the posts is ``members[i]``.
-    starts, goals
-        Nodes, one per trip.
-    weights
-        Weights of the trips, summing to 1.
-    from_start, to_goal
-        Per trip and post the distance from the start and to the goal, in units of ``unit``.
-    all_from_start, all_to_goal
-        The same per trip and node.
-    direct
-        Per trip the distance from its start to its goal, in the same units.
-    base_costs
-        Per trip and member the cheapest cost of covering it alone.
-    rates
-        Per trip and member what a unit of extra cost adds to the objective.
-    unit
-        What one unit of distance costs.
-    """
-
-    domain: Domain
-    members: tuple[Candidate, ...]
-    uncoverable: tuple[Candidate, ...]
-    posts: Posts
-    starts: tuple[Node, ...]
+    domain: Domain  #: the world
+    members: tuple[Candidate, ...]  #: positions among the problem's candidates: who counts and every trip can cover
+    uncoverable: tuple[Candidate, ...]  #: positions of those that count but that some trip cannot cover
+    posts: Posts  #: watchers of the members; candidate i of the posts is ``members[i]``
+    starts: tuple[Node, ...]  #: one per trip
     goals: tuple[Node, ...]
-    weights: tuple[float, ...]
-    from_start: Floats
-    to_goal: Floats
-    all_from_start: Floats
+    weights: tuple[float, ...]  #: of the trips, summing to 1
+    from_start: Floats  #: per trip and post the distance from the start, in units of ``unit``
+    to_goal: Floats  #: and that to the goal
+    all_from_start: Floats  #: the same per trip and node
     all_to_goal: Floats
-    direct: Floats
-    base_costs: Floats
-    rates: Floats
-    unit: float
+    direct: Floats  #: per trip the distance from its start to its goal, in the same units
+    base_costs: Floats  #: per trip and member the cheapest cost of covering it alone
+    rates: Floats  #: per trip and member what a unit of extra cost adds to the objective
+    unit: float  #: what one unit of distance costs
 
     @property
     def num_trips(self) -> int:
@@ -177,6 +149,11 @@ def find_watchers(domain: Domain, visibility: Visibility, candidates: Sequence[i
             return [np.array(sorted(seers[node]), dtype=np.uint32) for node in candidates]
 
 
+def bits(mask: int) -> Members:
+    """The members of a set that is given by its bit mask."""
+    return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
+
+
 @dataclass(frozen=True, eq=False)
 class Posts:
     """The watchers of several candidates in one numbering: post p stands at ``nodes[p]``, which ascend.
@@ -213,12 +190,12 @@ class Posts:
 class PostTable:
     """Distances between posts, by one sweep each: ``distances`` from each (row) to each, in a sweeper's units.
 
-    Rows and columns stand for the posts in ``order``, or for all, ascending. Rows are valid once they are done. Where
-    the posts are few and stand together, a ``local`` sweeper is quicker.
+    Rows and columns stand for the posts in ``order``, or for all, ascending. Rows are valid once they are done. A
+    ``local`` sweeper, for posts that are few and stand together, goes no farther than to these.
     """
 
     def __init__(
-        self, domain: Domain, posts: Posts, *, order: Ints | None = None, local: LocalSweeper | None = None
+        self, domain: Domain, posts: Posts, *, order: Ints | None = None, local: Sweeper | None = None
     ) -> None:
         self._domain = domain
         self._nodes = posts.nodes if order is None else posts.nodes[order]
@@ -230,7 +207,7 @@ class PostTable:
         """Make the sweeps that are missing."""
         if self._local is not None:
             for row in range(self.num_done, self._nodes.size):
-                self.distances[row] = self._local.values(self._nodes[row : row + 1], np.zeros(1), self._nodes)
+                self.distances[row] = self._local.near(int(self._nodes[row]), self._nodes)
             self.num_done = self._nodes.size
         if self.is_complete:
             return

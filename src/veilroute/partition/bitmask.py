@@ -18,12 +18,12 @@ from veilroute.arrays import Classes, Flags, Floats, Int8s, Ints, Masks
 from veilroute.certificate import MAX_TRIED
 from veilroute.covering.class_costs import ClassCosts, compute_class_costs
 from veilroute.covering.fields_engine import FieldsEngine
-from veilroute.covering.task import CoveringTask
+from veilroute.covering.task import CoveringTask, bits
 from veilroute.covering.walks import WalkSource
 from veilroute.domain.graph import Label
 from veilroute.errors import TooLargeError
 from veilroute.kernels.set_partition import partition_range
-from veilroute.partition.result import Partition
+from veilroute.partition.result import Grouping, Partition, Record, outside, subset_sums
 from veilroute.problem import KAndEll, Problem, Rule
 from veilroute.progress import Watch
 
@@ -64,11 +64,8 @@ def mark_classes(rule: Rule) -> Family:
     """The family of a rule's classes; for k-and-ell see :func:`mark_needed`."""
     num = rule.num
     if num > MAX_MEMBERS:
-        raise TooLargeError(
-            "candidates",
-            f"at most {MAX_MEMBERS} coverable candidates where all sets of them are tried",
-            num,
-        )
+        expected = f"at most {MAX_MEMBERS} coverable candidates where all sets of them are tried"
+        raise TooLargeError("candidates", expected, num)
     if isinstance(rule, KAndEll):
         spread = largest_spread(num, rule.far_masks)
         needed = mark_needed(num, rule.k, not rule.is_loose, spread)
@@ -175,19 +172,19 @@ def partition_by_shares(
     qualifies = family.qualifies & np.isfinite(shares)
     shares = np.where(qualifies, shares, np.inf)
     classes, least_mean = _best_partition(num, family.needed, shares, watch)
-    grouped = {member for members in classes for member in members}
+    num_grouped = sum(map(len, classes))
     is_optimal = is_complete and least_mean is not None
     improvements = []
     if classes:
         cost = sum(float(shares[sum(1 << i for i in members)]) for members in classes)
-        improvements.append(watch.tell_improvement("partition", len(grouped), cost / len(grouped)))
+        improvements.append(watch.tell_improvement("partition", num_grouped, cost / num_grouped))
     partition = Partition(
         classes=classes,
-        left_out=tuple(i for i in range(num) if i not in grouped),
+        left_out=outside(num, classes),
         is_optimal=is_optimal,
         is_stopped=not is_optimal,
         least_mean=least_mean if is_optimal else None,
-        num_anonymizable=_count_members(num, qualifies) if is_complete else None,
+        num_anonymizable=int(np.bitwise_or.reduce(np.flatnonzero(qualifies))).bit_count() if is_complete else None,
         improvements=tuple(improvements),
         source=source,
     )
@@ -202,10 +199,9 @@ def _certify(family: Family, shares: Floats, partition: Partition, labels: Seque
     The tables have compared all classes, so those within reach of what the prices alone prove are counted and no more.
     """
     # Here and not at the top: who plans for a dozen candidates need not wait until HiGHS is loaded.
-    from veilroute.partition.bounding import CLOSED, Record
+    from veilroute.partition.bounding import CLOSED
     from veilroute.partition.class_space import ListedClasses
     from veilroute.partition.columns import make_certificate, prove_cost, prove_count
-    from veilroute.partition.local_search import Grouping
 
     masks = np.flatnonzero(np.isfinite(shares))
     space = ListedClasses(family.num, family.k, masks, shares[masks])
@@ -226,16 +222,9 @@ def mac_shares(task: CoveringTask, class_costs: ClassCosts) -> Floats:
     for trip, weight in enumerate(task.weights):
         ratio = task.rates[trip]
         with np.errstate(invalid="ignore"):  # infinity times the empty set's zero
-            spent = class_costs.costs[trip] * _subset_sums(ratio)
-        total += weight * (spent - _subset_sums(ratio * task.base_costs[trip]))
+            spent = class_costs.costs[trip] * subset_sums(ratio)
+        total += weight * (spent - subset_sums(ratio * task.base_costs[trip]))
     return total
-
-
-def _subset_sums(values: Floats) -> Floats:
-    sums = np.zeros(1)
-    for value in values.tolist():
-        sums = np.concatenate((sums, sums + value))
-    return sums
 
 
 def _best_partition(num: int, needed: Flags, shares: Floats, watch: Watch) -> tuple[Classes, float | None]:
@@ -254,20 +243,20 @@ def _best_partition(num: int, needed: Flags, shares: Floats, watch: Watch) -> tu
         partition_sets(first, finished, max_size, needed, shares, grouped, cost, choice)
         watch.tell("partition", finished, end)
     if finished == end:
-        return read_classes(num, choice, end - 1), float(cost[-1] / grouped[-1])
+        return read_classes(choice, end - 1), float(cost[-1] / grouped[-1])
     # Stopped early: the sets below `finished` are solved, so all subsets of the lowest members are.
     solved = (1 << (finished.bit_length() - 1)) - 1
-    classes = read_classes(num, choice, solved)
+    classes = read_classes(choice, solved)
     return _fill_greedily(num, shares, columns, classes), None
 
 
-def read_classes(num: int, choice: Ints, mask: int) -> Classes:
+def read_classes(choice: Ints, mask: int) -> Classes:
     """The classes that :func:`veilroute.kernels.set_partition.partition_range` chose for a set of members."""
     classes = []
     while mask:
         group = int(choice[mask])
         if group:
-            classes.append(tuple(i for i in range(num) if group >> i & 1))
+            classes.append(bits(group))
             mask ^= group
         else:
             mask &= mask - 1
@@ -286,9 +275,4 @@ def _fill_greedily(num: int, shares: Floats, columns: Ints, classes: Classes) ->
         wider = [(float(shares[group | 1 << i] - shares[group]), at) for at, group in enumerate(groups)]
         if left >> i & 1 and wider and np.isfinite(min(wider)[0]):
             groups[min(wider)[1]] |= 1 << i
-    return tuple(sorted(tuple(i for i in range(num) if group >> i & 1) for group in groups))
-
-
-def _count_members(num: int, qualifies: Flags) -> int:
-    columns = np.flatnonzero(qualifies)
-    return int(np.bitwise_count(np.bitwise_or.reduce(columns))) if columns.size else 0
+    return tuple(sorted(map(bits, groups)))

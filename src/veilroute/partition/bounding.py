@@ -14,9 +14,9 @@ import numpy as np
 from veilroute.arrays import Floats, Int32s, Ints
 from veilroute.kernels.extension import pick_columns
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
-from veilroute.partition.local_search import Grouping
 from veilroute.partition.master import MAX_COMBINED, Master, separate
-from veilroute.progress import Incumbent, OutOfTimeError, Watch
+from veilroute.partition.result import Grouping
+from veilroute.progress import OutOfTimeError, Watch
 
 CLOSED = 1e-9
 """Relative distance at which a bound counts as reached."""
@@ -31,36 +31,6 @@ _MAX_ROUNDS = 60
 _FEW_ROUNDS = 6
 _MAX_IDLE_ROUNDS = 4
 _LEAST_GAIN = 0.002
-
-
-def better(one: Grouping, other: Grouping) -> Grouping:
-    """The partition that groups more members, or as many for less; the first one when they are equal."""
-    return other if (other.num_grouped, -other.total) > (one.num_grouped, -one.total) else one
-
-
-@dataclass(eq=False)
-class Record:
-    """The best partition so far, and each that was better than all before it."""
-
-    best: Grouping  # the best one
-    watch: Watch  # who is told
-    improvements: list[Incumbent] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self._tell()
-
-    def offer(self, other: Grouping) -> bool:
-        """Keep a partition that groups more members, or as many for less; whether it was kept."""
-        if better(self.best, other) is self.best:
-            return False
-        self.best = other
-        self._tell()
-        return True
-
-    def _tell(self) -> None:
-        if self.best.classes:
-            mac = self.best.total / self.best.num_grouped
-            self.improvements.append(self.watch.tell_improvement("partition", self.best.num_grouped, mac))
 
 
 @dataclass(eq=False)
@@ -202,8 +172,4 @@ def columns_of(space: ClassSpace, grouping: Grouping) -> Columns:
 
 def grouping_of(space: ClassSpace, sets: Int32s, shares: Floats, chosen: Ints) -> Grouping:
     """The partition that some of the classes make."""
-    classes = [tuple(row[row >= 0].tolist()) for row in sets[chosen]]
-    inside = {i for members in classes for i in members}
-    left_out = tuple(i for i in range(space.num) if i not in inside)
-    order = sorted(range(len(classes)), key=lambda at: classes[at])
-    return Grouping(tuple(classes[at] for at in order), tuple(float(shares[chosen[at]]) for at in order), left_out)
+    return Grouping.of(space.num, {tuple(sets[at][sets[at] >= 0].tolist()): float(shares[at]) for at in chosen})

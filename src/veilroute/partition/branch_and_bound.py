@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from veilroute.covering.engines import CoverMemo
-from veilroute.covering.task import CoveringTask
+from veilroute.covering.task import CoveringTask, bits
 from veilroute.errors import InvalidInputError, TooLargeError
 from veilroute.kernels import branching as kernel
 from veilroute.kernels.branching import Pool, Tree
 from veilroute.kernels.tables import fill_slots
-from veilroute.partition.result import Partition
+from veilroute.partition.result import Partition, outside
 from veilroute.problem import KAndEll, Rule
 from veilroute.progress import Incumbent, OutOfTimeError, Watch
 
@@ -38,14 +38,16 @@ class SetPool:
         self._fixed = (self._ratios * task.base_costs).sum(axis=0)
         self.num_sets = 0
         self.num_unsolved = 0
-        self.arrays = _make_room(_FIRST_ROOM, task.num_trips)
+        whole, numbers = np.zeros((3, _FIRST_ROOM), dtype=np.int64), np.zeros((2, _FIRST_ROOM))
+        by_trip = np.zeros((2, _FIRST_ROOM, task.num_trips))
+        self.arrays = Pool(*whole, *by_trip, *numbers, slots=np.full(4 * _FIRST_ROOM, -1, dtype=np.int32))
 
     def add(self, mask: int, watch: Watch) -> None:
         """Work out what a set costs and put it in.
 
         A set that is too large for the engine is put in as if no walk covered it, and counted.
         """
-        members = tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
+        members = bits(mask)
         try:
             costs = self._memo.costs(members, watch)
         except TooLargeError:
@@ -54,11 +56,10 @@ class SetPool:
             self.num_unsolved += 1
             costs = np.full(self._ratios.shape[0], np.inf)
         if self.num_sets == self.arrays.masks.size:
-            larger = _make_room(2 * self.num_sets, self._ratios.shape[0])
-            for name in ("masks", "sizes", "near", "costs", "ratios", "fixed", "shares"):
-                getattr(larger, name)[: self.num_sets] = getattr(self.arrays, name)
-            self.arrays = larger
-            fill_slots(0, self.num_sets, larger.masks, larger.slots)
+            grown: Any = [np.concatenate((array, np.zeros_like(array))) for array in self.arrays[:-1]]
+            slots = np.full(2 * self.arrays.slots.size, -1, dtype=np.int32)
+            self.arrays = Pool(*grown, slots=slots)
+            fill_slots(0, self.num_sets, self.arrays.masks, slots)
         at, pool = self.num_sets, self.arrays
         chosen = list(members)
         pool.masks[at], pool.sizes[at] = mask, len(members)
@@ -71,22 +72,7 @@ class SetPool:
 
     def members_of(self, at: int) -> tuple[int, ...]:
         """Members of the set that stands at a place."""
-        mask = int(self.arrays.masks[at])
-        return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
-
-
-def _make_room(num_sets: int, num_trips: int) -> Pool:
-    whole: Any = {"dtype": np.int64}
-    return Pool(
-        masks=np.zeros(num_sets, **whole),
-        sizes=np.zeros(num_sets, **whole),
-        near=np.zeros(num_sets, **whole),
-        costs=np.zeros((num_sets, num_trips)),
-        ratios=np.zeros((num_sets, num_trips)),
-        fixed=np.zeros(num_sets),
-        shares=np.zeros(num_sets),
-        slots=np.full(4 * num_sets, -1, dtype=np.int32),
-    )
+        return bits(int(self.arrays.masks[at]))
 
 
 STEPS_PER_CALL = 1 << 14
@@ -159,17 +145,17 @@ def search_partitions(
                 watch.check()
     best = [pool.members_of(at) for at in tree.best[: tree.numbers[kernel.BEST_COUNT]].tolist()]
     classes = tuple(sorted(members for members in best if len(members) >= rule.k))
-    grouped_members = {i for members in classes for i in members}
+    num_grouped = sum(map(len, classes))
     is_proved = outcome == kernel.EXHAUSTED and not pool.num_unsolved
     # Where no class is possible under all-pairs, none is under witness: its k far members would be one.
     is_optimal = is_proved and (not rule.is_loose or not classes)
     return Partition(
         classes=classes,
-        left_out=tuple(i for i in range(num) if i not in grouped_members),
+        left_out=outside(num, classes),
         is_optimal=is_optimal,
         is_stopped=not is_proved,
-        least_mean=(float(tree.best_cost[0]) / len(grouped_members) if classes else 0.0) if is_optimal else None,
-        num_anonymizable=num if len(grouped_members) == num else None,
+        least_mean=(float(tree.best_cost[0]) / num_grouped if classes else 0.0) if is_optimal else None,
+        num_anonymizable=num if num_grouped == num else None,
         improvements=tuple(improvements),
         num_visited=int(tree.numbers[kernel.NUM_VISITED]),
         num_duplicates=int(tree.numbers[kernel.NUM_DUPLICATES]),

@@ -15,15 +15,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import combinations, groupby
+from typing import Any
 
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Ints, Members
 from veilroute.covering.prefixes import PrefixCosts
-from veilroute.covering.set_costs import SetCosts, set_costs
+from veilroute.covering.set_costs import FieldCosts, TourCosts, set_costs
 from veilroute.covering.task import CoveringTask
-from veilroute.covering.walks import num_threads
+from veilroute.covering.walks import WalkSource, num_threads
 from veilroute.kernels.extension import extend_sets
+from veilroute.partition.result import Grouping, Partition, Record, subset_sums
 from veilroute.problem import KAndEll, Rule
 from veilroute.progress import OutOfTimeError, Watch
 
@@ -110,7 +113,8 @@ class ClassSpace:
         self.is_known = isinstance(self.rule, KAndEll)
         self.far: Flags = self.rule.far if isinstance(self.rule, KAndEll) else self.rule.together
         self.is_loose = isinstance(self.rule, KAndEll) and self.rule.is_loose
-        self.prices_of: SetCosts = set_costs(task, self.order)
+        self.can_improve = m is None  # whether local search can price the classes: it knows whole walks only
+        self.prices_of: TourCosts | FieldCosts = set_costs(task, self.order)
         self.largest = rule.largest
         self.max_size = min(self.largest, self.prices_of.max_size)
         # In one layout for any number of trips: kernels are compiled once for each.
@@ -123,11 +127,6 @@ class ClassSpace:
         self.groups, self.num_groups = _far_groups(self.far) if self.is_loose else (np.zeros(rule.num, np.int64), 1)
         self.pair_costs: Floats = np.empty((0, 0, 0))
         self.compatible: Flags = np.empty((0, 0), dtype=np.bool_)
-
-    @property
-    def can_improve(self) -> bool:
-        """Whether local search can price the classes: it knows whole walks only."""
-        return self.beginnings is None
 
     @property
     def num(self) -> int:
@@ -143,13 +142,11 @@ class ClassSpace:
         pairs[~is_there] = 0.0
         if self.beginnings is None:
             self.pair_costs = pairs
-            compatible = np.asarray(is_there.all(axis=0))
+            is_there = np.asarray(is_there.all(axis=0))
         else:
             self.pair_costs = np.zeros((1, self.num, self.num))
             self.pair_shares = pairs
-            compatible = is_there
-        compatible &= self.rule.together
-        self.compatible = compatible
+        self.compatible = is_there & self.rule.together
 
     def measure(self, sets: Int32s, watch: Watch) -> tuple[Floats, Floats]:
         """Covering costs per trip of sets of one size, and what they add to the objective.
@@ -164,18 +161,33 @@ class ClassSpace:
 
     def shares(self, sets: Int32s, costs: Floats) -> Floats:
         """What sets of one size add to the MAC sum, given their covering costs per trip."""
-        total: Floats = (costs * self.weights[:, sets].sum(axis=2).T).sum(axis=1) - self.fixed[sets].sum(axis=1)
-        return total
+        return np.asarray((costs * self.weights[:, sets].sum(axis=2).T).sum(axis=1) - self.fixed[sets].sum(axis=1))
 
     def _floors(self, sets: Int32s) -> Floats:
         """What sets whose members share a beginning add at least: every two of them pay for a pair, or more."""
-        size = sets.shape[1]
         total = np.zeros(len(sets))
-        for i in range(size):
-            for j in range(i + 1, size):
-                total += self.pair_shares[sets[:, i], sets[:, j]]
-        floors: Floats = total / (size - 1)
-        return floors
+        for one, other in combinations(sets.T, 2):
+            total += self.pair_shares[one, other]
+        return np.asarray(total / (sets.shape[1] - 1))
+
+    def price(self, classes: Iterable[Members]) -> Grouping:
+        """The grouping with these classes at their exact shares; those that cannot be walked or priced are dissolved.
+
+        Without a time limit: the walks of these classes need the same fields.
+        """
+        shares: dict[Members, float] = {}
+        by_size = sorted((members for members in classes if len(members) <= self.max_size), key=len)
+        for _, alike in groupby(by_size, key=len):
+            sets = np.array(list(alike), dtype=np.int32)
+            added = self.measure(sets, Watch())[1]
+            shares |= {tuple(row): share for row, share in zip(sets.tolist(), added.tolist(), strict=True)}
+        return Grouping.of(self.num, {members: share for members, share in shares.items() if math.isfinite(share)})
+
+    def partition(self, record: Record, source: WalkSource, **proved: Any) -> Partition:
+        """The best partition so far as positions in the task, with what is proved about it."""
+        classes, left_out = self.named(record.best.classes), self.named([record.best.left_out])[0]
+        improvements = tuple(record.improvements)
+        return Partition(classes, left_out, improvements=improvements, source=source, **proved)
 
     def named(self, classes: Iterable[Members]) -> tuple[Members, ...]:
         """The classes as positions in the task, each ascending, by first member."""
@@ -196,25 +208,24 @@ class ClassSpace:
         The search ends as soon as ``most`` are found or more than ``max_priced`` sets were priced. Where ``is_free``,
         walks cost nothing: only who can be grouped matters.
         """
-        found: list[Columns] = []
+        found: list[Found] = []
         num_found = num_priced = 0
-        least_beyond = math.inf
         is_complete = False
         with suppress(OutOfTimeError):
             for batch in self._batches(prices, threshold, watch, is_free=is_free):
+                found.append(batch)
+                num_found += len(batch.columns)
                 num_priced += batch.num_priced
-                least_beyond = min(least_beyond, batch.least_beyond)
-                if len(batch.columns):
-                    found.append(batch.columns)
-                    num_found += len(batch.columns)
                 is_enough = most is not None and num_found >= most
                 if is_enough or (max_priced is not None and num_priced > max_priced):
                     break
             else:
                 is_complete = True
-        return Found(Columns.join(found, self.max_size), is_complete, least_beyond, num_priced)
+        columns = Columns.join([batch.columns for batch in found if len(batch.columns)], self.max_size)
+        least_beyond = min((batch.least_beyond for batch in found), default=math.inf)
+        return Found(columns, num_priced, least_beyond, is_complete)
 
-    def _batches(self, prices: Prices, threshold: float, watch: Watch, *, is_free: bool) -> Iterator[_Batch]:
+    def _batches(self, prices: Prices, threshold: float, watch: Watch, *, is_free: bool) -> Iterator[Found]:
         """Depth first, many sets at a time."""
         has_costs = self.beginnings is None
         weights = np.zeros((1, self.num)) if is_free or not has_costs else self.weights
@@ -223,7 +234,7 @@ class ClassSpace:
         singles = np.arange(self.num, dtype=np.int32)[:, None]
         if self.k == 1:
             kept = np.flatnonzero(-prices.duals <= threshold)
-            yield _Batch(Columns(singles[kept], np.zeros(kept.size), -prices.duals[kept]), self.num)
+            yield Found(Columns(singles[kept], np.zeros(kept.size), -prices.duals[kept]), self.num)
             return
         base = np.ascontiguousarray(self.base_costs.T) if len(weights) == self.task.num_trips else None
         stack = [_Frontier(singles, np.zeros((self.num, 1)) if base is None else base, -prizes, np.zeros(self.num))]
@@ -238,7 +249,7 @@ class ClassSpace:
             sets, offsets, bounds, qualifies, parents = self._extend(now, weights, prizes, cuts, threshold)
             num = len(sets)
             if size > self.max_size:
-                yield _Batch(_NONE, 0, float(bounds.min(initial=math.inf)))
+                yield Found(Columns.join((), 0), 0, float(bounds.min(initial=math.inf)))
                 continue
             # Of beginnings, only pairs tell before they are worked out what a set will cost.
             kept = np.arange(num)
@@ -259,7 +270,7 @@ class ClassSpace:
                 reduced = (costs * weights[:, sets].sum(axis=2).T).sum(axis=1) + offsets + extras
             is_there = np.isfinite(shares)
             chosen = np.flatnonzero(qualifies[kept] & is_there & (reduced <= threshold))
-            yield _Batch(Columns(sets[chosen], shares[chosen], reduced[chosen]), kept.size)
+            yield Found(Columns(sets[chosen], shares[chosen], reduced[chosen]), kept.size)
             if size < self.largest:
                 on = np.flatnonzero(is_there if self.is_known else is_there & self.rule.may_grow(sets))
                 stack.append(_Frontier(sets[on], costs[on], offsets[on], extras[on]))
@@ -302,7 +313,7 @@ class ListedClasses(ClassSpace):
 
     def __init__(self, num: int, k: int, masks: Ints, shares: Floats) -> None:
         self.k = k
-        self.is_known = False
+        self.is_known = self.can_improve = False
         self.order = np.arange(num)
         self.largest = self.max_size = int(np.bitwise_count(masks).max(initial=0))
         self.beginnings = None
@@ -312,11 +323,6 @@ class ListedClasses(ClassSpace):
         self.fixed = np.zeros(num)
         self._masks = masks
         self._shares = shares
-
-    @property
-    def can_improve(self) -> bool:
-        """There are no walks to price."""
-        return False
 
     def search(
         self,
@@ -339,7 +345,7 @@ class ListedClasses(ClassSpace):
             chosen = chosen[np.argsort(reduced[chosen], kind="stable")[:most]]
         shares = np.zeros(chosen.size) if is_free else self._shares[chosen]
         columns = Columns(self._rows(self._masks[chosen]), shares, reduced[chosen])
-        return Found(columns, is_complete, math.inf, self._masks.size)
+        return Found(columns, self._masks.size, is_complete=is_complete)
 
     def measure(self, sets: Int32s, watch: Watch) -> tuple[Floats, Floats]:
         """What sets of one size add to the MAC sum; infinite when they are no classes."""
@@ -350,13 +356,10 @@ class ListedClasses(ClassSpace):
         return np.where(np.isfinite(shares), 0.0, math.inf)[:, None], shares
 
     def _sums(self, values: Floats) -> Floats:
-        # Of the lower and of the upper half of the members, looked up in two short tables.
+        """What the members of each class come to: those of the lower and the upper half, from two short tables."""
         low = min(10, self.num)
-        tables = [np.zeros(1), np.zeros(1)]
-        for i, value in enumerate(values.tolist()):
-            tables[i >= low] = np.concatenate((tables[i >= low], tables[i >= low] + value))
-        sums: Floats = tables[0][self._masks & ((1 << low) - 1)] + tables[1][self._masks >> low]
-        return sums
+        lower, upper = subset_sums(values[:low]), subset_sums(values[low:])
+        return np.asarray(lower[self._masks & ((1 << low) - 1)] + upper[self._masks >> low])
 
     def _rows(self, masks: Ints) -> Int32s:
         """Members ascending, -1 behind them."""
@@ -385,25 +388,13 @@ class _Frontier:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a search for classes has brought."""
+    """What a search for classes has brought, as a whole or since it last said so."""
 
     columns: Columns  # the classes
-    is_complete: bool  # whether no class within reach of the search is missing
-    # The least reduced cost that a class larger than the space's ``max_size`` might have; infinite without any.
-    least_beyond: float
     num_priced: int  # how many sets had their covering cost worked out
-
-
-@dataclass(frozen=True, eq=False)
-class _Batch:
-    """Some classes, how many sets were priced to find them, and what larger ones may have at least."""
-
-    columns: Columns
-    num_priced: int
+    # The least reduced cost that a class larger than the space's ``max_size`` might have; infinite without any.
     least_beyond: float = math.inf
-
-
-_NONE = Columns(np.empty((0, 0), dtype=np.int32), np.empty(0), np.empty(0))
+    is_complete: bool = False  # whether no class within reach of the search is missing
 
 
 def _cut_arrays(num: int, prices: Prices) -> _Cuts:

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from veilroute.arrays import Int32s, Members
+from veilroute.arrays import Int32s
 from veilroute.certificate import Certificate, Cut, DualPrices
 from veilroute.domain.graph import Label
 from veilroute.kernels.extension import pick_columns
@@ -33,14 +33,14 @@ from veilroute.partition.bounding import (
     MOST_PER_SEARCH,
     PER_MEMBER,
     Bounding,
-    Record,
     columns_of,
     grouping_of,
     simple_prices,
 )
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
-from veilroute.partition.local_search import Grouping, improve
+from veilroute.partition.local_search import improve
 from veilroute.partition.master import MAX_COMBINED, Chosen, choose_classes, combine_few, scale_of
+from veilroute.partition.result import Grouping, Record
 from veilroute.partition.strolls import raise_by_strolls
 from veilroute.progress import OutOfTimeError, Watch
 
@@ -325,21 +325,7 @@ def _group_more(space: ClassSpace, bounding: Bounding, record: Record, watch: Wa
     if found.is_complete:
         sets, shares = found.columns.sets, np.zeros(len(found.columns))
     chosen = choose_classes(space.num, None, sets, shares, bounding.master.cuts, 1.0, watch)
-    grouping = grouping_of(space, sets, shares, chosen.columns)
-    record.offer(price_again(space, grouping))
-
-
-def price_again(space: ClassSpace, grouping: Grouping) -> Grouping:
-    """The same classes with what they really add; those that are too large to be priced are dissolved."""
-    classes: list[Members] = []
-    shares: list[float] = []
-    for members in grouping.classes:
-        if len(members) > space.max_size:
-            continue
-        classes.append(members)
-        shares.append(float(space.measure(np.array([members], dtype=np.int32), Watch())[1][0]))
-    inside = {i for members in classes for i in members}
-    return Grouping(tuple(classes), tuple(shares), tuple(i for i in range(space.num) if i not in inside))
+    record.offer(space.price(grouping_of(space, sets, shares, chosen.columns).classes))
 
 
 def count_anonymizable(space: ClassSpace, grouping: Grouping, watch: Watch) -> int | None:

@@ -18,16 +18,12 @@ from veilroute.covering.task import CoveringTask
 from veilroute.errors import TooLargeError
 from veilroute.partition.bitmask import MAX_MEMBERS, partition_by_bitmask
 from veilroute.partition.first import first_partition, likely_classes, stopped_at_first
-from veilroute.partition.result import Partition
+from veilroute.partition.result import Partition, Record, better
 from veilroute.problem import KAndEll, Problem, Rule
 from veilroute.progress import OutOfTimeError, Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from veilroute.covering.walks import WalkSource
-    from veilroute.partition.bounding import Record
-    from veilroute.partition.class_space import ClassSpace
 
 _EFFORT_PER_MEMBER = 400
 _MANY_NEAR = 0.3
@@ -82,10 +78,11 @@ def partition_by_columns(
     the walks of the classes is left of the time.
     """
     # Here and not at the top: who plans for a dozen candidates need not wait until HiGHS is loaded.
-    from veilroute.partition.bounding import CLOSED, Record, better
+    from veilroute.partition.bounding import CLOSED
     from veilroute.partition.class_space import ClassSpace
-    from veilroute.partition.columns import count_anonymizable, make_certificate, price_again, prove_cost, prove_count
-    from veilroute.partition.local_search import Grouping, greedy_partition, improve
+    from veilroute.partition.columns import count_anonymizable, make_certificate, prove_cost, prove_count
+    from veilroute.partition.greedy import greedy_partition
+    from veilroute.partition.local_search import improve
 
     num = len(task.members)
     space = ClassSpace(task, rule)
@@ -113,8 +110,7 @@ def partition_by_columns(
         return stopped_at_first(task, likely, source)
     begin = greedy_partition(space, watch)
     if first is not None:
-        classes = tuple(sorted(tuple(sorted(rank[list(members)].tolist())) for members in first.classes))
-        begin = better(begin, price_again(space, Grouping(classes, (), ())))
+        begin = better(begin, space.price(tuple(sorted(rank[list(members)].tolist())) for members in first.classes))
     record = Record(begin, watch)
     source.keep_time(space.named(begin.classes), watch, write_down)
     record.offer(improve(space, record.best, seed=0, effort=_EFFORT_PER_MEMBER * num, watch=watch))
@@ -125,9 +121,9 @@ def partition_by_columns(
             space.prepare(watch)
         except OutOfTimeError:
             is_over = True
-        record = Record(price_again(space, record.best), watch)
+        record = Record(space.price(record.best.classes), watch)
         if is_over:
-            return _stopped(space, record, source)
+            return space.partition(record, source, is_optimal=False, is_stopped=True)
     count_prices = prove_count(space, record, watch) if record.best.left_out else None
     is_most = count_prices is not None or not record.best.left_out
     num_anonymizable = count_anonymizable(space, record.best, watch)
@@ -144,26 +140,12 @@ def partition_by_columns(
     # That no plan costs less than nothing needs no evidence, and is no bound.
     is_bounded = is_closed or bound > 0
     labels = [problem.candidates[task.members[i]] for i in space.order.tolist()]
-    return Partition(
-        classes=space.named(best.classes),
-        left_out=tuple(sorted(space.order[list(best.left_out)].tolist())),
+    return space.partition(
+        record,
+        source,
         is_optimal=is_closed and is_most,
         is_stopped=watch.is_over() and not (is_closed and is_most),
         least_mean=bound / best.num_grouped if is_bounded else None,
         num_anonymizable=num_anonymizable,
-        improvements=tuple(record.improvements),
         certificate=make_certificate(proof, count_prices, labels) if is_bounded else None,
-        source=source,
-    )
-
-
-def _stopped(space: ClassSpace, record: Record, source: WalkSource) -> Partition:
-    """A partition about which nothing is proved, because the time was over."""
-    return Partition(
-        classes=space.named(record.best.classes),
-        left_out=tuple(sorted(space.order[list(record.best.left_out)].tolist())),
-        is_optimal=False,
-        is_stopped=True,
-        improvements=tuple(record.improvements),
-        source=source,
     )

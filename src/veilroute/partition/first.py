@@ -20,7 +20,7 @@ from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import Sweeper
 from veilroute.domain.graph import Domain
 from veilroute.partition.bitmask import best_groupings, mark_classes, partition_sets, read_classes
-from veilroute.partition.result import Partition
+from veilroute.partition.result import Partition, outside
 from veilroute.problem import KAndEll, Rule
 
 _MAX_TRIED = 14
@@ -53,7 +53,7 @@ def _group_most(group: Sequence[int], rule: KAndEll) -> tuple[list[Members], Mem
     shares = np.where(family.qualifies, 0.0, np.inf)
     grouped, cost, choice = best_groupings(num)
     partition_sets(1, 1 << num, rule.largest, family.needed, shares, grouped, cost, choice)
-    classes = [tuple(group[i] for i in members) for members in read_classes(num, choice, (1 << num) - 1)]
+    classes = [tuple(group[i] for i in members) for members in read_classes(choice, (1 << num) - 1)]
     inside = {i for members in classes for i in members}
     return sorted(classes), tuple(i for i in group if i not in inside)
 
@@ -120,9 +120,7 @@ def stopped_at_first(task: CoveringTask, classes: Sequence[Members], source: Cla
     kept = tuple(classes)
     if not leads_both_ways(task.domain):
         kept = tuple(members for members in classes if source.has_walks(members))
-    inside = {i for members in kept for i in members}
-    left_out = tuple(i for i in range(len(task.members)) if i not in inside)
-    return Partition(kept, left_out, is_optimal=False, is_stopped=True, source=source)
+    return Partition(kept, outside(len(task.members), kept), is_optimal=False, is_stopped=True, source=source)
 
 
 class _Tree:

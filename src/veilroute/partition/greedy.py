@@ -8,33 +8,26 @@ from __future__ import annotations
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Ints
+from veilroute.partition.class_space import ClassSpace
+from veilroute.partition.result import Grouping
+from veilroute.progress import Watch
 
 _ROWS_AT_ONCE = 256
 
 
-def find_partners(
-    k: int,
-    num_apart: int,
-    weights: Floats,
-    fixed: Floats,
-    pair_costs: Floats,
-    compatible: Flags,
-    apart: Flags,
-    partners: Ints,
-    least: Floats,
-) -> None:
-    """Write each member's best partners, the cheapest pair first, and what it adds to any class at least.
+def find_partners(space: ClassSpace, num_partners: int, num_apart: int) -> tuple[Ints, Floats]:
+    """Each member's best partners, the cheapest pair first, and what it adds to any class at least.
 
-    ``weights``, ``fixed``, ``pair_costs`` and ``compatible`` are those of :class:`~veilroute.kernels.regroup.Tours`.
-    The first ``num_apart`` of the partners, if there are as many, are ``apart``. There are as many partners as columns,
-    -1 where there are no more; ties: the lower member. A class holds k - 1 others, so ``least`` is 0 for members that
-    have fewer partners.
+    The first ``num_apart`` of the partners, if there are as many, are far. Where there are fewer than ``num_partners``,
+    -1 stands behind them; ties: the lower member. A class holds k - 1 others, so members that have fewer partners add
+    nothing at least.
     """
+    k, weights, fixed, pair_costs = space.k, space.weights, space.fixed, space.pair_costs
     num_trips, num = weights.shape
-    partners[:] = -1
+    partners, least = np.full((num, num_partners), -1, dtype=np.int64), np.empty(num)
     for begin in range(0, num, _ROWS_AT_ONCE):
         rows = slice(begin, begin + _ROWS_AT_ONCE)
-        is_pair = compatible[rows]
+        is_pair = space.compatible[rows]
         least[rows] = -fixed[rows]
         values = -fixed[rows, None] - fixed
         for trip in range(num_trips):
@@ -43,11 +36,12 @@ def find_partners(
             values += pair_costs[trip, rows] * (weights[trip, rows, None] + weights[trip])
         values[~is_pair] = np.inf
         for member, row in enumerate(values, begin):
-            first = _lowest(np.where(apart[member], row, np.inf), num_apart)
+            first = _lowest(np.where(space.far[member], row, np.inf), num_apart)
             row[first] = np.inf
-            chosen = np.concatenate([first, _lowest(row, partners.shape[1] - first.size)])
+            chosen = np.concatenate([first, _lowest(row, num_partners - first.size)])
             partners[member, : chosen.size] = chosen
     least[np.isinf(least)] = 0.0
+    return partners, least
 
 
 def _lowest(values: Floats, most: int) -> Ints:
@@ -59,53 +53,51 @@ def _lowest(values: Floats, most: int) -> Ints:
     return places[np.argsort(values[places], kind="stable")][:most]
 
 
-def group_greedily(
-    order: Ints,
-    k: int,
-    max_size: int,
-    weights: Floats,
-    fixed: Floats,
-    pair_costs: Floats,
-    compatible: Flags,
-    apart: Flags,
-    class_of: Ints,
-) -> int:
-    """Let each member in no class yet begin one with the k - 1 that seem to fit best; returns how many there are.
+def greedy_partition(space: ClassSpace, watch: Watch) -> Grouping:
+    """A first partition: members begin classes in turn, those with the fewest possible partners first.
 
-    Members begin in the given ``order``. Those who find too few then join the class where that seems to cost least.
-    What a class costs is taken to be the most that two of its members cost. Members of a class are ``compatible``, and
-    its first k are ``apart`` as well; ``class_of`` is -1 everywhere before. Ties: the lowest member or class.
+    A member in no class yet begins one with the k - 1 that seem to fit best. Those who find too few then join the class
+    where that seems to cost least. What a class costs is taken to be the most that two of its members cost. Members of
+    a class are compatible, and its first k are far from each other as well. Ties: the lowest member or class.
     Complexity: a look at every pair, k times.
+
+    The space must be prepared. Classes that no walk covers are dissolved; only one-way streets with several posts for a
+    member bring such about.
     """
+    if space.k == 1:
+        return Grouping.of(space.num, {(i,): 0.0 for i in range(space.num)})
+    watch.tell("first partition")
+    may_begin = space.compatible & space.far if space.is_loose else space.compatible
+    order = np.argsort(may_begin.sum(axis=1), kind="stable")
+    class_of = np.full(space.num, -1, dtype=np.int64)
     num_classes = 0
-    may_begin = compatible & apart
     for member in order.tolist():
         if class_of[member] < 0:
-            chosen = _begin_class(member, k, weights, fixed, pair_costs, may_begin, class_of < 0)
-            if len(chosen) == k:
+            chosen = _begin_class(space, member, may_begin, class_of < 0)
+            if len(chosen) == space.k:
                 class_of[chosen] = num_classes
                 num_classes += 1
     if num_classes:
-        _join_classes(order, num_classes, max_size, weights, pair_costs, compatible, class_of)
-    return num_classes
+        _join_classes(space, order, num_classes, class_of)
+    found = [tuple(np.flatnonzero(class_of == number).tolist()) for number in range(num_classes)]
+    return space.price(found if space.is_known else filter(space.rule.qualifies, found))
 
 
-def _begin_class(
-    member: int, k: int, weights: Floats, fixed: Floats, pair_costs: Floats, may_begin: Flags, is_open: Flags
-) -> list[int]:
+def _begin_class(space: ClassSpace, member: int, may_begin: Flags, is_open: Flags) -> list[int]:
     """A member with up to k - 1 others that seem to fit best, one after the other."""
+    weights, pair_costs = space.weights, space.pair_costs
     chosen = [member]
     # By trip and member: what a class would cost with the member in it.
-    costs = np.repeat(pair_costs[:, member, member, None], fixed.size, axis=1)
+    costs = np.repeat(pair_costs[:, member, member, None], space.num, axis=1)
     weight = np.zeros(len(weights))
-    while len(chosen) < k:
+    while len(chosen) < space.k:
         newest = chosen[-1]
         is_open[newest] = False
         is_open &= may_begin[newest]
         weight += weights[:, newest]
         # The class has cost as much as its newest member with those before it.
         costs = np.maximum(costs, np.maximum(costs[:, newest, None], pair_costs[:, newest]))
-        values = -fixed
+        values = -space.fixed
         for trip in range(len(weights)):
             values = values + costs[trip] * (weight[trip] + weights[trip])
         values[~is_open | np.isnan(values)] = np.inf
@@ -116,15 +108,12 @@ def _begin_class(
     return chosen
 
 
-def _join_classes(
-    order: Ints, num_classes: int, max_size: int, weights: Floats, pair_costs: Floats, compatible: Flags, class_of: Ints
-) -> None:
+def _join_classes(space: ClassSpace, order: Ints, num_classes: int, class_of: Ints) -> None:
     """Let members in no class join one, in the given order."""
-    num_trips = len(weights)
+    weights, pair_costs, num_trips = space.weights, space.pair_costs, len(space.weights)
     inside = np.flatnonzero(class_of >= 0)
     sizes = np.bincount(class_of[inside], minlength=num_classes)
-    class_costs = np.zeros((num_trips, num_classes))
-    class_weights = np.zeros((num_trips, num_classes))
+    class_costs, class_weights = np.zeros((2, num_trips, num_classes))
     for trip in range(num_trips):
         # One after the other: the order of additions is part of the result.
         np.add.at(class_weights[trip], class_of[inside], weights[trip, inside])
@@ -133,8 +122,8 @@ def _join_classes(
         class_costs[:, number] = pair_costs[:, members[:, None], members].max(axis=(1, 2), initial=0.0)
     for member in order[class_of[order] < 0].tolist():
         inside = np.flatnonzero(class_of >= 0)
-        may_join = sizes < max_size
-        may_join[class_of[inside[~compatible[member, inside]]]] = False
+        may_join = sizes < space.max_size
+        may_join[class_of[inside[~space.compatible[member, inside]]]] = False
         wider_costs = class_costs.copy()
         values = np.zeros(num_classes)
         for trip in range(num_trips):

@@ -7,43 +7,22 @@ leaves this module has its exact price.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Ints, Members
+from veilroute.arrays import Flags, Floats, Ints
 from veilroute.covering.class_costs import ClassWalks
 from veilroute.covering.set_costs import TourCosts, choose_stops
 from veilroute.covering.task import CoveringTask
 from veilroute.errors import TooLargeError
-from veilroute.kernels.local_search import (
-    CROWDED,
-    DONE,
-    DRAW,
-    IS_TRIAL,
-    MEMBER,
-    NUM_FIGURES,
-    NUM_FREE,
-    NUM_NUMBERS,
-    NUM_OUT,
-    QUEUE_LENGTH,
-    UNION_SIZE,
-    WORK,
-    Groups,
-    exchange_members,
-    list_union,
-    next_union,
-    search,
-    settle_union,
-)
+from veilroute.kernels import local_search as kernel
+from veilroute.kernels.local_search import Groups
 from veilroute.kernels.regroup import MAX_UNION, Tours, make_union
 from veilroute.partition.class_space import ClassSpace
 from veilroute.partition.first import likely_classes, stopped_at_first
-from veilroute.partition.greedy import find_partners, group_greedily
-from veilroute.partition.result import Partition
+from veilroute.partition.greedy import find_partners, greedy_partition
+from veilroute.partition.result import Grouping, Partition, Record
 from veilroute.problem import Problem, Rule
-from veilroute.progress import Incumbent, OutOfTimeError, Watch
+from veilroute.progress import OutOfTimeError, Watch
 
 EFFORT_PER_MEMBER = 20_000
 """How many sets the partitioner looks at for each member, after the first local optimum."""
@@ -57,25 +36,6 @@ _WIDE = (12, 24)
 _WIDEST = 34
 _WORK_PER_LOOK = 1 << 17
 _WORK_PER_ASKING = 1 << 12
-
-
-@dataclass(frozen=True)
-class Grouping:
-    """A partition in the numbering of a class space."""
-
-    classes: tuple[Members, ...]  # each ascending, ordered by first member
-    shares: tuple[float, ...]  # what each adds to the MAC sum
-    left_out: Members  # members that no class holds
-
-    @property
-    def num_grouped(self) -> int:
-        """How many members are in classes."""
-        return sum(map(len, self.classes))
-
-    @property
-    def total(self) -> float:
-        """What all classes add to the MAC sum."""
-        return float(sum(self.shares))
 
 
 def partition_local_search(problem: Problem, task: CoveringTask, rule: Rule, *, seed: int, watch: Watch) -> Partition:
@@ -97,53 +57,17 @@ def partition_local_search(problem: Problem, task: CoveringTask, rule: Rule, *, 
         space.prepare(watch)
     except OutOfTimeError:
         return stopped_at_first(task, likely, source)
-    best = greedy_partition(space, watch)
-    improvements: list[Incumbent] = []
-    _report(best, improvements, watch)
-    source.keep_time(space.named(best.classes), watch)
-    running = LocalSearch(space, best, seed=seed, watch=watch)
-    for stage in range(_NUM_STAGES + 1):
-        if stage == 0:
-            running.descend(watch)
-        else:
-            running.go_on(EFFORT_PER_MEMBER * num // _NUM_STAGES, watch)
-        found = running.grouping()
-        if found.num_grouped > best.num_grouped or (found.num_grouped == best.num_grouped and found.total < best.total):
-            best = found
-            _report(best, improvements, watch)
+    record = Record(greedy_partition(space, watch), watch, "local search")
+    source.keep_time(space.named(record.best.classes), watch)
+    running = LocalSearch(space, record.best, seed=seed, watch=watch)
+    running.descend(watch)
+    record.offer(running.grouping())
+    for _ in range(_NUM_STAGES):
         if running.is_stopped:
             break
-    return Partition(
-        classes=space.named(best.classes),
-        left_out=tuple(sorted(space.order[list(best.left_out)].tolist())),
-        is_optimal=False,
-        is_stopped=running.is_stopped,
-        improvements=tuple(improvements),
-        source=source,
-    )
-
-
-def greedy_partition(space: ClassSpace, watch: Watch) -> Grouping:
-    """A first partition: members begin classes in turn, those with the fewest possible partners first.
-
-    The space must be prepared. See :func:`~veilroute.partition.greedy.group_greedily`. Classes that no walk covers
-    are dissolved; only one-way streets with several posts for a member bring such about.
-    """
-    if space.k == 1:
-        return Grouping(tuple((i,) for i in range(space.num)), (0.0,) * space.num, ())
-    watch.tell("first partition")
-    apart = space.far if space.is_loose else space.compatible
-    order = np.argsort((space.compatible & apart).sum(axis=1), kind="stable")
-    class_of = np.full(space.num, -1, dtype=np.int64)
-    num_classes = group_greedily(
-        order, space.k, space.max_size, space.weights, space.fixed, space.pair_costs, space.compatible, apart, class_of
-    )
-    classes: list[list[int]] = [[] for _ in range(num_classes)]
-    for member, number in enumerate(class_of.tolist()):
-        if number >= 0:
-            classes[number].append(member)
-    found = [tuple(members) for members in classes]
-    return price_classes(space, found if space.is_known else list(filter(space.rule.qualifies, found)))
+        running.go_on(EFFORT_PER_MEMBER * num // _NUM_STAGES, watch)
+        record.offer(running.grouping())
+    return space.partition(record, source, is_optimal=False, is_stopped=running.is_stopped)
 
 
 def improve(space: ClassSpace, grouping: Grouping, *, seed: int, effort: int, watch: Watch) -> Grouping:
@@ -168,13 +92,8 @@ class LocalSearch:
         self.is_stopped = False
         if space.k == 1 or space.num < space.k:
             return
-        self._partners: Ints = np.empty((space.num, min(_NUM_PARTNERS, space.num - 1)), dtype=np.int64)
-        self._least: Floats = np.empty(space.num)
-        num_apart = self._partners.shape[1] // 2 if space.is_loose else 0
-        find_partners(
-            space.k, num_apart, space.weights, space.fixed, space.pair_costs, space.compatible, space.far,
-            self._partners, self._least,
-        )  # fmt: skip
+        num_partners = min(_NUM_PARTNERS, space.num - 1)
+        self._partners, self._least = find_partners(space, num_partners, num_partners // 2 if space.is_loose else 0)
         try:
             watch.check()
             self._tours = _tours(space, self._partners, watch)
@@ -183,7 +102,7 @@ class LocalSearch:
             return
         self._groups, self._saved = _start(space, grouping, seed), _start(space, grouping, seed)
         self._members: Ints = np.empty(MAX_UNION, dtype=np.int64)
-        self._figures: Floats = np.empty(NUM_FIGURES)
+        self._figures: Floats = np.empty(kernel.NUM_FIGURES)
         self._memory = make_union(space.task.num_trips, int(np.diff(self._tours.post_ptr).max()))
 
     def descend(self, watch: Watch) -> None:
@@ -199,7 +118,7 @@ class LocalSearch:
             return
         wide = np.array([max(size, min(3 * self._space.k, MAX_UNION)) for size in _WIDE], dtype=np.int64)
         widest = max(_WIDEST, int(wide[-1]))
-        begin = now = int(self._groups.numbers[WORK])
+        begin = now = int(self._groups.numbers[kernel.WORK])
         is_done = False
         while not is_done and now < begin + effort:
             if watch.is_over():
@@ -208,35 +127,33 @@ class LocalSearch:
             watch.tell("local search", now - begin if has_rounds else 0, effort if has_rounds else 0)
             limit = min(now + (_WORK_PER_LOOK if self._space.is_known else _WORK_PER_ASKING), begin + effort)
             if self._space.is_known:
-                outcome = search(
+                outcome = kernel.search(
                     self._tours, self._groups, self._saved, self._partners, self._least, wide, widest,
                     has_rounds, limit, self._members, self._figures, *self._memory,
                 )  # fmt: skip
-                is_done = outcome == DONE
-                if outcome == CROWDED:
-                    num = int(self._figures[UNION_SIZE])
-                    exchange_members(
-                        self._tours, self._groups, self._members, num, *self._memory, self._figures
-                    )  # fmt: skip
+                is_done = outcome == kernel.DONE
+                if outcome == kernel.CROWDED:
+                    num = int(self._figures[kernel.UNION_SIZE])
+                    kernel.exchange_members(self._tours, self._groups, self._members, num, *self._memory, self._figures)
             else:
                 is_done = self._search_asking(self._tours, wide, widest, has_rounds, limit)
-            now = int(self._groups.numbers[WORK])
+            now = int(self._groups.numbers[kernel.WORK])
 
     def _search_asking(self, tours: Tours, wide: Ints, widest: int, has_rounds: bool, limit: int) -> bool:
         """As :func:`search`, for a rule that kernels do not know: it is asked which of the sets listed are classes."""
         groups, members, figures = self._groups, self._members, self._figures
         union, rows, listed = self._memory
-        while groups.numbers[WORK] < limit:
-            num = next_union(groups, self._saved, self._partners, self._least, wide, widest, has_rounds, members)
+        while groups.numbers[kernel.WORK] < limit:
+            num = kernel.next_union(groups, self._saved, self._partners, self._least, wide, widest, has_rounds, members)
             if num < 0:
                 return True
-            num_listed = list_union(tours, groups, members, num, union, rows, listed, figures) if num else -2
+            num_listed = kernel.list_union(tours, groups, members, num, union, rows, listed, figures) if num else -2
             if num_listed < 0:
                 continue
             kept = np.flatnonzero(self._qualify(listed.masks[:num_listed], members[:num]))
             for figure in (listed.masks, listed.shares, listed.excess):
                 figure[: kept.size] = figure[kept]
-            settle_union(groups, members, num, kept.size, listed, figures)
+            kernel.settle_union(groups, members, num, kept.size, listed, figures)
         return False
 
     def _qualify(self, masks: Ints, members: Ints) -> Flags:
@@ -254,31 +171,9 @@ class LocalSearch:
         if self._tours is None:
             return self._begun_with
         # A round that is not over yet may be undone.
-        groups = self._saved if self._groups.numbers[IS_TRIAL] else self._groups
+        groups = self._saved if self._groups.numbers[kernel.IS_TRIAL] else self._groups
         held = np.flatnonzero(groups.sizes)
-        return price_classes(self._space, [tuple(sorted(groups.sets[c, : groups.sizes[c]].tolist())) for c in held])
-
-
-def _report(grouping: Grouping, improvements: list[Incumbent], watch: Watch) -> None:
-    if grouping.num_grouped:
-        mac = grouping.total / grouping.num_grouped
-        improvements.append(watch.tell_improvement("local search", grouping.num_grouped, mac))
-
-
-def price_classes(space: ClassSpace, classes: Sequence[Members]) -> Grouping:
-    """The grouping with these classes, at their exact shares; those that no walk covers are dissolved."""
-    shares: dict[Members, float] = {}
-    for size in sorted({len(members) for members in classes}):
-        sets = np.array([members for members in classes if len(members) == size], dtype=np.int32)
-        # Without a time limit: the walks of these classes need the same fields.
-        costs = space.prices_of.costs(sets, Watch())
-        for members, share in zip(sets.tolist(), space.shares(sets, costs).tolist(), strict=True):
-            if np.isfinite(share):
-                shares[tuple(members)] = share
-    kept = sorted(shares)
-    inside = {i for members in kept for i in members}
-    left_out = tuple(i for i in range(space.num) if i not in inside)
-    return Grouping(tuple(kept), tuple(shares[members] for members in kept), left_out)
+        return self._space.price(tuple(sorted(groups.sets[c, : groups.sizes[c]].tolist())) for c in held)
 
 
 def _tours(space: ClassSpace, partners: Ints, watch: Watch) -> Tours:
@@ -311,12 +206,12 @@ def _start(space: ClassSpace, grouping: Grouping, seed: int) -> Groups:
         sizes[c] = len(members)
         class_of[list(members)] = c
     shares[:num_classes] = grouping.shares
-    numbers = np.zeros(NUM_NUMBERS, dtype=np.int64)
-    numbers[NUM_FREE] = num_slots - num_classes
-    numbers[NUM_OUT] = len(grouping.left_out)
-    numbers[QUEUE_LENGTH] = num
-    numbers[MEMBER] = -1
-    numbers[DRAW] = int(np.random.SeedSequence(seed % 2**64).generate_state(1)[0]) % (2**31 - 2) + 1
+    numbers = np.zeros(kernel.NUM_NUMBERS, dtype=np.int64)
+    numbers[kernel.NUM_FREE] = num_slots - num_classes
+    numbers[kernel.NUM_OUT] = len(grouping.left_out)
+    numbers[kernel.QUEUE_LENGTH] = num
+    numbers[kernel.MEMBER] = -1
+    numbers[kernel.DRAW] = int(np.random.SeedSequence(seed % 2**64).generate_state(1)[0]) % (2**31 - 2) + 1
     waiting: Flags = np.ones(num, dtype=np.bool_)
     free = np.arange(num_slots - 1, -1, -1, dtype=np.int64)
     return Groups(sets, sizes, shares, class_of, free, np.arange(num, dtype=np.int64), waiting, numbers)

@@ -39,32 +39,67 @@ def scale_of(total: float, num: int) -> float:
 
 
 class Master:
-    """The linear programme, solved again and again with more columns and cuts.
+    """The programme: solved again and again as a linear one with more columns and cuts, or once in whole numbers.
 
     ``num_left_out`` members must stay out; ``None`` leaves out as few as possible, at a cost of 1 each. Shares are
     multiplied by ``scale``. Where it ``is_covering``, members may be in several classes, so that no price is negative:
     that takes far fewer rounds.
     """
 
-    def __init__(self, num: int, num_left_out: int | None, scale: float, *, is_covering: bool = False) -> None:
+    def __init__(
+        self, num: int, num_left_out: int | None, scale: float, *, is_covering: bool = False, is_whole: bool = False
+    ) -> None:
         self.num = num
-        self.num_left_out = num_left_out
         self.scale = scale
         self.cuts: list[Members] = []
         self.sets: Int32s = np.empty((0, 0), dtype=np.int32)
         self.shares: Floats = np.empty(0)
         self.values: Floats = np.empty(0)
         self._num_slack = 0 if num_left_out == 0 else num
-        self._solver = _new_solver()
-        self._solver.setOptionValue("presolve", "off")  # it would drop the basis
-        self._solver.setOptionValue("dual_feasibility_tolerance", 1e-9)
-        _add_member_rows(self._solver, num, num_left_out, math.inf if is_covering else 1.0)
+        self._first_cut_row = num + (1 if num_left_out else 0)
+        self._most = 1.0 if is_whole else math.inf
+        self._solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+        self._set("output_flag", False)
+        self._set("threads", 1)  # and so the same result every time
+        self._set("random_seed", 0)
+        # It would drop the basis; and with it the same whole programmes take many times as long, or overrun their time.
+        self._set("presolve", "off")
+        if not is_whole:
+            self._set("dual_feasibility_tolerance", 1e-9)
+        # One row per member and, where members may stay out, a column for each and a row that counts them.
+        for _ in range(num):
+            self._solver.addRow(1.0, math.inf if is_covering else 1.0, 0, np.empty(0, dtype=np.int32), np.empty(0))
+        if num_left_out != 0:
+            cost = np.full(num, 1.0 if num_left_out is None else 0.0)
+            rows = np.arange(num, dtype=np.int32)
+            self._solver.addCols(num, cost, np.zeros(num), np.ones(num), num, rows, rows, np.ones(num))
+            if num_left_out is not None:
+                self._solver.addRow(float(num_left_out), float(num_left_out), num, rows, np.ones(num))
+
+    def _set(self, option: str, value: object) -> None:
+        self._solver.setOptionValue(option, value)
 
     def add_columns(self, sets: Int32s, shares: Floats) -> None:
         """Add classes, or strolls that may hold a member more than once: ascending, with -1 behind their members."""
+        columns, places = np.nonzero(sets >= 0)
+        rows = sets[columns, places].astype(np.int64)
+        # A stroll may hold a member more than once.
+        is_next = np.ones(rows.size, dtype=np.bool_)
+        is_next[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
+        times = np.diff(np.concatenate((np.flatnonzero(is_next), [rows.size])))
+        counts = _cut_counts(sets, self.cuts, self.num)
+        cut_at, cut_columns = np.nonzero(counts)
+        columns = np.concatenate((columns[is_next], cut_columns))
+        rows = np.concatenate((rows[is_next], cut_at + self._first_cut_row))
+        values = np.concatenate((times, counts[cut_at, cut_columns])).astype(np.float64)
+        by_column = np.argsort(columns, kind="stable")
+        starts = np.searchsorted(columns[by_column], np.arange(len(sets))).astype(np.int32)
+        self._solver.addCols(
+            len(sets), shares * self.scale, np.zeros(len(sets)), np.full(len(sets), self._most),
+            len(rows), starts, rows[by_column].astype(np.int32), values[by_column],
+        )  # fmt: skip
         if self.sets.shape[1] < sets.shape[1]:
             self.sets = np.full((0, sets.shape[1]), -1, dtype=np.int32)
-        _add_columns(self._solver, self.num, self._first_cut_row, self.cuts, sets, shares * self.scale, math.inf)
         self.sets = np.concatenate((self.sets, sets))
         self.shares = np.concatenate((self.shares, shares))
 
@@ -76,28 +111,71 @@ class Master:
     def add_cuts(self, cuts: Sequence[Members]) -> None:
         """Add subset-row cuts."""
         for cut in cuts:
-            _add_cut(self._solver, cut, self.sets, self.num, self._num_slack)
+            counts = _cut_counts(self.sets, (cut,), self.num)[0]
+            inside = np.flatnonzero(counts)
+            columns = (inside + self._num_slack).astype(np.int32)
+            most = float(len(cut) // 2)
+            self._solver.addRow(-math.inf, most, inside.size, columns, counts[inside].astype(np.float64))
             self.cuts.append(cut)
 
     def solve(self, watch: Watch) -> Prices:
         """The prices of an optimal solution, whose values are then in ``values``."""
-        _limit(self._solver, watch)
-        self._solver.run()
-        if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        if self._run(watch) != highspy.HighsModelStatus.kOptimal:
             watch.check()
             # Never seen; without a basis to build on, from scratch.
             self._solver.clearSolver()
-            self._solver.run()
-            if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            if self._run(watch) != highspy.HighsModelStatus.kOptimal:
                 raise OutOfTimeError
         solution = self._solver.getSolution()
         self.values = np.array(solution.col_value)[self._num_slack :]
         duals = np.array(solution.row_dual) / self.scale
         return Prices(duals[: self.num], tuple(self.cuts), np.maximum(0.0, -duals[self._first_cut_row :]))
 
-    @property
-    def _first_cut_row(self) -> int:
-        return self.num + (1 if self.num_left_out else 0)
+    def choose(self, watch: Watch, start: Ints | None, max_nodes: int | None) -> Chosen:
+        """The best solution in whole numbers, see :func:`choose_classes`."""
+        # HiGHS ignores what is better by less than its tolerance of 1e-6, in scaled units; no other gap is left open.
+        self._set("mip_rel_gap", 0.0)
+        self._set("mip_abs_gap", 1e-6)
+        if max_nodes is not None:
+            self._set("mip_max_nodes", max_nodes)
+        total = self._num_slack + len(self.sets)
+        columns = np.arange(total, dtype=np.int32)
+        is_whole = np.full(total, int(highspy.HighsVarType.kInteger), dtype=np.uint8)
+        self._solver.changeColsIntegrality(total, columns, is_whole)
+        if start is not None:
+            values = np.zeros(total)
+            values[: self._num_slack] = 1.0
+            values[self._num_slack + start] = 1.0
+            if self._num_slack:
+                values[self.sets[start][self.sets[start] >= 0]] = 0.0
+            self._solver.setSolution(total, columns, values)
+        status = self._run(watch)
+        info = self._solver.getInfo()
+        num_nodes = max(0, int(info.mip_node_count))  # -1 where there was nothing to search
+        chosen = np.empty(0, dtype=np.int64)
+        if info.primal_solution_status == 2 and math.isfinite(info.objective_function_value):
+            chosen = np.flatnonzero(np.array(self._solver.getSolution().col_value)[self._num_slack :] > 0.5)
+        elif status == highspy.HighsModelStatus.kInfeasible:
+            return Chosen(chosen, True, math.inf, num_nodes)
+        bound = float(info.mip_dual_bound) / self.scale
+        is_proved = status == highspy.HighsModelStatus.kOptimal
+        return Chosen(chosen, is_proved, bound if math.isfinite(bound) else -math.inf, num_nodes)
+
+    def _run(self, watch: Watch) -> Any:
+        """Run the solver, at most until the watch is over; returns its status."""
+        if watch.time_limit_s is not None:
+            self._set("time_limit", self._solver.getRunTime() + max(0.0, watch.left_s()))
+        if watch.should_stop is not None:
+            should_stop = watch.should_stop
+
+            def ask(_kind: int, _message: str, _out: Any, reply: Any, _mine: Any) -> None:
+                reply.user_interrupt = should_stop()
+
+            self._solver.setCallback(ask, None)
+            self._solver.startCallback(_SIGNALS.kCallbackMipInterrupt)
+            self._solver.startCallback(_SIGNALS.kCallbackSimplexInterrupt)
+        self._solver.run()
+        return self._solver.getModelStatus()
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,45 +205,10 @@ def choose_classes(
     ``start`` are positions of classes that make a partition, to begin with. After ``max_nodes`` it gives up, where the
     time is not what limits.
     """
-    solver = _new_solver()
-    # With presolve the same programmes take many times as long, or overrun their time.
-    solver.setOptionValue("presolve", "off")
-    # HiGHS ignores what is better by less than its tolerance of 1e-6, in scaled units; no other gap is left open.
-    solver.setOptionValue("mip_rel_gap", 0.0)
-    solver.setOptionValue("mip_abs_gap", 1e-6)
-    if max_nodes is not None:
-        solver.setOptionValue("mip_max_nodes", max_nodes)
-    _add_member_rows(solver, num, num_left_out)
-    num_slack = 0 if num_left_out == 0 else num
-    _add_columns(solver, num, num + (1 if num_left_out else 0), (), sets, shares * scale, 1.0)
-    for cut in cuts:
-        _add_cut(solver, cut, sets, num, num_slack)
-    total = num_slack + len(sets)
-    solver.changeColsIntegrality(
-        total, np.arange(total, dtype=np.int32), np.full(total, int(highspy.HighsVarType.kInteger), dtype=np.uint8)
-    )
-    if start is not None:
-        values = np.zeros(total)
-        values[num_slack + start] = 1.0
-        if num_slack:
-            inside = sets[start]
-            values[:num] = 1.0
-            values[inside[inside >= 0]] = 0.0
-        solver.setSolution(total, np.arange(total, dtype=np.int32), values)
-    _limit(solver, watch)
-    solver.run()
-    status = solver.getModelStatus()
-    info = solver.getInfo()
-    num_nodes = max(0, int(info.mip_node_count))  # -1 where there was nothing to search
-    has_solution = info.primal_solution_status == 2 and math.isfinite(info.objective_function_value)
-    if status == highspy.HighsModelStatus.kInfeasible and not has_solution:
-        return Chosen(np.empty(0, dtype=np.int64), True, math.inf, num_nodes)
-    chosen = np.empty(0, dtype=np.int64)
-    if has_solution:
-        chosen = np.flatnonzero(np.array(solver.getSolution().col_value)[num_slack:] > 0.5)
-    is_proved = status == highspy.HighsModelStatus.kOptimal
-    bound = float(info.mip_dual_bound) / scale
-    return Chosen(chosen, is_proved, bound if math.isfinite(bound) else -math.inf, num_nodes)
+    whole = Master(num, num_left_out, scale, is_whole=True)
+    whole.add_columns(sets, shares)
+    whole.add_cuts(cuts)
+    return whole.choose(watch, start, max_nodes)
 
 
 def combine_few(num: int, num_left_out: int, sets: Int32s, shares: Floats) -> Chosen:
@@ -189,75 +232,6 @@ def combine_few(num: int, num_left_out: int, sets: Int32s, shares: Floats) -> Ch
             num_out += 1
     columns = np.array(chosen, dtype=np.int64)
     return Chosen(columns, True, float(shares[columns].sum()) if num_out == num_left_out else math.inf, 0)
-
-
-def _new_solver() -> Any:
-    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
-    solver.setOptionValue("output_flag", False)
-    solver.setOptionValue("threads", 1)  # and so the same result every time
-    solver.setOptionValue("random_seed", 0)
-    return solver
-
-
-def _limit(solver: Any, watch: Watch) -> None:
-    """End the next run when the watch does."""
-    if watch.time_limit_s is not None:
-        solver.setOptionValue("time_limit", solver.getRunTime() + max(0.0, watch.left_s()))
-    if watch.should_stop is not None:
-        should_stop = watch.should_stop
-
-        def ask(_kind: int, _message: str, _out: Any, reply: Any, _mine: Any) -> None:
-            reply.user_interrupt = should_stop()
-
-        solver.setCallback(ask, None)
-        solver.startCallback(_SIGNALS.kCallbackMipInterrupt)
-        solver.startCallback(_SIGNALS.kCallbackSimplexInterrupt)
-
-
-def _add_member_rows(solver: Any, num: int, num_left_out: int | None, most: float = 1.0) -> None:
-    """One row per member and, where members may stay out, a column for each and a row that counts them."""
-    nothing = np.empty(0, dtype=np.int32)
-    for _ in range(num):
-        solver.addRow(1.0, most, 0, nothing, np.empty(0))
-    if num_left_out == 0:
-        return
-    cost = np.full(num, 1.0 if num_left_out is None else 0.0)
-    rows = np.arange(num, dtype=np.int32)
-    solver.addCols(num, cost, np.zeros(num), np.ones(num), num, rows, rows, np.ones(num))
-    if num_left_out is not None:
-        solver.addRow(float(num_left_out), float(num_left_out), num, rows, np.ones(num))
-
-
-def _add_columns(
-    solver: Any, num: int, first_cut_row: int, cuts: Sequence[Members], sets: Int32s, costs: Floats, upper: float
-) -> None:
-    columns, places = np.nonzero(sets >= 0)
-    rows = sets[columns, places].astype(np.int64)
-    # A stroll may hold a member more than once.
-    is_next = np.ones(rows.size, dtype=np.bool_)
-    is_next[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
-    times = np.diff(np.concatenate((np.flatnonzero(is_next), [rows.size])))
-    columns, rows = columns[is_next], rows[is_next]
-    counts = _cut_counts(sets, cuts, num)
-    cut_at, cut_columns = np.nonzero(counts)
-    columns = np.concatenate((columns, cut_columns))
-    rows = np.concatenate((rows, cut_at + first_cut_row))
-    values = np.concatenate((times, counts[cut_at, cut_columns])).astype(np.float64)
-    by_column = np.argsort(columns, kind="stable")
-    starts = np.searchsorted(columns[by_column], np.arange(len(sets))).astype(np.int32)
-    solver.addCols(
-        len(sets), costs, np.zeros(len(sets)), np.full(len(sets), upper),
-        len(rows), starts, rows[by_column].astype(np.int32), values[by_column],
-    )  # fmt: skip
-
-
-def _add_cut(solver: Any, cut: Members, sets: Int32s, num: int, num_slack: int) -> None:
-    counts = _cut_counts(sets, (cut,), num)[0]
-    inside = np.flatnonzero(counts)
-    solver.addRow(
-        -math.inf, float(len(cut) // 2), inside.size, (inside + num_slack).astype(np.int32),
-        counts[inside].astype(np.float64),
-    )  # fmt: skip
 
 
 def _cut_counts(sets: Int32s, cuts: Sequence[Members], num: int) -> Ints:

@@ -13,7 +13,7 @@ import numpy as np
 
 from veilroute.covering.engines import CoverMemo
 from veilroute.covering.task import CoveringTask
-from veilroute.partition.result import Partition
+from veilroute.partition.result import Partition, outside
 from veilroute.problem import Problem, Rule
 from veilroute.progress import OutOfTimeError, Watch
 
@@ -53,11 +53,11 @@ def partition_naive(
         members = list(group)
         extra = (costs[:, None] - task.base_costs[:, members]) * task.rates[:, members]
         cost += float(np.array(task.weights) @ extra.sum(axis=1))
-    grouped = {i for members in classes for i in members}
-    improvements = [watch.tell_improvement("partition", len(grouped), cost / len(grouped))] if classes else []
+    num_grouped = sum(map(len, classes))
+    improvements = [watch.tell_improvement("partition", num_grouped, cost / num_grouped)] if classes else []
     return Partition(
         classes=tuple(sorted(classes)),
-        left_out=tuple(i for i in range(num) if i not in grouped),
+        left_out=outside(num, classes),
         is_optimal=False,
         is_stopped=is_over,
         improvements=tuple(improvements),

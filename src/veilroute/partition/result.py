@@ -1,51 +1,104 @@
-"""What a partitioner returns."""
+"""What a partitioner returns, and what it keeps on the way there: groupings, and the best of them so far."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
+import numpy as np
+
+from veilroute.arrays import Classes, Floats, Members
 from veilroute.certificate import Certificate
 from veilroute.covering.walks import WalkSource
-from veilroute.progress import Incumbent
+from veilroute.progress import Incumbent, Watch
 
 
 @dataclass(frozen=True)
 class Partition:
-    """A grouping of a task's members.
+    """A grouping of a task's members."""
 
-    Parameters
-    ----------
-    classes
-        Qualifying classes as positions in the task, each ascending, ordered by first member.
-    left_out
-        Members that no class holds.
-    is_optimal
-        Whether no partition groups more members, or as many at a lower cost.
-    is_stopped
-        Whether the method was stopped before it was done.
-    least_mean
-        What no partition of as many members undercuts in the mean of the objective, from the class costs alone;
-        ``None`` without a proof.
-    num_anonymizable
-        How many members belong to some qualifying class, ``None`` when not worked out.
-    improvements
-        Each partition on the way that was better than all before it, in order; the last one is this partition.
-    num_visited, num_duplicates
-        How many partitions a search has looked at, and how many it met again and passed over.
-    certificate
-        What the proof rests on, for who checks it; ``None`` where everything was tried.
-    source
-        Where to get the classes' walks, with what the method has worked out already; ``None`` when it has nothing.
-    """
-
-    classes: tuple[tuple[int, ...], ...]
-    left_out: tuple[int, ...]
-    is_optimal: bool
-    is_stopped: bool = False
+    classes: Classes  #: qualifying classes as positions in the task, each ascending, ordered by first member
+    left_out: Members  #: members that no class holds
+    is_optimal: bool  #: whether no partition groups more members, or as many at a lower cost
+    is_stopped: bool = False  #: whether the method was stopped before it was done
+    #: what no partition of as many members undercuts in the mean of the objective, from the class costs alone; ``None``
+    #: without a proof
     least_mean: float | None = None
-    num_anonymizable: int | None = None
+    num_anonymizable: int | None = None  #: how many members belong to some qualifying class, ``None`` when not known
+    #: each partition on the way that was better than all before it, in order; the last one is this partition
     improvements: tuple[Incumbent, ...] = ()
-    num_visited: int = 0
-    num_duplicates: int = 0
-    certificate: Certificate | None = None
+    num_visited: int = 0  #: how many partitions a search has looked at
+    num_duplicates: int = 0  #: how many it met again and passed over
+    certificate: Certificate | None = None  #: what the proof rests on, for who checks it; ``None`` where all was tried
+    #: where to get the classes' walks, with what the method has worked out already; ``None`` when it has nothing
     source: WalkSource | None = None
+
+
+def outside(num: int, classes: Iterable[Iterable[int]]) -> Members:
+    """Those of ``num`` members whom no class holds."""
+    inside = {i for members in classes for i in members}
+    return tuple(i for i in range(num) if i not in inside)
+
+
+def subset_sums(values: Floats) -> Floats:
+    """For every set of members, by bit mask, the sum of their values."""
+    sums = np.zeros(1)
+    for value in values.tolist():
+        sums = np.concatenate((sums, sums + value))
+    return sums
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """A partition in the numbering of a class space."""
+
+    classes: Classes  # each ascending, ordered by first member
+    shares: tuple[float, ...]  # what each adds to the MAC sum
+    left_out: Members  # members that no class holds
+
+    @classmethod
+    def of(cls, num: int, shares: Mapping[Members, float]) -> Grouping:
+        """The grouping of ``num`` members into classes with what each adds."""
+        classes = tuple(sorted(shares))
+        return cls(classes, tuple(shares[members] for members in classes), outside(num, classes))
+
+    @property
+    def num_grouped(self) -> int:
+        """How many members are in classes."""
+        return sum(map(len, self.classes))
+
+    @property
+    def total(self) -> float:
+        """What all classes add to the MAC sum."""
+        return float(sum(self.shares))
+
+
+def better(one: Grouping, other: Grouping) -> Grouping:
+    """The partition that groups more members, or as many for less; the first one when they are equal."""
+    return other if (other.num_grouped, -other.total) > (one.num_grouped, -one.total) else one
+
+
+@dataclass(eq=False)
+class Record:
+    """The best partition so far, and each that was better than all before it."""
+
+    best: Grouping
+    watch: Watch  # who is told
+    stage: str = "partition"  # and what the work is called
+    improvements: list[Incumbent] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._tell()
+
+    def offer(self, other: Grouping) -> bool:
+        """Keep a partition that groups more members, or as many for less; whether it was kept."""
+        if better(self.best, other) is self.best:
+            return False
+        self.best = other
+        self._tell()
+        return True
+
+    def _tell(self) -> None:
+        if self.best.classes:
+            mac = self.best.total / self.best.num_grouped
+            self.improvements.append(self.watch.tell_improvement(self.stage, self.best.num_grouped, mac))

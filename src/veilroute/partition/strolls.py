@@ -18,10 +18,11 @@ import numpy as np
 from veilroute.arrays import Flags, Floats, Int32s, Members
 from veilroute.kernels.extension import pick_columns
 from veilroute.kernels.strolls import find_strolls
-from veilroute.partition.bounding import Bounding, Record, columns_of
+from veilroute.partition.bounding import Bounding, columns_of
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
-from veilroute.partition.local_search import Grouping, improve, price_classes
+from veilroute.partition.local_search import improve
 from veilroute.partition.master import Master
+from veilroute.partition.result import Grouping, Record
 from veilroute.progress import Watch
 
 _NUM_NEAR = 8
@@ -55,7 +56,7 @@ def raise_by_strolls(space: ClassSpace, bounding: Bounding, record: Record, watc
         bounding.add(Columns.join([columns.take(np.isfinite(shares))], space.max_size))
         if space.task.num_trips == 1:
             effort = _EFFORT_PER_MEMBER * space.num
-            record.offer(improve(space, price_classes(space, rounds.dive()), seed=0, effort=effort, watch=watch))
+            record.offer(improve(space, space.price(rounds.dive()), seed=0, effort=effort, watch=watch))
 
 
 class StrollSearch:

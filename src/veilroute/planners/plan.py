@@ -12,6 +12,7 @@ from veilroute.certificate import Certificate
 from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import WalkSource, walk_cost
 from veilroute.domain.graph import Domain
+from veilroute.partition.result import outside
 
 Routes = dict[tuple[int, int], tuple[Walk, float]]
 """Walk and cost for each (trip, member)."""
@@ -19,24 +20,13 @@ Routes = dict[tuple[int, int], tuple[Walk, float]]
 
 @dataclass(frozen=True, eq=False)
 class PlannedClass:
-    """Members that share one walk per trip, or a prefix of their walks.
+    """Members that share one walk per trip, or a prefix of their walks."""
 
-    Parameters
-    ----------
-    members
-        Positions in the task.
-    is_anonymized
-        Whether the class reaches k and ell.
-    walks, costs
-        What all members share, one per trip.
-    own
-        Walks and costs by (trip, member): of all members on the trips on which their walks part, else of nobody.
-    """
-
-    members: Members
-    is_anonymized: bool
-    walks: tuple[Walk, ...]
+    members: Members  #: positions in the task
+    is_anonymized: bool  #: whether the class reaches k and ell
+    walks: tuple[Walk, ...]  #: what all members share, one per trip
     costs: tuple[float, ...]
+    #: walks and costs by (trip, member): of all members on the trips on which their walks part, else of nobody
     own: Routes = field(default_factory=dict)
 
     def cost_of(self, member: int, trip: int) -> float:
@@ -46,42 +36,24 @@ class PlannedClass:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The outcome of a planner.
+    """The outcome of a planner."""
 
-    Parameters
-    ----------
-    task
-        Who can be covered, at what base cost.
-    classes
-        Anonymized classes first, then one class for each member that is left out.
-    is_optimal
-        Whether the partition is proved to be the best for the privacy asked for.
-    least_mean
-        What no plan for as many members undercuts in the mean of the objective, worked out apart from the walks;
-        ``None`` without a proof.
-    num_anonymizable
-        How many members any planner could anonymize, ``None`` when not worked out.
-    options
-        What the planner was run with, for the record.
-    certificate
-        What the bound rests on, for who checks it.
-    """
-
-    task: CoveringTask
-    classes: tuple[PlannedClass, ...]
-    is_optimal: bool = False
+    task: CoveringTask  #: who can be covered, at what base cost
+    classes: tuple[PlannedClass, ...]  #: anonymized classes first, then one for each member that is left out
+    is_optimal: bool = False  #: whether the partition is proved to be the best for the privacy asked for
+    #: what no plan for as many members undercuts in the mean of the objective, worked out apart from the walks;
+    #: ``None`` without a proof
     least_mean: float | None = None
-    num_anonymizable: int | None = None
-    options: dict[str, object] = field(default_factory=dict)
-    certificate: Certificate | None = None
+    num_anonymizable: int | None = None  #: how many members any planner could anonymize, ``None`` when not known
+    options: dict[str, object] = field(default_factory=dict)  #: what the planner was run with, for the record
+    certificate: Certificate | None = None  #: what the bound rests on, for who checks it
 
 
 def plan_unproved(
     task: CoveringTask, anonymized: Sequence[PlannedClass], source: WalkSource, options: dict[str, object]
 ) -> Plan:
     """The plan of a planner that proves nothing: some classes, and everybody else on their own."""
-    grouped = {i for each in anonymized for i in each.members}
-    left_out = [i for i in range(len(task.members)) if i not in grouped]
+    left_out = outside(len(task.members), (each.members for each in anonymized))
     return Plan(task, (*anonymized, *plan_alone(task, left_out, source)), options=options)
 
 

@@ -11,7 +11,7 @@ import veilroute as vr
 from veilroute.covering import task as task_module
 from veilroute.covering.class_costs import ClassWalks
 from veilroute.covering.task import CoveringTask, prepare_task
-from veilroute.covering.walks import LocalSweeper, Sweeper
+from veilroute.covering.walks import Sweeper
 from veilroute.progress import Watch
 
 
@@ -110,6 +110,6 @@ def test_a_path_that_is_longer_than_was_said(movement: int) -> None:
     expected = whole.follow(here).tolist()
     to_goal = whole.run(stop).copy()
     from_start = Sweeper(building, backward=False, num_seeds=1).run(here)
-    local = LocalSweeper(building, backward=True, num_seeds=1)
+    local = Sweeper(building, backward=True, num_seeds=1)
     for said in (length, length * 0.9, 0.0, length * 2, math.inf):
-        assert local.follow(here, stop, said, from_start, to_goal).tolist() == expected
+        assert local.path(here, stop, said, from_start, to_goal).tolist() == expected

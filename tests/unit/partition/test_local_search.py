@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import cast
 
 import numba
 import numpy as np
@@ -20,15 +22,9 @@ from veilroute.kernels import regroup
 from veilroute.kernels.regroup import Tours, make_union
 from veilroute.partition.class_space import ClassSpace
 from veilroute.partition.first import likely_classes
-from veilroute.partition.greedy import find_partners
-from veilroute.partition.local_search import (
-    Grouping,
-    LocalSearch,
-    greedy_partition,
-    improve,
-    partition_local_search,
-)
-from veilroute.partition.result import Partition
+from veilroute.partition.greedy import find_partners, greedy_partition
+from veilroute.partition.local_search import LocalSearch, improve, partition_local_search
+from veilroute.partition.result import Grouping, Partition
 from veilroute.progress import Incumbent, OutOfTimeError, Progress, Watch
 
 # These kernels have no entrance for Python: here they get one.
@@ -440,8 +436,8 @@ def test_partners_are_the_cheapest_pairs(num_apart: int) -> None:
     apart = rng.random((num, num)) < 0.5
     np.fill_diagonal(compatible, False)
     compatible[0] = compatible[:, 0] = False
-    partners, least = np.empty((num, 8), dtype=np.int64), np.empty(num)
-    find_partners(k, num_apart, weights, fixed, costs, compatible, apart, partners, least)
+    space = SimpleNamespace(k=k, weights=weights, fixed=fixed, pair_costs=costs, compatible=compatible, far=apart)
+    partners, least = find_partners(cast("ClassSpace", space), 8, num_apart)
     for a in range(num):
         shares = {
             b: float((costs[:, a, b] * (weights[:, a] + weights[:, b])).sum()) - fixed[a] - fixed[b]
