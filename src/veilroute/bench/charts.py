@@ -25,9 +25,9 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocat
 
 from veilroute.bench import paper
 from veilroute.bench.cells import Method
-from veilroute.bench.impact import average_at, shown_ks
+from veilroute.bench.impact import shown_ks
 from veilroute.bench.paper import method_label
-from veilroute.bench.summaries import Selection, compare, moment, relate, steps_of
+from veilroute.bench.summaries import Selection, averages_at, compare, relate, steps_of
 from veilroute.bench.table import format_apr
 from veilroute.plotting.palette import INK, MUTED, mix
 
@@ -147,8 +147,8 @@ def _hollow(edge: str = INK, face: str = "white") -> dict[str, Any]:
 
 def _diamond(ax: Axes, figure: paper.Printed, y: float) -> None:
     """The paper's number, if there is one."""
-    if figure.value is not None:
-        ax.plot(figure.value, y, "D", markersize=5, zorder=5, **_hollow())
+    if (value := paper.number(figure)) is not None:
+        ax.plot(value, y, "D", markersize=5, zorder=5, **_hollow())
 
 
 def _mark(marker: str, label: str, **options: Any) -> Line2D:
@@ -176,7 +176,7 @@ def _add_legend(figure: Figure, *marks: Artist) -> Figure:
 
 def plot_coverage(chosen: Selection, ax: Axes, size: int) -> None:
     """On what share of the instances each method finished: Table 1."""
-    part = chosen.of_size(size)
+    part = chosen.where(num_candidates=size)
     for place, method in enumerate(paper.RATED):
         every = compare(part, method).averages
         if every.num_cells:
@@ -184,7 +184,7 @@ def plot_coverage(chosen: Selection, ax: Axes, size: int) -> None:
             ax.barh(place, share, height=0.6, color=look_of(method).colour)
         text = f"{every.num_finished}/{every.num_cells}" if every.num_cells else "no run"
         ax.text(108, place, text, fontsize=TICK_SIZE - 0.5, color=MUTED, va="center")
-        _diamond(ax, paper.TABLE1.get((method, size), paper.Partitioning()).coverage, place)
+        _diamond(ax, paper.table1_row(method, size).coverage, place)
     _dress_rows(ax, f"{size} candidates", "finished [%]", paper.RATED)
     ax.set_xlim(-4, 138)
     ax.set_xticks([0, 50, 100])
@@ -192,7 +192,7 @@ def plot_coverage(chosen: Selection, ax: Axes, size: int) -> None:
 
 def plot_times(chosen: Selection, ax: Axes, size: int) -> None:
     """Mean runtimes of Table 1: over all instances, and over those that the paper chose."""
-    part = chosen.of_size(size)
+    part = chosen.where(num_candidates=size)
     for place, method in enumerate(paper.PARTITIONING):
         ours = compare(part, method)
         if ours.averages.runtime_s is not None:
@@ -202,8 +202,8 @@ def plot_times(chosen: Selection, ax: Axes, size: int) -> None:
         if ours.total_time_s is not None:
             seconds = max(ours.total_time_s, _EARLIEST_S)
             ax.plot(seconds, place + 0.02, "|", color=INK, markersize=7, markeredgewidth=1.6, zorder=4)
-        printed = paper.TABLE1.get((method, size), paper.Partitioning()).total_time_s
-        if printed.text == "<1":
+        printed = paper.table1_row(method, size).total_time_s
+        if printed == "<1":
             ax.plot(1.0, place + 0.24, "<", markersize=6, zorder=4, **_hollow(face="none"))
         _diamond(ax, printed, place + 0.24)
     _dress_rows(ax, "", "mean time [s]", paper.PARTITIONING)
@@ -228,7 +228,7 @@ def draw_table1(chosen: Selection) -> Figure:
 
 def plot_relative(chosen: Selection, ax: Axes, size: int) -> None:
     """MAC relative to Naive with its standard deviation: Table 2."""
-    part = chosen.of_size(size)
+    part = chosen.where(num_candidates=size)
     style = {"color": MUTED, "markersize": 5, "capsize": 2, "elinewidth": 0.8, **_hollow()}
     for place, method in enumerate(paper.RATED):
         ours, printed = relate(part, method), paper.TABLE2.get((method, size), paper.Ratio())
@@ -238,8 +238,8 @@ def plot_relative(chosen: Selection, ax: Axes, size: int) -> None:
             ax.errorbar(
                 ours.mean, place - 0.14, xerr=spread, fmt=look.marker, color=look.colour, markersize=7, capsize=2.5
             )
-        if printed.mean.value is not None:
-            ax.errorbar(printed.mean.value, place + 0.18, xerr=printed.deviation.value, fmt="D", **style)
+        if (value := paper.number(printed.mean)) is not None:
+            ax.errorbar(value, place + 0.18, xerr=paper.number(printed.deviation), fmt="D", **style)
     ax.axvline(0.0, color=GRID, linewidth=0.6, zorder=1)
     ax.axvline(1.0, color=MUTED, linewidth=1.0, linestyle=(0, (2, 2)), zorder=1)
     _dress_rows(ax, f"{size} candidates", "MAC over Naive's", paper.RATED)
@@ -259,15 +259,15 @@ def plot_convergence(chosen: Selection, measure: str, ax: Axes, size: int) -> No
     logarithmic, because first partitions can be many times dearer than the last; a MAC of 0 lies below it.
     """
     is_apr = measure == "apr"
-    part = chosen.of_size(size)
+    part = chosen.where(num_candidates=size)
     end = max(part.time_limits_s, default=1.0)
     for method in paper.CONVERGING:
-        own = part.of_method(method)
+        own = part.where(method=method).records
         if not own:
             continue
         times = sorted({max(step[0], _EARLIEST_S) for record in own for step in steps_of(record.outcome)})
         times = [*(time for time in times if time < end), end]
-        moments = [(time, moment(own, time)) for time in times]
+        moments = [(time, averages_at(own, time)) for time in times]
         look, label = look_of(method), method_label(method)
         if is_apr:
             aprs = [(time, at.apr or 0.0) for time, at in moments]
@@ -276,8 +276,8 @@ def plot_convergence(chosen: Selection, measure: str, ax: Axes, size: int) -> No
             macs = [(time, at.mac, at.num_macs == at.num_cells) for time, at in moments if at.mac is not None]
             _draw_steps(ax, look, [(time, mac) for time, mac, _ in macs], width=0.7)
             _draw_steps(ax, look, [(time, mac) for time, mac, is_complete in macs if is_complete], label=label)
-        printed = paper.TABLE1.get((method, size), paper.Partitioning())
-        value = printed.apr.value if is_apr else printed.mac.value
+        printed = paper.table1_row(method, size)
+        value = paper.number(printed.apr if is_apr else printed.mac)
         if value is not None:
             ax.plot(end * 1.5, value, look.marker, markersize=5.5, **_hollow(look.colour))
     title, ylabel = (f"{size} candidates", "mean APR") if is_apr else ("", "mean MAC")
@@ -313,7 +313,7 @@ def draw_convergence(chosen: Selection) -> Figure:
 def plot_runtimes(chosen: Selection, ax: Axes, _: object = None) -> None:
     """Mean runtime by m: Table 3."""
     for method in paper.BOUNDED:
-        ours = [chosen.average(method, ratio=ratio).runtime_s for ratio in paper.M_RATIOS]
+        ours = [chosen.where(method=method, m_ratio=ratio).averages.runtime_s for ratio in paper.M_RATIOS]
         _draw_by_m(ax, look_of(method), chosen.bounded_label(method), ours, paper.TABLE3.get(method, {}).values())
     _dress_by_m(ax, "", "mean runtime [s]")
 
@@ -328,9 +328,9 @@ def plot_impact_of_m(chosen: Selection, ax: Axes, k: int) -> None:
     """Mean MAC by m: Figure 6. A MAC of 0 has no place on a logarithmic axis; it is a triangle at the lower edge."""
     for method in paper.BOUNDED:
         look = look_of(method)
-        ours = [chosen.average(method, k=k, ratio=ratio).mac for ratio in paper.M_RATIOS]
+        ours = [chosen.where(method=method, k=k, m_ratio=ratio).averages.mac for ratio in paper.M_RATIOS]
         _draw_by_m(ax, look, chosen.bounded_label(method), ours, paper.TABLE4.get((method, k), {}).values())
-        limit = average_at(chosen, method, k, None).mac
+        limit = chosen.where(method=paper.BEST, k=k, m_ratio=None).averages.mac
         if limit and method == paper.M_PBP:
             ax.axhline(limit, color=look.colour, linewidth=0.9, linestyle=(0, (1, 2)), label="Pbp, m = infinity")
     _dress_by_m(ax, f"k = {k}", "mean MAC")
@@ -364,7 +364,7 @@ def _draw_by_m(
     if zeros:
         edge = ax.get_xaxis_transform()
         ax.plot(zeros, [0.02] * len(zeros), "v", color=look.colour, markersize=6, transform=edge, gid=ZERO)
-    printed = [figure.value for figure in figures if figure.value is not None]
+    printed = [value for figure in figures if (value := paper.number(figure)) is not None]
     if printed:
         ax.plot(paper.M_RATIOS, printed, look.marker, markeredgewidth=1.1, markersize=9, **_hollow(look.colour, "none"))
 
@@ -386,7 +386,7 @@ def plot_klr(chosen: Selection, ax: Axes, panel: tuple[int, float]) -> None:
     width = 0.38
     for i, method in enumerate(paper.KLR_METHODS):
         for place, radius in enumerate(paper.KLR_RADII):
-            cells = chosen.average(method, k=k, ell=ell, radius=radius, ratio=None)
+            cells = chosen.where(method=method, k=k, ell=ell, radius=radius).averages
             label = method_label(method) if place == 0 else None
             at, height = place + (i - 0.5) * width, cells.mac or 0.0
             ax.bar(at, height, width * 0.94, color=look_of(method).colour, label=label)

@@ -18,17 +18,14 @@ from veilroute.domain.graph import Domain
 
 @dataclass(frozen=True)
 class Variation:
-    """What a suite varies: it runs every combination of these settings on its instances.
-
-    Without ``sizes`` the number of candidates is the user's choice. ``m_ratios`` has ``None`` for m = infinity.
-    """
+    """What a suite varies: it runs every combination of these settings on its instances."""
 
     methods: tuple[Method, ...]
-    sizes: tuple[int, ...] = (8,)
+    sizes: tuple[int, ...] = (8,)  #: Numbers of candidates; none where these are the user's choice.
     ks: tuple[int, ...] = (2,)
     ells: tuple[float, ...] = (1,)
     radii: tuple[float, ...] = (0,)
-    m_ratios: tuple[float | None, ...] = (None,)
+    m_ratios: tuple[float | None, ...] = (None,)  #: ``None`` for m = infinity.
     keep_playbook: bool = False
     instances: Literal["all", "first of each map", "first"] = "all"
 
@@ -78,23 +75,18 @@ def chart(name: str, caption: str) -> Drawer:
 
 @dataclass(frozen=True)
 class Suite:
-    """An experiment of the paper, and all that a report says about it.
-
-    ``where`` the paper has it, what it ``shows`` there, and what its authors ``found`` are words of the report. Tables,
-    findings (sentences computed from the records) and pictures are made from the suite's own records. ``takes`` is for
-    a suite that shows records beyond its variations.
-    """
+    """An experiment of the paper, and all that a report says about it."""
 
     name: str
     heading: str
-    where: str
-    shows: str
-    found: str
+    where: str  #: Where the paper has it.
+    shows: str  #: What it shows there.
+    found: str  #: What its authors found.
     variations: tuple[Variation, ...]
     tables: Callable[[Selection], list[Table]]
-    findings: Callable[[Selection], list[str]]
+    findings: Callable[[Selection], Iterable[str]]  #: Sentences computed from the records.
     pictures: Drawer
-    takes: Callable[[Cell], bool] | None = None
+    takes: Callable[[Cell], bool] | None = None  #: For a suite that shows records beyond its variations.
 
     @property
     def is_sized(self) -> bool:
@@ -103,9 +95,7 @@ class Suite:
 
     def holds(self, cell: Cell) -> bool:
         """Whether a cell is one of the suite's, whatever its map, time limit and seed."""
-        return (
-            self.takes(cell) if self.takes is not None else any(variation.holds(cell) for variation in self.variations)
-        )
+        return self.takes(cell) if self.takes else any(variation.holds(cell) for variation in self.variations)
 
     def select(self, records: Iterable[Record]) -> Selection:
         """The records of the suite among any, each instance once for each method and setting, without errors.
@@ -130,7 +120,7 @@ class Suite:
     def describe(self, records: Iterable[Record]) -> list[str]:
         """A few sentences from records of any suites, none without records of this one."""
         chosen = self.select(records)
-        return self.findings(chosen) if chosen.records else []
+        return list(self.findings(chosen)) if chosen.records else []
 
     def draw(self, records: Iterable[Record], folder: Path, domains: Mapping[str, Domain]) -> list[Picture]:
         """The pictures from records of any suites, drawn into a folder that is there; the same records, same bytes."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from veilroute.bench import paper
 from veilroute.bench.design import Suite, Variation, chart
 from veilroute.bench.paper import method_label
-from veilroute.bench.summaries import Selection, average, compare, moment, relate, steps_of, timed_instances
+from veilroute.bench.summaries import Averages, Selection, averages_at, compare, relate, steps_of, timed_instances
 from veilroute.bench.table import (
     Row,
     Table,
@@ -53,7 +54,7 @@ def _table_1(part: Selection, size: int) -> Table:
     methods = part.with_plugins(paper.PARTITIONING)
     rows: list[dict[str, Value]] = []
     for method in methods:
-        ours, printed = compare(part, method), paper.TABLE1.get((method, size), paper.Partitioning())
+        ours, printed = compare(part, method), paper.table1_row(method, size)
         every = ours.averages
         coverage = total_time = None
         if method in paper.NAIVE.values():
@@ -68,14 +69,14 @@ def _table_1(part: Selection, size: int) -> Table:
                 "method": method_label(method),
                 "instances": every.num_cells,
                 "coverage [%]": coverage,
-                "paper [%]": printed.coverage.text,
+                "paper [%]": printed.coverage,
                 "total time [s]": total_time,
-                "paper [s]": printed.total_time_s.text,
+                "paper [s]": printed.total_time_s,
                 "mean time [s]": mean_time(every),
                 "APR": mean_apr(every.apr),
-                "paper APR": printed.apr.text,
+                "paper APR": printed.apr,
                 "MAC": every.mac if has_mac else None,
-                "paper MAC": printed.mac.text,
+                "paper MAC": printed.mac,
                 "equal to the optimum": f"{ours.num_equal} of {ours.num_proved}" if ours.num_proved else None,
             }
         )
@@ -86,34 +87,34 @@ def _table_1(part: Selection, size: int) -> Table:
         tuple(rows[0]),
         [tuple(row.values()) for row in rows],
         fixed=_SETTING,
-        bases=[len(part.of_method(method)) for method in methods],
+        bases=[part.where(method=method).averages.num_cells for method in methods],
         notes=[f"Total time is over {counted(num_timed, 'instance')}."],
     )
 
 
-def _findings_1(chosen: Selection) -> list[str]:
-    sentences = []
+def _findings_1(chosen: Selection) -> Iterator[str]:
     for size, part in chosen.by_size():
-        best, exact = compare(part, paper.BEST), compare(part, paper.OPTIMAL)
         begin = f"With {size} candidates"
-        num = best.averages.num_cells
-        if num:
-            printed = paper.TABLE1.get((paper.BEST, size))
-            beside = f" (the paper: {printed.coverage.text} %)" if printed else ""
+        best, averages = compare(part, paper.BEST), part.where(method=paper.BEST).averages
+        if averages.num_cells:
+            printed = paper.table1_row(paper.BEST, size).coverage
+            beside = f" (the paper: {printed} %)" if printed else ""
             met = ""
             if best.num_proved:
-                is_all = best.num_equal == best.num_proved == num
+                is_all = best.num_equal == best.num_proved == averages.num_cells
                 met = f" and met the optimum on {'each' if is_all else f'{best.num_equal} of {best.num_proved}'}"
-            num_finished = best.averages.num_finished
-            sentences.append(f"{begin}, {_BEST} finished on {num_finished} of {counted(num, 'instance')}{beside}{met}.")
-        num = exact.averages.num_cells
-        if num:
-            slowest = max(record.outcome.runtime_s for record in part.of_method(paper.OPTIMAL))
-            sentences.append(
-                f"{begin}, optimal (exact) finished on {exact.averages.num_finished} of {counted(num, 'instance')}, "
-                f"in {mean_time(exact.averages)} s on average and {format_seconds(slowest)} s at most."
+            yield f"{begin}, {_BEST} {_finished(averages)}{beside}{met}."
+        exact = part.where(method=paper.OPTIMAL)
+        if exact.records:
+            slowest = max(record.outcome.runtime_s for record in exact.records)
+            yield (
+                f"{begin}, optimal (exact) {_finished(exact.averages)}, in {mean_time(exact.averages)} s on average "
+                f"and {format_seconds(slowest)} s at most."
             )
-    return sentences
+
+
+def _finished(averages: Averages) -> str:
+    return f"finished on {averages.num_finished} of {counted(averages.num_cells, 'instance')}"
 
 
 def _tables_2(chosen: Selection) -> list[Table]:
@@ -133,7 +134,7 @@ def _tables_2(chosen: Selection) -> list[Table]:
             text = None if ours.mean is None else f"{ours.mean:.3f}"
             if ours.deviation is not None:
                 text = f"{text} ± {ours.deviation:.3f}"
-            row += [text, ours.num_ratios, f"{printed.mean.text} ± {printed.deviation.text}" if printed else None]
+            row += [text, ours.num_ratios, f"{printed.mean} ± {printed.deviation}" if printed else None]
         rows.append(tuple(row))
     notes = [
         "The MAC of each method divided by that of Naive with the same heuristic on the same instance: mean ± standard "
@@ -148,20 +149,18 @@ def _tables_2(chosen: Selection) -> list[Table]:
     return [build_table(chosen, "table2", title, columns, rows, fixed=_SETTING, bases=bases, notes=notes)]
 
 
-def _findings_2(chosen: Selection) -> list[str]:
-    sentences = []
+def _findings_2(chosen: Selection) -> Iterator[str]:
     for size, part in chosen.by_size():
         best, exact = relate(part, paper.BEST).mean, relate(part, paper.OPTIMAL).mean
         parts = []
         if best is not None:
             printed = paper.TABLE2.get((paper.BEST, size))
-            beside = f" (the paper: {printed.mean.text})" if printed else ""
+            beside = f" (the paper: {printed.mean})" if printed else ""
             parts.append(f"{_BEST} has {format_number(best)} of the MAC of Naive{beside}")
         if exact is not None:
             parts.append(f"optimal (exact) has {format_number(exact)} of {'it' if parts else 'the MAC of Naive'}")
         if parts:
-            sentences.append(f"With {size} candidates, on average, {' and '.join(parts)}.")
-    return sentences
+            yield f"With {size} candidates, on average, {' and '.join(parts)}."
 
 
 def _tables_convergence(chosen: Selection) -> list[Table]:
@@ -179,15 +178,15 @@ def _table_convergence(part: Selection, size: int) -> Table:
     rows: list[Row] = []
     bases = []
     for method in part.with_plugins(paper.CONVERGING):
-        own, printed = part.of_method(method), paper.TABLE1.get((method, size), paper.Partitioning())
-        moments = [moment(own, stamp) for stamp in stamps]
+        own, printed, label = part.where(method=method).records, paper.table1_row(method, size), method_label(method)
+        moments = [averages_at(own, stamp) for stamp in stamps]
         bases.append(len(own))
         macs = [
             None if at.mac is None else _with_base(format_number(at.mac), at.num_macs, at.num_cells) for at in moments
         ]
         rows += [
-            (method_label(method), "APR", *(mean_apr(at.apr) for at in moments), printed.apr.text, len(own)),
-            (method_label(method), "MAC", *macs, printed.mac.text, len(own)),
+            (label, "APR", *(mean_apr(at.apr) for at in moments), printed.apr, len(own)),
+            (label, "MAC", *macs, printed.mac, len(own)),
         ]
     columns = ("method", "measure", *(f"{stamp:g} s" for stamp in stamps), "paper, 300 s", "instances")
     title = f"Figure 3 in numbers, with {size} candidates: APR and MAC over time"
@@ -200,28 +199,25 @@ def time_stamps(time_limit_s: float) -> tuple[float, ...]:
     return (*(stamp for stamp in stamps if stamp < 0.8 * time_limit_s), time_limit_s)
 
 
-def _findings_convergence(chosen: Selection) -> list[str]:
-    sentences = []
+def _findings_convergence(chosen: Selection) -> Iterator[str]:
     for size, part in chosen.by_size():
         early, late = [], []
         for method in paper.CONVERGING:
-            own = part.of_method(method)
-            averages = average(own)
-            if averages.apr is None:
+            own, label = part.where(method=method), method_label(method)
+            apr = own.averages.apr
+            if apr is None:
                 continue
-            if averages.num_partial:
-                late.append(f"{method_label(method)} ({format_apr(averages.apr)})")
+            if own.averages.num_partial:
+                late.append(f"{label} ({format_apr(apr)})")
             else:
-                ends = [
-                    min((t for t, apr, _ in steps_of(r.outcome) if apr == 1), default=r.outcome.runtime_s) for r in own
-                ]
-                early.append(f"{method_label(method)} after {format_seconds(max(ends))} s")
+                outcomes = [record.outcome for record in own.records]
+                ends = [min((t for t, apr, _ in steps_of(o) if apr == 1), default=o.runtime_s) for o in outcomes]
+                early.append(f"{label} after {format_seconds(max(ends))} s")
         begin = f"With {size} candidates"
         if early:
-            sentences.append(f"{begin}, APR 1 on every instance: {'; '.join(early)}.")
+            yield f"{begin}, APR 1 on every instance: {'; '.join(early)}."
         if late:
-            sentences.append(f"{begin}, not on every instance within the limit (mean APR): {'; '.join(late)}.")
-    return sentences
+            yield f"{begin}, not on every instance within the limit (mean APR): {'; '.join(late)}."
 
 
 TABLE1_SUITE = Suite(

@@ -12,7 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from veilroute.auditing import audit_playbook
 from veilroute.bench.cells import Cell, Method, Outcome, Record
@@ -41,15 +41,11 @@ _one_at_a_time = threading.Lock()
 
 @dataclass(frozen=True)
 class Job:
-    """A cell with all that a worker needs to run it.
-
-    The map is its rows, joined by newlines, because a worker elsewhere has no files; ``run_id`` names the run in the
-    record.
-    """
+    """A cell with all that a worker needs to run it."""
 
     cell: Cell
-    map_text: str
-    run_id: str
+    map_text: str  #: The rows of the map, joined by newlines, because a worker elsewhere has no files.
+    run_id: str  #: Names the run in the record.
 
 
 def map_text(domain: Domain) -> str:
@@ -111,11 +107,15 @@ def _run(job: Job) -> Outcome:
     instance = cell.instance
     problem = Problem(domain, [Trip(instance.start, instance.goal)], instance.candidates, WithinDistance(cell.radius))
     privacy = Privacy(cell.k, cell.ell, bounded_m(problem, cell.m_ratio), SPREAD)
-    steps: list[tuple[float, int, float]] = []
+    found: list[Incumbent] = []
+
+    def collect(progress: Progress) -> None:
+        # Every report holds the best so far: the same object until a better one is found.
+        if progress.incumbent is not None and progress.incumbent not in found[-1:]:
+            found.append(progress.incumbent)
+
     began = time.perf_counter()
-    playbook = _solve(
-        cell.method, problem, privacy, seed=cell.seed, time_limit_s=cell.time_limit_s, progress=_collect_into(steps)
-    )
+    playbook = _solve(cell.method, problem, privacy, seed=cell.seed, time_limit_s=cell.time_limit_s, progress=collect)
     runtime_s = time.perf_counter() - began
     claims = playbook.claims
     return Outcome(
@@ -128,7 +128,7 @@ def _run(job: Job) -> Outcome:
         mac=None if claims.mac is None else float(claims.mac),
         mac_lower_bound=None if claims.mac_lower_bound is None else float(claims.mac_lower_bound),
         runtime_s=runtime_s,
-        improvements=tuple(steps),
+        improvements=tuple((float(best.elapsed_s), int(best.num_anonymized), float(best.mac)) for best in found),
         peak_memory_mb=peak_memory_mb(),
         audit_holds=audit_playbook(playbook).holds if cell.keep_playbook else None,
         playbook=playbook.to_dict(embed_domain=False) if cell.keep_playbook else None,
@@ -137,20 +137,6 @@ def _run(job: Job) -> Outcome:
 
 def _solve(method: Method, problem: Problem, privacy: Privacy, **options: Any) -> Playbook:
     return solve(problem, privacy, planner=method.planner, **method.options, **options)
-
-
-def _collect_into(steps: list[tuple[float, int, float]]) -> Callable[[Progress], None]:
-    last: Incumbent | None = None
-
-    def report(progress: Progress) -> None:
-        nonlocal last
-        found = progress.incumbent
-        # Every report holds the best so far: the same object until a better one is found.
-        if found is not None and found is not last:
-            last = found
-            steps.append((float(found.elapsed_s), int(found.num_anonymized), float(found.mac)))
-
-    return report
 
 
 @lru_cache(maxsize=8)
@@ -174,29 +160,21 @@ def _warm_up(method: Method, radius: float, is_bounded: bool) -> None:
 
 @dataclass(frozen=True)
 class RunProgress:
-    """How far a run is: cells that are recorded, those of earlier runs included, and cells in all.
+    """How far a run is."""
 
-    There are no workers when a cluster has lost all, and the run waits for new ones. The seconds left are estimated:
-    NaN while nothing is known, infinite without workers.
-    """
-
-    done: int
+    done: int  #: Cells that are recorded, those of earlier runs included.
     total: int
-    num_workers: int
-    seconds_left: float
+    num_workers: int  #: None when a cluster has lost all, and the run waits for new ones.
+    seconds_left: float  #: Estimated: NaN while nothing is known, infinite without workers.
 
 
 @dataclass(frozen=True)
 class RunReport:
-    """What a run has done.
+    """What a run has done."""
 
-    Records are in the order of the cells that were asked for, without those that are missing after an early stop.
-    ``num_run`` of the ``num_cells`` were run now; the others were recorded already, or are missing.
-    """
-
-    records: tuple[Record, ...]
+    records: tuple[Record, ...]  #: In the order that was asked for; after an early stop some are missing.
     num_cells: int
-    num_run: int
+    num_run: int  #: How many were run now; the others were recorded already, or are missing.
 
     @property
     def is_complete(self) -> bool:
@@ -245,8 +223,7 @@ def run_cells(
     return RunReport(records, len(cells), run.num_finished)
 
 
-@dataclass(frozen=True)
-class _Begun:
+class _Begun(NamedTuple):
     cell: Cell
     at_s: float
     is_alone: bool

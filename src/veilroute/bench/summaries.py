@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from statistics import fmean, stdev
 
 from veilroute.bench.cells import InstanceKey, Method, Outcome, Record
@@ -21,10 +22,7 @@ def mean(values: Sequence[float]) -> float | None:
 
 @dataclass(frozen=True)
 class Averages:
-    """Means over cells: runtime and APR over all, the MAC over the ``num_macs`` that have one.
-
-    ``num_partial`` cells leave coverable candidates without anonymity.
-    """
+    """Means over cells: runtime and APR over all, the MAC over those that have one."""
 
     num_cells: int
     num_finished: int
@@ -32,7 +30,7 @@ class Averages:
     apr: float | None
     mac: float | None
     num_macs: int
-    num_partial: int
+    num_partial: int  # cells that leave coverable candidates without anonymity
 
     @property
     def is_time_bound(self) -> bool:
@@ -40,9 +38,8 @@ class Averages:
         return self.num_finished < self.num_cells
 
 
-def average(records: Iterable[Record]) -> Averages:
-    """Means over records."""
-    outcomes = [record.outcome for record in records]
+def average(outcomes: Sequence[Outcome]) -> Averages:
+    """Means over outcomes."""
     macs = [outcome.mac for outcome in outcomes if outcome.mac is not None]
     return Averages(
         num_cells=len(outcomes),
@@ -57,12 +54,10 @@ def average(records: Iterable[Record]) -> Averages:
 
 @dataclass(frozen=True)
 class Selection:
-    """The records of one suite: one for each instance, method and setting, sorted.
-
-    ``num_repeated`` counts further records of the same, under a shorter time limit or another seed.
-    """
+    """The records of one suite: one for each instance, method and setting, sorted."""
 
     records: tuple[Record, ...]
+    #: Further records of the same, under a shorter time limit or another seed.
     num_repeated: int = 0
 
     @property
@@ -76,79 +71,67 @@ class Selection:
         return tuple(sorted({record.cell.time_limit_s for record in self.records}))
 
     @property
-    def bounded(self) -> tuple[Record, ...]:
-        """The records with a finite m."""
-        return tuple(record for record in self.records if record.cell.m_ratio is not None)
-
-    @property
     def num_instances(self) -> int:
         """How many different instances occur."""
         return len({record.cell.instance_key for record in self.records})
 
     @property
-    def is_finite_optimum_open(self) -> bool:
-        """Whether the planner ``optimal`` left a finite m without a proof of optimality."""
-        own = [record for record in self.bounded if record.cell.method == OPTIMAL]
-        return any(record.outcome.status not in ("optimal", "infeasible") for record in own)
+    def bounded(self) -> Selection:
+        """Only the records with a finite m."""
+        return Selection(tuple(record for record in self.records if record.cell.m_ratio is not None))
+
+    @cached_property
+    def averages(self) -> Averages:
+        """Means over all records."""
+        return average([record.outcome for record in self.records])
+
+    def where(self, **setting: object) -> Selection:
+        """Only the records whose cells have these values, such as ``method=BEST, k=2``."""
+        wanted = setting.items()
+        chosen = (r for r in self.records if all(getattr(r.cell, name) == value for name, value in wanted))
+        return Selection(tuple(chosen), self.num_repeated)
+
+    def by_size(self) -> Iterator[tuple[int, Selection]]:
+        """Each number of candidates that occurs, with its records."""
+        return ((size, self.where(num_candidates=size)) for size in self.sizes)
+
+    def by_instance(self, method: Method) -> dict[InstanceKey, Outcome]:
+        """The outcomes of one method by instance."""
+        return {record.cell.instance_key: record.outcome for record in self.where(method=method).records}
 
     def with_plugins(self, methods: tuple[Method, ...]) -> tuple[Method, ...]:
         """The methods of a table, then those of the records that name a plug-in, by name."""
         plugins = {record.cell.method for record in self.records if record.cell.method not in methods}
         return (*methods, *sorted((each for each in plugins if each.is_plugin), key=lambda method: method.name))
 
+    @property
+    def is_finite_optimum_open(self) -> bool:
+        """Whether the planner ``optimal`` left a finite m without a proof of optimality."""
+        own = self.bounded.where(method=OPTIMAL).records
+        return any(record.outcome.status not in ("optimal", "infeasible") for record in own)
+
     def bounded_label(self, method: Method) -> str:
         """How a table of finite m calls a method: ``optimal`` without a proof for that m gets another name."""
         is_open = method == OPTIMAL and self.is_finite_optimum_open
         return "optimal (not all proved)" if is_open else method_label(method)
 
-    def of_size(self, size: int) -> Selection:
-        """Only the records with this number of candidates."""
-        return Selection(tuple(r for r in self.records if r.cell.num_candidates == size), self.num_repeated)
-
-    def by_size(self) -> Iterator[tuple[int, Selection]]:
-        """Each number of candidates that occurs, with its records."""
-        return ((size, self.of_size(size)) for size in self.sizes)
-
-    def of_method(self, method: Method) -> list[Record]:
-        """The records of one method."""
-        return [record for record in self.records if record.cell.method == method]
-
-    def by_instance(self, method: Method) -> dict[InstanceKey, Record]:
-        """The records of one method by instance."""
-        return {record.cell.instance_key: record for record in self.of_method(method)}
-
-    def average(
-        self, method: Method, *, ratio: float | None, k: int | None = None, ell: float = 1, radius: float = 0
-    ) -> Averages:
-        """Means of one method in one setting; ``k`` left out stands for every k."""
-        setting = (ratio, ell, radius)
-        return average(
-            record
-            for record in self.of_method(method)
-            if (record.cell.m_ratio, record.cell.ell, record.cell.radius) == setting and k in (None, record.cell.k)
-        )
-
 
 @dataclass(frozen=True)
 class Comparison:
-    """One method at one number of candidates, as Table 1 has it.
-
-    The total time is the mean over the :func:`timed_instances`, of which the method has ``num_timed``; ``None`` when
-    there are none, or when it did not finish on each. On ``num_equal`` of the ``num_proved`` instances with a proved
-    optimum the method met it.
-    """
+    """One method at one number of candidates, as Table 1 has it."""
 
     averages: Averages
+    #: The mean over the instances of the paper's total time; ``None`` without any, or when one was not finished.
     total_time_s: float | None
-    num_timed: int
-    num_equal: int
-    num_proved: int
+    num_timed: int  #: On how many of these instances the method has a record.
+    num_equal: int  #: On how many of the instances with a proved optimum the method met it.
+    num_proved: int  #: How many instances with a proved optimum there are.
 
 
 def timed_instances(part: Selection) -> set[InstanceKey]:
     """The instances on which Merge-BB with Blind finished under both merge orders: those of the paper's Total Time."""
     first, second = (
-        {key for key, record in part.by_instance(orders["blind"]).items() if record.outcome.is_finished}
+        {key for key, outcome in part.by_instance(orders["blind"]).items() if outcome.is_finished}
         for orders in (MERGE_RANDOM, MERGE_COST)
     )
     return first & second
@@ -156,21 +139,15 @@ def timed_instances(part: Selection) -> set[InstanceKey]:
 
 def compare(part: Selection, method: Method) -> Comparison:
     """Table 1's figures of one method; ``part`` has the records of one number of candidates."""
-    own = part.by_instance(method)
-    chosen = timed_instances(part)
-    timed = [record.outcome for key, record in own.items() if key in chosen]
-    optima = part.by_instance(OPTIMAL)
-    proved = [
-        (record.outcome, optima[key].outcome)
-        for key, record in own.items()
-        if key in optima and optima[key].outcome.status == "optimal"
-    ]
+    own, optima, chosen = part.by_instance(method), part.by_instance(OPTIMAL), timed_instances(part)
+    timed = [outcome for key, outcome in own.items() if key in chosen]
+    proved = [(own[key], best) for key, best in optima.items() if key in own and best.status == "optimal"]
     is_timed = all(outcome.is_finished for outcome in timed)
     return Comparison(
-        averages=average(own.values()),
+        averages=average(list(own.values())),
         total_time_s=mean([outcome.runtime_s for outcome in timed]) if is_timed else None,
         num_timed=len(timed),
-        num_equal=sum(_is_as_good(outcome, optimum) for outcome, optimum in proved),
+        num_equal=sum(_is_as_good(outcome, best) for outcome, best in proved),
         num_proved=len(proved),
     )
 
@@ -184,15 +161,12 @@ def _is_as_good(outcome: Outcome, optimum: Outcome) -> bool:
 
 @dataclass(frozen=True)
 class Relative:
-    """One method's MAC divided by Naive's, as Table 2 has it: mean and deviation (n - 1) over the instances.
-
-    On ``num_without`` instances the method has a record and there is no ratio: Naive's MAC is 0 or missing, or one of
-    the two anonymized more candidates than the other.
-    """
+    """One method's MAC divided by Naive's, as Table 2 has it: mean and deviation (n - 1) over the instances."""
 
     mean: float | None
     deviation: float | None
     num_ratios: int
+    # Instances with a record and no ratio: Naive's MAC is 0 or missing, or one of the two anonymized more candidates.
     num_without: int
 
 
@@ -203,31 +177,16 @@ def relate(part: Selection, method: Method) -> Relative:
     under Blind on instances that have only that: both draw the same groups.
     """
     heuristics = (method.heuristic,) if method.heuristic in NAIVE else ("blind", "tunnel")
-    naive = {key: record for heuristic in heuristics for key, record in part.by_instance(NAIVE[heuristic]).items()}
+    naive = {key: outcome for name in heuristics for key, outcome in part.by_instance(NAIVE[name]).items()}
     own = part.by_instance(method)
-    ratios = []
-    for key, record in own.items():
-        base = naive.get(key)
-        if base is None or record.outcome.num_anonymized != base.outcome.num_anonymized:
-            continue
-        if record.outcome.mac is not None and base.outcome.mac:
-            ratios.append(record.outcome.mac / base.outcome.mac)
+    pairs = [(outcome, naive[key]) for key, outcome in own.items() if key in naive]
+    ratios = [
+        outcome.mac / base.mac
+        for outcome, base in pairs
+        if outcome.mac is not None and base.mac and outcome.num_anonymized == base.num_anonymized
+    ]
     deviation = stdev(ratios) if len(ratios) > 1 else None
     return Relative(mean(ratios), deviation, len(ratios), len(own) - len(ratios))
-
-
-@dataclass(frozen=True)
-class Moment:
-    """What a method has reached after some time.
-
-    The APR is a mean over all cells, 0 for those without a partition yet; the MAC one over the ``num_macs`` cells whose
-    partition has anonymized candidates.
-    """
-
-    apr: float | None
-    mac: float | None
-    num_macs: int
-    num_cells: int
 
 
 def steps_of(outcome: Outcome) -> tuple[tuple[float, float, float | None], ...]:
@@ -241,14 +200,11 @@ def steps_of(outcome: Outcome) -> tuple[tuple[float, float, float | None], ...]:
     )
 
 
-def moment(records: Sequence[Record], time_s: float) -> Moment:
-    """What the records of one method show at a time."""
-    aprs: list[float] = []
-    macs: list[float] = []
+def averages_at(records: Iterable[Record], time_s: float) -> Averages:
+    """Means of what the records of one method show at a time; before its first partition a cell has APR 0."""
+    outcomes = []
     for record in records:
         reached = [step for step in steps_of(record.outcome) if step[0] <= time_s]
         _, apr, mac = reached[-1] if reached else (0.0, 0.0, None)
-        aprs.append(apr)
-        if mac is not None:
-            macs.append(mac)
-    return Moment(mean(aprs), mean(macs), len(macs), len(records))
+        outcomes.append(replace(record.outcome, apr=apr, mac=mac))
+    return average(outcomes)

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from veilroute.bench import paper
-from veilroute.bench.cells import Record
 from veilroute.bench.summaries import Averages, Selection
 
 Value = str | int | float | None
@@ -197,9 +196,11 @@ def build_table(
     return Table(name, title, tuple(columns), tuple(rows), (first, *notes, *last))
 
 
-def stopped_note(records: Sequence[Record]) -> list[str]:
+def stopped_note(chosen: Selection) -> list[str]:
     """How many cells the clock stopped, if any."""
-    stopped = sum(not record.outcome.is_finished for record in records)
-    if not stopped:
+    num_cells, num_finished = chosen.averages.num_cells, chosen.averages.num_finished
+    if num_finished == num_cells:
         return []
-    return [f"{stopped} of {counted(len(records), 'cell')} stopped by the clock; their best so far counts."]
+    return [
+        f"{num_cells - num_finished} of {counted(num_cells, 'cell')} stopped by the clock; their best so far counts."
+    ]
