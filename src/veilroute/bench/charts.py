@@ -25,9 +25,10 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocat
 
 from veilroute.bench import paper
 from veilroute.bench.cells import Method
+from veilroute.bench.design import Selection
 from veilroute.bench.impact import shown_ks
 from veilroute.bench.paper import method_label
-from veilroute.bench.summaries import Selection, averages_at, compare, relate, steps_of
+from veilroute.bench.partitioning import averages_at, compare, relate, steps_of
 from veilroute.bench.table import format_apr
 from veilroute.plotting.palette import INK, MUTED, mix
 

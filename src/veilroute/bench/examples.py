@@ -8,9 +8,8 @@ from itertools import chain, count
 from pathlib import Path
 
 from veilroute.bench.cells import Record
-from veilroute.bench.design import Picture, Suite, Variation
+from veilroute.bench.design import Picture, Selection, Suite, Variation
 from veilroute.bench.paper import MAPS, OPTIMAL
-from veilroute.bench.summaries import Selection
 from veilroute.bench.table import Table, Value, counted, format_apr
 from veilroute.domain.graph import Domain
 from veilroute.errors import InvalidInputError

@@ -8,22 +8,9 @@ from itertools import pairwise, product
 
 from veilroute.bench import paper
 from veilroute.bench.cells import Cell, Method
-from veilroute.bench.design import Suite, Variation, chart
+from veilroute.bench.design import Selection, Suite, Variation, chart
 from veilroute.bench.paper import method_label
-from veilroute.bench.summaries import Selection
-from veilroute.bench.table import (
-    Row,
-    Table,
-    Value,
-    build_table,
-    counted,
-    format_number,
-    format_seconds,
-    listed,
-    mean_apr,
-    mean_time,
-    stopped_note,
-)
+from veilroute.bench.table import Row, Table, Value, counted, format_number, format_seconds, listed
 
 Macs = Sequence[float | None]
 
@@ -75,7 +62,7 @@ def _tables_3(chosen: Selection) -> list[Table]:
         ours = [chosen.where(method=method, m_ratio=ratio).averages for ratio in paper.M_RATIOS]
         counts = [cells.num_cells for cells in ours]
         bases += counts
-        rows.append((label, "ours", *map(mean_time, ours), _span(counts)))
+        rows.append((label, "ours", *(cells.time_text for cells in ours), _span(counts)))
         if method in paper.TABLE3:
             rows.append((label, "paper", *paper.TABLE3[method].values(), None))
     columns = ("planner", "source", *_M_HEADINGS, "cells")
@@ -87,11 +74,11 @@ def _tables_3(chosen: Selection) -> list[Table]:
     ]
     title = "Table 3: mean runtime in seconds by m over the shortest path"
     fixed = f"k = {listed(ks)}, ell = 1, radius 0"
-    return [build_table(chosen, "table3", title, columns, rows, fixed=fixed, bases=bases, notes=notes, noun="cells")]
+    return [chosen.build_table("table3", title, columns, rows, fixed=fixed, bases=bases, notes=notes, noun="cells")]
 
 
 def _findings_3(chosen: Selection) -> Iterator[str]:
-    means = {method: mean_time(chosen.where(method=method).averages) for method in paper.BOUNDED}
+    means = {method: chosen.where(method=method).averages.time_text for method in paper.BOUNDED}
     times = [f"{chosen.bounded_label(method)} {text} s" for method, text in means.items() if text is not None]
     yield f"Mean runtime over all m and k: {listed(times)}."
     first, last = (chosen.where(method=paper.CBP, m_ratio=ratio).averages.runtime_s for ratio in _ENDS)
@@ -137,10 +124,10 @@ def _tables_4(chosen: Selection) -> list[Table]:
     num_partial = bounded.averages.num_partial
     if num_partial:
         notes.append(f"{counted(num_partial, 'cell')} anonymized only a part of the candidates: MAC over that part.")
-    notes += stopped_note(bounded)
+    notes += bounded.stopped_note()
     title = "Table 4 (supplement): mean MAC by k and by m over the shortest path"
     columns = ("k", "planner", "source", *_M_HEADINGS, *headings, "instances")
-    return [build_table(chosen, "table4", title, columns, rows, fixed="ell = 1, radius 0", bases=bases, notes=notes)]
+    return [chosen.build_table("table4", title, columns, rows, fixed="ell = 1, radius 0", bases=bases, notes=notes)]
 
 
 def _findings_4(chosen: Selection) -> Iterator[str]:
@@ -215,7 +202,7 @@ def _tables_klr(chosen: Selection) -> list[Table]:
         for method in chosen.with_plugins(paper.KLR_METHODS):
             ours = chosen.where(method=method, k=k, ell=ell, radius=radius).averages
             bases.append(ours.num_cells)
-            row += [ours.mac, mean_apr(ours.apr), f"{ours.num_macs} of {ours.num_cells}"]
+            row += [ours.mac, ours.apr_text, f"{ours.num_macs} of {ours.num_cells}"]
         printed = None
         if (ell, radius) == (1, 0):
             printed = paper.TABLE1[paper.BEST, 8].mac if k == 2 else paper.TABLE4[paper.M_PBP, k][10.0]
@@ -229,10 +216,10 @@ def _tables_klr(chosen: Selection) -> list[Table]:
         "mean over all instances.",
         "The paper's figure has no numbers in the text. 0.229 is from its Table 1. 0.644 is from the supplement's "
         "table, for m-Pbp at m = 10 shortest paths, which converges to this setting.",
-        *stopped_note(chosen),
+        *chosen.stopped_note(),
     ]
     title = "Figure 4 in numbers: MAC and APR by k, ell and radius"
-    return [build_table(chosen, "klr", title, columns, rows, fixed="m = infinity", bases=bases, notes=notes)]
+    return [chosen.build_table("klr", title, columns, rows, fixed="m = infinity", bases=bases, notes=notes)]
 
 
 def _findings_klr(chosen: Selection) -> Iterator[str]:

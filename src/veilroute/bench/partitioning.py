@@ -2,28 +2,113 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from statistics import stdev
 
 from veilroute.bench import paper
-from veilroute.bench.design import Suite, Variation, chart
+from veilroute.bench.cells import InstanceKey, Method, Outcome, Record
+from veilroute.bench.design import Averages, Selection, Suite, Variation, average, chart, mean
 from veilroute.bench.paper import method_label
-from veilroute.bench.summaries import Averages, Selection, averages_at, compare, relate, steps_of, timed_instances
-from veilroute.bench.table import (
-    Row,
-    Table,
-    Value,
-    build_table,
-    counted,
-    format_apr,
-    format_number,
-    format_seconds,
-    mean_apr,
-    mean_time,
-)
+from veilroute.bench.table import Row, Table, Value, counted, format_apr, format_number, format_seconds
 
 _SETTING = "k = 2, ell = 1, radius 0, m = infinity"
 _BEST = "Merge-BB with CostAsc and Tunnel"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One method at one number of candidates, as Table 1 has it."""
+
+    averages: Averages
+    #: The mean over the instances of the paper's total time; ``None`` without any, or when one was not finished.
+    total_time_s: float | None
+    num_timed: int  #: On how many of these instances the method has a record.
+    num_equal: int  #: On how many of the instances with a proved optimum the method met it.
+    num_proved: int  #: How many instances with a proved optimum there are.
+
+
+def timed_instances(part: Selection) -> set[InstanceKey]:
+    """The instances on which Merge-BB with Blind finished under both merge orders: those of the paper's Total Time."""
+    first, second = (
+        {key for key, outcome in part.by_instance(orders["blind"]).items() if outcome.is_finished}
+        for orders in (paper.MERGE_RANDOM, paper.MERGE_COST)
+    )
+    return first & second
+
+
+def compare(part: Selection, method: Method) -> Comparison:
+    """Table 1's figures of one method; ``part`` has the records of one number of candidates."""
+    own, optima, chosen = part.by_instance(method), part.by_instance(paper.OPTIMAL), timed_instances(part)
+    timed = [outcome for key, outcome in own.items() if key in chosen]
+    proved = [(own[key], best) for key, best in optima.items() if key in own and best.status == "optimal"]
+    is_timed = all(outcome.is_finished for outcome in timed)
+    return Comparison(
+        averages=average(list(own.values())),
+        total_time_s=mean([outcome.runtime_s for outcome in timed]) if is_timed else None,
+        num_timed=len(timed),
+        num_equal=sum(_is_as_good(outcome, best) for outcome, best in proved),
+        num_proved=len(proved),
+    )
+
+
+def _is_as_good(outcome: Outcome, optimum: Outcome) -> bool:
+    """Whether as many candidates are anonymized, at the same MAC but for rounding (1e-9, relative)."""
+    if outcome.mac is None or optimum.mac is None or outcome.num_anonymized != optimum.num_anonymized:
+        return False
+    return math.isclose(outcome.mac, optimum.mac, rel_tol=1e-9, abs_tol=1e-12)
+
+
+@dataclass(frozen=True)
+class Relative:
+    """One method's MAC divided by Naive's, as Table 2 has it: mean and deviation (n - 1) over the instances."""
+
+    mean: float | None
+    deviation: float | None
+    num_ratios: int
+    # Instances with a record and no ratio: Naive's MAC is 0 or missing, or one of the two anonymized more candidates.
+    num_without: int
+
+
+def relate(part: Selection, method: Method) -> Relative:
+    """Table 2's figures of one method; ``part`` has the records of one number of candidates.
+
+    Naive is the one with the method's heuristic. A method without heuristic is compared with Naive under Tunnel, or
+    under Blind on instances that have only that: both draw the same groups.
+    """
+    heuristics = (method.heuristic,) if method.heuristic in paper.NAIVE else ("blind", "tunnel")
+    naive = {key: outcome for name in heuristics for key, outcome in part.by_instance(paper.NAIVE[name]).items()}
+    own = part.by_instance(method)
+    pairs = [(outcome, naive[key]) for key, outcome in own.items() if key in naive]
+    ratios = [
+        outcome.mac / base.mac
+        for outcome, base in pairs
+        if outcome.mac is not None and base.mac and outcome.num_anonymized == base.num_anonymized
+    ]
+    deviation = stdev(ratios) if len(ratios) > 1 else None
+    return Relative(mean(ratios), deviation, len(ratios), len(own) - len(ratios))
+
+
+def steps_of(outcome: Outcome) -> tuple[tuple[float, float, float | None], ...]:
+    """Seconds, APR and MAC at each improvement; a method that reports none has its result when it ends."""
+    if not outcome.improvements:
+        return ((outcome.runtime_s, outcome.apr, outcome.mac),)
+    coverable = outcome.num_coverable
+    return tuple(
+        (seconds, count / coverable if coverable else 0.0, mac if count else None)
+        for seconds, count, mac in sorted(outcome.improvements, key=lambda step: step[0])
+    )
+
+
+def averages_at(records: Iterable[Record], time_s: float) -> Averages:
+    """Means of what the records of one method show at a time; before its first partition a cell has APR 0."""
+    outcomes = []
+    for record in records:
+        reached = [step for step in steps_of(record.outcome) if step[0] <= time_s]
+        _, apr, mac = reached[-1] if reached else (0.0, 0.0, None)
+        outcomes.append(replace(record.outcome, apr=apr, mac=mac))
+    return average(outcomes)
 
 
 def _explain(tables: list[Table], *notes: str) -> list[Table]:
@@ -72,16 +157,15 @@ def _table_1(part: Selection, size: int) -> Table:
                 "paper [%]": printed.coverage,
                 "total time [s]": total_time,
                 "paper [s]": printed.total_time_s,
-                "mean time [s]": mean_time(every),
-                "APR": mean_apr(every.apr),
+                "mean time [s]": every.time_text,
+                "APR": every.apr_text,
                 "paper APR": printed.apr,
                 "MAC": every.mac if has_mac else None,
                 "paper MAC": printed.mac,
                 "equal to the optimum": f"{ours.num_equal} of {ours.num_proved}" if ours.num_proved else None,
             }
         )
-    return build_table(
-        part,
+    return part.build_table(
         f"table1-{size}",
         f"Table 1 with {size} candidates: coverage, time, APR and MAC",
         tuple(rows[0]),
@@ -108,7 +192,7 @@ def _findings_1(chosen: Selection) -> Iterator[str]:
         if exact.records:
             slowest = max(record.outcome.runtime_s for record in exact.records)
             yield (
-                f"{begin}, optimal (exact) {_finished(exact.averages)}, in {mean_time(exact.averages)} s on average "
+                f"{begin}, optimal (exact) {_finished(exact.averages)}, in {exact.averages.time_text} s on average "
                 f"and {format_seconds(slowest)} s at most."
             )
 
@@ -146,7 +230,7 @@ def _tables_2(chosen: Selection) -> list[Table]:
             "anonymized different numbers of candidates."
         )
     title = "Table 2: MAC relative to Naive"
-    return [build_table(chosen, "table2", title, columns, rows, fixed=_SETTING, bases=bases, notes=notes)]
+    return [chosen.build_table("table2", title, columns, rows, fixed=_SETTING, bases=bases, notes=notes)]
 
 
 def _findings_2(chosen: Selection) -> Iterator[str]:
@@ -185,12 +269,12 @@ def _table_convergence(part: Selection, size: int) -> Table:
             None if at.mac is None else _with_base(format_number(at.mac), at.num_macs, at.num_cells) for at in moments
         ]
         rows += [
-            (label, "APR", *(mean_apr(at.apr) for at in moments), printed.apr, len(own)),
+            (label, "APR", *(at.apr_text for at in moments), printed.apr, len(own)),
             (label, "MAC", *macs, printed.mac, len(own)),
         ]
     columns = ("method", "measure", *(f"{stamp:g} s" for stamp in stamps), "paper, 300 s", "instances")
     title = f"Figure 3 in numbers, with {size} candidates: APR and MAC over time"
-    return build_table(part, f"convergence-{size}", title, columns, rows, fixed=_SETTING, bases=bases)
+    return part.build_table(f"convergence-{size}", title, columns, rows, fixed=_SETTING, bases=bases)
 
 
 def time_stamps(time_limit_s: float) -> tuple[float, ...]:

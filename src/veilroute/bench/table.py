@@ -1,4 +1,4 @@
-"""A table as data, its forms (plain text, Markdown, HTML), and the numbers and notes that all tables share."""
+"""A table as data, its forms (plain text, Markdown, HTML), and how numbers are written in all of them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-
-from veilroute.bench import paper
-from veilroute.bench.summaries import Averages, Selection
 
 Value = str | int | float | None
 Row = tuple[Value, ...]
@@ -130,18 +127,6 @@ def format_apr(value: float) -> str:
     return "1.00" if value == 1 else f"{min(value, 0.999):.3f}"
 
 
-def mean_apr(value: float | None) -> str | None:
-    """A mean APR where there is one."""
-    return None if value is None else format_apr(value)
-
-
-def mean_time(averages: Averages) -> str | None:
-    """Mean runtime in seconds, with ≥ where some cells were stopped by the clock."""
-    if averages.runtime_s is None:
-        return None
-    return f"{'≥ ' if averages.is_time_bound else ''}{format_seconds(averages.runtime_s)}"
-
-
 def counted(number: int, noun: str) -> str:
     """For example ``1 cell`` or ``3 cells``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
@@ -153,54 +138,3 @@ def listed(items: Iterable[object]) -> str:
     if len(texts) < 2:
         return texts[0] if texts else "none"
     return f"{', '.join(texts[:-1])} and {texts[-1]}"
-
-
-def build_table(
-    chosen: Selection,
-    name: str,
-    title: str,
-    columns: Sequence[str],
-    rows: Iterable[Row],
-    *,
-    fixed: str,
-    bases: Iterable[int],
-    notes: Iterable[str] = (),
-    noun: str = "instances",
-) -> Table:
-    """A table of measured figures.
-
-    Its first note says what is ``fixed``, the time limit and how many instances there are; its last ones what keeps
-    the table from being complete and even. The ``bases`` are the numbers of cells that its figures rest on.
-    """
-    num_sizes, limits = len(chosen.sizes), f"{listed(chosen.time_limits_s)} s"
-    at_sizes = f" at {num_sizes} sizes" if num_sizes > 1 else ""
-    first = (
-        f"{fixed}, {listed(chosen.sizes)} candidates, time limit {limits}. Records of "
-        f"{counted(chosen.num_instances, 'instance')}{at_sizes}; the paper has {paper.NUM_INSTANCES * num_sizes}, and "
-        "a limit of 300 s."
-    )
-    last = []
-    counts = sorted(set(bases))
-    if len(counts) > 1:
-        last.append(
-            f"Not complete: some figures rest on {counts[0]} and others on {counts[-1]} of the {noun}, so they are "
-            "not all comparable."
-        )
-    if len(chosen.time_limits_s) > 1:
-        last.append(f"The records have different time limits: {limits}.")
-    if chosen.num_repeated:
-        last.append(
-            f"{counted(chosen.num_repeated, 'record')} of the same instances and methods with a shorter limit or "
-            "another seed left out."
-        )
-    return Table(name, title, tuple(columns), tuple(rows), (first, *notes, *last))
-
-
-def stopped_note(chosen: Selection) -> list[str]:
-    """How many cells the clock stopped, if any."""
-    num_cells, num_finished = chosen.averages.num_cells, chosen.averages.num_finished
-    if num_finished == num_cells:
-        return []
-    return [
-        f"{num_cells - num_finished} of {counted(num_cells, 'cell')} stopped by the clock; their best so far counts."
-    ]

@@ -10,11 +10,10 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn
-from rich.progress import Progress as RichProgress
 from typer import Argument, Option
 
 from veilroute import __version__
@@ -32,11 +31,13 @@ from veilroute.bench.suites import (
     suite_names,
 )
 from veilroute.bench.table import counted
-from veilroute.cli.console import DONE, INTERRUPTED, Interrupt, emit, emit_json, remark, stderr
+from veilroute.cli.console import DONE, INTERRUPTED, Interrupt, emit, emit_json, live_progress, remark, stderr
 from veilroute.covering.walks import num_threads
 from veilroute.errors import InvalidInputError, UnknownMethodError
+from veilroute.progress import Progress
 
 _LINE_EVERY_S = 30.0
+_READY = "getting ready (a first run compiles for a minute)"
 
 
 def run_bench(
@@ -80,16 +81,11 @@ def run_bench(
         raise UnknownMethodError("--preset", preset, tuple(PRESETS))
     if workers is not None and dask is not None:
         raise InvalidInputError("--workers", "--workers or --dask, not both")
-    amount = PRESETS[preset]
-    names = suite_names(suite)
-    choice = Choice(
-        time_limit_s=amount.time_limit_s if time_limit is None else time_limit,
-        sizes=_read_sizes(candidates or ()),
-        methods=tuple(method or ()),
-    )
-    terrain = find_terrain(
-        num_pairs=amount.num_pairs if pairs is None else pairs, map_names=tuple(map_names or ()), directory=maps
-    )
+    amount, names = PRESETS[preset], suite_names(suite)
+    limit_s = amount.time_limit_s if time_limit is None else time_limit
+    num_pairs = amount.num_pairs if pairs is None else pairs
+    choice = Choice(limit_s, sizes=_read_sizes(candidates or ()), methods=tuple(method or ()))
+    terrain = find_terrain(num_pairs=num_pairs, map_names=tuple(map_names or ()), directory=maps)
     cells = build_cells(names, terrain, choice)
     workforce: Workforce
     if dask is not None:
@@ -101,7 +97,7 @@ def run_bench(
         num_known = sum(cell.key in store for cell in cells)
         known = f", {num_known} of them recorded already" if num_known else ""
         try:
-            with _live_progress(f"{terrain.remark}; {counted(len(cells), 'cell')}{known}") as report:
+            with _reporting(f"{terrain.remark}; {counted(len(cells), 'cell')}{known}") as report:
                 run = run_cells(
                     cells,
                     terrain.domains,
@@ -116,17 +112,13 @@ def run_bench(
             return _stop(sum(cell.key in store for cell in cells), len(cells))
     if run.is_complete or run.records:
         # What makes the same report, without what only says where and how fast.
-        typed = {
-            "--candidates": candidates,
-            "--map": map_names,
-            "--method": method,
-            "--pairs": None if pairs is None else [str(pairs)],
-            "--time-limit": None if time_limit is None else [f"{time_limit:g}"],
-            "--maps": None if maps is None else ["DIR"],
-        }
-        words = [word for option, values in typed.items() for value in values or () for word in (option, value)]
-        command = shlex.join(["veilroute", "bench", suite, "--preset", preset, *words])
-        _finish(names, run, terrain, out, command, as_json=json)
+        words = ["veilroute", "bench", suite, "--preset", preset]
+        for option, values in (("--candidates", candidates), ("--map", map_names), ("--method", method)):
+            words += [word for value in values or () for word in (option, value)]
+        words += ["--pairs", str(pairs)] if pairs is not None else []
+        words += ["--time-limit", f"{time_limit:g}"] if time_limit is not None else []
+        words += ["--maps", "DIR"] if maps is not None else []
+        _finish(names, run, terrain, out, shlex.join(words), as_json=json)
     return DONE if run.is_complete else _stop(len(run.records), len(cells))
 
 
@@ -148,7 +140,7 @@ def _finish(names: Sequence[str], run: RunReport, terrain: Terrain, out: Path, c
     # Here, because drawing takes its time to import.
     from veilroute.bench.report import write_report
 
-    notes = _notes(run, terrain)
+    notes = list(_notes(run, terrain))
     files = write_report(out, names, run.records, domains=terrain.domains, notes=notes, command=command)
     tables = [table for name in names for table in SUITES[name].build_tables(run.records)]
     if as_json:
@@ -162,10 +154,7 @@ def _finish(names: Sequence[str], run: RunReport, terrain: Terrain, out: Path, c
             "records": str(RecordStore(out).path),
             "report": str(files.html),
             "notes": notes,
-            "tables": [
-                {"name": t.name, "title": t.title, "columns": t.columns, "rows": t.rows, "notes": t.notes}
-                for t in tables
-            ],
+            "tables": list(map(asdict, tables)),
         }
         emit_json(summary)
         return
@@ -175,56 +164,50 @@ def _finish(names: Sequence[str], run: RunReport, terrain: Terrain, out: Path, c
     emit(f"Report: {files.html}\n")
 
 
-def _notes(run: RunReport, terrain: Terrain) -> list[str]:
+def _notes(run: RunReport, terrain: Terrain) -> Iterator[str]:
     """What a reader of the report has to know about how it came about."""
-    notes = [terrain.remark]
+    yield terrain.remark
     if not run.is_complete:
-        notes.append(f"interrupted: {len(run.records)} of {run.num_cells} cells are here")
+        yield f"interrupted: {len(run.records)} of {run.num_cells} cells are here"
     if run.errors:
         first = run.errors[0]
-        notes.append(
+        yield (
             f"{len(run.errors)} of {run.num_cells} cells ended with an error (--retry-errors runs them again); "
             f"the first is {first.cell.method.name} on {first.cell.instance.map_name}: {first.outcome.error}"
         )
     versions = Counter(str(record.provenance["versions"].get("veilroute", "unknown")) for record in run.records)
-    others = {version: count for version, count in versions.items() if version != __version__}
-    notes += [f"{count} records were made by veilroute {version}" for version, count in sorted(others.items())]
-    return notes
+    for version, count in sorted(versions.items()):
+        if version != __version__:
+            yield f"{count} records were made by veilroute {version}"
 
 
 @contextmanager
-def _live_progress(opening: str) -> Iterator[Callable[[RunProgress], None]]:
+def _reporting(opening: str) -> Iterator[Callable[[RunProgress], None]]:
     """Yield a callback that shows on standard error how far the run is; a line now and then where nobody watches.
 
     The opening is printed with the first report, when it is clear that there is somebody to run the cells.
     """
-    screen = stderr()
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    bar = RichProgress(*columns, TextColumn("{task.fields[left]}"), console=screen, transient=True)
-    task = bar.add_task("cells", total=None, left="")
-    told_at_s = 0.0
+    is_watched, told_at_s = stderr().is_terminal, 0.0
+    with live_progress(_READY) as show:
 
-    def report(progress: RunProgress) -> None:
-        nonlocal told_at_s
-        if not told_at_s:
-            remark(opening)
-            told_at_s = time.monotonic()
-            if screen.is_terminal:
-                bar.start()
-        left = f"about {_duration(progress.seconds_left)} left" if math.isfinite(progress.seconds_left) else ""
-        if not progress.num_workers and progress.done < progress.total:
-            left = "waiting for workers"
-        doing = "getting ready (a first run compiles for a minute)" if math.isnan(progress.seconds_left) else "cells"
-        bar.update(task, description=doing, completed=progress.done, total=progress.total, left=left)
-        if not screen.is_terminal and time.monotonic() - told_at_s >= _LINE_EVERY_S:
-            remark(f"{progress.done} of {progress.total} cells{', ' * bool(left)}{left}")
-            told_at_s = time.monotonic()
+        def report(progress: RunProgress) -> None:
+            nonlocal told_at_s
+            if not told_at_s:
+                remark(opening)
+                told_at_s = time.monotonic()
+            left = ""
+            if not progress.num_workers and progress.done < progress.total:
+                left = ", waiting for workers"
+            elif math.isfinite(progress.seconds_left):
+                left = f", about {_duration(progress.seconds_left)} left"
+            show(
+                Progress(_READY if math.isnan(progress.seconds_left) else f"cells{left}", progress.done, progress.total)
+            )
+            if not is_watched and time.monotonic() - told_at_s >= _LINE_EVERY_S:
+                remark(f"{progress.done} of {progress.total} cells{left}")
+                told_at_s = time.monotonic()
 
-    try:
         yield report
-    finally:
-        if bar.live.is_started:
-            bar.stop()
 
 
 def _hush_dask() -> None:

@@ -127,17 +127,6 @@ class _Bar(ProgressColumn):
         return Text() if task.total is None else self.bar.render(task)
 
 
-class _Count(ProgressColumn):
-    """How much is done, and of how much where that is known."""
-
-    def render(self, task: Task) -> Text:
-        done = str(int(task.completed)) if task.completed or task.total is not None else ""
-        if task.total is not None:
-            total = str(int(task.total))
-            done = f"{done:>{len(total)}}/{total}"
-        return Text(done, style="progress.download")
-
-
 class _SearchProgress(RichProgress):
     """A progress display with the best so far in a line below."""
 
@@ -160,16 +149,19 @@ def live_progress(
     what the search keeps small.
     """
     screen = stderr()
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), _Bar(), _Count(), TimeElapsedColumn())
+    count = TextColumn("{task.fields[count]}", style="progress.download")
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), _Bar(), count, TimeElapsedColumn())
     display = _SearchProgress(*columns, console=screen, transient=True)
-    display.add_task(stage, total=None)
+    display.add_task(stage, total=None, count="")
     (task,) = display.tasks
     timer = threading.Timer(_PATIENCE_S, display.start)
     timer.daemon = True
 
     def report(progress: Progress) -> None:
         # Not by `update`, which keeps the total of the stage before and stops the clock when a stage is complete.
-        task.description, task.completed, task.total = progress.stage, progress.done, progress.total or None
+        done, total = progress.done, progress.total
+        task.description, task.completed, task.total = progress.stage, done, total or None
+        task.fields["count"] = f"{done:>{len(str(total))}}/{total}" if total else str(done or "")
         display.best = describe_best(progress, figure)
 
     if screen.is_terminal:
