@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from statistics import fmean, stdev
+from typing import Any, Literal, NamedTuple
 
 import matplotlib as mpl
 from matplotlib.artist import Artist
@@ -47,8 +47,7 @@ _EARLIEST_S = 1e-3
 _ASIDE = {"s": 0.83, "^": 0.94, "o": 1.06, "*": 1.2}
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(NamedTuple):
     """How one method is drawn."""
 
     colour: str
@@ -74,7 +73,7 @@ def look_of(method: Method) -> Look:
     if name == "merge-bb":
         name = f"{name}/{method.merge_order}"
     look = _LOOKS.get(name, Look(MUTED, "x", "solid"))
-    return replace(look, colour=mix(look.colour, "#FFFFFF", 0.45)) if method.heuristic == "blind" else look
+    return look._replace(colour=mix(look.colour, "#FFFFFF", 0.45)) if method.heuristic == "blind" else look
 
 
 def save_chart(draw: Callable[[Selection], Figure], chosen: Selection, png: Path) -> None:
@@ -187,8 +186,7 @@ def plot_coverage(chosen: Selection, ax: Axes, size: int) -> None:
         ax.text(108, place, text, fontsize=TICK_SIZE - 0.5, color=MUTED, va="center")
         _diamond(ax, paper.table1_row(method, size).coverage, place)
     _dress_rows(ax, f"{size} candidates", "finished [%]", paper.RATED)
-    ax.set_xlim(-4, 138)
-    ax.set_xticks([0, 50, 100])
+    ax.set(xlim=(-4, 138), xticks=[0, 50, 100])
 
 
 def plot_times(chosen: Selection, ax: Axes, size: int) -> None:
@@ -208,8 +206,7 @@ def plot_times(chosen: Selection, ax: Axes, size: int) -> None:
             ax.plot(1.0, place + 0.24, "<", markersize=6, zorder=4, **_hollow(face="none"))
         _diamond(ax, printed, place + 0.24)
     _dress_rows(ax, "", "mean time [s]", paper.PARTITIONING)
-    ax.set_xscale("log")
-    ax.set_xlim(0.7 * _EARLIEST_S, 1000)
+    ax.set(xscale="log", xlim=(0.7 * _EARLIEST_S, 1000))
     ax.set_xticks([0.001, 0.1, 10, 1000], ["≤0.001", "0.1", "10", "1000"])
     ax.xaxis.set_minor_locator(NullLocator())
 
@@ -232,13 +229,11 @@ def plot_relative(chosen: Selection, ax: Axes, size: int) -> None:
     part = chosen.where(num_candidates=size)
     style = {"color": MUTED, "markersize": 5, "capsize": 2, "elinewidth": 0.8, **_hollow()}
     for place, method in enumerate(paper.RATED):
-        ours, printed = relate(part, method), paper.TABLE2.get((method, size), paper.Ratio())
-        look = look_of(method)
-        if ours.mean is not None:
-            spread = ours.deviation or 0.0
-            ax.errorbar(
-                ours.mean, place - 0.14, xerr=spread, fmt=look.marker, color=look.colour, markersize=7, capsize=2.5
-            )
+        ratios, printed = relate(part, method), paper.TABLE2.get((method, size), paper.Ratio())
+        if ratios:
+            look, spread = look_of(method), stdev(ratios) if len(ratios) > 1 else 0.0
+            dot: dict[str, Any] = {"fmt": look.marker, "color": look.colour, "markersize": 7, "capsize": 2.5}
+            ax.errorbar(fmean(ratios), place - 0.14, xerr=spread, **dot)
         if (value := paper.number(printed.mean)) is not None:
             ax.errorbar(value, place + 0.18, xerr=paper.number(printed.deviation), fmt="D", **style)
     ax.axvline(0.0, color=GRID, linewidth=0.6, zorder=1)
@@ -283,9 +278,8 @@ def plot_convergence(chosen: Selection, measure: str, ax: Axes, size: int) -> No
             ax.plot(end * 1.5, value, look.marker, markersize=5.5, **_hollow(look.colour))
     title, ylabel = (f"{size} candidates", "mean APR") if is_apr else ("", "mean MAC")
     _dress(ax, title, "time [s]", ylabel)
-    ax.set_xscale("log")
+    ax.set(xscale="log", xlim=(_EARLIEST_S, end * 2.4))
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.set_xlim(_EARLIEST_S, end * 2.4)
     if is_apr:
         ax.set_ylim(-0.04, 1.06)
     else:
@@ -372,13 +366,11 @@ def _draw_by_m(
 
 def _dress_by_m(ax: Axes, title: str, ylabel: str) -> None:
     _dress(ax, title, "m / shortest path", ylabel)
-    ax.set_xscale("log")
-    ax.set_yscale("log")
+    ax.set(xscale="log", yscale="log", xlim=(0.07, 14))
     _show_plain(ax.yaxis)
     ax.xaxis.set_major_locator(FixedLocator(paper.M_RATIOS))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.set_xticklabels([f"{ratio:g}" for ratio in paper.M_RATIOS])
-    ax.set_xlim(0.07, 14)
 
 
 def plot_klr(chosen: Selection, ax: Axes, panel: tuple[int, float]) -> None:

@@ -22,7 +22,7 @@ from concurrent.futures import BrokenExecutor, CancelledError, Executor, Process
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -309,11 +309,7 @@ def provenance(run_id: str) -> dict[str, Any]:
 @cache
 def _versions() -> dict[str, str]:
     versions = {"veilroute": __version__, "python": platform.python_version(), "platform": platform.platform()}
-    for name in ("numpy", "numba"):
-        versions[name] = ""
-        with suppress(PackageNotFoundError):
-            versions[name] = version(name)
-    return versions
+    return versions | {name: version(name) for name in ("numpy", "numba")}
 
 
 @cache

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from statistics import stdev
+from statistics import fmean, stdev
 
 from veilroute.bench import paper
 from veilroute.bench.cells import InstanceKey, Method, Outcome, Record
@@ -60,34 +60,21 @@ def _is_as_good(outcome: Outcome, optimum: Outcome) -> bool:
     return math.isclose(outcome.mac, optimum.mac, rel_tol=1e-9, abs_tol=1e-12)
 
 
-@dataclass(frozen=True)
-class Relative:
-    """One method's MAC divided by Naive's, as Table 2 has it: mean and deviation (n - 1) over the instances."""
-
-    mean: float | None
-    deviation: float | None
-    num_ratios: int
-    # Instances with a record and no ratio: Naive's MAC is 0 or missing, or one of the two anonymized more candidates.
-    num_without: int
-
-
-def relate(part: Selection, method: Method) -> Relative:
-    """Table 2's figures of one method; ``part`` has the records of one number of candidates.
+def relate(part: Selection, method: Method) -> list[float]:
+    """Table 2's figures of one method: its MAC divided by Naive's, for each instance of one number of candidates.
 
     Naive is the one with the method's heuristic. A method without heuristic is compared with Naive under Tunnel, or
-    under Blind on instances that have only that: both draw the same groups.
+    under Blind on instances that have only that: both draw the same groups. There is no ratio where Naive's MAC is 0 or
+    missing, or where one of the two anonymized more candidates than the other.
     """
     heuristics = (method.heuristic,) if method.heuristic in paper.NAIVE else ("blind", "tunnel")
     naive = {key: outcome for name in heuristics for key, outcome in part.by_instance(paper.NAIVE[name]).items()}
-    own = part.by_instance(method)
-    pairs = [(outcome, naive[key]) for key, outcome in own.items() if key in naive]
-    ratios = [
+    pairs = [(outcome, naive[key]) for key, outcome in part.by_instance(method).items() if key in naive]
+    return [
         outcome.mac / base.mac
         for outcome, base in pairs
         if outcome.mac is not None and base.mac and outcome.num_anonymized == base.num_anonymized
     ]
-    deviation = stdev(ratios) if len(ratios) > 1 else None
-    return Relative(mean(ratios), deviation, len(ratios), len(own) - len(ratios))
 
 
 def steps_of(outcome: Outcome) -> tuple[tuple[float, float, float | None], ...]:
@@ -111,9 +98,14 @@ def averages_at(records: Iterable[Record], time_s: float) -> Averages:
     return average(outcomes)
 
 
-def _explain(tables: list[Table], *notes: str) -> list[Table]:
-    """Of tables that are alike the last one has the explanations."""
-    return [*tables[:-1], replace(tables[-1], notes=(*tables[-1].notes, *notes))]
+def _for_each_size(build: Callable[[Selection, int], Table], *notes: str) -> Callable[[Selection], list[Table]]:
+    """Tables that are alike, one for each number of candidates; the last one has the explanations."""
+
+    def build_all(chosen: Selection) -> list[Table]:
+        *others, last = (build(part, size) for size, part in chosen.by_size())
+        return [*others, replace(last, notes=(*last.notes, *notes))]
+
+    return build_all
 
 
 def _with_base(text: str, num: int, num_all: int) -> str:
@@ -121,20 +113,8 @@ def _with_base(text: str, num: int, num_all: int) -> str:
     return text if num == num_all else f"{text} ({num})"
 
 
-def _tables_1(chosen: Selection) -> list[Table]:
-    """Coverage, time, APR and MAC, one table for each number of candidates."""
-    return _explain(
-        [_table_1(part, size) for size, part in chosen.by_size()],
-        "Coverage: the share of the instances on which the method came to its own end, with proof, within the limit.",
-        "Total time, as in the paper: the mean over the instances on which Merge-BB with Blind finished, under both "
-        "merge orders. A dash where there are none, or where the method did not finish on each of them; in brackets "
-        "how many it has, where it has not all. Mean time: over all instances; ≥ where some were stopped by the clock.",
-        "MAC: the mean, where APR is 1 on every instance. Equal to the optimum: as many candidates anonymized, at the "
-        "MAC that optimal (exact) has proved.",
-    )
-
-
 def _table_1(part: Selection, size: int) -> Table:
+    """Coverage, time, APR and MAC with one number of candidates."""
     num_timed = len(timed_instances(part))
     methods = part.with_plugins(paper.PARTITIONING)
     rows: list[dict[str, Value]] = []
@@ -212,13 +192,13 @@ def _tables_2(chosen: Selection) -> list[Table]:
     for method in chosen.with_plugins(paper.RATED):
         row: list[Value] = [method_label(method)]
         for size, part in chosen.by_size():
-            ours, printed = relate(part, method), paper.TABLE2.get((method, size))
-            num_without += ours.num_without
-            bases.append(ours.num_ratios + ours.num_without)
-            text = None if ours.mean is None else f"{ours.mean:.3f}"
-            if ours.deviation is not None:
-                text = f"{text} ± {ours.deviation:.3f}"
-            row += [text, ours.num_ratios, f"{printed.mean} ± {printed.deviation}" if printed else None]
+            ratios, printed = relate(part, method), paper.TABLE2.get((method, size))
+            bases.append(len(part.where(method=method).records))
+            num_without += bases[-1] - len(ratios)
+            text = f"{fmean(ratios):.3f}" if ratios else None
+            if len(ratios) > 1:
+                text = f"{text} ± {stdev(ratios):.3f}"
+            row += [text, len(ratios), f"{printed.mean} ± {printed.deviation}" if printed else None]
         rows.append(tuple(row))
     notes = [
         "The MAC of each method divided by that of Naive with the same heuristic on the same instance: mean ± standard "
@@ -235,7 +215,7 @@ def _tables_2(chosen: Selection) -> list[Table]:
 
 def _findings_2(chosen: Selection) -> Iterator[str]:
     for size, part in chosen.by_size():
-        best, exact = relate(part, paper.BEST).mean, relate(part, paper.OPTIMAL).mean
+        best, exact = (mean(relate(part, method)) for method in (paper.BEST, paper.OPTIMAL))
         parts = []
         if best is not None:
             printed = paper.TABLE2.get((paper.BEST, size))
@@ -247,17 +227,8 @@ def _findings_2(chosen: Selection) -> Iterator[str]:
             yield f"With {size} candidates, on average, {' and '.join(parts)}."
 
 
-def _tables_convergence(chosen: Selection) -> list[Table]:
-    """APR and MAC at some times, one table for each number of candidates."""
-    return _explain(
-        [_table_convergence(part, size) for size, part in chosen.by_size()],
-        "Before its first partition a method has APR 0 and no MAC. MAC: the mean over the instances that have one, in "
-        "brackets how many where not all do; it can rise when further instances join. Naive and optimal (exact) have "
-        "their result when they end. The paper's figures are those of its Table 1, at 300 s.",
-    )
-
-
 def _table_convergence(part: Selection, size: int) -> Table:
+    """APR and MAC at some times with one number of candidates."""
     stamps = time_stamps(part.time_limits_s[-1])
     rows: list[Row] = []
     bases = []
@@ -313,7 +284,15 @@ TABLE1_SUITE = Suite(
     found="Merge-BB has better MAC than Naive throughout and higher coverage than DF-BB; Merge-BB with CostAsc and "
     "Tunnel is best, with 100 %, 47 % and 0 % of the instances finished at 8, 12 and 16 candidates.",
     variations=(Variation(paper.PARTITIONING, sizes=()),),
-    tables=_tables_1,
+    tables=_for_each_size(
+        _table_1,
+        "Coverage: the share of the instances on which the method came to its own end, with proof, within the limit.",
+        "Total time, as in the paper: the mean over the instances on which Merge-BB with Blind finished, under both "
+        "merge orders. A dash where there are none, or where the method did not finish on each of them; in brackets "
+        "how many it has, where it has not all. Mean time: over all instances; ≥ where some were stopped by the clock.",
+        "MAC: the mean, where APR is 1 on every instance. Equal to the optimum: as many candidates anonymized, at the "
+        "MAC that optimal (exact) has proved.",
+    ),
     findings=_findings_1,
     pictures=chart(
         "table1",
@@ -343,7 +322,12 @@ CONVERGENCE_SUITE = Suite(
     found="Merge-BB reaches a high APR sooner than DF-BB, and with CostAsc it finds a low MAC earlier than with "
     "Random.",
     variations=(Variation(paper.CONVERGING, sizes=()),),
-    tables=_tables_convergence,
+    tables=_for_each_size(
+        _table_convergence,
+        "Before its first partition a method has APR 0 and no MAC. MAC: the mean over the instances that have one, in "
+        "brackets how many where not all do; it can rise when further instances join. Naive and optimal (exact) have "
+        "their result when they end. The paper's figures are those of its Table 1, at 300 s.",
+    ),
     findings=_findings_convergence,
     pictures=chart(
         "convergence",

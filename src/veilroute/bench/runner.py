@@ -204,6 +204,7 @@ def run_cells(
     asked, now and then; true means that no further cell is begun. Those that are running are still recorded.
     """
     texts = {name: map_text(domain) for name, domain in domains.items()}
+    report = report or (lambda _: None)
     run = _Run(store, workforce, texts, run_id, len(cells), report, should_stop or (lambda: False))
     for cell in cells:
         if cell.key not in store or (retry_errors and store.get(cell.key).outcome.error):
@@ -217,7 +218,7 @@ def run_cells(
             workforce.close(at_once=True)
             raise
         workforce.close()
-    elif report is not None:
+    else:
         report(RunProgress(len(cells), len(cells), num_workers=0, seconds_left=0.0))
     records = tuple(store.get(cell.key) for cell in cells if cell.key in store)
     return RunReport(records, len(cells), run.num_finished)
@@ -242,7 +243,7 @@ class _Run:
     map_texts: Mapping[str, str]
     run_id: str
     num_cells: int
-    report: Callable[[RunProgress], None] | None
+    report: Callable[[RunProgress], None]
     should_stop: Callable[[], bool]
     num_finished: int = 0
     waiting: deque[Cell] = field(default_factory=deque)
@@ -259,26 +260,28 @@ class _Run:
             if self.should_stop():
                 self.waiting.clear()
                 self.suspects.clear()
-            else:
-                self._hand_in(executor)
+            self._hand_in(executor)
             finished = wait(self.running, timeout=_TICK_S, return_when=FIRST_COMPLETED).done
-            is_broken = False
             # In the order in which they were handed in, so that nothing depends on a set's order.
-            for future in [future for future in self.running if future in finished]:
-                is_broken |= self._settle(future)
-            if is_broken:
-                self._settle_broken()
+            broken = [self._settle(future) for future in list(self.running) if future in finished]
+            if any(broken):
+                # Some of the others may have finished just in time.
+                wait(self.running, timeout=_TICK_S * 20)
+                for future in list(self.running):
+                    if future.done():
+                        self._settle(future)
+                    else:
+                        self.suspects.append(self.running.pop(future).cell)
                 self.workforce.close(at_once=True)
                 executor = self.workforce.open()
             self._tell(num_before)
 
     def _hand_in(self, executor: Executor) -> None:
-        if self.suspects:
-            if not self.running:
-                self._begin(executor, self.suspects.popleft(), is_alone=True)
-            return
-        while self.waiting and len(self.running) < self.workforce.num_slots:
-            self._begin(executor, self.waiting.popleft(), is_alone=False)
+        """Begin a cell for each free slot; nobody runs beside a suspect, who could then not be blamed for sure."""
+        queue, is_alone = (self.suspects, True) if self.suspects else (self.waiting, False)
+        is_one_only = is_alone or any(begun.is_alone for begun in self.running.values())
+        while queue and len(self.running) < (1 if is_one_only else self.workforce.num_slots):
+            self._begin(executor, queue.popleft(), is_alone=is_alone)
 
     def _begin(self, executor: Executor, cell: Cell, *, is_alone: bool) -> None:
         job = Job(cell, self.map_texts[cell.instance.map_name], self.run_id)
@@ -297,41 +300,24 @@ class _Run:
         if error is None:
             self._record(future.result(), time.monotonic() - begun.at_s)
             return False
-        match self.workforce.diagnose(error):
-            case "executor":
-                if begun.is_alone:
-                    self._record_loss(begun.cell)
-                else:
-                    self.suspects.append(begun.cell)
-                return True
-            case "job":
-                self._record_loss(begun.cell)
-                return False
-        raise VeilrouteError(
-            f"a worker could not run a cell ({type(error).__name__}: {str(error).split(chr(10), 1)[0][:200]}); "
-            "check that all workers have the same veilroute"
-        ) from error
-
-    def _settle_broken(self) -> None:
-        """Wait for the other jobs of a broken executor: some may have finished just in time."""
-        wait(self.running, timeout=_TICK_S * 20)
-        for future in list(self.running):
-            if future.done():
-                self._settle(future)
-            else:
-                self.suspects.append(self.running.pop(future).cell)
+        loss = self.workforce.diagnose(error)
+        if not loss:
+            raise VeilrouteError(
+                f"a worker could not run a cell ({type(error).__name__}: {str(error).split(chr(10), 1)[0][:200]}); "
+                "check that all workers have the same veilroute"
+            ) from error
+        if loss == "executor" and not begun.is_alone:
+            self.suspects.append(begun.cell)
+        else:
+            outcome = failed_outcome("the process that ran it died each time: killed, or out of memory")
+            self._record(Record(begun.cell, outcome, provenance(self.run_id)).to_dict(), None)
+        return loss == "executor"
 
     def _record(self, data: dict[str, Any], turnaround_s: float | None) -> None:
         self.estimate.learn(self.store.append(data), turnaround_s)
         self.num_finished += 1
 
-    def _record_loss(self, cell: Cell) -> None:
-        outcome = failed_outcome("the process that ran it died each time: killed, or out of memory")
-        self._record(Record(cell, outcome, provenance(self.run_id)).to_dict(), None)
-
     def _tell(self, num_before: int) -> None:
-        if self.report is None:
-            return
         now_s = time.monotonic()
         running = [(begun.cell, now_s - begun.at_s) for begun in self.running.values()]
         num_workers = self.workforce.num_slots

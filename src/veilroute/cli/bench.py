@@ -17,19 +17,10 @@ from typing import Annotated
 from typer import Argument, Option
 
 from veilroute import __version__
+from veilroute.bench import suites
 from veilroute.bench.executors import DaskWorkforce, LocalWorkforce, Workforce
 from veilroute.bench.results import RecordStore
 from veilroute.bench.runner import RunProgress, RunReport, run_cells
-from veilroute.bench.suites import (
-    PRESETS,
-    SIZED_SUITES,
-    SUITES,
-    Choice,
-    Terrain,
-    build_cells,
-    find_terrain,
-    suite_names,
-)
 from veilroute.bench.table import counted
 from veilroute.cli.console import DONE, INTERRUPTED, Interrupt, emit, emit_json, live_progress, remark, stderr
 from veilroute.covering.walks import num_threads
@@ -41,11 +32,11 @@ _READY = "getting ready (a first run compiles for a minute)"
 
 
 def run_bench(
-    suite: Annotated[str, Argument(metavar="SUITE", help=f"{', '.join(SUITES)}, or all.")],
+    suite: Annotated[str, Argument(metavar="SUITE", help=f"{', '.join(suites.SUITES)}, or all.")],
     preset: Annotated[str, Option(metavar="quick|paper", help="How many pairs, and how long for each cell.")] = "quick",
     candidates: Annotated[
         list[str] | None,
-        Option(metavar="N", help=f"How many candidates, 8 or 8,12; for {', '.join(SIZED_SUITES)}. [8,12,16]"),
+        Option(metavar="N", help=f"How many candidates, 8 or 8,12; for {', '.join(suites.SIZED_SUITES)}. [8,12,16]"),
     ] = None,
     map_names: Annotated[
         list[str] | None, Option("--map", metavar="NAME", help="Only this map; may be repeated. [all six]")
@@ -77,16 +68,16 @@ def run_bench(
 
     Each finished cell is recorded at once. Started again, the same command runs only what is missing.
     """
-    if preset not in PRESETS:
-        raise UnknownMethodError("--preset", preset, tuple(PRESETS))
+    if preset not in suites.PRESETS:
+        raise UnknownMethodError("--preset", preset, tuple(suites.PRESETS))
     if workers is not None and dask is not None:
         raise InvalidInputError("--workers", "--workers or --dask, not both")
-    amount, names = PRESETS[preset], suite_names(suite)
+    amount, names = suites.PRESETS[preset], suites.suite_names(suite)
     limit_s = amount.time_limit_s if time_limit is None else time_limit
     num_pairs = amount.num_pairs if pairs is None else pairs
-    choice = Choice(limit_s, sizes=_read_sizes(candidates or ()), methods=tuple(method or ()))
-    terrain = find_terrain(num_pairs=num_pairs, map_names=tuple(map_names or ()), directory=maps)
-    cells = build_cells(names, terrain, choice)
+    choice = suites.Choice(limit_s, sizes=_read_sizes(candidates or ()), methods=tuple(method or ()))
+    terrain = suites.find_terrain(num_pairs=num_pairs, map_names=tuple(map_names or ()), directory=maps)
+    cells = suites.build_cells(names, terrain, choice)
     workforce: Workforce
     if dask is not None:
         _hush_dask()
@@ -135,14 +126,16 @@ def _stop(num_done: int, num_cells: int) -> int:
     return INTERRUPTED
 
 
-def _finish(names: Sequence[str], run: RunReport, terrain: Terrain, out: Path, command: str, *, as_json: bool) -> None:
+def _finish(
+    names: Sequence[str], run: RunReport, terrain: suites.Terrain, out: Path, command: str, *, as_json: bool
+) -> None:
     """Write the report, print the tables."""
     # Here, because drawing takes its time to import.
     from veilroute.bench.report import write_report
 
     notes = list(_notes(run, terrain))
     files = write_report(out, names, run.records, domains=terrain.domains, notes=notes, command=command)
-    tables = [table for name in names for table in SUITES[name].build_tables(run.records)]
+    tables = [table for name in names for table in suites.SUITES[name].build_tables(run.records)]
     if as_json:
         summary = {
             "suites": names,
@@ -164,7 +157,7 @@ def _finish(names: Sequence[str], run: RunReport, terrain: Terrain, out: Path, c
     emit(f"Report: {files.html}\n")
 
 
-def _notes(run: RunReport, terrain: Terrain) -> Iterator[str]:
+def _notes(run: RunReport, terrain: suites.Terrain) -> Iterator[str]:
     """What a reader of the report has to know about how it came about."""
     yield terrain.remark
     if not run.is_complete:
