@@ -159,9 +159,8 @@ class DaskWorkforce:
         try:
             self._client = connect(self.address, timeout=CONNECT_S, set_as_default=False, name="veilroute-bench")
         except (OSError, ValueError, TypeError) as error:
-            raise InvalidInputError(
-                "--dask", f"the address of a running Dask scheduler ({_first_line(error)})", self.address
-            ) from None
+            expected = f"the address of a running Dask scheduler ({_first_line(error)})"
+            raise InvalidInputError("--dask", expected, self.address) from None
         try:
             self._check_workers()
         except BaseException:
@@ -180,9 +179,8 @@ class DaskWorkforce:
         try:
             self._client.wait_for_workers(1, timeout=CONNECT_S)
         except OSError:
-            raise InvalidInputError(
-                "--dask", f"a cluster with workers; start some with 'dask worker {self.address}'", "none"
-            ) from None
+            expected = f"a cluster with workers; start some with 'dask worker {self.address}'"
+            raise InvalidInputError("--dask", expected, "none") from None
 
         def ask() -> str:
             import veilroute
@@ -193,9 +191,8 @@ class DaskWorkforce:
         for worker, answer in sorted(self._client.run(ask, on_error="return").items()):
             if answer != __version__:
                 found = _first_line(answer) if isinstance(answer, BaseException) else f"veilroute {answer}"
-                raise InvalidInputError(
-                    "--dask", f"workers with veilroute {__version__}; install it at {worker}", found
-                )
+                expected = f"workers with veilroute {__version__}; install it at {worker}"
+                raise InvalidInputError("--dask", expected, found)
 
     def diagnose(self, error: BaseException) -> Loss:
         """The scheduler gives a job up that has lost its worker more often than it allows (three times by default)."""

@@ -13,7 +13,7 @@ from functools import cache
 from importlib import resources
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from veilroute.bench.cells import Cell, Instance, Method
 from veilroute.bench.design import Suite, Variation
@@ -56,8 +56,7 @@ GENERATED = {f"rooms-{number}": size for number, size in enumerate(_GENERATED_SI
 """Names and sizes (height, width) of the maps that stand in for the paper's six; the largest two are smaller."""
 
 
-@dataclass(frozen=True)
-class Preset:
+class Preset(NamedTuple):
     """How much is run: pairs of start and goal on each map, and the time limit of each cell."""
 
     num_pairs: int
@@ -117,9 +116,8 @@ def build_cells(names: Sequence[str], terrain: Terrain, choice: Choice) -> list[
     instances; the cells of one instance begin with the quick ones.
     """
     if choice.sizes and not set(names) & set(SIZED_SUITES):
-        raise InvalidInputError(
-            "--candidates", f"one of the suites that vary it ({', '.join(SIZED_SUITES)}), or all", ", ".join(names)
-        )
+        expected = f"one of the suites that vary it ({', '.join(SIZED_SUITES)}), or all"
+        raise InvalidInputError("--candidates", expected, ", ".join(names))
     variations = [variation for name in names for variation in find_suite(name).variations]
     known = tuple(dict.fromkeys(method.name for variation in variations for method in variation.methods))
     plugins = tuple(read_method(text, known) for text in choice.methods if text not in known)
@@ -127,12 +125,12 @@ def build_cells(names: Sequence[str], terrain: Terrain, choice: Choice) -> list[
     cells = {cell.key: cell for each in (*variations, *joined) for cell in _cells_of(each, terrain, choice)}
     names_wanted = choice.methods or known
     chosen = [each for each in cells.values() if each.method.name in names_wanted or each.method in plugins]
-    turn = {(instance.map_name, instance.seed): i for i, instance in enumerate(terrain.instances)}
-    # Sorting is stable: what is alike here stays in the order of the design.
-    return sorted(
-        chosen,
-        key=lambda cell: (turn[cell.instance.map_name, cell.instance.seed], cell.num_candidates, _pace(cell.method)),
-    )
+    turns = {(instance.map_name, instance.seed): i for i, instance in enumerate(terrain.instances)}
+
+    def turn(cell: Cell) -> tuple[int, int, int]:
+        return turns[cell.instance.map_name, cell.instance.seed], cell.num_candidates, _pace(cell.method)
+
+    return sorted(chosen, key=turn)  # stable: what is alike here stays in the order of the design
 
 
 def read_method(text: str, known: tuple[str, ...]) -> Method:
@@ -201,9 +199,8 @@ def find_terrain(*, num_pairs: int, map_names: Sequence[str] = (), directory: Pa
     names = _checked_names(map_names)
     if names[0] in GENERATED:
         if directory is not None:
-            raise InvalidInputError(
-                "--map", "maps of the paper with --maps; generated ones need no directory", names[0]
-            )
+            expected = "maps of the paper with --maps; generated ones need no directory"
+            raise InvalidInputError("--map", expected, names[0])
         return _generated_terrain(names, num_pairs, "running on generated maps")
     if directory is not None:
         return _paper_terrain(_search_directory(directory, names), num_pairs)
@@ -235,12 +232,12 @@ def _search_directory(directory: Path, names: Iterable[str]) -> dict[str, Domain
     if not directory.is_dir():
         raise InvalidInputError("--maps", "a directory with the paper's maps", str(directory))
     pinned = MapStore().catalogue.pinned
-    domains, absent = {}, []
-    for name in names:
-        paths = sorted(path for path in directory.rglob(f"{name}.map") if path.is_file())
-        if not paths:
-            absent.append(name)
-            continue
+    found = {name: sorted(path for path in directory.rglob(f"{name}.map") if path.is_file()) for name in names}
+    absent = [name for name, paths in found.items() if not paths]
+    if absent:
+        raise InvalidInputError("--maps", f"a directory that also holds {', '.join(absent)} (.map)", str(directory))
+    domains = {}
+    for name, paths in found.items():
         expected = pinned.get(f"{name}.map")
         for path in paths:
             data = read_bytes(path)
@@ -249,8 +246,6 @@ def _search_directory(directory: Path, names: Iterable[str]) -> dict[str, Domain
                 break
         else:
             raise FileFormatError(paths[0], "not the map that the paper used (SHA-256 of its text differs)")
-    if absent:
-        raise InvalidInputError("--maps", f"a directory that also holds {', '.join(absent)} (.map)", str(directory))
     return domains
 
 

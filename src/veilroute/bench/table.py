@@ -33,9 +33,8 @@ class Table:
     def to_text(self) -> str:
         """Aligned columns: numbers to the right, text to the left; long headings and notes are broken."""
         texts = self._texts()
-        widths = []
-        for i, heading in enumerate(self.columns):
-            widths.append(max([len(word) for word in heading.split()] + [len(row[i]) for row in texts]))
+        columns = zip(self.columns, *texts, strict=True)
+        widths = [max(map(len, (*heading.split(), *cells))) for heading, *cells in columns]
         headings = [textwrap.wrap(heading, width) for heading, width in zip(self.columns, widths, strict=True)]
         height = max(map(len, headings))
         head = [list(line) for line in zip(*([""] * (height - len(h)) + h for h in headings), strict=True)]
@@ -60,10 +59,8 @@ class Table:
 
     def to_html(self) -> str:
         """A ``figure`` with the table, its title as caption, and its notes."""
-        classes = [
-            _classes(right, heading.startswith("paper"))
-            for heading, right in zip(self.columns, self._is_number(), strict=True)
-        ]
+        kinds = zip(self._is_number(), self.columns, strict=True)
+        classes = [_classes(right, heading.startswith("paper")) for right, heading in kinds]
 
         def line(opening: str, texts: Sequence[str]) -> str:
             cells = zip(texts, classes, strict=True)
@@ -87,8 +84,8 @@ class Table:
         return [[_text(value) for value in row] for row in self.rows]
 
     def _is_number(self) -> list[bool]:
-        texts = self._texts()
-        return [bool(texts) and all(_NUMBER.match(row[i]) for row in texts) for i in range(len(self.columns))]
+        columns = zip(self.columns, *self._texts(), strict=True)
+        return [bool(cells) and all(map(_NUMBER.match, cells)) for _, *cells in columns]
 
 
 def _classes(is_number: bool, of_paper: bool) -> str:

@@ -22,12 +22,13 @@ from veilroute.bench.executors import DaskWorkforce, LocalWorkforce, Workforce
 from veilroute.bench.results import RecordStore
 from veilroute.bench.runner import RunProgress, RunReport, run_cells
 from veilroute.bench.table import counted
-from veilroute.cli.console import DONE, INTERRUPTED, Interrupt, emit, emit_json, live_progress, remark, stderr
+from veilroute.cli.console import DONE, INTERRUPTED, emit, emit_json, live_progress, polite_interrupt, remark, stderr
 from veilroute.covering.walks import num_threads
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.progress import Progress
 
 _LINE_EVERY_S = 30.0
+_FINISHING = "finishing the cells that are running; once more to drop them"
 _READY = "getting ready (a first run compiles for a minute)"
 
 
@@ -84,7 +85,7 @@ def run_bench(
         workforce = DaskWorkforce(dask)
     else:
         workforce = LocalWorkforce(num_threads() if workers is None else workers)
-    with RecordStore(out) as store, Interrupt("finishing the cells that are running; once more to drop them") as stop:
+    with RecordStore(out) as store, polite_interrupt(_FINISHING) as stop:
         num_known = sum(cell.key in store for cell in cells)
         known = f", {num_known} of them recorded already" if num_known else ""
         try:
@@ -97,7 +98,7 @@ def run_bench(
                     run_id=uuid.uuid4().hex[:12],
                     retry_errors=retry_errors,
                     report=report,
-                    should_stop=stop,
+                    should_stop=stop.is_set,
                 )
         except KeyboardInterrupt:
             return _stop(sum(cell.key in store for cell in cells), len(cells))

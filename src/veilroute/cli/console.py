@@ -176,26 +176,19 @@ def live_progress(
             display.stop()
 
 
-class Interrupt:
-    """Turns the first Ctrl-C into a request to finish, with a ``reply``; the second one really interrupts."""
+@contextmanager
+def polite_interrupt(reply: str = "stopping with the best so far; once more to drop it") -> Iterator[threading.Event]:
+    """Yield an event that the first Ctrl-C sets, with a reply, to ask the work to finish; the second interrupts it."""
+    wanted = threading.Event()
 
-    def __init__(self, reply: str = "stopping with the best so far; once more to drop it") -> None:
-        self.is_requested = False
-        self._reply = reply
-
-    def __call__(self) -> bool:
-        """Whether to stop."""
-        return self.is_requested
-
-    def __enter__(self) -> Interrupt:
-        self._previous = signal.signal(signal.SIGINT, self._handle)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        signal.signal(signal.SIGINT, self._previous)
-
-    def _handle(self, _number: int, _frame: FrameType | None) -> None:
-        if self.is_requested:
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        if wanted.is_set():
             raise KeyboardInterrupt
-        self.is_requested = True
-        remark(self._reply)
+        wanted.set()
+        remark(reply)
+
+    previous = signal.signal(signal.SIGINT, handle)
+    try:
+        yield wanted
+    finally:
+        signal.signal(signal.SIGINT, previous)

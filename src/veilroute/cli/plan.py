@@ -23,7 +23,6 @@ from veilroute.domain.graph import Label
 from veilroute.errors import InvalidInputError, VeilrouteError
 from veilroute.playbook import Claims, Playbook, PlaybookClass, read_playbook
 from veilroute.problem import OBJECTIVES, Privacy, Problem
-from veilroute.progress import ProgressCallback
 from veilroute.registry import read_option
 
 _SAYS_LITTLE = 1.0
@@ -87,7 +86,7 @@ def run_plan(
     loaded = load_instance(instance, options, earlier)
     problem = loaded.problem if objective is None else replace(loaded.problem, objective=objective)
     figure = "MAC" if problem.objective == "mac" else "mean extra cost"
-    with console.live_progress(figure=figure) as report, console.Interrupt() as interrupt:
+    with console.live_progress(figure=figure) as report, console.polite_interrupt() as stop:
         playbook, runtime_s = timed_solve(
             problem,
             loaded.privacy,
@@ -95,7 +94,7 @@ def run_plan(
             time_limit_s=time_limit,
             seed=options.seed,
             progress=report,
-            should_stop=interrupt,
+            should_stop=stop.is_set,
             **extra,
         )
     if out is not None:
@@ -104,7 +103,7 @@ def run_plan(
         console.emit_json(plan_summary(playbook, runtime_s))
     else:
         print_plan(playbook, runtime_s, out)
-    if interrupt.is_requested:
+    if stop.is_set():
         console.remark("interrupted; this is the best playbook so far")
         return INTERRUPTED
     return DONE if playbook.claims.num_anonymized else NOTHING_ANONYMIZED
@@ -120,9 +119,7 @@ def _check_reuse(planner: str | None, extra: dict[str, Any]) -> str:
     return "reuse"
 
 
-def timed_solve(
-    problem: Problem, privacy: Privacy, *, progress: ProgressCallback | None = None, **options: Any
-) -> tuple[Playbook, float]:
+def timed_solve(problem: Problem, privacy: Privacy, **options: Any) -> tuple[Playbook, float]:
     """Solve and measure, imports excluded; says so when kernels must be compiled first."""
     from veilroute.kernels.jit import postpone_blas, remember_types, telling
     from veilroute.solver import solve
@@ -138,7 +135,7 @@ def timed_solve(
         _ = PARTITIONERS.find(options.get("partitioner", "exact")).function
     began = time.perf_counter()
     with telling(cache(_tell_compiling)):  # said once
-        playbook = solve(problem, privacy, progress=progress, **options)
+        playbook = solve(problem, privacy, **options)
     return playbook, time.perf_counter() - began
 
 
