@@ -29,7 +29,6 @@ from veilroute.bench.design import Selection
 from veilroute.bench.impact import shown_ks
 from veilroute.bench.paper import method_label
 from veilroute.bench.partitioning import averages_at, compare, relate, steps_of
-from veilroute.bench.table import format_apr
 from veilroute.plotting.palette import INK, MUTED, mix
 
 GRID = "#DADAD6"
@@ -345,16 +344,10 @@ def _draw_by_m(
 ) -> None:
     """Our line with filled markers, the paper's markers hollow, zeros at the lower edge."""
     points = [(ratio, value) for ratio, value in zip(paper.M_RATIOS, ours, strict=True) if value is not None]
-    ax.plot(
-        [ratio for ratio, value in points if value > 0],
-        [value for _, value in points if value > 0],
-        marker=look.marker,
-        color=look.colour,
-        linestyle=look.dashes,
-        linewidth=1.5,
-        markersize=8 if look.marker == "*" else 5.5,
-        label=label,
-    )
+    ratios, values = [ratio for ratio, value in points if value > 0], [value for _, value in points if value > 0]
+    style: dict[str, Any] = {"linestyle": look.dashes, "marker": look.marker, "markersize": 5.5, "linewidth": 1.5}
+    style |= {"markersize": 8} if look.marker == "*" else {}
+    ax.plot(ratios, values, color=look.colour, label=label, **style)
     zeros = [ratio * _ASIDE.get(look.marker, 1.0) for ratio, value in points if value <= 0]
     if zeros:
         edge = ax.get_xaxis_transform()
@@ -383,13 +376,8 @@ def plot_klr(chosen: Selection, ax: Axes, panel: tuple[int, float]) -> None:
             label = method_label(method) if place == 0 else None
             at, height = place + (i - 0.5) * width, cells.mac or 0.0
             ax.bar(at, height, width * 0.94, color=look_of(method).colour, label=label)
-            if cells.apr is None:
-                note = "no records"
-            elif cells.mac is None:
-                note = "APR 0"
-            else:
-                note = "" if cells.apr == 1 else f"APR {format_apr(cells.apr)}"
-            if note:
+            note = "no records" if cells.apr is None else "APR 0" if cells.mac is None else f"APR {cells.apr_text}"
+            if cells.apr != 1 or cells.mac is None:
                 style: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": TICK_SIZE - 1.5, "color": MUTED}
                 ax.annotate(note, (at, height), (0, 3), textcoords="offset points", rotation=90, **style)
     _dress(ax, f"k = {k}, ell = {ell:g}", "radius", "mean MAC", grid="y")
