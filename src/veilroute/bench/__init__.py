@@ -1,8 +1,8 @@
 """The paper's experiments: suites of cells, a runner that survives being killed, tables, figures and a report.
 
 A suite (``design``, ``suites``) says which cells to run. Cells (``cells``) become records (``runner``, ``executors``,
-``results``). From its records (``summaries``) a suite makes tables, sentences and pictures (``partitioning``,
-``impact``, ``examples``, ``table``, ``charts``) beside what the paper printed (``paper``), for a ``report``.
+``results``). From its records a suite makes tables, sentences and pictures (``partitioning``, ``impact``, ``examples``,
+``table``, ``charts``) beside what the paper printed (``paper``), for a ``report``.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from veilroute.registry import lazy_names
 
 if TYPE_CHECKING:
     from veilroute.bench.cells import Cell, Method, Outcome, Record
-    from veilroute.bench.design import Suite, Variation
+    from veilroute.bench.design import Selection, Suite, Variation
     from veilroute.bench.executors import DaskWorkforce, LocalWorkforce
     from veilroute.bench.paper import BEST, OPTIMAL
+    from veilroute.bench.partitioning import Comparison, compare
     from veilroute.bench.report import ReportFiles, write_report
     from veilroute.bench.results import RecordStore, read_records
     from veilroute.bench.runner import Job, RunProgress, RunReport, map_text, run_cell, run_cells
     from veilroute.bench.suites import SUITES, Choice, Terrain, build_cells, find_terrain, suite_names
-    from veilroute.bench.summaries import Comparison, Selection, compare
     from veilroute.bench.table import Table
 
 __all__ = [
@@ -60,13 +60,13 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     cells="Cell Method Outcome Record",
-    design="Suite Variation",
+    design="Selection Suite Variation",
     executors="DaskWorkforce LocalWorkforce",
     paper="BEST OPTIMAL",
+    partitioning="Comparison compare",
     report="ReportFiles write_report",
     results="RecordStore read_records",
     runner="Job RunProgress RunReport map_text run_cell run_cells",
     suites="Choice SUITES Terrain build_cells find_terrain suite_names",
-    summaries="Comparison Selection compare",
     table="Table",
 )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from veilroute.checks import check_finite
 from veilroute.jsontext import dump_canonical
 from veilroute.registry import Plain, Registry
 
@@ -22,16 +22,13 @@ InstanceKey = tuple[object, ...]
 
 @dataclass(frozen=True)
 class Method:
-    """A planner with its options, as :func:`veilroute.solve` takes them; an option that is left empty is not given.
-
-    ``extra`` has options that only plug-ins have: names and values, by name.
-    """
+    """A planner with its options, as :func:`veilroute.solve` takes them; an option that is left empty is not given."""
 
     planner: str
     partitioner: str = ""
     merge_order: str = ""
     heuristic: str = ""
-    extra: tuple[tuple[str, Plain], ...] = ()
+    extra: tuple[tuple[str, Plain], ...] = ()  #: Options that only plug-ins have: names and values, by name.
 
     @property
     def parts(self) -> dict[str, str]:
@@ -70,13 +67,10 @@ class Method:
 
 @dataclass(frozen=True)
 class Instance:
-    """A trip with candidates on a map; an experiment with n candidates takes the first n.
+    """A trip with candidates on a map; an experiment with n candidates takes the first n."""
 
-    ``map_name`` has no suffix (``den101d``), and ``seed`` is the number of the pair of start and goal on this map.
-    """
-
-    map_name: str
-    seed: int
+    map_name: str  # without suffix: den101d
+    seed: int  # the number of the pair of start and goal on this map
     start: Place
     goal: Place
     candidates: tuple[Place, ...]
@@ -84,23 +78,18 @@ class Instance:
 
 @dataclass(frozen=True)
 class Cell:
-    """One run: what is solved, how, and for how long.
+    """One run: what is solved, how, and for how long."""
 
-    The instance has exactly the candidates that take part. The hash of the map keeps records of another map with the
-    same name from being mistaken for these. ``m_ratio`` is m over the number of nodes on a shortest path, ``None`` for
-    m = infinity. With ``keep_playbook`` the auditor is asked, and the record holds the playbook, to draw it.
-    """
-
-    instance: Instance
-    map_sha256: str
+    instance: Instance  #: Has exactly the candidates that take part.
+    map_sha256: str  #: Keeps records of another map with the same name from being mistaken for these.
     method: Method
     k: int
     ell: float
     radius: float
-    m_ratio: float | None
+    m_ratio: float | None  #: m over the number of nodes on a shortest path, ``None`` for m = infinity.
     time_limit_s: float
     seed: int = 0
-    keep_playbook: bool = False
+    keep_playbook: bool = False  #: Ask the auditor, and keep the playbook in the record, to draw it.
 
     @property
     def num_candidates(self) -> int:
@@ -128,30 +117,22 @@ class Cell:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a cell.
+    """What came of a cell; counts, APR and MAC are what the playbook claims."""
 
-    ``status`` is one of :data:`STATUSES`, or ``error`` when there is no playbook; ``error`` then says why in one line.
-    ``is_finished`` tells whether the method came to its own end and was not stopped by the time limit. ``m`` is in
-    nodes, ``None`` for infinity. Counts, APR and MAC are what the playbook claims. ``runtime_s`` is planning without
-    imports and compilation; ``improvements`` holds each better partition as seconds, members anonymized and MAC.
-    ``peak_memory_mb`` is the most that the worker has held so far. ``audit_holds`` is ``None`` when the auditor was not
-    asked. The playbook is kept without its domain.
-    """
-
-    status: str
-    is_finished: bool
-    m: int | None
+    status: str  #: One of :data:`STATUSES`, or ``error`` when there is no playbook.
+    is_finished: bool  #: Whether the method came to its own end and was not stopped by the time limit.
+    m: int | None  #: In nodes, ``None`` for infinity.
     num_coverable: int
     num_anonymized: int
     apr: float
     mac: float | None
     mac_lower_bound: float | None
-    runtime_s: float
-    improvements: tuple[tuple[float, int, float], ...] = ()
-    peak_memory_mb: float | None = None
-    audit_holds: bool | None = None
-    playbook: dict[str, Any] | None = None
-    error: str = ""
+    runtime_s: float  #: Of planning, without imports and compilation.
+    improvements: tuple[tuple[float, int, float], ...] = ()  #: Better partitions: seconds, members anonymized, MAC.
+    peak_memory_mb: float | None = None  #: The most that the worker has held so far.
+    audit_holds: bool | None = None  #: ``None`` when the auditor was not asked.
+    playbook: dict[str, Any] | None = None  #: Without its domain.
+    error: str = ""  #: Why there is no playbook, in one line.
 
 
 @dataclass(frozen=True)
@@ -174,36 +155,32 @@ class Record:
 
 def record_from_dict(data: dict[str, Any]) -> Record:
     """Read a record back; `KeyError`, `TypeError` or `ValueError` where it is not one that tables can count on."""
-    cell = dict(data["cell"])
-    instance = dict(cell.pop("instance"))
-    for name in ("start", "goal"):
-        instance[name] = tuple(instance[name])
-    instance["candidates"] = tuple(tuple(place) for place in instance["candidates"])
-    outcome = dict(data["outcome"])
-    outcome["improvements"] = tuple(tuple(step) for step in outcome["improvements"])
-    method = dict(cell.pop("method"))
-    extra = dict(method.pop("extra", {}))
-    if not all(isinstance(value, Plain) for value in extra.values()):
+    cell, outcome, provenance = dict(data["cell"]), dict(data["outcome"]), data["provenance"]
+    instance, method = dict(cell.pop("instance")), dict(cell.pop("method"))
+    instance |= {name: tuple(instance[name]) for name in ("start", "goal")}
+    instance["candidates"] = tuple(map(tuple, instance["candidates"]))
+    outcome["improvements"] = tuple(map(tuple, outcome["improvements"]))
+    method["extra"] = tuple(sorted(dict(method.pop("extra", {})).items()))
+    if not all(isinstance(value, Plain) for _, value in method["extra"]):
         raise TypeError("extra: expected plain values")
-    cell["method"] = Method(**method, extra=tuple(sorted(extra.items())))
-    record = Record(Cell(Instance(**instance), **cell), Outcome(**outcome), data["provenance"])
+    record = Record(Cell(Instance(**instance), method=Method(**method), **cell), Outcome(**outcome), provenance)
     _check(record.outcome)
     kinds = {"versions": dict, "machine": dict, "worker": dict, "run": str, "finished_at": str}
-    if not all(isinstance(record.provenance[name], kind) for name, kind in kinds.items()):
+    if not all(isinstance(provenance[name], kind) for name, kind in kinds.items()):
         raise TypeError("provenance: expected objects and text")
     return record
 
 
 def _check(outcome: Outcome) -> None:
-    numbers = [outcome.num_coverable, outcome.num_anonymized, outcome.apr, outcome.runtime_s]
+    """Refuse values that tables and figures could not count with."""
     optional = (outcome.m, outcome.mac, outcome.mac_lower_bound, outcome.peak_memory_mb)
+    numbers = [outcome.num_coverable, outcome.num_anonymized, outcome.apr, outcome.runtime_s]
     numbers += [number for number in optional if number is not None]
-    numbers += [number for step in outcome.improvements for number in step]
-    if not all(isinstance(x, int | float) and not isinstance(x, bool) and math.isfinite(x) for x in numbers):
-        raise TypeError("outcome: expected finite numbers")
-    if not isinstance(outcome.is_finished, bool) or not isinstance(outcome.audit_holds, bool | None):
-        raise TypeError("outcome: expected true or false")
-    if not all(isinstance(text, str) for text in (outcome.status, outcome.error)):
-        raise TypeError("outcome: expected text")
-    if not isinstance(outcome.playbook, dict | None) or any(len(step) != 3 for step in outcome.improvements):
-        raise TypeError("outcome: expected a playbook and steps of three")
+    for seconds, num_anonymized, mac in outcome.improvements:
+        numbers += [seconds, num_anonymized, mac]
+    for number in numbers:
+        check_finite("outcome", number)
+    kinds: dict[str, Any] = {"status": str, "error": str, "is_finished": bool, "audit_holds": bool | None}
+    for name, kind in (kinds | {"playbook": dict | None}).items():
+        if not isinstance(getattr(outcome, name), kind):
+            raise TypeError(f"outcome.{name}: expected {kind}")

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from statistics import fmean, stdev
+from typing import Any, Literal, NamedTuple
 
 import matplotlib as mpl
 from matplotlib.artist import Artist
@@ -25,10 +25,10 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocat
 
 from veilroute.bench import paper
 from veilroute.bench.cells import Method
-from veilroute.bench.impact import average_at, shown_ks
+from veilroute.bench.design import Selection
+from veilroute.bench.impact import shown_ks
 from veilroute.bench.paper import method_label
-from veilroute.bench.summaries import Selection, compare, moment, relate, steps_of
-from veilroute.bench.table import format_apr
+from veilroute.bench.partitioning import averages_at, compare, relate, steps_of
 from veilroute.plotting.palette import INK, MUTED, mix
 
 GRID = "#DADAD6"
@@ -46,8 +46,7 @@ _EARLIEST_S = 1e-3
 _ASIDE = {"s": 0.83, "^": 0.94, "o": 1.06, "*": 1.2}
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(NamedTuple):
     """How one method is drawn."""
 
     colour: str
@@ -73,7 +72,7 @@ def look_of(method: Method) -> Look:
     if name == "merge-bb":
         name = f"{name}/{method.merge_order}"
     look = _LOOKS.get(name, Look(MUTED, "x", "solid"))
-    return replace(look, colour=mix(look.colour, "#FFFFFF", 0.45)) if method.heuristic == "blind" else look
+    return look._replace(colour=mix(look.colour, "#FFFFFF", 0.45)) if method.heuristic == "blind" else look
 
 
 def save_chart(draw: Callable[[Selection], Figure], chosen: Selection, png: Path) -> None:
@@ -147,8 +146,8 @@ def _hollow(edge: str = INK, face: str = "white") -> dict[str, Any]:
 
 def _diamond(ax: Axes, figure: paper.Printed, y: float) -> None:
     """The paper's number, if there is one."""
-    if figure.value is not None:
-        ax.plot(figure.value, y, "D", markersize=5, zorder=5, **_hollow())
+    if (value := paper.number(figure)) is not None:
+        ax.plot(value, y, "D", markersize=5, zorder=5, **_hollow())
 
 
 def _mark(marker: str, label: str, **options: Any) -> Line2D:
@@ -176,7 +175,7 @@ def _add_legend(figure: Figure, *marks: Artist) -> Figure:
 
 def plot_coverage(chosen: Selection, ax: Axes, size: int) -> None:
     """On what share of the instances each method finished: Table 1."""
-    part = chosen.of_size(size)
+    part = chosen.where(num_candidates=size)
     for place, method in enumerate(paper.RATED):
         every = compare(part, method).averages
         if every.num_cells:
@@ -184,15 +183,14 @@ def plot_coverage(chosen: Selection, ax: Axes, size: int) -> None:
             ax.barh(place, share, height=0.6, color=look_of(method).colour)
         text = f"{every.num_finished}/{every.num_cells}" if every.num_cells else "no run"
         ax.text(108, place, text, fontsize=TICK_SIZE - 0.5, color=MUTED, va="center")
-        _diamond(ax, paper.TABLE1.get((method, size), paper.Partitioning()).coverage, place)
+        _diamond(ax, paper.table1_row(method, size).coverage, place)
     _dress_rows(ax, f"{size} candidates", "finished [%]", paper.RATED)
-    ax.set_xlim(-4, 138)
-    ax.set_xticks([0, 50, 100])
+    ax.set(xlim=(-4, 138), xticks=[0, 50, 100])
 
 
 def plot_times(chosen: Selection, ax: Axes, size: int) -> None:
     """Mean runtimes of Table 1: over all instances, and over those that the paper chose."""
-    part = chosen.of_size(size)
+    part = chosen.where(num_candidates=size)
     for place, method in enumerate(paper.PARTITIONING):
         ours = compare(part, method)
         if ours.averages.runtime_s is not None:
@@ -202,13 +200,12 @@ def plot_times(chosen: Selection, ax: Axes, size: int) -> None:
         if ours.total_time_s is not None:
             seconds = max(ours.total_time_s, _EARLIEST_S)
             ax.plot(seconds, place + 0.02, "|", color=INK, markersize=7, markeredgewidth=1.6, zorder=4)
-        printed = paper.TABLE1.get((method, size), paper.Partitioning()).total_time_s
-        if printed.text == "<1":
+        printed = paper.table1_row(method, size).total_time_s
+        if printed == "<1":
             ax.plot(1.0, place + 0.24, "<", markersize=6, zorder=4, **_hollow(face="none"))
         _diamond(ax, printed, place + 0.24)
     _dress_rows(ax, "", "mean time [s]", paper.PARTITIONING)
-    ax.set_xscale("log")
-    ax.set_xlim(0.7 * _EARLIEST_S, 1000)
+    ax.set(xscale="log", xlim=(0.7 * _EARLIEST_S, 1000))
     ax.set_xticks([0.001, 0.1, 10, 1000], ["≤0.001", "0.1", "10", "1000"])
     ax.xaxis.set_minor_locator(NullLocator())
 
@@ -228,18 +225,16 @@ def draw_table1(chosen: Selection) -> Figure:
 
 def plot_relative(chosen: Selection, ax: Axes, size: int) -> None:
     """MAC relative to Naive with its standard deviation: Table 2."""
-    part = chosen.of_size(size)
+    part = chosen.where(num_candidates=size)
     style = {"color": MUTED, "markersize": 5, "capsize": 2, "elinewidth": 0.8, **_hollow()}
     for place, method in enumerate(paper.RATED):
-        ours, printed = relate(part, method), paper.TABLE2.get((method, size), paper.Ratio())
-        look = look_of(method)
-        if ours.mean is not None:
-            spread = ours.deviation or 0.0
-            ax.errorbar(
-                ours.mean, place - 0.14, xerr=spread, fmt=look.marker, color=look.colour, markersize=7, capsize=2.5
-            )
-        if printed.mean.value is not None:
-            ax.errorbar(printed.mean.value, place + 0.18, xerr=printed.deviation.value, fmt="D", **style)
+        ratios, printed = relate(part, method), paper.TABLE2.get((method, size), paper.Ratio())
+        if ratios:
+            look, spread = look_of(method), stdev(ratios) if len(ratios) > 1 else 0.0
+            dot: dict[str, Any] = {"fmt": look.marker, "color": look.colour, "markersize": 7, "capsize": 2.5}
+            ax.errorbar(fmean(ratios), place - 0.14, xerr=spread, **dot)
+        if (value := paper.number(printed.mean)) is not None:
+            ax.errorbar(value, place + 0.18, xerr=paper.number(printed.deviation), fmt="D", **style)
     ax.axvline(0.0, color=GRID, linewidth=0.6, zorder=1)
     ax.axvline(1.0, color=MUTED, linewidth=1.0, linestyle=(0, (2, 2)), zorder=1)
     _dress_rows(ax, f"{size} candidates", "MAC over Naive's", paper.RATED)
@@ -259,15 +254,15 @@ def plot_convergence(chosen: Selection, measure: str, ax: Axes, size: int) -> No
     logarithmic, because first partitions can be many times dearer than the last; a MAC of 0 lies below it.
     """
     is_apr = measure == "apr"
-    part = chosen.of_size(size)
+    part = chosen.where(num_candidates=size)
     end = max(part.time_limits_s, default=1.0)
     for method in paper.CONVERGING:
-        own = part.of_method(method)
+        own = part.where(method=method).records
         if not own:
             continue
         times = sorted({max(step[0], _EARLIEST_S) for record in own for step in steps_of(record.outcome)})
         times = [*(time for time in times if time < end), end]
-        moments = [(time, moment(own, time)) for time in times]
+        moments = [(time, averages_at(own, time)) for time in times]
         look, label = look_of(method), method_label(method)
         if is_apr:
             aprs = [(time, at.apr or 0.0) for time, at in moments]
@@ -276,15 +271,14 @@ def plot_convergence(chosen: Selection, measure: str, ax: Axes, size: int) -> No
             macs = [(time, at.mac, at.num_macs == at.num_cells) for time, at in moments if at.mac is not None]
             _draw_steps(ax, look, [(time, mac) for time, mac, _ in macs], width=0.7)
             _draw_steps(ax, look, [(time, mac) for time, mac, is_complete in macs if is_complete], label=label)
-        printed = paper.TABLE1.get((method, size), paper.Partitioning())
-        value = printed.apr.value if is_apr else printed.mac.value
+        printed = paper.table1_row(method, size)
+        value = paper.number(printed.apr if is_apr else printed.mac)
         if value is not None:
             ax.plot(end * 1.5, value, look.marker, markersize=5.5, **_hollow(look.colour))
     title, ylabel = (f"{size} candidates", "mean APR") if is_apr else ("", "mean MAC")
     _dress(ax, title, "time [s]", ylabel)
-    ax.set_xscale("log")
+    ax.set(xscale="log", xlim=(_EARLIEST_S, end * 2.4))
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.set_xlim(_EARLIEST_S, end * 2.4)
     if is_apr:
         ax.set_ylim(-0.04, 1.06)
     else:
@@ -313,7 +307,7 @@ def draw_convergence(chosen: Selection) -> Figure:
 def plot_runtimes(chosen: Selection, ax: Axes, _: object = None) -> None:
     """Mean runtime by m: Table 3."""
     for method in paper.BOUNDED:
-        ours = [chosen.average(method, ratio=ratio).runtime_s for ratio in paper.M_RATIOS]
+        ours = [chosen.where(method=method, m_ratio=ratio).averages.runtime_s for ratio in paper.M_RATIOS]
         _draw_by_m(ax, look_of(method), chosen.bounded_label(method), ours, paper.TABLE3.get(method, {}).values())
     _dress_by_m(ax, "", "mean runtime [s]")
 
@@ -328,9 +322,9 @@ def plot_impact_of_m(chosen: Selection, ax: Axes, k: int) -> None:
     """Mean MAC by m: Figure 6. A MAC of 0 has no place on a logarithmic axis; it is a triangle at the lower edge."""
     for method in paper.BOUNDED:
         look = look_of(method)
-        ours = [chosen.average(method, k=k, ratio=ratio).mac for ratio in paper.M_RATIOS]
+        ours = [chosen.where(method=method, k=k, m_ratio=ratio).averages.mac for ratio in paper.M_RATIOS]
         _draw_by_m(ax, look, chosen.bounded_label(method), ours, paper.TABLE4.get((method, k), {}).values())
-        limit = average_at(chosen, method, k, None).mac
+        limit = chosen.where(method=paper.BEST, k=k, m_ratio=None).averages.mac
         if limit and method == paper.M_PBP:
             ax.axhline(limit, color=look.colour, linewidth=0.9, linestyle=(0, (1, 2)), label="Pbp, m = infinity")
     _dress_by_m(ax, f"k = {k}", "mean MAC")
@@ -350,34 +344,26 @@ def _draw_by_m(
 ) -> None:
     """Our line with filled markers, the paper's markers hollow, zeros at the lower edge."""
     points = [(ratio, value) for ratio, value in zip(paper.M_RATIOS, ours, strict=True) if value is not None]
-    ax.plot(
-        [ratio for ratio, value in points if value > 0],
-        [value for _, value in points if value > 0],
-        marker=look.marker,
-        color=look.colour,
-        linestyle=look.dashes,
-        linewidth=1.5,
-        markersize=8 if look.marker == "*" else 5.5,
-        label=label,
-    )
+    ratios, values = [ratio for ratio, value in points if value > 0], [value for _, value in points if value > 0]
+    style: dict[str, Any] = {"linestyle": look.dashes, "marker": look.marker, "markersize": 5.5, "linewidth": 1.5}
+    style |= {"markersize": 8} if look.marker == "*" else {}
+    ax.plot(ratios, values, color=look.colour, label=label, **style)
     zeros = [ratio * _ASIDE.get(look.marker, 1.0) for ratio, value in points if value <= 0]
     if zeros:
         edge = ax.get_xaxis_transform()
         ax.plot(zeros, [0.02] * len(zeros), "v", color=look.colour, markersize=6, transform=edge, gid=ZERO)
-    printed = [figure.value for figure in figures if figure.value is not None]
+    printed = [value for figure in figures if (value := paper.number(figure)) is not None]
     if printed:
         ax.plot(paper.M_RATIOS, printed, look.marker, markeredgewidth=1.1, markersize=9, **_hollow(look.colour, "none"))
 
 
 def _dress_by_m(ax: Axes, title: str, ylabel: str) -> None:
     _dress(ax, title, "m / shortest path", ylabel)
-    ax.set_xscale("log")
-    ax.set_yscale("log")
+    ax.set(xscale="log", yscale="log", xlim=(0.07, 14))
     _show_plain(ax.yaxis)
     ax.xaxis.set_major_locator(FixedLocator(paper.M_RATIOS))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.set_xticklabels([f"{ratio:g}" for ratio in paper.M_RATIOS])
-    ax.set_xlim(0.07, 14)
 
 
 def plot_klr(chosen: Selection, ax: Axes, panel: tuple[int, float]) -> None:
@@ -386,17 +372,12 @@ def plot_klr(chosen: Selection, ax: Axes, panel: tuple[int, float]) -> None:
     width = 0.38
     for i, method in enumerate(paper.KLR_METHODS):
         for place, radius in enumerate(paper.KLR_RADII):
-            cells = chosen.average(method, k=k, ell=ell, radius=radius, ratio=None)
+            cells = chosen.where(method=method, k=k, ell=ell, radius=radius).averages
             label = method_label(method) if place == 0 else None
             at, height = place + (i - 0.5) * width, cells.mac or 0.0
             ax.bar(at, height, width * 0.94, color=look_of(method).colour, label=label)
-            if cells.apr is None:
-                note = "no records"
-            elif cells.mac is None:
-                note = "APR 0"
-            else:
-                note = "" if cells.apr == 1 else f"APR {format_apr(cells.apr)}"
-            if note:
+            note = "no records" if cells.apr is None else "APR 0" if cells.mac is None else f"APR {cells.apr_text}"
+            if cells.apr != 1 or cells.mac is None:
                 style: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": TICK_SIZE - 1.5, "color": MUTED}
                 ax.annotate(note, (at, height), (0, 3), textcoords="offset points", rotation=90, **style)
     _dress(ax, f"k = {k}, ell = {ell:g}", "radius", "mean MAC", grid="y")

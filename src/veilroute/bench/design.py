@@ -1,34 +1,193 @@
-"""What a suite is: which cells it runs, which records it shows, and how it shows them.
+"""What a suite is: which cells it runs, which records it shows, means over them, and how it shows these.
 
-A new suite is one :class:`Suite`, listed in :data:`veilroute.bench.suites.SUITES`.
+A new suite is one :class:`Suite`, listed in :data:`veilroute.bench.suites.SUITES`. Means are those of
+:mod:`statistics`, whose sums are exact: the order of the records plays no part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Literal
 
-from veilroute.bench.cells import Cell, Method, Record
-from veilroute.bench.summaries import Selection
-from veilroute.bench.table import Table
+from veilroute.bench.cells import Cell, InstanceKey, Method, Outcome, Record
+from veilroute.bench.paper import NUM_INSTANCES, OPTIMAL, method_label
+from veilroute.bench.table import Row, Table, counted, format_apr, format_seconds, listed
 from veilroute.domain.graph import Domain
+
+
+def mean(values: Sequence[float]) -> float | None:
+    """Arithmetic mean, ``None`` of nothing."""
+    return fmean(values) if values else None
+
+
+@dataclass(frozen=True)
+class Averages:
+    """Means over cells: runtime and APR over all, the MAC over those that have one."""
+
+    num_cells: int
+    num_finished: int
+    runtime_s: float | None
+    apr: float | None
+    mac: float | None
+    num_macs: int
+    num_partial: int  # cells that leave coverable candidates without anonymity
+
+    @property
+    def is_time_bound(self) -> bool:
+        """Whether the runtime is only a lower bound, because the clock stopped some cells."""
+        return self.num_finished < self.num_cells
+
+    @property
+    def apr_text(self) -> str | None:
+        """The mean APR where there is one."""
+        return None if self.apr is None else format_apr(self.apr)
+
+    @property
+    def time_text(self) -> str | None:
+        """The mean runtime in seconds, with ≥ where some cells were stopped by the clock."""
+        if self.runtime_s is None:
+            return None
+        return f"{'≥ ' if self.is_time_bound else ''}{format_seconds(self.runtime_s)}"
+
+
+def average(outcomes: Sequence[Outcome]) -> Averages:
+    """Means over outcomes."""
+    macs = [outcome.mac for outcome in outcomes if outcome.mac is not None]
+    return Averages(
+        num_cells=len(outcomes),
+        num_finished=sum(outcome.is_finished for outcome in outcomes),
+        runtime_s=mean([outcome.runtime_s for outcome in outcomes]),
+        apr=mean([outcome.apr for outcome in outcomes]),
+        mac=mean(macs),
+        num_macs=len(macs),
+        num_partial=sum(outcome.num_anonymized < outcome.num_coverable for outcome in outcomes),
+    )
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The records of one suite: one for each instance, method and setting, sorted."""
+
+    records: tuple[Record, ...]
+    #: Further records of the same, under a shorter time limit or another seed.
+    num_repeated: int = 0
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The numbers of candidates that occur."""
+        return tuple(sorted({record.cell.num_candidates for record in self.records}))
+
+    @property
+    def time_limits_s(self) -> tuple[float, ...]:
+        """The time limits that occur."""
+        return tuple(sorted({record.cell.time_limit_s for record in self.records}))
+
+    @property
+    def num_instances(self) -> int:
+        """How many different instances occur."""
+        return len({record.cell.instance_key for record in self.records})
+
+    @property
+    def bounded(self) -> Selection:
+        """Only the records with a finite m."""
+        return Selection(tuple(record for record in self.records if record.cell.m_ratio is not None))
+
+    @cached_property
+    def averages(self) -> Averages:
+        """Means over all records."""
+        return average([record.outcome for record in self.records])
+
+    def where(self, **setting: object) -> Selection:
+        """Only the records whose cells have these values, such as ``method=BEST, k=2``."""
+        wanted = setting.items()
+        chosen = (r for r in self.records if all(getattr(r.cell, name) == value for name, value in wanted))
+        return Selection(tuple(chosen), self.num_repeated)
+
+    def by_size(self) -> Iterator[tuple[int, Selection]]:
+        """Each number of candidates that occurs, with its records."""
+        return ((size, self.where(num_candidates=size)) for size in self.sizes)
+
+    def by_instance(self, method: Method) -> dict[InstanceKey, Outcome]:
+        """The outcomes of one method by instance."""
+        return {record.cell.instance_key: record.outcome for record in self.where(method=method).records}
+
+    def with_plugins(self, methods: tuple[Method, ...]) -> tuple[Method, ...]:
+        """The methods of a table, then those of the records that name a plug-in, by name."""
+        plugins = {record.cell.method for record in self.records if record.cell.method not in methods}
+        return (*methods, *sorted((each for each in plugins if each.is_plugin), key=lambda method: method.name))
+
+    @property
+    def is_finite_optimum_open(self) -> bool:
+        """Whether the planner ``optimal`` left a finite m without a proof of optimality."""
+        own = self.bounded.where(method=OPTIMAL).records
+        return any(record.outcome.status not in ("optimal", "infeasible") for record in own)
+
+    def bounded_label(self, method: Method) -> str:
+        """How a table of finite m calls a method: ``optimal`` without a proof for that m gets another name."""
+        is_open = method == OPTIMAL and self.is_finite_optimum_open
+        return "optimal (not all proved)" if is_open else method_label(method)
+
+    def build_table(
+        self,
+        name: str,
+        title: str,
+        columns: Sequence[str],
+        rows: Iterable[Row],
+        *,
+        fixed: str,
+        bases: Iterable[int],
+        notes: Iterable[str] = (),
+        noun: str = "instances",
+    ) -> Table:
+        """A table of figures from these records.
+
+        Its first note says what is ``fixed``, the time limit and how many instances there are; its last ones what keeps
+        the table from being complete and even. The ``bases`` are the numbers of cells that its figures rest on.
+        """
+        num_sizes, limits = len(self.sizes), f"{listed(self.time_limits_s)} s"
+        at_sizes = f" at {num_sizes} sizes" if num_sizes > 1 else ""
+        first = (
+            f"{fixed}, {listed(self.sizes)} candidates, time limit {limits}. Records of "
+            f"{counted(self.num_instances, 'instance')}{at_sizes}; the paper has {NUM_INSTANCES * num_sizes}, and "
+            "a limit of 300 s."
+        )
+        last = []
+        counts = sorted(set(bases))
+        if len(counts) > 1:
+            last.append(
+                f"Not complete: some figures rest on {counts[0]} and others on {counts[-1]} of the {noun}, so they are "
+                "not all comparable."
+            )
+        if len(self.time_limits_s) > 1:
+            last.append(f"The records have different time limits: {limits}.")
+        if self.num_repeated:
+            last.append(
+                f"{counted(self.num_repeated, 'record')} of the same instances and methods with a shorter limit or "
+                "another seed left out."
+            )
+        return Table(name, title, tuple(columns), tuple(rows), (first, *notes, *last))
+
+    def stopped_note(self) -> list[str]:
+        """How many cells the clock stopped, if any."""
+        num_cells, num_stopped = self.averages.num_cells, self.averages.num_cells - self.averages.num_finished
+        note = f"{num_stopped} of {counted(num_cells, 'cell')} stopped by the clock; their best so far counts."
+        return [note] if num_stopped else []
 
 
 @dataclass(frozen=True)
 class Variation:
-    """What a suite varies: it runs every combination of these settings on its instances.
-
-    Without ``sizes`` the number of candidates is the user's choice. ``m_ratios`` has ``None`` for m = infinity.
-    """
+    """What a suite varies: it runs every combination of these settings on its instances."""
 
     methods: tuple[Method, ...]
-    sizes: tuple[int, ...] = (8,)
+    sizes: tuple[int, ...] = (8,)  #: Numbers of candidates; none where these are the user's choice.
     ks: tuple[int, ...] = (2,)
     ells: tuple[float, ...] = (1,)
     radii: tuple[float, ...] = (0,)
-    m_ratios: tuple[float | None, ...] = (None,)
+    m_ratios: tuple[float | None, ...] = (None,)  #: ``None`` for m = infinity.
     keep_playbook: bool = False
     instances: Literal["all", "first of each map", "first"] = "all"
 
@@ -78,23 +237,18 @@ def chart(name: str, caption: str) -> Drawer:
 
 @dataclass(frozen=True)
 class Suite:
-    """An experiment of the paper, and all that a report says about it.
-
-    ``where`` the paper has it, what it ``shows`` there, and what its authors ``found`` are words of the report. Tables,
-    findings (sentences computed from the records) and pictures are made from the suite's own records. ``takes`` is for
-    a suite that shows records beyond its variations.
-    """
+    """An experiment of the paper, and all that a report says about it."""
 
     name: str
     heading: str
-    where: str
-    shows: str
-    found: str
+    where: str  #: Where the paper has it.
+    shows: str  #: What it shows there.
+    found: str  #: What its authors found.
     variations: tuple[Variation, ...]
     tables: Callable[[Selection], list[Table]]
-    findings: Callable[[Selection], list[str]]
+    findings: Callable[[Selection], Iterable[str]]  #: Sentences computed from the records.
     pictures: Drawer
-    takes: Callable[[Cell], bool] | None = None
+    takes: Callable[[Cell], bool] | None = None  #: For a suite that shows records beyond its variations.
 
     @property
     def is_sized(self) -> bool:
@@ -103,9 +257,7 @@ class Suite:
 
     def holds(self, cell: Cell) -> bool:
         """Whether a cell is one of the suite's, whatever its map, time limit and seed."""
-        return (
-            self.takes(cell) if self.takes is not None else any(variation.holds(cell) for variation in self.variations)
-        )
+        return self.takes(cell) if self.takes else any(variation.holds(cell) for variation in self.variations)
 
     def select(self, records: Iterable[Record]) -> Selection:
         """The records of the suite among any, each instance once for each method and setting, without errors.
@@ -130,7 +282,7 @@ class Suite:
     def describe(self, records: Iterable[Record]) -> list[str]:
         """A few sentences from records of any suites, none without records of this one."""
         chosen = self.select(records)
-        return self.findings(chosen) if chosen.records else []
+        return list(self.findings(chosen)) if chosen.records else []
 
     def draw(self, records: Iterable[Record], folder: Path, domains: Mapping[str, Domain]) -> list[Picture]:
         """The pictures from records of any suites, drawn into a folder that is there; the same records, same bytes."""

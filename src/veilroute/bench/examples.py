@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from itertools import chain, count
 from pathlib import Path
 
 from veilroute.bench.cells import Record
-from veilroute.bench.design import Picture, Suite, Variation
+from veilroute.bench.design import Picture, Selection, Suite, Variation
 from veilroute.bench.paper import MAPS, OPTIMAL
-from veilroute.bench.summaries import Selection
 from veilroute.bench.table import Table, Value, counted, format_apr
 from veilroute.domain.graph import Domain
 from veilroute.errors import InvalidInputError
@@ -26,56 +25,41 @@ PAPER_PICTURES = {(name, 1.0): "supplement" for name in MAPS} | {
 _LONGEST = 40
 
 
-@dataclass(frozen=True)
-class Example:
-    """A record to draw, and the name of its picture without suffix.
-
-    The name has lower case letters, digits and hyphens, and is different for different records.
-    """
-
-    record: Record
-    name: str
-
-    def playbook(self, domains: Mapping[str, Domain]) -> Playbook | None:
-        """The playbook on its map, ``None`` when the record has none or the map is not there."""
-        cell, data = self.record.cell, self.record.outcome.playbook
-        domain = domains.get(cell.map_sha256, domains.get(cell.instance.map_name))
-        if data is None or domain is None:
-            return None
-        try:
-            return playbook_from_json(dump_canonical(data)).with_domain(domain)
-        except InvalidInputError:
-            # Another map of that name, or a record that was damaged: the table still has its figures.
-            return None
-
-
-def _find_examples(chosen: Selection) -> list[Example]:
-    """The examples by map, pair and setting."""
-    examples: list[Example] = []
-    taken: set[str] = set()
+def _find_examples(chosen: Selection) -> dict[str, Record]:
+    """The records to draw by the names of their pictures without suffix: lower case letters, digits and hyphens."""
+    examples: dict[str, Record] = {}
     for record in chosen.records:
         cell = record.cell
         # What is left of a map's name in the name of a file, on every system.
         map_name = re.sub(r"[^a-z0-9]+", "-", cell.instance.map_name.lower()).strip("-")[:_LONGEST] or "map"
-        name = plain = f"example-{map_name}-{cell.instance.seed}-k{cell.k}-ell{cell.ell:g}"
-        number = 1
-        while name in taken:
-            number += 1
-            name = f"{plain}-{number}"
-        taken.add(name)
-        examples.append(Example(record, name))
+        plain = f"example-{map_name}-{cell.instance.seed}-k{cell.k}-ell{cell.ell:g}"
+        names = chain([plain], (f"{plain}-{number}" for number in count(2)))
+        examples[next(name for name in names if name not in examples)] = record
     return examples
+
+
+def _playbook(record: Record, domains: Mapping[str, Domain]) -> Playbook | None:
+    """The playbook on its map, ``None`` when the record has none or the map is not there."""
+    cell, data = record.cell, record.outcome.playbook
+    domain = domains.get(cell.map_sha256, domains.get(cell.instance.map_name))
+    if data is None or domain is None:
+        return None
+    try:
+        return playbook_from_json(dump_canonical(data)).with_domain(domain)
+    except InvalidInputError:
+        # Another map of that name, or a record that was damaged: the table still has its figures.
+        return None
 
 
 def _tables(chosen: Selection) -> list[Table]:
     """One row for each playbook."""
     rows: list[dict[str, Value]] = []
-    for example in _find_examples(chosen):
-        cell, outcome = example.record.cell, example.record.outcome
+    for name, record in _find_examples(chosen).items():
+        cell, outcome = record.cell, record.outcome
         at = cell.instance
         picture = num_classes = paper_picture = None
         if outcome.playbook is not None:
-            picture = f"{example.name}.png"
+            picture = f"{name}.png"
             num_classes = sum(group["anonymized"] for group in outcome.playbook["classes"])
         if cell.k == 2 and cell.m_ratio is None:
             paper_picture = PAPER_PICTURES.get((at.map_name, float(cell.ell)))
@@ -103,13 +87,12 @@ def _tables(chosen: Selection) -> list[Table]:
     return [Table("examples", "Drawn playbooks", tuple(rows[0]), tuple(tuple(row.values()) for row in rows), (note,))]
 
 
-def _findings(chosen: Selection) -> list[str]:
+def _findings(chosen: Selection) -> Iterator[str]:
     verdicts = [record.outcome.audit_holds for record in chosen.records]
-    sentences = [f"The auditor confirms {verdicts.count(True)} of {counted(len(verdicts), 'playbook')}."]
+    yield f"The auditor confirms {verdicts.count(True)} of {counted(len(verdicts), 'playbook')}."
     num_refused = verdicts.count(False)
     if num_refused:
-        sentences.append(f"It does NOT confirm {num_refused}; this is a fault of the planner or of the auditor.")
-    return sentences
+        yield f"It does NOT confirm {num_refused}; this is a fault of the planner or of the auditor."
 
 
 def _draw(chosen: Selection, folder: Path, domains: Mapping[str, Domain]) -> list[Picture]:
@@ -117,19 +100,17 @@ def _draw(chosen: Selection, folder: Path, domains: Mapping[str, Domain]) -> lis
     from veilroute.plotting import draw_playbook
 
     pictures = []
-    for example in _find_examples(chosen):
-        playbook = example.playbook(domains)
+    for name, record in _find_examples(chosen).items():
+        playbook, cell = _playbook(record, domains), record.cell
         if playbook is None:
             continue
-        cell = example.record.cell
-        picture = Picture(
-            folder / f"{example.name}.png",
+        caption = (
             f"Map {cell.instance.map_name}, pair {cell.instance.seed}: the playbook of optimal (exact), k = {cell.k}, "
-            f"ell = {cell.ell:g}, radius {cell.radius:g}, {cell.num_candidates} candidates.",
+            f"ell = {cell.ell:g}, radius {cell.radius:g}, {cell.num_candidates} candidates."
         )
-        draw_playbook(playbook, picture.png, dpi=110)
-        draw_playbook(playbook, picture.svg)
-        pictures.append(picture)
+        pictures.append(Picture(folder / f"{name}.png", caption))
+        draw_playbook(playbook, pictures[-1].png, dpi=110)
+        draw_playbook(playbook, pictures[-1].svg)
     return pictures
 
 

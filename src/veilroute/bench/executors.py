@@ -16,20 +16,20 @@ import socket
 import sys
 import threading
 import time
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from statistics import fmean
 from typing import Any, Literal, Protocol
 
 from veilroute import __version__
 from veilroute.bench.cells import Cell, Record
+from veilroute.checks import check_whole
 from veilroute.errors import InvalidInputError, MissingExtraError, VeilrouteError
 
 CONNECT_S = 5.0
@@ -63,16 +63,9 @@ class LocalWorkforce:
     """A pool of processes that never outlive this one."""
 
     def __init__(self, num_workers: int) -> None:
-        if isinstance(num_workers, bool) or not isinstance(num_workers, int) or num_workers < 1:
-            raise InvalidInputError("--workers", "an integer >= 1", num_workers)
-        self._num_workers = num_workers
+        self.num_slots = check_whole("--workers", num_workers, "an integer >= 1", least=1)
         self._executor: ProcessPoolExecutor | None = None
         self._lifeline: Connection | None = None
-
-    @property
-    def num_slots(self) -> int:
-        """The number of processes."""
-        return self._num_workers
 
     def open(self) -> Executor:
         """A pool of fresh processes, after they have answered."""
@@ -80,13 +73,13 @@ class LocalWorkforce:
         context = multiprocessing.get_context("spawn")
         watched, self._lifeline = context.Pipe(duplex=False)
         self._executor = ProcessPoolExecutor(
-            self._num_workers, mp_context=context, initializer=_start_worker, initargs=(watched,)
+            self.num_slots, mp_context=context, initializer=_start_worker, initargs=(watched,)
         )
         try:
             # All at once, so that all processes are there from the start: a pool that starts one for a later job may
             # not look whether it lives until the next answer of another.
             with _without_ctrl_c():
-                for answer in [self._executor.submit(os.getpid) for _ in range(self._num_workers)]:
+                for answer in [self._executor.submit(os.getpid) for _ in range(self.num_slots)]:
                     answer.result()
         except BrokenExecutor:
             self.close(at_once=True)
@@ -99,14 +92,13 @@ class LocalWorkforce:
 
     def close(self, *, at_once: bool = False) -> None:
         """End the processes, after their jobs or at once."""
-        if at_once and self._lifeline is not None:
+        if self._executor is None or self._lifeline is None:
+            return
+        if at_once:
             self._lifeline.close()
-        if self._executor is not None:
-            self._executor.shutdown(wait=True, cancel_futures=True)
-            self._executor = None
-        if self._lifeline is not None:
-            self._lifeline.close()
-            self._lifeline = None
+        self._executor.shutdown(wait=True, cancel_futures=True)
+        self._lifeline.close()
+        self._executor = self._lifeline = None
 
 
 @contextmanager
@@ -167,18 +159,10 @@ class DaskWorkforce:
         try:
             self._client = connect(self.address, timeout=CONNECT_S, set_as_default=False, name="veilroute-bench")
         except (OSError, ValueError, TypeError) as error:
-            raise InvalidInputError(
-                "--dask", f"the address of a running Dask scheduler ({_first_line(error)})", self.address
-            ) from None
+            expected = f"the address of a running Dask scheduler ({_first_line(error)})"
+            raise InvalidInputError("--dask", expected, self.address) from None
         try:
-            self._client.wait_for_workers(1, timeout=CONNECT_S)
-        except (OSError, TimeoutError):
-            self.close(at_once=True)
-            raise InvalidInputError(
-                "--dask", f"a cluster with workers; start some with 'dask worker {self.address}'", "none"
-            ) from None
-        try:
-            self._check_versions()
+            self._check_workers()
         except BaseException:
             self.close(at_once=True)
             raise
@@ -187,8 +171,16 @@ class DaskWorkforce:
         executor: Executor = self._executor
         return executor
 
-    def _check_versions(self) -> None:
-        """A worker that cannot import veilroute would end when it is handed a job, and its jobs would wander on."""
+    def _check_workers(self) -> None:
+        """Refuse a cluster without workers, and one whose workers do not have this veilroute.
+
+        A worker that cannot import veilroute would end when it is handed a job, and its jobs would wander on.
+        """
+        try:
+            self._client.wait_for_workers(1, timeout=CONNECT_S)
+        except OSError:
+            expected = f"a cluster with workers; start some with 'dask worker {self.address}'"
+            raise InvalidInputError("--dask", expected, "none") from None
 
         def ask() -> str:
             import veilroute
@@ -199,9 +191,8 @@ class DaskWorkforce:
         for worker, answer in sorted(self._client.run(ask, on_error="return").items()):
             if answer != __version__:
                 found = _first_line(answer) if isinstance(answer, BaseException) else f"veilroute {answer}"
-                raise InvalidInputError(
-                    "--dask", f"workers with veilroute {__version__}; install it at {worker}", found
-                )
+                expected = f"workers with veilroute {__version__}; install it at {worker}"
+                raise InvalidInputError("--dask", expected, found)
 
     def diagnose(self, error: BaseException) -> Loss:
         """The scheduler gives a job up that has lost its worker more often than it allows (three times by default)."""
@@ -238,7 +229,8 @@ class TimeEstimate:
     """
 
     def __init__(self) -> None:
-        self._seconds: dict[tuple[object, ...], list[float]] = defaultdict(list)
+        self._seconds: dict[Hashable, float] = defaultdict(float)
+        self._num_cells: Counter[Hashable] = Counter()
         self._overheads: list[float] = []
 
     def learn(self, record: Record, turnaround_s: float | None = None) -> None:
@@ -247,7 +239,8 @@ class TimeEstimate:
             return
         runtime_s = record.outcome.runtime_s
         for kind in _kinds(record.cell):
-            self._seconds[kind].append(runtime_s)
+            self._seconds[kind] += runtime_s
+            self._num_cells[kind] += 1
         if turnaround_s is not None:
             self._overheads.append(max(0.0, turnaround_s - runtime_s))
 
@@ -256,32 +249,25 @@ class TimeEstimate:
 
         Cells that are running come with the seconds since they began.
         """
-        if not self._seconds:
+        if not self._num_cells:
             return math.nan
-        known: dict[tuple[object, ...], float] = {}
+        # The least of the overheads: the first cells of each method and process also load and compile.
+        overhead = min(self._overheads) if len(self._overheads) >= _FEW else 0.0
         total = longest = 0.0
         for cell, spent_s in [*((cell, 0.0) for cell in waiting), *running]:
-            kind = _kinds(cell)[0]
-            if kind not in known:
-                known[kind] = self._expected(cell)
-            left_s = known[kind] - spent_s
+            kind = next(kind for kind in _kinds(cell) if kind in self._num_cells)
+            left_s = min(self._seconds[kind] / self._num_cells[kind], cell.time_limit_s) + overhead - spent_s
             if left_s < 0:  # longer than expected already: perhaps as long again, up to its limit
                 left_s = min(spent_s, max(0.0, cell.time_limit_s - spent_s))
             total += left_s
             longest = max(longest, left_s)
         return max(total / num_slots, longest) if num_slots else math.inf
 
-    def _expected(self, cell: Cell) -> float:
-        # The least of the overheads: the first cells of each method and process also load and compile.
-        overhead = min(self._overheads) if len(self._overheads) >= _FEW else 0.0
-        seconds = next(self._seconds[kind] for kind in _kinds(cell) if kind in self._seconds)
-        return min(fmean(seconds), cell.time_limit_s) + overhead
 
-
-def _kinds(cell: Cell) -> list[tuple[object, ...]]:
+def _kinds(cell: Cell) -> tuple[Hashable, ...]:
     """Groups of cells that a cell belongs to, the narrowest first."""
-    method, size, limit = cell.method.name, cell.num_candidates, cell.time_limit_s
-    return [("both", method, size, limit), ("method", method, limit), ("size", size, limit), ("any",)]
+    method, size, limit = cell.method, cell.num_candidates, cell.time_limit_s
+    return (method, size, limit), (method, limit), (size, limit), "any"
 
 
 def peak_memory_mb() -> float | None:
@@ -320,11 +306,7 @@ def provenance(run_id: str) -> dict[str, Any]:
 @cache
 def _versions() -> dict[str, str]:
     versions = {"veilroute": __version__, "python": platform.python_version(), "platform": platform.platform()}
-    for name in ("numpy", "numba"):
-        versions[name] = ""
-        with suppress(PackageNotFoundError):
-            versions[name] = version(name)
-    return versions
+    return versions | {name: version(name) for name in ("numpy", "numba")}
 
 
 @cache

@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise, product
 
 from veilroute.bench import paper
 from veilroute.bench.cells import Cell, Method
-from veilroute.bench.design import Suite, Variation, chart
+from veilroute.bench.design import Selection, Suite, Variation, chart
 from veilroute.bench.paper import method_label
-from veilroute.bench.summaries import Averages, Selection, average
-from veilroute.bench.table import (
-    Row,
-    Table,
-    Value,
-    build_table,
-    counted,
-    format_number,
-    format_seconds,
-    listed,
-    mean_apr,
-    mean_time,
-    stopped_note,
-)
+from veilroute.bench.table import Row, Table, Value, counted, format_number, format_seconds, listed
 
 Macs = Sequence[float | None]
 
 _BOUNDED_VARIATION = Variation(paper.BOUNDED, ks=paper.BOUNDED_KS, m_ratios=paper.M_RATIOS)
 _ENDS = (paper.M_RATIOS[0], paper.M_RATIOS[-1])
+_M_HEADINGS = tuple(f"{ratio:g}" for ratio in paper.M_RATIOS)
 
 
 def _is_bounded_or_limit(cell: Cell) -> bool:
@@ -44,14 +32,9 @@ def _is_bounded(cell: Cell) -> bool:
     return cell.m_ratio is not None and _is_bounded_or_limit(cell)
 
 
-def average_at(chosen: Selection, method: Method, k: int, ratio: float | None) -> Averages:
-    """Table 4's means of a method; at m = infinity, m-Pbp is Pbp."""
-    return chosen.average(paper.BEST if ratio is None and method == paper.M_PBP else method, k=k, ratio=ratio)
-
-
 def shown_ks(chosen: Selection) -> list[int]:
     """The paper's k and those of the records."""
-    return sorted({*paper.BOUNDED_KS, *(record.cell.k for record in chosen.bounded)})
+    return sorted({*paper.BOUNDED_KS, *(record.cell.k for record in chosen.bounded.records)})
 
 
 def _span(numbers: Sequence[int]) -> str:
@@ -76,13 +59,13 @@ def _tables_3(chosen: Selection) -> list[Table]:
     bases: list[int] = []
     for method in chosen.with_plugins(paper.BOUNDED):
         label = chosen.bounded_label(method)
-        ours = [chosen.average(method, ratio=ratio) for ratio in paper.M_RATIOS]
+        ours = [chosen.where(method=method, m_ratio=ratio).averages for ratio in paper.M_RATIOS]
         counts = [cells.num_cells for cells in ours]
         bases += counts
-        rows.append((label, "ours", *map(mean_time, ours), _span(counts)))
+        rows.append((label, "ours", *(cells.time_text for cells in ours), _span(counts)))
         if method in paper.TABLE3:
-            rows.append((label, "paper", *(paper.TABLE3[method][ratio].text for ratio in paper.M_RATIOS), None))
-    columns = ("planner", "source", *(f"{ratio:g}" for ratio in paper.M_RATIOS), "cells")
+            rows.append((label, "paper", *paper.TABLE3[method].values(), None))
+    columns = ("planner", "source", *_M_HEADINGS, "cells")
     ks = sorted({record.cell.k for record in chosen.records})
     notes = [
         "The mean over all cells, of every k; the paper does not say for which k its times are. ≥ where some cells "
@@ -91,44 +74,43 @@ def _tables_3(chosen: Selection) -> list[Table]:
     ]
     title = "Table 3: mean runtime in seconds by m over the shortest path"
     fixed = f"k = {listed(ks)}, ell = 1, radius 0"
-    return [build_table(chosen, "table3", title, columns, rows, fixed=fixed, bases=bases, notes=notes, noun="cells")]
+    return [chosen.build_table("table3", title, columns, rows, fixed=fixed, bases=bases, notes=notes, noun="cells")]
 
 
-def _findings_3(chosen: Selection) -> list[str]:
-    means = {method: mean_time(average(chosen.of_method(method))) for method in paper.BOUNDED}
+def _findings_3(chosen: Selection) -> Iterator[str]:
+    means = {method: chosen.where(method=method).averages.time_text for method in paper.BOUNDED}
     times = [f"{chosen.bounded_label(method)} {text} s" for method, text in means.items() if text is not None]
-    sentences = [f"Mean runtime over all m and k: {listed(times)}."]
-    first, last = (chosen.average(paper.CBP, ratio=ratio).runtime_s for ratio in _ENDS)
+    yield f"Mean runtime over all m and k: {listed(times)}."
+    first, last = (chosen.where(method=paper.CBP, m_ratio=ratio).averages.runtime_s for ratio in _ENDS)
     if first is not None and last is not None:
-        first_text, last_text = (paper.TABLE3[paper.CBP][ratio].text for ratio in _ENDS)
-        sentences.append(
+        first_text, last_text = (paper.TABLE3[paper.CBP][ratio] for ratio in _ENDS)
+        yield (
             f"Cbp takes {format_seconds(first)} s at m = {_ENDS[0]:g} shortest paths and {format_seconds(last)} s at "
             f"m = {_ENDS[1]:g} (the paper: {first_text} s and {last_text} s)."
         )
-    return sentences
 
 
 def _tables_4(chosen: Selection) -> list[Table]:
     """MAC by k and m; also at m = infinity where that was run."""
     bounded = chosen.bounded
-    if not bounded:
+    if not bounded.records:
         return []
-    ratios: tuple[float | None, ...] = paper.M_RATIOS
-    has_limit = len(bounded) < len(chosen.records)
-    if has_limit:
-        ratios = (*ratios, None)
+    has_limit = len(bounded.records) < len(chosen.records)
+    # The paper has no column for m = infinity.
+    headings, beside = (("infinity",), (None,)) if has_limit else ((), ())
     rows: list[Row] = []
     bases: list[int] = []
     for k, method in product(shown_ks(chosen), chosen.with_plugins(paper.BOUNDED)):
         label = chosen.bounded_label(method)
-        ours = [average_at(chosen, method, k, ratio) for ratio in ratios]
-        finite = ours[: len(paper.M_RATIOS)]
+        finite = [chosen.where(method=method, k=k, m_ratio=ratio).averages for ratio in paper.M_RATIOS]
         bases += [cells.num_cells for cells in finite]
         counts = _span([cells.num_macs for cells in finite])
-        rows.append((k, label, "ours", *(cells.mac for cells in ours), counts))
+        # At m = infinity, m-Pbp is Pbp.
+        unbounded = paper.BEST if method == paper.M_PBP else method
+        limit = [chosen.where(method=unbounded, k=k, m_ratio=None).averages.mac for _ in headings]
+        rows.append((k, label, "ours", *(cells.mac for cells in finite), *limit, counts))
         if (method, k) in paper.TABLE4:
-            texts = [None if ratio is None else paper.TABLE4[method, k][ratio].text for ratio in ratios]
-            rows.append((k, label, "paper", *texts, None))
+            rows.append((k, label, "paper", *paper.TABLE4[method, k].values(), *beside, None))
     notes = [
         "m is a number of nodes: the given multiple of those on a shortest path from start to goal. The extra cost of "
         "Rbp is then at most two steps for each of them, and its MAC at most about twice the multiple. The paper's is "
@@ -139,23 +121,24 @@ def _tables_4(chosen: Selection) -> list[Table]:
         notes.append(
             "m = infinity, for the k that were run: in the row of m-Pbp it is Pbp with Merge-BB, CostAsc, Tunnel."
         )
-    num_partial = average(bounded).num_partial
+    num_partial = bounded.averages.num_partial
     if num_partial:
         notes.append(f"{counted(num_partial, 'cell')} anonymized only a part of the candidates: MAC over that part.")
-    notes += stopped_note(bounded)
+    notes += bounded.stopped_note()
     title = "Table 4 (supplement): mean MAC by k and by m over the shortest path"
-    headings = ("infinity" if ratio is None else f"{ratio:g}" for ratio in ratios)
-    columns = ("k", "planner", "source", *headings, "instances")
-    return [build_table(chosen, "table4", title, columns, rows, fixed="ell = 1, radius 0", bases=bases, notes=notes)]
+    columns = ("k", "planner", "source", *_M_HEADINGS, *headings, "instances")
+    return [chosen.build_table("table4", title, columns, rows, fixed="ell = 1, radius 0", bases=bases, notes=notes)]
 
 
-def _findings_4(chosen: Selection) -> list[str]:
-    bounded, sentences = _complete(Selection(chosen.bounded))
+def _findings_4(chosen: Selection) -> Iterator[str]:
+    bounded, remark = _complete(chosen.bounded)
+    yield from remark
     ks = sorted({record.cell.k for record in bounded.records})
     # Only rows with a MAC at every m.
     macs: dict[Method, dict[int, list[float]]] = {}
     for method in paper.BOUNDED:
-        rows = {k: [average_at(bounded, method, k, ratio).mac for ratio in paper.M_RATIOS] for k in ks}
+        own = bounded.where(method=method)
+        rows = {k: [own.where(k=k, m_ratio=ratio).averages.mac for ratio in paper.M_RATIOS] for k in ks}
         macs[method] = {k: [mac for mac in row if mac is not None] for k, row in rows.items() if None not in row}
     for method in (paper.M_PBP, paper.CBP, paper.RBP):
         whole = macs[method]
@@ -163,25 +146,22 @@ def _findings_4(chosen: Selection) -> list[str]:
             falling = [k for k, row in whole.items() if not _is_rising(row)]
             trend = f"falls somewhere as m grows at k = {listed(falling)}" if falling else "never falls as m grows"
             ends = [f"{format_number(row[0])} to {format_number(row[-1])} at k = {k}" for k, row in whole.items()]
-            sentences.append(f"The MAC of {method_label(method)} {trend}: from {listed(ends)}.")
+            yield f"The MAC of {method_label(method)} {trend}: from {listed(ends)}."
     rbp = list(macs[paper.RBP].values())
     if len(rbp) == len(ks) > 1:
         is_same = all(_is_same(rbp[0], row) for row in rbp[1:])
-        sentences.append(f"The MAC of Rbp is {'the same' if is_same else 'not the same'} for k = {listed(ks)}.")
+        yield f"The MAC of Rbp is {'the same' if is_same else 'not the same'} for k = {listed(ks)}."
     for k in ks:
         if k not in macs[paper.CBP] or k not in macs[paper.M_PBP]:
             continue
         beside = ""
         if (paper.CBP, k) in paper.TABLE4:
-            printed = [
-                [figure.value for figure in paper.TABLE4[method, k].values()] for method in (paper.CBP, paper.M_PBP)
-            ]
+            printed = [[*map(paper.number, paper.TABLE4[each, k].values())] for each in (paper.CBP, paper.M_PBP)]
             beside = f" (the paper: {_cheaper(*printed)})"
-        sentences.append(
+        yield (
             f"Values of m, in shortest paths, at which Cbp is cheaper than m-Pbp at k = {k}: "
             f"{_cheaper(macs[paper.CBP][k], macs[paper.M_PBP][k])}{beside}."
         )
-    return sentences
 
 
 def _complete(chosen: Selection) -> tuple[Selection, list[str]]:
@@ -220,12 +200,12 @@ def _tables_klr(chosen: Selection) -> list[Table]:
     for k, ell, radius in product(paper.KLR_KS, paper.KLR_ELLS, paper.KLR_RADII):
         row: list[Value] = [k, ell, radius]
         for method in chosen.with_plugins(paper.KLR_METHODS):
-            ours = chosen.average(method, k=k, ell=ell, radius=radius, ratio=None)
+            ours = chosen.where(method=method, k=k, ell=ell, radius=radius).averages
             bases.append(ours.num_cells)
-            row += [ours.mac, mean_apr(ours.apr), f"{ours.num_macs} of {ours.num_cells}"]
+            row += [ours.mac, ours.apr_text, f"{ours.num_macs} of {ours.num_cells}"]
         printed = None
         if (ell, radius) == (1, 0):
-            printed = paper.TABLE1[paper.BEST, 8].mac.text if k == 2 else paper.TABLE4[paper.M_PBP, k][10.0].text
+            printed = paper.TABLE1[paper.BEST, 8].mac if k == 2 else paper.TABLE4[paper.M_PBP, k][10.0]
         rows.append((*row, printed))
     columns = ["k", "ell", "radius"]
     for method in chosen.with_plugins(paper.KLR_METHODS):
@@ -236,18 +216,19 @@ def _tables_klr(chosen: Selection) -> list[Table]:
         "mean over all instances.",
         "The paper's figure has no numbers in the text. 0.229 is from its Table 1. 0.644 is from the supplement's "
         "table, for m-Pbp at m = 10 shortest paths, which converges to this setting.",
-        *stopped_note(chosen.records),
+        *chosen.stopped_note(),
     ]
     title = "Figure 4 in numbers: MAC and APR by k, ell and radius"
-    return [build_table(chosen, "klr", title, columns, rows, fixed="m = infinity", bases=bases, notes=notes)]
+    return [chosen.build_table("klr", title, columns, rows, fixed="m = infinity", bases=bases, notes=notes)]
 
 
-def _findings_klr(chosen: Selection) -> list[str]:
-    whole, sentences = _complete(chosen)
+def _findings_klr(chosen: Selection) -> Iterator[str]:
+    whole, remark = _complete(chosen)
+    yield from remark
     (low_k, high_k), (low_ell, high_ell), radii = paper.KLR_KS, paper.KLR_ELLS, paper.KLR_RADII
     for method in paper.KLR_METHODS:
         macs = {
-            (k, ell, radius): whole.average(method, k=k, ell=ell, radius=radius, ratio=None).mac
+            (k, ell, radius): whole.where(method=method, k=k, ell=ell, radius=radius).averages.mac
             for k, ell, radius in product(paper.KLR_KS, paper.KLR_ELLS, radii)
         }
         if all(mac is None for mac in macs.values()):
@@ -257,11 +238,10 @@ def _findings_klr(chosen: Selection) -> list[str]:
         rows = [[macs[k, ell, r] for r in radii] for k, ell in product(paper.KLR_KS, paper.KLR_ELLS)]
         by_radius = [[mac for mac in row if mac is not None] for row in rows if None not in row]
         num_monotonic = sum(_is_rising(row) or _is_rising(row[::-1]) for row in by_radius)
-        sentences.append(
+        yield (
             f"{method_label(method)}: a larger k raises the mean MAC in {_raised(by_k)} settings, a larger ell in "
             f"{_raised(by_ell)}, the radius has a monotonic effect in {num_monotonic} of {len(by_radius)}."
         )
-    return sentences
 
 
 def _raised(pairs: Sequence[tuple[float | None, float | None]]) -> str:

@@ -7,7 +7,7 @@ Results". Figures are kept as they were printed, because "<1", "n/a" and the num
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from veilroute.bench.cells import Method
 
@@ -74,48 +74,29 @@ def method_label(method: Method) -> str:
     return ", ".join([*(_LABELS.get(part, part) for part in parts if part), *own])
 
 
-@dataclass(frozen=True)
-class Printed:
-    """A figure as it stands in the paper: a number, ``<1``, ``n/a`` (does not apply) or ``-`` (not reported).
-
-    ``None`` stands for a place that the paper does not have.
-    """
-
-    text: str | None
-
-    @property
-    def value(self) -> float | None:
-        """The number, ``None`` where no number was printed; ``<1`` is not one."""
-        return None if self.text in (None, "<1", "n/a", "-") else float(self.text)
+Printed = str | None
+"""A figure of the paper: a number, ``<1``, ``n/a`` (does not apply), ``-`` (not reported); ``None`` without one."""
 
 
-NOT_PRINTED = Printed(None)
+def number(printed: Printed) -> float | None:
+    """A printed figure as a number, ``None`` where no number was printed; ``<1`` is not one."""
+    return None if printed in (None, "<1", "n/a", "-") else float(printed)
 
 
-@dataclass(frozen=True)
-class Partitioning:
-    """One row of Table 1 at one number of candidates.
+class Partitioning(NamedTuple):
+    """One row of Table 1 at one number of candidates."""
 
-    Coverage is the percentage of the instances on which the search ended within 300 s, the total time a mean over the
-    instances on which Merge-BB with Blind ended, and the MAC a mean where all instances have APR 1.
-    """
-
-    coverage: Printed = NOT_PRINTED
-    total_time_s: Printed = NOT_PRINTED
-    apr: Printed = NOT_PRINTED
-    mac: Printed = NOT_PRINTED
+    coverage: Printed = None  # the percentage of the instances on which the search ended within 300 s
+    total_time_s: Printed = None  # a mean over the instances on which Merge-BB with Blind ended
+    apr: Printed = None
+    mac: Printed = None  # a mean where all instances have APR 1
 
 
-@dataclass(frozen=True)
-class Ratio:
+class Ratio(NamedTuple):
     """One entry of Table 2: mean and standard deviation of a MAC over Naive's."""
 
-    mean: Printed = NOT_PRINTED
-    deviation: Printed = NOT_PRINTED
-
-
-def _split(texts: str) -> list[Printed]:
-    return [Printed(text) for text in texts.split()]
+    mean: Printed = None
+    deviation: Printed = None
 
 
 TABLE1 = {
@@ -130,9 +111,15 @@ TABLE1 = {
         MERGE_COST["blind"]: ("77 7 0", "10 80 -", "1.00 1.00 1.00", "0.231 0.222 0.223"),
         BEST: ("100 47 0", "1 5 -", "1.00 1.00 1.00", "0.229 0.190 0.205"),
     }.items()
-    for size, *figures in zip(SIZES, *map(_split, measures), strict=True)
+    for size, *figures in zip(SIZES, *map(str.split, measures), strict=True)
 }
 """Table 1 by method and number of candidates, at k = 2, ell = 1, m = infinity."""
+
+
+def table1_row(method: Method, size: int) -> Partitioning:
+    """What Table 1 has of a method at a number of candidates, perhaps nothing."""
+    return TABLE1.get((method, size), Partitioning())
+
 
 TABLE2 = {
     (method, size): Ratio(*figures)
@@ -142,13 +129,13 @@ TABLE2 = {
         MERGE_COST["blind"]: ("0.435 0.350 0.378", "0.237 0.160 0.189"),
         BEST: ("0.423 0.313 0.349", "0.226 0.140 0.188"),
     }.items()
-    for size, *figures in zip(SIZES, *map(_split, measures), strict=True)
+    for size, *figures in zip(SIZES, *map(str.split, measures), strict=True)
 }
 """Table 2 by method and number of candidates: MAC of Merge-BB divided by that of Naive."""
 
 
 def _by_ratio(texts: str) -> Mapping[float, Printed]:
-    return dict(zip(M_RATIOS, _split(texts), strict=True))
+    return dict(zip(M_RATIOS, texts.split(), strict=True))
 
 
 TABLE3 = {

@@ -12,14 +12,14 @@ import re
 import shlex
 import struct
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from string import Template
 
 from veilroute.bench.cells import Cell, Record
-from veilroute.bench.design import Picture, Suite, order_of
+from veilroute.bench.design import Picture, order_of
 from veilroute.bench.paper import MAPS, method_label
 from veilroute.bench.suites import SIZED_SUITES, SUITES, find_suite
 from veilroute.bench.table import Table, counted, escape_markdown, format_seconds, listed
@@ -54,19 +54,18 @@ class Page:
 
     def add_command(self, command: str) -> None:
         """A command as one types it."""
-        text = f"$ {command}"
-        longest = max((len(run) for run in re.findall("`+", text)), default=0)
-        fence = "`" * max(3, longest + 1)
-        self._add(f"<pre><code>{html.escape(text)}</code></pre>", f"{fence}console\n{text}\n{fence}")
+        fence = max(("```", *(f"{run}`" for run in re.findall("`+", command))), key=len)
+        self._add(f"<pre><code>{html.escape(f'$ {command}')}</code></pre>", f"{fence}console\n$ {command}\n{fence}")
 
-    def add_picture(self, picture: Picture, link: str) -> None:
-        """A picture with its caption; HTML holds it, Markdown links to it."""
+    def add_picture(self, picture: Picture) -> None:
+        """A picture with its caption; HTML holds it, Markdown links to it in the folder ``figures``."""
         data = picture.png.read_bytes()
         width, height = struct.unpack(">II", data[16:24])
         caption, shown = html.escape(picture.caption), escape_markdown(picture.caption)
         source = f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}"
         image = f'<img src="{source}" width="{width}" height="{height}" alt="{caption}">'
-        self._add(f"<figure>{image}<figcaption>{caption}</figcaption></figure>", f"![{shown}]({link})\n\n*{shown}*")
+        markdown = f"![{shown}](figures/{picture.png.name})\n\n*{shown}*"
+        self._add(f"<figure>{image}<figcaption>{caption}</figcaption></figure>", markdown)
 
     def add_table(self, table: Table) -> None:
         """A table with its title and notes."""
@@ -86,60 +85,47 @@ class Page:
         self._markdown.append(markdown)
 
 
-def how_it_was_made(suite_names: Sequence[str], records: Sequence[Record], notes: Sequence[str]) -> list[str]:
+def how_it_was_made(suite_names: Sequence[str], records: Sequence[Record], notes: Sequence[str]) -> Iterator[str]:
     """Sentences on how the records of some suites came about; ``notes``, which the records do not know, come first."""
     suites = [find_suite(name) for name in suite_names]
     own = [record for record in records if any(suite.holds(record.cell) for suite in suites)]
     failed = sorted((record for record in own if not record.has_ended), key=order_of)
     stopped = [record for record in own if record.has_ended and not record.outcome.is_finished]
-    lines = [f"{note[:1].upper()}{note[1:].rstrip('.')}." for note in notes]
-    lines.append(f"Suites: {listed(suite_names)}.")
-    num_ended = len(own) - len(stopped) - len(failed)
-    lines.append(
-        f"Cells: {len(own)}; {num_ended} came to their own end, {len(stopped)} were stopped by the clock, "
-        f"{len(failed)} ended with an error."
+    yield from (f"{note[:1].upper()}{note[1:].rstrip('.')}." for note in notes)
+    yield f"Suites: {listed(suite_names)}."
+    yield (
+        f"Cells: {len(own)}; {len(own) - len(stopped) - len(failed)} came to their own end, {len(stopped)} were "
+        f"stopped by the clock, {len(failed)} ended with an error."
     )
     if not own:
-        return lines
+        return
+    cells = [record.cell for record in own]
     runtime_s = math.fsum(record.outcome.runtime_s for record in own)
-    limits = sorted({record.cell.time_limit_s for record in own})
-    lines.append(f"Time limit for a cell: {listed(limits)} s. Sum of the runtimes: {_duration(runtime_s)}.")
-    lines.append(_maps(own))
-    pairs = sorted({record.cell.instance.seed for record in own})
-    seeds = sorted({record.cell.seed for record in own})
-    lines.append(f"Pairs of start and goal on each map: {listed(pairs)}. Seeds of random draws: {listed(seeds)}.")
+    limits = sorted({cell.time_limit_s for cell in cells})
+    yield f"Time limit for a cell: {listed(limits)} s. Sum of the runtimes: {_duration(runtime_s)}."
+    maps = sorted({(cell.instance.map_name, cell.map_sha256) for cell in cells})
+    named = listed(f"{name} ({sha256[:8]})" for name, sha256 in maps)
+    others = sorted({name for name, _ in maps} - set(MAPS))
+    tail = f"not among the paper's: {listed(others)}" if others else "all have names of the paper's"
+    yield f"Maps, with the start of their SHA-256: {named}; {tail}."
+    pairs, seeds = sorted({cell.instance.seed for cell in cells}), sorted({cell.seed for cell in cells})
+    yield f"Pairs of start and goal on each map: {listed(pairs)}. Seeds of random draws: {listed(seeds)}."
     if stopped:
         counts = Counter(method_label(record.cell.method) for record in stopped)
         by_method = "; ".join(f"{label}: {counted(count, 'cell')}" for label, count in sorted(counts.items()))
-        lines.append(f"Stopped by the clock: {by_method}.")
-    lines += [f"Error in {_name(r.cell)}: {r.outcome.error or 'unknown'}" for r in failed[:_MOST_ERRORS]]
+        yield f"Stopped by the clock: {by_method}."
+    yield from (f"Error in {_name(r.cell)}: {r.outcome.error or 'unknown'}" for r in failed[:_MOST_ERRORS])
     if len(failed) > _MOST_ERRORS:
-        lines.append(f"And {counted(len(failed) - _MOST_ERRORS, 'more error')}.")
-    return lines + _provenance(own)
-
-
-def _maps(records: Iterable[Record]) -> str:
-    maps = sorted({(record.cell.instance.map_name, record.cell.map_sha256) for record in records})
-    named = listed([f"{name} ({sha256[:8]})" for name, sha256 in maps])
-    others = sorted({name for name, _ in maps} - set(MAPS))
-    tail = "all have names of the paper's" if not others else f"not among the paper's: {listed(others)}"
-    return f"Maps, with the start of their SHA-256: {named}; {tail}."
-
-
-def _provenance(records: Iterable[Record]) -> list[str]:
-    told = [record.provenance for record in records]
+        yield f"And {counted(len(failed) - _MOST_ERRORS, 'more error')}."
+    told = [record.provenance for record in own]
     versions, machines = (sorted({_pairs(entry[key]) for entry in told}) for key in ("versions", "machine"))
-    workers = {str(entry["worker"]) for entry in told if entry["worker"]}
-    runs = {entry["run"] for entry in told if entry["run"]}
-    lines = [
-        f"Versions: {'; or '.join(versions)}.",
-        f"Machines: {'; and '.join(machines)}.",
-        f"Made by {counted(len(workers), 'worker')} in {counted(len(runs), 'run')}.",
-    ]
+    workers, runs = ({str(entry[key]) for entry in told if entry[key]} for key in ("worker", "run"))
+    yield f"Versions: {'; or '.join(versions)}."
+    yield f"Machines: {'; and '.join(machines)}."
+    yield f"Made by {counted(len(workers), 'worker')} in {counted(len(runs), 'run')}."
     times = sorted(entry["finished_at"] for entry in told if entry["finished_at"])
     if times:
-        lines.append(f"The first cell was finished at {times[0]}, the last at {times[-1]}.")
-    return lines
+        yield f"The first cell was finished at {times[0]}, the last at {times[-1]}."
 
 
 def _pairs(values: Mapping[str, object]) -> str:
@@ -156,8 +142,7 @@ def _name(cell: Cell) -> str:
 def _duration(seconds: float) -> str:
     if seconds < 60:
         return f"{format_seconds(seconds)} s"
-    minutes, hours = seconds / 60, seconds / 3600
-    return f"{minutes:.1f} minutes" if minutes < 90 else f"{hours:.1f} hours"
+    return f"{seconds / 60:.1f} minutes" if seconds < 90 * 60 else f"{seconds / 3600:.1f} hours"
 
 
 @dataclass(frozen=True)
@@ -195,17 +180,26 @@ def write_report(
     )
     page.add_heading("How this was made", "how")
     page.add_command(command)
-    page.add_bullets(how_it_was_made(suite_names, records, notes))
-    pictures: list[Picture] = []
+    page.add_bullets(list(how_it_was_made(suite_names, records, notes)))
+    paths: list[Path] = []
     for suite in map(find_suite, suite_names):
+        page.add_heading(suite.heading, f"suite-{suite.name}")
+        page.add_text(f"In the paper ({suite.where}): {suite.shows} It found: {suite.found}")
+        tables, sentences = suite.build_tables(records), suite.describe(records)
         drawn = suite.draw(records, figures, domains)
-        pictures += drawn
-        _add_suite(page, suite, records, drawn)
+        if not tables:
+            page.add_text("There are no records of this suite yet.")
+        elif sentences:
+            page.add_text("Here:")
+            page.add_bullets(sentences)
+        for table in tables:
+            page.add_table(_only_drawn(table, drawn) if "picture" in table.columns else table)
+        for picture in drawn:
+            page.add_picture(picture)
+            paths += [picture.png, picture.svg]
         page.add_text("Made by:")
         page.add_command(suite_command(command, suite.name))
-    files = ReportFiles(
-        out / "report.html", out / "report.md", tuple(path for drawn in pictures for path in (drawn.png, drawn.svg))
-    )
+    files = ReportFiles(out / "report.html", out / "report.md", tuple(paths))
     files.html.write_text(page.to_html(), encoding="utf-8", newline="\n")
     files.markdown.write_text(page.to_markdown(), encoding="utf-8", newline="\n")
     return files
@@ -229,22 +223,6 @@ def suite_command(command: str, suite_name: str) -> str:
             words[i] = suite_name
             return shlex.join(words)
     return command
-
-
-def _add_suite(page: Page, suite: Suite, records: Sequence[Record], drawn: Sequence[Picture]) -> None:
-    page.add_heading(suite.heading, f"suite-{suite.name}")
-    page.add_text(f"In the paper ({suite.where}): {suite.shows} It found: {suite.found}")
-    tables = suite.build_tables(records)
-    sentences = suite.describe(records)
-    if not tables:
-        page.add_text("There are no records of this suite yet.")
-    elif sentences:
-        page.add_text("Here:")
-        page.add_bullets(sentences)
-    for table in tables:
-        page.add_table(_only_drawn(table, drawn) if "picture" in table.columns else table)
-    for picture in drawn:
-        page.add_picture(picture, f"figures/{picture.png.name}")
 
 
 def _only_drawn(table: Table, drawn: Iterable[Picture]) -> Table:

@@ -17,7 +17,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO
 
 from veilroute.bench.cells import FORMAT, Record, record_from_dict
@@ -51,9 +50,7 @@ class RecordStore:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._file is not None:
             is_empty = not self._file.tell()
             self._file.close()
@@ -91,11 +88,10 @@ class RecordStore:
         try:
             _lock_file(file)
         except OSError as error:
-            if error.errno in (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK):
-                raise InvalidInputError(
-                    str(self.path), "no other run that writes to it; wait for that one, or choose another --out"
-                ) from None
             # Some network file systems know no locks; there we rely on the user.
+            if error.errno in (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK):
+                expected = "no other run that writes to it; wait for that one, or choose another --out"
+                raise InvalidInputError(str(self.path), expected) from None
 
     def _mend(self, file: BinaryIO) -> None:
         """Cut off a line that a killed run left half written."""
@@ -117,9 +113,8 @@ class RecordStore:
         try:
             yield
         except OSError as error:
-            raise InvalidInputError(
-                "--out", f"a folder that can be written, with room left ({error.strerror})", str(self.path.parent)
-            ) from None
+            expected = f"a folder that can be written, with room left ({error.strerror})"
+            raise InvalidInputError("--out", expected, str(self.path.parent)) from None
 
 
 def read_records(path: Path) -> dict[str, Record]:
@@ -128,9 +123,8 @@ def read_records(path: Path) -> dict[str, Record]:
     Of several records of one cell the first counts, or the first without an error where there is one. What stands
     behind the last end of a line is the torn line of a killed run, and is passed over.
     """
-    lines = read_bytes(path).split(b"\n")[:-1]
     records: dict[str, Record] = {}
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(read_bytes(path).split(b"\n")[:-1], start=1):
         _keep(records, _parse(line, path, number))
     return records
 
@@ -150,17 +144,13 @@ def _parse(line: bytes, path: Path, number: int | None) -> Record:
     if not isinstance(found, str) or not found.startswith("veilroute-record/"):
         raise FileFormatError(path, "not a record; delete the line, and its cell will be run again", number)
     if found != FORMAT:
-        raise FileFormatError(
-            path, f"written in {found[:40]}, but this version reads {FORMAT}; choose another --out", number
-        )
-    try:
+        trouble = f"written in {found[:40]}, but this version reads {FORMAT}; choose another --out"
+        raise FileFormatError(path, trouble, number)
+    with suppress(KeyError, TypeError, ValueError, AttributeError):
         record = record_from_dict(data)
-        is_sound = record.cell.key == data["key"]
-    except (KeyError, TypeError, ValueError, AttributeError):
-        is_sound = False
-    if not is_sound:
-        raise FileFormatError(path, "damaged record; delete the line, and its cell will be run again", number)
-    return record
+        if record.cell.key == data["key"]:
+            return record
+    raise FileFormatError(path, "damaged record; delete the line, and its cell will be run again", number)
 
 
 if sys.platform == "win32":

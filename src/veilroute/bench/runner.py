@@ -12,7 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from veilroute.auditing import audit_playbook
 from veilroute.bench.cells import Cell, Method, Outcome, Record
@@ -41,15 +41,11 @@ _one_at_a_time = threading.Lock()
 
 @dataclass(frozen=True)
 class Job:
-    """A cell with all that a worker needs to run it.
-
-    The map is its rows, joined by newlines, because a worker elsewhere has no files; ``run_id`` names the run in the
-    record.
-    """
+    """A cell with all that a worker needs to run it."""
 
     cell: Cell
-    map_text: str
-    run_id: str
+    map_text: str  #: The rows of the map, joined by newlines, because a worker elsewhere has no files.
+    run_id: str  #: Names the run in the record.
 
 
 def map_text(domain: Domain) -> str:
@@ -111,11 +107,15 @@ def _run(job: Job) -> Outcome:
     instance = cell.instance
     problem = Problem(domain, [Trip(instance.start, instance.goal)], instance.candidates, WithinDistance(cell.radius))
     privacy = Privacy(cell.k, cell.ell, bounded_m(problem, cell.m_ratio), SPREAD)
-    steps: list[tuple[float, int, float]] = []
+    found: list[Incumbent] = []
+
+    def collect(progress: Progress) -> None:
+        # Every report holds the best so far: the same object until a better one is found.
+        if progress.incumbent is not None and progress.incumbent not in found[-1:]:
+            found.append(progress.incumbent)
+
     began = time.perf_counter()
-    playbook = _solve(
-        cell.method, problem, privacy, seed=cell.seed, time_limit_s=cell.time_limit_s, progress=_collect_into(steps)
-    )
+    playbook = _solve(cell.method, problem, privacy, seed=cell.seed, time_limit_s=cell.time_limit_s, progress=collect)
     runtime_s = time.perf_counter() - began
     claims = playbook.claims
     return Outcome(
@@ -128,7 +128,7 @@ def _run(job: Job) -> Outcome:
         mac=None if claims.mac is None else float(claims.mac),
         mac_lower_bound=None if claims.mac_lower_bound is None else float(claims.mac_lower_bound),
         runtime_s=runtime_s,
-        improvements=tuple(steps),
+        improvements=tuple((float(best.elapsed_s), int(best.num_anonymized), float(best.mac)) for best in found),
         peak_memory_mb=peak_memory_mb(),
         audit_holds=audit_playbook(playbook).holds if cell.keep_playbook else None,
         playbook=playbook.to_dict(embed_domain=False) if cell.keep_playbook else None,
@@ -137,20 +137,6 @@ def _run(job: Job) -> Outcome:
 
 def _solve(method: Method, problem: Problem, privacy: Privacy, **options: Any) -> Playbook:
     return solve(problem, privacy, planner=method.planner, **method.options, **options)
-
-
-def _collect_into(steps: list[tuple[float, int, float]]) -> Callable[[Progress], None]:
-    last: Incumbent | None = None
-
-    def report(progress: Progress) -> None:
-        nonlocal last
-        found = progress.incumbent
-        # Every report holds the best so far: the same object until a better one is found.
-        if found is not None and found is not last:
-            last = found
-            steps.append((float(found.elapsed_s), int(found.num_anonymized), float(found.mac)))
-
-    return report
 
 
 @lru_cache(maxsize=8)
@@ -174,29 +160,21 @@ def _warm_up(method: Method, radius: float, is_bounded: bool) -> None:
 
 @dataclass(frozen=True)
 class RunProgress:
-    """How far a run is: cells that are recorded, those of earlier runs included, and cells in all.
+    """How far a run is."""
 
-    There are no workers when a cluster has lost all, and the run waits for new ones. The seconds left are estimated:
-    NaN while nothing is known, infinite without workers.
-    """
-
-    done: int
+    done: int  #: Cells that are recorded, those of earlier runs included.
     total: int
-    num_workers: int
-    seconds_left: float
+    num_workers: int  #: None when a cluster has lost all, and the run waits for new ones.
+    seconds_left: float  #: Estimated: NaN while nothing is known, infinite without workers.
 
 
 @dataclass(frozen=True)
 class RunReport:
-    """What a run has done.
+    """What a run has done."""
 
-    Records are in the order of the cells that were asked for, without those that are missing after an early stop.
-    ``num_run`` of the ``num_cells`` were run now; the others were recorded already, or are missing.
-    """
-
-    records: tuple[Record, ...]
+    records: tuple[Record, ...]  #: In the order that was asked for; after an early stop some are missing.
     num_cells: int
-    num_run: int
+    num_run: int  #: How many were run now; the others were recorded already, or are missing.
 
     @property
     def is_complete(self) -> bool:
@@ -226,6 +204,7 @@ def run_cells(
     asked, now and then; true means that no further cell is begun. Those that are running are still recorded.
     """
     texts = {name: map_text(domain) for name, domain in domains.items()}
+    report = report or (lambda _: None)
     run = _Run(store, workforce, texts, run_id, len(cells), report, should_stop or (lambda: False))
     for cell in cells:
         if cell.key not in store or (retry_errors and store.get(cell.key).outcome.error):
@@ -239,14 +218,13 @@ def run_cells(
             workforce.close(at_once=True)
             raise
         workforce.close()
-    elif report is not None:
+    else:
         report(RunProgress(len(cells), len(cells), num_workers=0, seconds_left=0.0))
     records = tuple(store.get(cell.key) for cell in cells if cell.key in store)
     return RunReport(records, len(cells), run.num_finished)
 
 
-@dataclass(frozen=True)
-class _Begun:
+class _Begun(NamedTuple):
     cell: Cell
     at_s: float
     is_alone: bool
@@ -265,7 +243,7 @@ class _Run:
     map_texts: Mapping[str, str]
     run_id: str
     num_cells: int
-    report: Callable[[RunProgress], None] | None
+    report: Callable[[RunProgress], None]
     should_stop: Callable[[], bool]
     num_finished: int = 0
     waiting: deque[Cell] = field(default_factory=deque)
@@ -282,26 +260,28 @@ class _Run:
             if self.should_stop():
                 self.waiting.clear()
                 self.suspects.clear()
-            else:
-                self._hand_in(executor)
+            self._hand_in(executor)
             finished = wait(self.running, timeout=_TICK_S, return_when=FIRST_COMPLETED).done
-            is_broken = False
             # In the order in which they were handed in, so that nothing depends on a set's order.
-            for future in [future for future in self.running if future in finished]:
-                is_broken |= self._settle(future)
-            if is_broken:
-                self._settle_broken()
+            broken = [self._settle(future) for future in list(self.running) if future in finished]
+            if any(broken):
+                # Some of the others may have finished just in time.
+                wait(self.running, timeout=_TICK_S * 20)
+                for future in list(self.running):
+                    if future.done():
+                        self._settle(future)
+                    else:
+                        self.suspects.append(self.running.pop(future).cell)
                 self.workforce.close(at_once=True)
                 executor = self.workforce.open()
             self._tell(num_before)
 
     def _hand_in(self, executor: Executor) -> None:
-        if self.suspects:
-            if not self.running:
-                self._begin(executor, self.suspects.popleft(), is_alone=True)
-            return
-        while self.waiting and len(self.running) < self.workforce.num_slots:
-            self._begin(executor, self.waiting.popleft(), is_alone=False)
+        """Begin a cell for each free slot; nobody runs beside a suspect, who could then not be blamed for sure."""
+        queue, is_alone = (self.suspects, True) if self.suspects else (self.waiting, False)
+        is_one_only = is_alone or any(begun.is_alone for begun in self.running.values())
+        while queue and len(self.running) < (1 if is_one_only else self.workforce.num_slots):
+            self._begin(executor, queue.popleft(), is_alone=is_alone)
 
     def _begin(self, executor: Executor, cell: Cell, *, is_alone: bool) -> None:
         job = Job(cell, self.map_texts[cell.instance.map_name], self.run_id)
@@ -320,41 +300,24 @@ class _Run:
         if error is None:
             self._record(future.result(), time.monotonic() - begun.at_s)
             return False
-        match self.workforce.diagnose(error):
-            case "executor":
-                if begun.is_alone:
-                    self._record_loss(begun.cell)
-                else:
-                    self.suspects.append(begun.cell)
-                return True
-            case "job":
-                self._record_loss(begun.cell)
-                return False
-        raise VeilrouteError(
-            f"a worker could not run a cell ({type(error).__name__}: {str(error).split(chr(10), 1)[0][:200]}); "
-            "check that all workers have the same veilroute"
-        ) from error
-
-    def _settle_broken(self) -> None:
-        """Wait for the other jobs of a broken executor: some may have finished just in time."""
-        wait(self.running, timeout=_TICK_S * 20)
-        for future in list(self.running):
-            if future.done():
-                self._settle(future)
-            else:
-                self.suspects.append(self.running.pop(future).cell)
+        loss = self.workforce.diagnose(error)
+        if not loss:
+            raise VeilrouteError(
+                f"a worker could not run a cell ({type(error).__name__}: {str(error).split(chr(10), 1)[0][:200]}); "
+                "check that all workers have the same veilroute"
+            ) from error
+        if loss == "executor" and not begun.is_alone:
+            self.suspects.append(begun.cell)
+        else:
+            outcome = failed_outcome("the process that ran it died each time: killed, or out of memory")
+            self._record(Record(begun.cell, outcome, provenance(self.run_id)).to_dict(), None)
+        return loss == "executor"
 
     def _record(self, data: dict[str, Any], turnaround_s: float | None) -> None:
         self.estimate.learn(self.store.append(data), turnaround_s)
         self.num_finished += 1
 
-    def _record_loss(self, cell: Cell) -> None:
-        outcome = failed_outcome("the process that ran it died each time: killed, or out of memory")
-        self._record(Record(cell, outcome, provenance(self.run_id)).to_dict(), None)
-
     def _tell(self, num_before: int) -> None:
-        if self.report is None:
-            return
         now_s = time.monotonic()
         running = [(begun.cell, now_s - begun.at_s) for begun in self.running.values()]
         num_workers = self.workforce.num_slots

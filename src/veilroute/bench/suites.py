@@ -5,6 +5,7 @@ The instances are the paper's on its maps, or seeded ones on generated maps.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,13 +13,15 @@ from functools import cache
 from importlib import resources
 from itertools import product
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from veilroute.bench.cells import Cell, Instance, Method, Place
+from veilroute.bench.cells import Cell, Instance, Method
 from veilroute.bench.design import Suite, Variation
 from veilroute.bench.examples import EXAMPLES_SUITE
 from veilroute.bench.impact import KLR_SUITE, TABLE3_SUITE, TABLE4_SUITE
 from veilroute.bench.paper import MAPS, SIZES
 from veilroute.bench.partitioning import CONVERGENCE_SUITE, TABLE1_SUITE, TABLE2_SUITE
+from veilroute.checks import check_whole, is_number
 from veilroute.domain.generate import draw_candidates, generate_rooms
 from veilroute.domain.graph import Domain
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
@@ -53,8 +56,7 @@ GENERATED = {f"rooms-{number}": size for number, size in enumerate(_GENERATED_SI
 """Names and sizes (height, width) of the maps that stand in for the paper's six; the largest two are smaller."""
 
 
-@dataclass(frozen=True)
-class Preset:
+class Preset(NamedTuple):
     """How much is run: pairs of start and goal on each map, and the time limit of each cell."""
 
     num_pairs: int
@@ -66,36 +68,29 @@ PRESETS = {"quick": Preset(num_pairs=2, time_limit_s=4.0), "paper": Preset(num_p
 
 @dataclass(frozen=True)
 class Choice:
-    """What of a suite is run.
-
-    Sizes are numbers of candidates for the suites that vary them, the paper's when empty. Methods are chosen by their
-    :attr:`~veilroute.bench.cells.Method.name`, all when empty; one that names a plug-in joins those of the suite.
-    """
+    """What of a suite is run."""
 
     time_limit_s: float
+    #: Numbers of candidates for the suites that vary them, the paper's when empty.
     sizes: tuple[int, ...] = ()
+    #: Names of methods, all when empty; one that names a plug-in joins those of the suite.
     methods: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        limit = self.time_limit_s
-        if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 < limit < float("inf"):
-            raise InvalidInputError("--time-limit", "a number of seconds > 0", limit)
+        if not is_number(self.time_limit_s) or not 0 < self.time_limit_s < math.inf:
+            raise InvalidInputError("--time-limit", "a number of seconds > 0", self.time_limit_s)
         for size in self.sizes:
-            if isinstance(size, bool) or not isinstance(size, int) or not 2 <= size <= MAX_CANDIDATES:
-                raise InvalidInputError("--candidates", f"numbers from 2 to {MAX_CANDIDATES}", size)
+            check_whole("--candidates", size, f"numbers from 2 to {MAX_CANDIDATES}", least=2, most=MAX_CANDIDATES)
 
 
 @dataclass(frozen=True, eq=False)
 class Terrain:
-    """Maps by name, in the order of the experiments, and the instances on them with all their candidates.
-
-    Instances come pair by pair, and for each pair map by map. The remark says in one line which maps these are.
-    """
+    """Maps by name, in the order of the experiments, and the instances on them with all their candidates."""
 
     domains: Mapping[str, Domain]
-    instances: tuple[Instance, ...]
+    instances: tuple[Instance, ...]  #: Pair by pair, and for each pair map by map.
     is_generated: bool
-    remark: str
+    remark: str  #: Says in one line which maps these are.
 
 
 def suite_names(name: str) -> tuple[str, ...]:
@@ -121,26 +116,21 @@ def build_cells(names: Sequence[str], terrain: Terrain, choice: Choice) -> list[
     instances; the cells of one instance begin with the quick ones.
     """
     if choice.sizes and not set(names) & set(SIZED_SUITES):
-        raise InvalidInputError(
-            "--candidates", f"one of the suites that vary it ({', '.join(SIZED_SUITES)}), or all", ", ".join(names)
-        )
+        expected = f"one of the suites that vary it ({', '.join(SIZED_SUITES)}), or all"
+        raise InvalidInputError("--candidates", expected, ", ".join(names))
     variations = [variation for name in names for variation in find_suite(name).variations]
-    cells = {cell.key: cell for variation in variations for cell in _cells_of(variation, terrain, choice)}
-    known = tuple(dict.fromkeys(cell.method.name for cell in cells.values()))
+    known = tuple(dict.fromkeys(method.name for variation in variations for method in variation.methods))
     plugins = tuple(read_method(text, known) for text in choice.methods if text not in known)
-    joined = [replace(each, methods=plugins) for each in variations if plugins and not each.keep_playbook]
-    cells |= {cell.key: cell for variation in joined for cell in _cells_of(variation, terrain, choice)}
-    chosen = [
-        cell
-        for cell in cells.values()
-        if not choice.methods or cell.method.name in choice.methods or cell.method in plugins
-    ]
-    turn = {(instance.map_name, instance.seed): i for i, instance in enumerate(terrain.instances)}
-    # Sorting is stable: what is alike here stays in the order of the design.
-    return sorted(
-        chosen,
-        key=lambda cell: (turn[cell.instance.map_name, cell.instance.seed], cell.num_candidates, _pace(cell.method)),
-    )
+    joined = [replace(variation, methods=plugins) for variation in variations if not variation.keep_playbook]
+    cells = {cell.key: cell for each in (*variations, *joined) for cell in _cells_of(each, terrain, choice)}
+    names_wanted = choice.methods or known
+    chosen = [each for each in cells.values() if each.method.name in names_wanted or each.method in plugins]
+    turns = {(instance.map_name, instance.seed): i for i, instance in enumerate(terrain.instances)}
+
+    def turn(cell: Cell) -> tuple[int, int, int]:
+        return turns[cell.instance.map_name, cell.instance.seed], cell.num_candidates, _pace(cell.method)
+
+    return sorted(chosen, key=turn)  # stable: what is alike here stays in the order of the design
 
 
 def read_method(text: str, known: tuple[str, ...]) -> Method:
@@ -205,14 +195,12 @@ def find_terrain(*, num_pairs: int, map_names: Sequence[str] = (), directory: Pa
     levels below the directory, or in the user's cache. Real and generated maps are never mixed, and no map is left out
     unless ``map_names`` says so.
     """
-    if isinstance(num_pairs, bool) or not isinstance(num_pairs, int) or not 1 <= num_pairs <= MAX_PAIRS:
-        raise InvalidInputError("--pairs", f"an integer from 1 to {MAX_PAIRS}", num_pairs)
+    check_whole("--pairs", num_pairs, f"an integer from 1 to {MAX_PAIRS}", least=1, most=MAX_PAIRS)
     names = _checked_names(map_names)
     if names[0] in GENERATED:
         if directory is not None:
-            raise InvalidInputError(
-                "--map", "maps of the paper with --maps; generated ones need no directory", names[0]
-            )
+            expected = "maps of the paper with --maps; generated ones need no directory"
+            raise InvalidInputError("--map", expected, names[0])
         return _generated_terrain(names, num_pairs, "running on generated maps")
     if directory is not None:
         return _paper_terrain(_search_directory(directory, names), num_pairs)
@@ -232,11 +220,10 @@ def find_terrain(*, num_pairs: int, map_names: Sequence[str] = (), directory: Pa
 def _checked_names(map_names: Sequence[str]) -> tuple[str, ...]:
     for known in (MAPS, tuple(GENERATED)):
         if all(name in known for name in map_names):
-            return tuple(name for name in known if name in map_names) if map_names else known
-    known_names = (*MAPS, *GENERATED)
+            return tuple(name for name in known if name in map_names) or known
     for name in map_names:
-        if name not in known_names:
-            raise InvalidInputError("--map", "one of " + ", ".join(known_names), name)
+        if name not in (*MAPS, *GENERATED):
+            raise InvalidInputError("--map", "one of " + ", ".join((*MAPS, *GENERATED)), name)
     raise InvalidInputError("--map", "maps of the paper or generated ones, not both", ", ".join(map_names))
 
 
@@ -245,12 +232,12 @@ def _search_directory(directory: Path, names: Iterable[str]) -> dict[str, Domain
     if not directory.is_dir():
         raise InvalidInputError("--maps", "a directory with the paper's maps", str(directory))
     pinned = MapStore().catalogue.pinned
-    domains, absent = {}, []
-    for name in names:
-        paths = sorted(path for path in directory.rglob(f"{name}.map") if path.is_file())
-        if not paths:
-            absent.append(name)
-            continue
+    found = {name: sorted(path for path in directory.rglob(f"{name}.map") if path.is_file()) for name in names}
+    absent = [name for name, paths in found.items() if not paths]
+    if absent:
+        raise InvalidInputError("--maps", f"a directory that also holds {', '.join(absent)} (.map)", str(directory))
+    domains = {}
+    for name, paths in found.items():
         expected = pinned.get(f"{name}.map")
         for path in paths:
             data = read_bytes(path)
@@ -259,8 +246,6 @@ def _search_directory(directory: Path, names: Iterable[str]) -> dict[str, Domain
                 break
         else:
             raise FileFormatError(paths[0], "not the map that the paper used (SHA-256 of its text differs)")
-    if absent:
-        raise InvalidInputError("--maps", f"a directory that also holds {', '.join(absent)} (.map)", str(directory))
     return domains
 
 
@@ -297,12 +282,7 @@ def _draw_instance(name: str, domain: Domain, seed: int) -> Instance:
     return _instance(name, seed, start, goal, drawn)
 
 
-def _instance(map_name: str, seed: int, start: object, goal: object, candidates: Iterable[object]) -> Instance:
-    return Instance(map_name, seed, _place(start), _place(goal), tuple(map(_place, candidates)))
-
-
-def _place(cell: object) -> Place:
-    match cell:
-        case [int(row), int(col)]:
-            return row, col
-    raise InvalidInputError("instance", "a cell as [row, col]", cell)
+def _instance(map_name: str, seed: int, start: Any, goal: Any, candidates: Iterable[Any]) -> Instance:
+    """An instance from cells of a grid, each two numbers."""
+    start, goal, *places = ((row, col) for row, col in (start, goal, *candidates))
+    return Instance(map_name, seed, start, goal, tuple(places))

@@ -1,4 +1,4 @@
-"""A table as data, its forms (plain text, Markdown, HTML), and the numbers and notes that all tables share."""
+"""A table as data, its forms (plain text, Markdown, HTML), and how numbers are written in all of them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,6 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-
-from veilroute.bench import paper
-from veilroute.bench.cells import Record
-from veilroute.bench.summaries import Averages, Selection
 
 Value = str | int | float | None
 Row = tuple[Value, ...]
@@ -37,9 +33,8 @@ class Table:
     def to_text(self) -> str:
         """Aligned columns: numbers to the right, text to the left; long headings and notes are broken."""
         texts = self._texts()
-        widths = []
-        for i, heading in enumerate(self.columns):
-            widths.append(max([len(word) for word in heading.split()] + [len(row[i]) for row in texts]))
+        columns = zip(self.columns, *texts, strict=True)
+        widths = [max(map(len, (*heading.split(), *cells))) for heading, *cells in columns]
         headings = [textwrap.wrap(heading, width) for heading, width in zip(self.columns, widths, strict=True)]
         height = max(map(len, headings))
         head = [list(line) for line in zip(*([""] * (height - len(h)) + h for h in headings), strict=True)]
@@ -64,10 +59,8 @@ class Table:
 
     def to_html(self) -> str:
         """A ``figure`` with the table, its title as caption, and its notes."""
-        classes = [
-            _classes(right, heading.startswith("paper"))
-            for heading, right in zip(self.columns, self._is_number(), strict=True)
-        ]
+        kinds = zip(self._is_number(), self.columns, strict=True)
+        classes = [_classes(right, heading.startswith("paper")) for right, heading in kinds]
 
         def line(opening: str, texts: Sequence[str]) -> str:
             cells = zip(texts, classes, strict=True)
@@ -91,8 +84,8 @@ class Table:
         return [[_text(value) for value in row] for row in self.rows]
 
     def _is_number(self) -> list[bool]:
-        texts = self._texts()
-        return [bool(texts) and all(_NUMBER.match(row[i]) for row in texts) for i in range(len(self.columns))]
+        columns = zip(self.columns, *self._texts(), strict=True)
+        return [bool(cells) and all(map(_NUMBER.match, cells)) for _, *cells in columns]
 
 
 def _classes(is_number: bool, of_paper: bool) -> str:
@@ -131,18 +124,6 @@ def format_apr(value: float) -> str:
     return "1.00" if value == 1 else f"{min(value, 0.999):.3f}"
 
 
-def mean_apr(value: float | None) -> str | None:
-    """A mean APR where there is one."""
-    return None if value is None else format_apr(value)
-
-
-def mean_time(averages: Averages) -> str | None:
-    """Mean runtime in seconds, with ≥ where some cells were stopped by the clock."""
-    if averages.runtime_s is None:
-        return None
-    return f"{'≥ ' if averages.is_time_bound else ''}{format_seconds(averages.runtime_s)}"
-
-
 def counted(number: int, noun: str) -> str:
     """For example ``1 cell`` or ``3 cells``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
@@ -154,52 +135,3 @@ def listed(items: Iterable[object]) -> str:
     if len(texts) < 2:
         return texts[0] if texts else "none"
     return f"{', '.join(texts[:-1])} and {texts[-1]}"
-
-
-def build_table(
-    chosen: Selection,
-    name: str,
-    title: str,
-    columns: Sequence[str],
-    rows: Iterable[Row],
-    *,
-    fixed: str,
-    bases: Iterable[int],
-    notes: Iterable[str] = (),
-    noun: str = "instances",
-) -> Table:
-    """A table of measured figures.
-
-    Its first note says what is ``fixed``, the time limit and how many instances there are; its last ones what keeps
-    the table from being complete and even. The ``bases`` are the numbers of cells that its figures rest on.
-    """
-    num_sizes, limits = len(chosen.sizes), f"{listed(chosen.time_limits_s)} s"
-    at_sizes = f" at {num_sizes} sizes" if num_sizes > 1 else ""
-    first = (
-        f"{fixed}, {listed(chosen.sizes)} candidates, time limit {limits}. Records of "
-        f"{counted(chosen.num_instances, 'instance')}{at_sizes}; the paper has {paper.NUM_INSTANCES * num_sizes}, and "
-        "a limit of 300 s."
-    )
-    last = []
-    counts = sorted(set(bases))
-    if len(counts) > 1:
-        last.append(
-            f"Not complete: some figures rest on {counts[0]} and others on {counts[-1]} of the {noun}, so they are "
-            "not all comparable."
-        )
-    if len(chosen.time_limits_s) > 1:
-        last.append(f"The records have different time limits: {limits}.")
-    if chosen.num_repeated:
-        last.append(
-            f"{counted(chosen.num_repeated, 'record')} of the same instances and methods with a shorter limit or "
-            "another seed left out."
-        )
-    return Table(name, title, tuple(columns), tuple(rows), (first, *notes, *last))
-
-
-def stopped_note(records: Sequence[Record]) -> list[str]:
-    """How many cells the clock stopped, if any."""
-    stopped = sum(not record.outcome.is_finished for record in records)
-    if not stopped:
-        return []
-    return [f"{stopped} of {counted(len(records), 'cell')} stopped by the clock; their best so far counts."]

@@ -9,22 +9,16 @@ from typing import Annotated, Any
 from typer import Option
 
 from veilroute.auditing import audit_playbook
+from veilroute.cli import instances
 from veilroute.cli.console import DONE, VIOLATED, JsonOption, emit, emit_json, live_progress, remark
-from veilroute.cli.instances import (
-    InstanceOptions,
-    PlaybookArgument,
-    load_instance,
-    load_playbook,
-    takes_instance_options,
-)
 from veilroute.errors import InvalidInputError
 from veilroute.playbook import read_playbook
 
 
-@takes_instance_options
+@instances.takes_instance_options
 def run_audit(
-    playbook: PlaybookArgument,
-    options: InstanceOptions,
+    playbook: instances.PlaybookArgument,
+    options: instances.InstanceOptions,
     instance: Annotated[
         Path | None,
         Option(
@@ -52,11 +46,11 @@ def run_audit(
     meant: dict[str, Any] = {}
     if instance is None:
         _refuse_instance_options(options)
-        book = load_playbook(playbook, domain, options.movement or 4)
+        book = instances.load_playbook(playbook, domain, options.movement or 4)
     else:
         if domain is not None:
             raise InvalidInputError("--domain", "--instance alone, which says what the map is")
-        given = load_instance(instance, options)
+        given = instances.load_instance(instance, options)
         meant = {"instance": given.problem, "privacy": given.privacy, "unstated": given.unstated}
         book = read_playbook(playbook)
         book = book if book.domain is not None else book.with_domain(given.problem.domain)
@@ -71,7 +65,7 @@ def run_audit(
     return DONE if verdict.verdict in (("holds",) if strict else ("holds", "unproved")) else VIOLATED
 
 
-def _refuse_instance_options(options: InstanceOptions) -> None:
+def _refuse_instance_options(options: instances.InstanceOptions) -> None:
     """Raise when something says what was meant, but not the file that it is about."""
     for field in fields(options):
         if field.name != "movement" and getattr(options, field.name) != field.default:

@@ -10,41 +10,34 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn
-from rich.progress import Progress as RichProgress
 from typer import Argument, Option
 
 from veilroute import __version__
+from veilroute.bench import suites
 from veilroute.bench.executors import DaskWorkforce, LocalWorkforce, Workforce
 from veilroute.bench.results import RecordStore
 from veilroute.bench.runner import RunProgress, RunReport, run_cells
-from veilroute.bench.suites import (
-    PRESETS,
-    SIZED_SUITES,
-    SUITES,
-    Choice,
-    Terrain,
-    build_cells,
-    find_terrain,
-    suite_names,
-)
 from veilroute.bench.table import counted
-from veilroute.cli.console import DONE, INTERRUPTED, Interrupt, emit, emit_json, remark, stderr
+from veilroute.cli.console import DONE, INTERRUPTED, emit, emit_json, live_progress, polite_interrupt, remark, stderr
 from veilroute.covering.walks import num_threads
 from veilroute.errors import InvalidInputError, UnknownMethodError
+from veilroute.progress import Progress
 
 _LINE_EVERY_S = 30.0
+_FINISHING = "finishing the cells that are running; once more to drop them"
+_READY = "getting ready (a first run compiles for a minute)"
 
 
 def run_bench(
-    suite: Annotated[str, Argument(metavar="SUITE", help=f"{', '.join(SUITES)}, or all.")],
+    suite: Annotated[str, Argument(metavar="SUITE", help=f"{', '.join(suites.SUITES)}, or all.")],
     preset: Annotated[str, Option(metavar="quick|paper", help="How many pairs, and how long for each cell.")] = "quick",
     candidates: Annotated[
         list[str] | None,
-        Option(metavar="N", help=f"How many candidates, 8 or 8,12; for {', '.join(SIZED_SUITES)}. [8,12,16]"),
+        Option(metavar="N", help=f"How many candidates, 8 or 8,12; for {', '.join(suites.SIZED_SUITES)}. [8,12,16]"),
     ] = None,
     map_names: Annotated[
         list[str] | None, Option("--map", metavar="NAME", help="Only this map; may be repeated. [all six]")
@@ -76,32 +69,27 @@ def run_bench(
 
     Each finished cell is recorded at once. Started again, the same command runs only what is missing.
     """
-    if preset not in PRESETS:
-        raise UnknownMethodError("--preset", preset, tuple(PRESETS))
+    if preset not in suites.PRESETS:
+        raise UnknownMethodError("--preset", preset, tuple(suites.PRESETS))
     if workers is not None and dask is not None:
         raise InvalidInputError("--workers", "--workers or --dask, not both")
-    amount = PRESETS[preset]
-    names = suite_names(suite)
-    choice = Choice(
-        time_limit_s=amount.time_limit_s if time_limit is None else time_limit,
-        sizes=_read_sizes(candidates or ()),
-        methods=tuple(method or ()),
-    )
-    terrain = find_terrain(
-        num_pairs=amount.num_pairs if pairs is None else pairs, map_names=tuple(map_names or ()), directory=maps
-    )
-    cells = build_cells(names, terrain, choice)
+    amount, names = suites.PRESETS[preset], suites.suite_names(suite)
+    limit_s = amount.time_limit_s if time_limit is None else time_limit
+    num_pairs = amount.num_pairs if pairs is None else pairs
+    choice = suites.Choice(limit_s, sizes=_read_sizes(candidates or ()), methods=tuple(method or ()))
+    terrain = suites.find_terrain(num_pairs=num_pairs, map_names=tuple(map_names or ()), directory=maps)
+    cells = suites.build_cells(names, terrain, choice)
     workforce: Workforce
     if dask is not None:
         _hush_dask()
         workforce = DaskWorkforce(dask)
     else:
         workforce = LocalWorkforce(num_threads() if workers is None else workers)
-    with RecordStore(out) as store, Interrupt("finishing the cells that are running; once more to drop them") as stop:
+    with RecordStore(out) as store, polite_interrupt(_FINISHING) as stop:
         num_known = sum(cell.key in store for cell in cells)
         known = f", {num_known} of them recorded already" if num_known else ""
         try:
-            with _live_progress(f"{terrain.remark}; {counted(len(cells), 'cell')}{known}") as report:
+            with _reporting(f"{terrain.remark}; {counted(len(cells), 'cell')}{known}") as report:
                 run = run_cells(
                     cells,
                     terrain.domains,
@@ -110,23 +98,19 @@ def run_bench(
                     run_id=uuid.uuid4().hex[:12],
                     retry_errors=retry_errors,
                     report=report,
-                    should_stop=stop,
+                    should_stop=stop.is_set,
                 )
         except KeyboardInterrupt:
             return _stop(sum(cell.key in store for cell in cells), len(cells))
     if run.is_complete or run.records:
         # What makes the same report, without what only says where and how fast.
-        typed = {
-            "--candidates": candidates,
-            "--map": map_names,
-            "--method": method,
-            "--pairs": None if pairs is None else [str(pairs)],
-            "--time-limit": None if time_limit is None else [f"{time_limit:g}"],
-            "--maps": None if maps is None else ["DIR"],
-        }
-        words = [word for option, values in typed.items() for value in values or () for word in (option, value)]
-        command = shlex.join(["veilroute", "bench", suite, "--preset", preset, *words])
-        _finish(names, run, terrain, out, command, as_json=json)
+        words = ["veilroute", "bench", suite, "--preset", preset]
+        for option, values in (("--candidates", candidates), ("--map", map_names), ("--method", method)):
+            words += [word for value in values or () for word in (option, value)]
+        words += ["--pairs", str(pairs)] if pairs is not None else []
+        words += ["--time-limit", f"{time_limit:g}"] if time_limit is not None else []
+        words += ["--maps", "DIR"] if maps is not None else []
+        _finish(names, run, terrain, out, shlex.join(words), as_json=json)
     return DONE if run.is_complete else _stop(len(run.records), len(cells))
 
 
@@ -143,14 +127,16 @@ def _stop(num_done: int, num_cells: int) -> int:
     return INTERRUPTED
 
 
-def _finish(names: Sequence[str], run: RunReport, terrain: Terrain, out: Path, command: str, *, as_json: bool) -> None:
+def _finish(
+    names: Sequence[str], run: RunReport, terrain: suites.Terrain, out: Path, command: str, *, as_json: bool
+) -> None:
     """Write the report, print the tables."""
     # Here, because drawing takes its time to import.
     from veilroute.bench.report import write_report
 
-    notes = _notes(run, terrain)
+    notes = list(_notes(run, terrain))
     files = write_report(out, names, run.records, domains=terrain.domains, notes=notes, command=command)
-    tables = [table for name in names for table in SUITES[name].build_tables(run.records)]
+    tables = [table for name in names for table in suites.SUITES[name].build_tables(run.records)]
     if as_json:
         summary = {
             "suites": names,
@@ -162,10 +148,7 @@ def _finish(names: Sequence[str], run: RunReport, terrain: Terrain, out: Path, c
             "records": str(RecordStore(out).path),
             "report": str(files.html),
             "notes": notes,
-            "tables": [
-                {"name": t.name, "title": t.title, "columns": t.columns, "rows": t.rows, "notes": t.notes}
-                for t in tables
-            ],
+            "tables": list(map(asdict, tables)),
         }
         emit_json(summary)
         return
@@ -175,56 +158,50 @@ def _finish(names: Sequence[str], run: RunReport, terrain: Terrain, out: Path, c
     emit(f"Report: {files.html}\n")
 
 
-def _notes(run: RunReport, terrain: Terrain) -> list[str]:
+def _notes(run: RunReport, terrain: suites.Terrain) -> Iterator[str]:
     """What a reader of the report has to know about how it came about."""
-    notes = [terrain.remark]
+    yield terrain.remark
     if not run.is_complete:
-        notes.append(f"interrupted: {len(run.records)} of {run.num_cells} cells are here")
+        yield f"interrupted: {len(run.records)} of {run.num_cells} cells are here"
     if run.errors:
         first = run.errors[0]
-        notes.append(
+        yield (
             f"{len(run.errors)} of {run.num_cells} cells ended with an error (--retry-errors runs them again); "
             f"the first is {first.cell.method.name} on {first.cell.instance.map_name}: {first.outcome.error}"
         )
     versions = Counter(str(record.provenance["versions"].get("veilroute", "unknown")) for record in run.records)
-    others = {version: count for version, count in versions.items() if version != __version__}
-    notes += [f"{count} records were made by veilroute {version}" for version, count in sorted(others.items())]
-    return notes
+    for version, count in sorted(versions.items()):
+        if version != __version__:
+            yield f"{count} records were made by veilroute {version}"
 
 
 @contextmanager
-def _live_progress(opening: str) -> Iterator[Callable[[RunProgress], None]]:
+def _reporting(opening: str) -> Iterator[Callable[[RunProgress], None]]:
     """Yield a callback that shows on standard error how far the run is; a line now and then where nobody watches.
 
     The opening is printed with the first report, when it is clear that there is somebody to run the cells.
     """
-    screen = stderr()
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    bar = RichProgress(*columns, TextColumn("{task.fields[left]}"), console=screen, transient=True)
-    task = bar.add_task("cells", total=None, left="")
-    told_at_s = 0.0
+    is_watched, told_at_s = stderr().is_terminal, 0.0
+    with live_progress(_READY) as show:
 
-    def report(progress: RunProgress) -> None:
-        nonlocal told_at_s
-        if not told_at_s:
-            remark(opening)
-            told_at_s = time.monotonic()
-            if screen.is_terminal:
-                bar.start()
-        left = f"about {_duration(progress.seconds_left)} left" if math.isfinite(progress.seconds_left) else ""
-        if not progress.num_workers and progress.done < progress.total:
-            left = "waiting for workers"
-        doing = "getting ready (a first run compiles for a minute)" if math.isnan(progress.seconds_left) else "cells"
-        bar.update(task, description=doing, completed=progress.done, total=progress.total, left=left)
-        if not screen.is_terminal and time.monotonic() - told_at_s >= _LINE_EVERY_S:
-            remark(f"{progress.done} of {progress.total} cells{', ' * bool(left)}{left}")
-            told_at_s = time.monotonic()
+        def report(progress: RunProgress) -> None:
+            nonlocal told_at_s
+            if not told_at_s:
+                remark(opening)
+                told_at_s = time.monotonic()
+            left = ""
+            if not progress.num_workers and progress.done < progress.total:
+                left = ", waiting for workers"
+            elif math.isfinite(progress.seconds_left):
+                left = f", about {_duration(progress.seconds_left)} left"
+            show(
+                Progress(_READY if math.isnan(progress.seconds_left) else f"cells{left}", progress.done, progress.total)
+            )
+            if not is_watched and time.monotonic() - told_at_s >= _LINE_EVERY_S:
+                remark(f"{progress.done} of {progress.total} cells{left}")
+                told_at_s = time.monotonic()
 
-    try:
         yield report
-    finally:
-        if bar.live.is_started:
-            bar.stop()
 
 
 def _hush_dask() -> None:

@@ -127,17 +127,6 @@ class _Bar(ProgressColumn):
         return Text() if task.total is None else self.bar.render(task)
 
 
-class _Count(ProgressColumn):
-    """How much is done, and of how much where that is known."""
-
-    def render(self, task: Task) -> Text:
-        done = str(int(task.completed)) if task.completed or task.total is not None else ""
-        if task.total is not None:
-            total = str(int(task.total))
-            done = f"{done:>{len(total)}}/{total}"
-        return Text(done, style="progress.download")
-
-
 class _SearchProgress(RichProgress):
     """A progress display with the best so far in a line below."""
 
@@ -160,16 +149,19 @@ def live_progress(
     what the search keeps small.
     """
     screen = stderr()
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), _Bar(), _Count(), TimeElapsedColumn())
+    count = TextColumn("{task.fields[count]}", style="progress.download")
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), _Bar(), count, TimeElapsedColumn())
     display = _SearchProgress(*columns, console=screen, transient=True)
-    display.add_task(stage, total=None)
+    display.add_task(stage, total=None, count="")
     (task,) = display.tasks
     timer = threading.Timer(_PATIENCE_S, display.start)
     timer.daemon = True
 
     def report(progress: Progress) -> None:
         # Not by `update`, which keeps the total of the stage before and stops the clock when a stage is complete.
-        task.description, task.completed, task.total = progress.stage, progress.done, progress.total or None
+        done, total = progress.done, progress.total
+        task.description, task.completed, task.total = progress.stage, done, total or None
+        task.fields["count"] = f"{done:>{len(str(total))}}/{total}" if total else str(done or "")
         display.best = describe_best(progress, figure)
 
     if screen.is_terminal:
@@ -184,26 +176,19 @@ def live_progress(
             display.stop()
 
 
-class Interrupt:
-    """Turns the first Ctrl-C into a request to finish, with a ``reply``; the second one really interrupts."""
+@contextmanager
+def polite_interrupt(reply: str = "stopping with the best so far; once more to drop it") -> Iterator[threading.Event]:
+    """Yield an event that the first Ctrl-C sets, with a reply, to ask the work to finish; the second interrupts it."""
+    wanted = threading.Event()
 
-    def __init__(self, reply: str = "stopping with the best so far; once more to drop it") -> None:
-        self.is_requested = False
-        self._reply = reply
-
-    def __call__(self) -> bool:
-        """Whether to stop."""
-        return self.is_requested
-
-    def __enter__(self) -> Interrupt:
-        self._previous = signal.signal(signal.SIGINT, self._handle)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        signal.signal(signal.SIGINT, self._previous)
-
-    def _handle(self, _number: int, _frame: FrameType | None) -> None:
-        if self.is_requested:
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        if wanted.is_set():
             raise KeyboardInterrupt
-        self.is_requested = True
-        remark(self._reply)
+        wanted.set()
+        remark(reply)
+
+    previous = signal.signal(signal.SIGINT, handle)
+    try:
+        yield wanted
+    finally:
+        signal.signal(signal.SIGINT, previous)

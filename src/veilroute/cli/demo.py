@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from typer import Option
 
@@ -19,8 +18,7 @@ from veilroute.problem import Privacy, Problem, Trip
 from veilroute.progress import Progress
 
 
-@dataclass(frozen=True)
-class Stop:
+class Stop(NamedTuple):
     """One stop of the tour: a story and the problem behind it."""
 
     name: str
@@ -79,16 +77,12 @@ def run_demo(
             all_hold &= verdict.holds
             console.print(verdict.to_text().splitlines()[0])
             report(Progress("drawing"))
-            files = {
-                "playbook": out / f"{stop.name}.json",
-                "audit": out / f"{stop.name}-audit.txt",
-                "picture": out / f"{stop.name}.png",
-            }
-            playbook.write(files["playbook"])
-            files["audit"].write_text(verdict.to_text(), encoding="utf-8")
-            (out / f"{stop.name}-audit.json").write_bytes(dump_canonical(verdict.to_dict()))
-            draw_playbook(playbook, files["picture"])
-            console.print("   ".join(f"{what}: {path}" for what, path in files.items()))
+            plan, text, picture = (out / f"{stop.name}{end}" for end in (".json", "-audit.txt", ".png"))
+            playbook.write(plan)
+            text.write_text(verdict.to_text(), encoding="utf-8")
+            text.with_suffix(".json").write_bytes(dump_canonical(verdict.to_dict()))
+            draw_playbook(playbook, picture)
+            console.print(f"playbook: {plan}   audit: {text}   picture: {picture}")
     console.print(
         "\nNow be the guard. Type one of the ten places when it waits, and get its route; typed like this, the secret\n"
         "stays out of your shell's history:\n"

@@ -7,30 +7,20 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from veilroute.cli import instances
 from veilroute.cli.console import DONE, check_out, live_progress, remark, stdout
-from veilroute.cli.instances import (
-    DomainOption,
-    FileArgument,
-    InstanceOptions,
-    MovementOption,
-    PlaybookArgument,
-    load_instance,
-    load_playbook,
-    takes_instance_options,
-)
 from veilroute.errors import UnknownMethodError
 from veilroute.formats import write_instance
-from veilroute.playbook import Playbook
 
 FORMATS = (".gpx", ".geojson", ".html", ".txt")
 
 
 def run_export(
-    playbook: PlaybookArgument,
+    playbook: instances.PlaybookArgument,
     out: Annotated[Path, Option("-o", "--out", metavar="FILE", help="A .gpx, .geojson, .html or .txt file.")],
     trip: Annotated[int | None, Option(help="Only this trip, from 0; all when left out, the first in a .html.")] = None,
-    domain: DomainOption = None,
-    movement: MovementOption = 4,
+    domain: instances.DomainOption = None,
+    movement: instances.MovementOption = 4,
 ) -> int:
     """Write the routes of all classes as GPX, GeoJSON, turn-by-turn directions, or a map that a browser shows offline.
 
@@ -39,42 +29,38 @@ def run_export(
     if out.suffix.lower() not in FORMATS:
         raise UnknownMethodError("export format", out.suffix or str(out), FORMATS)
     check_out(out)
-    book = load_playbook(playbook, domain, movement)
+    book = instances.load_playbook(playbook, domain, movement)
     with live_progress("writing"):
-        _export(book, out, trip)
+        # Each imported where it is needed: pictures load matplotlib, which takes a while.
+        match out.suffix.lower():
+            case ".gpx":
+                from veilroute.formats.gpx import write_gpx
+
+                write_gpx(book, out, trip=trip)
+            case ".geojson":
+                from veilroute.formats.geojson import write_geojson
+
+                write_geojson(book, out, trip=trip)
+            case ".html":
+                from veilroute.plotting.html_map import write_html_map
+
+                write_html_map(book, out, trip=trip or 0)
+            case _:
+                from veilroute.streets.directions import playbook_directions
+
+                out.write_text(playbook_directions(book, trip=trip), encoding="utf-8", newline="\n")
     stdout().print(f"Written: {out}")
     return DONE
 
 
-def _export(book: Playbook, out: Path, trip: int | None) -> None:
-    # Each imported where it is needed: pictures load matplotlib, which takes a while.
-    match out.suffix.lower():
-        case ".gpx":
-            from veilroute.formats.gpx import write_gpx
-
-            write_gpx(book, out, trip=trip)
-        case ".geojson":
-            from veilroute.formats.geojson import write_geojson
-
-            write_geojson(book, out, trip=trip)
-        case ".html":
-            from veilroute.plotting.html_map import write_html_map
-
-            write_html_map(book, out, trip=trip or 0)
-        case _:
-            from veilroute.streets.directions import playbook_directions
-
-            out.write_text(playbook_directions(book, trip=trip), encoding="utf-8", newline="\n")
-
-
-@takes_instance_options
+@instances.takes_instance_options
 def run_convert(
-    instance: FileArgument,
+    instance: instances.FileArgument,
     out: Annotated[Path, Argument(metavar="OUT", help="A .json, .in or .map file.")],
-    options: InstanceOptions,
+    options: instances.InstanceOptions,
 ) -> int:
     """Convert an instance to another format; what the new format cannot hold is named on standard error."""
-    lost = write_instance(load_instance(instance, options), out)
+    lost = write_instance(instances.load_instance(instance, options), out)
     print(f"Written: {out}")
     if lost:
         remark(f"{out.suffix} holds no {', '.join(lost)}; left out")
@@ -82,11 +68,11 @@ def run_convert(
 
 
 def run_draw(
-    playbook: PlaybookArgument,
+    playbook: instances.PlaybookArgument,
     out: Annotated[Path, Option("-o", "--out", metavar="FILE", help="A .png, .svg, .pdf or .html file.")],
     trip: Annotated[int, Option(help="Which trip, from 0.")] = 0,
-    domain: DomainOption = None,
-    movement: MovementOption = 4,
+    domain: instances.DomainOption = None,
+    movement: instances.MovementOption = 4,
 ) -> int:
     """Draw a playbook: obstacles, start, goal, and one colour per class for candidates and route.
 
@@ -94,7 +80,7 @@ def run_draw(
     """
     from veilroute.plotting import draw_playbook, write_html_map
 
-    book = load_playbook(playbook, domain, movement)
+    book = instances.load_playbook(playbook, domain, movement)
     with live_progress("drawing"):
         if out.suffix.lower() == ".html":
             write_html_map(book, out, trip=trip)

@@ -152,7 +152,14 @@ def _read(path: Path, options: InstanceOptions) -> _FileContent:
     if path.suffix == ".map":
         return _FileContent(read_movingai(path, movement=options.movement or 4))
     if path.suffix == ".scen":
-        return _read_scenario(path, options)
+        scenarios = read_scenarios(path)
+        if not 0 <= options.scenario < len(scenarios):
+            raise InvalidInputError("--scenario", f"a number from 0 to {len(scenarios) - 1}", options.scenario)
+        chosen = scenarios[options.scenario]
+        beside = path.parent / chosen.map_name
+        map_path = beside if beside.exists() else _locate(Path(chosen.map_name))
+        trip = Trip(chosen.start, chosen.goal)
+        return _FileContent(read_movingai(map_path, movement=options.movement or 4), [trip])
     if path.suffix not in (".json", ".in", *_MAYBE_NETWORKS):
         raise UnknownMethodError("instance format", path.suffix or str(path), FORMATS)
     if options.movement is not None:
@@ -163,17 +170,11 @@ def _read(path: Path, options: InstanceOptions) -> _FileContent:
 
         return _FileContent(read_network(path))
     instance = read_instance(path)
-    problem = instance.problem
-    if len(problem.trips) > 1 and options.random_candidates is not None:
+    stated, privacy = instance.problem, instance.privacy
+    if len(stated.trips) > 1 and options.random_candidates is not None:
         raise InvalidInputError("--random-candidates", _ONE_TRIP_ONLY)
     return _FileContent(
-        problem.domain,
-        problem.trips,
-        problem.candidates,
-        problem.visibility,
-        instance.privacy,
-        problem.names,
-        instance.unstated,
+        stated.domain, stated.trips, stated.candidates, stated.visibility, privacy, stated.names, instance.unstated
     )
 
 
@@ -196,16 +197,6 @@ def _locate(path: Path) -> Path:
     return MapStore().find(path.name)
 
 
-def _read_scenario(path: Path, options: InstanceOptions) -> _FileContent:
-    scenarios = read_scenarios(path)
-    if not 0 <= options.scenario < len(scenarios):
-        raise InvalidInputError("--scenario", f"a number from 0 to {len(scenarios) - 1}", options.scenario)
-    scenario = scenarios[options.scenario]
-    beside = path.parent / scenario.map_name
-    map_path = beside if beside.exists() else _locate(Path(scenario.map_name))
-    return _FileContent(read_movingai(map_path, movement=options.movement or 4), [Trip(scenario.start, scenario.goal)])
-
-
 def _with_earlier(content: _FileContent, earlier: Playbook, *, is_open: bool) -> _FileContent:
     """With the candidates of an earlier playbook where they are open, and its names, as this map calls its nodes."""
     # Here, because the planner brings the compiled kernels, which other commands do without.
@@ -217,16 +208,14 @@ def _with_earlier(content: _FileContent, earlier: Playbook, *, is_open: bool) ->
         if is_open:
             raise
         now = {}  # the planner looks again, when the names in the file of places are known
-    known = [label for label in earlier.candidates if label in now]
-    if is_open and len(known) < len(earlier.candidates):
-        num = len(earlier.candidates) - len(known)
-        remark(f"not on this map, and so left out: {num} of the earlier candidates")
     names = {now[label]: name for label, name in earlier.names.items() if label in now}
-    return replace(
-        content,
-        candidates=[now[label] for label in known] if is_open else content.candidates,
-        names={label: name for label, name in names.items() if content.domain.has_label(label)} | dict(content.names),
-    )
+    names = {label: name for label, name in names.items() if content.domain.has_label(label)} | dict(content.names)
+    if not is_open:
+        return replace(content, names=names)
+    candidates = [now[label] for label in earlier.candidates if label in now]
+    if num_lost := len(earlier.candidates) - len(candidates):
+        remark(f"not on this map, and so left out: {num_lost} of the earlier candidates")
+    return replace(content, candidates=candidates, names=names)
 
 
 def _complete(content: _FileContent, options: InstanceOptions) -> Instance:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,7 +23,6 @@ from veilroute.domain.graph import Label
 from veilroute.errors import InvalidInputError, VeilrouteError
 from veilroute.playbook import Claims, Playbook, PlaybookClass, read_playbook
 from veilroute.problem import OBJECTIVES, Privacy, Problem
-from veilroute.progress import ProgressCallback
 from veilroute.registry import read_option
 
 _SAYS_LITTLE = 1.0
@@ -68,9 +68,9 @@ def run_plan(
     """
     if out is not None:
         console.check_out(out)
-    typed = {"partitioner": partitioner, "merge_order": merge_order, "heuristic": heuristic, "engine": engine}
-    extra: dict[str, Any] = {name: value for name, value in typed.items() if value is not None}
-    extra |= {"option": option} if option else {}
+    extra: dict[str, Any] = {"partitioner": partitioner, "merge_order": merge_order, "heuristic": heuristic}
+    extra |= {"engine": engine, "option": option or None}
+    extra = {name: value for name, value in extra.items() if value is not None}
     earlier: Playbook | None = None
     if reuse is not None:
         planner = _check_reuse(planner, extra)
@@ -86,7 +86,7 @@ def run_plan(
     loaded = load_instance(instance, options, earlier)
     problem = loaded.problem if objective is None else replace(loaded.problem, objective=objective)
     figure = "MAC" if problem.objective == "mac" else "mean extra cost"
-    with console.live_progress(figure=figure) as report, console.Interrupt() as interrupt:
+    with console.live_progress(figure=figure) as report, console.polite_interrupt() as stop:
         playbook, runtime_s = timed_solve(
             problem,
             loaded.privacy,
@@ -94,7 +94,7 @@ def run_plan(
             time_limit_s=time_limit,
             seed=options.seed,
             progress=report,
-            should_stop=interrupt,
+            should_stop=stop.is_set,
             **extra,
         )
     if out is not None:
@@ -103,7 +103,7 @@ def run_plan(
         console.emit_json(plan_summary(playbook, runtime_s))
     else:
         print_plan(playbook, runtime_s, out)
-    if interrupt.is_requested:
+    if stop.is_set():
         console.remark("interrupted; this is the best playbook so far")
         return INTERRUPTED
     return DONE if playbook.claims.num_anonymized else NOTHING_ANONYMIZED
@@ -119,9 +119,7 @@ def _check_reuse(planner: str | None, extra: dict[str, Any]) -> str:
     return "reuse"
 
 
-def timed_solve(
-    problem: Problem, privacy: Privacy, *, progress: ProgressCallback | None = None, **options: Any
-) -> tuple[Playbook, float]:
+def timed_solve(problem: Problem, privacy: Privacy, **options: Any) -> tuple[Playbook, float]:
     """Solve and measure, imports excluded; says so when kernels must be compiled first."""
     from veilroute.kernels.jit import postpone_blas, remember_types, telling
     from veilroute.solver import solve
@@ -136,21 +134,13 @@ def timed_solve(
         PLANNERS.find(options.get("planner", "optimal"))
         _ = PARTITIONERS.find(options.get("partitioner", "exact")).function
     began = time.perf_counter()
-    with telling(_CompileNotice()):
-        playbook = solve(problem, privacy, progress=progress, **options)
+    with telling(cache(_tell_compiling)):  # said once
+        playbook = solve(problem, privacy, **options)
     return playbook, time.perf_counter() - began
 
 
-class _CompileNotice:
-    """Says once that kernels are being compiled."""
-
-    def __init__(self) -> None:
-        self._is_said = False
-
-    def __call__(self) -> None:
-        if not self._is_said:
-            console.remark("compiling for this machine: this takes some seconds, and only the first time")
-        self._is_said = True
+def _tell_compiling() -> None:
+    console.remark("compiling for this machine: this takes some seconds, and only the first time")
 
 
 def plan_summary(playbook: Playbook, runtime_s: float) -> dict[str, Any]:
@@ -178,15 +168,14 @@ def _class_summary(group: PlaybookClass, m: int | None) -> dict[str, Any]:
     """What all members walk, on the first trip and, where there are several, on each."""
     trips: list[dict[str, Any]]
     if m is None:
-        trips = [{"cost": route.cost, "route": route.nodes} for route in group.routes]
+        name, trips = "routes", [{"cost": route.cost, "route": route.nodes} for route in group.routes]
     else:
-        costs = [_member_costs(group, trip) for trip in range(len(group.routes))]
-        trips = [{"costs": costs[trip], "prefix": group.shared(trip)[:m]} for trip in range(len(group.routes))]
+        name, numbers = "prefixes", range(len(group.routes))
+        trips = [{"costs": _member_costs(group, trip), "prefix": group.shared(trip)[:m]} for trip in numbers]
     summary = {"members": group.members, "anonymized": group.anonymized, **trips[0]}
     if m is not None:
-        summary["cost"] = sum(costs[0]) / len(costs[0])
+        summary["cost"] = sum(summary["costs"]) / len(group.members)
     if len(trips) > 1:
-        name = "routes" if m is None else "prefixes"
         summary[name] = [{"trip": number, **trip} for number, trip in enumerate(trips)]
     return summary
 
@@ -214,10 +203,8 @@ def print_plan(playbook: Playbook, runtime_s: float, out: Path | None) -> None:
         _print_shortfall(screen, playbook)
     peak = peak_memory_mb()
     screen.print(f"Planned in {runtime_s:.2f} s" + (f", peak memory {peak:.0f} MB." if peak is not None else "."))
-    kept = (
-        "Add -o FILE to keep the playbook." if out is None else f"Playbook: {out}   (check it: veilroute audit {out})"
-    )
-    screen.print(kept)
+    hint = "Add -o FILE to keep the playbook."
+    screen.print(hint if out is None else f"Playbook: {out}   (check it: veilroute audit {out})")
 
 
 def _class_table(playbook: Playbook, groups: Sequence[PlaybookClass]) -> Table:

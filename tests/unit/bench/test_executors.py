@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import time
 from collections import Counter
 from concurrent.futures import BrokenExecutor, Executor, Future
@@ -17,7 +18,7 @@ from bench_runs import InlineExecutor, InlineWorkforce, quick_cells, small_terra
 from veilroute.bench import executors
 from veilroute.bench.executors import DaskWorkforce, LocalWorkforce
 from veilroute.bench.results import FILE_NAME, RecordStore
-from veilroute.bench.runner import run_cells
+from veilroute.bench.runner import run_cell, run_cells
 from veilroute.errors import InvalidInputError, MissingExtraError, VeilrouteError
 
 
@@ -76,6 +77,44 @@ def test_a_cell_that_kills_its_worker_is_found_and_the_others_finish(tmp_path: P
         plain = run_cells(cells, terrain.domains, store, InlineWorkforce(), run_id="test")
     sound = [without_times(record) for record in report.records if not record.outcome.error]
     assert sound == [without_times(record) for record in plain.records if record.cell != cells[5]]
+
+
+class SlowSuspectExecutor(InlineExecutor):
+    """A pool that breaks at its first cell; tried again, this cell takes some time and then finishes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.beside: list[str] = []
+        self.suspect = ""
+        self.pending: Future[Any] | None = None
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        key = args[0].cell.key
+        if not self.suspect:
+            self.suspect = key
+            broken: Future[Any] = Future()
+            broken.set_exception(BrokenExecutor())
+            return broken
+        if self.pending is not None and not self.pending.done():
+            self.beside.append(key)
+        if key != self.suspect:
+            return super().submit(fn, *args)
+        self.pending = pending = Future[Any]()
+        threading.Timer(1.0, lambda: pending.set_result(run_cell(args[0]))).start()
+        return pending
+
+
+def test_nobody_runs_beside_a_suspect(tmp_path: Path) -> None:
+    terrain = small_terrain()
+    cells = quick_cells(terrain)
+    workforce = InlineWorkforce()
+    executor = workforce.executor = SlowSuspectExecutor()
+    workforce.diagnose = LocalWorkforce(1).diagnose  # type: ignore[method-assign]
+    with RecordStore(tmp_path) as store:
+        report = run_cells(cells, terrain.domains, store, workforce, run_id="test")
+    assert report.is_complete
+    assert not report.errors
+    assert executor.beside == []
 
 
 def test_processes_of_a_pool_ignore_ctrl_c_and_end_at_once_when_told() -> None:

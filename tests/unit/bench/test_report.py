@@ -214,7 +214,7 @@ def test_how_it_was_made() -> None:
         make_record(OPTIMAL, map_name="mine", status="error", mac=None, is_finished=False, error="no such node"),
         make_record(BEST, k=3),  # of another suite
     ]
-    lines = how_it_was_made(["table1"], records, ["The paper's maps."])
+    lines = list(how_it_was_made(["table1"], records, ["The paper's maps."]))
     assert lines[:2] == ["The paper's maps.", "Suites: table1."]
     assert lines[2] == ("Cells: 3; 1 came to their own end, 1 were stopped by the clock, 1 ended with an error.")
     text = "\n".join(lines)

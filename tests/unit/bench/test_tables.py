@@ -6,10 +6,10 @@ import pytest
 
 from bench_samples import make_record, make_run
 from veilroute.bench.cells import Method, Record
+from veilroute.bench.design import Selection
 from veilroute.bench.paper import BEST, CBP, M_PBP, NAIVE, OPTIMAL, PARTITIONING, RBP
 from veilroute.bench.partitioning import time_stamps
 from veilroute.bench.suites import SUITES, find_suite
-from veilroute.bench.summaries import Selection
 from veilroute.bench.table import Table, format_apr, format_number, format_seconds
 from veilroute.errors import UnknownMethodError
 
