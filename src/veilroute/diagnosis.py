@@ -31,27 +31,13 @@ _MAX_TRIED = 20
 
 @dataclass(frozen=True)
 class Obstacle:
-    """Why one candidate gets no route.
-
-    Parameters
-    ----------
-    candidate
-        Its label.
-    kind
-        ``"uncoverable"``: some trip has no walk that covers it; ``"unprotected"``: no class hides it.
-    reason
-        One sentence.
-    parted_from
-        Candidates that no walk covers together with this one, for unprotected ones.
-    streets
-        Names of one-way streets that stand in the way, where they are known.
-    """
+    """Why one candidate gets no route."""
 
     candidate: Label
-    kind: str
-    reason: str
-    parted_from: tuple[Label, ...] = ()
-    streets: tuple[str, ...] = ()
+    kind: str  #: ``"uncoverable"``: some trip has no walk that covers it; ``"unprotected"``: no class hides it
+    reason: str  #: one sentence
+    parted_from: tuple[Label, ...] = ()  #: candidates that no walk covers together with this one, for unprotected ones
+    streets: tuple[str, ...] = ()  #: names of one-way streets that stand in the way, where they are known
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

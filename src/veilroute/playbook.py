@@ -33,21 +33,11 @@ _EXTRA = ("total_extra", "worst_extra", "total_extra_lower_bound")
 
 @dataclass(frozen=True)
 class Route(Sequence[Label]):
-    """A walk from a trip's start to its goal; behaves as the sequence of its nodes.
+    """A walk from a trip's start to its goal; behaves as the sequence of its nodes."""
 
-    Parameters
-    ----------
-    nodes
-        Labels of the nodes, start and goal included.
-    cost
-        Sum of the edge costs.
-    trip
-        Which trip of the problem it belongs to.
-    """
-
-    nodes: tuple[Label, ...]
-    cost: float
-    trip: int = 0
+    nodes: tuple[Label, ...]  #: labels of the nodes, start and goal included
+    cost: float  #: sum of the edge costs
+    trip: int = 0  #: which trip of the problem it belongs to
 
     @overload
     def __getitem__(self, index: int) -> Label: ...
@@ -65,23 +55,14 @@ class Route(Sequence[Label]):
 
 @dataclass(frozen=True)
 class PlaybookClass:
-    """Candidates that an observer of the route cannot tell apart.
+    """Candidates that an observer of the route cannot tell apart."""
 
-    Parameters
-    ----------
-    members
-        Labels of the candidates.
-    anonymized
-        Whether the class reaches the playbook's (k, ell); the playbook gives no route to members of other classes.
-    routes
-        What all members share, one per trip: the whole route or, where their routes part, how all of these begin.
-    member_routes
-        Routes of single members, by (trip, member); those that have none take the shared one. Empty when m is infinite.
-    """
-
-    members: tuple[Label, ...]
+    members: tuple[Label, ...]  #: labels of the candidates
+    #: Whether the class reaches the playbook's (k, ell); the playbook gives no route to members of other classes.
     anonymized: bool
+    #: What all members share, one per trip: the whole route or, where their routes part, how all of these begin.
     routes: tuple[Route, ...]
+    #: Routes of single members, by (trip, member); those that have none take the shared one. Empty when m is infinite.
     member_routes: dict[tuple[int, Label], Route] = field(default_factory=dict)
 
     def route_of(self, member: Label, trip: int) -> Route:

@@ -101,20 +101,12 @@ class Plugin:
 
 @dataclass(frozen=True)
 class Entry:
-    """A planner or a partitioner.
+    """A planner or a partitioner."""
 
-    Parameters
-    ----------
-    home
-        Its function, or ``module:function`` for one that is imported when it is first wanted.
-    options
-        The names of its own options.
-    defaults
-        What a plug-in's options are when they are not given.
-    """
-
+    #: Its function, or ``module:function`` for one that is imported when it is first wanted.
     home: Callable[..., Any] | str
-    options: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()  #: the names of its own options
+    #: What a plug-in's options are when they are not given.
     defaults: Mapping[str, object] = field(default_factory=dict)
 
     @property

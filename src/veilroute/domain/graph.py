@@ -80,29 +80,18 @@ class Domain:
 
     Build one with :meth:`from_edges`, :meth:`from_networkx`, :func:`~veilroute.domain.grid.grid_domain` or a
     reader in :mod:`veilroute.formats`; the constructor takes arrays that are already in canonical form.
-
-    Parameters
-    ----------
-    indptr, indices, costs
-        CSR rows: the edges out of node ``n`` are ``indices[indptr[n]:indptr[n + 1]]``, heads ascending, without
-        self-loops or parallel edges.
-    labels
-        One label per node; ``None`` when the nodes are called 0, 1, 2, ... or when a grid names them.
-    coordinates
-        One ``(x, y)`` per node, or ``None``.
-    grid
-        The grid behind the graph, or ``None``.
-    streets
-        The street network behind the graph, or ``None``.
     """
 
+    #: CSR rows: the edges out of node ``n`` are ``indices[indptr[n]:indptr[n + 1]]``, heads ascending, without
+    #: self-loops or parallel edges.
     indptr: Indices
     indices: Indices
     costs: CostArray
+    #: One label per node; ``None`` when the nodes are called 0, 1, 2, ... or when a grid names them.
     labels: tuple[Label, ...] | None = None
-    coordinates: Floats | None = None
-    grid: Grid | None = None
-    streets: Streets | None = None
+    coordinates: Floats | None = None  #: one ``(x, y)`` per node, or ``None``
+    grid: Grid | None = None  #: the grid behind the graph, or ``None``
+    streets: Streets | None = None  #: the street network behind the graph, or ``None``
 
     @classmethod
     def from_edges(

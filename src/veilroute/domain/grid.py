@@ -31,18 +31,10 @@ _STEPS_8 = ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Grid:
-    """Which cells are free and how one may move; node numbers run over the free cells row by row.
+    """Which cells are free and how one may move; node numbers run over the free cells row by row."""
 
-    Parameters
-    ----------
-    free
-        True for each cell that can be walked on, shape (height, width).
-    movement
-        4 (unit costs) or 8 (1 and sqrt(2), no corner cutting).
-    """
-
-    free: Flags
-    movement: int = 4
+    free: Flags  #: true for each cell that can be walked on, shape (height, width)
+    movement: int = 4  #: 4 (unit costs) or 8 (1 and sqrt(2), no corner cutting)
 
     @property
     def height(self) -> int:

@@ -63,25 +63,13 @@ def write_movingai(domain: Domain, path: str | Path) -> None:
 
 @dataclass(frozen=True)
 class Scenario:
-    """One line of a scenario file, with cells as (row, col).
+    """One line of a scenario file, with cells as (row, col)."""
 
-    Parameters
-    ----------
-    map_name
-        File name of the map, without directories.
-    start, goal
-        Cells.
-    optimal_length
-        Length of a shortest path with 8-way movement, as the file states it.
-    bucket
-        Difficulty group of the file.
-    """
-
-    map_name: str
+    map_name: str  #: file name of the map, without directories
     start: tuple[int, int]
     goal: tuple[int, int]
-    optimal_length: float
-    bucket: int
+    optimal_length: float  #: length of a shortest path with 8-way movement, as the file states it
+    bucket: int  #: difficulty group of the file
 
 
 def read_scenarios(path: str | Path) -> list[Scenario]:

@@ -44,56 +44,27 @@ Flaw = Literal["", "missing", "damaged"]
 
 @dataclass(frozen=True)
 class StoredMap:
-    """One map or scenario file that the cache knows.
+    """One map or scenario file that the cache knows."""
 
-    Parameters
-    ----------
-    name
-        File name.
-    set_name
-        The set it belongs to; ``local`` for added files of no known set.
-    path
-        Where it lies.
-    num_bytes
-        Its size; 0 when it is missing.
-    verified
-        Whether it is pinned and its text, as it lies there now, is the pinned one.
-    source
-        How it came here.
-    problem
-        ``missing`` when the file has vanished or cannot be read, ``damaged`` when it is pinned and its text
-        is another one, empty otherwise.
-    """
-
-    name: str
-    set_name: str
-    path: Path
-    num_bytes: int
-    verified: bool
-    source: Source
+    name: str  #: file name
+    set_name: str  #: the set it belongs to; ``local`` for added files of no known set
+    path: Path  #: where it lies
+    num_bytes: int  #: its size; 0 when it is missing
+    verified: bool  #: whether it is pinned and its text, as it lies there now, is the pinned one
+    source: Source  #: how it came here
+    #: ``missing`` when the file has vanished or cannot be read, ``damaged`` when it is pinned and its text is another
+    #: one, empty otherwise.
     problem: Flaw = ""
 
 
 @dataclass(frozen=True)
 class AddReport:
-    """What :meth:`MapStore.add_directory` did.
+    """What :meth:`MapStore.add_directory` did."""
 
-    Parameters
-    ----------
-    verified
-        Names of registered files that are what the paper used.
-    unverified
-        Names of registered files that nothing is pinned for.
-    refused
-        One line for each file that was not registered because something is wrong with it.
-    skipped
-        One line for each file that was passed over in favour of another one of the same name.
-    """
-
-    verified: tuple[str, ...]
-    unverified: tuple[str, ...]
-    refused: tuple[str, ...]
-    skipped: tuple[str, ...]
+    verified: tuple[str, ...]  #: names of registered files that are what the paper used
+    unverified: tuple[str, ...]  #: names of registered files that nothing is pinned for
+    refused: tuple[str, ...]  #: one line for each file that was not registered because something is wrong with it
+    skipped: tuple[str, ...]  #: one line for each file that was passed over in favour of another one of the same name
 
     @property
     def num_registered(self) -> int:
@@ -310,24 +281,12 @@ def _find_file_problem(path: Path) -> str:
 
 @dataclass(frozen=True)
 class FetchedArchive:
-    """What :func:`fetch_sets` did about one archive.
+    """What :func:`fetch_sets` did about one archive."""
 
-    Parameters
-    ----------
-    archive
-        Its path below the base address.
-    set_name
-        The set it belongs to.
-    was_present
-        Whether its files were there already, so that nothing was fetched.
-    num_files
-        Number of files installed now.
-    """
-
-    archive: str
-    set_name: str
-    was_present: bool
-    num_files: int = 0
+    archive: str  #: its path below the base address
+    set_name: str  #: the set it belongs to
+    was_present: bool  #: whether its files were there already, so that nothing was fetched
+    num_files: int = 0  #: number of files installed now
 
 
 def resolve_base_url(option: str | None = None) -> str:
