@@ -238,28 +238,23 @@ class _Transfer:
         request = urllib.request.Request(self.url, headers=headers)
         try:
             response = urllib.request.urlopen(request, timeout=self.timeout_s)
-        except urllib.error.HTTPError as error:
-            error.close()
-            if error.code != 416 or not offset:
-                raise self._refusal(error.code, error.reason) from None
-            # The server has nothing beyond these bytes: they are all there is, or of another version.
-            _, origin = _read_headers(self.url, error.headers)
-            if offset != origin.total or known.contradicts(origin):
-                return False
-            self.report(offset, offset)
-            return True
+        except urllib.error.HTTPError as answer:
+            response = answer
         except (OSError, http.client.HTTPException) as error:
             raise self._lost(error) from None
         with response:
             first, origin = _read_headers(self.url, response.headers)
-            if response.status == 200:
-                self._receive(response, 0, origin)
-            elif response.status != 206 or not offset:
-                raise self._refusal(response.status, response.reason)
-            elif first != offset or known.contradicts(origin):
-                return False
-            else:
-                self._receive(response, offset, origin)
+            match response.status:
+                case 200:
+                    self._receive(response, 0, origin)
+                case 206 if 0 < offset == first and not known.contradicts(origin):
+                    self._receive(response, offset, origin)
+                case 416 if 0 < offset == origin.total and not known.contradicts(origin):
+                    self.report(offset, offset)  # the server has nothing beyond these bytes: they are all there is
+                case 206 | 416 if offset:
+                    return False
+                case status:
+                    raise self._refusal(status, response.reason)
         return True
 
     def _receive(self, response: http.client.HTTPResponse, done: int, origin: _Origin) -> None:
