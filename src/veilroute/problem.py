@@ -241,9 +241,7 @@ def check_fit(problem: Problem, privacy: Privacy) -> None:
     num_counted = len(problem.counted)
     if privacy.k > num_counted:
         raise InvalidInputError(
-            "Privacy.k",
-            f"at most {num_counted}, the number of candidates that are neither start nor goal",
-            privacy.k,
+            "Privacy.k", f"at most {num_counted}, the number of candidates that are neither start nor goal", privacy.k
         )
     check_measurable(problem.domain, privacy.measure, "Privacy.measure")
 

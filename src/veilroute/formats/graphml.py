@@ -22,7 +22,7 @@ from veilroute.checks import check_name
 from veilroute.domain.geography import street_domain
 from veilroute.domain.graph import Domain, Label
 from veilroute.errors import FileFormatError, InvalidInputError, blame_file
-from veilroute.formats.tables import NumberedTexts, labels_of_texts, number_of_text
+from veilroute.formats.tables import labels_of_texts, number_of_text, number_texts
 from veilroute.jsontext import read_bytes
 from veilroute.streets.network import ATTRIBUTION
 
@@ -78,12 +78,13 @@ def domain_from_attributes(
     if cost is None:
         cost = "travel_time" if edges and all("travel_time" in data for _, _, data in edges) else "length"
     number = {label: i for i, label in enumerate(nodes)}
-    names, kinds = NumberedTexts(), NumberedTexts()
+    names, name_ids = number_texts(
+        " / ".join(_texts(data.get("name")) or _texts(data.get("ref"))) for _, _, data in edges
+    )
+    kinds, kind_ids = number_texts(next(iter(_texts(data.get("highway"))), "") for _, _, data in edges)
     bends: list[Place] = []
     ends = [0]
     for tail, head, data in edges:
-        names.add(" / ".join(_texts(data.get("name")) or _texts(data.get("ref"))))
-        kinds.add(next(iter(_texts(data.get("highway"))), ""))
         bends += _bends(data.get("geometry"), places[number[tail]], places[number[head]], f"edge {tail} -> {head}")
         ends.append(len(bends))
     labels = list(nodes)
@@ -95,10 +96,10 @@ def domain_from_attributes(
         lengths=list(_values(edges, "length")),
         unit=_UNITS[cost],
         labels=None if labels == list(range(len(labels))) else labels,
-        names=names.texts,
-        name_ids=names.ids,
-        kinds=kinds.texts,
-        kind_ids=kinds.ids,
+        names=names,
+        name_ids=name_ids,
+        kinds=kinds,
+        kind_ids=kind_ids,
         shape_ptr=ends,
         shape=np.array(bends, dtype=np.float64).reshape(-1, 2),
         attribution=ATTRIBUTION if any("osmid" in data for _, _, data in edges) else "",
@@ -199,7 +200,7 @@ def read_graphml(path: str | Path, *, cost: str | None = None) -> Domain:
         Which attribute of the edges is the cost. In a file saved by OSMnx ``length`` or ``travel_time``, by default
         the latter where every edge has it; in others the first of ``weight``, ``cost`` and ``length`` that occurs.
     """
-    file = _parse(path)
+    file = _Graph(path)
     with blame_file(path):
         if "crs" not in file.attributes:
             return _plain_domain(file, cost)
@@ -254,25 +255,6 @@ def _coordinates(nodes: Sequence[Mapping[str, str]]) -> list[tuple[float, float]
         raise InvalidInputError("nodes", "numbers as x and y") from None
 
 
-def _parse(path: str | Path) -> _Graph:
-    graph = _Graph(path)
-    try:
-        graph.read(read_bytes(path))
-    except InvalidInputError:
-        raise
-    except expat.ExpatError as error:
-        raise FileFormatError(path, "not valid XML; check that it is complete", error.lineno) from None
-    except (LookupError, ValueError):
-        raise FileFormatError(path, "not GraphML; check that it is the right file") from None
-    if not graph.nodes:
-        raise FileFormatError(path, "no nodes; expected a GraphML file with a graph in it")
-    for tail, head, _ in graph.edges:
-        for end in (tail, head):
-            if end not in graph.nodes:
-                raise FileFormatError(path, f"edge {tail[:40]} -> {head[:40]}: there is no node {end[:40]}")
-    return graph
-
-
 @dataclass
 class _Element:
     """An element that is still open."""
@@ -298,20 +280,35 @@ class _Graph:
         self._names: dict[str, str] = {}
         self._waiting: list[tuple[str, str, str | None, dict[str, str]]] = []
         self._has_graph = False
+        self._read()
+        if not self.nodes:
+            raise FileFormatError(path, "no nodes; expected a GraphML file with a graph in it")
+        for tail, head, _ in self.edges:
+            for end in (tail, head):
+                if end not in self.nodes:
+                    raise FileFormatError(path, f"edge {tail[:40]} -> {head[:40]}: there is no node {end[:40]}")
 
     def with_defaults(self, kind: str, data: dict[str, str]) -> ChainMap[str, str]:
         """What is said of a node or an edge, and what is said of all where it is silent."""
         return ChainMap(data, self.defaults[kind])
 
-    def read(self, raw: bytes) -> None:
+    def _read(self) -> None:
         """Read it all; entities, with which a few bytes can stand for gigabytes or for other files, are refused."""
+        raw = read_bytes(self.path)
         parser = expat.ParserCreate(namespace_separator="}")
         parser.buffer_text = True
         parser.StartElementHandler = self._begin
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._take
         parser.EntityDeclHandler = self._refuse_entity
-        parser.Parse(raw, True)
+        try:
+            parser.Parse(raw, True)
+        except InvalidInputError:
+            raise
+        except expat.ExpatError as error:
+            raise FileFormatError(self.path, "not valid XML; check that it is complete", error.lineno) from None
+        except (LookupError, ValueError):
+            raise FileFormatError(self.path, "not GraphML; check that it is the right file") from None
 
     def _refuse_entity(self, *_: Any) -> None:
         raise FileFormatError(self.path, "declares entities, which are not read; save it again without")
