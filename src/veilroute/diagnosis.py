@@ -8,7 +8,7 @@ the domain knows them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -41,13 +41,7 @@ class Obstacle:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return {
-            "candidate": self.candidate,
-            "kind": self.kind,
-            "reason": self.reason,
-            "parted_from": list(self.parted_from),
-            "streets": list(self.streets),
-        }
+        return asdict(self) | {"parted_from": list(self.parted_from), "streets": list(self.streets)}
 
 
 def find_obstacles(playbook: Playbook, *, limit: int = MAX_OBSTACLES) -> tuple[Obstacle, ...]:
@@ -65,7 +59,6 @@ def find_obstacles(playbook: Playbook, *, limit: int = MAX_OBSTACLES) -> tuple[O
     wanted = [*playbook.uncoverable, *playbook.exposed_candidates][:limit]
     if not wanted:
         return ()
-
     reach = _TripReach(playbook)
     blocked = set(playbook.uncoverable)
     return tuple(
@@ -119,15 +112,15 @@ class _TripReach:
         which = "" if len(self.playbook.trips) == 1 else f" of trip {trip}"
         if not reached[self.problem.goal_nodes[trip]]:
             return Obstacle(label, "uncoverable", f"no way leads from the start{which} to the goal")
+        if reached[seers].any() and leading[seers].any():
+            why = f"some places that see it can be reached and others lead on{which}, but none does both"
+            return Obstacle(label, "uncoverable", why)
         if not reached[seers].any():
             is_one_way, names = self._wrong_way(seers, reached, away=True)
             way, lead = f"no way leads from the start{which} to it", "away from"
-        elif not leading[seers].any():
+        else:
             is_one_way, names = self._wrong_way(seers, leading, away=False)
             way, lead = f"no way leads from it to the goal{which}", "towards"
-        else:
-            why = f"some places that see it can be reached and others lead on{which}, but none does both"
-            return Obstacle(label, "uncoverable", why)
         if not is_one_way:
             return Obstacle(label, "uncoverable", f"{way}: that part of the map is not connected with the trip")
         through = f" ({', '.join(names)})" if names else ""
@@ -139,12 +132,9 @@ class _TripReach:
         tails, heads, _ = self.domain.edge_arrays()
         part = _part_around(self.domain, seers, ~joined)
         wrong = part[tails] & joined[heads] if away else joined[tails] & part[heads]
-        edges = np.flatnonzero(wrong)
-        streets = self.domain.streets
-        if streets is None:
-            return bool(edges.size), ()
-        names = dict.fromkeys(streets.name(edge) for edge in edges.tolist())
-        return bool(edges.size), tuple(name for name in names if name)[:_MAX_NAMES]
+        edges, streets = np.flatnonzero(wrong).tolist(), self.domain.streets
+        names = {} if streets is None else dict.fromkeys(streets.name(edge) for edge in edges)
+        return bool(edges), tuple(name for name in names if name)[:_MAX_NAMES]
 
     def explain_unprotected(self, label: Label) -> Obstacle:
         """Why no class hides a candidate."""

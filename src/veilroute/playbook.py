@@ -26,8 +26,6 @@ from veilroute.jsontext import dump_canonical, parse_json, read_bytes
 from veilroute.problem import OBJECTIVES, Privacy, Problem, Trip, checked_names
 
 FORMAT = "veilroute-playbook/1"
-
-
 _EXTRA = ("total_extra", "worst_extra", "total_extra_lower_bound")
 
 
@@ -303,17 +301,15 @@ class Playbook:
             "uncoverable": list(self.uncoverable),
             "claims": self.claims.to_dict(),
         }
-        if self.objective != "mac":
-            data["objective"] = self.objective
-        if self.certificate is not None:
-            data["certificate"] = asdict(self.certificate)
-        if self.names:
-            data["names"] = [[label, name] for label, name in self.names.items()]
-        hashes = {"names_sha256": self.names_sha256, "drawing_sha256": self.drawing_sha256}
-        data |= {name: value for name, value in hashes.items() if value is not None}
-        if embed_domain and self.domain is not None:
-            data["domain"] = domain_to_dict(self.domain)
-        return data
+        optional = {
+            "objective": None if self.objective == "mac" else self.objective,
+            "certificate": None if self.certificate is None else asdict(self.certificate),
+            "names": [[label, name] for label, name in self.names.items()] or None,
+            "names_sha256": self.names_sha256,
+            "drawing_sha256": self.drawing_sha256,
+            "domain": domain_to_dict(self.domain) if embed_domain and self.domain is not None else None,
+        }
+        return data | {name: value for name, value in optional.items() if value is not None}
 
     def to_json(self, *, embed_domain: bool = True) -> bytes:
         """Canonical JSON: equal playbooks give equal bytes."""

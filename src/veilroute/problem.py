@@ -267,11 +267,7 @@ def names_sha256(names: Mapping[Label, str]) -> str | None:
 
 
 def _checked_trips(trips: object) -> tuple[Trip, ...]:
-    if isinstance(trips, Trip):
-        return (trips,)
-    if not isinstance(trips, Iterable):
-        raise InvalidInputError("Problem.trips", "a list of Trip", trips)
-    items = tuple(trips)
+    items = tuple(trips) if isinstance(trips, Iterable) else (trips,)
     if not items:
         raise InvalidInputError("Problem.trips", "at least one trip", "none")
     for trip in items:

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -126,16 +126,8 @@ class Entry:
 class Registry(dict[str, Value]):
     """The methods of one kind: it holds the built-in ones, and looks for plug-ins when it is asked for another name.
 
-    Parameters
-    ----------
-    kind
-        How messages call it.
-    group
-        The group of entry points.
-    adapt
-        Makes an entry from a plug-in, or raises its error.
-    built_in
-        The built-in methods by name.
+    Messages call it by its ``kind``. Plug-ins come from the entry points of a ``group``; ``adapt`` makes an entry of
+    one, or raises its error.
     """
 
     def __init__(self, kind: str, group: str, adapt: Callable[[Plugin], Value], built_in: Mapping[str, Value]) -> None:
@@ -145,14 +137,13 @@ class Registry(dict[str, Value]):
 
     def find(self, name: object) -> Value:
         """The method of this name, built in or from the one package that offers it."""
-        if isinstance(name, str) and name in self:
-            return self[name]
-        if not isinstance(name, str) or name not in self._loaded:
-            names = self.plugin_names()
-            if not isinstance(name, str) or name not in names:
-                raise UnknownMethodError(self.kind, name, (*self, *names))
-            self._loaded[name] = self._load(name)
-        return self._loaded[name]
+        known = {**self, **self._loaded}
+        if isinstance(name, str) and name in known:
+            return known[name]
+        names = self.plugin_names()
+        if not isinstance(name, str) or name not in names:
+            raise UnknownMethodError(self.kind, name, (*self, *names))
+        return self._loaded.setdefault(name, self._load(name))
 
     def plugin_names(self) -> tuple[str, ...]:
         """The names that installed packages offer, without importing any of them."""
@@ -186,12 +177,12 @@ class Registry(dict[str, Value]):
         (point,) = (point for _, point in offers if point.name == name)
         plugin = Plugin(self.kind, name, packages[0], None)
         try:
-            value = point.load()
+            plugin = replace(plugin, value=point.load())
         except (Exception, SystemExit) as error:
             raise plugin.error(f"cannot be imported, {type(error).__name__}: {error}") from error
-        if not callable(value):
+        if not callable(plugin.value):
             raise plugin.error("expected a function")
-        return self._adapt(Plugin(self.kind, name, packages[0], value))
+        return self._adapt(plugin)
 
 
 def check_options(kind: str, name: str, given: Iterable[str], taken: Sequence[str]) -> None:

@@ -93,6 +93,9 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
         }
         classes.append(PlaybookClass(members, group.is_anonymized, routes, member_routes))
     claims = _claims(problem, plan)
+    # To meet the bound is not enough: it may be the least for so many candidates while more can be anonymized.
+    is_proved = plan.is_optimal and (claims.gap == 0 or not claims.num_anonymized)
+    proved = "optimal" if claims.num_anonymized else "infeasible"
     return Playbook(
         domain=problem.domain,
         domain_sha256=problem.domain.sha256,
@@ -102,7 +105,7 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
         privacy=privacy,
         planner=planner,
         options=dict(plan.options),
-        status=_status(plan, claims),
+        status=proved if is_proved else "feasible",
         classes=tuple(classes),
         uncoverable=tuple(problem.candidates[i] for i in task.uncoverable),
         claims=claims,
@@ -112,13 +115,6 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
         drawing_sha256=problem.domain.drawing_sha256,
         objective=problem.objective,
     )
-
-
-def _status(plan: Plan, claims: Claims) -> str:
-    if not claims.num_anonymized:
-        return "infeasible" if plan.is_optimal else "feasible"
-    # To meet the bound is not enough: it may be the least for so many candidates while more can be anonymized.
-    return "optimal" if plan.is_optimal and claims.gap == 0 else "feasible"
 
 
 def _claims(problem: Problem, plan: Plan) -> Claims:
