@@ -12,8 +12,9 @@ import json
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -107,27 +108,17 @@ def _measure(raw: bytes) -> tuple[int, int]:
     return deepest, num_keys
 
 
-class _TwinError(Exception):
-    """Carries a key that is there twice."""
-
-
 def _find_twin(raw: bytes) -> str:
     """The first key that an object has twice; only for the message, because the standard library is slow."""
+    twins: list[str] = []
 
     def look(pairs: list[tuple[str, None]]) -> None:
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise _TwinError(shorten(key))
-            seen.add(key)
+        times = Counter(key for key, _ in pairs)
+        twins.extend(key for key in times if times[key] > 1)
 
-    try:
+    with suppress(ValueError, RecursionError):
         json.loads(raw, object_pairs_hook=look, parse_int=len, parse_float=len)
-    except _TwinError as twin:
-        return str(twin)
-    except (ValueError, RecursionError):
-        pass
-    return "of an object"
+    return shorten(twins[0]) if twins else "of an object"
 
 
 def read_bytes(path: str | Path, *, most: int = MAX_BYTES) -> bytes:

@@ -360,6 +360,12 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
     if not {"k", "ell", "m", "spread"} <= set(data["privacy"]):
         # Whoever leaves a promise out must not be taken to have made the usual one.
         raise InvalidInputError("privacy", "k, ell, m and spread, none left out", sorted(data["privacy"]))
+    names = checked_names({plain_label(label): name for label, name in data.get("names", [])})
+    if len(names) != len(data.get("names", [])):
+        raise InvalidInputError("names", "one name for each node")
+    for name in ("names_sha256", "drawing_sha256"):
+        if not isinstance(data.get(name), str | None):
+            raise InvalidInputError(name, "a hash as text", data[name])
     return Playbook(
         domain=domain,
         domain_sha256=str(data["domain_sha256"]),
@@ -374,9 +380,9 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
         uncoverable=_labels(data["uncoverable"]),
         claims=_claims_from_dict(data["claims"]),
         certificate=certificate_from_dict(data["certificate"]) if "certificate" in data else None,
-        names=_names(data.get("names", [])),
-        names_sha256=_hash(data, "names_sha256"),
-        drawing_sha256=_hash(data, "drawing_sha256"),
+        names=names,
+        names_sha256=data.get("names_sha256"),
+        drawing_sha256=data.get("drawing_sha256"),
         objective=check_name("objective", data.get("objective", "mac"), OBJECTIVES),
     )
 
@@ -394,20 +400,6 @@ def _claims_from_dict(data: dict[str, Any]) -> Claims:
             value = check_finite(f"claims.{name}", value)
         given[name] = value
     return Claims(**given)
-
-
-def _names(pairs: list[Any]) -> dict[Label, str]:
-    names = checked_names({plain_label(label): name for label, name in pairs})
-    if len(names) != len(pairs):
-        raise InvalidInputError("names", "one name for each node")
-    return names
-
-
-def _hash(data: dict[str, Any], name: str) -> str | None:
-    value = data.get(name)
-    if value is not None and not isinstance(value, str):
-        raise InvalidInputError(name, "a hash as text", value)
-    return value
 
 
 def _class_to_dict(group: PlaybookClass) -> dict[str, Any]:

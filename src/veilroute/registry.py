@@ -1,17 +1,8 @@
 """Methods by name: those that veilroute has, and those that installed packages add to them (plug-ins).
 
-A package offers plug-ins as entry points, each in the group of its kind:
-
-==========================  ============================================================================================
-group                       what the entry point names
-==========================  ============================================================================================
-``veilroute.planners``      a function ``plan(problem, privacy, *, seed, watch, OPTIONS) -> Plan``
-``veilroute.partitioners``  a function ``partition(problem, task, rule, *, seed, watch, OPTIONS) -> Partition``
-``veilroute.merge_orders``  a function ``key(costs, other_costs, size, other_size, weights) -> float``
-``veilroute.heuristics``    a function ``estimate(estimator, node, left) -> float``
-==========================  ============================================================================================
-
-The last two are called in the innermost loops: numba compiles them, and for each a search of its own.
+A package offers plug-ins as entry points, each in the group of its kind: ``veilroute.planners``, ``.partitioners``,
+``.merge_orders`` or ``.heuristics``. What function each names is in docs/plugins. Those of the last two are called in
+the innermost loops: numba compiles them, and for each a search of its own.
 
 Installed packages are looked through only for a name that is not built in, and a plug-in is imported only when it is
 asked for by its name. So whoever uses none does not wait for them, and a broken one stops nobody else. A plug-in never

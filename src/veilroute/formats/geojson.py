@@ -47,8 +47,7 @@ def playbook_geojson(playbook: Playbook, *, trip: int | None = None) -> bytes:
     """
     domain = playbook.problem.domain
     lines = [line for route in class_routes(playbook, trip=trip) for line in _class_lines(playbook, route)]
-    points = [*_ends(playbook, trip), *_candidates(playbook)]
-    return dump_canonical(_collection(lines + points, streets_of(domain).attribution))
+    return dump_canonical(_collection([*lines, *_points(playbook, trip)], streets_of(domain).attribution))
 
 
 def write_geojson(playbook: Playbook, path: str | Path, *, trip: int | None = None) -> None:
@@ -86,14 +85,12 @@ def _class_lines(playbook: Playbook, route: ClassRoute) -> Iterator[dict[str, An
         yield _line(part.itinerary, style | width | about)
 
 
-def _ends(playbook: Playbook, trip: int | None) -> Iterator[dict[str, Any]]:
+def _points(playbook: Playbook, trip: int | None) -> Iterator[dict[str, Any]]:
+    """The ends of the trips, then the candidates."""
     for which in chosen_trips(playbook, trip):
         ends = playbook.trips[which]
         for role, label, symbol in (("start", ends.start, "s"), ("goal", ends.goal, "g")):
             yield _point(playbook, label, {"role": role, "trip": which, "marker-symbol": symbol})
-
-
-def _candidates(playbook: Playbook) -> Iterator[dict[str, Any]]:
     numbered = enumerate(playbook.hidden_classes, start=1)
     number_of = {member: number for number, group in numbered for member in group.members}
     for label in playbook.candidates:

@@ -108,7 +108,9 @@ def domain_from_attributes(
 
 def _places(nodes: Mapping[Label, Mapping[str, Any]], crs: object) -> list[Place]:
     back = "take the graph before it was projected, or ox.project_graph(G, to_latlong=True)"
-    if crs is not None and not _is_geographic(crs):
+    system = str(crs).strip().lower()  # a name, or an object of pyproj
+    is_degrees = system.endswith(("4326", "crs84")) or system.startswith(("geog", "+proj=longlat", "wgs84", "wgs 84"))
+    if crs is not None and not is_degrees:
         raise InvalidInputError("graph crs", f"longitude and latitude (epsg:4326); {back}", str(crs))
     places = []
     for label, data in nodes.items():
@@ -120,12 +122,6 @@ def _places(nodes: Mapping[Label, Mapping[str, Any]], crs: object) -> list[Place
             raise InvalidInputError(f"node {label}", f"x and y in degrees; {back}", (lon, lat))
         places.append((lon, lat))
     return places
-
-
-def _is_geographic(crs: object) -> bool:
-    """Whether a reference system, a name or an object of pyproj, is in degrees."""
-    text = str(crs).strip().lower()
-    return text.endswith(("4326", "crs84")) or text.startswith(("geog", "+proj=longlat", "wgs84", "wgs 84"))
 
 
 def _values(edges: Sequence[AttributedEdge], name: str) -> Iterator[float]:

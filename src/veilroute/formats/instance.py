@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
-from veilroute.domain.graph import Domain, Label, plain_label
+from veilroute.domain.graph import Domain, plain_label
 from veilroute.domain.visibility import AtNode, visibility_from_dict, visibility_to_dict
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError, blame_file
 from veilroute.formats.movingai import read_movingai, write_movingai
@@ -27,7 +27,7 @@ def read_authors(path: str | Path) -> Problem:
     """Read a problem in the authors' format; candidates are watched from themselves only."""
     tokens = _Tokens(path)
     num_nodes, num_edges = tokens.whole("the number of nodes"), tokens.whole("the number of edges")
-    if num_edges > tokens.left() // 3:
+    if num_edges > (len(tokens.tokens) - tokens.next) // 3:
         raise FileFormatError(path, f"truncated: {num_edges} edges promised, the file is too short for them")
     tails, heads, costs = [], [], []
     for number in range(num_edges):
@@ -61,9 +61,6 @@ class _Tokens:
         self.text = read_text(path)
         self.tokens = self.text.split()
         self.next = 0
-
-    def left(self) -> int:
-        return len(self.tokens) - self.next
 
     def whole(self, what: str) -> int:
         token = self._take(what)
@@ -176,17 +173,22 @@ def _from_data(data: Any, path: str | Path) -> Instance:
         raise FileFormatError(path, f"not a veilroute instance; expected a JSON object with format {FORMAT}")
     with blame_file(path):
         domain = _domain(data.get("domain"), Path(path).parent)
+        names = data.get("names", [])
+        if not isinstance(names, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in names):
+            raise InvalidInputError("names", "a list of [node, name] pairs", names)
         problem = Problem(
             domain,
             [_trip(trip, i) for i, trip in enumerate(_list(data, "trips"))],
             _list(data, "candidates"),
             visibility_from_dict(data.get("visibility", {"kind": "at-node"}), domain),
-            _names(data.get("names", [])),
+            {plain_label(label, field="names"): name for label, name in names},
             data.get("objective", "mac"),
         )
-        privacy = _privacy(data.get("privacy", {}))
-        stated = set(data.get("privacy", {})) | ({"visibility", "objective"} & set(data))
-        return Instance(problem, privacy, UNSTATED - with_measure(stated))
+        privacy = data.get("privacy", {})
+        if not isinstance(privacy, dict) or set(privacy) - {"k", "ell", "m", "spread", "measure"}:
+            raise InvalidInputError("privacy", "an object with k, ell, m, spread and measure", privacy)
+        stated = set(privacy) | ({"visibility", "objective"} & set(data))
+        return Instance(problem, Privacy(**privacy), UNSTATED - with_measure(stated))
 
 
 def _domain(data: Any, folder: Path) -> Domain:
@@ -206,19 +208,6 @@ def _trip(data: Any, number: int) -> Trip:
 def with_measure(stated: set[str]) -> set[str]:
     """What is stated, and the measure with ell: where none is named, it is that of the costs."""
     return stated | {"measure"} if "ell" in stated else stated
-
-
-def _privacy(data: object) -> Privacy:
-    known = {"k", "ell", "m", "spread", "measure"}
-    if not isinstance(data, dict) or set(data) - known:
-        raise InvalidInputError("privacy", "an object with k, ell, m, spread and measure", data)
-    return Privacy(**data)
-
-
-def _names(data: object) -> dict[Label, str]:
-    if not isinstance(data, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in data):
-        raise InvalidInputError("names", "a list of [node, name] pairs", data)
-    return {plain_label(label, field="names"): name for label, name in data}
 
 
 def _list(data: dict[str, Any], name: str) -> list[Any]:

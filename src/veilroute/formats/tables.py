@@ -39,8 +39,8 @@ _DEGREES = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 
 
-class _Rows:
-    """The rows of a CSV file, separated by what its header has most of; of equally many the first of ``,;`` and tab."""
+class _Table:
+    """A CSV file with a header, separated by what this has most of; of equally many the first of ``,;`` and tab."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = path
@@ -48,9 +48,11 @@ class _Rows:
         header = next((line for line in text.split("\n") if line.strip()), "")
         delimiter = max(",;\t", key=header.count)
         self._rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=True)
+        self.columns = [name.lower() for name in next((row for row in self if any(row)), [])]
 
     @property
     def line(self) -> int:
+        """The line of the file that was read last."""
         return self._rows.line_num
 
     def __iter__(self) -> Iterator[list[str]]:
@@ -61,7 +63,43 @@ class _Rows:
             raise self.error(f"not a table ({error}); check quotes and separators") from None
 
     def error(self, problem: str) -> FileFormatError:
+        """An error about that line."""
         return FileFormatError(self.path, problem, self.line)
+
+    def find(self, *names: str) -> int | None:
+        """Where the column of one of these names is, if there is one."""
+        columns = [i for i, name in enumerate(self.columns) if name in names]
+        if len(columns) > 1:
+            raise self.error(f"columns {' and '.join(self.columns[i] for i in columns)} mean the same; keep one")
+        return columns[0] if columns else None
+
+    def need(self, what: str, *names: str) -> int:
+        """Where the column of one of these names is."""
+        column = self.find(*names)
+        if column is None:
+            shown = ", ".join(self.columns)[:60]
+            raise self.error(f"no column for {what}; call it {' or '.join(names)} (found: {shown})")
+        return column
+
+    def rows(self) -> Iterator[list[str]]:
+        """All rows that are not empty, each as wide as the header."""
+        for row in self:
+            if len(row) == len(self.columns):
+                yield row
+            elif row:
+                raise self.error(f"expected {len(self.columns)} columns, as in the header, got {len(row)}")
+
+    def number(self, row: list[str], column: int, least: float = -math.inf) -> int | float:
+        """The finite number in a cell."""
+        try:
+            value = number_of_text(row[column])
+        except ValueError:
+            value = math.nan
+        if not least <= value < math.inf or value == -math.inf:
+            wanted = "a number" if least < 0 else f"a finite number >= {least:g}"
+            wanted += " with a decimal point" if "," in row[column] else ""
+            raise self.error(f"expected {wanted} as {self.columns[column]}, got {row[column][:20]!r}")
+        return value
 
 
 def read_places(path: str | Path) -> list[Place]:
@@ -80,15 +118,11 @@ def read_places(path: str | Path) -> list[Place]:
 
 
 def _read_table(path: str | Path) -> Iterator[Place]:
-    rows = _Rows(path)
-    columns: dict[str, int] = {}
-    width = 0
-    for row in rows:
-        spot = _Spot(path, rows.line)
+    table = _Table(path)
+    columns, width = _columns(table) if table.columns else {}, len(table.columns)
+    for row in table:
+        spot = _Spot(path, table.line)
         if not any(row):
-            continue
-        if not columns:
-            columns, width = _columns(row, spot), len(row)
             continue
         if any(row[width:]):
             raise spot.error(
@@ -111,9 +145,9 @@ class _Spot:
         return FileFormatError(self.path, problem if self.line else f"{self.text}: {problem}", self.line)
 
 
-def _columns(header: list[str], spot: _Spot) -> dict[str, int]:
+def _columns(table: _Table) -> dict[str, int]:
     """Which column holds what; of several that could, the one whose alias is listed first."""
-    names = [cell.lower() for cell in header]
+    names = table.columns
     column_of = {
         what: names.index(next(alias for alias in aliases if alias in names))
         for what, aliases in _ALIASES.items()
@@ -121,7 +155,7 @@ def _columns(header: list[str], spot: _Spot) -> dict[str, int]:
     }
     if not {"lat", "lon"} <= set(column_of) and "node" not in column_of:
         shown = ", ".join(repr(name[:20]) for name in names[:6])
-        raise spot.error(f"expected a header with the columns name, lat, lon (or name, id); got {shown}")
+        raise table.error(f"expected a header with the columns name, lat, lon (or name, id); got {shown}")
     return column_of
 
 
@@ -310,50 +344,6 @@ class _Edge(NamedTuple):
     name: str
     kind: str
     line: int
-
-
-class _Table(_Rows):
-    """The rows of a CSV file, by the names of its columns."""
-
-    def __init__(self, path: str | Path) -> None:
-        super().__init__(path)
-        self.columns = [name.lower() for name in next(iter(self), [])]
-
-    def find(self, *names: str) -> int | None:
-        """Where the column of one of these names is, if there is one."""
-        columns = [i for i, name in enumerate(self.columns) if name in names]
-        if len(columns) > 1:
-            both = " and ".join(self.columns[i] for i in columns)
-            raise FileFormatError(self.path, f"columns {both} mean the same; keep one", 1)
-        return columns[0] if columns else None
-
-    def need(self, what: str, *names: str) -> int:
-        """Where the column of one of these names is."""
-        column = self.find(*names)
-        if column is None:
-            shown = ", ".join(self.columns)[:60]
-            raise FileFormatError(self.path, f"no column for {what}; call it {' or '.join(names)} (found: {shown})", 1)
-        return column
-
-    def rows(self) -> Iterator[list[str]]:
-        """All rows that are not empty, each as wide as the header."""
-        for row in self:
-            if len(row) == len(self.columns):
-                yield row
-            elif row:
-                raise self.error(f"expected {len(self.columns)} columns, as in the header, got {len(row)}")
-
-    def number(self, row: list[str], column: int, least: float = -math.inf) -> int | float:
-        """The finite number in a cell."""
-        try:
-            value = number_of_text(row[column])
-        except ValueError:
-            value = math.nan
-        if not least <= value < math.inf or value == -math.inf:
-            wanted = "a number" if least < 0 else f"a finite number >= {least:g}"
-            wanted += " with a decimal point" if "," in row[column] else ""
-            raise self.error(f"expected {wanted} as {self.columns[column]}, got {row[column][:20]!r}")
-        return value
 
 
 def _read_edges(path: str | Path) -> tuple[str, list[_Edge]]:

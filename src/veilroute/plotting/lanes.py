@@ -124,7 +124,8 @@ def _edge_sides(walks: Iterable[Walk], positions: Points) -> dict[Edge, int]:
             first, second = sorted((_edge(a, b), _edge(b, c)))
             passage = (first, second, 1 if (a < b) == (b < c) else -1)
             passages[passage] += 1
-            if _is_straight(positions[b] - positions[a], positions[c] - positions[b]):
+            before, after = positions[b] - positions[a], positions[c] - positions[b]
+            if float(before @ after) > _STRAIGHT * float(np.hypot(*before) * np.hypot(*after)):
                 straight.add(passage)
     signs = _SignedSets(edges)
     # `most_common` keeps equal counts in the order of their first use, and so does `sorted`.
@@ -132,10 +133,6 @@ def _edge_sides(walks: Iterable[Walk], positions: Points) -> dict[Edge, int]:
     for first, second, product in sorted(by_use, key=lambda passage: passage not in straight):
         signs.join(first, second, product)
     return {edge: signs.find(edge)[1] for edge in edges}
-
-
-def _is_straight(before: Points, after: Points) -> bool:
-    return float(before @ after) > _STRAIGHT * float(np.hypot(*before) * np.hypot(*after))
 
 
 class _SignedSets:
