@@ -14,22 +14,9 @@ if TYPE_CHECKING:
     from veilroute.streets.itinerary import Itinerary, Leg, lay_route
 
 __all__ = [
-    "ClassRoute",
-    "Itinerary",
-    "Leg",
-    "Located",
-    "NetworkReport",
-    "Place",
-    "RoutePart",
-    "Snap",
-    "Step",
-    "StreetNetwork",
-    "class_routes",
-    "lay_route",
-    "locate",
-    "playbook_directions",
-    "snap",
-]
+    "ClassRoute", "Itinerary", "Leg", "Located", "NetworkReport", "Place", "RoutePart", "Snap", "Step", "StreetNetwork",
+    "class_routes", "lay_route", "locate", "playbook_directions", "snap",
+]  # fmt: skip
 
 # When they are wanted: who only plans needs no directions.
 __getattr__ = lazy_names(
