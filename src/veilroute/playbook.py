@@ -90,31 +90,22 @@ class PlaybookClass:
 
 @dataclass(frozen=True)
 class Claims:
-    """What the playbook says of itself and the auditor checks.
+    """What the playbook says of itself and the auditor checks."""
 
-    ``num_candidates`` counts those that are no trip's start or goal, ``num_coverable`` those that a walk of every
-    trip can cover, ``num_anonymizable`` those that some planner could anonymize (``None`` when it was not worked
-    out). ``mac`` is the weighted mean of ``mac_by_trip`` and, like them, ``None`` when nothing is anonymized.
-    ``mac_lower_bound`` is a proved bound on ``mac`` at this ``num_anonymized``, ``None`` where the method has none.
-    ``delta`` is the local anonymity: anonymized over anonymizable candidates.
-
-    ``total_extra`` is the sum over the anonymized candidates of what their routes cost more than without hiding, trips
-    averaged by their weights, and ``worst_extra`` the largest single one; playbooks of old have neither. Where the
-    total is the objective, ``total_extra_lower_bound`` stands in place of ``mac_lower_bound``.
-    """
-
-    num_candidates: int
-    num_coverable: int
+    num_candidates: int  #: those that are no trip's start or goal
+    num_coverable: int  #: those that a walk of every trip can cover
     num_anonymized: int
-    num_anonymizable: int | None
+    num_anonymizable: int | None  #: those that some planner could anonymize; ``None`` when it was not worked out
     apr: float
-    mac: float | None
+    mac: float | None  #: the weighted mean of the trips' and, like them, ``None`` when nothing is anonymized
     mac_by_trip: tuple[float | None, ...]
-    mac_lower_bound: float | None = None
-    delta: float | None = None
+    mac_lower_bound: float | None = None  #: proved for this ``num_anonymized``; ``None`` where the method has none
+    delta: float | None = None  #: the local anonymity: anonymized over anonymizable candidates
+    #: The sum over the anonymized candidates of what their routes cost more than without hiding, trips averaged by
+    #: their weights. Playbooks of old have neither this nor the next.
     total_extra: float | None = None
-    worst_extra: float | None = None
-    total_extra_lower_bound: float | None = None
+    worst_extra: float | None = None  #: the largest single extra cost
+    total_extra_lower_bound: float | None = None  #: in place of ``mac_lower_bound`` where the total is the objective
 
     @property
     def gap(self) -> float | None:
@@ -136,9 +127,7 @@ class Playbook:
     """Classes, one route per class and trip, and the claims made about them.
 
     Everything in it is independent of the secret and may be known to the adversary. :meth:`route_for` is the only
-    function of veilroute that takes the secret. The ``certificate``, where the planner has one, is the evidence for the
-    bound in the claims. ``names`` are what people call some of the nodes. ``names_sha256`` and ``drawing_sha256`` are
-    what `names_sha256` and :attr:`Domain.drawing_sha256` gave when it was planned; playbooks of old have neither.
+    function of veilroute that takes the secret.
     """
 
     domain: Domain | None
@@ -153,10 +142,10 @@ class Playbook:
     classes: tuple[PlaybookClass, ...]
     uncoverable: tuple[Label, ...]
     claims: Claims
-    certificate: Certificate | None = None
-    names: Mapping[Label, str] = field(default_factory=dict)
-    names_sha256: str | None = None
-    drawing_sha256: str | None = None
+    certificate: Certificate | None = None  #: the evidence for the bound in the claims, where the planner has one
+    names: Mapping[Label, str] = field(default_factory=dict)  #: what people call some of the nodes
+    names_sha256: str | None = None  #: of the names when it was planned; playbooks of old lack it and the next
+    drawing_sha256: str | None = None  #: that of the domain when it was planned
     objective: str = "mac"
 
     @property

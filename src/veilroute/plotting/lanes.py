@@ -26,15 +26,12 @@ _STRAIGHT = 0.9
 
 @dataclass(frozen=True, eq=False)
 class Lanes:
-    """Where each class runs.
+    """Where each class runs; an edge is ``(lower node, higher node)``."""
 
-    Each class has a lane, from 0. ``users`` are, for each edge ``(lower node, higher node)``, the classes on it in the
-    order of their lanes. ``sides`` says for each edge whether lanes are counted from its right to its left, as seen by
-    who walks towards the higher node (+1), or the other way round (-1).
-    """
-
-    lanes: tuple[int, ...]
-    users: dict[Edge, tuple[int, ...]]
+    lanes: tuple[int, ...]  # of each class, from 0
+    users: dict[Edge, tuple[int, ...]]  # the classes on each edge in the order of their lanes
+    # For each edge whether lanes are counted from its right to its left, as seen by who walks towards the higher node
+    # (+1), or the other way round (-1).
     sides: dict[Edge, int]
 
     @property

@@ -21,13 +21,8 @@ from veilroute.plotting.palette import class_style
 
 # Matplotlib's shapes differ in area and in where their middle is: factor on the size, text shift in sizes.
 _SHAPE_FIT = {
-    "o": (1.0, 0.0),
-    "s": (0.9, 0.0),
-    "D": (0.86, 0.0),
-    "^": (1.3, -0.13),
-    "v": (1.3, 0.14),
-    "p": (1.14, -0.03),
-}
+    "o": (1.0, 0.0), "s": (0.9, 0.0), "D": (0.86, 0.0), "^": (1.3, -0.13), "v": (1.3, 0.14), "p": (1.14, -0.03),
+}  # fmt: skip
 
 _ROUNDS = 200
 _GAP = 1.0
@@ -35,19 +30,15 @@ _GAP = 1.0
 
 @dataclass(frozen=True)
 class Mark:
-    """How a place is marked: a few characters inside a matplotlib marker.
-
-    ``face``, ``edge`` and ``ink`` are the colours of inside, outline and text, ``scale`` is the size relative to the
-    markers of classes, and ``gid`` names the artist, also in SVG files.
-    """
+    """How a place is marked: a few characters inside a matplotlib marker."""
 
     text: str
     shape: str
-    face: str
-    edge: str
-    ink: str
-    scale: float
-    gid: str
+    face: str  # the colour of the inside
+    edge: str  # of the outline
+    ink: str  # of the text
+    scale: float  # the size relative to the markers of classes
+    gid: str  # names the artist, also in SVG files
 
 
 # Cyan and green, as in the paper.

@@ -39,19 +39,14 @@ _DARKER = 0.45
 
 @dataclass(frozen=True)
 class ClassStyle:
-    """How one class is drawn.
+    """How one class is drawn."""
 
-    Its candidates' markers have the ``colour`` and ``text`` in black or white, whichever is read more easily on it. Its
-    route has a lighter tone, outlines and arrows (``edge``) a darker one. ``dashes`` are on and off lengths of the
-    route in line widths, empty for a plain line.
-    """
-
-    colour: str
-    route: str
-    edge: str
-    text: str
+    colour: str  # of its candidates' markers
+    route: str  # a lighter tone
+    edge: str  # a darker one, for outlines and arrows
+    text: str  # black or white, whichever is read more easily on the colour
     marker: str
-    dashes: tuple[float, ...]
+    dashes: tuple[float, ...]  # on and off lengths of the route in line widths, empty for a plain line
 
 
 def class_style(index: int) -> ClassStyle:
