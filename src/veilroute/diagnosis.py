@@ -149,7 +149,9 @@ class _TripReach:
             found = "is 1" if len(joined) == 1 else f"are {len(joined) or 'none'}"
             why = f"a class needs {company} on one walk with it, and there {found}"
             if parted:
-                why += f": no walk passes both it and {self._listing(parted)}"
+                shown = ", ".join(self.playbook.name(other) for other in parted[:_MAX_NAMES])
+                more = f" or {len(parted) - _MAX_NAMES} more" if len(parted) > _MAX_NAMES else ""
+                why += f": no walk passes both it and {shown}{more}"
             return Obstacle(label, "unprotected", why, parted)
         if len(joined) < _MAX_TRIED and not self._stand_apart(label, joined):
             apart = f"{privacy.distance_text} apart for k={privacy.k}"
@@ -192,11 +194,6 @@ class _TripReach:
             return KAndEll.of(far, privacy.k, privacy.spread).qualifies(range(len(group)))
         apart = [i for i in range(1, len(group)) if far[0, i]]
         return privacy.k == 1 or KAndEll.of(far, privacy.k - 1, "witness").qualifies(apart)
-
-    def _listing(self, labels: Sequence[Label]) -> str:
-        shown = [self.playbook.name(label) for label in labels[:_MAX_NAMES]]
-        more = len(labels) - len(shown)
-        return ", ".join(shown) + (f" or {more} more" if more else "")
 
 
 def _part_around(domain: Domain, nodes: Indices, inside: Flags) -> Flags:

@@ -140,8 +140,7 @@ def great_circle_m(lonlat1: npt.ArrayLike, lonlat2: npt.ArrayLike) -> Floats:
     lon1, lat1 = np.moveaxis(np.radians(np.asarray(lonlat1, dtype=np.float64)), -1, 0)
     lon2, lat2 = np.moveaxis(np.radians(np.asarray(lonlat2, dtype=np.float64)), -1, 0)
     rise = np.sin((lat2 - lat1) / 2) ** 2 + np.cos(lat1) * np.cos(lat2) * np.sin((lon2 - lon1) / 2) ** 2
-    metres: Floats = 2 * EARTH_RADIUS_M * np.arcsin(np.sqrt(np.minimum(rise, 1.0)))
-    return metres
+    return np.asarray(2 * EARTH_RADIUS_M * np.arcsin(np.sqrt(np.minimum(rise, 1.0))))
 
 
 def project(lonlat: Floats, middle: tuple[float, float] | None = None) -> Floats:
@@ -238,14 +237,9 @@ def measured_domain(domain: Domain, measure: str) -> Domain:
     assert domain.streets is not None, "checked with the problem"
     tails, heads, _ = domain.edge_arrays()
     metres = domain.streets.shortest
-    if measure == "driving":
-        return Domain.from_edges(domain.num_nodes, tails, heads, metres)
-    return Domain.from_edges(
-        domain.num_nodes,
-        np.concatenate([tails, heads]),
-        np.concatenate([heads, tails]),
-        np.concatenate([metres, metres]),
-    )
+    if measure == "walking":
+        tails, heads, metres = np.concatenate([tails, heads]), np.concatenate([heads, tails]), np.tile(metres, 2)
+    return Domain.from_edges(domain.num_nodes, tails, heads, metres)
 
 
 def straight_distances(domain: Domain, node: int) -> Floats:

@@ -336,8 +336,7 @@ def keep_cheapest(num_nodes: int, tails: npt.ArrayLike, heads: npt.ArrayLike, co
 def spans(firsts: Ints, sizes: Ints) -> Ints:
     """The numbers ``firsts[i], firsts[i] + 1, ...``, ``sizes[i]`` of them, for all ``i`` one after another."""
     before = np.cumsum(sizes) - sizes
-    numbers: Ints = np.arange(int(sizes.sum()), dtype=np.int64) + np.repeat(firsts - before, sizes)
-    return numbers
+    return np.asarray(np.arange(int(sizes.sum()), dtype=np.int64) + np.repeat(firsts - before, sizes))
 
 
 def _cheapest(tails: Ints, heads: Ints, costs: CostArray) -> Ints:

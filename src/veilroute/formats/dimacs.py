@@ -12,7 +12,6 @@ import io
 import re
 import warnings
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -102,8 +101,9 @@ def _read(path: str | Path, head: bytes, head_form: str, form: str) -> tuple[lis
     if max(counts) > len(raw):
         raise FileFormatError(path, f"truncated: {max(counts)} lines promised, the file is too short for them")
     letter, width = form[:1].encode(), len(form.split())
-    parts = []
-    for block in _blocks(raw):
+    # Some lines at a time: the text with marks is several times as long.
+    parts, file = [], io.BytesIO(raw)
+    while block := b"".join(file.readlines(_BLOCK)):
         body = re.sub(rb"(?m)^[cp]\b.*$", b"", block).replace(letter, str(_MARK).encode()).strip()
         rows = _numbers(body, np.int64, width)
         if rows is None:
@@ -112,15 +112,6 @@ def _read(path: str | Path, head: bytes, head_form: str, form: str) -> tuple[lis
             raise _first_bad_line(path, raw, form)
         parts.append(rows[:, 1:].copy())
     return counts, np.concatenate(parts)
-
-
-def _blocks(raw: bytes) -> Iterator[bytes]:
-    """Whole lines, some of them at a time: the text with marks is several times as long."""
-    begin = 0
-    while begin < len(raw):
-        end = raw.find(b"\n", begin + _BLOCK) + 1 or len(raw)
-        yield raw[begin:end]
-        begin = end
 
 
 def _unpacked(path: str | Path) -> bytes:

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from veilroute.arrays import Floats
 from veilroute.domain.graph import Label
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook
@@ -67,7 +66,7 @@ def _line(itinerary: Itinerary, properties: dict[str, Any]) -> dict[str, Any]:
         "metres": round(itinerary.metres, 1),
         "streets": itinerary.street_names,
     }
-    positions = _positions(itinerary.polyline())
+    positions = itinerary.polyline().round(_DECIMALS).tolist()
     # A line has two positions at least, also where the route stays where it is.
     positions = positions if len(positions) > 1 else 2 * positions
     return _feature("LineString", positions, known | properties)
@@ -102,15 +101,10 @@ def _points(playbook: Playbook, trip: int | None) -> Iterator[dict[str, Any]]:
 
 def _point(playbook: Playbook, label: Label, properties: dict[str, Any]) -> dict[str, Any]:
     domain = playbook.problem.domain
-    place = streets_of(domain).lonlat[domain.node(label)]
+    place = streets_of(domain).lonlat[domain.node(label)].round(_DECIMALS).tolist()
     about = {"node": label, "name": playbook.name(label)}
-    return _feature("Point", _positions(place.reshape(1, 2))[0], about | properties)
+    return _feature("Point", place, about | properties)
 
 
 def _feature(kind: str, coordinates: list[Any], properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "Feature", "geometry": {"type": kind, "coordinates": coordinates}, "properties": properties}
-
-
-def _positions(points: Floats) -> list[Any]:
-    positions: list[Any] = points.round(_DECIMALS).tolist()
-    return positions

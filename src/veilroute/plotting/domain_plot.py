@@ -34,13 +34,9 @@ _FINE_CELL_PT = 7.0
 _FINE_STREET_PT = 16.0
 
 # Main roads, secondary roads, other streets (2), and what is narrower than a street.
-_RANKS = {
-    **dict.fromkeys(("motorway", "trunk", "primary"), 0),
-    **dict.fromkeys(("secondary", "tertiary"), 1),
-    **dict.fromkeys(
-        ("bridleway", "corridor", "cycleway", "footway", "path", "pedestrian", "service", "steps", "track"), 3
-    ),
-}
+_RANKS = {"motorway": 0, "trunk": 0, "primary": 0, "secondary": 1, "tertiary": 1} | dict.fromkeys(
+    ("bridleway", "corridor", "cycleway", "footway", "path", "pedestrian", "service", "steps", "track"), 3
+)
 # By rank: the share of the main roads' width.
 _WIDTHS = (1.0, 0.72, 0.46, 0.3)
 _WIDEST_PT, _NARROWEST_PT = 3.4, 1.2
