@@ -258,8 +258,7 @@ class _Element:
     kind: str
     attributes: dict[str, str]
     data: dict[str, str] = field(default_factory=dict)  # what its parts said, by the names of the keys
-    text: str | None = None  # what stands in it before its first part
-    has_parts: bool = False
+    text: str | None = None  # what stands in it
 
 
 class _Graph:
@@ -274,8 +273,7 @@ class _Graph:
         self.defaults: dict[str, dict[str, str]] = {"node": {}, "edge": {}, "graph": {}}
         self._open = [_Element("", {})]
         self._names: dict[str, str] = {}
-        self._waiting: list[tuple[str, str, str | None, dict[str, str]]] = []
-        self._has_graph = False
+        self._is_directed = ""  # what the graph says of its edges: true or false
         self._read()
         if not self.nodes:
             raise FileFormatError(path, "no nodes; expected a GraphML file with a graph in it")
@@ -310,16 +308,20 @@ class _Graph:
         raise FileFormatError(self.path, "declares entities, which are not read; save it again without")
 
     def _begin(self, tag: str, attributes: dict[str, str]) -> None:
-        self._open[-1].has_parts = True
-        self._open.append(_Element(tag.rpartition("}")[2], attributes))
+        kind = tag.rpartition("}")[2]
+        self._open.append(_Element(kind, attributes))
         if len(self._open) > _DEEPEST:
             raise FileFormatError(self.path, f"nested more than {_DEEPEST} deep; expected GraphML")
-        if self._open[-1].kind == "hyperedge":
+        if kind == "hyperedge":
             raise FileFormatError(self.path, "hyperedges cannot be read; expected edges between two nodes")
+        if kind == "graph":
+            if self._is_directed:
+                raise FileFormatError(self.path, "several graphs, or one within another; expected one")
+            self._is_directed = "true" if attributes.get("edgedefault") == "directed" else "false"
 
     def _take(self, text: str) -> None:
         top = self._open[-1]
-        if top.kind in ("data", "default") and not top.has_parts:
+        if top.kind in ("data", "default"):
             top.text = (top.text or "") + text
 
     def _end(self, _: str) -> None:
@@ -339,17 +341,9 @@ class _Graph:
             case "node":
                 self.nodes[about.get("id", "")] = data
             case "edge":
-                self._waiting.append((about.get("source", ""), about.get("target", ""), about.get("directed"), data))
+                tail, head = about.get("source", ""), about.get("target", "")
+                self.edges.append((tail, head, data))
+                if (about.get("directed") or self._is_directed) != "true":
+                    self.edges.append((head, tail, data))
             case "graph":
-                self._end_graph(about, data)
-
-    def _end_graph(self, about: dict[str, str], data: dict[str, str]) -> None:
-        if self._has_graph:
-            raise FileFormatError(self.path, "several graphs, or one within another; expected one")
-        self._has_graph = True
-        self.attributes = self.defaults["graph"] | data
-        usual = "true" if about.get("edgedefault") == "directed" else "false"
-        for tail, head, directed, own in self._waiting:
-            self.edges.append((tail, head, own))
-            if (directed or usual) != "true":
-                self.edges.append((head, tail, own))
+                self.attributes = self.defaults["graph"] | data

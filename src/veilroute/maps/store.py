@@ -336,14 +336,8 @@ def fetch_sets(
                 continue
             # A complete archive lies here only when a run was killed between download and installation.
             if force or not target.is_file() or find_archive_problem(target):
-                download(
-                    f"{base}/{archive}",
-                    target,
-                    retries=retries,
-                    timeout_s=timeout_s,
-                    report=None if report is None else partial(report, archive),
-                    should_stop=should_stop,
-                )
+                url, tell = f"{base}/{archive}", None if report is None else partial(report, archive)
+                download(url, target, retries=retries, timeout_s=timeout_s, report=tell, should_stop=should_stop)
             try:
                 installed = store.install_archive(target, one.name)
             except DownloadError:

@@ -67,8 +67,7 @@ def plot_domain(domain: Domain, *, ax: Axes | None = None) -> Axes:
         Where to draw; a new figure when left out.
     """
     frame = frame_of(domain)
-    if ax is None:
-        ax = new_axes(frame)
+    ax = new_axes(frame) if ax is None else ax
     draw_domain(ax, domain, frame)
     return ax
 

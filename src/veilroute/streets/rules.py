@@ -236,15 +236,11 @@ NETWORKS = {
 
 _LIMITS = ("maxspeed", "maxspeed:type", "zone:maxspeed", "source:maxspeed")  # those of both directions, best first
 
+_MODES = {mode for network in NETWORKS.values() for mode in network.modes}
 KEYS = frozenset(
     ["highway", "area", "service", "motorroad", "junction", "oneway", "cycleway", *_SIDES]
     + [f"{side}:oneway" for side in _SIDES]
-    + [
-        key
-        for network in NETWORKS.values()
-        for mode in network.modes
-        for key in (mode, f"oneway:{mode}", f"{mode}:forward", f"{mode}:backward")
-    ]
+    + [key for mode in _MODES for key in (mode, f"oneway:{mode}", f"{mode}:forward", f"{mode}:backward")]
     + [*_LIMITS, "maxspeed:forward", "maxspeed:backward"]
 )
 """The tags that rules and speeds are read from."""
