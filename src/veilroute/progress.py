@@ -62,9 +62,7 @@ class OutOfTimeError(Exception):
 class Watch:
     """Carries the caller's progress callback and stop conditions through a computation.
 
-    It remembers the last incumbent and the best bound, and every report holds both. Whoever learns how long the work
-    after a search will take sets ``reserve_s``, so that the search ends that much earlier and the whole in time;
-    ``walks_per_class`` is for planners to say how much there is to write down.
+    It remembers the last incumbent and the best bound, and every report holds both.
     """
 
     report: ProgressCallback | None = None  #: called with each :class:`Progress`; ``None`` for silence
@@ -75,8 +73,9 @@ class Watch:
     uncounted_s: Callable[[], float] | None = None
     started_s: float = field(default_factory=time.monotonic)
     started_cpu_s: float = 0.0
+    #: How long the work after a search will take: who learns it makes the search end that much earlier.
     reserve_s: float = field(default=0.0, init=False)
-    walks_per_class: int = field(default=1, init=False)
+    walks_per_class: int = field(default=1, init=False)  #: for planners to say how much there is to write down
     incumbent: Incumbent | None = field(default=None, init=False)
     bound: float | None = field(default=None, init=False)
     _uncounted_before_s: float = field(default=0.0, init=False)

@@ -38,16 +38,16 @@ class Streets:
     which is another one where of several the fastest was kept; ``lengths`` when left out.
     """
 
-    lonlat: Floats  # longitude and latitude of every node, in degrees
-    lengths: Floats  # metres of every edge
-    unit: str  # what the domain's costs are measured in: one of UNITS
-    names: tuple[str, ...]  # the street names that occur; an unnamed street has the name ""
-    name_ids: Int32s  # which of them each edge has
-    kinds: tuple[str, ...]  # the kinds of street that occur, as "residential"
-    kind_ids: Int32s
+    lonlat: Floats  #: longitude and latitude of every node, in degrees
+    lengths: Floats  #: metres of every edge
+    unit: str  #: what the domain's costs are measured in: ``"seconds"`` or ``"metres"``
+    names: tuple[str, ...]  #: the street names that occur; an unnamed street has the name ""
+    name_ids: Int32s  #: which of them each edge has
+    kinds: tuple[str, ...]  #: the kinds of street that occur, as "residential"
+    kind_ids: Int32s  #: which of them each edge is
     shape_ptr: Ints
     shape: Floats
-    attribution: str = ""  # whom to credit wherever the map is shown
+    attribution: str = ""  #: whom to credit wherever the map is shown
     shortest: Floats = field(default_factory=lambda: np.empty(0))
 
     def __post_init__(self) -> None:
@@ -110,7 +110,9 @@ def street_domain(
     num_edges = tail_ids.size
     metres = _checked_metres("streets.lengths", lengths, num_edges)
     least = metres if shortest is None else _checked_metres("streets.shortest", shortest, num_edges)
-    ptr = _checked_ptr(shape_ptr, num_edges)
+    ptr = np.zeros(num_edges + 1, dtype=np.int64) if shape_ptr is None else np.asarray(shape_ptr).astype(np.int64)
+    if ptr.size != num_edges + 1 or ptr[0] != 0 or bool((np.diff(ptr) < 0).any()):
+        raise InvalidInputError("streets.shape_ptr", f"{num_edges + 1} offsets that start at 0 and never fall")
     bends = _checked_places(np.empty((0, 2)) if shape is None else shape, field="streets.shape")
     if int(ptr[-1]) != len(bends):
         raise InvalidInputError("streets.shape", f"{int(ptr[-1])} points, as shape_ptr says", len(bends))
@@ -197,13 +199,6 @@ def _checked_metres(field: str, lengths: npt.ArrayLike, num_edges: int) -> Float
     if metres.size != num_edges:
         raise InvalidInputError(field, f"one length for each of {num_edges} edges", metres.size)
     return metres
-
-
-def _checked_ptr(shape_ptr: npt.ArrayLike | None, num_edges: int) -> Ints:
-    ptr = np.zeros(num_edges + 1, dtype=np.int64) if shape_ptr is None else np.asarray(shape_ptr).astype(np.int64)
-    if ptr.size != num_edges + 1 or ptr[0] != 0 or bool((np.diff(ptr) < 0).any()):
-        raise InvalidInputError("streets.shape_ptr", f"{num_edges + 1} offsets that start at 0 and never fall")
-    return ptr
 
 
 def _checked_texts(

@@ -7,7 +7,6 @@ candidates one a line. Anything after that is ignored.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ def read_authors(path: str | Path) -> Problem:
     """Read a problem in the authors' format; candidates are watched from themselves only."""
     tokens = _Tokens(path)
     num_nodes, num_edges = tokens.whole("the number of nodes"), tokens.whole("the number of edges")
-    if num_edges > (len(tokens.tokens) - tokens.next) // 3:
+    if num_edges > len(tokens.left) // 3:
         raise FileFormatError(path, f"truncated: {num_edges} edges promised, the file is too short for them")
     tails, heads, costs = [], [], []
     for number in range(num_edges):
@@ -57,10 +56,10 @@ class _Tokens:
     """The words of a file, one after another."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = path
-        self.text = read_text(path)
-        self.tokens = self.text.split()
-        self.next = 0
+        lines = enumerate(read_text(path).split("\n"), start=1)
+        # With their lines, the next one last.
+        self.left = [(number, word) for number, line in lines for word in line.split()][::-1]
+        self.path, self.line = path, 1
 
     def whole(self, what: str) -> int:
         token = self._take(what)
@@ -79,16 +78,13 @@ class _Tokens:
         return value
 
     def _error(self, problem: str) -> FileFormatError:
-        """An error about the token that was taken last, with its line."""
-        ends = accumulate(len(line.split()) for line in self.text.split("\n"))
-        line = next(number for number, end in enumerate(ends, start=1) if end >= self.next)
-        return FileFormatError(self.path, problem, line)
+        return FileFormatError(self.path, problem, self.line)
 
     def _take(self, what: str) -> str:
-        if self.next >= len(self.tokens):
+        if not self.left:
             raise FileFormatError(self.path, f"truncated: the file ends before {what}")
-        self.next += 1
-        return self.tokens[self.next - 1]
+        self.line, token = self.left.pop()
+        return token
 
 
 UNSTATED = frozenset({"visibility", "k", "ell", "measure", "m", "spread", "objective"})

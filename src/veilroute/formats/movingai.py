@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,7 +35,10 @@ def parse_movingai(text: str, *, source: object = "map", movement: int = 4) -> D
         raise FileFormatError(
             source, "not a Moving AI map; expected lines 'type', 'height H', 'width W' and 'map' first"
         )
-    height, width = (_dimension(source, name, header[name]) for name in ("height", "width"))
+    for name in ("height", "width"):
+        if not (re.fullmatch(r"[0-9]{1,6}", header[name]) and int(header[name])):
+            raise FileFormatError(source, f"{name}: expected a positive whole number, got {header[name][:20]!r}")
+    height, width = int(header["height"]), int(header["width"])
     rows = lines[body:]
     while rows and not rows[-1].strip():
         rows.pop()
@@ -90,9 +94,3 @@ def read_scenarios(path: str | Path) -> list[Scenario]:
     if not scenarios:
         raise FileFormatError(path, "no scenarios in the file")
     return scenarios
-
-
-def _dimension(source: object, name: str, text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 7 and int(text)):
-        raise FileFormatError(source, f"{name}: expected a positive whole number, got {text[:20]!r}")
-    return int(text)

@@ -13,7 +13,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -301,7 +301,10 @@ def read_edge_list(path: str | Path, nodes: str | Path | None = None) -> Domain:
     beside = Path(path).with_name(Path(path).stem + ".nodes.csv")
     if nodes is None and beside.is_file():
         nodes = beside
-    points, is_lonlat = (dict.fromkeys(_ascending(edges)), False) if nodes is None else _read_nodes(nodes)
+    points, is_lonlat = _read_nodes(nodes) if nodes is not None else ({}, False)
+    if nodes is None:
+        ids = sorted({node for edge in edges for node in (edge.tail, edge.head)})
+        points = dict.fromkeys(ids if labels_of_texts(ids) is ids else sorted(ids, key=int))
     number = {node: i for i, node in enumerate(points)}
     for edge in edges:
         for node in (edge.tail, edge.head):
@@ -391,9 +394,3 @@ def _read_nodes(path: str | Path) -> tuple[dict[str, tuple[float, float] | None]
             raise table.error(f"expected lat from -90 to 90 and lon from -180 to 180, got {y:g}, {x:g}")
         points[row[id_at]] = None if None in columns else (x, y)
     return points, is_lonlat
-
-
-def _ascending(edges: Sequence[_Edge]) -> list[str]:
-    texts = sorted({node for edge in edges for node in (edge.tail, edge.head)})
-    labels = labels_of_texts(texts)
-    return texts if labels is texts else sorted(texts, key=int)

@@ -334,6 +334,9 @@ def build_network(
     domain = _domain(ways, edges, np.flatnonzero(is_in), inside, cost)
     assert domain.streets is not None, "made with streets"
     metres_inside, metres = float(edges.metres[inside].sum()), float(domain.streets.lengths.sum())
+    # One would have to pass a barrier where streets lead to two other nodes or more.
+    stopped = [number for number, tags in ways.barriers.items() if is_stopped(moving, tags)]
+    next_to = _count_next_to(ways.node_ids.size, segments.tails, segments.heads)
     report = NetworkReport(
         network=network,
         unit=cost,
@@ -359,7 +362,7 @@ def build_network(
         num_edges=domain.num_edges,
         metres=round(metres, 2),
         num_turn_restrictions=sum(count for tags, count in ways.restrictions if is_for(moving, tags)),
-        num_barriers=_count_barriers(ways, moving, segments),
+        num_barriers=int((next_to[np.isin(ways.node_ids, np.array(stopped, dtype=np.int64))] > 1).sum()),
         **counts,
     )
     return StreetNetwork(domain, report)
@@ -412,10 +415,3 @@ def _occurring(texts: tuple[str, ...], ids: Ints) -> tuple[list[str], Ints]:
     renumbered = np.zeros(len(texts), dtype=np.int64)
     renumbered[used] = np.arange(len(used))
     return [texts[number] for number in used], renumbered[ids]
-
-
-def _count_barriers(ways: Ways, network: Network, segments: Segments) -> int:
-    """How many barriers one would have to pass, which is where streets lead to two other nodes or more."""
-    stopped = [number for number, tags in ways.barriers.items() if is_stopped(network, tags)]
-    next_to = _count_next_to(ways.node_ids.size, segments.tails, segments.heads)
-    return int((next_to[np.isin(ways.node_ids, np.array(stopped, dtype=np.int64))] > 1).sum())

@@ -110,7 +110,12 @@ def locate(
     """
     if not 0 <= far_m < math.inf:
         raise InvalidInputError("far_m", "a finite number of metres >= 0", far_m)
-    meant = place if isinstance(place, Place) else _meant(domain, place, places)
+    if isinstance(place, Place):
+        meant = place
+    else:
+        match = _COORDINATES.fullmatch(place) if domain.streets is not None else None
+        typed = Place(node=place) if match is None else Place(lat=float(match[1]), lon=float(match[2]))
+        meant = next((one for one in places if one.name == place.strip()), typed)
     where = meant.origin or field
     if meant.lat is not None and meant.lon is not None:
         return _located_by_coordinates(domain, meant, meant.lat, meant.lon, where, far_m)
@@ -134,14 +139,6 @@ def example_text(domain: Domain) -> str:
         return label_text(domain.label(0))
     lon, lat = domain.streets.lonlat[0].tolist()
     return f"{lat:.4f},{lon:.4f}"
-
-
-def _meant(domain: Domain, text: str, places: Sequence[Place]) -> Place:
-    for place in places:
-        if place.name is not None and place.name == text.strip():
-            return place
-    match = _COORDINATES.fullmatch(text) if domain.streets is not None else None
-    return Place(node=text) if match is None else Place(lat=float(match[1]), lon=float(match[2]))
 
 
 def _located_by_coordinates(domain: Domain, place: Place, lat: float, lon: float, where: str, far_m: float) -> Located:
