@@ -22,9 +22,7 @@ from veilroute.problem import KAndEll
 if TYPE_CHECKING:
     from veilroute.covering.walks import Sweeper
 
-MAX_OBSTACLES = 50
-"""Candidates looked into at most, because each takes some sweeps of the map."""
-
+MAX_OBSTACLES = 50  #: candidates looked into at most, because each takes some sweeps of the map
 _MAX_NAMES = 3
 _MAX_TRIED = 20
 

@@ -26,9 +26,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 
-MAX_MESSAGE = 280
-"""No message is longer, whatever a file or an argument holds; the command line adds its own name."""
-
+MAX_MESSAGE = 280  #: no message is longer, whatever a file or an argument holds; the command line adds its own name
 _SHOWN = 60
 _MOST_PARTS = 4
 _LONGEST_PATH = 120

@@ -23,13 +23,10 @@ import orjson
 
 from veilroute.errors import FileFormatError, shorten
 
-MAX_BYTES = 2**30
-"""No file is read into memory beyond this size; a network of a million junctions has 280 MB as JSON."""
+MAX_BYTES = 2**30  #: no file is read into memory beyond this size; a network of a million junctions has 280 MB as JSON
 MAX_VALUES = 100_000_000
 """No JSON with more values is parsed: 3 GB of memory for 44 million, as a network of a million junctions has."""
-MAX_DEPTH = 100
-"""No JSON is parsed that is nested deeper; ours needs seven levels."""
-
+MAX_DEPTH = 100  #: no JSON is parsed that is nested deeper; ours needs seven levels
 _CHUNK = 2**20
 _MARKS = b'"[]{}:'
 _OTHERS = bytes(set(range(256)) - set(_MARKS))

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 
-Plain = str | int | float | bool | None
-"""What an option may be to be kept in a playbook and in records."""
-
+Plain = str | int | float | bool | None  #: what an option may be to be kept in a playbook and in records
 _TAKEN = ("problem", "privacy", "planner", "time_limit_s", "progress", "should_stop", "seed", "watch")
 """Names that mean something else to who calls a planner, and that no option of a plug-in can have."""
 

@@ -19,14 +19,11 @@ from veilroute.checks import check_name
 from veilroute.domain.graph import Domain, Label, checked_costs, keep_cheapest, spans
 from veilroute.errors import InvalidInputError
 
-UNITS = ("seconds", "metres")
-"""What an edge's cost may be measured in on a street network."""
-
+UNITS = ("seconds", "metres")  #: what an edge's cost may be measured in on a street network
 MEASURES = ("cost", "driving", "walking", "straight")
 """The edges' costs; metres along the edges; metres along the edges in either direction; metres as the crow flies."""
 
-EARTH_RADIUS_M = 6_371_008.8
-"""Mean radius of the earth (IUGG)."""
+EARTH_RADIUS_M = 6_371_008.8  #: mean radius of the earth (IUGG)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -34,8 +34,7 @@ CostArray = npt.NDArray[np.float64 | np.int64]
 # A walk may cross the graph once for each place that it covers, and integers are exact in a float up to 2^53.
 _MOST_TOTAL_COST = 2**46
 _MOST_NODES = 2**31 - 1
-_MOST_ALONE = 1_000_000
-"""So many nodes may be without an edge: a number in a small file must not ask for gigabytes."""
+_MOST_ALONE = 1_000_000  # so many nodes may be without an edge: a number in a small file must not ask for gigabytes
 _LEAST_COST, _LARGEST_COST = 1e-100, 1e100
 _DEEPEST = 4
 _WIDEST_INTEGER = 2**63

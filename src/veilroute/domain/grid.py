@@ -15,12 +15,8 @@ from veilroute.checks import is_whole, plain_number
 from veilroute.domain.graph import CostArray, Domain
 from veilroute.errors import InvalidInputError
 
-FREE_CHARACTERS = ".GS"
-"""Terrain that can be walked on in Moving AI maps."""
-
-BLOCKED_CHARACTERS = "@OTW"
-"""Terrain that cannot."""
-
+FREE_CHARACTERS = ".GS"  #: terrain that can be walked on in Moving AI maps
+BLOCKED_CHARACTERS = "@OTW"  #: terrain that cannot
 MAX_CELLS = 2**22
 """A grid of 2048 x 2048, four times the largest of the benchmark maps; planning on it takes gigabytes."""
 

@@ -36,9 +36,7 @@ _FETCH = "download it again"
 _NOT_PBF = "not an OpenStreetMap file in PBF format; check that it is the right one"
 _BOMB = f"unpacks to more than {_MOST_GAIN} times its size, as no map does; {_FETCH}"
 
-SUFFIXES = (".osm", ".osm.gz", ".osm.bz2", ".pbf")
-"""What the names of OpenStreetMap files end with."""
-
+SUFFIXES = (".osm", ".osm.gz", ".osm.bz2", ".pbf")  #: what the names of OpenStreetMap files end with
 _TELL_EVERY = 20_000
 # A street takes more than 16 bytes of a file, and a node of it more than one, however well they are compressed.
 _FREE_STREETS = 100_000

@@ -32,11 +32,8 @@ from veilroute.maps.catalogue import DEFAULT_BASE_URL
 SUFFIXES = (".map", ".scen")
 ADVICE = "check --url or register local copies with 'veilroute maps add DIR'"
 
-MAX_MEMBER_BYTES = 64 * 2**20
-"""The largest benchmark map is near 1 MB; a member beyond this is no map."""
-MAX_ARCHIVE_BYTES = 2**30
-"""All members of an archive together, unpacked; the real ones stay below 100 MB."""
-
+MAX_MEMBER_BYTES = 64 * 2**20  #: the largest benchmark map is near 1 MB; a member beyond this is no map
+MAX_ARCHIVE_BYTES = 2**30  #: all members of an archive together, unpacked; the real ones stay below 100 MB
 _BLOCK_BYTES = 1 << 16
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 8.0

@@ -47,15 +47,9 @@ def span_text(streets: Streets) -> str:
     return f"latitude {south:.3f} to {north:.3f}, longitude {west:.3f} to {east:.3f}"
 
 
-ROLES = ("start", "goal", "candidate")
-"""What a place of a file can be."""
-
-FAR_M = 100.0
-"""Metres to the nearest junction beyond which a place comes with a warning."""
-
-FURTHEST_M = 2000.0
-"""Metres to the nearest junction beyond which a place is off the map."""
-
+ROLES = ("start", "goal", "candidate")  #: what a place of a file can be
+FAR_M = 100.0  #: metres to the nearest junction beyond which a place comes with a warning
+FURTHEST_M = 2000.0  #: metres to the nearest junction beyond which a place is off the map
 _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)"
 _COORDINATES = re.compile(rf"\s*({_NUMBER})\s*,\s*({_NUMBER})\s*", re.ASCII)
 

@@ -256,8 +256,7 @@ DRIVING_KMH = {
 CYCLING_KMH = {"": 16.0, "track": 12.0, "path": 12.0, "footway": 10.0, "pedestrian": 10.0, "living_street": 10.0}
 """How fast to cycle; on kinds of way that are not named, as on ``""``."""
 
-WALKING_KMH = {"": 4.8, "steps": 2.4, "elevator": 2.4}
-"""How fast to walk, likewise."""
+WALKING_KMH = {"": 4.8, "steps": 2.4, "elevator": 2.4}  #: how fast to walk, likewise
 
 _MILE_KM, _KNOT_KM = 1.609344, 1.852
 _WORDS = {
