@@ -175,11 +175,8 @@ def _check_bends(places: Floats, bends: Floats, metres: Floats, tails: Ints, siz
     wrong = np.flatnonzero(away > 10 * metres[edges] + 5000.0)
     if wrong.size:
         edge = int(edges[wrong[0]])
-        raise InvalidInputError(
-            "streets.bends",
-            f"bends beside their street, which is {metres[edge]:.0f} m long",
-            f"one {away[wrong[0]] / 1000:.0f} km away",
-        )
+        expected = f"bends beside their street, which is {metres[edge]:.0f} m long"
+        raise InvalidInputError("streets.bends", expected, f"one {away[wrong[0]] / 1000:.0f} km away")
 
 
 def _checked_places(lonlat: npt.ArrayLike, *, field: str = "streets.lonlat") -> Floats:

@@ -127,14 +127,10 @@ class Domain:
             edges += [(head, tail, cost) for tail, head, cost in edges]
         positions = [_networkx_position(data) for _, data in graph.nodes(data=True)]
         known = [position for position in positions if position is not None]
-        return cls.from_edges(
-            len(names),
-            [tail for tail, _, _ in edges],
-            [head for _, head, _ in edges],
-            [cost for _, _, cost in edges],
-            labels=None if names == list(range(len(names))) else names,
-            coordinates=known if names and len(known) == len(names) else None,
-        )
+        coordinates = known if names and len(known) == len(names) else None
+        labels = None if names == list(range(len(names))) else names
+        tails, heads, costs = ([edge[i] for edge in edges] for i in range(3))
+        return cls.from_edges(len(names), tails, heads, costs, labels=labels, coordinates=coordinates)
 
     def to_networkx(self) -> Any:
         """Return the domain as a ``networkx.DiGraph`` whose edges carry ``weight``."""

@@ -224,14 +224,10 @@ def _plain_domain(file: _Graph, cost: str | None) -> Domain:
         except (KeyError, ValueError):
             got = data.get(cost or "", "none")
             raise InvalidInputError(f"edge {tail} -> {head}", f"a number as its {cost}", got) from None
-    return Domain.from_edges(
-        len(number),
-        [number[tail] for tail, _, _ in file.edges],
-        [number[head] for _, head, _ in file.edges],
-        costs,
-        labels=labels_of_texts(list(file.nodes)),
-        coordinates=_coordinates([file.with_defaults("node", data) for data in file.nodes.values()]),
-    )
+    tails, heads = [number[tail] for tail, _, _ in file.edges], [number[head] for _, head, _ in file.edges]
+    labels = labels_of_texts(list(file.nodes))
+    coordinates = _coordinates([file.with_defaults("node", data) for data in file.nodes.values()])
+    return Domain.from_edges(len(number), tails, heads, costs, labels=labels, coordinates=coordinates)
 
 
 def _is_numeric(name: str, file: _Graph) -> bool:

@@ -145,9 +145,8 @@ class MapStore:
                 skipped.append(f"{path}: skipped, {chosen[path.name].path} has the same name")
                 continue
             stored = self._inspect(path.name, self.catalogue.set_name_of(path.name), path, "added")
-            problem = _find_file_problem(path)
-            if not problem and stored.problem:
-                problem = "refused, it has the name of a map that the paper used but another text (SHA-256 differs)"
+            altered = "refused, it has the name of a map that the paper used but another text (SHA-256 differs)"
+            problem = _find_file_problem(path) or (altered if stored.problem else "")
             if problem:
                 refused.append(f"{os.fsencode(path).decode('utf-8', 'replace')}: {problem}")
             else:

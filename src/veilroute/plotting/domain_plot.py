@@ -146,15 +146,9 @@ def _draw_street_network(ax: Axes, domain: Domain, frame: Frame, scale: float) -
     widest = float(np.clip(0.12 * frame.step * scale, _NARROWEST_PT, _WIDEST_PT))
     # Main roads last, on top of the streets that lead into them.
     for rank, share in reversed(list(enumerate(_WIDTHS))):
-        collection = LineCollection(
-            lines[rank],
-            colors=palette.ROADS[rank],
-            linewidths=max(widest * share, 0.35),
-            zorder=1.0 + 0.02 * (len(_WIDTHS) - rank),
-            gid=f"streets-{rank}",
-            capstyle="round",
-            joinstyle="round",
-        )
+        collection = LineCollection(lines[rank], colors=palette.ROADS[rank], linewidths=max(widest * share, 0.35))
+        collection.set(capstyle="round", joinstyle="round", gid=f"streets-{rank}")
+        collection.set_zorder(1.0 + 0.02 * (len(_WIDTHS) - rank))
         ax.add_collection(collection, autolim=False)
     if arrows:
         centres, directions = np.swapaxes(arrows, 0, 1)

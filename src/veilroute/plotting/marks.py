@@ -122,16 +122,10 @@ def mark_line(mark: Mark, place: tuple[float, float], size: float) -> Line2D:
     """The marker without its text, for markers of classes that measure ``size`` points across."""
     factor, _ = _SHAPE_FIT.get(mark.shape, (1.0, 0.0))
     diameter = size * mark.scale
-    return Line2D(
-        [place[0]],
-        [place[1]],
-        linestyle="none",
-        marker=mark.shape,
-        markersize=diameter * factor,
-        markerfacecolor=mark.face,
-        markeredgecolor=mark.edge,
-        markeredgewidth=2.2 if mark.shape == "x" else max(0.9, 0.07 * diameter),
-    )
+    line = Line2D([place[0]], [place[1]], linestyle="none", marker=mark.shape, markersize=diameter * factor)
+    outline = 2.2 if mark.shape == "x" else max(0.9, 0.07 * diameter)
+    line.set(markerfacecolor=mark.face, markeredgecolor=mark.edge, markeredgewidth=outline)
+    return line
 
 
 def text_shift(mark: Mark, size: float) -> float:
@@ -141,14 +135,8 @@ def text_shift(mark: Mark, size: float) -> float:
 
 def text_style(mark: Mark, size: float) -> dict[str, Any]:
     """Properties of the text in a marker."""
-    share = 0.62 if len(mark.text) == 1 else 0.5
-    return {
-        "ha": "center",
-        "va": "center_baseline",
-        "fontsize": size * mark.scale * share,
-        "fontweight": "bold",
-        "color": mark.ink,
-    }
+    points = size * mark.scale * (0.62 if len(mark.text) == 1 else 0.5)
+    return {"ha": "center", "va": "center_baseline", "fontsize": points, "fontweight": "bold", "color": mark.ink}
 
 
 def sight_lines(playbook: Playbook, trip: int, positions: Points) -> Iterator[tuple[int, tuple[int, int]]]:
