@@ -93,9 +93,8 @@ class Certificate:
             if prices is None:
                 continue
             if len(prices.duals) != len(self.members):
-                raise InvalidInputError(
-                    f"Certificate.{name}.duals", f"one for each of {len(self.members)} members", len(prices.duals)
-                )
+                expected = f"one for each of {len(self.members)} members"
+                raise InvalidInputError(f"Certificate.{name}.duals", expected, len(prices.duals))
             if any(not known.issuperset(cut.members) for cut in prices.cuts):
                 raise InvalidInputError(f"Certificate.{name}.cuts", "cuts of the certificate's own members")
         if self.count is not None and any(dual < 0 for dual in self.count.duals):

@@ -48,14 +48,12 @@ def parse_json(raw: bytes, source: object) -> Any:
     # Each value but the first follows one of these; those within text make it a bound from above.
     num_values = raw.count(b",") + raw.count(b"[") + raw.count(b"{")
     if num_values > MAX_VALUES:
-        raise FileFormatError(
-            source, f"about {num_values:,} values, and at most {MAX_VALUES:,} are read; use .npz for a large network"
-        )
+        large = f"about {num_values:,} values, and at most {MAX_VALUES:,} are read"
+        raise FileFormatError(source, f"{large}; use .npz for a large network")
     depth, num_keys = _measure(raw)
     if depth > MAX_DEPTH:
-        raise FileFormatError(
-            source, f"not valid JSON for veilroute (nested {depth:,} deep, at most {MAX_DEPTH}); is it the right file?"
-        )
+        deep = f"nested {depth:,} deep, at most {MAX_DEPTH}"
+        raise FileFormatError(source, f"not valid JSON for veilroute ({deep}); is it the right file?")
     # No cycles can arise here, and looking for them again and again takes longer than parsing.
     was_looking = gc.isenabled()
     gc.disable()
@@ -64,9 +62,8 @@ def parse_json(raw: bytes, source: object) -> Any:
         # The parser keeps the last of equal keys: then the data written again has fewer than the text.
         is_lossy = num_keys != _measure(orjson.dumps(data))[1]
     except orjson.JSONDecodeError as error:
-        raise FileFormatError(
-            source, f"not valid JSON ({error.msg}); check that it is complete", error.lineno
-        ) from None
+        problem = f"not valid JSON ({error.msg}); check that it is complete"
+        raise FileFormatError(source, problem, error.lineno) from None
     finally:
         if was_looking:
             gc.enable()

@@ -263,13 +263,11 @@ class Playbook:
     def with_domain(self, domain: Domain) -> Playbook:
         """The same playbook with its domain attached, after checking the hash."""
         if domain.sha256 != self.domain_sha256:
-            raise InvalidInputError(
-                "domain", f"the map that the playbook was made for, with SHA-256 {self.domain_sha256}", domain.sha256
-            )
+            expected = f"the map that the playbook was made for, with SHA-256 {self.domain_sha256}"
+            raise InvalidInputError("domain", expected, domain.sha256)
         if self.domain is not None and domain.drawing_sha256 != self.domain.drawing_sha256:
-            raise InvalidInputError(
-                "domain", "the map as it is drawn in the playbook: names, bends or coordinates are not the same"
-            )
+            expected = "the map as it is drawn in the playbook: names, bends or coordinates are not the same"
+            raise InvalidInputError("domain", expected)
         # Read without its domain, an explicit visibility still has its nodes as text.
         visibility = visibility_from_dict(visibility_to_dict(self.visibility), domain)
         return replace(self, domain=domain, visibility=visibility)
@@ -328,10 +326,8 @@ def playbook_from_json(raw: bytes, *, source: object = "playbook") -> Playbook:
     if not isinstance(version, str) or not version.startswith("veilroute-playbook/"):
         raise FileFormatError(source, f"not a veilroute playbook; expected a JSON object with format {FORMAT}")
     if version != FORMAT:
-        raise FileFormatError(
-            source,
-            f"written in {version[:40]}, but this version reads {FORMAT}; plan again or use the matching veilroute",
-        )
+        other = f"written in {version[:40]}, but this version reads {FORMAT}"
+        raise FileFormatError(source, f"{other}; plan again or use the matching veilroute")
     try:
         return _playbook_from_dict(data)
     except InvalidInputError as error:

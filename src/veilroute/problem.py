@@ -240,9 +240,8 @@ def check_fit(problem: Problem, privacy: Privacy) -> None:
     """Raise when the privacy cannot be met by any planner for lack of candidates."""
     num_counted = len(problem.counted)
     if privacy.k > num_counted:
-        raise InvalidInputError(
-            "Privacy.k", f"at most {num_counted}, the number of candidates that are neither start nor goal", privacy.k
-        )
+        expected = f"at most {num_counted}, the number of candidates that are neither start nor goal"
+        raise InvalidInputError("Privacy.k", expected, privacy.k)
     check_measurable(problem.domain, privacy.measure, "Privacy.measure")
 
 

@@ -13,9 +13,7 @@ from veilroute.domain.graph import Domain
 from veilroute.domain.grid import grid_domain
 from veilroute.errors import InvalidInputError
 
-_STREET_FIELDS = (
-    "unit", "lonlat", "lengths", "names", "name_ids", "kinds", "kind_ids", "attribution", "shortest",
-)  # fmt: skip
+_STREET_FIELDS = ("unit", "lonlat", "lengths", "names", "name_ids", "kinds", "kind_ids", "attribution", "shortest")
 
 
 def domain_to_dict(domain: Domain) -> dict[str, Any]:

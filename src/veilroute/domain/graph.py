@@ -317,9 +317,8 @@ def checked_costs(costs: npt.ArrayLike, *, field: str = "edges") -> CostArray:
         expected = f"a finite number >= 0 (0, or {_LEAST_COST:g} to {_LARGEST_COST:g})"
         raise InvalidInputError(f"{field}[{first}].cost", expected, values[first].item())
     if values.dtype.kind == "i" and values.size and float(values.sum(dtype=np.float64)) >= _MOST_TOTAL_COST:
-        raise InvalidInputError(
-            f"{field}.cost", "integers whose sum stays below 2^46; use a larger unit", int(values.max())
-        )
+        expected = "integers whose sum stays below 2^46; use a larger unit"
+        raise InvalidInputError(f"{field}.cost", expected, int(values.max()))
     return values
 
 

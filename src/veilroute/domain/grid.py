@@ -67,9 +67,8 @@ class Grid:
             case _:
                 raise InvalidInputError(field, "a cell as (row, col)", label)
         if not (0 <= row < self.height and 0 <= col < self.width):
-            raise InvalidInputError(
-                field, f"a cell on the map (rows 0-{self.height - 1}, columns 0-{self.width - 1})", (row, col)
-            )
+            expected = f"a cell on the map (rows 0-{self.height - 1}, columns 0-{self.width - 1})"
+            raise InvalidInputError(field, expected, (row, col))
         node = int(self.index[row, col])
         if node < 0:
             raise InvalidInputError(field, "a free cell; this one is inside a wall", (row, col))

@@ -60,12 +60,8 @@ def _collection(features: list[dict[str, Any]], attribution: str) -> dict[str, A
 
 
 def _line(itinerary: Itinerary, properties: dict[str, Any]) -> dict[str, Any]:
-    known = {
-        "role": "route",
-        "unit": itinerary.unit,
-        "metres": round(itinerary.metres, 1),
-        "streets": itinerary.street_names,
-    }
+    known: dict[str, Any] = {"role": "route", "unit": itinerary.unit, "metres": round(itinerary.metres, 1)}
+    known["streets"] = itinerary.street_names
     positions = itinerary.polyline().round(_DECIMALS).tolist()
     # A line has two positions at least, also where the route stays where it is.
     positions = positions if len(positions) > 1 else 2 * positions

@@ -78,9 +78,8 @@ def domain_from_attributes(
     if cost is None:
         cost = "travel_time" if edges and all("travel_time" in data for _, _, data in edges) else "length"
     number = {label: i for i, label in enumerate(nodes)}
-    names, name_ids = number_texts(
-        " / ".join(_texts(data.get("name")) or _texts(data.get("ref"))) for _, _, data in edges
-    )
+    called = (" / ".join(_texts(data.get("name")) or _texts(data.get("ref"))) for _, _, data in edges)
+    names, name_ids = number_texts(called)
     kinds, kind_ids = number_texts(next(iter(_texts(data.get("highway"))), "") for _, _, data in edges)
     bends: list[Place] = []
     ends = [0]

@@ -32,9 +32,8 @@ def parse_movingai(text: str, *, source: object = "map", movement: int = 4) -> D
             break
         header[word] = value.strip()
     if not body or "height" not in header or "width" not in header:
-        raise FileFormatError(
-            source, "not a Moving AI map; expected lines 'type', 'height H', 'width W' and 'map' first"
-        )
+        expected = "expected lines 'type', 'height H', 'width W' and 'map' first"
+        raise FileFormatError(source, f"not a Moving AI map; {expected}")
     for name in ("height", "width"):
         if not (re.fullmatch(r"[0-9]{1,6}", header[name]) and int(header[name])):
             raise FileFormatError(source, f"{name}: expected a positive whole number, got {header[name][:20]!r}")

@@ -142,9 +142,8 @@ def download(
             transfer.discard()
     except OSError as error:
         # What the line does wrong is dealt with where it happens. This is the disk, which asking again does not mend.
-        raise DownloadError(
-            f"{part}: cannot be written ({error.strerror}); set VEILROUTE_CACHE to another place"
-        ) from None
+        problem = f"cannot be written ({error.strerror}); set VEILROUTE_CACHE to another place"
+        raise DownloadError(f"{part}: {problem}") from None
     raise DownloadError(f"{url}: fetched twice and damaged both times ({problem}); {ADVICE}")
 
 

@@ -91,8 +91,6 @@ class MapStore:
         self.archive_directory = self.root / "archives"
         self.catalogue = catalogue
 
-    # -- asking
-
     def list_maps(self) -> list[StoredMap]:
         """Return all maps, sorted by set, name and source."""
         return self._list(".map")
@@ -122,8 +120,6 @@ class MapStore:
         home = self.root / set_name
         files = ((self._inspect(name, set_name, home / name, "downloaded"), size) for name, size in sizes.items())
         return all(not stored.problem and stored.num_bytes == size for stored, size in files)
-
-    # -- adding
 
     def add_directory(self, directory: str | Path) -> AddReport:
         """Register the ``.map`` and ``.scen`` files below a directory; they stay where they are.
@@ -190,8 +186,6 @@ class MapStore:
         self._extend_index("installed.json", {f"{set_name}/{zip_path.name}": sizes})
         return sorted(sizes)
 
-    # -- inside
-
     def _list(self, suffix: str) -> list[StoredMap]:
         files = [self._inspect(*place) for place in self._places() if place[0].endswith(suffix)]
         return sorted(files, key=lambda stored: (stored.set_name, stored.name, stored.source))
@@ -256,9 +250,8 @@ class MapStore:
             with tempfile.TemporaryDirectory(prefix=".new-", dir=self.root, ignore_cleanup_errors=True) as directory:
                 yield Path(directory)
         except OSError as error:
-            raise InvalidInputError(
-                CACHE_VARIABLE, f"a directory that can be written, with room left ({error.strerror})", str(self.root)
-            ) from None
+            wanted = f"a directory that can be written, with room left ({error.strerror})"
+            raise InvalidInputError(CACHE_VARIABLE, wanted, str(self.root)) from None
 
 
 def _find_file_problem(path: Path) -> str:

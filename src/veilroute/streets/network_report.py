@@ -52,39 +52,30 @@ class NetworkReport:
 
     def to_text(self) -> str:
         """The report for people, some lines."""
-        more = _many(self.num_nodes_between, "node")
-        kept = f"; {more} kept to part streets between the same junctions" if self.num_nodes_between else ""
         limits = "" if self.stated_share is None else f", {self.stated_share:.0%} with a stated speed limit"
+        ways = f"{self.num_ways_kept:,} of {self.num_highways:,} highways among {self.num_ways_read:,} ways"
+        nodes = f"{self.num_raw_nodes:,} nodes to {self.num_nodes_multi:,} junctions"
+        segments = f"{self.num_raw_segments:,} segments to {self.num_edges_multi:,} edges"
+        between = f"; {_many(self.num_nodes_between, 'node')} kept to part streets between the same junctions"
         mark = "highway="
         kinds = tuple((reason.removeprefix(mark), count) for reason, count in self.dropped if reason.startswith(mark))
         others = tuple((reason, count) for reason, count in self.dropped if not reason.startswith(mark))
         is_choice = self.network == "drive" and any(kind == "service" for kind, _ in kinds)
         hint = " (--service keeps service roads)" if is_choice else ""
         cut, lost = _many(self.num_ways_cut, "way"), _many(self.num_ways_lost, "way")
-        loops, twins = _many(self.num_loops, "loop"), _many(self.num_parallel, "edge")
+        loops = f"{_many(self.num_loops, 'loop')} ({_km(self.metres_loops)})"
+        twins = f"{_many(self.num_parallel, 'edge')} there twice ({_km(self.metres_parallel)})"
         apart = f"{_many(self.num_nodes_apart, 'junction')}, {_many(self.num_edges_apart, 'edge')}"
         turns, barriers = _many(self.num_turn_restrictions, "turn restriction"), _many(self.num_barriers, "barrier")
         # Whether there is something to say, and what.
         lines = (
             (True, f"made from {_km(self.street_m)} of street, {self.one_way_share:.0%} one-way{limits}"),
-            (
-                True,
-                f"kept {self.num_ways_kept:,} of {self.num_highways:,} highways among {self.num_ways_read:,} ways: "
-                f"{_listed(self.kept)}",
-            ),
-            (
-                True,
-                f"simplified: {self.num_raw_nodes:,} nodes to {self.num_nodes_multi:,} junctions, "
-                f"{self.num_raw_segments:,} segments to {self.num_edges_multi:,} edges{kept}",
-            ),
+            (True, f"kept {ways}: {_listed(self.kept)}"),
+            (True, f"simplified: {nodes}, {segments}{between if self.num_nodes_between else ''}"),
             (kinds, f"not for {self.network}: {_listed(kinds)}{hint}"),
             (others, f"closed or unfit: {_listed(others)}"),
             (self.num_ways_cut or self.num_ways_lost, f"nodes missing in the file: gaps in {cut}, {lost} lost"),
-            (
-                self.num_loops or self.num_parallel,
-                f"of no use to a walk: {loops} ({_km(self.metres_loops)}), {twins} there twice "
-                f"({_km(self.metres_parallel)})",
-            ),
+            (self.num_loops or self.num_parallel, f"of no use to a walk: {loops}, {twins}"),
             (self.is_connected, f"outside the largest connected part: {apart}"),
             (self.num_turn_restrictions, f"not honoured: {turns}, so mind the signs"),
             (self.num_barriers, f"not honoured: {barriers} on the way (bollards, closed gates)"),

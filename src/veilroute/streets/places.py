@@ -178,11 +178,9 @@ def check_distinct(start: Located, goal: Located, candidates: Sequence[Located])
         if other is place and end is not None and (place.distance_m is not None or end.distance_m is not None):
             other = end
         if other is not place:
-            raise InvalidInputError(
-                place.origin,
-                f"places at junctions of their own; {other.text} and {place.text} are both at junction "
-                f"{label_text(place.label)}: leave one out, or move it along the street",
-            )
+            both = f"{other.text} and {place.text} are both at junction {label_text(place.label)}"
+            expected = f"places at junctions of their own; {both}: leave one out, or move it along the street"
+            raise InvalidInputError(place.origin, expected)
 
 
 def check_way(domain: Domain, start: Located, goal: Located) -> None:
@@ -190,11 +188,10 @@ def check_way(domain: Domain, start: Located, goal: Located) -> None:
     if reached_from(domain, domain.node(start.label))[domain.node(goal.label)]:
         return
     check_joined(domain, start, [goal])
-    raise InvalidInputError(
-        goal.origin,
-        f"a place that can be reached from the start; one-way streets leave no way from {start.text} to {goal.text}, "
-        f"though there is one against their direction: {_REMEDY}",
+    parted = (
+        f"one-way streets leave no way from {start.text} to {goal.text}, though there is one against their direction"
     )
+    raise InvalidInputError(goal.origin, f"a place that can be reached from the start; {parted}: {_REMEDY}")
 
 
 def check_joined(domain: Domain, start: Located, others: Sequence[Located]) -> None:
@@ -210,8 +207,5 @@ def check_joined(domain: Domain, start: Located, others: Sequence[Located]) -> N
             continue
         there = reached_from(domain, node, backward=True)
         lost, joined = (start, other) if here.sum() < there.sum() else (other, start)
-        raise InvalidInputError(
-            lost.origin,
-            f"connected places; {lost.text} (junction {label_text(lost.label)}) is on a part of the network that is "
-            f"not connected to {joined.text}: {_REMEDY}",
-        )
+        where = f"{lost.text} (junction {label_text(lost.label)}) is on a part of the network that is not connected to"
+        raise InvalidInputError(lost.origin, f"connected places; {where} {joined.text}: {_REMEDY}")

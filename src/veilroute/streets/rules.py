@@ -73,6 +73,7 @@ BOLLARDS = frozenset(("bollard", "block", "cycle_barrier", "motorcycle_barrier",
 _YES, _REVERSED, _NO = ("yes", "true", "1"), ("-1", "reverse"), ("no", "false", "0")
 _SLOW_WAYS = ("cycleway", "service", "track")
 _CHANGING = ("alternating", "reversible")
+_CAR_ROADS = (*FAST_ROADS, "busway")
 _SIDES = ("cycleway:left", "cycleway:right", "cycleway:both")
 
 
@@ -218,25 +219,18 @@ def _turned(network: Network, tags: Tags, forward: bool, backward: bool) -> tupl
     return is_open["forward"], is_open["backward"], reason
 
 
-NETWORKS = {
-    network.name: network
-    for network in (
-        Network("drive", ("access", "vehicle", "motor_vehicle", "motorcar"), True, (*MAIN_ROADS, *FAST_ROADS)),
-        Network(
-            "cycle",
-            ("access", "vehicle", "bicycle"),
-            True,
-            (*MAIN_ROADS, *_SLOW_WAYS),
-            (*FAST_ROADS, *FOOT_PATHS[:4], "busway"),
-        ),
-        Network("walk", ("access", "foot"), False, (*MAIN_ROADS, *FOOT_PATHS, *_SLOW_WAYS), (*FAST_ROADS, "busway")),
-    )
-}
-"""The networks by name."""
+_NETWORKS = (
+    Network("drive", ("access", "vehicle", "motor_vehicle", "motorcar"), True, (*MAIN_ROADS, *FAST_ROADS)),
+    Network(
+        "cycle", ("access", "vehicle", "bicycle"), True, (*MAIN_ROADS, *_SLOW_WAYS), (*FOOT_PATHS[:4], *_CAR_ROADS)
+    ),
+    Network("walk", ("access", "foot"), False, (*MAIN_ROADS, *FOOT_PATHS, *_SLOW_WAYS), _CAR_ROADS),
+)
+NETWORKS = {network.name: network for network in _NETWORKS}  #: the networks by name
 
 _LIMITS = ("maxspeed", "maxspeed:type", "zone:maxspeed", "source:maxspeed")  # those of both directions, best first
 
-_MODES = {mode for network in NETWORKS.values() for mode in network.modes}
+_MODES = {mode for network in _NETWORKS for mode in network.modes}
 KEYS = frozenset(
     ["highway", "area", "service", "motorroad", "junction", "oneway", "cycleway", *_SIDES]
     + [f"{side}:oneway" for side in _SIDES]
