@@ -22,16 +22,8 @@ Masks = npt.NDArray[np.int64]
 Walk = npt.NDArray[np.int64]
 Points = npt.NDArray[np.float64]
 
-Node = NewType("Node", int)
-"""A node of a domain."""
-
-Candidate = NewType("Candidate", int)
-"""A position among the candidates of a problem, those that do not count included."""
-
-Post = NewType("Post", int)
-"""A position among the posts of a covering task: nodes from which some member is seen."""
-
-Members = tuple[int, ...]
-"""Positions of some members of a task, ascending."""
-
+Node = NewType("Node", int)  #: a node of a domain
+Candidate = NewType("Candidate", int)  #: a position among the candidates of a problem, those that do not count included
+Post = NewType("Post", int)  #: a position among the posts of a covering task: nodes from which some member is seen
+Members = tuple[int, ...]  #: positions of some members of a task, ascending
 Classes = tuple[Members, ...]

@@ -35,17 +35,10 @@ class Cut:
     """A set of members of which the classes of a partition, together, hold at most so many pairs.
 
     Over any partition, ``floor(|C & members| / 2)`` summed over its classes C is at most ``floor(len(members) / 2)``.
-
-    Parameters
-    ----------
-    members
-        An odd number, at least 3, of distinct coverable candidates.
-    dual
-        Its price, at least 0.
     """
 
-    members: tuple[Label, ...]
-    dual: float
+    members: tuple[Label, ...]  #: an odd number, at least 3, of distinct coverable candidates
+    dual: float  #: its price, at least 0
 
     def __post_init__(self) -> None:
         members = _labels("Cut.members", self.members)
@@ -57,18 +50,10 @@ class Cut:
 
 @dataclass(frozen=True)
 class DualPrices:
-    """What members and cuts are priced at.
+    """What members and cuts are priced at."""
 
-    Parameters
-    ----------
-    duals
-        One for each member of the certificate.
-    cuts
-        The cuts with their prices.
-    """
-
-    duals: tuple[float, ...]
-    cuts: tuple[Cut, ...] = ()
+    duals: tuple[float, ...]  #: one for each member of the certificate
+    cuts: tuple[Cut, ...] = ()  #: the cuts with their prices
 
     def __post_init__(self) -> None:
         # Made plain, here and below: numpy's floats pass for floats, but no JSON is written of them.
@@ -79,39 +64,22 @@ class DualPrices:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a planner hands over so that others can check its bound.
+    """What a planner hands over so that others can check its bound."""
 
-    Parameters
-    ----------
-    members
-        The coverable candidates, in the order of the duals.
-    cost
-        Prices behind the bound on the MAC sum.
-    count
-        Prices behind "no more candidates can be anonymized": none is negative, and for every class those of its
-        members, and of each cut S times ``floor(|C & S| / 2)``, sum to at least its size. ``None`` when all coverable
-        candidates are anonymized, or where nothing is claimed.
-    bound
-        What ``cost`` alone proves about the MAC sum (not the mean) at the playbook's number of anonymized candidates.
-    threshold
-        All classes with at most this reduced cost were listed, and every partition made of them was compared or ruled
-        out; 0 when nothing was listed.
-    num_enumerated
-        How many classes these are.
-    num_columns
-        Classes that took part in the linear programme.
-    num_nodes
-        Nodes of the branch-and-bound search over the classes listed.
-    """
-
-    members: tuple[Label, ...]
-    cost: DualPrices
+    members: tuple[Label, ...]  #: the coverable candidates, in the order of the duals
+    cost: DualPrices  #: prices behind the bound on the MAC sum
+    #: Prices behind "no more candidates can be anonymized": none is negative, and for every class those of its members,
+    #: and of each cut S times ``floor(|C & S| / 2)``, sum to at least its size. ``None`` when all coverable candidates
+    #: are anonymized, or where nothing is claimed.
     count: DualPrices | None
+    #: What ``cost`` alone proves about the MAC sum (not the mean) at the playbook's number of anonymized candidates.
     bound: float
+    #: All classes with at most this reduced cost were listed, and every partition made of them was compared or ruled
+    #: out; 0 when nothing was listed.
     threshold: float
-    num_enumerated: int
-    num_columns: int
-    num_nodes: int = 0
+    num_enumerated: int  #: how many classes these are
+    num_columns: int  #: classes that took part in the linear programme
+    num_nodes: int = 0  #: nodes of the branch-and-bound search over the classes listed
 
     def __post_init__(self) -> None:
         settle = object.__setattr__
@@ -125,9 +93,8 @@ class Certificate:
             if prices is None:
                 continue
             if len(prices.duals) != len(self.members):
-                raise InvalidInputError(
-                    f"Certificate.{name}.duals", f"one for each of {len(self.members)} members", len(prices.duals)
-                )
+                expected = f"one for each of {len(self.members)} members"
+                raise InvalidInputError(f"Certificate.{name}.duals", expected, len(prices.duals))
             if any(not known.issuperset(cut.members) for cut in prices.cuts):
                 raise InvalidInputError(f"Certificate.{name}.cuts", "cuts of the certificate's own members")
         if self.count is not None and any(dual < 0 for dual in self.count.duals):

@@ -8,7 +8,7 @@ the domain knows them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -22,46 +22,24 @@ from veilroute.problem import KAndEll
 if TYPE_CHECKING:
     from veilroute.covering.walks import Sweeper
 
-MAX_OBSTACLES = 50
-"""Candidates looked into at most, because each takes some sweeps of the map."""
-
+MAX_OBSTACLES = 50  #: candidates looked into at most, because each takes some sweeps of the map
 _MAX_NAMES = 3
 _MAX_TRIED = 20
 
 
 @dataclass(frozen=True)
 class Obstacle:
-    """Why one candidate gets no route.
-
-    Parameters
-    ----------
-    candidate
-        Its label.
-    kind
-        ``"uncoverable"``: some trip has no walk that covers it; ``"unprotected"``: no class hides it.
-    reason
-        One sentence.
-    parted_from
-        Candidates that no walk covers together with this one, for unprotected ones.
-    streets
-        Names of one-way streets that stand in the way, where they are known.
-    """
+    """Why one candidate gets no route."""
 
     candidate: Label
-    kind: str
-    reason: str
-    parted_from: tuple[Label, ...] = ()
-    streets: tuple[str, ...] = ()
+    kind: str  #: ``"uncoverable"``: some trip has no walk that covers it; ``"unprotected"``: no class hides it
+    reason: str  #: one sentence
+    parted_from: tuple[Label, ...] = ()  #: candidates that no walk covers together with this one, for unprotected ones
+    streets: tuple[str, ...] = ()  #: names of one-way streets that stand in the way, where they are known
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return {
-            "candidate": self.candidate,
-            "kind": self.kind,
-            "reason": self.reason,
-            "parted_from": list(self.parted_from),
-            "streets": list(self.streets),
-        }
+        return asdict(self) | {"parted_from": list(self.parted_from), "streets": list(self.streets)}
 
 
 def find_obstacles(playbook: Playbook, *, limit: int = MAX_OBSTACLES) -> tuple[Obstacle, ...]:
@@ -79,7 +57,6 @@ def find_obstacles(playbook: Playbook, *, limit: int = MAX_OBSTACLES) -> tuple[O
     wanted = [*playbook.uncoverable, *playbook.exposed_candidates][:limit]
     if not wanted:
         return ()
-
     reach = _TripReach(playbook)
     blocked = set(playbook.uncoverable)
     return tuple(
@@ -133,15 +110,15 @@ class _TripReach:
         which = "" if len(self.playbook.trips) == 1 else f" of trip {trip}"
         if not reached[self.problem.goal_nodes[trip]]:
             return Obstacle(label, "uncoverable", f"no way leads from the start{which} to the goal")
+        if reached[seers].any() and leading[seers].any():
+            why = f"some places that see it can be reached and others lead on{which}, but none does both"
+            return Obstacle(label, "uncoverable", why)
         if not reached[seers].any():
             is_one_way, names = self._wrong_way(seers, reached, away=True)
             way, lead = f"no way leads from the start{which} to it", "away from"
-        elif not leading[seers].any():
+        else:
             is_one_way, names = self._wrong_way(seers, leading, away=False)
             way, lead = f"no way leads from it to the goal{which}", "towards"
-        else:
-            why = f"some places that see it can be reached and others lead on{which}, but none does both"
-            return Obstacle(label, "uncoverable", why)
         if not is_one_way:
             return Obstacle(label, "uncoverable", f"{way}: that part of the map is not connected with the trip")
         through = f" ({', '.join(names)})" if names else ""
@@ -153,12 +130,9 @@ class _TripReach:
         tails, heads, _ = self.domain.edge_arrays()
         part = _part_around(self.domain, seers, ~joined)
         wrong = part[tails] & joined[heads] if away else joined[tails] & part[heads]
-        edges = np.flatnonzero(wrong)
-        streets = self.domain.streets
-        if streets is None:
-            return bool(edges.size), ()
-        names = dict.fromkeys(streets.name(edge) for edge in edges.tolist())
-        return bool(edges.size), tuple(name for name in names if name)[:_MAX_NAMES]
+        edges, streets = np.flatnonzero(wrong).tolist(), self.domain.streets
+        names = {} if streets is None else dict.fromkeys(streets.name(edge) for edge in edges)
+        return bool(edges), tuple(name for name in names if name)[:_MAX_NAMES]
 
     def explain_unprotected(self, label: Label) -> Obstacle:
         """Why no class hides a candidate."""
@@ -173,7 +147,9 @@ class _TripReach:
             found = "is 1" if len(joined) == 1 else f"are {len(joined) or 'none'}"
             why = f"a class needs {company} on one walk with it, and there {found}"
             if parted:
-                why += f": no walk passes both it and {self._listing(parted)}"
+                shown = ", ".join(self.playbook.name(other) for other in parted[:_MAX_NAMES])
+                more = f" or {len(parted) - _MAX_NAMES} more" if len(parted) > _MAX_NAMES else ""
+                why += f": no walk passes both it and {shown}{more}"
             return Obstacle(label, "unprotected", why, parted)
         if len(joined) < _MAX_TRIED and not self._stand_apart(label, joined):
             apart = f"{privacy.distance_text} apart for k={privacy.k}"
@@ -216,11 +192,6 @@ class _TripReach:
             return KAndEll.of(far, privacy.k, privacy.spread).qualifies(range(len(group)))
         apart = [i for i in range(1, len(group)) if far[0, i]]
         return privacy.k == 1 or KAndEll.of(far, privacy.k - 1, "witness").qualifies(apart)
-
-    def _listing(self, labels: Sequence[Label]) -> str:
-        shown = [self.playbook.name(label) for label in labels[:_MAX_NAMES]]
-        more = len(labels) - len(shown)
-        return ", ".join(shown) + (f" or {more} more" if more else "")
 
 
 def _part_around(domain: Domain, nodes: Indices, inside: Flags) -> Flags:

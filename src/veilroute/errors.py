@@ -24,10 +24,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 
-MAX_MESSAGE = 280
-"""No message is longer, whatever a file or an argument holds; the command line adds its own name."""
-
+MAX_MESSAGE = 280  #: no message is longer, whatever a file or an argument holds; the command line adds its own name
 _SHOWN = 60
 _MOST_PARTS = 4
 _LONGEST_PATH = 120
@@ -59,12 +58,11 @@ def _begin_repr(value: object, depth: int) -> str:
     if isinstance(value, list | tuple | dict) and len(value) > 0:
         if depth == 0:
             return "..."
-        first = [item for item, _ in zip(value, range(_MOST_PARTS), strict=False)]
+        first = list(islice(value, _MOST_PARTS))
         parts = [_begin_repr(item, depth - 1) for item in first]
         if isinstance(value, dict):
             parts = [f"{key}: {_begin_repr(value[item], depth - 1)}" for key, item in zip(parts, first, strict=True)]
-        parts += ["..."] if len(value) > _MOST_PARTS else []
-        inside = ", ".join(parts)
+        inside = ", ".join(parts) + (", ..." if len(value) > _MOST_PARTS else "")
         if isinstance(value, dict):
             return f"{{{inside}}}"
         return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' if len(value) == 1 else ''})"

@@ -12,8 +12,9 @@ import json
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -22,13 +23,10 @@ import orjson
 
 from veilroute.errors import FileFormatError, shorten
 
-MAX_BYTES = 2**30
-"""No file is read into memory beyond this size; a network of a million junctions has 280 MB as JSON."""
+MAX_BYTES = 2**30  #: no file is read into memory beyond this size; a network of a million junctions has 280 MB as JSON
 MAX_VALUES = 100_000_000
 """No JSON with more values is parsed: 3 GB of memory for 44 million, as a network of a million junctions has."""
-MAX_DEPTH = 100
-"""No JSON is parsed that is nested deeper; ours needs seven levels."""
-
+MAX_DEPTH = 100  #: no JSON is parsed that is nested deeper; ours needs seven levels
 _CHUNK = 2**20
 _MARKS = b'"[]{}:'
 _OTHERS = bytes(set(range(256)) - set(_MARKS))
@@ -50,14 +48,12 @@ def parse_json(raw: bytes, source: object) -> Any:
     # Each value but the first follows one of these; those within text make it a bound from above.
     num_values = raw.count(b",") + raw.count(b"[") + raw.count(b"{")
     if num_values > MAX_VALUES:
-        raise FileFormatError(
-            source, f"about {num_values:,} values, and at most {MAX_VALUES:,} are read; use .npz for a large network"
-        )
+        large = f"about {num_values:,} values, and at most {MAX_VALUES:,} are read"
+        raise FileFormatError(source, f"{large}; use .npz for a large network")
     depth, num_keys = _measure(raw)
     if depth > MAX_DEPTH:
-        raise FileFormatError(
-            source, f"not valid JSON for veilroute (nested {depth:,} deep, at most {MAX_DEPTH}); is it the right file?"
-        )
+        deep = f"nested {depth:,} deep, at most {MAX_DEPTH}"
+        raise FileFormatError(source, f"not valid JSON for veilroute ({deep}); is it the right file?")
     # No cycles can arise here, and looking for them again and again takes longer than parsing.
     was_looking = gc.isenabled()
     gc.disable()
@@ -66,9 +62,8 @@ def parse_json(raw: bytes, source: object) -> Any:
         # The parser keeps the last of equal keys: then the data written again has fewer than the text.
         is_lossy = num_keys != _measure(orjson.dumps(data))[1]
     except orjson.JSONDecodeError as error:
-        raise FileFormatError(
-            source, f"not valid JSON ({error.msg}); check that it is complete", error.lineno
-        ) from None
+        problem = f"not valid JSON ({error.msg}); check that it is complete"
+        raise FileFormatError(source, problem, error.lineno) from None
     finally:
         if was_looking:
             gc.enable()
@@ -107,27 +102,17 @@ def _measure(raw: bytes) -> tuple[int, int]:
     return deepest, num_keys
 
 
-class _TwinError(Exception):
-    """Carries a key that is there twice."""
-
-
 def _find_twin(raw: bytes) -> str:
     """The first key that an object has twice; only for the message, because the standard library is slow."""
+    twins: list[str] = []
 
     def look(pairs: list[tuple[str, None]]) -> None:
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise _TwinError(shorten(key))
-            seen.add(key)
+        times = Counter(key for key, _ in pairs)
+        twins.extend(key for key in times if times[key] > 1)
 
-    try:
+    with suppress(ValueError, RecursionError):
         json.loads(raw, object_pairs_hook=look, parse_int=len, parse_float=len)
-    except _TwinError as twin:
-        return str(twin)
-    except (ValueError, RecursionError):
-        pass
-    return "of an object"
+    return shorten(twins[0]) if twins else "of an object"
 
 
 def read_bytes(path: str | Path, *, most: int = MAX_BYTES) -> bytes:

@@ -30,12 +30,8 @@ def mean_anonymization_cost(
 ) -> float | None:
     """MAC of one trip over its anonymized candidates, ``None`` when there are none.
 
-    Parameters
-    ----------
-    route_costs, base_costs
-        For each anonymized candidate the cost of its route and of the cheapest route covering it alone.
-    smallest_positive_cost
-        Stands in for base costs of 0.
+    There is one route for each of these, and as its base the cheapest route that covers the candidate alone;
+    ``smallest_positive_cost`` stands in for base costs of 0.
     """
     if len(route_costs) != len(base_costs):
         raise InvalidInputError("base_costs", f"{len(route_costs)} values, one per route", len(base_costs))

@@ -26,28 +26,16 @@ from veilroute.jsontext import dump_canonical, parse_json, read_bytes
 from veilroute.problem import OBJECTIVES, Privacy, Problem, Trip, checked_names
 
 FORMAT = "veilroute-playbook/1"
-
-
 _EXTRA = ("total_extra", "worst_extra", "total_extra_lower_bound")
 
 
 @dataclass(frozen=True)
 class Route(Sequence[Label]):
-    """A walk from a trip's start to its goal; behaves as the sequence of its nodes.
+    """A walk from a trip's start to its goal; behaves as the sequence of its nodes."""
 
-    Parameters
-    ----------
-    nodes
-        Labels of the nodes, start and goal included.
-    cost
-        Sum of the edge costs.
-    trip
-        Which trip of the problem it belongs to.
-    """
-
-    nodes: tuple[Label, ...]
-    cost: float
-    trip: int = 0
+    nodes: tuple[Label, ...]  #: labels of the nodes, start and goal included
+    cost: float  #: sum of the edge costs
+    trip: int = 0  #: which trip of the problem it belongs to
 
     @overload
     def __getitem__(self, index: int) -> Label: ...
@@ -65,23 +53,14 @@ class Route(Sequence[Label]):
 
 @dataclass(frozen=True)
 class PlaybookClass:
-    """Candidates that an observer of the route cannot tell apart.
+    """Candidates that an observer of the route cannot tell apart."""
 
-    Parameters
-    ----------
-    members
-        Labels of the candidates.
-    anonymized
-        Whether the class reaches the playbook's (k, ell); the playbook gives no route to members of other classes.
-    routes
-        What all members share, one per trip: the whole route or, where their routes part, how all of these begin.
-    member_routes
-        Routes of single members, by (trip, member); those that have none take the shared one. Empty when m is infinite.
-    """
-
-    members: tuple[Label, ...]
+    members: tuple[Label, ...]  #: labels of the candidates
+    #: Whether the class reaches the playbook's (k, ell); the playbook gives no route to members of other classes.
     anonymized: bool
+    #: What all members share, one per trip: the whole route or, where their routes part, how all of these begin.
     routes: tuple[Route, ...]
+    #: Routes of single members, by (trip, member); those that have none take the shared one. Empty when m is infinite.
     member_routes: dict[tuple[int, Label], Route] = field(default_factory=dict)
 
     def route_of(self, member: Label, trip: int) -> Route:
@@ -111,31 +90,22 @@ class PlaybookClass:
 
 @dataclass(frozen=True)
 class Claims:
-    """What the playbook says of itself and the auditor checks.
+    """What the playbook says of itself and the auditor checks."""
 
-    ``num_candidates`` counts those that are no trip's start or goal, ``num_coverable`` those that a walk of every
-    trip can cover, ``num_anonymizable`` those that some planner could anonymize (``None`` when it was not worked
-    out). ``mac`` is the weighted mean of ``mac_by_trip`` and, like them, ``None`` when nothing is anonymized.
-    ``mac_lower_bound`` is a proved bound on ``mac`` at this ``num_anonymized``, ``None`` where the method has none.
-    ``delta`` is the local anonymity: anonymized over anonymizable candidates.
-
-    ``total_extra`` is the sum over the anonymized candidates of what their routes cost more than without hiding, trips
-    averaged by their weights, and ``worst_extra`` the largest single one; playbooks of old have neither. Where the
-    total is the objective, ``total_extra_lower_bound`` stands in place of ``mac_lower_bound``.
-    """
-
-    num_candidates: int
-    num_coverable: int
+    num_candidates: int  #: those that are no trip's start or goal
+    num_coverable: int  #: those that a walk of every trip can cover
     num_anonymized: int
-    num_anonymizable: int | None
+    num_anonymizable: int | None  #: those that some planner could anonymize; ``None`` when it was not worked out
     apr: float
-    mac: float | None
+    mac: float | None  #: the weighted mean of the trips' and, like them, ``None`` when nothing is anonymized
     mac_by_trip: tuple[float | None, ...]
-    mac_lower_bound: float | None = None
-    delta: float | None = None
+    mac_lower_bound: float | None = None  #: proved for this ``num_anonymized``; ``None`` where the method has none
+    delta: float | None = None  #: the local anonymity: anonymized over anonymizable candidates
+    #: The sum over the anonymized candidates of what their routes cost more than without hiding, trips averaged by
+    #: their weights. Playbooks of old have neither this nor the next.
     total_extra: float | None = None
-    worst_extra: float | None = None
-    total_extra_lower_bound: float | None = None
+    worst_extra: float | None = None  #: the largest single extra cost
+    total_extra_lower_bound: float | None = None  #: in place of ``mac_lower_bound`` where the total is the objective
 
     @property
     def gap(self) -> float | None:
@@ -157,9 +127,7 @@ class Playbook:
     """Classes, one route per class and trip, and the claims made about them.
 
     Everything in it is independent of the secret and may be known to the adversary. :meth:`route_for` is the only
-    function of veilroute that takes the secret. The ``certificate``, where the planner has one, is the evidence for the
-    bound in the claims. ``names`` are what people call some of the nodes. ``names_sha256`` and ``drawing_sha256`` are
-    what `names_sha256` and :attr:`Domain.drawing_sha256` gave when it was planned; playbooks of old have neither.
+    function of veilroute that takes the secret.
     """
 
     domain: Domain | None
@@ -174,10 +142,10 @@ class Playbook:
     classes: tuple[PlaybookClass, ...]
     uncoverable: tuple[Label, ...]
     claims: Claims
-    certificate: Certificate | None = None
-    names: Mapping[Label, str] = field(default_factory=dict)
-    names_sha256: str | None = None
-    drawing_sha256: str | None = None
+    certificate: Certificate | None = None  #: the evidence for the bound in the claims, where the planner has one
+    names: Mapping[Label, str] = field(default_factory=dict)  #: what people call some of the nodes
+    names_sha256: str | None = None  #: of the names when it was planned; playbooks of old lack it and the next
+    drawing_sha256: str | None = None  #: that of the domain when it was planned
     objective: str = "mac"
 
     @property
@@ -295,13 +263,11 @@ class Playbook:
     def with_domain(self, domain: Domain) -> Playbook:
         """The same playbook with its domain attached, after checking the hash."""
         if domain.sha256 != self.domain_sha256:
-            raise InvalidInputError(
-                "domain", f"the map that the playbook was made for, with SHA-256 {self.domain_sha256}", domain.sha256
-            )
+            expected = f"the map that the playbook was made for, with SHA-256 {self.domain_sha256}"
+            raise InvalidInputError("domain", expected, domain.sha256)
         if self.domain is not None and domain.drawing_sha256 != self.domain.drawing_sha256:
-            raise InvalidInputError(
-                "domain", "the map as it is drawn in the playbook: names, bends or coordinates are not the same"
-            )
+            expected = "the map as it is drawn in the playbook: names, bends or coordinates are not the same"
+            raise InvalidInputError("domain", expected)
         # Read without its domain, an explicit visibility still has its nodes as text.
         visibility = visibility_from_dict(visibility_to_dict(self.visibility), domain)
         return replace(self, domain=domain, visibility=visibility)
@@ -322,17 +288,15 @@ class Playbook:
             "uncoverable": list(self.uncoverable),
             "claims": self.claims.to_dict(),
         }
-        if self.objective != "mac":
-            data["objective"] = self.objective
-        if self.certificate is not None:
-            data["certificate"] = asdict(self.certificate)
-        if self.names:
-            data["names"] = [[label, name] for label, name in self.names.items()]
-        hashes = {"names_sha256": self.names_sha256, "drawing_sha256": self.drawing_sha256}
-        data |= {name: value for name, value in hashes.items() if value is not None}
-        if embed_domain and self.domain is not None:
-            data["domain"] = domain_to_dict(self.domain)
-        return data
+        optional = {
+            "objective": None if self.objective == "mac" else self.objective,
+            "certificate": None if self.certificate is None else asdict(self.certificate),
+            "names": [[label, name] for label, name in self.names.items()] or None,
+            "names_sha256": self.names_sha256,
+            "drawing_sha256": self.drawing_sha256,
+            "domain": domain_to_dict(self.domain) if embed_domain and self.domain is not None else None,
+        }
+        return data | {name: value for name, value in optional.items() if value is not None}
 
     def to_json(self, *, embed_domain: bool = True) -> bytes:
         """Canonical JSON: equal playbooks give equal bytes."""
@@ -362,10 +326,8 @@ def playbook_from_json(raw: bytes, *, source: object = "playbook") -> Playbook:
     if not isinstance(version, str) or not version.startswith("veilroute-playbook/"):
         raise FileFormatError(source, f"not a veilroute playbook; expected a JSON object with format {FORMAT}")
     if version != FORMAT:
-        raise FileFormatError(
-            source,
-            f"written in {version[:40]}, but this version reads {FORMAT}; plan again or use the matching veilroute",
-        )
+        other = f"written in {version[:40]}, but this version reads {FORMAT}"
+        raise FileFormatError(source, f"{other}; plan again or use the matching veilroute")
     try:
         return _playbook_from_dict(data)
     except InvalidInputError as error:
@@ -383,6 +345,12 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
     if not {"k", "ell", "m", "spread"} <= set(data["privacy"]):
         # Whoever leaves a promise out must not be taken to have made the usual one.
         raise InvalidInputError("privacy", "k, ell, m and spread, none left out", sorted(data["privacy"]))
+    names = checked_names({plain_label(label): name for label, name in data.get("names", [])})
+    if len(names) != len(data.get("names", [])):
+        raise InvalidInputError("names", "one name for each node")
+    for name in ("names_sha256", "drawing_sha256"):
+        if not isinstance(data.get(name), str | None):
+            raise InvalidInputError(name, "a hash as text", data[name])
     return Playbook(
         domain=domain,
         domain_sha256=str(data["domain_sha256"]),
@@ -397,9 +365,9 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
         uncoverable=_labels(data["uncoverable"]),
         claims=_claims_from_dict(data["claims"]),
         certificate=certificate_from_dict(data["certificate"]) if "certificate" in data else None,
-        names=_names(data.get("names", [])),
-        names_sha256=_hash(data, "names_sha256"),
-        drawing_sha256=_hash(data, "drawing_sha256"),
+        names=names,
+        names_sha256=data.get("names_sha256"),
+        drawing_sha256=data.get("drawing_sha256"),
         objective=check_name("objective", data.get("objective", "mac"), OBJECTIVES),
     )
 
@@ -417,20 +385,6 @@ def _claims_from_dict(data: dict[str, Any]) -> Claims:
             value = check_finite(f"claims.{name}", value)
         given[name] = value
     return Claims(**given)
-
-
-def _names(pairs: list[Any]) -> dict[Label, str]:
-    names = checked_names({plain_label(label): name for label, name in pairs})
-    if len(names) != len(pairs):
-        raise InvalidInputError("names", "one name for each node")
-    return names
-
-
-def _hash(data: dict[str, Any], name: str) -> str | None:
-    value = data.get(name)
-    if value is not None and not isinstance(value, str):
-        raise InvalidInputError(name, "a hash as text", value)
-    return value
 
 
 def _class_to_dict(group: PlaybookClass) -> dict[str, Any]:

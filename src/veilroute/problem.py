@@ -31,19 +31,11 @@ SPREADS = ("witness", "all-pairs")
 
 @dataclass(frozen=True)
 class Trip:
-    """One journey.
-
-    Parameters
-    ----------
-    start, goal
-        Labels of nodes; they may be equal.
-    weight
-        How much the trip counts when one partition serves several trips, > 0.
-    """
+    """One journey."""
 
     start: Label
-    goal: Label
-    weight: float = 1.0
+    goal: Label  #: may be the start
+    weight: float = 1.0  #: how much the trip counts when one partition serves several trips, > 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "start", plain_label(self.start, field="Trip.start"))
@@ -54,28 +46,16 @@ class Trip:
 
 @dataclass(frozen=True)
 class Privacy:
-    """The guarantee to reach: (k, ell, m)-anonymity under a reading of spread.
+    """The guarantee to reach: (k, ell, m)-anonymity under a reading of spread."""
 
-    Parameters
-    ----------
-    k
-        How many candidates must stay possible, at least 1.
-    ell
-        How far apart they must stand; both directions count.
-    m
-        For how many nodes of the route the guarantee holds; ``None`` means the whole route.
-    spread
-        ``"witness"``: some k members of a class are pairwise at least ell apart (Definition 1).
-        ``"all-pairs"``: all members are (what the paper's partitioners enforce).
-    measure
-        What ell is measured in: ``"cost"`` of walking over the edges or, on street networks, metres ``"driving"``,
-        ``"walking"`` or ``"straight"`` ahead.
-    """
-
-    k: int = 2
-    ell: float = 1.0
-    m: int | None = None
+    k: int = 2  #: how many candidates must stay possible, at least 1
+    ell: float = 1.0  #: how far apart they must stand; both directions count
+    m: int | None = None  #: for how many nodes of the route the guarantee holds; ``None`` means the whole route
+    #: ``"witness"``: some k members of a class are pairwise at least ell apart (Definition 1). ``"all-pairs"``: all
+    #: members are (what the paper's partitioners enforce).
     spread: str = "witness"
+    #: What ell is measured in: ``"cost"`` of walking over the edges or, on street networks, metres ``"driving"``,
+    #: ``"walking"`` or ``"straight"`` ahead.
     measure: str = "cost"
 
     def __post_init__(self) -> None:
@@ -105,29 +85,16 @@ class Problem:
 
     Several trips share one partition of the candidates (an observer who links trips would otherwise intersect
     classes), so a candidate that is the start or goal of any trip is left out of all.
-
-    Parameters
-    ----------
-    domain
-        The world.
-    trips
-        At least one :class:`Trip`.
-    candidates
-        Labels of the possible transit points, distinct.
-    visibility
-        One of :class:`AtNode`, :class:`WithinDistance`, :class:`LineOfSight`, :class:`Explicit`.
-    names
-        What people call some of the nodes (``{264015624: "Kamppi"}``); for reports and pictures only.
-    objective
-        What the plan is to keep small: ``"mac"`` or ``"total"``, see :data:`OBJECTIVES`.
     """
 
     domain: Domain
-    trips: Sequence[Trip]
-    candidates: Sequence[Label]
+    trips: Sequence[Trip]  #: at least one
+    candidates: Sequence[Label]  #: labels of the possible transit points, distinct
+    #: One of :class:`AtNode`, :class:`WithinDistance`, :class:`LineOfSight`, :class:`Explicit`.
     visibility: Visibility = field(default_factory=AtNode)
+    #: What people call some of the nodes (``{264015624: "Kamppi"}``); for reports and pictures only.
     names: Mapping[Label, str] = field(default_factory=dict)
-    objective: str = "mac"
+    objective: str = "mac"  #: what the plan is to keep small: ``"mac"`` or ``"total"``, see :data:`OBJECTIVES`
 
     start_nodes: tuple[int, ...] = field(init=False)
     goal_nodes: tuple[int, ...] = field(init=False)
@@ -176,20 +143,11 @@ class Rule(ABC):
     rule of one's own says which sets qualify, and is then obeyed by every method that takes a rule; ``may_grow`` makes
     these faster. Costs are not its concern (:func:`objective_rates`), except that a class has at least ``least``
     members: bounds rest on each member's sharing its walk with that many.
-
-    Parameters
-    ----------
-    together
-        Per two members whether they may be in one class at all; false for a member and itself.
-    least
-        The fewest members of a class: 2 or more, or 1 where every single member qualifies.
-    largest
-        The most members of a class that some best partition needs.
     """
 
-    together: Flags
-    least: int
-    largest: int
+    together: Flags  #: per two members whether they may be in one class at all; false for a member and itself
+    least: int  #: the fewest members of a class: 2 or more, or 1 where every single member qualifies
+    largest: int  #: the most members of a class that some best partition needs
 
     @property
     def num(self) -> int:
@@ -223,20 +181,11 @@ class KAndEll(Rule):
     The two readings: docs/theory, :ref:`Two readings of spread <theory-spread>`. Some best partition has classes of k
     to 2k - 1 members only (docs/theory, :ref:`Size lemma <theory-size>`), unless members that stand near each other may
     be in one class: then it is enough to look at classes that do not split in two.
-
-    Parameters
-    ----------
-    far
-        Per two members whether they stand far enough apart.
-    k
-        How many members must stand apart.
-    is_loose
-        Whether there are members who stand near each other and may be in one class (witness spread).
     """
 
-    far: Flags
-    k: int
-    is_loose: bool
+    far: Flags  #: per two members whether they stand far enough apart
+    k: int  #: how many members must stand apart
+    is_loose: bool  #: whether there are members who stand near each other and may be in one class (witness spread)
 
     @classmethod
     def of(cls, far: Flags, k: int, spread: str) -> KAndEll:
@@ -291,11 +240,8 @@ def check_fit(problem: Problem, privacy: Privacy) -> None:
     """Raise when the privacy cannot be met by any planner for lack of candidates."""
     num_counted = len(problem.counted)
     if privacy.k > num_counted:
-        raise InvalidInputError(
-            "Privacy.k",
-            f"at most {num_counted}, the number of candidates that are neither start nor goal",
-            privacy.k,
-        )
+        expected = f"at most {num_counted}, the number of candidates that are neither start nor goal"
+        raise InvalidInputError("Privacy.k", expected, privacy.k)
     check_measurable(problem.domain, privacy.measure, "Privacy.measure")
 
 
@@ -320,11 +266,7 @@ def names_sha256(names: Mapping[Label, str]) -> str | None:
 
 
 def _checked_trips(trips: object) -> tuple[Trip, ...]:
-    if isinstance(trips, Trip):
-        return (trips,)
-    if not isinstance(trips, Iterable):
-        raise InvalidInputError("Problem.trips", "a list of Trip", trips)
-    items = tuple(trips)
+    items = tuple(trips) if isinstance(trips, Iterable) else (trips,)
     if not items:
         raise InvalidInputError("Problem.trips", "at least one trip", "none")
     for trip in items:

@@ -13,42 +13,24 @@ from veilroute.errors import InvalidInputError
 
 @dataclass(frozen=True)
 class Incumbent:
-    """The best partition that a search has found so far.
+    """The best partition that a search has found so far."""
 
-    Parameters
-    ----------
-    elapsed_s
-        Seconds since the search was asked for.
-    num_anonymized, mac
-        How many members it groups, and at what mean anonymization cost.
-    """
-
-    elapsed_s: float
-    num_anonymized: int
-    mac: float
+    elapsed_s: float  #: seconds since the search was asked for
+    num_anonymized: int  #: how many members it groups
+    mac: float  #: at what mean anonymization cost
 
 
 @dataclass(frozen=True)
 class Progress:
-    """One report of a running computation.
+    """One report of a running computation."""
 
-    Parameters
-    ----------
-    stage
-        What is being done, in a few words.
-    done, total
-        Units of work finished and expected; ``total`` is 0 while unknown.
-    incumbent
-        The best so far of a search that works towards better and better partitions, from its first one on. The same
-        object comes with every report until a better one is found.
-    bound
-        What the MAC is proved to be at least, for as many members as the incumbent groups; ``None`` without a proof.
-    """
-
-    stage: str
-    done: int = 0
-    total: int = 0
+    stage: str  #: what is being done, in a few words
+    done: int = 0  #: units of work finished
+    total: int = 0  #: units expected, 0 while unknown
+    #: The best so far of a search that works towards better and better partitions, from its first one on. The same
+    #: object comes with every report until a better one is found.
     incumbent: Incumbent | None = None
+    #: What the MAC is proved to be at least, for as many members as the incumbent groups; ``None`` without a proof.
     bound: float | None = None
 
     @property
@@ -80,31 +62,20 @@ class OutOfTimeError(Exception):
 class Watch:
     """Carries the caller's progress callback and stop conditions through a computation.
 
-    It remembers the last incumbent and the best bound, and every report holds both. Whoever learns how long the work
-    after a search will take sets ``reserve_s``, so that the search ends that much earlier and the whole in time;
-    ``walks_per_class`` is for planners to say how much there is to write down.
-
-    Parameters
-    ----------
-    report
-        Called with each :class:`Progress`; ``None`` for silence.
-    time_limit_s
-        Seconds after which :meth:`is_over` turns true; ``None`` for no limit.
-    should_stop
-        Asked between pieces of work; true means "return the best so far".
-    uncounted_s
-        How many seconds of this process do not count against the limit so far: those in which kernels are compiled,
-        which happens once on a machine.
+    It remembers the last incumbent and the best bound, and every report holds both.
     """
 
-    report: ProgressCallback | None = None
-    time_limit_s: float | None = None
-    should_stop: Callable[[], bool] | None = None
+    report: ProgressCallback | None = None  #: called with each :class:`Progress`; ``None`` for silence
+    time_limit_s: float | None = None  #: seconds after which :meth:`is_over` turns true; ``None`` for no limit
+    should_stop: Callable[[], bool] | None = None  #: asked between pieces of work; true means "return the best so far"
+    #: How many seconds of this process do not count against the limit so far: those in which kernels are compiled,
+    #: which happens once on a machine.
     uncounted_s: Callable[[], float] | None = None
     started_s: float = field(default_factory=time.monotonic)
     started_cpu_s: float = 0.0
+    #: How long the work after a search will take: who learns it makes the search end that much earlier.
     reserve_s: float = field(default=0.0, init=False)
-    walks_per_class: int = field(default=1, init=False)
+    walks_per_class: int = field(default=1, init=False)  #: for planners to say how much there is to write down
     incumbent: Incumbent | None = field(default=None, init=False)
     bound: float | None = field(default=None, init=False)
     _uncounted_before_s: float = field(default=0.0, init=False)

@@ -1,17 +1,8 @@
 """Methods by name: those that veilroute has, and those that installed packages add to them (plug-ins).
 
-A package offers plug-ins as entry points, each in the group of its kind:
-
-==========================  ============================================================================================
-group                       what the entry point names
-==========================  ============================================================================================
-``veilroute.planners``      a function ``plan(problem, privacy, *, seed, watch, OPTIONS) -> Plan``
-``veilroute.partitioners``  a function ``partition(problem, task, rule, *, seed, watch, OPTIONS) -> Partition``
-``veilroute.merge_orders``  a function ``key(costs, other_costs, size, other_size, weights) -> float``
-``veilroute.heuristics``    a function ``estimate(estimator, node, left) -> float``
-==========================  ============================================================================================
-
-The last two are called in the innermost loops: numba compiles them, and for each a search of its own.
+A package offers plug-ins as entry points, each in the group of its kind: ``veilroute.planners``, ``.partitioners``,
+``.merge_orders`` or ``.heuristics``. What function each names is in docs/plugins. Those of the last two are called in
+the innermost loops: numba compiles them, and for each a search of its own.
 
 Installed packages are looked through only for a name that is not built in, and a plug-in is imported only when it is
 asked for by its name. So whoever uses none does not wait for them, and a broken one stops nobody else. A plug-in never
@@ -23,7 +14,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -36,9 +27,7 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 
-Plain = str | int | float | bool | None
-"""What an option may be to be kept in a playbook and in records."""
-
+Plain = str | int | float | bool | None  #: what an option may be to be kept in a playbook and in records
 _TAKEN = ("problem", "privacy", "planner", "time_limit_s", "progress", "should_stop", "seed", "watch")
 """Names that mean something else to who calls a planner, and that no option of a plug-in can have."""
 
@@ -101,20 +90,12 @@ class Plugin:
 
 @dataclass(frozen=True)
 class Entry:
-    """A planner or a partitioner.
+    """A planner or a partitioner."""
 
-    Parameters
-    ----------
-    home
-        Its function, or ``module:function`` for one that is imported when it is first wanted.
-    options
-        The names of its own options.
-    defaults
-        What a plug-in's options are when they are not given.
-    """
-
+    #: Its function, or ``module:function`` for one that is imported when it is first wanted.
     home: Callable[..., Any] | str
-    options: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()  #: the names of its own options
+    #: What a plug-in's options are when they are not given.
     defaults: Mapping[str, object] = field(default_factory=dict)
 
     @property
@@ -134,16 +115,8 @@ class Entry:
 class Registry(dict[str, Value]):
     """The methods of one kind: it holds the built-in ones, and looks for plug-ins when it is asked for another name.
 
-    Parameters
-    ----------
-    kind
-        How messages call it.
-    group
-        The group of entry points.
-    adapt
-        Makes an entry from a plug-in, or raises its error.
-    built_in
-        The built-in methods by name.
+    Messages call it by its ``kind``. Plug-ins come from the entry points of a ``group``; ``adapt`` makes an entry of
+    one, or raises its error.
     """
 
     def __init__(self, kind: str, group: str, adapt: Callable[[Plugin], Value], built_in: Mapping[str, Value]) -> None:
@@ -153,14 +126,13 @@ class Registry(dict[str, Value]):
 
     def find(self, name: object) -> Value:
         """The method of this name, built in or from the one package that offers it."""
-        if isinstance(name, str) and name in self:
-            return self[name]
-        if not isinstance(name, str) or name not in self._loaded:
-            names = self.plugin_names()
-            if not isinstance(name, str) or name not in names:
-                raise UnknownMethodError(self.kind, name, (*self, *names))
-            self._loaded[name] = self._load(name)
-        return self._loaded[name]
+        known = {**self, **self._loaded}
+        if isinstance(name, str) and name in known:
+            return known[name]
+        names = self.plugin_names()
+        if not isinstance(name, str) or name not in names:
+            raise UnknownMethodError(self.kind, name, (*self, *names))
+        return self._loaded.setdefault(name, self._load(name))
 
     def plugin_names(self) -> tuple[str, ...]:
         """The names that installed packages offer, without importing any of them."""
@@ -194,12 +166,12 @@ class Registry(dict[str, Value]):
         (point,) = (point for _, point in offers if point.name == name)
         plugin = Plugin(self.kind, name, packages[0], None)
         try:
-            value = point.load()
+            plugin = replace(plugin, value=point.load())
         except (Exception, SystemExit) as error:
             raise plugin.error(f"cannot be imported, {type(error).__name__}: {error}") from error
-        if not callable(value):
+        if not callable(plugin.value):
             raise plugin.error("expected a function")
-        return self._adapt(Plugin(self.kind, name, packages[0], value))
+        return self._adapt(plugin)
 
 
 def check_options(kind: str, name: str, given: Iterable[str], taken: Sequence[str]) -> None:

@@ -6,14 +6,8 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from veilroute import metrics
 from veilroute.checks import check_whole
-from veilroute.metrics import (
-    anonymized_path_ratio,
-    extra_costs,
-    local_anonymity,
-    mean_anonymization_cost,
-    weighted_mean,
-)
 from veilroute.playbook import Claims, Playbook, PlaybookClass, Route
 from veilroute.problem import Privacy, Problem, check_fit, names_sha256
 from veilroute.progress import ProgressCallback, Watch, check_time_limit
@@ -93,6 +87,9 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
         }
         classes.append(PlaybookClass(members, group.is_anonymized, routes, member_routes))
     claims = _claims(problem, plan)
+    # To meet the bound is not enough: it may be the least for so many candidates while more can be anonymized.
+    is_proved = plan.is_optimal and (claims.gap == 0 or not claims.num_anonymized)
+    proved = "optimal" if claims.num_anonymized else "infeasible"
     return Playbook(
         domain=problem.domain,
         domain_sha256=problem.domain.sha256,
@@ -102,7 +99,7 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
         privacy=privacy,
         planner=planner,
         options=dict(plan.options),
-        status=_status(plan, claims),
+        status=proved if is_proved else "feasible",
         classes=tuple(classes),
         uncoverable=tuple(problem.candidates[i] for i in task.uncoverable),
         claims=claims,
@@ -114,13 +111,6 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
     )
 
 
-def _status(plan: Plan, claims: Claims) -> str:
-    if not claims.num_anonymized:
-        return "infeasible" if plan.is_optimal else "feasible"
-    # To meet the bound is not enough: it may be the least for so many candidates while more can be anonymized.
-    return "optimal" if plan.is_optimal and claims.gap == 0 else "feasible"
-
-
 def _claims(problem: Problem, plan: Plan) -> Claims:
     task = plan.task
     anonymized = [(group, member) for group in plan.classes if group.is_anonymized for member in group.members]
@@ -130,12 +120,12 @@ def _claims(problem: Problem, plan: Plan) -> Claims:
     for trip in range(task.num_trips):
         costs = [group.cost_of(member, trip) for group, member in anonymized]
         base = [float(task.base_costs[trip, member]) for _, member in anonymized]
-        mac_by_trip.append(mean_anonymization_cost(costs, base, smallest_positive_cost=smallest))
-        extra = extra_costs(costs, base)
+        mac_by_trip.append(metrics.mean_anonymization_cost(costs, base, smallest_positive_cost=smallest))
+        extra = metrics.extra_costs(costs, base)
         total_by_trip.append(math.fsum(extra) if extra else None)
         worst_extra = max(worst_extra, *extra, 0.0)
     weights = [trip.weight for trip in problem.trips]
-    mac, total = weighted_mean(mac_by_trip, weights), weighted_mean(total_by_trip, weights)
+    mac, total = (metrics.weighted_mean(by_trip, weights) for by_trip in (mac_by_trip, total_by_trip))
     is_total = problem.objective == "total"
     reached, bound = (total if is_total else mac), None
     if reached is not None and plan.least_mean is not None:
@@ -149,11 +139,11 @@ def _claims(problem: Problem, plan: Plan) -> Claims:
         num_coverable=len(task.members),
         num_anonymized=num_anonymized,
         num_anonymizable=plan.num_anonymizable,
-        apr=anonymized_path_ratio(num_anonymized, len(task.members)),
+        apr=metrics.anonymized_path_ratio(num_anonymized, len(task.members)),
         mac=mac,
         mac_by_trip=tuple(mac_by_trip),
         mac_lower_bound=None if is_total else bound,
-        delta=local_anonymity(num_anonymized, plan.num_anonymizable),
+        delta=metrics.local_anonymity(num_anonymized, plan.num_anonymizable),
         total_extra=total,
         worst_extra=worst_extra if anonymized else None,
         total_extra_lower_bound=bound if is_total else None,

@@ -7,18 +7,6 @@ from veilroute.domain.grid import Grid, grid_domain
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
 
 __all__ = [
-    "AtNode",
-    "Domain",
-    "Explicit",
-    "Grid",
-    "Label",
-    "LineOfSight",
-    "Streets",
-    "Visibility",
-    "WithinDistance",
-    "draw_candidates",
-    "generate_rooms",
-    "generate_streets",
-    "grid_domain",
-    "street_domain",
-]
+    "AtNode", "Domain", "Explicit", "Grid", "Label", "LineOfSight", "Streets", "Visibility", "WithinDistance",
+    "draw_candidates", "generate_rooms", "generate_streets", "grid_domain", "street_domain",
+]  # fmt: skip

@@ -13,9 +13,7 @@ from veilroute.domain.graph import Domain
 from veilroute.domain.grid import grid_domain
 from veilroute.errors import InvalidInputError
 
-_STREET_FIELDS = (
-    "unit", "lonlat", "lengths", "names", "name_ids", "kinds", "kind_ids", "attribution", "shortest",
-)  # fmt: skip
+_STREET_FIELDS = ("unit", "lonlat", "lengths", "names", "name_ids", "kinds", "kind_ids", "attribution", "shortest")
 
 
 def domain_to_dict(domain: Domain) -> dict[str, Any]:
@@ -56,7 +54,7 @@ def _graph_from_edges(num_nodes: Any, edges: list[Any], options: dict[str, Any])
     labels = options.get("labels")
     if labels is not None and not isinstance(labels, list):
         raise InvalidInputError("domain.graph.labels", "a list with one label per node", labels)
-    tails, heads, costs = [edge[0] for edge in edges], [edge[1] for edge in edges], [edge[2] for edge in edges]
+    tails, heads, costs = ([edge[i] for edge in edges] for i in range(3))
     if not all(isinstance(node, int) for ends in (tails, heads) for node in ends):
         # Cut off, 3.9 would be read as 3 here and as another node elsewhere.
         raise InvalidInputError("domain.graph.edges", "tails and heads that are whole numbers")

@@ -10,8 +10,7 @@ from veilroute.domain.graph import Domain, spans
 
 def reached_from(domain: Domain, node: int, *, forward: bool = True, backward: bool = False) -> Flags:
     """Which nodes one can get to from a node when edges are taken forward, backward, or either way."""
-    is_reached: Flags = steps_from(domain, node, forward=forward, backward=backward) >= 0
-    return is_reached
+    return np.asarray(steps_from(domain, node, forward=forward, backward=backward) >= 0)
 
 
 def steps_from(domain: Domain, node: int, *, forward: bool = True, backward: bool = False) -> Ints:
@@ -38,8 +37,7 @@ def largest_component(num_nodes: int, tails: Ints, heads: Ints) -> Flags:
     """Which nodes are in the largest strongly connected component; of equally large ones, that of the lowest node."""
     component = strong_components(num_nodes, tails, heads)
     sizes = np.bincount(component)
-    is_in: Flags = component == component[np.argmax(sizes[component])]
-    return is_in
+    return np.asarray(component == component[np.argmax(sizes[component])])
 
 
 def strong_components(num_nodes: int, tails: Ints, heads: Ints) -> Ints:

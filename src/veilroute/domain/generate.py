@@ -157,15 +157,10 @@ def _bent_lattice(num_rows: int, num_cols: int, spacing_m: float, rng: random.Ra
 
 
 def _largest_strong_part(points: list[tuple[float, float]], edges: list[tuple[int, int]]) -> Domain:
-    tails, heads = np.array(edges, dtype=np.int64).reshape(-1, 2).T
-    part = np.flatnonzero(largest_component(len(points), tails, heads)).tolist()
+    ends = np.array(edges, dtype=np.int64).reshape(-1, 2)
+    part = np.flatnonzero(largest_component(len(points), ends[:, 0], ends[:, 1])).tolist()
     number = {node: i for i, node in enumerate(part)}
     kept = [(tail, head) for tail, head in edges if tail in number and head in number]
     lengths = [round(math.dist(points[tail], points[head]), 1) for tail, head in kept]
-    return Domain.from_edges(
-        len(part),
-        [number[tail] for tail, _ in kept],
-        [number[head] for _, head in kept],
-        lengths,
-        coordinates=[points[node] for node in part],
-    )
+    tails, heads = ([number[edge[end]] for edge in kept] for end in (0, 1))
+    return Domain.from_edges(len(part), tails, heads, lengths, coordinates=[points[node] for node in part])

@@ -19,14 +19,11 @@ from veilroute.checks import check_name
 from veilroute.domain.graph import Domain, Label, checked_costs, keep_cheapest, spans
 from veilroute.errors import InvalidInputError
 
-UNITS = ("seconds", "metres")
-"""What an edge's cost may be measured in on a street network."""
-
+UNITS = ("seconds", "metres")  #: what an edge's cost may be measured in on a street network
 MEASURES = ("cost", "driving", "walking", "straight")
 """The edges' costs; metres along the edges; metres along the edges in either direction; metres as the crow flies."""
 
-EARTH_RADIUS_M = 6_371_008.8
-"""Mean radius of the earth (IUGG)."""
+EARTH_RADIUS_M = 6_371_008.8  #: mean radius of the earth (IUGG)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,16 +35,16 @@ class Streets:
     which is another one where of several the fastest was kept; ``lengths`` when left out.
     """
 
-    lonlat: Floats  # longitude and latitude of every node, in degrees
-    lengths: Floats  # metres of every edge
-    unit: str  # what the domain's costs are measured in: one of UNITS
-    names: tuple[str, ...]  # the street names that occur; an unnamed street has the name ""
-    name_ids: Int32s  # which of them each edge has
-    kinds: tuple[str, ...]  # the kinds of street that occur, as "residential"
-    kind_ids: Int32s
+    lonlat: Floats  #: longitude and latitude of every node, in degrees
+    lengths: Floats  #: metres of every edge
+    unit: str  #: what the domain's costs are measured in: ``"seconds"`` or ``"metres"``
+    names: tuple[str, ...]  #: the street names that occur; an unnamed street has the name ""
+    name_ids: Int32s  #: which of them each edge has
+    kinds: tuple[str, ...]  #: the kinds of street that occur, as "residential"
+    kind_ids: Int32s  #: which of them each edge is
     shape_ptr: Ints
     shape: Floats
-    attribution: str = ""  # whom to credit wherever the map is shown
+    attribution: str = ""  #: whom to credit wherever the map is shown
     shortest: Floats = field(default_factory=lambda: np.empty(0))
 
     def __post_init__(self) -> None:
@@ -110,7 +107,9 @@ def street_domain(
     num_edges = tail_ids.size
     metres = _checked_metres("streets.lengths", lengths, num_edges)
     least = metres if shortest is None else _checked_metres("streets.shortest", shortest, num_edges)
-    ptr = _checked_ptr(shape_ptr, num_edges)
+    ptr = np.zeros(num_edges + 1, dtype=np.int64) if shape_ptr is None else np.asarray(shape_ptr).astype(np.int64)
+    if ptr.size != num_edges + 1 or ptr[0] != 0 or bool((np.diff(ptr) < 0).any()):
+        raise InvalidInputError("streets.shape_ptr", f"{num_edges + 1} offsets that start at 0 and never fall")
     bends = _checked_places(np.empty((0, 2)) if shape is None else shape, field="streets.shape")
     if int(ptr[-1]) != len(bends):
         raise InvalidInputError("streets.shape", f"{int(ptr[-1])} points, as shape_ptr says", len(bends))
@@ -140,8 +139,7 @@ def great_circle_m(lonlat1: npt.ArrayLike, lonlat2: npt.ArrayLike) -> Floats:
     lon1, lat1 = np.moveaxis(np.radians(np.asarray(lonlat1, dtype=np.float64)), -1, 0)
     lon2, lat2 = np.moveaxis(np.radians(np.asarray(lonlat2, dtype=np.float64)), -1, 0)
     rise = np.sin((lat2 - lat1) / 2) ** 2 + np.cos(lat1) * np.cos(lat2) * np.sin((lon2 - lon1) / 2) ** 2
-    metres: Floats = 2 * EARTH_RADIUS_M * np.arcsin(np.sqrt(np.minimum(rise, 1.0)))
-    return metres
+    return np.asarray(2 * EARTH_RADIUS_M * np.arcsin(np.sqrt(np.minimum(rise, 1.0))))
 
 
 def project(lonlat: Floats, middle: tuple[float, float] | None = None) -> Floats:
@@ -177,11 +175,8 @@ def _check_bends(places: Floats, bends: Floats, metres: Floats, tails: Ints, siz
     wrong = np.flatnonzero(away > 10 * metres[edges] + 5000.0)
     if wrong.size:
         edge = int(edges[wrong[0]])
-        raise InvalidInputError(
-            "streets.bends",
-            f"bends beside their street, which is {metres[edge]:.0f} m long",
-            f"one {away[wrong[0]] / 1000:.0f} km away",
-        )
+        expected = f"bends beside their street, which is {metres[edge]:.0f} m long"
+        raise InvalidInputError("streets.bends", expected, f"one {away[wrong[0]] / 1000:.0f} km away")
 
 
 def _checked_places(lonlat: npt.ArrayLike, *, field: str = "streets.lonlat") -> Floats:
@@ -198,13 +193,6 @@ def _checked_metres(field: str, lengths: npt.ArrayLike, num_edges: int) -> Float
     if metres.size != num_edges:
         raise InvalidInputError(field, f"one length for each of {num_edges} edges", metres.size)
     return metres
-
-
-def _checked_ptr(shape_ptr: npt.ArrayLike | None, num_edges: int) -> Ints:
-    ptr = np.zeros(num_edges + 1, dtype=np.int64) if shape_ptr is None else np.asarray(shape_ptr).astype(np.int64)
-    if ptr.size != num_edges + 1 or ptr[0] != 0 or bool((np.diff(ptr) < 0).any()):
-        raise InvalidInputError("streets.shape_ptr", f"{num_edges + 1} offsets that start at 0 and never fall")
-    return ptr
 
 
 def _checked_texts(
@@ -238,14 +226,9 @@ def measured_domain(domain: Domain, measure: str) -> Domain:
     assert domain.streets is not None, "checked with the problem"
     tails, heads, _ = domain.edge_arrays()
     metres = domain.streets.shortest
-    if measure == "driving":
-        return Domain.from_edges(domain.num_nodes, tails, heads, metres)
-    return Domain.from_edges(
-        domain.num_nodes,
-        np.concatenate([tails, heads]),
-        np.concatenate([heads, tails]),
-        np.concatenate([metres, metres]),
-    )
+    if measure == "walking":
+        tails, heads, metres = np.concatenate([tails, heads]), np.concatenate([heads, tails]), np.tile(metres, 2)
+    return Domain.from_edges(domain.num_nodes, tails, heads, metres)
 
 
 def straight_distances(domain: Domain, node: int) -> Floats:

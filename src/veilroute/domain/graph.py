@@ -34,8 +34,7 @@ CostArray = npt.NDArray[np.float64 | np.int64]
 # A walk may cross the graph once for each place that it covers, and integers are exact in a float up to 2^53.
 _MOST_TOTAL_COST = 2**46
 _MOST_NODES = 2**31 - 1
-_MOST_ALONE = 1_000_000
-"""So many nodes may be without an edge: a number in a small file must not ask for gigabytes."""
+_MOST_ALONE = 1_000_000  # so many nodes may be without an edge: a number in a small file must not ask for gigabytes
 _LEAST_COST, _LARGEST_COST = 1e-100, 1e100
 _DEEPEST = 4
 _WIDEST_INTEGER = 2**63
@@ -80,29 +79,18 @@ class Domain:
 
     Build one with :meth:`from_edges`, :meth:`from_networkx`, :func:`~veilroute.domain.grid.grid_domain` or a
     reader in :mod:`veilroute.formats`; the constructor takes arrays that are already in canonical form.
-
-    Parameters
-    ----------
-    indptr, indices, costs
-        CSR rows: the edges out of node ``n`` are ``indices[indptr[n]:indptr[n + 1]]``, heads ascending, without
-        self-loops or parallel edges.
-    labels
-        One label per node; ``None`` when the nodes are called 0, 1, 2, ... or when a grid names them.
-    coordinates
-        One ``(x, y)`` per node, or ``None``.
-    grid
-        The grid behind the graph, or ``None``.
-    streets
-        The street network behind the graph, or ``None``.
     """
 
+    #: CSR rows: the edges out of node ``n`` are ``indices[indptr[n]:indptr[n + 1]]``, heads ascending, without
+    #: self-loops or parallel edges.
     indptr: Indices
     indices: Indices
     costs: CostArray
+    #: One label per node; ``None`` when the nodes are called 0, 1, 2, ... or when a grid names them.
     labels: tuple[Label, ...] | None = None
-    coordinates: Floats | None = None
-    grid: Grid | None = None
-    streets: Streets | None = None
+    coordinates: Floats | None = None  #: one ``(x, y)`` per node, or ``None``
+    grid: Grid | None = None  #: the grid behind the graph, or ``None``
+    streets: Streets | None = None  #: the street network behind the graph, or ``None``
 
     @classmethod
     def from_edges(
@@ -139,14 +127,10 @@ class Domain:
             edges += [(head, tail, cost) for tail, head, cost in edges]
         positions = [_networkx_position(data) for _, data in graph.nodes(data=True)]
         known = [position for position in positions if position is not None]
-        return cls.from_edges(
-            len(names),
-            [tail for tail, _, _ in edges],
-            [head for _, head, _ in edges],
-            [cost for _, _, cost in edges],
-            labels=None if names == list(range(len(names))) else names,
-            coordinates=known if names and len(known) == len(names) else None,
-        )
+        coordinates = known if names and len(known) == len(names) else None
+        labels = None if names == list(range(len(names))) else names
+        tails, heads, costs = ([edge[i] for edge in edges] for i in range(3))
+        return cls.from_edges(len(names), tails, heads, costs, labels=labels, coordinates=coordinates)
 
     def to_networkx(self) -> Any:
         """Return the domain as a ``networkx.DiGraph`` whose edges carry ``weight``."""
@@ -333,9 +317,8 @@ def checked_costs(costs: npt.ArrayLike, *, field: str = "edges") -> CostArray:
         expected = f"a finite number >= 0 (0, or {_LEAST_COST:g} to {_LARGEST_COST:g})"
         raise InvalidInputError(f"{field}[{first}].cost", expected, values[first].item())
     if values.dtype.kind == "i" and values.size and float(values.sum(dtype=np.float64)) >= _MOST_TOTAL_COST:
-        raise InvalidInputError(
-            f"{field}.cost", "integers whose sum stays below 2^46; use a larger unit", int(values.max())
-        )
+        expected = "integers whose sum stays below 2^46; use a larger unit"
+        raise InvalidInputError(f"{field}.cost", expected, int(values.max()))
     return values
 
 
@@ -347,8 +330,7 @@ def keep_cheapest(num_nodes: int, tails: npt.ArrayLike, heads: npt.ArrayLike, co
 def spans(firsts: Ints, sizes: Ints) -> Ints:
     """The numbers ``firsts[i], firsts[i] + 1, ...``, ``sizes[i]`` of them, for all ``i`` one after another."""
     before = np.cumsum(sizes) - sizes
-    numbers: Ints = np.arange(int(sizes.sum()), dtype=np.int64) + np.repeat(firsts - before, sizes)
-    return numbers
+    return np.asarray(np.arange(int(sizes.sum()), dtype=np.int64) + np.repeat(firsts - before, sizes))
 
 
 def _cheapest(tails: Ints, heads: Ints, costs: CostArray) -> Ints:

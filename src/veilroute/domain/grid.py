@@ -15,12 +15,8 @@ from veilroute.checks import is_whole, plain_number
 from veilroute.domain.graph import CostArray, Domain
 from veilroute.errors import InvalidInputError
 
-FREE_CHARACTERS = ".GS"
-"""Terrain that can be walked on in Moving AI maps."""
-
-BLOCKED_CHARACTERS = "@OTW"
-"""Terrain that cannot."""
-
+FREE_CHARACTERS = ".GS"  #: terrain that can be walked on in Moving AI maps
+BLOCKED_CHARACTERS = "@OTW"  #: terrain that cannot
 MAX_CELLS = 2**22
 """A grid of 2048 x 2048, four times the largest of the benchmark maps; planning on it takes gigabytes."""
 
@@ -31,18 +27,10 @@ _STEPS_8 = ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Grid:
-    """Which cells are free and how one may move; node numbers run over the free cells row by row.
+    """Which cells are free and how one may move; node numbers run over the free cells row by row."""
 
-    Parameters
-    ----------
-    free
-        True for each cell that can be walked on, shape (height, width).
-    movement
-        4 (unit costs) or 8 (1 and sqrt(2), no corner cutting).
-    """
-
-    free: Flags
-    movement: int = 4
+    free: Flags  #: true for each cell that can be walked on, shape (height, width)
+    movement: int = 4  #: 4 (unit costs) or 8 (1 and sqrt(2), no corner cutting)
 
     @property
     def height(self) -> int:
@@ -79,9 +67,8 @@ class Grid:
             case _:
                 raise InvalidInputError(field, "a cell as (row, col)", label)
         if not (0 <= row < self.height and 0 <= col < self.width):
-            raise InvalidInputError(
-                field, f"a cell on the map (rows 0-{self.height - 1}, columns 0-{self.width - 1})", (row, col)
-            )
+            expected = f"a cell on the map (rows 0-{self.height - 1}, columns 0-{self.width - 1})"
+            raise InvalidInputError(field, expected, (row, col))
         node = int(self.index[row, col])
         if node < 0:
             raise InvalidInputError(field, "a free cell; this one is inside a wall", (row, col))

@@ -9,21 +9,7 @@ from veilroute.formats.osm import read_osm
 from veilroute.formats.tables import read_edge_list
 
 __all__ = [
-    "Instance",
-    "Scenario",
-    "domain_from_osmnx",
-    "read_dimacs",
-    "read_domain",
-    "read_edge_list",
-    "read_graphml",
-    "read_instance",
-    "read_movingai",
-    "read_network",
-    "read_network_cache",
-    "read_osm",
-    "read_scenarios",
-    "write_instance",
-    "write_movingai",
-    "write_network",
-    "write_network_cache",
-]
+    "Instance", "Scenario", "domain_from_osmnx", "read_dimacs", "read_domain", "read_edge_list", "read_graphml",
+    "read_instance", "read_movingai", "read_network", "read_network_cache", "read_osm", "read_scenarios",
+    "write_instance", "write_movingai", "write_network", "write_network_cache",
+]  # fmt: skip

@@ -12,7 +12,6 @@ import io
 import re
 import warnings
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,35 +57,25 @@ def read_dimacs(path: str | Path, coordinates: str | Path | None = None, *, unit
         promise = f"{num_arcs} arcs promised, the file has {len(arcs)}"
         raise FileFormatError(path, f"truncated: {promise}" if len(arcs) < num_arcs else f"{promise}; correct one")
     ends = _nodes(path, arcs[:, :2], num_nodes)
-    beside = _beside(Path(path)) if coordinates is None else coordinates
-    points = None if beside is None else _read_points(beside, num_nodes)
+    if coordinates is None:
+        stem = Path(path).name.removesuffix(".gz").removesuffix(".gr")
+        beside = (Path(path).with_name(stem + end) for end in (".co", ".co.gz"))
+        coordinates = next((file for file in beside if file.is_file()), None)
+    points = None if coordinates is None else _read_points(coordinates, num_nodes)
+    is_lonlat = points is not None and bool((np.abs(points) <= (180e6, 90e6)).all())
+    lonlat = points / 1e6 if points is not None and is_lonlat else None
+    (tails, heads), costs, labels = ends.T, arcs[:, 2], range(1, num_nodes + 1)
     with blame_file(path):
-        if unit is not None:
-            return _streets(ends, arcs[:, 2], points, unit)
-        placed = project(points / 1e6) if points is not None and _is_lonlat(points) else points
-        tails, heads, costs = ends[:, 0], ends[:, 1], arcs[:, 2]
-        return Domain.from_edges(num_nodes, tails, heads, costs, labels=range(1, num_nodes + 1), coordinates=placed)
-
-
-def _streets(ends: Ints, costs: Numbers, points: Points | None, unit: str) -> Domain:
-    if points is None or not _is_lonlat(points):
-        got = "no .co file" if points is None else "a .co file with others"
-        raise InvalidInputError("unit", "none, or coordinates in millionths of a degree", got)
-    lonlat, (tails, heads) = points / 1e6, ends.T
-    lengths = costs if unit == "metres" else great_circle_m(lonlat[tails], lonlat[heads])
-    labels = range(1, len(points) + 1)
-    return street_domain(
-        lonlat=lonlat, tails=tails, heads=heads, costs=costs, lengths=lengths, unit=unit, labels=labels
-    )
-
-
-def _is_lonlat(points: Points) -> bool:
-    return bool((np.abs(points) <= (180e6, 90e6)).all())
-
-
-def _beside(path: Path) -> Path | None:
-    stem = path.name.removesuffix(".gz").removesuffix(".gr")
-    return next((file for end in (".co", ".co.gz") if (file := path.with_name(stem + end)).is_file()), None)
+        if unit is None:
+            placed = points if lonlat is None else project(lonlat)
+            return Domain.from_edges(num_nodes, tails, heads, costs, labels=labels, coordinates=placed)
+        if lonlat is None:
+            got = "no .co file" if points is None else "a .co file with others"
+            raise InvalidInputError("unit", "none, or coordinates in millionths of a degree", got)
+        lengths = costs if unit == "metres" else great_circle_m(lonlat[tails], lonlat[heads])
+        return street_domain(
+            lonlat=lonlat, tails=tails, heads=heads, costs=costs, lengths=lengths, unit=unit, labels=labels
+        )
 
 
 def _read_points(path: str | Path, num_nodes: int) -> Points:
@@ -112,8 +101,9 @@ def _read(path: str | Path, head: bytes, head_form: str, form: str) -> tuple[lis
     if max(counts) > len(raw):
         raise FileFormatError(path, f"truncated: {max(counts)} lines promised, the file is too short for them")
     letter, width = form[:1].encode(), len(form.split())
-    parts = []
-    for block in _blocks(raw):
+    # Some lines at a time: the text with marks is several times as long.
+    parts, file = [], io.BytesIO(raw)
+    while block := b"".join(file.readlines(_BLOCK)):
         body = re.sub(rb"(?m)^[cp]\b.*$", b"", block).replace(letter, str(_MARK).encode()).strip()
         rows = _numbers(body, np.int64, width)
         if rows is None:
@@ -122,15 +112,6 @@ def _read(path: str | Path, head: bytes, head_form: str, form: str) -> tuple[lis
             raise _first_bad_line(path, raw, form)
         parts.append(rows[:, 1:].copy())
     return counts, np.concatenate(parts)
-
-
-def _blocks(raw: bytes) -> Iterator[bytes]:
-    """Whole lines, some of them at a time: the text with marks is several times as long."""
-    begin = 0
-    while begin < len(raw):
-        end = raw.find(b"\n", begin + _BLOCK) + 1 or len(raw)
-        yield raw[begin:end]
-        begin = end
 
 
 def _unpacked(path: str | Path) -> bytes:

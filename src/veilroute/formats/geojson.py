@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from veilroute.arrays import Floats
 from veilroute.domain.graph import Label
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook
@@ -47,8 +46,7 @@ def playbook_geojson(playbook: Playbook, *, trip: int | None = None) -> bytes:
     """
     domain = playbook.problem.domain
     lines = [line for route in class_routes(playbook, trip=trip) for line in _class_lines(playbook, route)]
-    points = [*_ends(playbook, trip), *_candidates(playbook)]
-    return dump_canonical(_collection(lines + points, streets_of(domain).attribution))
+    return dump_canonical(_collection([*lines, *_points(playbook, trip)], streets_of(domain).attribution))
 
 
 def write_geojson(playbook: Playbook, path: str | Path, *, trip: int | None = None) -> None:
@@ -62,13 +60,9 @@ def _collection(features: list[dict[str, Any]], attribution: str) -> dict[str, A
 
 
 def _line(itinerary: Itinerary, properties: dict[str, Any]) -> dict[str, Any]:
-    known = {
-        "role": "route",
-        "unit": itinerary.unit,
-        "metres": round(itinerary.metres, 1),
-        "streets": itinerary.street_names,
-    }
-    positions = _positions(itinerary.polyline())
+    known: dict[str, Any] = {"role": "route", "unit": itinerary.unit, "metres": round(itinerary.metres, 1)}
+    known["streets"] = itinerary.street_names
+    positions = itinerary.polyline().round(_DECIMALS).tolist()
     # A line has two positions at least, also where the route stays where it is.
     positions = positions if len(positions) > 1 else 2 * positions
     return _feature("LineString", positions, known | properties)
@@ -86,14 +80,12 @@ def _class_lines(playbook: Playbook, route: ClassRoute) -> Iterator[dict[str, An
         yield _line(part.itinerary, style | width | about)
 
 
-def _ends(playbook: Playbook, trip: int | None) -> Iterator[dict[str, Any]]:
+def _points(playbook: Playbook, trip: int | None) -> Iterator[dict[str, Any]]:
+    """The ends of the trips, then the candidates."""
     for which in chosen_trips(playbook, trip):
         ends = playbook.trips[which]
         for role, label, symbol in (("start", ends.start, "s"), ("goal", ends.goal, "g")):
             yield _point(playbook, label, {"role": role, "trip": which, "marker-symbol": symbol})
-
-
-def _candidates(playbook: Playbook) -> Iterator[dict[str, Any]]:
     numbered = enumerate(playbook.hidden_classes, start=1)
     number_of = {member: number for number, group in numbered for member in group.members}
     for label in playbook.candidates:
@@ -105,15 +97,10 @@ def _candidates(playbook: Playbook) -> Iterator[dict[str, Any]]:
 
 def _point(playbook: Playbook, label: Label, properties: dict[str, Any]) -> dict[str, Any]:
     domain = playbook.problem.domain
-    place = streets_of(domain).lonlat[domain.node(label)]
+    place = streets_of(domain).lonlat[domain.node(label)].round(_DECIMALS).tolist()
     about = {"node": label, "name": playbook.name(label)}
-    return _feature("Point", _positions(place.reshape(1, 2))[0], about | properties)
+    return _feature("Point", place, about | properties)
 
 
 def _feature(kind: str, coordinates: list[Any], properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "Feature", "geometry": {"type": kind, "coordinates": coordinates}, "properties": properties}
-
-
-def _positions(points: Floats) -> list[Any]:
-    positions: list[Any] = points.round(_DECIMALS).tolist()
-    return positions

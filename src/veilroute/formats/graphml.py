@@ -22,7 +22,7 @@ from veilroute.checks import check_name
 from veilroute.domain.geography import street_domain
 from veilroute.domain.graph import Domain, Label
 from veilroute.errors import FileFormatError, InvalidInputError, blame_file
-from veilroute.formats.tables import NumberedTexts, labels_of_texts, number_of_text
+from veilroute.formats.tables import labels_of_texts, number_of_text, number_texts
 from veilroute.jsontext import read_bytes
 from veilroute.streets.network import ATTRIBUTION
 
@@ -78,12 +78,12 @@ def domain_from_attributes(
     if cost is None:
         cost = "travel_time" if edges and all("travel_time" in data for _, _, data in edges) else "length"
     number = {label: i for i, label in enumerate(nodes)}
-    names, kinds = NumberedTexts(), NumberedTexts()
+    called = (" / ".join(_texts(data.get("name")) or _texts(data.get("ref"))) for _, _, data in edges)
+    names, name_ids = number_texts(called)
+    kinds, kind_ids = number_texts(next(iter(_texts(data.get("highway"))), "") for _, _, data in edges)
     bends: list[Place] = []
     ends = [0]
     for tail, head, data in edges:
-        names.add(" / ".join(_texts(data.get("name")) or _texts(data.get("ref"))))
-        kinds.add(next(iter(_texts(data.get("highway"))), ""))
         bends += _bends(data.get("geometry"), places[number[tail]], places[number[head]], f"edge {tail} -> {head}")
         ends.append(len(bends))
     labels = list(nodes)
@@ -95,10 +95,10 @@ def domain_from_attributes(
         lengths=list(_values(edges, "length")),
         unit=_UNITS[cost],
         labels=None if labels == list(range(len(labels))) else labels,
-        names=names.texts,
-        name_ids=names.ids,
-        kinds=kinds.texts,
-        kind_ids=kinds.ids,
+        names=names,
+        name_ids=name_ids,
+        kinds=kinds,
+        kind_ids=kind_ids,
         shape_ptr=ends,
         shape=np.array(bends, dtype=np.float64).reshape(-1, 2),
         attribution=ATTRIBUTION if any("osmid" in data for _, _, data in edges) else "",
@@ -107,7 +107,9 @@ def domain_from_attributes(
 
 def _places(nodes: Mapping[Label, Mapping[str, Any]], crs: object) -> list[Place]:
     back = "take the graph before it was projected, or ox.project_graph(G, to_latlong=True)"
-    if crs is not None and not _is_geographic(crs):
+    system = str(crs).strip().lower()  # a name, or an object of pyproj
+    is_degrees = system.endswith(("4326", "crs84")) or system.startswith(("geog", "+proj=longlat", "wgs84", "wgs 84"))
+    if crs is not None and not is_degrees:
         raise InvalidInputError("graph crs", f"longitude and latitude (epsg:4326); {back}", str(crs))
     places = []
     for label, data in nodes.items():
@@ -119,12 +121,6 @@ def _places(nodes: Mapping[Label, Mapping[str, Any]], crs: object) -> list[Place
             raise InvalidInputError(f"node {label}", f"x and y in degrees; {back}", (lon, lat))
         places.append((lon, lat))
     return places
-
-
-def _is_geographic(crs: object) -> bool:
-    """Whether a reference system, a name or an object of pyproj, is in degrees."""
-    text = str(crs).strip().lower()
-    return text.endswith(("4326", "crs84")) or text.startswith(("geog", "+proj=longlat", "wgs84", "wgs 84"))
 
 
 def _values(edges: Sequence[AttributedEdge], name: str) -> Iterator[float]:
@@ -199,7 +195,7 @@ def read_graphml(path: str | Path, *, cost: str | None = None) -> Domain:
         Which attribute of the edges is the cost. In a file saved by OSMnx ``length`` or ``travel_time``, by default
         the latter where every edge has it; in others the first of ``weight``, ``cost`` and ``length`` that occurs.
     """
-    file = _parse(path)
+    file = _Graph(path)
     with blame_file(path):
         if "crs" not in file.attributes:
             return _plain_domain(file, cost)
@@ -227,14 +223,10 @@ def _plain_domain(file: _Graph, cost: str | None) -> Domain:
         except (KeyError, ValueError):
             got = data.get(cost or "", "none")
             raise InvalidInputError(f"edge {tail} -> {head}", f"a number as its {cost}", got) from None
-    return Domain.from_edges(
-        len(number),
-        [number[tail] for tail, _, _ in file.edges],
-        [number[head] for _, head, _ in file.edges],
-        costs,
-        labels=labels_of_texts(list(file.nodes)),
-        coordinates=_coordinates([file.with_defaults("node", data) for data in file.nodes.values()]),
-    )
+    tails, heads = [number[tail] for tail, _, _ in file.edges], [number[head] for _, head, _ in file.edges]
+    labels = labels_of_texts(list(file.nodes))
+    coordinates = _coordinates([file.with_defaults("node", data) for data in file.nodes.values()])
+    return Domain.from_edges(len(number), tails, heads, costs, labels=labels, coordinates=coordinates)
 
 
 def _is_numeric(name: str, file: _Graph) -> bool:
@@ -254,25 +246,6 @@ def _coordinates(nodes: Sequence[Mapping[str, str]]) -> list[tuple[float, float]
         raise InvalidInputError("nodes", "numbers as x and y") from None
 
 
-def _parse(path: str | Path) -> _Graph:
-    graph = _Graph(path)
-    try:
-        graph.read(read_bytes(path))
-    except InvalidInputError:
-        raise
-    except expat.ExpatError as error:
-        raise FileFormatError(path, "not valid XML; check that it is complete", error.lineno) from None
-    except (LookupError, ValueError):
-        raise FileFormatError(path, "not GraphML; check that it is the right file") from None
-    if not graph.nodes:
-        raise FileFormatError(path, "no nodes; expected a GraphML file with a graph in it")
-    for tail, head, _ in graph.edges:
-        for end in (tail, head):
-            if end not in graph.nodes:
-                raise FileFormatError(path, f"edge {tail[:40]} -> {head[:40]}: there is no node {end[:40]}")
-    return graph
-
-
 @dataclass
 class _Element:
     """An element that is still open."""
@@ -280,8 +253,7 @@ class _Element:
     kind: str
     attributes: dict[str, str]
     data: dict[str, str] = field(default_factory=dict)  # what its parts said, by the names of the keys
-    text: str | None = None  # what stands in it before its first part
-    has_parts: bool = False
+    text: str | None = None  # what stands in it
 
 
 class _Graph:
@@ -296,37 +268,55 @@ class _Graph:
         self.defaults: dict[str, dict[str, str]] = {"node": {}, "edge": {}, "graph": {}}
         self._open = [_Element("", {})]
         self._names: dict[str, str] = {}
-        self._waiting: list[tuple[str, str, str | None, dict[str, str]]] = []
-        self._has_graph = False
+        self._is_directed = ""  # what the graph says of its edges: true or false
+        self._read()
+        if not self.nodes:
+            raise FileFormatError(path, "no nodes; expected a GraphML file with a graph in it")
+        for tail, head, _ in self.edges:
+            for end in (tail, head):
+                if end not in self.nodes:
+                    raise FileFormatError(path, f"edge {tail[:40]} -> {head[:40]}: there is no node {end[:40]}")
 
     def with_defaults(self, kind: str, data: dict[str, str]) -> ChainMap[str, str]:
         """What is said of a node or an edge, and what is said of all where it is silent."""
         return ChainMap(data, self.defaults[kind])
 
-    def read(self, raw: bytes) -> None:
+    def _read(self) -> None:
         """Read it all; entities, with which a few bytes can stand for gigabytes or for other files, are refused."""
+        raw = read_bytes(self.path)
         parser = expat.ParserCreate(namespace_separator="}")
         parser.buffer_text = True
         parser.StartElementHandler = self._begin
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._take
         parser.EntityDeclHandler = self._refuse_entity
-        parser.Parse(raw, True)
+        try:
+            parser.Parse(raw, True)
+        except InvalidInputError:
+            raise
+        except expat.ExpatError as error:
+            raise FileFormatError(self.path, "not valid XML; check that it is complete", error.lineno) from None
+        except (LookupError, ValueError):
+            raise FileFormatError(self.path, "not GraphML; check that it is the right file") from None
 
     def _refuse_entity(self, *_: Any) -> None:
         raise FileFormatError(self.path, "declares entities, which are not read; save it again without")
 
     def _begin(self, tag: str, attributes: dict[str, str]) -> None:
-        self._open[-1].has_parts = True
-        self._open.append(_Element(tag.rpartition("}")[2], attributes))
+        kind = tag.rpartition("}")[2]
+        self._open.append(_Element(kind, attributes))
         if len(self._open) > _DEEPEST:
             raise FileFormatError(self.path, f"nested more than {_DEEPEST} deep; expected GraphML")
-        if self._open[-1].kind == "hyperedge":
+        if kind == "hyperedge":
             raise FileFormatError(self.path, "hyperedges cannot be read; expected edges between two nodes")
+        if kind == "graph":
+            if self._is_directed:
+                raise FileFormatError(self.path, "several graphs, or one within another; expected one")
+            self._is_directed = "true" if attributes.get("edgedefault") == "directed" else "false"
 
     def _take(self, text: str) -> None:
         top = self._open[-1]
-        if top.kind in ("data", "default") and not top.has_parts:
+        if top.kind in ("data", "default"):
             top.text = (top.text or "") + text
 
     def _end(self, _: str) -> None:
@@ -346,17 +336,9 @@ class _Graph:
             case "node":
                 self.nodes[about.get("id", "")] = data
             case "edge":
-                self._waiting.append((about.get("source", ""), about.get("target", ""), about.get("directed"), data))
+                tail, head = about.get("source", ""), about.get("target", "")
+                self.edges.append((tail, head, data))
+                if (about.get("directed") or self._is_directed) != "true":
+                    self.edges.append((head, tail, data))
             case "graph":
-                self._end_graph(about, data)
-
-    def _end_graph(self, about: dict[str, str], data: dict[str, str]) -> None:
-        if self._has_graph:
-            raise FileFormatError(self.path, "several graphs, or one within another; expected one")
-        self._has_graph = True
-        self.attributes = self.defaults["graph"] | data
-        usual = "true" if about.get("edgedefault") == "directed" else "false"
-        for tail, head, directed, own in self._waiting:
-            self.edges.append((tail, head, own))
-            if (directed or usual) != "true":
-                self.edges.append((head, tail, own))
+                self.attributes = self.defaults["graph"] | data

@@ -7,12 +7,11 @@ candidates one a line. Anything after that is ignored.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
-from veilroute.domain.graph import Domain, Label, plain_label
+from veilroute.domain.graph import Domain, plain_label
 from veilroute.domain.visibility import AtNode, visibility_from_dict, visibility_to_dict
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError, blame_file
 from veilroute.formats.movingai import read_movingai, write_movingai
@@ -27,7 +26,7 @@ def read_authors(path: str | Path) -> Problem:
     """Read a problem in the authors' format; candidates are watched from themselves only."""
     tokens = _Tokens(path)
     num_nodes, num_edges = tokens.whole("the number of nodes"), tokens.whole("the number of edges")
-    if num_edges > tokens.left() // 3:
+    if num_edges > len(tokens.left) // 3:
         raise FileFormatError(path, f"truncated: {num_edges} edges promised, the file is too short for them")
     tails, heads, costs = [], [], []
     for number in range(num_edges):
@@ -57,13 +56,10 @@ class _Tokens:
     """The words of a file, one after another."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = path
-        self.text = read_text(path)
-        self.tokens = self.text.split()
-        self.next = 0
-
-    def left(self) -> int:
-        return len(self.tokens) - self.next
+        lines = enumerate(read_text(path).split("\n"), start=1)
+        # With their lines, the next one last.
+        self.left = [(number, word) for number, line in lines for word in line.split()][::-1]
+        self.path, self.line = path, 1
 
     def whole(self, what: str) -> int:
         token = self._take(what)
@@ -82,16 +78,13 @@ class _Tokens:
         return value
 
     def _error(self, problem: str) -> FileFormatError:
-        """An error about the token that was taken last, with its line."""
-        ends = accumulate(len(line.split()) for line in self.text.split("\n"))
-        line = next(number for number, end in enumerate(ends, start=1) if end >= self.next)
-        return FileFormatError(self.path, problem, line)
+        return FileFormatError(self.path, problem, self.line)
 
     def _take(self, what: str) -> str:
-        if self.next >= len(self.tokens):
+        if not self.left:
             raise FileFormatError(self.path, f"truncated: the file ends before {what}")
-        self.next += 1
-        return self.tokens[self.next - 1]
+        self.line, token = self.left.pop()
+        return token
 
 
 UNSTATED = frozenset({"visibility", "k", "ell", "measure", "m", "spread", "objective"})
@@ -176,17 +169,22 @@ def _from_data(data: Any, path: str | Path) -> Instance:
         raise FileFormatError(path, f"not a veilroute instance; expected a JSON object with format {FORMAT}")
     with blame_file(path):
         domain = _domain(data.get("domain"), Path(path).parent)
+        names = data.get("names", [])
+        if not isinstance(names, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in names):
+            raise InvalidInputError("names", "a list of [node, name] pairs", names)
         problem = Problem(
             domain,
             [_trip(trip, i) for i, trip in enumerate(_list(data, "trips"))],
             _list(data, "candidates"),
             visibility_from_dict(data.get("visibility", {"kind": "at-node"}), domain),
-            _names(data.get("names", [])),
+            {plain_label(label, field="names"): name for label, name in names},
             data.get("objective", "mac"),
         )
-        privacy = _privacy(data.get("privacy", {}))
-        stated = set(data.get("privacy", {})) | ({"visibility", "objective"} & set(data))
-        return Instance(problem, privacy, UNSTATED - with_measure(stated))
+        privacy = data.get("privacy", {})
+        if not isinstance(privacy, dict) or set(privacy) - {"k", "ell", "m", "spread", "measure"}:
+            raise InvalidInputError("privacy", "an object with k, ell, m, spread and measure", privacy)
+        stated = set(privacy) | ({"visibility", "objective"} & set(data))
+        return Instance(problem, Privacy(**privacy), UNSTATED - with_measure(stated))
 
 
 def _domain(data: Any, folder: Path) -> Domain:
@@ -206,19 +204,6 @@ def _trip(data: Any, number: int) -> Trip:
 def with_measure(stated: set[str]) -> set[str]:
     """What is stated, and the measure with ell: where none is named, it is that of the costs."""
     return stated | {"measure"} if "ell" in stated else stated
-
-
-def _privacy(data: object) -> Privacy:
-    known = {"k", "ell", "m", "spread", "measure"}
-    if not isinstance(data, dict) or set(data) - known:
-        raise InvalidInputError("privacy", "an object with k, ell, m, spread and measure", data)
-    return Privacy(**data)
-
-
-def _names(data: object) -> dict[Label, str]:
-    if not isinstance(data, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in data):
-        raise InvalidInputError("names", "a list of [node, name] pairs", data)
-    return {plain_label(label, field="names"): name for label, name in data}
 
 
 def _list(data: dict[str, Any], name: str) -> list[Any]:

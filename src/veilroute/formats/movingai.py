@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,10 +32,12 @@ def parse_movingai(text: str, *, source: object = "map", movement: int = 4) -> D
             break
         header[word] = value.strip()
     if not body or "height" not in header or "width" not in header:
-        raise FileFormatError(
-            source, "not a Moving AI map; expected lines 'type', 'height H', 'width W' and 'map' first"
-        )
-    height, width = (_dimension(source, name, header[name]) for name in ("height", "width"))
+        expected = "expected lines 'type', 'height H', 'width W' and 'map' first"
+        raise FileFormatError(source, f"not a Moving AI map; {expected}")
+    for name in ("height", "width"):
+        if not (re.fullmatch(r"[0-9]{1,6}", header[name]) and int(header[name])):
+            raise FileFormatError(source, f"{name}: expected a positive whole number, got {header[name][:20]!r}")
+    height, width = int(header["height"]), int(header["width"])
     rows = lines[body:]
     while rows and not rows[-1].strip():
         rows.pop()
@@ -63,25 +66,13 @@ def write_movingai(domain: Domain, path: str | Path) -> None:
 
 @dataclass(frozen=True)
 class Scenario:
-    """One line of a scenario file, with cells as (row, col).
+    """One line of a scenario file, with cells as (row, col)."""
 
-    Parameters
-    ----------
-    map_name
-        File name of the map, without directories.
-    start, goal
-        Cells.
-    optimal_length
-        Length of a shortest path with 8-way movement, as the file states it.
-    bucket
-        Difficulty group of the file.
-    """
-
-    map_name: str
+    map_name: str  #: file name of the map, without directories
     start: tuple[int, int]
     goal: tuple[int, int]
-    optimal_length: float
-    bucket: int
+    optimal_length: float  #: length of a shortest path with 8-way movement, as the file states it
+    bucket: int  #: difficulty group of the file
 
 
 def read_scenarios(path: str | Path) -> list[Scenario]:
@@ -102,9 +93,3 @@ def read_scenarios(path: str | Path) -> list[Scenario]:
     if not scenarios:
         raise FileFormatError(path, "no scenarios in the file")
     return scenarios
-
-
-def _dimension(source: object, name: str, text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 7 and int(text)):
-        raise FileFormatError(source, f"{name}: expected a positive whole number, got {text[:20]!r}")
-    return int(text)

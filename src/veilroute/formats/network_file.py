@@ -34,9 +34,7 @@ FORMAT = "veilroute-network/1"
 READABLE = (".json", ".npz", ".graphml", ".gr", ".csv")
 """What the names of network files end with; a ``.gr`` may also be a ``.gr.gz``."""
 
-WRITABLE = (".json", ".npz")
-"""What networks can be written as."""
-
+WRITABLE = (".json", ".npz")  #: what networks can be written as
 Array = npt.NDArray[Any]
 
 _KINDS = {

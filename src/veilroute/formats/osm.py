@@ -30,14 +30,13 @@ from veilroute.streets.ways import Ways, WaysCollector
 
 _LARGEST_HEADER, _LARGEST_BODY = 64 * 1024, 32 * 1024 * 1024
 _MOST_FIELDS = 8  # a block has two or three
+_KIND, _BODY_SIZE, _UNPACKED_SIZE = 1 << 3 | 2, 3 << 3, 2 << 3  # tags: of a header the first two, of a body the last
 _MOST_GAIN, _FREE_BYTES = 50, 2**26  # maps as text grow about twelvefold, others about threefold
 _FETCH = "download it again"
 _NOT_PBF = "not an OpenStreetMap file in PBF format; check that it is the right one"
 _BOMB = f"unpacks to more than {_MOST_GAIN} times its size, as no map does; {_FETCH}"
 
-SUFFIXES = (".osm", ".osm.gz", ".osm.bz2", ".pbf")
-"""What the names of OpenStreetMap files end with."""
-
+SUFFIXES = (".osm", ".osm.gz", ".osm.bz2", ".pbf")  #: what the names of OpenStreetMap files end with
 _TELL_EVERY = 20_000
 # A street takes more than 16 bytes of a file, and a node of it more than one, however well they are compressed.
 _FREE_STREETS = 100_000
@@ -253,58 +252,44 @@ def _check_blocks(path: str | Path) -> None:
                 raise FileFormatError(path, not_ours)
             if left < 4 + length:
                 raise FileFormatError(path, cut_off)
-            kind, body = _parse_header(file.read(length))
-            if kind not in (b"OSMHeader", b"OSMData") or not 0 <= body <= _LARGEST_BODY:
+            header = _fields(file, length) or {}
+            body = header.get(_BODY_SIZE, -1)
+            if header.get(_KIND) not in (b"OSMHeader", b"OSMData") or not 0 <= body <= _LARGEST_BODY:
                 raise FileFormatError(path, not_ours)
             if left < 4 + length + body:
                 raise FileFormatError(path, cut_off)
-            grown = _unpacked_size(file, body)
-            if grown < 0:
+            fields = _fields(file, body)
+            if fields is None:
                 raise FileFormatError(path, damaged)
-            unpacked += grown
+            unpacked += fields.get(_UNPACKED_SIZE, 0)  # osmium holds the block to it
             if unpacked > _most_unpacked(size):
                 raise FileFormatError(path, _BOMB)
 
 
-def _unpacked_size(file: BinaryIO, body: int) -> int:
-    """What a block says that it unpacks to (field 2), which osmium holds it to; -1 where it is none of OpenStreetMap's.
+def _fields(file: BinaryIO, size: int) -> dict[int, Any] | None:
+    """The numbers in a protobuf message of ``size`` bytes, and how its texts begin, by their tags.
 
-    Leaves the file behind the block.
+    ``None`` where there is no such message, or one with more fields than a block has. Leaves the file behind it.
     """
-    begin, spot, size = file.tell(), 0, 0
+    begin, spot = file.tell(), 0
+    fields: dict[int, Any] = {}
     for _ in range(_MOST_FIELDS):
-        if spot >= body:
+        if spot >= size:
             break
         file.seek(begin + spot)
-        head = file.read(min(20, body - spot))
+        head = file.read(min(30, size - spot))
         tag, used = _varint(head, 0)
         value, used = _varint(head, used)
         spot += used
-        if tag == (2 << 3):
-            size = max(size, value)
-        elif tag & 7 == 2:
+        if tag & 7 == 2:
+            fields[tag] = head[used : used + min(value, 10)]
             spot += value
+        elif tag & 7 == 0:
+            fields[tag] = max(value, fields.get(tag, 0))
         else:
-            return -1
-    file.seek(begin + body)
-    return size if spot == body else -1
-
-
-def _parse_header(raw: bytes) -> tuple[bytes, int]:
-    """The kind of a block and the length of its body, from fields 1 and 3 of a protobuf message; else ``b""``, -1."""
-    kind, body, spot = b"", -1, 0
-    while spot < len(raw):
-        tag, spot = _varint(raw, spot)
-        value, spot = _varint(raw, spot)
-        if tag == (3 << 3):
-            body = value
-        elif tag & 7 == 2:
-            if tag == (1 << 3 | 2):
-                kind = raw[spot : spot + value]
-            spot += value
-        elif tag & 7 != 0:
-            return b"", -1
-    return kind, body
+            return None
+    file.seek(begin + size)
+    return fields if spot == size else None
 
 
 def _varint(raw: bytes, spot: int) -> tuple[int, int]:

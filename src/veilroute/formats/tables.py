@@ -13,8 +13,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,8 +39,8 @@ _DEGREES = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 
 
-class _Rows:
-    """The rows of a CSV file, separated by what its header has most of; of equally many the first of ``,;`` and tab."""
+class _Table:
+    """A CSV file with a header, separated by what this has most of; of equally many the first of ``,;`` and tab."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = path
@@ -49,9 +48,11 @@ class _Rows:
         header = next((line for line in text.split("\n") if line.strip()), "")
         delimiter = max(",;\t", key=header.count)
         self._rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=True)
+        self.columns = [name.lower() for name in next((row for row in self if any(row)), [])]
 
     @property
     def line(self) -> int:
+        """The line of the file that was read last."""
         return self._rows.line_num
 
     def __iter__(self) -> Iterator[list[str]]:
@@ -62,7 +63,43 @@ class _Rows:
             raise self.error(f"not a table ({error}); check quotes and separators") from None
 
     def error(self, problem: str) -> FileFormatError:
+        """An error about that line."""
         return FileFormatError(self.path, problem, self.line)
+
+    def find(self, *names: str) -> int | None:
+        """Where the column of one of these names is, if there is one."""
+        columns = [i for i, name in enumerate(self.columns) if name in names]
+        if len(columns) > 1:
+            raise self.error(f"columns {' and '.join(self.columns[i] for i in columns)} mean the same; keep one")
+        return columns[0] if columns else None
+
+    def need(self, what: str, *names: str) -> int:
+        """Where the column of one of these names is."""
+        column = self.find(*names)
+        if column is None:
+            shown = ", ".join(self.columns)[:60]
+            raise self.error(f"no column for {what}; call it {' or '.join(names)} (found: {shown})")
+        return column
+
+    def rows(self) -> Iterator[list[str]]:
+        """All rows that are not empty, each as wide as the header."""
+        for row in self:
+            if len(row) == len(self.columns):
+                yield row
+            elif row:
+                raise self.error(f"expected {len(self.columns)} columns, as in the header, got {len(row)}")
+
+    def number(self, row: list[str], column: int, least: float = -math.inf) -> int | float:
+        """The finite number in a cell."""
+        try:
+            value = number_of_text(row[column])
+        except ValueError:
+            value = math.nan
+        if not least <= value < math.inf or value == -math.inf:
+            wanted = "a number" if least < 0 else f"a finite number >= {least:g}"
+            wanted += " with a decimal point" if "," in row[column] else ""
+            raise self.error(f"expected {wanted} as {self.columns[column]}, got {row[column][:20]!r}")
+        return value
 
 
 def read_places(path: str | Path) -> list[Place]:
@@ -81,15 +118,11 @@ def read_places(path: str | Path) -> list[Place]:
 
 
 def _read_table(path: str | Path) -> Iterator[Place]:
-    rows = _Rows(path)
-    columns: dict[str, int] = {}
-    width = 0
-    for row in rows:
-        spot = _Spot(path, rows.line)
+    table = _Table(path)
+    columns, width = _columns(table) if table.columns else {}, len(table.columns)
+    for row in table:
+        spot = _Spot(path, table.line)
         if not any(row):
-            continue
-        if not columns:
-            columns, width = _columns(row, spot), len(row)
             continue
         if any(row[width:]):
             raise spot.error(
@@ -112,9 +145,9 @@ class _Spot:
         return FileFormatError(self.path, problem if self.line else f"{self.text}: {problem}", self.line)
 
 
-def _columns(header: list[str], spot: _Spot) -> dict[str, int]:
+def _columns(table: _Table) -> dict[str, int]:
     """Which column holds what; of several that could, the one whose alias is listed first."""
-    names = [cell.lower() for cell in header]
+    names = table.columns
     column_of = {
         what: names.index(next(alias for alias in aliases if alias in names))
         for what, aliases in _ALIASES.items()
@@ -122,7 +155,7 @@ def _columns(header: list[str], spot: _Spot) -> dict[str, int]:
     }
     if not {"lat", "lon"} <= set(column_of) and "node" not in column_of:
         shown = ", ".join(repr(name[:20]) for name in names[:6])
-        raise spot.error(f"expected a header with the columns name, lat, lon (or name, id); got {shown}")
+        raise table.error(f"expected a header with the columns name, lat, lon (or name, id); got {shown}")
     return column_of
 
 
@@ -210,22 +243,14 @@ def _text(value: object, what: str, spot: _Spot) -> str:
     return str(value).strip()
 
 
-class NumberedTexts:
-    """Numbers texts that many edges share, as street names, in the order in which they come; the empty text is 0."""
+def number_texts(texts: Iterable[str]) -> tuple[tuple[str, ...], list[int]]:
+    """The different texts, as street names, in the order in which they come, and the number of each that was given.
 
-    def __init__(self) -> None:
-        self._numbers = {"": 0}
-        self.ids: list[int] = []
-        """The number of the text of each edge."""
-
-    def add(self, text: str) -> None:
-        """Take the text of the next edge; what cannot be printed in it becomes a space."""
-        self.ids.append(self._numbers.setdefault(" ".join(printable(text).split()), len(self._numbers)))
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """All texts so far, by number."""
-        return tuple(self._numbers)
+    The empty text is number 0; what cannot be printed becomes a space.
+    """
+    numbers = {"": 0}
+    ids = [numbers.setdefault(" ".join(printable(text).split()), len(numbers)) for text in texts]
+    return tuple(numbers), ids
 
 
 def labels_of_texts(texts: list[str]) -> list[int] | list[str] | None:
@@ -272,37 +297,43 @@ def read_edge_list(path: str | Path, nodes: str | Path | None = None) -> Domain:
         The file of nodes: ``id`` with ``lat`` and ``lon``, or with ``x`` and ``y``. By default ``STEM.nodes.csv``
         beside ``STEM.csv``, where there is one.
     """
-    file = _read_edges(path)
+    unit, edges = _read_edges(path)
     beside = Path(path).with_name(Path(path).stem + ".nodes.csv")
     if nodes is None and beside.is_file():
         nodes = beside
-    known = _Nodes(_ascending(file.edges)) if nodes is None else _read_nodes(nodes)
-    number = {node: i for i, node in enumerate(known.ids)}
-    for edge in file.edges:
+    points, is_lonlat = _read_nodes(nodes) if nodes is not None else ({}, False)
+    if nodes is None:
+        ids = sorted({node for edge in edges for node in (edge.tail, edge.head)})
+        points = dict.fromkeys(ids if labels_of_texts(ids) is ids else sorted(ids, key=int))
+    number = {node: i for i, node in enumerate(points)}
+    for edge in edges:
         for node in (edge.tail, edge.head):
             if node not in number:
                 raise FileFormatError(path, f"node {node[:40]} is not in {Path(nodes or path).name}", edge.line)
-    tails = np.array([number[edge.tail] for edge in file.edges], dtype=np.int64)
-    heads = np.array([number[edge.head] for edge in file.edges], dtype=np.int64)
-    labels, costs = labels_of_texts(known.ids), [edge.cost for edge in file.edges]
+    tails = np.array([number[edge.tail] for edge in edges], dtype=np.int64)
+    heads = np.array([number[edge.head] for edge in edges], dtype=np.int64)
+    labels, costs = labels_of_texts(list(points)), [edge.cost for edge in edges]
+    placed = [point for point in points.values() if point is not None]
     with blame_file(path):
-        if not known.is_lonlat:
-            return Domain.from_edges(len(number), tails, heads, costs, labels=labels, coordinates=known.points or None)
-        lonlat = np.array(known.points)
+        if not is_lonlat:
+            return Domain.from_edges(len(number), tails, heads, costs, labels=labels, coordinates=placed or None)
+        lonlat = np.array(placed)
         between = great_circle_m(lonlat[tails], lonlat[heads]).tolist()
-        lengths = costs if file.unit == "metres" else [edge.length for edge in file.edges]
+        lengths = costs if unit == "metres" else [edge.length for edge in edges]
+        names, name_ids = number_texts(edge.name for edge in edges)
+        kinds, kind_ids = number_texts(edge.kind for edge in edges)
         return street_domain(
             lonlat=lonlat,
             tails=tails,
             heads=heads,
             costs=costs,
             lengths=[far if own is None else own for own, far in zip(lengths, between, strict=True)],
-            unit=file.unit,
+            unit=unit,
             labels=labels,
-            names=file.names.texts,
-            name_ids=file.names.ids,
-            kinds=file.kinds.texts,
-            kind_ids=file.kinds.ids,
+            names=names,
+            name_ids=name_ids,
+            kinds=kinds,
+            kind_ids=kind_ids,
         )
 
 
@@ -313,73 +344,13 @@ class _Edge(NamedTuple):
     head: str
     cost: int | float
     length: int | float | None
+    name: str
+    kind: str
     line: int
 
 
-@dataclass
-class _EdgeFile:
-    """What a file of edges holds."""
-
-    unit: str
-    edges: list[_Edge] = field(default_factory=list)
-    names: NumberedTexts = field(default_factory=NumberedTexts)
-    kinds: NumberedTexts = field(default_factory=NumberedTexts)
-
-
-@dataclass(frozen=True)
-class _Nodes:
-    """Nodes in order and, where known, their points."""
-
-    ids: list[str]
-    points: list[tuple[float, float]] = field(default_factory=list)
-    is_lonlat: bool = False
-
-
-class _Table(_Rows):
-    """The rows of a CSV file, by the names of its columns."""
-
-    def __init__(self, path: str | Path) -> None:
-        super().__init__(path)
-        self.columns = [name.lower() for name in next(iter(self), [])]
-
-    def find(self, *names: str) -> int | None:
-        """Where the column of one of these names is, if there is one."""
-        columns = [i for i, name in enumerate(self.columns) if name in names]
-        if len(columns) > 1:
-            both = " and ".join(self.columns[i] for i in columns)
-            raise FileFormatError(self.path, f"columns {both} mean the same; keep one", 1)
-        return columns[0] if columns else None
-
-    def need(self, what: str, *names: str) -> int:
-        """Where the column of one of these names is."""
-        column = self.find(*names)
-        if column is None:
-            shown = ", ".join(self.columns)[:60]
-            raise FileFormatError(self.path, f"no column for {what}; call it {' or '.join(names)} (found: {shown})", 1)
-        return column
-
-    def rows(self) -> Iterator[list[str]]:
-        """All rows that are not empty, each as wide as the header."""
-        for row in self:
-            if len(row) == len(self.columns):
-                yield row
-            elif row:
-                raise self.error(f"expected {len(self.columns)} columns, as in the header, got {len(row)}")
-
-    def number(self, row: list[str], column: int, least: float = -math.inf) -> int | float:
-        """The finite number in a cell."""
-        try:
-            value = number_of_text(row[column])
-        except ValueError:
-            value = math.nan
-        if not least <= value < math.inf or value == -math.inf:
-            wanted = "a number" if least < 0 else f"a finite number >= {least:g}"
-            wanted += " with a decimal point" if "," in row[column] else ""
-            raise self.error(f"expected {wanted} as {self.columns[column]}, got {row[column][:20]!r}")
-        return value
-
-
-def _read_edges(path: str | Path) -> _EdgeFile:
+def _read_edges(path: str | Path) -> tuple[str, list[_Edge]]:
+    """The unit of the costs, and the edges."""
     table = _Table(path)
     tail_at = table.need("where an edge begins", "from", "source", "tail", "u")
     head_at = table.need("where an edge ends", "to", "target", "head", "v")
@@ -387,7 +358,7 @@ def _read_edges(path: str | Path) -> _EdgeFile:
     if cost_at is None:
         cost_at, metres_at = table.need("the cost", *_COSTS, *_SECONDS, *_METRES), None
     is_seconds = table.columns[cost_at] in _SECONDS or metres_at is not None
-    file = _EdgeFile("seconds" if is_seconds else "metres")
+    edges: list[_Edge] = []
     way_at, name_at, kind_at = table.find("oneway"), table.find("name"), table.find("highway", "kind")
     for row in table.rows():
         way = 1 if way_at is None else _ONE_WAY.get(row[way_at].lower())
@@ -398,34 +369,28 @@ def _read_edges(path: str | Path) -> _EdgeFile:
         ends = (row[tail_at], row[head_at])
         cost = table.number(row, cost_at, 0)
         length = table.number(row, metres_at, 0) if metres_at is not None and row[metres_at] else None
+        name, kind = ("" if at is None else row[at] for at in (name_at, kind_at))
         for tail, head in {1: (ends,), -1: (ends[::-1],), 0: (ends, ends[::-1])}[way]:
-            file.edges.append(_Edge(tail, head, cost, length, table.line))
-            file.names.add("" if name_at is None else row[name_at])
-            file.kinds.add("" if kind_at is None else row[kind_at])
-    if not file.edges:
+            edges.append(_Edge(tail, head, cost, length, name, kind, table.line))
+    if not edges:
         raise FileFormatError(path, "no edges; expected rows below the header")
-    return file
+    return "seconds" if is_seconds else "metres", edges
 
 
-def _read_nodes(path: str | Path) -> _Nodes:
+def _read_nodes(path: str | Path) -> tuple[dict[str, tuple[float, float] | None], bool]:
+    """The nodes in order with their points, where they have some, and whether these are longitude and latitude."""
     table = _Table(path)
     id_at = table.need("the node", "id", "node", "osmid")
     lat_at, lon_at = table.find("lat", "latitude"), table.find("lon", "lng", "longitude")
     is_lonlat = lat_at is not None and lon_at is not None
     x_at, y_at = table.find("x"), table.find("y")
     columns = (lon_at, lat_at) if is_lonlat else (x_at, y_at)
-    points: dict[str, tuple[float, float]] = {}
+    points: dict[str, tuple[float, float] | None] = {}
     for row in table.rows():
         if not row[id_at] or row[id_at] in points:
             raise table.error(f"expected a node that was not there before, got {row[id_at][:40]!r}")
         x, y = (0.0 if at is None else float(table.number(row, at)) for at in columns)
         if is_lonlat and not (abs(x) <= 180 and abs(y) <= 90):
             raise table.error(f"expected lat from -90 to 90 and lon from -180 to 180, got {y:g}, {x:g}")
-        points[row[id_at]] = (x, y)
-    return _Nodes(list(points), [] if None in columns else list(points.values()), is_lonlat)
-
-
-def _ascending(edges: Sequence[_Edge]) -> list[str]:
-    texts = sorted({node for edge in edges for node in (edge.tail, edge.head)})
-    labels = labels_of_texts(texts)
-    return texts if labels is texts else sorted(texts, key=int)
+        points[row[id_at]] = None if None in columns else (x, y)
+    return points, is_lonlat

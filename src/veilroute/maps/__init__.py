@@ -5,15 +5,6 @@ from veilroute.maps.download import download
 from veilroute.maps.store import AddReport, FetchedArchive, MapStore, StoredMap, fetch_sets, resolve_base_url
 
 __all__ = [
-    "CATALOGUE",
-    "AddReport",
-    "Catalogue",
-    "FetchedArchive",
-    "MapSet",
-    "MapStore",
-    "StoredMap",
-    "download",
-    "fetch_sets",
-    "hash_text",
-    "resolve_base_url",
-]
+    "CATALOGUE", "AddReport", "Catalogue", "FetchedArchive", "MapSet", "MapStore", "StoredMap", "download",
+    "fetch_sets", "hash_text", "resolve_base_url",
+]  # fmt: skip

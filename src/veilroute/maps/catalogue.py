@@ -22,36 +22,21 @@ def hash_text(data: bytes) -> str:
 
 @dataclass(frozen=True)
 class MapSet:
-    """One set of benchmark maps.
+    """One set of benchmark maps."""
 
-    Parameters
-    ----------
-    name
-        Short name, also the directory in the cache.
-    map_archive, scenario_archive
-        Archives relative to the base address.
-    pinned
-        File name of a map to the :func:`hash_text` that it must have. Maps of the set that are not named
-        here are taken as they come; scenarios always are.
-    """
-
-    name: str
-    map_archive: str
+    name: str  #: short name, also the directory in the cache
+    map_archive: str  #: relative to the base address, as is the other one
     scenario_archive: str
+    #: File name of a map to the :func:`hash_text` that it must have. Maps of the set that are not named here are taken
+    #: as they come; scenarios always are.
     pinned: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All sets that are known.
+    """All sets that are known."""
 
-    Parameters
-    ----------
-    sets
-        The sets; no map is pinned in two of them.
-    """
-
-    sets: tuple[MapSet, ...]
+    sets: tuple[MapSet, ...]  #: the sets; no map is pinned in two of them
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 A download is resumed, retried and never glued from two versions. While it is under way there are three files::
 
     dao-map.zip.part           what has arrived so far; stays when a download is given up or interrupted
-    dao-map.zip.part.json      where it came from: address, ETag, Last-Modified, size
+    dao-map.zip.part.json      where it came from: the address, and the ETag or Last-Modified of the version
     dao-map.zip                complete and a sound zip archive
 """
 
@@ -20,7 +20,7 @@ import urllib.request
 import zipfile
 import zlib
 from collections.abc import Callable, Generator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from email.message import Message
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
@@ -32,11 +32,8 @@ from veilroute.maps.catalogue import DEFAULT_BASE_URL
 SUFFIXES = (".map", ".scen")
 ADVICE = "check --url or register local copies with 'veilroute maps add DIR'"
 
-MAX_MEMBER_BYTES = 64 * 2**20
-"""The largest benchmark map is near 1 MB; a member beyond this is no map."""
-MAX_ARCHIVE_BYTES = 2**30
-"""All members of an archive together, unpacked; the real ones stay below 100 MB."""
-
+MAX_MEMBER_BYTES = 64 * 2**20  #: the largest benchmark map is near 1 MB; a member beyond this is no map
+MAX_ARCHIVE_BYTES = 2**30  #: all members of an archive together, unpacked; the real ones stay below 100 MB
 _BLOCK_BYTES = 1 << 16
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 8.0
@@ -145,34 +142,13 @@ def download(
             transfer.discard()
     except OSError as error:
         # What the line does wrong is dealt with where it happens. This is the disk, which asking again does not mend.
-        raise DownloadError(
-            f"{part}: cannot be written ({error.strerror}); set VEILROUTE_CACHE to another place"
-        ) from None
+        problem = f"cannot be written ({error.strerror}); set VEILROUTE_CACHE to another place"
+        raise DownloadError(f"{part}: {problem}") from None
     raise DownloadError(f"{url}: fetched twice and damaged both times ({problem}); {ADVICE}")
 
 
 class _PassingFaultError(Exception):
     """Something that may go better on the next attempt."""
-
-
-@dataclass(frozen=True)
-class _Origin:
-    """Which version of which archive some bytes belong to; empty where the server did not say."""
-
-    url: str = ""
-    etag: str = ""
-    last_modified: str = ""
-    total: int | None = None
-
-    @property
-    def validator(self) -> str:
-        """What an If-Range header may carry; weak tags may not."""
-        return self.etag if self.etag and not self.etag.startswith("W/") else self.last_modified
-
-    def contradicts(self, other: _Origin) -> bool:
-        """Whether two answers cannot be of one version."""
-        pairs = ((self.etag, other.etag), (self.last_modified, other.last_modified), (self.total, other.total))
-        return any(ours and theirs and ours != theirs for ours, theirs in pairs)
 
 
 @dataclass(frozen=True)
@@ -188,7 +164,7 @@ class _Transfer:
 
     def complete(self, retries: int) -> None:
         """Try until the part is complete, or too many attempts in a row have brought nothing new."""
-        self._known_origin()
+        self._known_version()
         failures, most = 0, self._size()
         while True:
             try:
@@ -216,60 +192,56 @@ class _Transfer:
     def _size(self) -> int:
         return self.part.stat().st_size if self.part.exists() else 0
 
-    def _known_origin(self) -> _Origin:
-        """Where the part comes from; a part of unknown or other origin is dropped, as it cannot be continued."""
+    def _known_version(self) -> str:
+        """Which version the part is of, see :func:`_read_headers`; one from elsewhere is dropped: it cannot go on."""
         try:
-            origin = _Origin(**parse_json(read_bytes(self.sidecar), self.sidecar))
-            if origin.url == self.url and isinstance(origin.etag, str) and isinstance(origin.last_modified, str):
-                return origin
-        except (FileFormatError, TypeError):
+            match parse_json(read_bytes(self.sidecar), self.sidecar):
+                case {"url": self.url, "version": str(version)}:
+                    return version
+        except FileFormatError:
             pass
         self.discard()
-        return _Origin()
+        return ""
 
     def _attempt(self) -> bool:
         """Ask for what is missing and receive it; false when what has arrived so far is of no use any more."""
-        known, offset = self._known_origin(), self._size()
+        known, offset = self._known_version(), self._size()
         headers = {"User-Agent": "veilroute", "Accept-Encoding": "identity"}
         if offset:
             headers["Range"] = f"bytes={offset}-"
-            if known.validator:
-                headers["If-Range"] = known.validator
+            if known:
+                headers["If-Range"] = known
         request = urllib.request.Request(self.url, headers=headers)
         try:
             response = urllib.request.urlopen(request, timeout=self.timeout_s)
-        except urllib.error.HTTPError as error:
-            error.close()
-            if error.code != 416 or not offset:
-                raise self._refusal(error.code, error.reason) from None
-            # The server has nothing beyond these bytes: they are all there is, or of another version.
-            _, origin = _read_headers(self.url, error.headers)
-            if offset != origin.total or known.contradicts(origin):
-                return False
-            self.report(offset, offset)
-            return True
+        except urllib.error.HTTPError as answer:
+            response = answer
         except (OSError, http.client.HTTPException) as error:
             raise self._lost(error) from None
         with response:
-            first, origin = _read_headers(self.url, response.headers)
-            if response.status == 200:
-                self._receive(response, 0, origin)
-            elif response.status != 206 or not offset:
-                raise self._refusal(response.status, response.reason)
-            elif first != offset or known.contradicts(origin):
-                return False
-            else:
-                self._receive(response, offset, origin)
+            first, total, version = _read_headers(response.headers)
+            # Where the server does not say which version it is, the check of the whole archive has to do.
+            is_same = version in ("", known) or not known
+            match response.status:
+                case 200:
+                    self._receive(response, 0, total, version)
+                case 206 if 0 < offset == first and is_same:
+                    self._receive(response, offset, total, version)
+                case 416 if 0 < offset == total and is_same:
+                    self.report(offset, offset)  # the server has nothing beyond these bytes: they are all there is
+                case 206 | 416 if offset:
+                    return False
+                case status:
+                    raise self._refusal(status, response.reason)
         return True
 
-    def _receive(self, response: http.client.HTTPResponse, done: int, origin: _Origin) -> None:
-        """Write what arrives from offset ``done`` on; a fresh start records its origin first."""
+    def _receive(self, response: http.client.HTTPResponse, done: int, total: int | None, version: str) -> None:
+        """Write what arrives from offset ``done`` on; a fresh start records its version first."""
         if not done:
             self.part.parent.mkdir(parents=True, exist_ok=True)
-            # In this order, so that old bytes never stand beside a new origin.
+            # In this order, so that old bytes never stand beside a new version.
             self.part.write_bytes(b"")
-            self.sidecar.write_bytes(dump_canonical(asdict(origin)))
-        total = origin.total
+            self.sidecar.write_bytes(dump_canonical({"url": self.url, "version": version}))
         with self.part.open("r+b") as file:
             file.seek(done)
             self.report(done, total)
@@ -310,8 +282,11 @@ class _Transfer:
         return _PassingFaultError(f"no connection ({text})")
 
 
-def _read_headers(url: str, headers: Message) -> tuple[int | None, _Origin]:
-    """With which byte the content of an answer begins, ``None`` where it does not say so, and its origin."""
+def _read_headers(headers: Message) -> tuple[int | None, int | None, str]:
+    """With which byte an answer begins, how many the whole has, and its version: what an If-Range header may carry.
+
+    The numbers are ``None`` and the version is empty where the answer does not say. A weak tag is none to be sent back.
+    """
     match = re.fullmatch(r"bytes (?:(\d{1,18})-\d+|\*)/(?:(\d{1,18})|\*)", headers.get("Content-Range", "").strip())
     first, total = (None if text is None else int(text) for text in (match.groups() if match else (None, None)))
     length = headers.get("Content-Length", "")
@@ -322,7 +297,7 @@ def _read_headers(url: str, headers: Message) -> tuple[int | None, _Origin]:
         value if value.isascii() and value.isprintable() else ""
         for value in (str(headers.get(name, "")) for name in ("ETag", "Last-Modified"))
     )
-    return first, _Origin(url, etag, last_modified, total)
+    return first, total, etag if etag and not etag.startswith("W/") else last_modified
 
 
 def check_url(url: str, field: str) -> str:

@@ -44,56 +44,27 @@ Flaw = Literal["", "missing", "damaged"]
 
 @dataclass(frozen=True)
 class StoredMap:
-    """One map or scenario file that the cache knows.
+    """One map or scenario file that the cache knows."""
 
-    Parameters
-    ----------
-    name
-        File name.
-    set_name
-        The set it belongs to; ``local`` for added files of no known set.
-    path
-        Where it lies.
-    num_bytes
-        Its size; 0 when it is missing.
-    verified
-        Whether it is pinned and its text, as it lies there now, is the pinned one.
-    source
-        How it came here.
-    problem
-        ``missing`` when the file has vanished or cannot be read, ``damaged`` when it is pinned and its text
-        is another one, empty otherwise.
-    """
-
-    name: str
-    set_name: str
-    path: Path
-    num_bytes: int
-    verified: bool
-    source: Source
+    name: str  #: file name
+    set_name: str  #: the set it belongs to; ``local`` for added files of no known set
+    path: Path  #: where it lies
+    num_bytes: int  #: its size; 0 when it is missing
+    verified: bool  #: whether it is pinned and its text, as it lies there now, is the pinned one
+    source: Source  #: how it came here
+    #: ``missing`` when the file has vanished or cannot be read, ``damaged`` when it is pinned and its text is another
+    #: one, empty otherwise.
     problem: Flaw = ""
 
 
 @dataclass(frozen=True)
 class AddReport:
-    """What :meth:`MapStore.add_directory` did.
+    """What :meth:`MapStore.add_directory` did."""
 
-    Parameters
-    ----------
-    verified
-        Names of registered files that are what the paper used.
-    unverified
-        Names of registered files that nothing is pinned for.
-    refused
-        One line for each file that was not registered because something is wrong with it.
-    skipped
-        One line for each file that was passed over in favour of another one of the same name.
-    """
-
-    verified: tuple[str, ...]
-    unverified: tuple[str, ...]
-    refused: tuple[str, ...]
-    skipped: tuple[str, ...]
+    verified: tuple[str, ...]  #: names of registered files that are what the paper used
+    unverified: tuple[str, ...]  #: names of registered files that nothing is pinned for
+    refused: tuple[str, ...]  #: one line for each file that was not registered because something is wrong with it
+    skipped: tuple[str, ...]  #: one line for each file that was passed over in favour of another one of the same name
 
     @property
     def num_registered(self) -> int:
@@ -119,8 +90,6 @@ class MapStore:
         self.root = Path(root)
         self.archive_directory = self.root / "archives"
         self.catalogue = catalogue
-
-    # -- asking
 
     def list_maps(self) -> list[StoredMap]:
         """Return all maps, sorted by set, name and source."""
@@ -152,8 +121,6 @@ class MapStore:
         files = ((self._inspect(name, set_name, home / name, "downloaded"), size) for name, size in sizes.items())
         return all(not stored.problem and stored.num_bytes == size for stored, size in files)
 
-    # -- adding
-
     def add_directory(self, directory: str | Path) -> AddReport:
         """Register the ``.map`` and ``.scen`` files below a directory; they stay where they are.
 
@@ -174,9 +141,8 @@ class MapStore:
                 skipped.append(f"{path}: skipped, {chosen[path.name].path} has the same name")
                 continue
             stored = self._inspect(path.name, self.catalogue.set_name_of(path.name), path, "added")
-            problem = _find_file_problem(path)
-            if not problem and stored.problem:
-                problem = "refused, it has the name of a map that the paper used but another text (SHA-256 differs)"
+            altered = "refused, it has the name of a map that the paper used but another text (SHA-256 differs)"
+            problem = _find_file_problem(path) or (altered if stored.problem else "")
             if problem:
                 refused.append(f"{os.fsencode(path).decode('utf-8', 'replace')}: {problem}")
             else:
@@ -219,8 +185,6 @@ class MapStore:
                 (staging / name).replace(home / name)
         self._extend_index("installed.json", {f"{set_name}/{zip_path.name}": sizes})
         return sorted(sizes)
-
-    # -- inside
 
     def _list(self, suffix: str) -> list[StoredMap]:
         files = [self._inspect(*place) for place in self._places() if place[0].endswith(suffix)]
@@ -286,9 +250,8 @@ class MapStore:
             with tempfile.TemporaryDirectory(prefix=".new-", dir=self.root, ignore_cleanup_errors=True) as directory:
                 yield Path(directory)
         except OSError as error:
-            raise InvalidInputError(
-                CACHE_VARIABLE, f"a directory that can be written, with room left ({error.strerror})", str(self.root)
-            ) from None
+            wanted = f"a directory that can be written, with room left ({error.strerror})"
+            raise InvalidInputError(CACHE_VARIABLE, wanted, str(self.root)) from None
 
 
 def _find_file_problem(path: Path) -> str:
@@ -310,24 +273,12 @@ def _find_file_problem(path: Path) -> str:
 
 @dataclass(frozen=True)
 class FetchedArchive:
-    """What :func:`fetch_sets` did about one archive.
+    """What :func:`fetch_sets` did about one archive."""
 
-    Parameters
-    ----------
-    archive
-        Its path below the base address.
-    set_name
-        The set it belongs to.
-    was_present
-        Whether its files were there already, so that nothing was fetched.
-    num_files
-        Number of files installed now.
-    """
-
-    archive: str
-    set_name: str
-    was_present: bool
-    num_files: int = 0
+    archive: str  #: its path below the base address
+    set_name: str  #: the set it belongs to
+    was_present: bool  #: whether its files were there already, so that nothing was fetched
+    num_files: int = 0  #: number of files installed now
 
 
 def resolve_base_url(option: str | None = None) -> str:
@@ -377,14 +328,8 @@ def fetch_sets(
                 continue
             # A complete archive lies here only when a run was killed between download and installation.
             if force or not target.is_file() or find_archive_problem(target):
-                download(
-                    f"{base}/{archive}",
-                    target,
-                    retries=retries,
-                    timeout_s=timeout_s,
-                    report=None if report is None else partial(report, archive),
-                    should_stop=should_stop,
-                )
+                url, tell = f"{base}/{archive}", None if report is None else partial(report, archive)
+                download(url, target, retries=retries, timeout_s=timeout_s, report=tell, should_stop=should_stop)
             try:
                 installed = store.install_archive(target, one.name)
             except DownloadError:

@@ -34,13 +34,9 @@ _FINE_CELL_PT = 7.0
 _FINE_STREET_PT = 16.0
 
 # Main roads, secondary roads, other streets (2), and what is narrower than a street.
-_RANKS = {
-    **dict.fromkeys(("motorway", "trunk", "primary"), 0),
-    **dict.fromkeys(("secondary", "tertiary"), 1),
-    **dict.fromkeys(
-        ("bridleway", "corridor", "cycleway", "footway", "path", "pedestrian", "service", "steps", "track"), 3
-    ),
-}
+_RANKS = {"motorway": 0, "trunk": 0, "primary": 0, "secondary": 1, "tertiary": 1} | dict.fromkeys(
+    ("bridleway", "corridor", "cycleway", "footway", "path", "pedestrian", "service", "steps", "track"), 3
+)
 # By rank: the share of the main roads' width.
 _WIDTHS = (1.0, 0.72, 0.46, 0.3)
 _WIDEST_PT, _NARROWEST_PT = 3.4, 1.2
@@ -71,8 +67,7 @@ def plot_domain(domain: Domain, *, ax: Axes | None = None) -> Axes:
         Where to draw; a new figure when left out.
     """
     frame = frame_of(domain)
-    if ax is None:
-        ax = new_axes(frame)
+    ax = new_axes(frame) if ax is None else ax
     draw_domain(ax, domain, frame)
     return ax
 
@@ -151,15 +146,9 @@ def _draw_street_network(ax: Axes, domain: Domain, frame: Frame, scale: float) -
     widest = float(np.clip(0.12 * frame.step * scale, _NARROWEST_PT, _WIDEST_PT))
     # Main roads last, on top of the streets that lead into them.
     for rank, share in reversed(list(enumerate(_WIDTHS))):
-        collection = LineCollection(
-            lines[rank],
-            colors=palette.ROADS[rank],
-            linewidths=max(widest * share, 0.35),
-            zorder=1.0 + 0.02 * (len(_WIDTHS) - rank),
-            gid=f"streets-{rank}",
-            capstyle="round",
-            joinstyle="round",
-        )
+        collection = LineCollection(lines[rank], colors=palette.ROADS[rank], linewidths=max(widest * share, 0.35))
+        collection.set(capstyle="round", joinstyle="round", gid=f"streets-{rank}")
+        collection.set_zorder(1.0 + 0.02 * (len(_WIDTHS) - rank))
         ax.add_collection(collection, autolim=False)
     if arrows:
         centres, directions = np.swapaxes(arrows, 0, 1)

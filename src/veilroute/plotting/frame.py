@@ -85,7 +85,7 @@ def frame_of(domain: Domain, focus: Sequence[int] = ()) -> Frame:
     step = _typical_edge(domain, positions)
     low, high = positions.min(axis=0), positions.max(axis=0)
     extent = max(float((high - low).max()), step)
-    return _frame_around(positions, low, high, step, extent, margin=0.03 * extent + 0.4 * step)
+    return _frame_around(positions, low, high, step, extent, margin=0.03 * extent + 0.4 * step, notes_in=0.0)
 
 
 def new_axes(frame: Frame) -> Axes:
@@ -120,18 +120,11 @@ def _street_frame(domain: Domain, focus: Sequence[int]) -> Frame:
     # No empty margin where the map ends, but room for the marks on its edge.
     low = np.maximum(low - around, whole.min(axis=0) - 0.4 * around)
     high = np.minimum(high + around, whole.max(axis=0) + 0.4 * around)
-    return _frame_around(positions, low, high, step, float((high - low).max()), notes_in=_NOTES_IN)
+    return _frame_around(positions, low, high, step, float((high - low).max()), margin=0.0, notes_in=_NOTES_IN)
 
 
 def _frame_around(
-    positions: Floats,
-    low: Floats,
-    high: Floats,
-    step: float,
-    extent: float,
-    *,
-    margin: float = 0.0,
-    notes_in: float = 0.0,
+    positions: Floats, low: Floats, high: Floats, step: float, extent: float, *, margin: float, notes_in: float
 ) -> Frame:
     """A frame of streets from corner to corner, plus a margin; not much flatter than its ``extent`` is wide."""
     centre = (low + high) / 2

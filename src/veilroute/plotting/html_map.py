@@ -182,14 +182,12 @@ def _whole(points: Points) -> Ints:
 
 def _differences(points: Ints) -> list[int]:
     """Each point as the way from the one before, the first from (0, 0); x and y in turn."""
-    steps: list[int] = np.diff(points, axis=0, prepend=np.zeros((1, 2), dtype=np.int64)).reshape(-1).tolist()
-    return steps
+    return list(np.diff(points, axis=0, prepend=np.zeros((1, 2), dtype=np.int64)).reshape(-1).tolist())
 
 
 def _box(points: Ints) -> list[int]:
     """West, south, east, north."""
-    corners: list[int] = [*points.min(axis=0).tolist(), *points.max(axis=0).tolist()]
-    return corners
+    return [*points.min(axis=0).tolist(), *points.max(axis=0).tolist()]
 
 
 def _page_texts(playbook: Playbook, trip: int) -> dict[str, str]:

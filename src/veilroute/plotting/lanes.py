@@ -26,15 +26,12 @@ _STRAIGHT = 0.9
 
 @dataclass(frozen=True, eq=False)
 class Lanes:
-    """Where each class runs.
+    """Where each class runs; an edge is ``(lower node, higher node)``."""
 
-    Each class has a lane, from 0. ``users`` are, for each edge ``(lower node, higher node)``, the classes on it in the
-    order of their lanes. ``sides`` says for each edge whether lanes are counted from its right to its left, as seen by
-    who walks towards the higher node (+1), or the other way round (-1).
-    """
-
-    lanes: tuple[int, ...]
-    users: dict[Edge, tuple[int, ...]]
+    lanes: tuple[int, ...]  # of each class, from 0
+    users: dict[Edge, tuple[int, ...]]  # the classes on each edge in the order of their lanes
+    # For each edge whether lanes are counted from its right to its left, as seen by who walks towards the higher node
+    # (+1), or the other way round (-1).
     sides: dict[Edge, int]
 
     @property
@@ -124,7 +121,8 @@ def _edge_sides(walks: Iterable[Walk], positions: Points) -> dict[Edge, int]:
             first, second = sorted((_edge(a, b), _edge(b, c)))
             passage = (first, second, 1 if (a < b) == (b < c) else -1)
             passages[passage] += 1
-            if _is_straight(positions[b] - positions[a], positions[c] - positions[b]):
+            before, after = positions[b] - positions[a], positions[c] - positions[b]
+            if float(before @ after) > _STRAIGHT * float(np.hypot(*before) * np.hypot(*after)):
                 straight.add(passage)
     signs = _SignedSets(edges)
     # `most_common` keeps equal counts in the order of their first use, and so does `sorted`.
@@ -132,10 +130,6 @@ def _edge_sides(walks: Iterable[Walk], positions: Points) -> dict[Edge, int]:
     for first, second, product in sorted(by_use, key=lambda passage: passage not in straight):
         signs.join(first, second, product)
     return {edge: signs.find(edge)[1] for edge in edges}
-
-
-def _is_straight(before: Points, after: Points) -> bool:
-    return float(before @ after) > _STRAIGHT * float(np.hypot(*before) * np.hypot(*after))
 
 
 class _SignedSets:

@@ -21,13 +21,8 @@ from veilroute.plotting.palette import class_style
 
 # Matplotlib's shapes differ in area and in where their middle is: factor on the size, text shift in sizes.
 _SHAPE_FIT = {
-    "o": (1.0, 0.0),
-    "s": (0.9, 0.0),
-    "D": (0.86, 0.0),
-    "^": (1.3, -0.13),
-    "v": (1.3, 0.14),
-    "p": (1.14, -0.03),
-}
+    "o": (1.0, 0.0), "s": (0.9, 0.0), "D": (0.86, 0.0), "^": (1.3, -0.13), "v": (1.3, 0.14), "p": (1.14, -0.03),
+}  # fmt: skip
 
 _ROUNDS = 200
 _GAP = 1.0
@@ -35,19 +30,15 @@ _GAP = 1.0
 
 @dataclass(frozen=True)
 class Mark:
-    """How a place is marked: a few characters inside a matplotlib marker.
-
-    ``face``, ``edge`` and ``ink`` are the colours of inside, outline and text, ``scale`` is the size relative to the
-    markers of classes, and ``gid`` names the artist, also in SVG files.
-    """
+    """How a place is marked: a few characters inside a matplotlib marker."""
 
     text: str
     shape: str
-    face: str
-    edge: str
-    ink: str
-    scale: float
-    gid: str
+    face: str  # the colour of the inside
+    edge: str  # of the outline
+    ink: str  # of the text
+    scale: float  # the size relative to the markers of classes
+    gid: str  # names the artist, also in SVG files
 
 
 # Cyan and green, as in the paper.
@@ -131,16 +122,10 @@ def mark_line(mark: Mark, place: tuple[float, float], size: float) -> Line2D:
     """The marker without its text, for markers of classes that measure ``size`` points across."""
     factor, _ = _SHAPE_FIT.get(mark.shape, (1.0, 0.0))
     diameter = size * mark.scale
-    return Line2D(
-        [place[0]],
-        [place[1]],
-        linestyle="none",
-        marker=mark.shape,
-        markersize=diameter * factor,
-        markerfacecolor=mark.face,
-        markeredgecolor=mark.edge,
-        markeredgewidth=2.2 if mark.shape == "x" else max(0.9, 0.07 * diameter),
-    )
+    line = Line2D([place[0]], [place[1]], linestyle="none", marker=mark.shape, markersize=diameter * factor)
+    outline = 2.2 if mark.shape == "x" else max(0.9, 0.07 * diameter)
+    line.set(markerfacecolor=mark.face, markeredgecolor=mark.edge, markeredgewidth=outline)
+    return line
 
 
 def text_shift(mark: Mark, size: float) -> float:
@@ -150,14 +135,8 @@ def text_shift(mark: Mark, size: float) -> float:
 
 def text_style(mark: Mark, size: float) -> dict[str, Any]:
     """Properties of the text in a marker."""
-    share = 0.62 if len(mark.text) == 1 else 0.5
-    return {
-        "ha": "center",
-        "va": "center_baseline",
-        "fontsize": size * mark.scale * share,
-        "fontweight": "bold",
-        "color": mark.ink,
-    }
+    points = size * mark.scale * (0.62 if len(mark.text) == 1 else 0.5)
+    return {"ha": "center", "va": "center_baseline", "fontsize": points, "fontweight": "bold", "color": mark.ink}
 
 
 def sight_lines(playbook: Playbook, trip: int, positions: Points) -> Iterator[tuple[int, tuple[int, int]]]:

@@ -1,6 +1,6 @@
 """Colours, markers and line styles: one look per class, told apart without relying on hue.
 
-The eight colours are those of :mod:`veilroute.formats.gpx`. Number, marker shape and, beyond eight classes, the
+The eight colours are those of :mod:`veilroute.formats.geojson`. Number, marker shape and, beyond eight classes, the
 line style are further cues.
 """
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from matplotlib.colors import to_hex, to_rgb
 
-from veilroute.formats.geojson import OKABE_ITO
+from veilroute.formats.geojson import OKABE_ITO, class_colour
 
 # Shapes that leave room for a number; squares are kept for start and goal. Five shapes and eight colours repeat
 # together only after forty classes.
@@ -39,24 +39,19 @@ _DARKER = 0.45
 
 @dataclass(frozen=True)
 class ClassStyle:
-    """How one class is drawn.
+    """How one class is drawn."""
 
-    Its candidates' markers have the ``colour`` and ``text`` in black or white, whichever is read more easily on it. Its
-    route has a lighter tone, outlines and arrows (``edge``) a darker one. ``dashes`` are on and off lengths of the
-    route in line widths, empty for a plain line.
-    """
-
-    colour: str
-    route: str
-    edge: str
-    text: str
+    colour: str  # of its candidates' markers
+    route: str  # a lighter tone
+    edge: str  # a darker one, for outlines and arrows
+    text: str  # black or white, whichever is read more easily on the colour
     marker: str
-    dashes: tuple[float, ...]
+    dashes: tuple[float, ...]  # on and off lengths of the route in line widths, empty for a plain line
 
 
 def class_style(index: int) -> ClassStyle:
     """The look of the class at ``index``, counted from 0."""
-    colour = OKABE_ITO[index % len(OKABE_ITO)]
+    colour = class_colour(index)
     lighter = _LIGHTER_BLACK if max(to_rgb(colour)) == 0 else _LIGHTER
     return ClassStyle(
         colour=colour,

@@ -62,7 +62,13 @@ _TALL = 1.15
 
 
 def plot_playbook(
-    playbook: Playbook, *, trip: int = 0, ax: Axes | None = None, title: str | None = None, legend: bool = True
+    playbook: Playbook,
+    *,
+    trip: int = 0,
+    ax: Axes | None = None,
+    title: str | None = None,
+    legend: bool = True,
+    size: tuple[float, float] | None = None,
 ) -> Axes:
     """Draw the classes of a playbook and their routes on the map.
 
@@ -85,8 +91,53 @@ def plot_playbook(
         Above the map; what was asked and reached when left out, nothing when empty.
     legend
         Whether to explain the classes below the map (to the right of tall ones).
+    size
+        Width and height of a new figure in inches; made to fit the map when left out.
     """
-    return _draw(playbook, trip, ax, title=title, legend=legend)
+    last = len(playbook.trips) - 1
+    check_whole("trip", trip, f"a trip from 0 to {last}", least=0, most=last)
+    if size is not None:
+        if not isinstance(size, Sequence) or len(size) != 2:
+            raise InvalidInputError("size", "width and height in inches", size)
+        for i, inches in enumerate(size):
+            _check_positive(f"size[{i}]", inches)
+    domain = playbook.problem.domain
+    walks = class_walks(playbook, trip)
+    shown = all_marks(playbook, trip)
+    focus = [node for node, _ in shown]
+    bent = None
+    if domain.streets is not None:
+        bent = BentWalks(domain)
+        focus += [node for group in walks for walk in group for node in walk]
+        walks = [[bent.bend(walk) for walk in group] for group in walks]
+    frame = frame_of(domain, focus)
+
+    # The legend comes first: it decides how large the figure is, and that how far lanes and markers are apart.
+    own_figure = ax is None
+    ax = new_axes(frame) if ax is None else ax
+    frame.apply(ax)
+    ax.set_title(describe(playbook, trip) if title is None else title, fontsize=10, pad=7)
+    entries = legend_entries(playbook, trip) if legend else []
+    if own_figure:
+        fit_figure(ax, frame, entries, size)
+    elif entries:
+        add_legend(ax, entries, frame, beside=False)
+
+    draw_domain(ax, domain, frame)
+    scale = frame.points_per_unit(ax)
+    is_grid = domain.grid is not None
+    cell_pt = min(max(0.72 * frame.step * scale, _SMALLEST_MARK_PT), _LARGEST_MARK_PT)
+    mark_size = cell_pt if is_grid else _SMALLEST_MARK_PT + 1
+    homes = frame.positions[[node for node, _ in shown]]
+    placed = marks.draw_marks(ax, [mark for _, mark in shown], homes, scale, mark_size)
+    for i, ends in sight_lines(playbook, trip, frame.positions):
+        line = frame.positions[list(ends)]
+        ax.plot(*line.T, ":", color=class_style(i).edge, linewidth=1.4, zorder=2.5, gid=f"sight-{i + 1}")
+    positions = frame.positions if bent is None else bent.positions
+    step_pt = frame.step * scale
+    draw_routes(ax, walks, positions, placed, mark_size=mark_size, scale=scale, step_pt=step_pt, is_grid=is_grid)
+    frame.apply(ax)
+    return ax
 
 
 def draw_playbook(
@@ -120,17 +171,12 @@ def draw_playbook(
     if suffix not in _METADATA:
         raise UnknownMethodError("picture format", path.suffix, tuple(_METADATA))
     _check_positive("dpi", dpi)
-    if size is not None:
-        if not isinstance(size, Sequence) or len(size) != 2:
-            raise InvalidInputError("size", "width and height in inches", size)
-        _check_positive("size[0]", size[0])
-        _check_positive("size[1]", size[1])
     with mpl.rc_context(), warnings.catch_warnings():
         # A name in a script that the font lacks shows boxes; the picture is of use all the same.
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         mpl.rcdefaults()
         mpl.rcParams["svg.hashsalt"] = "veilroute"
-        figure = _draw(playbook, trip, size_in=size).figure
+        figure = plot_playbook(playbook, trip=trip, size=size).figure
         assert isinstance(figure, Figure)
         figure.savefig(path, format=suffix[1:], dpi=dpi, metadata=_METADATA[suffix])
 
@@ -138,57 +184,6 @@ def draw_playbook(
 def _check_positive(name: str, value: object) -> None:
     if not is_number(value) or not 0 < value < math.inf:
         raise InvalidInputError(name, "a number > 0", value)
-
-
-def _draw(
-    playbook: Playbook,
-    trip: int,
-    ax: Axes | None = None,
-    *,
-    title: str | None = None,
-    legend: bool = True,
-    size_in: tuple[float, float] | None = None,
-) -> Axes:
-    last = len(playbook.trips) - 1
-    check_whole("trip", trip, f"a trip from 0 to {last}", least=0, most=last)
-    domain = playbook.problem.domain
-    walks = class_walks(playbook, trip)
-    shown = all_marks(playbook, trip)
-    focus = [node for node, _ in shown]
-    bent = None
-    if domain.streets is not None:
-        bent = BentWalks(domain)
-        focus += [node for group in walks for walk in group for node in walk]
-        walks = [[bent.bend(walk) for walk in group] for group in walks]
-    frame = frame_of(domain, focus)
-
-    # The legend comes first: it decides how large the figure is, and that how far lanes and markers are apart.
-    own_figure = ax is None
-    ax = new_axes(frame) if ax is None else ax
-    frame.apply(ax)
-    ax.set_title(describe(playbook, trip) if title is None else title, fontsize=10, pad=7)
-    entries = legend_entries(playbook, trip) if legend else []
-    if own_figure:
-        fit_figure(ax, frame, entries, size_in)
-    elif entries:
-        add_legend(ax, entries, frame, beside=False)
-
-    draw_domain(ax, domain, frame)
-    scale = frame.points_per_unit(ax)
-    is_grid = domain.grid is not None
-    size = _SMALLEST_MARK_PT + 1
-    if is_grid:
-        size = min(max(0.72 * frame.step * scale, _SMALLEST_MARK_PT), _LARGEST_MARK_PT)
-    homes = frame.positions[[node for node, _ in shown]]
-    placed = marks.draw_marks(ax, [mark for _, mark in shown], homes, scale, size)
-    for i, ends in sight_lines(playbook, trip, frame.positions):
-        line = frame.positions[list(ends)]
-        ax.plot(*line.T, ":", color=class_style(i).edge, linewidth=1.4, zorder=2.5, gid=f"sight-{i + 1}")
-    positions = frame.positions if bent is None else bent.positions
-    step_pt = frame.step * scale
-    draw_routes(ax, walks, positions, placed, mark_size=size, scale=scale, step_pt=step_pt, is_grid=is_grid)
-    frame.apply(ax)
-    return ax
 
 
 def describe(playbook: Playbook, trip: int) -> str:
@@ -271,14 +266,15 @@ def costs_text(playbook: Playbook, group: PlaybookClass, trip: int) -> str:
     """What the routes of a class cost, in minutes or kilometres on street networks."""
     costs = [group.route_of(member, trip).cost for member in group.members]
     streets = playbook.problem.domain.streets
-    say = _number if streets is None else duration_text if streets.unit == "seconds" else distance_text
+
+    def say(cost: float) -> str:
+        if streets is None:
+            return f"{cost:.2f}".rstrip("0").rstrip(".")
+        return duration_text(cost) if streets.unit == "seconds" else distance_text(cost)
+
     low, high = say(min(costs)), say(max(costs))
     span = low if low == high else f"{low} to {high}"
     return f"cost {span}" if streets is None else span
-
-
-def _number(cost: float) -> str:
-    return f"{cost:.2f}".rstrip("0").rstrip(".")
 
 
 def fit_figure(ax: Axes, frame: Frame, entries: Sequence[Entry], size_in: tuple[float, float] | None) -> None:

@@ -115,17 +115,14 @@ def route_lines(line: Points, style: ClassStyle, width: float) -> tuple[Line2D, 
 
 @dataclass(frozen=True)
 class LaneSizes:
-    """How lanes are laid out, in points: the ``gap`` from lane to lane and the ``width`` of the lines in them.
+    """How lanes are laid out, in points."""
 
-    ``is_fixed`` says whether a class keeps its distance from the middle of the edge everywhere, as it can where all
-    lanes fit into a cell; otherwise lanes that are not in use are closed up. Lines are rounded over ``radius``, 0 for
-    sharp corners.
-    """
-
-    gap: float
-    width: float
+    gap: float  # from lane to lane
+    width: float  # of the lines in them
+    # Whether a class keeps its distance from the middle of the edge everywhere, as it can where all lanes fit into a
+    # cell; otherwise lanes that are not in use are closed up.
     is_fixed: bool
-    radius: float
+    radius: float  # over which lines are rounded, 0 for sharp corners
 
 
 def lane_sizes(lanes: Lanes, step_pt: float, *, is_grid: bool) -> LaneSizes:

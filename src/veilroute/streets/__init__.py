@@ -1,39 +1,12 @@
 """Street networks: from raw ways to a graph, from coordinates to junctions, from routes to directions."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from veilroute.registry import lazy_names
+from veilroute.streets.directions import ClassRoute, RoutePart, Step, class_routes, playbook_directions
+from veilroute.streets.itinerary import Itinerary, Leg, lay_route
 from veilroute.streets.network import StreetNetwork
 from veilroute.streets.network_report import NetworkReport
 from veilroute.streets.places import Located, Place, Snap, locate, snap
 
-if TYPE_CHECKING:
-    from veilroute.streets.directions import ClassRoute, RoutePart, Step, class_routes, playbook_directions
-    from veilroute.streets.itinerary import Itinerary, Leg, lay_route
-
 __all__ = [
-    "ClassRoute",
-    "Itinerary",
-    "Leg",
-    "Located",
-    "NetworkReport",
-    "Place",
-    "RoutePart",
-    "Snap",
-    "Step",
-    "StreetNetwork",
-    "class_routes",
-    "lay_route",
-    "locate",
-    "playbook_directions",
-    "snap",
-]
-
-# When they are wanted: who only plans needs no directions.
-__getattr__ = lazy_names(
-    __name__,
-    directions="ClassRoute RoutePart Step class_routes playbook_directions",
-    itinerary="Itinerary Leg lay_route",
-)
+    "ClassRoute", "Itinerary", "Leg", "Located", "NetworkReport", "Place", "RoutePart", "Snap", "Step", "StreetNetwork",
+    "class_routes", "lay_route", "locate", "playbook_directions", "snap",
+]  # fmt: skip

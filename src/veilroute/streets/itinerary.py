@@ -77,7 +77,13 @@ def lay_route(domain: Domain, route: Sequence[Label]) -> Itinerary:
         raise InvalidInputError("route", "nodes of this domain") from None
     if not nodes:
         raise InvalidInputError("route", "at least one node", "none")
-    legs = [_leg(domain, streets, tail, head) for tail, head in pairwise(nodes)]
+    legs = []
+    for tail, head in pairwise(nodes):
+        edge = edge_number(domain, tail, head)
+        if edge < 0:
+            raise InvalidInputError("route", "neighbouring nodes that a street joins in this direction")
+        metres, cost = float(streets.lengths[edge]), domain.costs[edge].item()
+        legs.append(Leg(streets.name(edge), streets.kind(edge), metres, cost, streets.line(tail, head, edge)))
     lon, lat = streets.lonlat[nodes[0]].tolist()
     return Itinerary(tuple(route), tuple(legs), (lon, lat), streets.unit, streets.attribution)
 
@@ -94,16 +100,3 @@ def edge_number(domain: Domain, tail: int, head: int) -> int:
     first, last = int(domain.indptr[tail]), int(domain.indptr[tail + 1])
     edge = first + int(np.searchsorted(domain.indices[first:last], head))
     return edge if edge < last and int(domain.indices[edge]) == head else -1
-
-
-def _leg(domain: Domain, streets: Streets, tail: int, head: int) -> Leg:
-    edge = edge_number(domain, tail, head)
-    if edge < 0:
-        raise InvalidInputError("route", "neighbouring nodes that a street joins in this direction")
-    return Leg(
-        streets.name(edge),
-        streets.kind(edge),
-        float(streets.lengths[edge]),
-        domain.costs[edge].item(),
-        streets.line(tail, head, edge),
-    )

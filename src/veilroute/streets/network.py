@@ -182,8 +182,7 @@ def _find_junctions(num_nodes: int, tails: Ints, heads: Ints) -> Flags:
     is_passed = (next_to == 2) & (ins == outs) & ((ins == 1) | (ins == 2))
     is_passed[doubled // num_nodes] = False
     is_passed[doubled % num_nodes] = False
-    is_junction: Flags = ~is_passed & (ins + outs > 0)
-    return is_junction
+    return np.asarray(~is_passed & (ins + outs > 0))
 
 
 def _count_next_to(num_nodes: int, tails: Ints, heads: Ints) -> Ints:
@@ -206,7 +205,8 @@ def _find_following(num_nodes: int, tails: Ints, heads: Ints, is_junction: Flags
 
 def _walk(starts: Ints, following: Ints) -> tuple[Ints, Ints, Ints]:
     """Follow segments from every start to the end of its edge: number of the edge, step in it, segment."""
-    edges, steps, segments = [], [], []
+    nothing = np.empty(0, dtype=np.int64)
+    edges, steps, segments = [nothing], [nothing], [nothing]
     number, segment, step = np.arange(starts.size, dtype=np.int64), starts, 0
     while segment.size:
         edges.append(number)
@@ -215,9 +215,6 @@ def _walk(starts: Ints, following: Ints) -> tuple[Ints, Ints, Ints]:
         beyond = following[segment]
         goes_on = beyond >= 0
         number, segment, step = number[goes_on], beyond[goes_on], step + 1
-    if not edges:
-        nothing = np.empty(0, dtype=np.int64)
-        return nothing, nothing, nothing
     return np.concatenate(edges), np.concatenate(steps), np.concatenate(segments)
 
 
@@ -291,8 +288,7 @@ def _prevailing(edge: Ints, value: Ints, metres: Floats) -> Ints:
     order = np.lexsort((first, -total, pairs // width))
     edges = pairs[order] // width
     leads = np.concatenate([[True], edges[1:] != edges[:-1]])
-    prevailing: Ints = pairs[order][leads] % width
-    return prevailing
+    return np.asarray(pairs[order][leads] % width)
 
 
 ATTRIBUTION = "© OpenStreetMap contributors, ODbL 1.0"
@@ -338,6 +334,9 @@ def build_network(
     domain = _domain(ways, edges, np.flatnonzero(is_in), inside, cost)
     assert domain.streets is not None, "made with streets"
     metres_inside, metres = float(edges.metres[inside].sum()), float(domain.streets.lengths.sum())
+    # One would have to pass a barrier where streets lead to two other nodes or more.
+    stopped = [number for number, tags in ways.barriers.items() if is_stopped(moving, tags)]
+    next_to = _count_next_to(ways.node_ids.size, segments.tails, segments.heads)
     report = NetworkReport(
         network=network,
         unit=cost,
@@ -363,7 +362,7 @@ def build_network(
         num_edges=domain.num_edges,
         metres=round(metres, 2),
         num_turn_restrictions=sum(count for tags, count in ways.restrictions if is_for(moving, tags)),
-        num_barriers=_count_barriers(ways, moving, segments),
+        num_barriers=int((next_to[np.isin(ways.node_ids, np.array(stopped, dtype=np.int64))] > 1).sum()),
         **counts,
     )
     return StreetNetwork(domain, report)
@@ -416,10 +415,3 @@ def _occurring(texts: tuple[str, ...], ids: Ints) -> tuple[list[str], Ints]:
     renumbered = np.zeros(len(texts), dtype=np.int64)
     renumbered[used] = np.arange(len(used))
     return [texts[number] for number in used], renumbered[ids]
-
-
-def _count_barriers(ways: Ways, network: Network, segments: Segments) -> int:
-    """How many barriers one would have to pass, which is where streets lead to two other nodes or more."""
-    stopped = [number for number, tags in ways.barriers.items() if is_stopped(network, tags)]
-    next_to = _count_next_to(ways.node_ids.size, segments.tails, segments.heads)
-    return int((next_to[np.isin(ways.node_ids, np.array(stopped, dtype=np.int64))] > 1).sum())

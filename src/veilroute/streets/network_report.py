@@ -52,57 +52,37 @@ class NetworkReport:
 
     def to_text(self) -> str:
         """The report for people, some lines."""
-        return "\n".join([*self._result(), *self._left_out(), *self._warnings()]) + "\n"
-
-    def _result(self) -> list[str]:
-        more = _many(self.num_nodes_between, "node")
-        kept = f"; {more} kept to part streets between the same junctions" if self.num_nodes_between else ""
         limits = "" if self.stated_share is None else f", {self.stated_share:.0%} with a stated speed limit"
-        return [
-            f"{self.network.capitalize()} network: {self.num_nodes:,} junctions, {self.num_edges:,} directed edges, "
-            f"costs in {self.unit}.",
-            f"  made from {_km(self.street_m)} of street, {self.one_way_share:.0%} one-way{limits}",
-            f"  kept {self.num_ways_kept:,} of {self.num_highways:,} highways among {self.num_ways_read:,} ways: "
-            f"{_listed(self.kept)}",
-            f"  simplified: {self.num_raw_nodes:,} nodes to {self.num_nodes_multi:,} junctions, "
-            f"{self.num_raw_segments:,} segments to {self.num_edges_multi:,} edges{kept}",
-        ]
-
-    def _left_out(self) -> list[str]:
+        ways = f"{self.num_ways_kept:,} of {self.num_highways:,} highways among {self.num_ways_read:,} ways"
+        nodes = f"{self.num_raw_nodes:,} nodes to {self.num_nodes_multi:,} junctions"
+        segments = f"{self.num_raw_segments:,} segments to {self.num_edges_multi:,} edges"
+        between = f"; {_many(self.num_nodes_between, 'node')} kept to part streets between the same junctions"
         mark = "highway="
         kinds = tuple((reason.removeprefix(mark), count) for reason, count in self.dropped if reason.startswith(mark))
         others = tuple((reason, count) for reason, count in self.dropped if not reason.startswith(mark))
         is_choice = self.network == "drive" and any(kind == "service" for kind, _ in kinds)
         hint = " (--service keeps service roads)" if is_choice else ""
-        lines = []
-        if kinds:
-            lines.append(f"  not for {self.network}: {_listed(kinds)}{hint}")
-        if others:
-            lines.append(f"  closed or unfit: {_listed(others)}")
-        if self.num_ways_cut or self.num_ways_lost:
-            lines.append(
-                f"  nodes missing in the file: gaps in {_many(self.num_ways_cut, 'way')}, "
-                f"{_many(self.num_ways_lost, 'way')} lost"
-            )
-        if self.num_loops or self.num_parallel:
-            lines.append(
-                f"  of no use to a walk: {_many(self.num_loops, 'loop')} ({_km(self.metres_loops)}), "
-                f"{_many(self.num_parallel, 'edge')} there twice ({_km(self.metres_parallel)})"
-            )
-        if self.is_connected:
-            lines.append(
-                f"  outside the largest connected part: {_many(self.num_nodes_apart, 'junction')}, "
-                f"{_many(self.num_edges_apart, 'edge')}"
-            )
-        return lines
-
-    def _warnings(self) -> list[str]:
-        lines = []
-        if self.num_turn_restrictions:
-            lines.append(f"  not honoured: {_many(self.num_turn_restrictions, 'turn restriction')}, so mind the signs")
-        if self.num_barriers:
-            lines.append(f"  not honoured: {_many(self.num_barriers, 'barrier')} on the way (bollards, closed gates)")
-        return lines
+        cut, lost = _many(self.num_ways_cut, "way"), _many(self.num_ways_lost, "way")
+        loops = f"{_many(self.num_loops, 'loop')} ({_km(self.metres_loops)})"
+        twins = f"{_many(self.num_parallel, 'edge')} there twice ({_km(self.metres_parallel)})"
+        apart = f"{_many(self.num_nodes_apart, 'junction')}, {_many(self.num_edges_apart, 'edge')}"
+        turns, barriers = _many(self.num_turn_restrictions, "turn restriction"), _many(self.num_barriers, "barrier")
+        # Whether there is something to say, and what.
+        lines = (
+            (True, f"made from {_km(self.street_m)} of street, {self.one_way_share:.0%} one-way{limits}"),
+            (True, f"kept {ways}: {_listed(self.kept)}"),
+            (True, f"simplified: {nodes}, {segments}{between if self.num_nodes_between else ''}"),
+            (kinds, f"not for {self.network}: {_listed(kinds)}{hint}"),
+            (others, f"closed or unfit: {_listed(others)}"),
+            (self.num_ways_cut or self.num_ways_lost, f"nodes missing in the file: gaps in {cut}, {lost} lost"),
+            (self.num_loops or self.num_parallel, f"of no use to a walk: {loops}, {twins}"),
+            (self.is_connected, f"outside the largest connected part: {apart}"),
+            (self.num_turn_restrictions, f"not honoured: {turns}, so mind the signs"),
+            (self.num_barriers, f"not honoured: {barriers} on the way (bollards, closed gates)"),
+        )
+        what = f"{self.network.capitalize()} network: {self.num_nodes:,} junctions, {self.num_edges:,} directed edges"
+        said = "".join(f"  {line}\n" for is_there, line in lines if is_there)
+        return f"{what}, costs in {self.unit}.\n{said}"
 
 
 def _listed(counts: Counts) -> str:

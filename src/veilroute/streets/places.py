@@ -47,15 +47,9 @@ def span_text(streets: Streets) -> str:
     return f"latitude {south:.3f} to {north:.3f}, longitude {west:.3f} to {east:.3f}"
 
 
-ROLES = ("start", "goal", "candidate")
-"""What a place of a file can be."""
-
-FAR_M = 100.0
-"""Metres to the nearest junction beyond which a place comes with a warning."""
-
-FURTHEST_M = 2000.0
-"""Metres to the nearest junction beyond which a place is off the map."""
-
+ROLES = ("start", "goal", "candidate")  #: what a place of a file can be
+FAR_M = 100.0  #: metres to the nearest junction beyond which a place comes with a warning
+FURTHEST_M = 2000.0  #: metres to the nearest junction beyond which a place is off the map
 _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)"
 _COORDINATES = re.compile(rf"\s*({_NUMBER})\s*,\s*({_NUMBER})\s*", re.ASCII)
 
@@ -110,7 +104,12 @@ def locate(
     """
     if not 0 <= far_m < math.inf:
         raise InvalidInputError("far_m", "a finite number of metres >= 0", far_m)
-    meant = place if isinstance(place, Place) else _meant(domain, place, places)
+    if isinstance(place, Place):
+        meant = place
+    else:
+        match = _COORDINATES.fullmatch(place) if domain.streets is not None else None
+        typed = Place(node=place) if match is None else Place(lat=float(match[1]), lon=float(match[2]))
+        meant = next((one for one in places if one.name == place.strip()), typed)
     where = meant.origin or field
     if meant.lat is not None and meant.lon is not None:
         return _located_by_coordinates(domain, meant, meant.lat, meant.lon, where, far_m)
@@ -134,14 +133,6 @@ def example_text(domain: Domain) -> str:
         return label_text(domain.label(0))
     lon, lat = domain.streets.lonlat[0].tolist()
     return f"{lat:.4f},{lon:.4f}"
-
-
-def _meant(domain: Domain, text: str, places: Sequence[Place]) -> Place:
-    for place in places:
-        if place.name is not None and place.name == text.strip():
-            return place
-    match = _COORDINATES.fullmatch(text) if domain.streets is not None else None
-    return Place(node=text) if match is None else Place(lat=float(match[1]), lon=float(match[2]))
 
 
 def _located_by_coordinates(domain: Domain, place: Place, lat: float, lon: float, where: str, far_m: float) -> Located:
@@ -187,11 +178,9 @@ def check_distinct(start: Located, goal: Located, candidates: Sequence[Located])
         if other is place and end is not None and (place.distance_m is not None or end.distance_m is not None):
             other = end
         if other is not place:
-            raise InvalidInputError(
-                place.origin,
-                f"places at junctions of their own; {other.text} and {place.text} are both at junction "
-                f"{label_text(place.label)}: leave one out, or move it along the street",
-            )
+            both = f"{other.text} and {place.text} are both at junction {label_text(place.label)}"
+            expected = f"places at junctions of their own; {both}: leave one out, or move it along the street"
+            raise InvalidInputError(place.origin, expected)
 
 
 def check_way(domain: Domain, start: Located, goal: Located) -> None:
@@ -199,11 +188,10 @@ def check_way(domain: Domain, start: Located, goal: Located) -> None:
     if reached_from(domain, domain.node(start.label))[domain.node(goal.label)]:
         return
     check_joined(domain, start, [goal])
-    raise InvalidInputError(
-        goal.origin,
-        f"a place that can be reached from the start; one-way streets leave no way from {start.text} to {goal.text}, "
-        f"though there is one against their direction: {_REMEDY}",
+    parted = (
+        f"one-way streets leave no way from {start.text} to {goal.text}, though there is one against their direction"
     )
+    raise InvalidInputError(goal.origin, f"a place that can be reached from the start; {parted}: {_REMEDY}")
 
 
 def check_joined(domain: Domain, start: Located, others: Sequence[Located]) -> None:
@@ -219,8 +207,5 @@ def check_joined(domain: Domain, start: Located, others: Sequence[Located]) -> N
             continue
         there = reached_from(domain, node, backward=True)
         lost, joined = (start, other) if here.sum() < there.sum() else (other, start)
-        raise InvalidInputError(
-            lost.origin,
-            f"connected places; {lost.text} (junction {label_text(lost.label)}) is on a part of the network that is "
-            f"not connected to {joined.text}: {_REMEDY}",
-        )
+        where = f"{lost.text} (junction {label_text(lost.label)}) is on a part of the network that is not connected to"
+        raise InvalidInputError(lost.origin, f"connected places; {where} {joined.text}: {_REMEDY}")

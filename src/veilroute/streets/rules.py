@@ -73,6 +73,7 @@ BOLLARDS = frozenset(("bollard", "block", "cycle_barrier", "motorcycle_barrier",
 _YES, _REVERSED, _NO = ("yes", "true", "1"), ("-1", "reverse"), ("no", "false", "0")
 _SLOW_WAYS = ("cycleway", "service", "track")
 _CHANGING = ("alternating", "reversible")
+_CAR_ROADS = (*FAST_ROADS, "busway")
 _SIDES = ("cycleway:left", "cycleway:right", "cycleway:both")
 
 
@@ -218,33 +219,22 @@ def _turned(network: Network, tags: Tags, forward: bool, backward: bool) -> tupl
     return is_open["forward"], is_open["backward"], reason
 
 
-NETWORKS = {
-    network.name: network
-    for network in (
-        Network("drive", ("access", "vehicle", "motor_vehicle", "motorcar"), True, (*MAIN_ROADS, *FAST_ROADS)),
-        Network(
-            "cycle",
-            ("access", "vehicle", "bicycle"),
-            True,
-            (*MAIN_ROADS, *_SLOW_WAYS),
-            (*FAST_ROADS, *FOOT_PATHS[:4], "busway"),
-        ),
-        Network("walk", ("access", "foot"), False, (*MAIN_ROADS, *FOOT_PATHS, *_SLOW_WAYS), (*FAST_ROADS, "busway")),
-    )
-}
-"""The networks by name."""
+_NETWORKS = (
+    Network("drive", ("access", "vehicle", "motor_vehicle", "motorcar"), True, (*MAIN_ROADS, *FAST_ROADS)),
+    Network(
+        "cycle", ("access", "vehicle", "bicycle"), True, (*MAIN_ROADS, *_SLOW_WAYS), (*FOOT_PATHS[:4], *_CAR_ROADS)
+    ),
+    Network("walk", ("access", "foot"), False, (*MAIN_ROADS, *FOOT_PATHS, *_SLOW_WAYS), _CAR_ROADS),
+)
+NETWORKS = {network.name: network for network in _NETWORKS}  #: the networks by name
 
 _LIMITS = ("maxspeed", "maxspeed:type", "zone:maxspeed", "source:maxspeed")  # those of both directions, best first
 
+_MODES = {mode for network in _NETWORKS for mode in network.modes}
 KEYS = frozenset(
     ["highway", "area", "service", "motorroad", "junction", "oneway", "cycleway", *_SIDES]
     + [f"{side}:oneway" for side in _SIDES]
-    + [
-        key
-        for network in NETWORKS.values()
-        for mode in network.modes
-        for key in (mode, f"oneway:{mode}", f"{mode}:forward", f"{mode}:backward")
-    ]
+    + [key for mode in _MODES for key in (mode, f"oneway:{mode}", f"{mode}:forward", f"{mode}:backward")]
     + [*_LIMITS, "maxspeed:forward", "maxspeed:backward"]
 )
 """The tags that rules and speeds are read from."""
@@ -260,8 +250,7 @@ DRIVING_KMH = {
 CYCLING_KMH = {"": 16.0, "track": 12.0, "path": 12.0, "footway": 10.0, "pedestrian": 10.0, "living_street": 10.0}
 """How fast to cycle; on kinds of way that are not named, as on ``""``."""
 
-WALKING_KMH = {"": 4.8, "steps": 2.4, "elevator": 2.4}
-"""How fast to walk, likewise."""
+WALKING_KMH = {"": 4.8, "steps": 2.4, "elevator": 2.4}  #: how fast to walk, likewise
 
 _MILE_KM, _KNOT_KM = 1.609344, 1.852
 _WORDS = {
