@@ -268,6 +268,7 @@ def trace_walk(goal_state: int, keys: Ints, parents: Int32s) -> Ints:
     """The nodes of the walk to a state, from its first."""
     num = 0
     state = goal_state
+    # Back to the first state: how many there are, and then their nodes from the last on.
     while state >= 0:
         num += 1
         state = parents[state]

@@ -281,6 +281,7 @@ def _is_new(depth: int, pool: Pool, tree: Tree, closed: Ints, closed_slots: Int3
     """Whether a partition was not met before; it is remembered as far as there is room."""
     num = tree.numbers[NUM_CLOSED]
     key = closed[num]  # the last row is never taken, so there always is one to write to
+    # Write the partition down: for each member the number of its part.
     for w in range(key.size):
         key[w] = 0
     for p in range(tree.counts[depth]):

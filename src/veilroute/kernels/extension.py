@@ -129,6 +129,7 @@ def extend_sets(
     rest = np.empty(num + 1)
     near = np.zeros(64, dtype=np.int64)
     found = 0
+    # Each set by itself: its price so far, what further members could add at best, and then those worth writing down.
     for s in range(sets.shape[0]):
         members = sets[s]
         newest = members[size - 1]

@@ -168,6 +168,7 @@ def _propose_random(
     if numbers[CENTER] >= 0:
         a = partners[numbers[CENTER], _draw(numbers, num_partners)]
     highest = -np.inf
+    # Of some drawn at random, the member whose class costs most beyond what its members must.
     for _ in range(_NUM_DRAWN if a < 0 else 0):
         b = _draw(numbers, class_of.size)
         c = class_of[b]

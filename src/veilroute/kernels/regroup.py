@@ -224,6 +224,7 @@ def list_classes(
     costs, weight, inside = union.costs, union.weight, union.inside
     num_classes = 0
     num_rows = num
+    # Single members come first.
     for i in range(num):
         row_masks[i] = 1 << i
         for trip in range(num_trips):
@@ -333,9 +334,9 @@ def find_cover(num: int, num_classes: int, gap: float, now: float, num_out: int,
                 if (masks[c] >> i) & 1:
                     excess[c] -= least
     levels, value = listed.levels, listed.values
+    # A list of classes for each first member, by excess.
     for i in range(num):
         levels[HEAD, i] = -1
-    # A list of classes for each first member, by excess.
     for c in range(num_classes):
         if num_out == 0 and excess[c] >= gap:
             continue
@@ -418,6 +419,7 @@ def _share(inside: Ints, size: int, union: Union, costs: Floats) -> float:
     first_post, first, last = union.first_post, union.first, union.last
     everyone = (1 << size) - 1
     share = 0.0
+    # What the members pay without hiding, and then for each trip what the cheapest order of visits costs.
     for e in range(size):
         share -= union.fixed[inside[e]]
     for trip in range(weights.shape[0]):

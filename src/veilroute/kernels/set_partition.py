@@ -118,12 +118,14 @@ def combine_classes(num: int, masks: Masks, shares: Floats, first_of: Ints, may_
     grouped = np.empty(1 << num, dtype=np.int8)
     cost = np.empty(1 << num)
     choice = np.empty(1 << num, dtype=np.int64)
+    # Nothing is known of any set but the empty one.
     for now in range(1 << num):
         grouped[now] = -1
         cost[now] = np.inf
         choice[now] = -1
     grouped[0] = 0
     cost[0] = 0.0
+    # The lowest member of a set is left out, or in one of the classes that begin with it; the rest is known.
     for now in range(1, everyone + 1):
         if not comes_up[now]:
             continue

@@ -28,6 +28,7 @@ def bound_strolls(
     then, and ``otherwise`` the least when somebody else does.
     """
     num = members.size
+    # Who has met enough goes to the goal.
     for i in range(num):
         rest[k, i] = otherwise[k, i] = rate * to_goal[members[i]]
         following[k, i] = -1
@@ -86,6 +87,7 @@ def find_strolls(
     following = np.empty((k + 1, num), dtype=np.int64)
     bound_strolls(members, k, rate, worth, to_goal, between, is_open, rest, following, otherwise)
     is_any = False
+    # Most often the bounds tell at once that nothing is below the threshold.
     for i in range(num):
         is_any |= offset + rate * from_start[members[i]] + worth[members[i]] + rest[1, i] < threshold
     if not is_any:
@@ -136,6 +138,7 @@ def find_strolls(
         values, onwards = onwards, values
     least = threshold
     found = 0
+    # The best stroll that ends at each member, traced back.
     for i in range(num):
         at = -1
         best = threshold

@@ -42,6 +42,7 @@ def gather_seeds(
     for p in range(best.size):
         best[p] = np.inf
     count = 0
+    # Each member in turn is the last one covered, at one of its posts.
     for i in range(members.size):
         row = previous[smaller[i]]
         for w in range(watch_ptr[members[i]], watch_ptr[members[i] + 1]):

@@ -107,6 +107,7 @@ def find_row(row: int, rows: Ints, slots: Int32s) -> int:
     """The slot that holds a row equal to ``rows[row]``, or the free slot where that belongs."""
     width = rows.shape[1]
     mixed = np.uint64(0)
+    # Where it would stand, by all of its numbers.
     for i in range(width):
         mixed = mix(np.int64(mixed) ^ rows[row, i])
     last = slots.size - 1
