@@ -74,18 +74,7 @@ def run_cell(job: Job) -> dict[str, Any]:
 def failed_outcome(reason: str) -> Outcome:
     """The outcome of a cell that could not be run to an end."""
     line = " ".join(reason.split("\n", 1)[0].split())
-    return Outcome(
-        status="error",
-        is_finished=False,
-        m=None,
-        num_coverable=0,
-        num_anonymized=0,
-        apr=0.0,
-        mac=None,
-        mac_lower_bound=None,
-        runtime_s=0.0,
-        error=line[:_SHOWN] or "unknown",
-    )
+    return Outcome("error", error=line[:_SHOWN] or "unknown")
 
 
 def bounded_m(problem: Problem, ratio: float | None) -> int | None:
