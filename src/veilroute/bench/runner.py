@@ -153,7 +153,7 @@ class RunProgress:
 
     done: int  #: Cells that are recorded, those of earlier runs included.
     total: int
-    num_workers: int  #: None when a cluster has lost all, and the run waits for new ones.
+    num_workers: int  #: 0 when a cluster has lost all, and the run waits for new ones.
     seconds_left: float  #: Estimated: NaN while nothing is known, infinite without workers.
 
 
