@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -117,17 +117,17 @@ class Cell:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a cell; counts, APR and MAC are what the playbook claims."""
+    """What came of a cell, nothing by default; counts, APR and MAC are what the playbook claims."""
 
     status: str  #: One of :data:`STATUSES`, or ``error`` when there is no playbook.
-    is_finished: bool  #: Whether the method came to its own end and was not stopped by the time limit.
-    m: int | None  #: In nodes, ``None`` for infinity.
-    num_coverable: int
-    num_anonymized: int
-    apr: float
-    mac: float | None
-    mac_lower_bound: float | None
-    runtime_s: float  #: Of planning, without imports and compilation.
+    is_finished: bool = False  #: Whether the method came to its own end and was not stopped by the time limit.
+    m: int | None = None  #: In nodes, ``None`` for infinity.
+    num_coverable: int = 0
+    num_anonymized: int = 0
+    apr: float = 0.0
+    mac: float | None = None
+    mac_lower_bound: float | None = None
+    runtime_s: float = 0.0  #: Of planning, without imports and compilation.
     improvements: tuple[tuple[float, int, float], ...] = ()  #: Better partitions: seconds, members anonymized, MAC.
     peak_memory_mb: float | None = None  #: The most that the worker has held so far.
     audit_holds: bool | None = None  #: ``None`` when the auditor was not asked.
@@ -163,6 +163,8 @@ def record_from_dict(data: dict[str, Any]) -> Record:
     method["extra"] = tuple(sorted(dict(method.pop("extra", {})).items()))
     if not all(isinstance(value, Plain) for _, value in method["extra"]):
         raise TypeError("extra: expected plain values")
+    if outcome.keys() != {field.name for field in fields(Outcome)}:
+        raise KeyError("outcome: expected all fields")
     record = Record(Cell(Instance(**instance), method=Method(**method), **cell), Outcome(**outcome), provenance)
     _check(record.outcome)
     kinds = {"versions": dict, "machine": dict, "worker": dict, "run": str, "finished_at": str}

@@ -63,6 +63,7 @@ class LocalWorkforce:
     """A pool of processes that never outlive this one."""
 
     def __init__(self, num_workers: int) -> None:
+        #: The number of processes.
         self.num_slots = check_whole("--workers", num_workers, "an integer >= 1", least=1)
         self._executor: ProcessPoolExecutor | None = None
         self._lifeline: Connection | None = None

@@ -11,7 +11,7 @@ from veilroute.bench import paper
 from veilroute.bench.cells import InstanceKey, Method, Outcome, Record
 from veilroute.bench.design import Averages, Selection, Suite, Variation, average, chart, mean
 from veilroute.bench.paper import method_label
-from veilroute.bench.table import Row, Table, Value, counted, format_apr, format_number, format_seconds
+from veilroute.bench.table import Row, Table, Value, counted, format_number, format_seconds
 
 _SETTING = "k = 2, ell = 1, radius 0, m = infinity"
 _BEST = "Merge-BB with CostAsc and Tunnel"
@@ -25,8 +25,8 @@ class Comparison:
     #: The mean over the instances of the paper's total time; ``None`` without any, or when one was not finished.
     total_time_s: float | None
     num_timed: int  #: On how many of these instances the method has a record.
-    num_equal: int  #: On how many of the instances with a proved optimum the method met it.
-    num_proved: int  #: How many instances with a proved optimum there are.
+    num_equal: int  #: On how many instances the method met a proved optimum.
+    num_proved: int  #: On how many of its instances an optimum is proved.
 
 
 def timed_instances(part: Selection) -> set[InstanceKey]:
@@ -259,12 +259,9 @@ def _findings_convergence(chosen: Selection) -> Iterator[str]:
         early, late = [], []
         for method in paper.CONVERGING:
             own, label = part.where(method=method), method_label(method)
-            apr = own.averages.apr
-            if apr is None:
-                continue
             if own.averages.num_partial:
-                late.append(f"{label} ({format_apr(apr)})")
-            else:
+                late.append(f"{label} ({own.averages.apr_text})")
+            elif own.records:
                 outcomes = [record.outcome for record in own.records]
                 ends = [min((t for t, apr, _ in steps_of(o) if apr == 1), default=o.runtime_s) for o in outcomes]
                 early.append(f"{label} after {format_seconds(max(ends))} s")

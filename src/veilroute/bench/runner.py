@@ -74,18 +74,7 @@ def run_cell(job: Job) -> dict[str, Any]:
 def failed_outcome(reason: str) -> Outcome:
     """The outcome of a cell that could not be run to an end."""
     line = " ".join(reason.split("\n", 1)[0].split())
-    return Outcome(
-        status="error",
-        is_finished=False,
-        m=None,
-        num_coverable=0,
-        num_anonymized=0,
-        apr=0.0,
-        mac=None,
-        mac_lower_bound=None,
-        runtime_s=0.0,
-        error=line[:_SHOWN] or "unknown",
-    )
+    return Outcome("error", error=line[:_SHOWN] or "unknown")
 
 
 def bounded_m(problem: Problem, ratio: float | None) -> int | None:
@@ -164,7 +153,7 @@ class RunProgress:
 
     done: int  #: Cells that are recorded, those of earlier runs included.
     total: int
-    num_workers: int  #: None when a cluster has lost all, and the run waits for new ones.
+    num_workers: int  #: 0 when a cluster has lost all, and the run waits for new ones.
     seconds_left: float  #: Estimated: NaN while nothing is known, infinite without workers.
 
 

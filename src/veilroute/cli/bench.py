@@ -194,9 +194,8 @@ def _reporting(opening: str) -> Iterator[Callable[[RunProgress], None]]:
                 left = ", waiting for workers"
             elif math.isfinite(progress.seconds_left):
                 left = f", about {_duration(progress.seconds_left)} left"
-            show(
-                Progress(_READY if math.isnan(progress.seconds_left) else f"cells{left}", progress.done, progress.total)
-            )
+            doing = _READY if math.isnan(progress.seconds_left) else "cells"
+            show(Progress(f"{doing}{left}", progress.done, progress.total))
             if not is_watched and time.monotonic() - told_at_s >= _LINE_EVERY_S:
                 remark(f"{progress.done} of {progress.total} cells{left}")
                 told_at_s = time.monotonic()

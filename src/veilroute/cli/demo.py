@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -11,8 +12,7 @@ from typer import Option
 from veilroute.auditing import audit_playbook
 from veilroute.cli.console import DONE, VIOLATED, live_progress, stdout
 from veilroute.cli.plan import headline, timed_solve
-from veilroute.domain import Domain, Visibility, WithinDistance, generate_rooms, generate_streets
-from veilroute.domain.generate import draw_candidates
+from veilroute.domain import WithinDistance, draw_candidates, generate_rooms, generate_streets
 from veilroute.jsontext import dump_canonical
 from veilroute.problem import Privacy, Problem, Trip
 from veilroute.progress import Progress
@@ -27,33 +27,28 @@ class Stop(NamedTuple):
     privacy: Privacy
 
 
-def tour() -> list[Stop]:
+def tour() -> Iterator[Stop]:
     """The stops: a guard's round through a building, and a cash van in one-way streets."""
     building = generate_rooms(36, 64, seed=11)
+    entrance, exit_ = building.label(0), building.label(building.num_nodes - 1)
+    places = draw_candidates(building, entrance, exit_, 10, seed=1)
+    yield Stop(
+        "building",
+        "A guard walks from the entrance to the exit of a building and must pass within two steps of one of ten "
+        "places. Whoever follows the guard should be left with three places at least, eight steps apart.",
+        Problem(building, [Trip(entrance, exit_)], places, WithinDistance(2)),
+        Privacy(k=3, ell=8),
+    )
     city = generate_streets(13, 18, seed=5)
     depot = city.label(city.num_nodes // 2)
-    round_trip, way_through = Trip(depot, depot), Trip(building.label(0), building.label(building.num_nodes - 1))
-    return [
-        Stop(
-            "building",
-            "A guard walks from the entrance to the exit of a building and must pass within two steps of one of ten "
-            "places. Whoever follows the guard should be left with three places at least, eight steps apart.",
-            _draw_problem(building, way_through, 10, WithinDistance(2), seed=1),
-            Privacy(k=3, ell=8),
-        ),
-        Stop(
-            "streets",
-            "A van leaves its depot, visits one of twelve branches in a town with one-way streets, and comes back. "
-            "Two branches at least, 300 m apart, must stay possible even after the whole trip was watched.",
-            _draw_problem(city, round_trip, 12, WithinDistance(0), seed=2),
-            Privacy(k=2, ell=300),
-        ),
-    ]
-
-
-def _draw_problem(domain: Domain, trip: Trip, num_candidates: int, visibility: Visibility, *, seed: int) -> Problem:
-    candidates = draw_candidates(domain, trip.start, trip.goal, num_candidates, seed=seed)
-    return Problem(domain, [trip], candidates, visibility)
+    branches = draw_candidates(city, depot, depot, 12, seed=2)
+    yield Stop(
+        "streets",
+        "A van leaves its depot, visits one of twelve branches in a town with one-way streets, and comes back. "
+        "Two branches at least, 300 m apart, must stay possible even after the whole trip was watched.",
+        Problem(city, [Trip(depot, depot)], branches, WithinDistance(0)),
+        Privacy(k=2, ell=300),
+    )
 
 
 def run_demo(

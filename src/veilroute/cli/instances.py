@@ -245,7 +245,7 @@ def _complete(content: _FileContent, options: InstanceOptions) -> Instance:
     names = {place.label: called[place.label] for place in places if place.label in called}
     names |= {label: name for label, name in content.names.items() if label not in names}
     problem = Problem(domain, trips, [place.label for place in candidates], visibility, names)
-    for line in dict.fromkeys(place.warning for place in finder.typed if place.warning is not None):
+    for line in dict.fromkeys(place.warning for place in places if place.warning is not None):
         remark(line)
     stated = set(changes)
     if options.radius is not None or options.sight is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
@@ -45,16 +45,11 @@ def run_streets(
         if is_osm_name(source):
             if service and network not in (None, "drive"):
                 raise InvalidInputError("--service", "--network drive; the others have service roads anyway")
-            result = read_osm(
-                source,
-                network="drive" if network is None else network,
-                cost="seconds" if cost is None else cost,
-                service=service,
-                connected=connected,
-                progress=report,
-            )
+            given: dict[str, Any] = {"network": network, "cost": cost, "service": service, "connected": connected}
+            given = {name: value for name, value in given.items() if value is not None}
+            result = read_osm(source, progress=report, **given)
         else:
-            _check_graph_options(source, network, cost, service=service, connected=connected)
+            _check_graph_options(source, cost, {"--network": network, "--service": service, "--connected": connected})
             result = read_network(source, cost=cost)
         report(Progress("writing"))
         write_network(result, out)
@@ -66,13 +61,11 @@ def run_streets(
     return DONE
 
 
-def _check_graph_options(
-    source: Path, network: str | None, cost: str | None, *, service: bool, connected: bool
-) -> None:
+def _check_graph_options(source: Path, cost: str | None, others: dict[str, str | bool | None]) -> None:
     """A graph from elsewhere is taken as it is."""
     suffix = network_suffix(source)
-    for name, is_given in (("--network", network is not None), ("--service", service), ("--connected", connected)):
-        if is_given:
+    for name, value in others.items():
+        if value not in (None, False):
             raise InvalidInputError(name, f"a map from OpenStreetMap; a {suffix} file is taken as it is")
     if cost is not None and suffix not in (".graphml", ".gr"):
         raise InvalidInputError("--cost", f"a map, .graphml or .gr; a {suffix} file says itself what its costs are")

@@ -178,6 +178,15 @@ def test_a_record_of_the_wrong_kinds_is_refused(
         read_records(tmp_path / FILE_NAME)
 
 
+@pytest.mark.parametrize("name", ["apr", "runtime_s", "error"])
+def test_a_record_without_a_field_of_its_outcome_is_refused(tmp_path: Path, cells: list[Cell], name: str) -> None:
+    data = json.loads(json.dumps(record_of(cells[0]).to_dict()))
+    del data["outcome"][name]
+    (tmp_path / FILE_NAME).write_text(json.dumps(data) + "\n", encoding="utf-8")
+    with pytest.raises(FileFormatError, match="damaged record"):
+        read_records(tmp_path / FILE_NAME)
+
+
 def test_a_run_that_records_nothing_leaves_no_trace(tmp_path: Path, cells: list[Cell]) -> None:
     with RecordStore(tmp_path / "new"):
         pass
