@@ -159,26 +159,10 @@ def mark_seen(num_nodes: int, watch_ptr: Ints, watch_nodes: Indices) -> Ints:
 
 @jit
 def expand_states(
-    num_expansions: int,
-    goal: int,
-    bound: float,
-    margin: float,
-    indptr: Indices,
-    indices: Indices,
-    costs: Floats,
-    seen: Ints,
-    estimator: Estimator,
-    keys: Ints,
-    paid: Floats,
-    ahead: Floats,
-    parents: Int32s,
-    is_open: Flags,
-    slots: Int32s,
-    heap_keys: Floats,
-    heap_states: Indices,
-    counts: Ints,
-    least_cut: Floats,
-) -> int:
+    num_expansions: int, goal: int, bound: float, margin: float, indptr: Indices, indices: Indices, costs: Floats,
+    seen: Ints, estimator: Estimator, keys: Ints, paid: Floats, ahead: Floats, parents: Int32s, is_open: Flags,
+    slots: Int32s, heap_keys: Floats, heap_states: Indices, counts: Ints, least_cut: Floats,
+) -> int:  # fmt: skip
     """Expand states in the order of (f, h, when first generated) until the goal is due, at most ``num_expansions``.
 
     ``num_expansions``: pause after this many. ``goal``, ``bound``: where to end; states whose f is above the bound are

@@ -127,18 +127,9 @@ _PAIR_BASE = 64
 
 @jit
 def search_merges(
-    num_steps: int,
-    k: int,
-    num: int,
-    margin: float,
-    by_key: bool,
-    weights: Floats,
-    pool: Pool,
-    tree: Tree,
-    closed: Ints,
-    closed_slots: Int32s,
-    keys: Floats,
-) -> int:
+    num_steps: int, k: int, num: int, margin: float, by_key: bool, weights: Floats, pool: Pool, tree: Tree,
+    closed: Ints, closed_slots: Int32s, keys: Floats,
+) -> int:  # fmt: skip
     """Merge_BB_Search (Algorithm 2) from where it stands, for at most ``num_steps`` partitions.
 
     ``num_steps``: pause after this many. ``k``, ``num``: the least members of a class, and how many members there are.

@@ -79,30 +79,11 @@ def splits_with(far: Masks, num: int, newest: int, k: int) -> bool:
 
 @jit
 def extend_sets(
-    sets: Int32s,
-    costs: Floats,
-    offsets: Floats,
-    weights: Floats,
-    prizes: Floats,
-    pair_costs: Floats,
-    compatible: Flags,
-    far: Flags | None,
-    groups: Ints,
-    num_groups: int,
-    k: int,
-    max_size: int,
-    cut_ptr: Ints,
-    cut_members: Ints,
-    cut_duals: Floats,
-    member_ptr: Ints,
-    member_cuts: Ints,
-    threshold: float,
-    out_sets: Int32s,
-    out_offsets: Floats,
-    out_bounds: Floats,
-    out_qualifies: Flags,
-    out_parents: Ints,
-) -> int:
+    sets: Int32s, costs: Floats, offsets: Floats, weights: Floats, prizes: Floats, pair_costs: Floats,
+    compatible: Flags, far: Flags | None, groups: Ints, num_groups: int, k: int, max_size: int, cut_ptr: Ints,
+    cut_members: Ints, cut_duals: Floats, member_ptr: Ints, member_cuts: Ints, threshold: float, out_sets: Int32s,
+    out_offsets: Floats, out_bounds: Floats, out_qualifies: Flags, out_parents: Ints,
+) -> int:  # fmt: skip
     """Write all sets of one member more, behind the last one, whose extensions may stay within ``threshold``.
 
     ``offsets`` is what the reduced cost holds beside ``c * w``. Where ``far`` is given, a class may hold members that
@@ -268,15 +249,9 @@ def pick_columns(order: Ints, sets: Int32s, num: int, per_member: int) -> Flags:
 
 @jit
 def grow_cuts(
-    sets: Int32s,
-    values: Floats,
-    member_ptr: Ints,
-    member_columns: Ints,
-    seeds: Int32s,
-    max_size: int,
-    out: Int32s,
+    sets: Int32s, values: Floats, member_ptr: Ints, member_columns: Ints, seeds: Int32s, max_size: int, out: Int32s,
     surplus: Floats,
-) -> None:
+) -> None:  # fmt: skip
     """From each seed the best odd set that adding two members at a time leads to, and by how much it is violated.
 
     ``sets`` and ``values`` are the classes in use and how much of each; those that hold member i are

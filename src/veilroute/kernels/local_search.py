@@ -101,14 +101,8 @@ def _add_class(sets: Int32s, sizes: Ints, class_of: Ints, member: int, most: int
 
 @inner
 def _propose(
-    sets: Int32s,
-    sizes: Ints,
-    class_of: Ints,
-    numbers: Ints,
-    partners: Ints,
-    wide: Ints,
-    members: Ints,
-) -> int:
+    sets: Int32s, sizes: Ints, class_of: Ints, numbers: Ints, partners: Ints, wide: Ints, members: Ints,
+) -> int:  # fmt: skip
     """The next union to try around the member that is being looked at; returns its size, or 0 for none.
 
     First its class with that of each partner. Then wide ones: the classes of all members' best partners, of the second
@@ -148,17 +142,9 @@ def _propose(
 
 @inner
 def _propose_random(
-    sets: Int32s,
-    sizes: Ints,
-    shares: Floats,
-    class_of: Ints,
-    numbers: Ints,
-    partners: Ints,
-    least: Floats,
-    most: int,
-    most_classes: int,
-    members: Ints,
-) -> int:
+    sets: Int32s, sizes: Ints, shares: Floats, class_of: Ints, numbers: Ints, partners: Ints, least: Floats, most: int,
+    most_classes: int, members: Ints,
+) -> int:  # fmt: skip
     """A random union of so many members and classes at most, around one that costs more than it must.
 
     If there is a centre, around a partner of that instead.
@@ -292,16 +278,9 @@ def _begin_round(groups: Groups, saved: Groups, has_rounds: bool) -> bool:
 
 @inner
 def _add_noise(
-    sizes: Ints,
-    class_of: Ints,
-    numbers: Ints,
-    members: Ints,
-    num: int,
-    num_listed: int,
-    slack: float,
-    masks: Ints,
+    sizes: Ints, class_of: Ints, numbers: Ints, members: Ints, num: int, num_listed: int, slack: float, masks: Ints,
     excess: Floats,
-) -> None:
+) -> None:  # fmt: skip
     """Make classes cost up to ``slack`` more than they do: those that are there all of it, the others at random."""
     for c in range(num_listed):
         is_there = False
@@ -316,15 +295,9 @@ def _add_noise(
 
 @spliced
 def next_union(
-    groups: Groups,
-    saved: Groups,
-    partners: Ints,
-    least: Floats,
-    wide: Ints,
-    widest: int,
-    has_rounds: bool,
+    groups: Groups, saved: Groups, partners: Ints, least: Floats, wide: Ints, widest: int, has_rounds: bool,
     members: Ints,
-) -> int:
+) -> int:  # fmt: skip
     """Write the members of the next union to look at; returns how many they are, 0 for none yet, -1 at the end."""
     sets, sizes, shares, class_of, numbers = groups.sets, groups.sizes, groups.shares, groups.class_of, groups.numbers
     is_kick = numbers[KICKS] > 0
@@ -450,21 +423,9 @@ def exchange_members(
 
 @jit
 def search(
-    tours: Tours,
-    groups: Groups,
-    saved: Groups,
-    partners: Ints,
-    least: Floats,
-    wide: Ints,
-    widest: int,
-    has_rounds: bool,
-    limit: int,
-    members: Ints,
-    figures: Floats,
-    union: Union,
-    rows: Rows,
-    listed: Listed,
-) -> int:
+    tours: Tours, groups: Groups, saved: Groups, partners: Ints, least: Floats, wide: Ints, widest: int,
+    has_rounds: bool, limit: int, members: Ints, figures: Floats, union: Union, rows: Rows, listed: Listed,
+) -> int:  # fmt: skip
     """Improve a partition until ``limit`` sets have been looked at, or until nothing is left to do.
 
     ``tours``: costs and conditions. ``groups``: the partition. While a round goes on that may yet be undone, ``saved``

@@ -447,18 +447,9 @@ def _share(inside: Ints, size: int, union: Union, costs: Floats) -> float:
 
 @inner
 def exchange(
-    k: int,
-    max_size: int,
-    is_loose: bool,
-    num: int,
-    num_own: int,
-    leaving: tuple[int, int],
-    coming: tuple[int, int],
-    below: float,
-    union: Union,
-    costs: Floats,
-    listed: Listed,
-) -> tuple[int, int]:
+    k: int, max_size: int, is_loose: bool, num: int, num_own: int, leaving: tuple[int, int], coming: tuple[int, int],
+    below: float, union: Union, costs: Floats, listed: Listed,
+) -> tuple[int, int]:  # fmt: skip
     """Two classes that come of two by swapping two members, or by moving one: the first that cost less than wanted.
 
     ``k``, ``max_size``, ``is_loose``: see :class:`~veilroute.kernels.regroup.Tours`. ``num``, ``num_own``: how many

@@ -15,17 +15,9 @@ from veilroute.kernels.subsets import count_bits
 
 @jit
 def partition_range(
-    first: int,
-    last: int,
-    max_size: int,
-    needed: Flags,
-    shares: Floats,
-    grouped: Int8s,
-    cost: Floats,
-    choice: Masks,
-    stack: Masks,
-    bits: Masks,
-) -> None:
+    first: int, last: int, max_size: int, needed: Flags, shares: Floats, grouped: Int8s, cost: Floats, choice: Masks,
+    stack: Masks, bits: Masks,
+) -> None:  # fmt: skip
     """Best grouping of every set from ``first`` up to but not including ``last``.
 
     ``shares[C]`` is the cost of class C, infinite where C may not be a class; classes have at most ``max_size``

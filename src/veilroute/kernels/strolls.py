@@ -56,21 +56,9 @@ def bound_strolls(
 
 @jit
 def find_strolls(
-    members: Ints,
-    k: int,
-    rate: float,
-    offset: float,
-    worth: Floats,
-    from_start: Floats,
-    to_goal: Floats,
-    between: Floats,
-    is_open: Flags,
-    near: Ints,
-    places: Int8s,
-    threshold: float,
-    out_sets: Int32s,
-    out_values: Floats,
-) -> tuple[float, int]:
+    members: Ints, k: int, rate: float, offset: float, worth: Floats, from_start: Floats, to_goal: Floats,
+    between: Floats, is_open: Flags, near: Ints, places: Int8s, threshold: float, out_sets: Int32s, out_values: Floats,
+) -> tuple[float, int]:  # fmt: skip
     """The least value of all strolls past k of the members, or ``threshold`` if none is below; writes some that are.
 
     ``members``: whom strolls may come by, ascending. ``k``: how many they meet. ``rate``, ``offset``, ``worth``: a

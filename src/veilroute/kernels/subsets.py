@@ -28,13 +28,8 @@ def count_bits(mask: int) -> int:
 
 @jit
 def gather_seeds(
-    members: Ints,
-    smaller: Ints,
-    previous: Floats,
-    watch_ptr: Ints,
-    watch_posts: Ints,
-    best: Floats,
-) -> int:
+    members: Ints, smaller: Ints, previous: Floats, watch_ptr: Ints, watch_posts: Ints, best: Floats,
+) -> int:  # fmt: skip
     """Write ``min over t in S of f_{S - t}`` on the posts of t into ``best``; return how many are finite.
 
     ``previous[smaller[i]]`` is the field of S without ``members[i]``.
@@ -56,15 +51,9 @@ def gather_seeds(
 
 @jit
 def advance_by_table(
-    members: Ints,
-    smaller: Ints,
-    previous: Floats,
-    watch_ptr: Ints,
-    watch_posts: Ints,
-    table: Floats,
-    best: Floats,
+    members: Ints, smaller: Ints, previous: Floats, watch_ptr: Ints, watch_posts: Ints, table: Floats, best: Floats,
     out: Floats,
-) -> None:
+) -> None:  # fmt: skip
     """Fields of sets from the fields of sets one smaller, through a table of post distances.
 
     ``best`` is scratch for a field.
@@ -83,20 +72,9 @@ def advance_by_table(
 
 @jit
 def join_rows(
-    sets: Ints,
-    splits: Ints,
-    middles: Ints,
-    forward_rows: Ints,
-    backward_rows: Ints,
-    forward: Floats,
-    backward: Floats,
-    watch_ptr: Ints,
-    watch_posts: Ints,
-    margin: float,
-    best: Floats,
-    choice: Ints,
-    choice_post: Ints,
-) -> None:
+    sets: Ints, splits: Ints, middles: Ints, forward_rows: Ints, backward_rows: Ints, forward: Floats, backward: Floats,
+    watch_ptr: Ints, watch_posts: Ints, margin: float, best: Floats, choice: Ints, choice_post: Ints,
+) -> None:  # fmt: skip
     """Lower ``best[sets[i]]`` by walks that cover ``middles[i]`` from a post between two given fields.
 
     ``choice`` and ``choice_post`` keep ``splits[i]`` and the post. A later one must be better than ``margin`` times
@@ -122,16 +100,9 @@ def join_rows(
 
 @jit
 def join_fields(
-    masks: Masks,
-    back_size: int,
-    rows: Ints,
-    forward: Floats,
-    back_rows: Ints,
-    backward: Floats,
-    watch_ptr: Ints,
-    watch_posts: Ints,
-    out: Floats,
-) -> None:
+    masks: Masks, back_size: int, rows: Ints, forward: Floats, back_rows: Ints, backward: Floats, watch_ptr: Ints,
+    watch_posts: Ints, out: Floats,
+) -> None:  # fmt: skip
     """Covering costs of sets: ``min over j, T of min over posts q of j: f_{C - j - T}(q) + h_T(q)``.
 
     ``T`` runs over the subsets of ``C - j`` with ``back_size`` members, ``out[i]`` belongs to ``masks[i]``.
@@ -234,18 +205,9 @@ def pair_costs(from_start: Floats, to_goal: Floats, between: Floats, out: Floats
 
 @jit
 def lower_prices(
-    covered: int,
-    nodes: Masks,
-    paid: Floats,
-    to_goal: Floats,
-    ahead: Floats,
-    ratios: Floats,
-    classes: Masks,
-    rounding: float,
-    prices: Floats,
-    best_sets: Masks,
-    best_nodes: Masks,
-) -> None:
+    covered: int, nodes: Masks, paid: Floats, to_goal: Floats, ahead: Floats, ratios: Floats, classes: Masks,
+    rounding: float, prices: Floats, best_sets: Masks, best_nodes: Masks,
+) -> None:  # fmt: skip
     """Try the beginnings that cover a set for every class that holds it.
 
     ``covered``: the set. ``nodes``, ``paid``: where such beginnings end, and what the cheapest one there costs.
@@ -294,15 +256,9 @@ def lower_prices(
 
 @jit
 def advance_layer(
-    indptr: Indices,
-    indices: Indices,
-    costs: Floats,
-    seen: Masks,
-    family: Masks,
-    row_of: Ints,
-    before: Floats,
+    indptr: Indices, indices: Indices, costs: Floats, seen: Masks, family: Masks, row_of: Ints, before: Floats,
     after: Floats,
-) -> None:
+) -> None:  # fmt: skip
     """From the cheapest walks of i nodes to those of i + 1, by (set covered at least, last node).
 
     ``indptr``, ``indices``, ``costs``: for each node the edges that lead to it. ``seen``: by node the members that it
@@ -322,14 +278,8 @@ def advance_layer(
 
 @jit
 def price_beginnings(
-    sets: Int32s,
-    rows: Masks,
-    is_there: Flags,
-    to_goal: Floats,
-    ahead: Floats,
-    ratios: Floats,
-    out: Floats,
-) -> None:
+    sets: Int32s, rows: Masks, is_there: Flags, to_goal: Floats, ahead: Floats, ratios: Floats, out: Floats,
+) -> None:  # fmt: skip
     """What the best end of a shared beginning of fixed length leaves to be paid, for each set.
 
     Of a set with members t, ``rows[i, b]`` is the row of ``is_there`` with the nodes where a beginning can end that has

@@ -25,19 +25,9 @@ FAR = np.int32(2**31 - 1)
 
 @jit
 def sweep_hops(
-    indptr: Indices,
-    indices: Indices,
-    seeds: Ints,
-    limit: int,
-    ahead: Floats,
-    ahead_limit: float,
-    behind: Floats,
-    behind_limit: float,
-    wanted: Flags,
-    num_wanted: int,
-    hops: Int32s,
-    queue: Indices,
-) -> int:
+    indptr: Indices, indices: Indices, seeds: Ints, limit: int, ahead: Floats, ahead_limit: float, behind: Floats,
+    behind_limit: float, wanted: Flags, num_wanted: int, hops: Int32s, queue: Indices,
+) -> int:  # fmt: skip
     """Breadth-first sweep.
 
     ``indptr``, ``indices``: CSR rows. ``seeds``: sorted keys ``value << 32 | node``. ``limit``: nodes further than this
@@ -94,24 +84,10 @@ def sweep_hops(
 
 @jit
 def sweep_costs(
-    indptr: Indices,
-    indices: Indices,
-    costs: Floats,
-    seed_nodes: Indices,
-    seed_values: Floats,
-    limit: float,
-    ahead: Floats,
-    ahead_limit: float,
-    behind: Floats,
-    behind_limit: float,
-    wanted: Flags,
-    num_wanted: int,
-    distances: Floats,
-    towards: Ints,
-    heap_keys: Floats,
-    heap_nodes: Indices,
-    reached: Indices,
-) -> int:
+    indptr: Indices, indices: Indices, costs: Floats, seed_nodes: Indices, seed_values: Floats, limit: float,
+    ahead: Floats, ahead_limit: float, behind: Floats, behind_limit: float, wanted: Flags, num_wanted: int,
+    distances: Floats, towards: Ints, heap_keys: Floats, heap_nodes: Indices, reached: Indices,
+) -> int:  # fmt: skip
     """Dijkstra sweep with a binary heap ordered by (distance, node).
 
     ``indptr``, ``indices``, ``costs``: CSR rows. ``seed_nodes``, ``seed_values``: where the sweep starts and at what
