@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from veilroute.errors import InvalidInputError, PluginError, UnknownMethodError, VeilrouteError
 from veilroute.jsontext import parse_json
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 Value = TypeVar("Value")
-
 Plain = str | int | float | bool | None  #: what an option may be to be kept in a playbook and in records
 _TAKEN = ("problem", "privacy", "planner", "time_limit_s", "progress", "should_stop", "seed", "watch")
 """Names that mean something else to who calls a planner, and that no option of a plug-in can have."""
@@ -104,8 +103,7 @@ class Entry:
         if not isinstance(self.home, str):
             return self.home
         module, _, name = self.home.partition(":")
-        function: Callable[..., Any] = getattr(import_module(module), name)
-        return function
+        return cast(Callable[..., Any], getattr(import_module(module), name))
 
     def record(self, options: Mapping[str, object]) -> dict[str, object]:
         """The options of a run for its record: those given, and a plug-in's defaults; nothing but plain values."""

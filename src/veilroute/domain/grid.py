@@ -17,8 +17,7 @@ from veilroute.errors import InvalidInputError
 
 FREE_CHARACTERS = ".GS"  #: terrain that can be walked on in Moving AI maps
 BLOCKED_CHARACTERS = "@OTW"  #: terrain that cannot
-MAX_CELLS = 2**22
-"""A grid of 2048 x 2048, four times the largest of the benchmark maps; planning on it takes gigabytes."""
+MAX_CELLS = 2**22  #: a grid of 2048 x 2048, four times the largest benchmark map; planning on it takes gigabytes
 
 # In ascending order of the neighbour's number, because cells are numbered row by row.
 _STEPS_4 = ((-1, 0), (0, -1), (0, 1), (1, 0))

@@ -34,7 +34,7 @@ class WithinDistance:
     measure: str = "cost"
 
     def __post_init__(self) -> None:
-        _check_length("WithinDistance.radius", self.radius)
+        check_finite("WithinDistance.radius", _length("WithinDistance.radius", self.radius), least=0)
         check_name("WithinDistance.measure", self.measure, MEASURES)
 
 
@@ -50,7 +50,7 @@ class LineOfSight:
     range: float
 
     def __post_init__(self) -> None:
-        _check_length("LineOfSight.range", self.range)
+        check_finite("LineOfSight.range", _length("LineOfSight.range", self.range), least=0)
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,3 @@ def _length(name: str, value: object) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise InvalidInputError(name, "a number >= 0", value if value is not None else "nothing")
     return value
-
-
-def _check_length(name: str, value: object) -> None:
-    check_finite(name, _length(name, value), least=0)

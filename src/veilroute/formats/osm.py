@@ -118,7 +118,7 @@ def _check_file(path: str | Path) -> None:
 
 def _check_unpacked(path: str | Path, unpack: type[gzip.GzipFile] | type[bz2.BZ2File]) -> None:
     """Raise where a compressed file unpacks to far more than a map does: some would keep osmium busy for hours."""
-    most = _most_unpacked(Path(path).stat().st_size)
+    most = _FREE_BYTES + _MOST_GAIN * Path(path).stat().st_size
     try:
         with unpack(Path(path)) as file:
             num_bytes = 0
@@ -233,10 +233,6 @@ def _osmium() -> Any:
     return osmium
 
 
-def _most_unpacked(num_bytes: int) -> int:
-    return _FREE_BYTES + _MOST_GAIN * num_bytes
-
-
 def _check_blocks(path: str | Path) -> None:
     """Raise unless the blocks of a PBF file fill it exactly; reads only what says how long they are."""
     num_blocks = unpacked = 0
@@ -262,7 +258,7 @@ def _check_blocks(path: str | Path) -> None:
             if fields is None:
                 raise FileFormatError(path, damaged)
             unpacked += fields.get(_UNPACKED_SIZE, 0)  # osmium holds the block to it
-            if unpacked > _most_unpacked(size):
+            if unpacked > _FREE_BYTES + _MOST_GAIN * size:
                 raise FileFormatError(path, _BOMB)
 
 

@@ -106,8 +106,7 @@ def _draw_grid(ax: Axes, grid: Grid, frame: Frame, scale: float) -> None:
     ax.tick_params(length=2, width=0.5, color=palette.MUTED, labelcolor=palette.MUTED, labelsize=7, pad=2)
     ax.set_xlabel("column", fontsize=7, color=palette.MUTED, labelpad=1)
     ax.set_ylabel("row", fontsize=7, color=palette.MUTED, labelpad=1)
-    for spine in ax.spines.values():
-        spine.set(color=palette.WALL, linewidth=0.8)
+    ax.spines[:].set(color=palette.WALL, linewidth=0.8)
 
 
 def _draw_graph(ax: Axes, domain: Domain, frame: Frame, scale: float) -> None:
@@ -127,8 +126,7 @@ def _draw_graph(ax: Axes, domain: Domain, frame: Frame, scale: float) -> None:
         size = 1.6 + 1.6 * width
         ax.plot(*frame.positions.T, ".", color=palette.JUNCTION, markersize=size, markeredgewidth=0, zorder=1.2)
     ax.set(xticks=[], yticks=[])
-    for spine in ax.spines.values():
-        spine.set_visible(False)
+    ax.spines[:].set_visible(False)
 
 
 def _draw_street_network(ax: Axes, domain: Domain, frame: Frame, scale: float) -> None:
@@ -155,8 +153,7 @@ def _draw_street_network(ax: Axes, domain: Domain, frame: Frame, scale: float) -
         heads = arrow_heads(centres, directions, 5.0 / scale, 3.6 / scale)
         add_arrows(ax, heads, palette.MUTED, edgecolors="none", zorder=1.2, gid="one-way")
     ax.set(xticks=[], yticks=[])
-    for spine in ax.spines.values():
-        spine.set(color=palette.CELL_LINE, linewidth=0.8)
+    ax.spines[:].set(color=palette.CELL_LINE, linewidth=0.8)
 
 
 def _arrow(line: Points, scale: float) -> tuple[Points, Points] | None:

@@ -193,8 +193,7 @@ def _pivot_mds(steps: Points) -> Points:
     # The sign of a singular vector is arbitrary: let the first node be left of and above the middle.
     points = points * np.where(points[0] * (-1.0, 1.0) < 0, -1.0, 1.0)
     length = float(np.abs(points[:, 0]).max())
-    scaled = points * (steps.max() / 2 / length) if length > 0 else points
-    return np.asarray(scaled, dtype=np.float64)
+    return np.asarray(points * (steps.max() / 2 / length) if length > 0 else points, dtype=np.float64)
 
 
 def _majorize(points: Points, steps: Points) -> Points:

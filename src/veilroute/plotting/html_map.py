@@ -88,21 +88,16 @@ def _web(name: str) -> str:
 
 def _embedded(data: object) -> str:
     """JSON that may stand inside a ``<script>``: no name can end it."""
-    text = dump_canonical(data).decode()
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
+    return dump_canonical(data).decode().translate({ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"})
 
 
 def _data(playbook: Playbook, domain: Domain, trip: int) -> dict[str, Any]:
     bent = BentWalks(domain)
     walks = [[bent.bend(walk) for walk in group] for group in class_walks(playbook, trip)]
-    places = [_place(playbook, domain, node, mark) for node, mark in all_marks(playbook, trip)]
-    start, goal = places[0], places[1]
+    start, goal, *others = (_place(playbook, domain, node, mark) for node, mark in all_marks(playbook, trip))
     if (start["x"], start["y"]) == (goal["x"], goal["y"]):
         start["aside"], goal["aside"] = -1, 1
-    # What comes last is drawn on top.
-    places = [*places[2:], start, goal]
+    places = [*others, start, goal]  # what comes last is drawn on top
     positions = bent.positions
     sights: list[list[list[int]]] = [[] for _ in walks]
     for i, ends in sight_lines(playbook, trip, positions):

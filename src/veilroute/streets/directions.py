@@ -29,23 +29,12 @@ _STRAIGHT, _SLIGHT, _PLAIN, _SHARP = 25.0, 50.0, 125.0, 168.0
 _COMPASS = ("north", "northeast", "east", "southeast", "south", "southwest", "west", "northwest")
 
 _UNNAMED = {
-    "": "an unnamed road",
-    "bridleway": "a bridleway",
-    "cycleway": "a cycle path",
-    "footway": "a footpath",
-    "living_street": "a living street",
-    "motorway": "the motorway",
-    "path": "a path",
-    "pedestrian": "a pedestrian street",
-    "primary": "a main road",
-    "residential": "a residential street",
-    "secondary": "a secondary road",
-    "service": "a service road",
-    "steps": "steps",
-    "tertiary": "a minor road",
-    "track": "a track",
-    "trunk": "a trunk road",
-}
+    "": "an unnamed road", "bridleway": "a bridleway", "cycleway": "a cycle path", "footway": "a footpath",
+    "living_street": "a living street", "motorway": "the motorway", "path": "a path",
+    "pedestrian": "a pedestrian street", "primary": "a main road", "residential": "a residential street",
+    "secondary": "a secondary road", "service": "a service road", "steps": "steps", "tertiary": "a minor road",
+    "track": "a track", "trunk": "a trunk road",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import numpy as np
 
@@ -57,8 +57,7 @@ class Itinerary:
     @property
     def street_names(self) -> list[str]:
         """The streets in the order in which they are taken; unnamed ones are left out, and so are repetitions."""
-        names = [leg.name for leg in self.legs if leg.name]
-        return [name for i, name in enumerate(names) if i == 0 or name != names[i - 1]]
+        return [name for name, _ in groupby(leg.name for leg in self.legs if leg.name)]
 
     def polyline(self) -> Floats:
         """Longitude and latitude along the whole route, no point twice in a row."""

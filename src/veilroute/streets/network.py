@@ -291,8 +291,7 @@ def _prevailing(edge: Ints, value: Ints, metres: Floats) -> Ints:
     return np.asarray(pairs[order][leads] % width)
 
 
-ATTRIBUTION = "© OpenStreetMap contributors, ODbL 1.0"
-"""Whom to credit wherever a map made from OpenStreetMap is shown."""
+ATTRIBUTION = "© OpenStreetMap contributors, ODbL 1.0"  #: whom to credit where a map made from OpenStreetMap is shown
 
 
 @dataclass(frozen=True)

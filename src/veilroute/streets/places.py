@@ -188,10 +188,9 @@ def check_way(domain: Domain, start: Located, goal: Located) -> None:
     if reached_from(domain, domain.node(start.label))[domain.node(goal.label)]:
         return
     check_joined(domain, start, [goal])
-    parted = (
-        f"one-way streets leave no way from {start.text} to {goal.text}, though there is one against their direction"
-    )
-    raise InvalidInputError(goal.origin, f"a place that can be reached from the start; {parted}: {_REMEDY}")
+    parted = f"one-way streets leave no way from {start.text} to {goal.text}"
+    expected = f"a place that can be reached from the start; {parted}, though there is one against their direction"
+    raise InvalidInputError(goal.origin, f"{expected}: {_REMEDY}")
 
 
 def check_joined(domain: Domain, start: Located, others: Sequence[Located]) -> None:

@@ -73,7 +73,7 @@ BOLLARDS = frozenset(("bollard", "block", "cycle_barrier", "motorcycle_barrier",
 _YES, _REVERSED, _NO = ("yes", "true", "1"), ("-1", "reverse"), ("no", "false", "0")
 _SLOW_WAYS = ("cycleway", "service", "track")
 _CHANGING = ("alternating", "reversible")
-_CAR_ROADS = (*FAST_ROADS, "busway")
+_FOR_CARS = (*FAST_ROADS, "busway")
 _SIDES = ("cycleway:left", "cycleway:right", "cycleway:both")
 
 
@@ -210,21 +210,17 @@ def _turned(network: Network, tags: Tags, forward: bool, backward: bool) -> tupl
     for direction in is_open:
         keys = [f"{mode}:{direction}" for mode in reversed(network.modes)]
         key = next((key for key in keys if key in tags), None)
-        if key is None:
-            continue
-        if _is_closed(tags, key):
+        if key is not None and _is_closed(tags, key):
             is_open[direction], reason = False, f"{key}={tags[key]}"
-        elif key == keys[0] and tags[key] in OPEN:
+        elif tags.get(keys[0]) in OPEN:
             is_open[direction] = True
     return is_open["forward"], is_open["backward"], reason
 
 
 _NETWORKS = (
     Network("drive", ("access", "vehicle", "motor_vehicle", "motorcar"), True, (*MAIN_ROADS, *FAST_ROADS)),
-    Network(
-        "cycle", ("access", "vehicle", "bicycle"), True, (*MAIN_ROADS, *_SLOW_WAYS), (*FOOT_PATHS[:4], *_CAR_ROADS)
-    ),
-    Network("walk", ("access", "foot"), False, (*MAIN_ROADS, *FOOT_PATHS, *_SLOW_WAYS), _CAR_ROADS),
+    Network("cycle", ("access", "vehicle", "bicycle"), True, (*MAIN_ROADS, *_SLOW_WAYS), (*FOOT_PATHS[:4], *_FOR_CARS)),
+    Network("walk", ("access", "foot"), False, (*MAIN_ROADS, *FOOT_PATHS, *_SLOW_WAYS), _FOR_CARS),
 )
 NETWORKS = {network.name: network for network in _NETWORKS}  #: the networks by name
 
