@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,11 +134,9 @@ class AStarEngine:
         highest = float(at_most(cost_bound, exact=domain.has_integer_costs))
         swept = self._fields.backward.num_sweeps
         states = _States()
-        is_found = is_stopped = False
-        try:
+        is_found = None
+        with suppress(OutOfTimeError):
             is_found = self._search(states, ordered, trip, highest, watch)
-        except OutOfTimeError:
-            is_stopped = True
         num_expanded, num_generated = states.counts[[kernel.NUM_EXPANDED, kernel.NUM_GENERATED]].tolist()
         counts = Counts(num_expanded, num_generated, self._fields.backward.num_sweeps - swept)
         if is_found:
@@ -145,7 +144,7 @@ class AStarEngine:
             cost = walk_cost(domain, walk)
             return CoveringWalk(walk, cost, "optimal", cost, counts)
         lower = states.least_key()
-        if is_stopped:
+        if is_found is None:
             forward = Sweeper(domain, backward=False, num_seeds=1)
             proved = lower if states.counts[kernel.NUM_STATES] else 0.0
             return stop_with_walk(self.task, ordered, trip, forward, proved, highest, counts)
@@ -193,12 +192,11 @@ class TargetFields:
 
     def sweep(self, members: Sequence[int], trip: int, watch: Watch) -> None:
         """Make the sweeps for a search that covers ``members``."""
-        if len(members) > self.heuristic.max_targets:
+        most = self.heuristic.max_targets
+        if len(members) > most:
             more = ", ".join(name for name, each in HEURISTICS.items() if each.max_targets >= len(members))
             other = f"; the engine astar takes more with {more}" if more else ""
-            raise TooLargeError(
-                "members", f"at most {self.heuristic.max_targets} for this heuristic{other}", len(members)
-            )
+            raise TooLargeError("members", f"at most {most} for this heuristic{other}", len(members))
         if self.heuristic.kind != kernel.BLIND and trip not in self._to_goal:
             self._to_goal[trip] = self.backward.run(self.task.goals[trip]) * self.task.unit
         if self.heuristic.has_reach:
@@ -223,12 +221,8 @@ class TargetFields:
 
     def prepare(self, members: Sequence[int], trip: int) -> Estimator:
         """The heuristic after its sweeps; bit i of its masks stands for ``members[i]``."""
-        kind, num = self.heuristic.kind, len(members)
-        nothing = np.empty((0, 0))
-        if kind == kernel.BLIND:
-            no_rows, no_costs = np.zeros(num, dtype=np.int64), np.zeros(self.task.domain.num_nodes)
-            return Estimator(kind, no_rows, nothing, no_rows, nothing, no_costs, np.zeros(num), nothing)
-        to_goal = self._to_goal[trip]
+        kind, num, nothing = self.heuristic.kind, len(members), np.empty((0, 0))
+        to_goal = self._to_goal.get(trip, np.zeros(self.task.domain.num_nodes))  # blind, none of the costs matters
         reach, through = self._fields.get(-1, nothing), self._fields.get(trip, nothing)
         reach_rows, through_rows = (
             np.array([self._row_of.get(key, {}).get(member, -1) for member in members], dtype=np.int64)
@@ -251,11 +245,9 @@ class _States:
         self.counts = np.zeros(5, dtype=np.int64)
         self.least_cut = np.full(1, np.inf)
         self.keys: Ints = np.empty(0, dtype=np.int64)
-        self.paid: Floats = np.empty(0)
-        self.ahead: Floats = np.empty(0)
+        self.paid, self.ahead, self.heap_keys = (np.empty(0) for _ in range(3))
         self.parents: Int32s = np.empty(0, dtype=np.int32)
         self.is_open: Flags = np.empty(0, dtype=np.bool_)
-        self.heap_keys: Floats = np.empty(0)
         self.heap_states: Indices = np.empty(0, dtype=np.uint32)
         self._resize_states(_FIRST_ROOM)
         self._resize_heap(_FIRST_ROOM)

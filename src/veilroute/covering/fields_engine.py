@@ -17,9 +17,9 @@ next post is the one where distance and remaining field add up, one sweep for ea
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
-from itertools import chain, combinations, islice
+from collections.abc import Sequence
+from functools import cache
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -48,8 +48,6 @@ MAX_MEMBERS = 20
 _PIECES_PER_JOIN = 1 << 16
 _SIZES_FOR_BOUNDS = (2, 3)
 _MAX_KEPT = 8
-
-_Split = tuple[Ints, Ints, Ints]
 
 
 class FieldsEngine:
@@ -128,8 +126,8 @@ class FieldsEngine:
         highest = at_most(cost_bound, exact=self.task.domain.has_integer_costs)
         split, post = -1, Post(-1)
         # Without a bound to break, the small subsets would be looked at for nothing.
-        sizes = _sizes_up_to(len(ordered))
-        for size in sizes[-1:] if highest == math.inf else sizes:
+        smaller = () if highest == math.inf else _SIZES_FOR_BOUNDS
+        for size in sorted({size for size in (*smaller, len(ordered)) if 0 < size <= len(ordered)}):
             if lower > highest or lower == math.inf:
                 break
             sets = np.array(list(combinations(ordered, size)))
@@ -154,36 +152,27 @@ class FieldsEngine:
 
     def has_fields(self, members: Sequence[int], trip: int) -> bool:
         """Whether the fields that joining a set needs are there, because somebody asked for them before."""
-        in_front, behind = _halves(len(members))
-        return all(
-            (trip, backward) in self._fields
-            and all(
-                part in self._fields[trip, backward]
-                for size in range(1, largest + 1)
-                for part in combinations(sorted(members), size)
-            )
-            for backward, largest in ((True, behind), (False, in_front))
-        )
+        for backward, largest in zip((False, True), _halves(len(members)), strict=True):
+            parts = chain.from_iterable(combinations(sorted(members), size) for size in range(1, largest + 1))
+            if (trip, backward) not in self._fields or any(part not in self._fields[trip, backward] for part in parts):
+                return False
+        return True
 
     def _check_size(self, num_members: int) -> None:
         if num_members > MAX_MEMBERS:
-            raise TooLargeError(
-                "members", f"at most {MAX_MEMBERS} for the fields engine; cover them by several walks", num_members
-            )
+            expected = f"at most {MAX_MEMBERS} for the fields engine; cover them by several walks"
+            raise TooLargeError("members", expected, num_members)
 
     def _ensure(self, sets: Ints, trip: int, watch: Watch) -> None:
         """Work out the fields that joining these sets needs."""
         if self._table is not None:
             self._table.complete(watch)
         in_front, behind = _halves(sets.shape[1])
+        singles: list[Members] = [(member,) for member in np.unique(sets).tolist()]
         for backward, largest in ((True, behind), (False, in_front)):
             for size in range(1, largest + 1):
-                fields = self._shared(trip, backward=backward)
-                if size == 1:
-                    wanted: set[Members] = {(member,) for member in np.unique(sets).tolist()}
-                else:
-                    wanted = set(chain.from_iterable(combinations(members, size) for members in sets.tolist()))
-                fields.add(sorted(wanted), watch)
+                wanted = chain.from_iterable(combinations(members, size) for members in sets.tolist())
+                self._shared(trip, backward=backward).add(singles if size == 1 else sorted(set(wanted)), watch)
 
     def _join(self, sets: Ints, trip: int) -> tuple[Floats, Ints, Ints]:
         """Covering cost in units, best split and best middle post of each set."""
@@ -191,22 +180,21 @@ class FieldsEngine:
         forward, backward = self._shared(trip, backward=False), self._shared(trip, backward=True)
         best = np.full(len(sets), np.inf)
         choice, choice_post = np.full((2, len(sets)), -1, dtype=np.int64)
-        first_split = 0
-        for middle, in_front, behind in _splits(sets.shape[1]):
-            num = middle.size
+        for middle in range(sets.shape[1]):
+            in_front, behind = _split(sets.shape[1], middle)
+            num = len(behind)
             per_chunk = max(1, _PIECES_PER_JOIN // num)
             for first in range(0, len(sets), per_chunk):
                 part = sets[first : first + per_chunk]
                 join_rows(
                     np.repeat(np.arange(first, first + len(part)), num),
-                    np.tile(np.arange(first_split, first_split + num), len(part)),
-                    part[:, middle].reshape(-1),
+                    np.tile(np.arange(middle * num, (middle + 1) * num), len(part)),
+                    np.repeat(part[:, middle], num),
                     forward.rows_of(part[:, in_front].reshape(len(part) * num, in_front.shape[1])),
                     backward.rows_of(part[:, behind].reshape(len(part) * num, behind.shape[1])),
                     forward.rows, backward.rows, posts.watch_ptr, posts.watch_posts,
                     self._margin, best, choice, choice_post,
                 )  # fmt: skip
-            first_split += num
         return best, choice, choice_post
 
     def _walk(self, stops: list[Post], steps: list[float], trip: int) -> Walk:
@@ -220,14 +208,13 @@ class FieldsEngine:
     def _stops(self, ordered: Members, trip: int, split: int, post: Post) -> tuple[list[Post], list[float]]:
         """The posts at which an optimal walk covers each member, in order of travel, and the steps between them.
 
-        They are found from the middle: the post there, and the number of the split (see :func:`_splits`).
+        They are found from the middle: the post there, and the number of the split (see :func:`_split`).
         """
         if not ordered:
             return [], []
         # Splits are numbered through all middles, as many for each.
-        position, number = divmod(split, math.comb(len(ordered) - 1, len(ordered) // 2))
-        _, in_front, behind = next(islice(_splits(len(ordered)), position, None))
-        first, last = (tuple(ordered[i] for i in side[number].tolist()) for side in (in_front, behind))
+        middle, number = divmod(split, math.comb(len(ordered) - 1, len(ordered) // 2))
+        first, last = (tuple(ordered[i] for i in side[number].tolist()) for side in _split(len(ordered), middle))
         before, steps = self._descend(post, first, trip, self._shared(trip, backward=False))
         after, further = self._descend(post, last, trip, self._shared(trip, backward=True))
         return [*before[::-1], post, *after], [*steps[::-1], *further]
@@ -293,36 +280,26 @@ class FieldsEngine:
         return self._fields[trip, backward]
 
 
-def _sizes_up_to(size: int) -> list[int]:
-    """Sizes of subsets whose costs are worked out on the way to a set: small ones for a bound, then its own."""
-    return [small for small in _SIZES_FOR_BOUNDS if small < size] + ([size] if size else [])
-
-
 def _halves(size: int) -> tuple[int, int]:
     """How many members of a set are covered in front of the middle one, and how many behind."""
     return max(0, size - 1) // 2, size // 2
 
 
-def _splits(size: int) -> Iterable[_Split]:
-    """All ways to place the members of a set of a size: middle, those in front, those behind, as positions in the set.
+def _split(size: int, middle: int) -> tuple[Ints, Ints]:
+    """All ways to place the members of a set around a middle one: those in front and those behind, a row for each way.
 
-    In the order of (middle, behind), the ways with one middle at a time.
+    Members are positions in the set; the ways are in the order of those behind.
     """
-    return _kept_splits(size) if size <= _MAX_KEPT else _make_splits(size)
+    return _kept_split(size, middle) if size <= _MAX_KEPT else _make_split(size, middle)
 
 
-@lru_cache
-def _kept_splits(size: int) -> tuple[_Split, ...]:
-    return tuple(_make_splits(size))
-
-
-def _make_splits(size: int) -> Iterator[_Split]:
+def _make_split(size: int, middle: int) -> tuple[Ints, Ints]:
     num_in_front, num_behind = _halves(size)
-    for middle in range(size):
-        others = [i for i in range(size) if i != middle]
-        behind = np.array(list(combinations(others, num_behind)), dtype=np.int64)
-        is_in_front = np.ones((len(behind), size), dtype=bool)
-        is_in_front[:, middle] = False
-        np.put_along_axis(is_in_front, behind, False, axis=1)
-        in_front = np.nonzero(is_in_front)[1].reshape(len(behind), num_in_front)
-        yield np.full(len(behind), middle), in_front, behind
+    behind = np.array(list(combinations([i for i in range(size) if i != middle], num_behind)), dtype=np.int64)
+    is_in_front = np.ones((len(behind), size), dtype=bool)
+    is_in_front[:, middle] = False
+    np.put_along_axis(is_in_front, behind, False, axis=1)
+    return np.nonzero(is_in_front)[1].reshape(len(behind), num_in_front), behind
+
+
+_kept_split = cache(_make_split)

@@ -34,7 +34,7 @@ import numpy as np
 from veilroute.arrays import Flags, Floats, Int32s, Ints, Masks, Members, Walk
 from veilroute.covering.fields_engine import FieldsEngine
 from veilroute.covering.set_costs import FieldCosts, TourCosts
-from veilroute.covering.task import CoveringTask, bits
+from veilroute.covering.task import CoveringTask, bits, leads_both_ways
 from veilroute.covering.walks import NO_WALK, Sweeper, Sweepers, walk_cost, walk_through
 from veilroute.domain.graph import Domain
 from veilroute.kernels.subsets import advance_layer, lower_prices, price_beginnings
@@ -133,10 +133,7 @@ def _ways_on(task: CoveringTask, trip: int, members: Sequence[int], nodes: Ints)
 
 def has_two_colours(domain: Domain) -> bool:
     """Whether all edges cost the same, lead both ways, and join nodes of two colours, as on a grid."""
-    if domain.unit_cost is None:
-        return False
-    indptr, indices, _ = domain.reversed_rows
-    if not (np.array_equal(indptr, domain.indptr) and np.array_equal(indices, domain.indices)):
+    if domain.unit_cost is None or not leads_both_ways(domain):
         return False
     tails, heads, _ = domain.edge_arrays()
     sweeper = Sweeper(domain, backward=False, num_seeds=1)

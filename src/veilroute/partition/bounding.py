@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from veilroute.arrays import Floats, Int32s, Ints
-from veilroute.kernels.extension import pick_columns
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
 from veilroute.partition.master import MAX_COMBINED, Master, separate
 from veilroute.partition.result import Grouping
@@ -133,10 +132,10 @@ class Bounding:
             if found.is_complete:
                 least = min(float(found.columns.reduced.min(initial=0.0)), found.least_beyond, 0.0)
                 self.offer(prices, least - self._tolerance)
-            order = np.argsort(found.columns.reduced, kind="stable")
-            picked = pick_columns(order, found.columns.sets, self.space.num, PER_MEMBER)
             # What the programme holds already has a negative reduced cost only within its tolerance.
-            if not self.add(found.columns.take(picked)) and (found.is_complete or not len(found.columns)):
+            if not self.add(found.columns.best(self.space.num, PER_MEMBER)) and (
+                found.is_complete or not len(found.columns)
+            ):
                 return
 
 

@@ -40,7 +40,7 @@ class SetPool:
         self.num_unsolved = 0
         whole, numbers = np.zeros((3, _FIRST_ROOM), dtype=np.int64), np.zeros((2, _FIRST_ROOM))
         by_trip = np.zeros((2, _FIRST_ROOM, task.num_trips))
-        self.arrays = Pool(*whole, *by_trip, *numbers, slots=np.full(4 * _FIRST_ROOM, -1, dtype=np.int32))
+        self.arrays = Pool(*[*whole, *by_trip, *numbers, np.full(4 * _FIRST_ROOM, -1, dtype=np.int32)])
 
     def add(self, mask: int, watch: Watch) -> None:
         """Work out what a set costs and put it in.
@@ -56,9 +56,9 @@ class SetPool:
             self.num_unsolved += 1
             costs = np.full(self._ratios.shape[0], np.inf)
         if self.num_sets == self.arrays.masks.size:
-            grown: Any = [np.concatenate((array, np.zeros_like(array))) for array in self.arrays[:-1]]
+            grown: list[Any] = [np.concatenate((array, np.zeros_like(array))) for array in self.arrays[:-1]]
             slots = np.full(2 * self.arrays.slots.size, -1, dtype=np.int32)
-            self.arrays = Pool(*grown, slots=slots)
+            self.arrays = Pool(*[*grown, slots])
             fill_slots(0, self.num_sets, self.arrays.masks, slots)
         at, pool = self.num_sets, self.arrays
         chosen = list(members)

@@ -25,7 +25,7 @@ from veilroute.covering.prefixes import PrefixCosts
 from veilroute.covering.set_costs import FieldCosts, TourCosts, set_costs
 from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import WalkSource, num_threads
-from veilroute.kernels.extension import extend_sets
+from veilroute.kernels.extension import extend_sets, pick_columns
 from veilroute.partition.result import Grouping, Partition, Record, subset_sums
 from veilroute.problem import KAndEll, Rule
 from veilroute.progress import OutOfTimeError, Watch
@@ -80,6 +80,10 @@ class Columns:
     def take(self, chosen: Ints | Flags) -> Columns:
         """Some of them."""
         return Columns(self.sets[chosen], self.shares[chosen], self.reduced[chosen])
+
+    def best(self, num: int, per_member: int) -> Columns:
+        """Those of least reduced cost, of ``num`` members, so many through each."""
+        return self.take(pick_columns(np.argsort(self.reduced, kind="stable"), self.sets, num, per_member))
 
     @classmethod
     def join(cls, parts: Sequence[Columns], width: int) -> Columns:

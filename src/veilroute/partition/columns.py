@@ -122,8 +122,7 @@ def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
             raise_by_strolls(space, bounding, record, watch)
         total = record.best.total
     start = space.search(Prices(1.5 * simple.duals), 0.0, watch, most=MOST_PER_SEARCH * space.num * space.k)
-    order = np.argsort(start.columns.reduced, kind="stable")
-    bounding.add(start.columns.take(pick_columns(order, start.columns.sets, space.num, 3 * PER_MEMBER)))
+    bounding.add(start.columns.best(space.num, 3 * PER_MEMBER))
     bounding.run(total)
     _round(space, bounding, record)
     if space.num > MAX_COMBINED and space.k > 2 and record.best.total - bounding.bound > _WIDE_GAP * record.best.total:

@@ -16,9 +16,8 @@ import numpy as np
 from veilroute.arrays import Flags, Members
 from veilroute.covering.class_costs import ClassWalks
 from veilroute.covering.set_costs import MAX_TOUR
-from veilroute.covering.task import CoveringTask
+from veilroute.covering.task import CoveringTask, leads_both_ways
 from veilroute.covering.walks import Sweeper
-from veilroute.domain.graph import Domain
 from veilroute.partition.bitmask import best_groupings, mark_classes, partition_sets, read_classes
 from veilroute.partition.result import Partition, outside
 from veilroute.problem import KAndEll, Rule
@@ -150,16 +149,6 @@ class _Tree:
 
 def _in_order(groups: list[list[int]]) -> tuple[Members, ...]:
     return tuple(sorted(tuple(sorted(group)) for group in groups))
-
-
-def leads_both_ways(domain: Domain) -> bool:
-    """Whether every edge has one back at the same cost."""
-    indptr, indices, costs = domain.reversed_rows
-    return (
-        np.array_equal(indptr, domain.indptr)
-        and np.array_equal(indices, domain.indices)
-        and np.array_equal(costs, domain.costs)
-    )
 
 
 def _widen(groups: list[list[int]], rule: Rule) -> list[list[int]]:

@@ -16,7 +16,6 @@ import math
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Members
-from veilroute.kernels.extension import pick_columns
 from veilroute.kernels.strolls import find_strolls
 from veilroute.partition.bounding import Bounding, columns_of
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
@@ -158,12 +157,10 @@ class _Rounds:
                 center, best_value = lowered, value
                 self.duals[self.search.trip] = lowered
                 bounding.offer(Prices(self.duals.sum(axis=0)), 0.0)
-            if self._add(columns):
-                step = 0.5
-            elif step == 1.0:
+            is_new = self._add(columns) > 0
+            if not is_new and step == 1.0:
                 return
-            else:
-                step = 1.0
+            step = 0.5 if is_new else 1.0
 
     def _add(self, columns: Columns) -> int:
         """Add the best of the strolls that are new; returns how many."""
@@ -172,9 +169,7 @@ class _Rounds:
             key = row.tobytes(), round(share / self.tolerance)
             is_new[at] = key not in self._known
             self._known.add(key)
-        columns = columns.take(is_new)
-        order = np.argsort(columns.reduced, kind="stable")
-        columns = columns.take(pick_columns(order, columns.sets, self.search.space.num, _PER_MEMBER))
+        columns = columns.take(is_new).best(self.search.space.num, _PER_MEMBER)
         if len(columns):
             wide = Columns.join([columns], self.search.space.max_size)
             self.master.add_columns(wide.sets, wide.shares)
@@ -218,30 +213,29 @@ class _Rounds:
         space, sets = self.search.space, self.master.sets[:, : self.search.space.k]
         is_set = (sets[:, 0] >= 0) & (np.diff(sets, axis=1) > 0).all(axis=1)
         sets, shares = sets[is_set], self.master.shares[is_set]
-        order = np.argsort(shares - self.duals[self.search.trip][sets].sum(axis=1), kind="stable")
-        picked: Int32s = sets[pick_columns(order, sets, space.num, _PER_MEMBER)]
-        return picked
+        reduced = shares - self.duals[self.search.trip][sets].sum(axis=1)
+        return Columns(sets, shares, reduced).best(space.num, _PER_MEMBER).sets
 
 
 def _join_rest(space: ClassSpace, classes: list[Members], rest: Members, watch: Watch) -> list[Members]:
     """Put each of the rest into the class that it adds least to, if there is one."""
+
+    def share(members: Members) -> float:
+        return float(space.measure(np.array([members], dtype=np.int32), Watch())[1][0])
+
     classes = list(classes)
     for member in rest:
         if watch.is_over():
             break
-        least, at = math.inf, -1
-        for number, members in enumerate(classes):
-            if len(members) < space.max_size and space.compatible[member, list(members)].all():
-                added = _share(space, (*members, member)) - _share(space, members)
-                if added < least:
-                    least, at = added, number
-        if at >= 0:
-            classes[at] = tuple(sorted((*classes[at], member)))
+        added = {
+            at: share((*members, member)) - share(members)
+            for at, members in enumerate(classes)
+            if len(members) < space.max_size and space.compatible[member, list(members)].all()
+        }
+        best = min(added, key=added.__getitem__, default=-1)
+        if best >= 0 and added[best] < math.inf:
+            classes[best] = tuple(sorted((*classes[best], member)))
     return classes
-
-
-def _share(space: ClassSpace, members: Members) -> float:
-    return float(space.measure(np.array([members], dtype=np.int32), Watch())[1][0])
 
 
 def _classes_on(search: StrollSearch, grouping: Grouping) -> list[Columns]:

@@ -16,6 +16,7 @@ on its own map only, which its hash tells; on others its candidates are found ag
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -30,7 +31,7 @@ from veilroute.domain.graph import Domain, Label, plain_label
 from veilroute.errors import InvalidInputError, TooLargeError
 from veilroute.planners.optimal import find_class_prefix, plan_prefix
 from veilroute.planners.pbp import part_after
-from veilroute.planners.plan import Plan, PlannedClass, plan_unproved
+from veilroute.planners.plan import Plan, PlannedClass, plan_unproved, shared_class
 from veilroute.playbook import Playbook
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import OutOfTimeError, Watch
@@ -80,12 +81,11 @@ def plan_reuse(
     task = prepare_task(problem)
     classes = remaining_classes(problem, task, privacy, earlier)
     walker = _Walker(task, privacy.m, watch)
-    anonymized = []
+    planned = []
     for number, members in enumerate(classes):
         watch.tell("walks", number, len(classes))
-        planned = walker.plan(members)
-        if planned is not None:
-            anonymized.append(planned)
+        planned.append(walker.plan(members))
+    anonymized = [each for each in planned if each is not None]
     return plan_unproved(task, anonymized, walker.engine, {"seed": seed, "stopped_early": walker.is_stopped})
 
 
@@ -101,11 +101,9 @@ def read_partition(partition: object, domain: Domain, names: Mapping[Label, str]
         known = frozenset(label for members in classes for label in members)
     else:
         raise InvalidInputError("partition", "an earlier playbook, or a list of classes, each a list of candidates")
-    seen: set[Label] = set()
-    for label in (label for members in classes for label in members):
-        if label in seen:
+    for label, times in Counter(label for members in classes for label in members).items():
+        if times > 1:
             raise InvalidInputError("partition", "classes that have no candidate in common", f"{label} twice")
-        seen.add(label)
     return EarlierPartition(tuple(classes), known)
 
 
@@ -122,8 +120,8 @@ def find_again(earlier: Playbook, domain: Domain, names: Mapping[Label, str]) ->
         return {label: label for label in labels}
     was_called, was_at = _names(earlier.names, labels), _places(earlier.domain)
     only = _unique((name, label) for label, called in was_called.items() for name in called)
-    is_called = _names(names, domain.labels or names)
-    now_called = _unique((name, label) for label, called in is_called.items() for name in called)
+    is_called = _names(names, domain.labels or names).items()
+    now_called = _unique((name, label) for label, called in is_called for name in called)
     now_at = _unique((place, domain.label(node)) for node, place in enumerate(_places(domain)))
     labels_now: dict[Label, Label] = {}
     taken: set[Label] = set()
@@ -167,13 +165,9 @@ def _places(domain: Domain | None) -> list[tuple[object, ...]]:
 
 def _unique(pairs: Iterable[tuple[Hashable, Label]]) -> dict[Hashable, Label]:
     """The node of each name or place that only one node has."""
-    node_of: dict[Hashable, Label] = {}
-    twice = set()
-    for key, label in pairs:
-        if key in node_of:
-            twice.add(key)
-        node_of[key] = label
-    return {key: label for key, label in node_of.items() if key not in twice}
+    node_of = list(pairs)
+    times = Counter(key for key, _ in node_of)
+    return {key: label for key, label in node_of if times[key] == 1}
 
 
 def _is_far(earlier: Playbook, label: Label, domain: Domain, now: Label) -> bool:
@@ -220,9 +214,10 @@ class _Walker:
             try:
                 shared = find_class_prefix(self.task, members, self.m, self.watch)
                 if shared is not None:
-                    everybody = (1 << len(members)) - 1
-                    has_walks = np.isfinite(shared.shares[everybody])
-                    return plan_prefix(members, shared, everybody, self.completions) if has_walks else None
+                    has_walks = np.isfinite(shared.shares[-1])
+                    return (
+                        plan_prefix(members, shared, (1 << len(members)) - 1, self.completions) if has_walks else None
+                    )
             except OutOfTimeError:
                 self.is_stopped = True
         whole = self._share(members)
@@ -231,6 +226,4 @@ class _Walker:
     def _share(self, members: Members) -> PlannedClass | None:
         covering = [self.engine.find(members, trip, watch=self.watch) for trip in range(self.task.num_trips)]
         self.is_stopped |= any(each.status in ("feasible", "unknown") for each in covering)
-        if not all(each.walk.size for each in covering):
-            return None
-        return PlannedClass(members, True, tuple(each.walk for each in covering), tuple(each.cost for each in covering))
+        return shared_class(members, covering) if all(each.walk.size for each in covering) else None
