@@ -60,10 +60,7 @@ _BYTES_PER_HEAP_ENTRY = 12
 
 @dataclass(frozen=True)
 class Heuristic:
-    """A heuristic of the A* engine: its number in the kernel, what it needs, and how many targets it takes.
-
-    The search has the heuristic compiled into it, so that a plug-in comes with a search of its own.
-    """
+    """A heuristic: its number in the kernel, what it needs, and the search that has it compiled in."""
 
     kind: int
     has_reach: bool  # the distance from each node to the posts of each target
@@ -174,10 +171,7 @@ class AStarEngine:
 
 
 class TargetFields:
-    """Sweeps out of the posts of targets, kept for all members of a task where ``field_bytes`` are enough for them.
-
-    Where they are not, each search makes its sweeps anew.
-    """
+    """Sweeps out of the posts of targets: of all members where ``field_bytes`` are enough, else made anew each time."""
 
     def __init__(self, task: CoveringTask, heuristic: Heuristic, field_bytes: int = FIELD_BYTES) -> None:
         self.task = task

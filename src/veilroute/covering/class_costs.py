@@ -277,10 +277,7 @@ class ClassWalks:
     def keep_time(
         self, classes: Sequence[Members], watch: Watch, write_down: Callable[[Members], object] | None = None
     ) -> None:
-        """Have a search with a time limit end early enough to write the walks of so many classes down.
-
-        Tried out on a few of them, with whatever writes the walks of a class down; this source when left out.
-        """
+        """Have a search with a time limit end early enough to ``write_down`` so many classes; tries a few of them."""
         if watch.time_limit_s is None or not classes:
             return
         little = _LITTLE_SHARE * watch.time_limit_s

@@ -39,10 +39,7 @@ _FIRST_ROWS = 16
 
 
 class FieldStepper:
-    """Advances fields from sets of one size to sets of the next.
-
-    By a sweep of the domain for each set, or through a table of distances from each post (row) to each.
-    """
+    """Advances fields by one member: a sweep for each set, or a table of distances from each post (row) to each."""
 
     def __init__(self, posts: Posts, transport: Sweeper | Floats) -> None:
         self.posts = posts
@@ -111,10 +108,7 @@ class SharedFields:
         return np.array([self._row_of[tuple(members)] for members in sets.tolist()], dtype=np.int64)
 
     def add(self, sets: list[Members], watch: Watch) -> None:
-        """Work out the fields of sets of one size, each in ascending order.
-
-        The fields of their subsets must be there.
-        """
+        """Work out the fields of sets of one size, each in ascending order, after those of their subsets."""
         sets = [members for members in sets if members not in self._row_of]
         per_chunk = self._stepper.sets_per_chunk
         first = self._store.add(len(sets))

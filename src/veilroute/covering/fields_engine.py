@@ -206,10 +206,7 @@ class FieldsEngine:
         return np.concatenate((walk, self._sweepers.path_to_goal(int(walk[-1]), task.goals[trip])[1:]))
 
     def _stops(self, ordered: Members, trip: int, split: int, post: Post) -> tuple[list[Post], list[float]]:
-        """The posts at which an optimal walk covers each member, in order of travel, and the steps between them.
-
-        They are found from the middle: the post there, and the number of the split (see :func:`_split`).
-        """
+        """The posts at which an optimal walk covers each member, in order of travel, and the steps between them."""
         if not ordered:
             return [], []
         # Splits are numbered through all middles, as many for each.
@@ -220,10 +217,7 @@ class FieldsEngine:
         return [*before[::-1], post, *after], [*steps[::-1], *further]
 
     def _descend(self, post: Post, left: Members, trip: int, fields: SharedFields) -> tuple[list[Post], list[float]]:
-        """The posts that lead from the middle to the end where the fields begin, covering ``left`` on the way.
-
-        With the distances between each of them and the one before.
-        """
+        """The posts from the middle to where the fields begin that cover ``left``, and the steps between them."""
         stops: list[Post] = []
         steps: list[float] = []
         while left:
@@ -242,10 +236,7 @@ class FieldsEngine:
         return stops, steps
 
     def _distances_at_posts(self, post: Post, left: Members, trip: int, fields: SharedFields) -> Floats:
-        """Distances between a post and all posts, in the direction of the fields.
-
-        Those of members that are ``left`` will do, as far as they may lie on the way.
-        """
+        """Distances between a post and those of members ``left``, in the fields' direction; infinite off the way."""
         is_onward, nodes = fields.is_backward, self.task.posts.nodes
         if self._table is not None:
             table = self._table.distances if is_onward else self._table.transposed
@@ -286,10 +277,7 @@ def _halves(size: int) -> tuple[int, int]:
 
 
 def _split(size: int, middle: int) -> tuple[Ints, Ints]:
-    """All ways to place the members of a set around a middle one: those in front and those behind, a row for each way.
-
-    Members are positions in the set; the ways are in the order of those behind.
-    """
+    """The ways to place a set around a middle member: positions of those in front and behind, a row for each way."""
     return _kept_split(size, middle) if size <= _MAX_KEPT else _make_split(size, middle)
 
 

@@ -71,10 +71,7 @@ class TourCosts:
         return self._table.part(posts, rows)
 
     def pairs(self, watch: Watch) -> Floats:
-        """Costs of all pairs, per trip: a symmetric matrix each, with those of single members on the diagonal.
-
-        One sweep for each member.
-        """
+        """Costs of all pairs, per trip, with those of single members on the diagonal; one sweep for each member."""
         self.prepare(watch)
         out = np.empty((self.task.num_trips, *self.between.shape))
         pair_costs(self.from_start, self.to_goal, self.between, out)
@@ -206,10 +203,7 @@ def choose_stops(task: CoveringTask, order: Ints, partners: Ints, watch: Watch) 
 
 
 def _vote(task: CoveringTask, posts: Ints, others: list[Floats]) -> list[int]:
-    """Posts of a member that lie best for walks past other stops, those with the most votes first.
-
-    Of the other stops it takes the distances to all posts.
-    """
+    """Posts of a member that lie best for walks past others (by the distances of these to all); most votes first."""
     votes = np.zeros(posts.size, dtype=np.int64)
     ends = [field[posts] for field in (*task.to_goal, *task.from_start)]
     for distances in others:

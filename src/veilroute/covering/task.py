@@ -156,12 +156,10 @@ def bits(mask: int) -> Members:
 
 @dataclass(frozen=True, eq=False)
 class Posts:
-    """The watchers of several candidates in one numbering: post p stands at ``nodes[p]``, which ascend.
+    """The watchers of several candidates in one numbering, as posts."""
 
-    Candidate i is watched from the posts ``watch_posts[watch_ptr[i]:watch_ptr[i + 1]]``.
-    """
-
-    nodes: Indices
+    nodes: Indices  # where each post stands, ascending
+    # Candidate i is watched from the posts ``watch_posts[watch_ptr[i]:watch_ptr[i + 1]]``.
     watch_ptr: Ints
     watch_posts: Ints
 

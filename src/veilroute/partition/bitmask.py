@@ -194,10 +194,7 @@ def partition_by_shares(
 
 
 def _certify(family: Family, shares: Floats, partition: Partition, labels: Sequence[Label], watch: Watch) -> Partition:
-    """With prices by which those can check the proof who have no such tables.
-
-    The tables have compared all classes, so those within reach of what the prices alone prove are counted and no more.
-    """
+    """With prices by which those can check the proof who have no such tables; these have compared all classes."""
     # Here and not at the top: who plans for a dozen candidates need not wait until HiGHS is loaded.
     from veilroute.partition.bounding import CLOSED
     from veilroute.partition.class_space import ListedClasses

@@ -25,10 +25,7 @@ _FIRST_ROOM = 1 << 8
 
 
 class SetPool:
-    """The sets that a search has met, with what each costs, in the arrays of the kernel's ``Pool``.
-
-    ``far`` is for each member the bit mask of those far enough away.
-    """
+    """The sets that a search has met, and what each costs; ``far`` holds each member's far partners, as bits."""
 
     def __init__(self, task: CoveringTask, memo: CoverMemo, far: Sequence[int]) -> None:
         everybody = (1 << len(task.members)) - 1
@@ -43,10 +40,7 @@ class SetPool:
         self.arrays = Pool(*[*whole, *by_trip, *numbers, np.full(4 * _FIRST_ROOM, -1, dtype=np.int32)])
 
     def add(self, mask: int, watch: Watch) -> None:
-        """Work out what a set costs and put it in.
-
-        A set that is too large for the engine is put in as if no walk covered it, and counted.
-        """
+        """Work out what a set costs and put it in; one too large for the engine counts as one that no walk covers."""
         members = bits(mask)
         try:
             costs = self._memo.costs(members, watch)

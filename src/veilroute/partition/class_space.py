@@ -175,10 +175,7 @@ class ClassSpace:
         return np.asarray(total / (sets.shape[1] - 1))
 
     def price(self, classes: Iterable[Members]) -> Grouping:
-        """The grouping with these classes at their exact shares; those that cannot be walked or priced are dissolved.
-
-        Without a time limit: the walks of these classes need the same fields.
-        """
+        """These classes at their exact shares, whatever the time; what cannot be walked or priced is dissolved."""
         shares: dict[Members, float] = {}
         by_size = sorted((members for members in classes if len(members) <= self.max_size), key=len)
         for _, alike in groupby(by_size, key=len):
@@ -376,15 +373,12 @@ class ListedClasses(ClassSpace):
 
 @dataclass(frozen=True, eq=False)
 class _Frontier:
-    """Sets of one size that are to be extended, with what is known of each.
-
-    ``offsets`` is what the reduced cost holds beside the walks; ``shares`` what beginnings add, where these are priced.
-    """
+    """Sets of one size that are to be extended, with what is known of each."""
 
     sets: Int32s
     costs: Floats
-    offsets: Floats
-    shares: Floats
+    offsets: Floats  # what the reduced cost holds beside the walks
+    shares: Floats  # what beginnings add, where these are priced
 
     def part(self, which: slice) -> _Frontier:
         return _Frontier(self.sets[which], self.costs[which], self.offsets[which], self.shares[which])

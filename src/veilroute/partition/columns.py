@@ -204,10 +204,7 @@ def _is_closed(record: Record, bound: float) -> bool:
 
 
 def _within_reach(space: ClassSpace, prices: Prices, gap: float, most: int, watch: Watch) -> tuple[Columns, float]:
-    """The classes whose reduced cost is at most ``gap``, or less where these are too many; and how far they go.
-
-    Nowhere, when even those at no reduced cost are too many.
-    """
+    """The classes whose reduced cost is at most ``gap``, or less where these are too many, and how far they go."""
     reach = gap
     while True:
         watch.tell("classes within reach")

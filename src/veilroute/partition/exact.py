@@ -81,8 +81,7 @@ def partition_by_columns(
     from veilroute.partition.bounding import CLOSED
     from veilroute.partition.class_space import ClassSpace
     from veilroute.partition.columns import count_anonymizable, make_certificate, prove_cost, prove_count
-    from veilroute.partition.greedy import greedy_partition
-    from veilroute.partition.local_search import improve
+    from veilroute.partition.local_search import greedy_partition, improve
 
     num = len(task.members)
     space = ClassSpace(task, rule)

@@ -112,10 +112,7 @@ def likely_classes(task: CoveringTask, rule: Rule) -> tuple[Members, ...]:
 
 
 def stopped_at_first(task: CoveringTask, classes: Sequence[Members], source: ClassWalks) -> Partition:
-    """What a partitioner returns when the time is over before it has compared any two members.
-
-    Those of the ``classes`` that walks cover, and no proof.
-    """
+    """What a partitioner returns that could compare no two members in time: the classes that walks cover."""
     kept = tuple(classes)
     if not leads_both_ways(task.domain):
         kept = tuple(members for members in classes if source.has_walks(members))

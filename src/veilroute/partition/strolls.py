@@ -59,10 +59,7 @@ def raise_by_strolls(space: ClassSpace, bounding: Bounding, record: Record, watc
 
 
 class StrollSearch:
-    """Looks for strolls of negative value on one trip; the space must be prepared.
-
-    Distances are what walks go at least from the start, to the goal and between members.
-    """
+    """Looks for strolls of negative value on one trip, at what walks go at least; the space must be prepared."""
 
     def __init__(self, space: ClassSpace, trip: int, from_start: Floats, to_goal: Floats, between: Floats) -> None:
         self.space, self.trip = space, trip
@@ -90,10 +87,7 @@ class StrollSearch:
         return np.concatenate(([] if least == first else [least], levels, [np.inf]))
 
     def run(self, duals: Floats, threshold: float, watch: Watch, is_in: Flags | None = None) -> tuple[float, Columns]:
-        """The least value at these prices, or the threshold; and strolls below it.
-
-        Of all members, or of those who are in.
-        """
+        """The least value at these prices, or the threshold, and strolls below it; of those who are in, or of all."""
         k, least = self.space.k, threshold
         found = [Columns(np.empty((0, k), dtype=np.int32), np.empty(0), np.empty(0))]
         sets, values = np.empty((self.space.num, k), dtype=np.int32), np.empty(self.space.num)

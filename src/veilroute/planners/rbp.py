@@ -98,10 +98,7 @@ def plan_prefixes(
 def draw_walk(
     domain: Domain, start: int, rng: random.Random, is_long_enough: Callable[[int, int], bool], watch: Watch
 ) -> Walk:
-    """A walk that goes to a neighbour drawn uniformly until ``is_long_enough(number of nodes, last node)``.
-
-    It ends early at a node that no edge leaves, and is empty when the time is over.
-    """
+    """A walk to neighbours drawn uniformly, until it is long enough or stuck; empty when the time is over."""
     walk = [start]
     while not is_long_enough(len(walk), walk[-1]):
         first, end = int(domain.indptr[walk[-1]]), int(domain.indptr[walk[-1] + 1])
