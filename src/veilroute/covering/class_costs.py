@@ -119,12 +119,7 @@ def _estimate_work(task: CoveringTask, sets_by_size: list[int], method: Method) 
 
 
 def compute_class_costs(
-    task: CoveringTask,
-    needed: Flags,
-    watch: Watch,
-    method: Method | None = None,
-    *,
-    field_bytes: int = FIELD_BYTES,
+    task: CoveringTask, needed: Flags, watch: Watch, method: Method | None = None, *, field_bytes: int = FIELD_BYTES
 ) -> ClassCosts:
     """Covering costs of all sets marked in ``needed``, a family closed under taking subsets.
 

@@ -140,14 +140,7 @@ def best_groupings(num: int) -> tuple[Int8s, Floats, Masks]:
 
 
 def partition_sets(
-    first: int,
-    last: int,
-    max_size: int,
-    needed: Flags,
-    shares: Floats,
-    grouped: Int8s,
-    cost: Floats,
-    choice: Masks,
+    first: int, last: int, max_size: int, needed: Flags, shares: Floats, grouped: Int8s, cost: Floats, choice: Masks
 ) -> None:
     """See :func:`veilroute.kernels.set_partition.partition_range`; the tables come from :func:`best_groupings`."""
     stack, bits = np.empty(64, dtype=np.int64), np.empty(64, dtype=np.int64)

@@ -100,12 +100,7 @@ def start_tree(num: int, num_first: int, draw: int = 0) -> Tree:
 
 
 def search_partitions(
-    task: CoveringTask,
-    rule: Rule,
-    watch: Watch,
-    *,
-    memo: CoverMemo,
-    start: Callable[[int], tuple[Tree, Step]],
+    task: CoveringTask, rule: Rule, watch: Watch, *, memo: CoverMemo, start: Callable[[int], tuple[Tree, Step]]
 ) -> Partition:
     """Walk a search tree to its end or until the time is over.
 

@@ -102,8 +102,7 @@ def _turned(prices: Prices) -> Prices:
 def _published(prices: Prices, labels: Sequence[Label]) -> DualPrices:
     cuts = zip(prices.cuts, prices.cut_duals.tolist(), strict=True)
     return DualPrices(
-        tuple(prices.duals.tolist()),
-        tuple(Cut(tuple(labels[i] for i in cut), dual) for cut, dual in cuts if dual > 0),
+        tuple(prices.duals.tolist()), tuple(Cut(tuple(labels[i] for i in cut), dual) for cut, dual in cuts if dual > 0)
     )
 
 
