@@ -94,12 +94,7 @@ class AStarEngine:
     """
 
     def __init__(
-        self,
-        task: CoveringTask,
-        heuristic: str = "tour",
-        *,
-        field_bytes: int = FIELD_BYTES,
-        state_bytes: int = STATE_BYTES,
+        self, task: CoveringTask, heuristic: str, *, field_bytes: int = FIELD_BYTES, state_bytes: int = STATE_BYTES
     ) -> None:
         self.task = task
         self._heuristic = HEURISTICS.find(heuristic)
@@ -111,9 +106,7 @@ class AStarEngine:
 
     def prepare(self, members: Sequence[int], trip: int = 0) -> Estimator:
         """The heuristic of the search that :meth:`find` runs for these members, in ascending order, to study it."""
-        ordered = sorted(members)
-        self._fields.sweep(ordered, trip, Watch())
-        return self._fields.prepare(ordered, trip)
+        return self._fields.estimator(sorted(members), trip, Watch())
 
     def find(
         self, members: Sequence[int], trip: int = 0, *, cost_bound: float = math.inf, watch: Watch | None = None
@@ -150,8 +143,7 @@ class AStarEngine:
     def _search(self, states: _States, ordered: list[int], trip: int, highest: float, watch: Watch) -> bool:
         """Expand states until the goal is reached or none is left; no time or room for more is an `OutOfTimeError`."""
         domain, start = self.task.domain, self.task.starts[trip]
-        self._fields.sweep(ordered, trip, watch)
-        estimator = self._fields.prepare(ordered, trip)
+        estimator = self._fields.estimator(ordered, trip, watch)
         posts, _ = self.task.posts.subset(ordered)
         seen = kernel.mark_seen(domain.num_nodes, posts.watch_ptr, posts.nodes[posts.watch_posts])
         left = ((1 << len(ordered)) - 1) & ~int(seen[start])
@@ -184,52 +176,44 @@ class TargetFields:
         self._row_of: dict[int, dict[int, int]] = {}
         self._to_goal: dict[int, Floats] = {}
 
-    def sweep(self, members: Sequence[int], trip: int, watch: Watch) -> None:
-        """Make the sweeps for a search that covers ``members``."""
-        most = self.heuristic.max_targets
-        if len(members) > most:
-            more = ", ".join(name for name, each in HEURISTICS.items() if each.max_targets >= len(members))
+    def estimator(self, members: Sequence[int], trip: int, watch: Watch) -> Estimator:
+        """The heuristic of a search, after its sweeps; bit i of its masks stands for ``members[i]``."""
+        kind, num, most = self.heuristic.kind, len(members), self.heuristic.max_targets
+        if num > most:
+            more = ", ".join(name for name, each in HEURISTICS.items() if each.max_targets >= num)
             other = f"; the engine astar takes more with {more}" if more else ""
-            raise TooLargeError("members", f"at most {most} for this heuristic{other}", len(members))
-        if self.heuristic.kind != kernel.BLIND and trip not in self._to_goal:
-            self._to_goal[trip] = self.backward.run(self.task.goals[trip]) * self.task.unit
-        if self.heuristic.has_reach:
-            self._sweep_from(members, -1, watch)
-        if self.heuristic.has_through:
-            self._sweep_from(members, trip, watch)
+            raise TooLargeError("members", f"at most {most} for this heuristic{other}", num)
+        if trip not in self._to_goal:
+            is_blind = kind == kernel.BLIND  # then none of the costs matters
+            to_goal = np.zeros(self.task.domain.num_nodes) if is_blind else self.backward.run(self.task.goals[trip])
+            self._to_goal[trip] = to_goal * self.task.unit
+        nothing = np.full(num, -1, dtype=np.int64), np.empty((0, 0))
+        reach_rows, reach = self._sweep_from(members, -1, watch) if self.heuristic.has_reach else nothing
+        through_rows, through = self._sweep_from(members, trip, watch) if self.heuristic.has_through else nothing
+        nodes_of = [self.task.posts.nodes_of(member) for member in members]
+        ends = np.array([self._to_goal[trip][nodes].min() for nodes in nodes_of])
+        rest = nothing[1]
+        if kind in (kernel.TREE, kernel.TOUR):
+            between = np.array([[reach[row][nodes].min() for row in reach_rows.tolist()] for nodes in nodes_of])
+            table = kernel.tree_table if kind == kernel.TREE else kernel.tour_table
+            rest = table(between.reshape(num, num), ends)
+        return Estimator(kind, reach_rows, reach, through_rows, through, self._to_goal[trip], ends, rest)
 
-    def _sweep_from(self, members: Sequence[int], key: int, watch: Watch) -> None:
+    def _sweep_from(self, members: Sequence[int], key: int, watch: Watch) -> tuple[Ints, Floats]:
+        """The fields of members, and where each has its row."""
         if not self._is_kept or key not in self._fields:
             num_rows = len(self.task.members) if self._is_kept else len(members)
             self._fields[key] = np.empty((num_rows, self.task.domain.num_nodes))
             self._row_of[key] = {}
         rows = self._row_of[key]
         for member in members:
-            if member in rows:
-                continue
-            watch.check()
-            nodes = self.task.posts.nodes_of(member)
-            seeds = np.zeros(nodes.size) if key < 0 else self._to_goal[key][nodes] / self.task.unit
-            self._fields[key][len(rows)] = self.backward.run_from(nodes, seeds) * self.task.unit
-            rows[member] = len(rows)
-
-    def prepare(self, members: Sequence[int], trip: int) -> Estimator:
-        """The heuristic after its sweeps; bit i of its masks stands for ``members[i]``."""
-        kind, num, nothing = self.heuristic.kind, len(members), np.empty((0, 0))
-        to_goal = self._to_goal.get(trip, np.zeros(self.task.domain.num_nodes))  # blind, none of the costs matters
-        reach, through = self._fields.get(-1, nothing), self._fields.get(trip, nothing)
-        reach_rows, through_rows = (
-            np.array([self._row_of.get(key, {}).get(member, -1) for member in members], dtype=np.int64)
-            for key in (-1, trip)
-        )
-        nodes_of = [self.task.posts.nodes_of(member) for member in members]
-        ends = np.array([to_goal[nodes].min() for nodes in nodes_of])
-        rest = nothing
-        if kind in (kernel.TREE, kernel.TOUR):
-            between = np.array([[reach[row][nodes].min() for row in reach_rows.tolist()] for nodes in nodes_of])
-            table = kernel.tree_table if kind == kernel.TREE else kernel.tour_table
-            rest = table(between.reshape(num, num), ends)
-        return Estimator(kind, reach_rows, reach, through_rows, through, to_goal, ends, rest)
+            if member not in rows:
+                watch.check()
+                nodes = self.task.posts.nodes_of(member)
+                seeds = np.zeros(nodes.size) if key < 0 else self._to_goal[key][nodes] / self.task.unit
+                self._fields[key][len(rows)] = self.backward.run_from(nodes, seeds) * self.task.unit
+                rows[member] = len(rows)
+        return np.array([rows[member] for member in members], dtype=np.int64), self._fields[key]
 
 
 class _States:

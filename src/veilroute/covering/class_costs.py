@@ -233,19 +233,11 @@ class ClassWalks:
         self._fields: FieldsEngine | None = costs.engine if isinstance(costs, FieldCosts) else None
         self._walks: dict[tuple[Members, int], CoveringWalk] = {}
         self._last: tuple[Members, FieldsEngine] | None = None
-        self._together: FieldsEngine | None = None
+        self._together: FieldsEngine | None = None  # for all classes, see `find`
 
     @cached_property
     def _sweepers(self) -> Sweepers:
         return Sweepers(self.task.domain, self.task.posts.nodes.size)
-
-    def _find_together(self) -> FieldsEngine | None:
-        """One engine for all classes, where members are few and their distances known: quicker than one for each."""
-        everybody = range(len(self.task.members))
-        if self._together is None and self._tours is not None and len(everybody) <= _FEW_MEMBERS:
-            table = self._tours.table_of(everybody, self.task.posts)
-            self._together = None if table is None else FieldsEngine(self.task, table=table, sweepers=self._sweepers)
-        return self._together
 
     def find(self, members: Sequence[int], trip: int = 0) -> CoveringWalk:
         """The cheapest walk of a trip that covers ``members`` (positions in the task)."""
@@ -254,9 +246,13 @@ class ClassWalks:
             return self._walks[ordered, trip]
         if self._fields is not None and self._fields.has_fields(ordered, trip):
             return self._fields.find(ordered, trip)
-        together = self._find_together()
-        if together is not None:
-            return together.find(ordered, trip)
+        everybody = range(len(self.task.members))
+        if self._together is None and self._tours is not None and len(everybody) <= _FEW_MEMBERS:
+            # Where members are few and their distances known, one engine for all classes is quicker than one for each.
+            table = self._tours.table_of(everybody, self.task.posts)
+            self._together = None if table is None else FieldsEngine(self.task, table=table, sweepers=self._sweepers)
+        if self._together is not None:
+            return self._together.find(ordered, trip)
         # Trip after trip is asked for one class.
         if self._last is None or self._last[0] != ordered:
             self._last = (ordered, self._engine_of(ordered))

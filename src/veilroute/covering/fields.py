@@ -70,7 +70,36 @@ class FieldStepper:
             out[row] = self.transport.values(self.posts.nodes[seeds], best[seeds], self._asked)
 
 
-class SharedFields:
+class RowStore:
+    """Rows of ``width`` numbers that are added one block after the other and never dropped.
+
+    A store that needs more than ``num_bytes`` lives in a file. Growing doubles it, so that for a moment the file of a
+    store may take three times its rows.
+    """
+
+    def __init__(self, width: int, num_bytes: int) -> None:
+        self.rows: Floats = np.empty((0, width))
+        self.num_rows = 0
+        self.num_bytes = num_bytes
+
+    def make_room(self, num_rows: int) -> int:
+        """Make room for a block of rows and return the number of its first; ``rows`` may be another array then."""
+        first = self.num_rows
+        needed = first + num_rows
+        capacity, width = self.rows.shape
+        if needed > capacity:
+            capacity = max(needed, 2 * capacity, _FIRST_ROWS)
+            within = self.num_bytes // (8 * max(1, width))
+            # Fill the budget before going beyond it.
+            capacity = min(capacity, within) if needed <= within else capacity
+            rows = allocate_rows(capacity, width, in_memory=capacity <= within)
+            rows[:first] = self.rows[:first]
+            self.rows = rows
+        self.num_rows = needed
+        return first
+
+
+class SharedFields(RowStore):
     """The fields of any sets of one trip, in one direction: each is worked out once, when it is first asked for.
 
     ``empty_set`` is the field of the empty set: distances from the start, or, for ``is_backward`` fields, to the goal.
@@ -81,20 +110,14 @@ class SharedFields:
         self.is_backward = is_backward
         self._direction = "to the goal" if is_backward else "from the start"
         self._stepper = stepper
-        self._store = RowStore(empty_set.size, num_bytes)
-        self._store.add(1)
-        self._store.rows[0] = empty_set
+        super().__init__(empty_set.size, num_bytes)
+        self.make_room(1)
+        self.rows[0] = empty_set
         self._row_of: dict[Members, int] = {(): 0}
         self._row_of_one = np.zeros(stepper.posts.watch_ptr.size - 1, dtype=np.int64)
 
-    @property
-    def rows(self) -> Floats:
-        """All fields so far; another array after :meth:`add`."""
-        return self._store.rows
-
     def __getitem__(self, members: Members) -> Floats:
-        row: Floats = self._store.rows[self._row_of[members]]
-        return row
+        return np.asarray(self.rows[self._row_of[members]])
 
     def __contains__(self, members: Members) -> bool:
         return members in self._row_of
@@ -111,47 +134,18 @@ class SharedFields:
         """Work out the fields of sets of one size, each in ascending order, after those of their subsets."""
         sets = [members for members in sets if members not in self._row_of]
         per_chunk = self._stepper.sets_per_chunk
-        first = self._store.add(len(sets))
+        first = self.make_room(len(sets))
         for begin in range(0, len(sets), per_chunk):
             watch.check()
             watch.tell(f"fields of {len(sets[0])} {self._direction}", begin, len(sets))
             chunk = sets[begin : begin + per_chunk]
             smaller = [[self._row_of[s[:i] + s[i + 1 :]] for i in range(len(s))] for s in chunk]
-            out = self._store.rows[first + begin : first + begin + len(chunk)]
-            self._stepper.advance(np.array(chunk), np.array(smaller), self._store.rows, out)
+            out = self.rows[first + begin : first + begin + len(chunk)]
+            self._stepper.advance(np.array(chunk), np.array(smaller), self.rows, out)
             for row, members in enumerate(chunk, first + begin):
                 self._row_of[members] = row
                 if len(members) == 1:
                     self._row_of_one[members[0]] = row
-
-
-class RowStore:
-    """Rows of ``width`` numbers that are added one block after the other and never dropped.
-
-    A store that needs more than ``num_bytes`` lives in a file. Growing doubles it, so that for a moment the file of a
-    store may take three times its rows.
-    """
-
-    def __init__(self, width: int, num_bytes: int) -> None:
-        self.rows: Floats = np.empty((0, width))
-        self.num_rows = 0
-        self.num_bytes = num_bytes
-
-    def add(self, num_rows: int) -> int:
-        """Make room for a block of rows and return the number of its first; ``rows`` may be another array then."""
-        first = self.num_rows
-        needed = first + num_rows
-        capacity, width = self.rows.shape
-        if needed > capacity:
-            capacity = max(needed, 2 * capacity, _FIRST_ROWS)
-            within = self.num_bytes // (8 * max(1, width))
-            # Fill the budget before going beyond it.
-            capacity = min(capacity, within) if needed <= within else capacity
-            rows = allocate_rows(capacity, width, in_memory=capacity <= within)
-            rows[:first] = self.rows[:first]
-            self.rows = rows
-        self.num_rows = needed
-        return first
 
 
 def allocate_rows(num_rows: int, width: int, *, in_memory: bool) -> Floats:

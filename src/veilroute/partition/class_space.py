@@ -332,11 +332,10 @@ class ListedClasses(ClassSpace):
         watch: Watch,
         *,
         most: int | None = None,
-        max_priced: int | None = None,
         is_free: bool = False,
+        **_: Any,
     ) -> Found:
         """As for all spaces; one look at the whole list."""
-        del watch, max_priced
         reduced = (0.0 if is_free else self._shares) - self._sums(prices.duals)
         for cut, dual in zip(prices.cuts, prices.cut_duals.tolist(), strict=True):
             reduced += dual * (np.bitwise_count(self._masks & sum(1 << i for i in cut)) // 2)
@@ -350,7 +349,6 @@ class ListedClasses(ClassSpace):
 
     def measure(self, sets: Int32s, watch: Watch) -> tuple[Floats, Floats]:
         """What sets of one size add to the MAC sum; infinite when they are no classes."""
-        del watch
         masks = (np.int64(1) << sets.astype(np.int64)).sum(axis=1)
         at = np.minimum(np.searchsorted(self._masks, masks), self._masks.size - 1)
         shares = np.where(self._masks[at] == masks, self._shares[at], math.inf)
