@@ -47,9 +47,7 @@ from veilroute.kernels.tables import fill_slots
 from veilroute.progress import OutOfTimeError, Watch
 from veilroute.registry import Plugin, Registry
 
-STATE_BYTES = 2 * 2**30
-"""A search whose states would take more memory than this stops with the best it has."""
-
+STATE_BYTES = 2 * 2**30  #: a search whose states would take more memory than this stops with the best it has
 _EXPANSIONS_PER_SLICE = 1 << 14
 _FIRST_ROOM = 1 << 12
 _MOST_STATES = 2**30

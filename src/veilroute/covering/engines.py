@@ -27,8 +27,7 @@ from veilroute.progress import Watch
 ENGINES = ("auto", "astar", "fields")
 """The names."""
 
-WALK_BYTES = 512 * 2**20
-"""Walks beyond this are not kept; one that is asked for is then looked for again."""
+WALK_BYTES = 512 * 2**20  #: walks beyond this are not kept; one that is asked for is then looked for again
 
 
 def build_engine(

@@ -31,9 +31,8 @@ from veilroute.errors import TooLargeError
 from veilroute.kernels.subsets import advance_by_table, gather_seeds
 from veilroute.progress import Watch
 
+#: The fields of one computation stay in memory up to this many bytes, unless the caller says otherwise.
 FIELD_BYTES = 512 * 2**20
-"""The fields of one computation stay in memory up to this many bytes, unless the caller says otherwise."""
-
 _CHUNK_OPERATIONS = 2e7
 _FIRST_ROWS = 16
 

@@ -42,9 +42,7 @@ from veilroute.errors import InvalidInputError, TooLargeError
 from veilroute.kernels.subsets import join_rows
 from veilroute.progress import OutOfTimeError, Watch
 
-MAX_MEMBERS = 20
-"""The most members that a set may have: their fields number about two to that power."""
-
+MAX_MEMBERS = 20  #: the most members that a set may have: their fields number about two to that power
 _PIECES_PER_JOIN = 1 << 16
 _SIZES_FOR_BOUNDS = (2, 3)
 _MAX_KEPT = 8

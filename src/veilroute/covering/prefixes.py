@@ -40,15 +40,9 @@ from veilroute.domain.graph import Domain
 from veilroute.kernels.subsets import advance_layer, lower_prices, price_beginnings
 from veilroute.progress import Watch
 
-MAX_WORK = 3e9
-"""The most steps that :class:`LayeredWalks` may take; some ten seconds."""
-
-MAX_LAYER_BYTES = 2**30
-"""The most memory that its layers may take while a walk is read off."""
-
-MAX_BYTES = 2**30
-"""The most memory for where prefixes that cover two members can end; some 500 members on 8,000 nodes."""
-
+MAX_WORK = 3e9  #: the most steps that :class:`LayeredWalks` may take; some ten seconds
+MAX_LAYER_BYTES = 2**30  #: the most memory that its layers may take while a walk is read off
+MAX_BYTES = 2**30  #: the most memory for where prefixes that cover two members can end; some 500 members on 8,000 nodes
 _ROUNDING = 1e-13
 _SETS_PER_LOOK = 256
 

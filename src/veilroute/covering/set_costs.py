@@ -23,12 +23,9 @@ from veilroute.covering.walks import Sweeper
 from veilroute.kernels.subsets import pair_costs, tour_costs
 from veilroute.progress import Watch
 
+#: The most members that a set may have for :class:`TourCosts`: a set takes two to that power times its square.
 MAX_TOUR = 12
-"""The most members that a set may have for :class:`TourCosts`: a set takes two to that power times its square."""
-
-MAX_STOPS = 8
-"""The most stops that a member has."""
-
+MAX_STOPS = 8  #: the most stops that a member has
 _STEPS_PER_LOOK = 1 << 27
 _MAX_OWN = 4
 _NUM_AT_LEAST = 1000

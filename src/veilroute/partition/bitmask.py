@@ -27,9 +27,7 @@ from veilroute.partition.result import Grouping, Partition, Record, outside, sub
 from veilroute.problem import KAndEll, Problem, Rule
 from veilroute.progress import Watch
 
-MAX_MEMBERS = 20
-"""The most coverable candidates that the method takes: its tables have two to that power entries."""
-
+MAX_MEMBERS = 20  #: the most coverable candidates that the method takes: its tables have two to that power entries
 _SETS_PER_STEP = 1 << 13
 
 

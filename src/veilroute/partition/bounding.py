@@ -17,15 +17,9 @@ from veilroute.partition.master import MAX_COMBINED, Master, separate
 from veilroute.partition.result import Grouping
 from veilroute.progress import OutOfTimeError, Watch
 
-CLOSED = 1e-9
-"""Relative distance at which a bound counts as reached."""
-
-PER_MEMBER = 3
-"""How many new classes through a member the linear programme gets at a time."""
-
-MOST_PER_SEARCH = 20
-"""Searches among large classes end when so many per member are found."""
-
+CLOSED = 1e-9  #: relative distance at which a bound counts as reached
+PER_MEMBER = 3  #: how many new classes through a member the linear programme gets at a time
+MOST_PER_SEARCH = 20  #: searches among large classes end when so many per member are found
 _MAX_ROUNDS = 60
 _FEW_ROUNDS = 6
 _MAX_IDLE_ROUNDS = 4

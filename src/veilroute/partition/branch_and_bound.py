@@ -18,9 +18,7 @@ from veilroute.partition.result import Partition, outside
 from veilroute.problem import KAndEll, Rule
 from veilroute.progress import Incumbent, OutOfTimeError, Watch
 
-MAX_MEMBERS = 62
-"""The most members of a search: a set is the bits of one integer."""
-
+MAX_MEMBERS = 62  #: the most members of a search: a set is the bits of one integer
 _FIRST_ROOM = 1 << 8
 
 
@@ -69,11 +67,8 @@ class SetPool:
         return bits(int(self.arrays.masks[at]))
 
 
-STEPS_PER_CALL = 1 << 14
-"""Partitions between two looks at the clock."""
-
-ROUNDING = 1e-12
-"""Per member: a partition is better only if it is cheaper by more than this."""
+STEPS_PER_CALL = 1 << 14  #: partitions between two looks at the clock
+ROUNDING = 1e-12  #: per member: a partition is better only if it is cheaper by more than this
 
 Step = Callable[[Pool, Tree], int]
 """Goes on with a search until it needs something, has found something, or is at its end."""

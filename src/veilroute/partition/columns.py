@@ -44,18 +44,10 @@ from veilroute.partition.result import Grouping, Record
 from veilroute.partition.strolls import raise_by_strolls
 from veilroute.progress import OutOfTimeError, Watch
 
-MAX_COLUMNS = 60_000
-"""The most classes that the integer programme is given; few members need none and no such limit."""
-
-MAX_ENUMERATED = 1 << 20
-"""The most classes that are looked at to find those within reach."""
-
-LARGE_K = 5
-"""From this k on a bound is worked out before classes are priced one by one, if that may never end."""
-
-FEW_MEMBERS = 60
-"""It does end where members are so few and all classes have a price."""
-
+MAX_COLUMNS = 60_000  #: the most classes that the integer programme is given; few members need none and no such limit
+MAX_ENUMERATED = 1 << 20  #: the most classes that are looked at to find those within reach
+LARGE_K = 5  #: from this k on a bound is worked out before classes are priced one by one, if that may never end
+FEW_MEMBERS = 60  #: it does end where members are so few and all classes have a price
 _FIRST_COLUMNS = 20
 _FIRST_NODES = 500
 _MANY_COLUMNS = 8_000

@@ -26,12 +26,9 @@ from veilroute.partition.result import Grouping, Partition, Record
 from veilroute.problem import Problem, Rule
 from veilroute.progress import OutOfTimeError, Watch
 
-EFFORT_PER_MEMBER = 20_000
-"""How many sets the partitioner looks at for each member, after the first local optimum."""
-
+EFFORT_PER_MEMBER = 20_000  #: how many sets the partitioner looks at for each member, after the first local optimum
+#: How many sets are looked at for each member on the way to the first local optimum; it is missed where k is large.
 MOST_PER_MEMBER = 100_000
-"""How many sets are looked at for each member on the way to the first local optimum; it is missed where k is large."""
-
 _ROWS_AT_ONCE = 256
 _NUM_STAGES = 10
 _NUM_PARTNERS = 10

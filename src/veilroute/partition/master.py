@@ -24,12 +24,8 @@ from veilroute.kernels.set_partition import combine_classes
 from veilroute.partition.class_space import Prices
 from veilroute.progress import OutOfTimeError, Watch
 
-_MEAN_SCALED_SHARE = 100.0
-"""Shares are scaled so that a member's is about this: HiGHS works with absolute tolerances."""
-
-MAX_COMBINED = 20
-"""Up to so many members the integer programme is not needed (:func:`combine_few`)."""
-
+_MEAN_SCALED_SHARE = 100.0  #: shares are scaled so that a member's is about this: HiGHS works with absolute tolerances
+MAX_COMBINED = 20  #: up to so many members the integer programme is not needed (:func:`combine_few`)
 _SIGNALS = highspy.cb.HighsCallbackType
 
 
@@ -245,9 +241,7 @@ def _cut_counts(sets: Int32s, cuts: Sequence[Members], num: int) -> Ints:
     return counts
 
 
-MAX_CUT = 9
-"""The most members of a cut."""
-
+MAX_CUT = 9  #: the most members of a cut
 _LEAST_VIOLATION = 1e-3
 _LEAST_VALUE = 1e-7
 _LEAST_SEED = 0.6

@@ -60,9 +60,7 @@ MERGE_ORDERS: Registry[MergeOrder] = Registry(
 )
 """By name."""
 
-CLOSED_BYTES = 2**30
-"""Partitions are remembered up to this much memory; from then on some may be met again."""
-
+CLOSED_BYTES = 2**30  #: partitions are remembered up to this much memory; from then on some may be met again
 _FIRST_ROOM = 1 << 12
 
 

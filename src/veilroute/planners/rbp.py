@@ -24,9 +24,7 @@ from veilroute.planners.plan import Plan, PlannedClass, plan_parting, plan_unpro
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch
 
-MAX_DRAWN = 10**6
-"""The most nodes of a prefix: every member's route holds them all."""
-
+MAX_DRAWN = 10**6  #: the most nodes of a prefix: every member's route holds them all
 _NODES_PER_LOOK = 1 << 12
 
 

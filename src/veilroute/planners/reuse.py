@@ -36,11 +36,10 @@ from veilroute.playbook import Playbook
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import OutOfTimeError, Watch
 
+#: The most members of a class whose best shared prefix is looked for: that takes two to their power sweeps.
 MAX_PARTING = 12
-"""The most members of a class whose best shared prefix is looked for: that takes two to their power sweeps."""
-
+#: How far from where it was a place of the same name may be on another map: it may be nearest to another junction.
 FURTHEST_M = 250.0
-"""How far from where it was a place of the same name may be on another map: it may be nearest to another junction."""
 
 
 @dataclass(frozen=True)
