@@ -1,6 +1,6 @@
 """Covering costs of all sets of candidates that can be a class, and the walks of the classes that were chosen.
 
-The costs are those of :mod:`veilroute.covering.fields_engine`, for whole families of sets over a few candidates. With
+The costs are those of :mod:`veilroute.covering.fields`, for whole families of sets over a few candidates. With
 forward fields ``f_S`` and backward fields ``h_T``, kept at the posts only,
 
     c(C) = min over j in C, S + T = C - j, posts q of j:  f_S(q) + h_T(q)
@@ -37,8 +37,7 @@ from itertools import chain
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Masks, Members
-from veilroute.covering.fields import FIELD_BYTES, FieldStepper, allocate_rows, check_room
-from veilroute.covering.fields_engine import FieldsEngine
+from veilroute.covering.fields import FIELD_BYTES, FieldsEngine, FieldStepper, allocate_rows, check_room
 from veilroute.covering.set_costs import FieldCosts, TourCosts
 from veilroute.covering.task import CoveringTask, PostTable
 from veilroute.covering.walks import CoveringWalk, Sweeper, Sweepers, estimate_sweep

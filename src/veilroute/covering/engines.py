@@ -17,8 +17,7 @@ import numpy as np
 
 from veilroute.arrays import Floats, Members
 from veilroute.covering.astar import STATE_BYTES, AStarEngine
-from veilroute.covering.fields import FIELD_BYTES
-from veilroute.covering.fields_engine import FieldsEngine
+from veilroute.covering.fields import FIELD_BYTES, FieldsEngine
 from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import CoverEngine, CoveringWalk
 from veilroute.errors import InvalidInputError, TooLargeError, UnknownMethodError

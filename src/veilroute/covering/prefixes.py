@@ -32,7 +32,7 @@ from functools import cached_property
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Ints, Masks, Members, Walk
-from veilroute.covering.fields_engine import FieldsEngine
+from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.set_costs import FieldCosts, TourCosts
 from veilroute.covering.task import CoveringTask, bits, leads_both_ways
 from veilroute.covering.walks import NO_WALK, Sweeper, Sweepers, walk_cost, walk_through

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from veilroute.arrays import Floats, Int32s, Ints
-from veilroute.covering.fields_engine import FieldsEngine
+from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.task import CoveringTask, Posts, PostTable
 from veilroute.covering.walks import Sweeper
 from veilroute.kernels.subsets import pair_costs, tour_costs

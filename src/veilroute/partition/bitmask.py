@@ -17,7 +17,7 @@ import numpy as np
 from veilroute.arrays import Classes, Flags, Floats, Int8s, Ints, Masks
 from veilroute.certificate import MAX_TRIED
 from veilroute.covering.class_costs import ClassCosts, compute_class_costs
-from veilroute.covering.fields_engine import FieldsEngine
+from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.task import CoveringTask, bits
 from veilroute.covering.walks import WalkSource
 from veilroute.domain.graph import Label

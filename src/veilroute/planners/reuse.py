@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from veilroute.arrays import Classes, Members
-from veilroute.covering.fields_engine import MAX_MEMBERS, FieldsEngine
+from veilroute.covering.fields import MAX_MEMBERS, FieldsEngine
 from veilroute.covering.prefixes import Completions
 from veilroute.covering.task import CoveringTask, k_and_ell, prepare_task
 from veilroute.domain.geography import great_circle_m
