@@ -1,27 +1,21 @@
 """Covering costs of all sets of candidates that can be a class, and the walks of the classes that were chosen.
 
-The costs are those of :mod:`veilroute.covering.fields`, for whole families of sets over a few candidates. With
-forward fields ``f_S`` and backward fields ``h_T``, kept at the posts only,
-
-    c(C) = min over j in C, S + T = C - j, posts q of j:  f_S(q) + h_T(q)
-
-so sets of size z need forward fields up to size ``z - 1 - b`` and backward fields up to size b, whatever b is
-(docs/theory, :ref:`Covering costs <theory-covering>`). A field follows from those of the sets one smaller, either by a
-sweep of the graph or, when the posts are few, through a table of distances between them; :func:`choose_method` picks
-the cheapest way that fits. Sets are bit masks here and not tuples, and forward fields are dropped when those of the
-next size are there: for all sets of up to seven out of fourteen candidates that is 13 to 170 times as fast as to ask
-the engine.
+The costs are those of :mod:`veilroute.covering.fields`, for whole families of sets over a few candidates. Those of size
+z need forward fields up to size ``z - 1 - b`` and backward fields up to size b, whatever b is; a field follows from
+those of the sets one smaller, by a sweep of the graph or through a table of distances between posts.
+:func:`choose_method` picks the cheapest way that fits. Sets are bit masks here and not tuples, and fields are dropped
+when those of the next size are there: for all sets of up to seven out of fourteen candidates that is 13 to 170 times as
+fast as to ask the engine.
 
 Memory: O(candidates x nodes) for the table, which is only built when it fits that bound, plus two levels of fields
 at the posts, within :data:`~veilroute.covering.fields.FIELD_BYTES`. Where no method keeps to it, the levels go to a
 file. No table of nodes by nodes is ever built.
 
 The walks (:class:`ClassWalks`) are those of the engine, ties included, but a whole sweep of the graph for each of
-thousands of classes would take longer than finding the classes. A walk is a chain of shortest paths past a few posts.
-The distances between these come from the table or the fields that a partitioner has filled, or else from sweeps that
-end when they have reached the posts of the class. The path to the next post is read off a sweep that keeps to nodes on
-shortest paths, which the distances from the start and to the goal tell apart; and from the last post all walks of a
-trip follow one sweep to the goal.
+thousands of classes would take longer than finding the classes. The distances between the posts of a class come from
+the table or the fields that a partitioner has filled, or else from sweeps that end when they have reached these posts;
+the path to the next post is read off a sweep that keeps to nodes on shortest paths; and from the last post all walks of
+a trip follow one sweep to the goal.
 """
 
 from __future__ import annotations
@@ -125,8 +119,10 @@ def compute_class_costs(
     Sets are worked out in order of size, so that an early stop leaves a usable result. Fields beyond ``field_bytes``
     are kept in a file.
     """
-    levels = _sort_by_size(needed)
-    largest = len(levels) - 1
+    masks = np.flatnonzero(needed).astype(np.int64)
+    sizes = np.bitwise_count(masks)
+    largest = int(sizes.max(initial=0))
+    levels = [np.zeros(1, dtype=np.int64), *(masks[sizes == size] for size in range(1, largest + 1))]  # by size
     sets_by_size = [level.size for level in levels]
     method = method or choose_method(task, sets_by_size, field_bytes)
     num_bytes = task.num_trips * _estimate_bytes(task, sets_by_size, method)
@@ -175,13 +171,6 @@ def compute_class_costs(
         costs[:, np.bitwise_count(np.arange(needed.size)) > reached] = np.inf
     costs *= task.unit
     return ClassCosts(costs, reached == largest, table)
-
-
-def _sort_by_size(needed: Flags) -> list[Masks]:
-    """The sets of each size, the empty one for size 0."""
-    masks = np.flatnonzero(needed).astype(np.int64)
-    sizes = np.bitwise_count(masks)
-    return [np.zeros(1, dtype=np.int64), *(masks[sizes == size] for size in range(1, int(sizes.max(initial=0)) + 1))]
 
 
 def _members_of(masks: Masks, size: int) -> Masks:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import combinations, groupby
+from itertools import combinations, count, groupby
 from typing import Any
 
 import numpy as np
@@ -410,12 +410,7 @@ def _cut_arrays(num: int, prices: Prices) -> _Cuts:
 
 def _far_groups(far: Flags) -> tuple[Ints, int]:
     """Few groups within which everybody is far from everybody: each member joins the first group that it can."""
-    groups = np.zeros(len(far), dtype=np.int64)
-    inside: list[list[int]] = []
+    groups = np.full(len(far), -1, dtype=np.int64)
     for i in range(len(far)):
-        at = next((at for at, members in enumerate(inside) if far[i, members].all()), len(inside))
-        if at == len(inside):
-            inside.append([])
-        inside[at].append(i)
-        groups[i] = at
-    return groups, max(1, len(inside))
+        groups[i] = next(at for at in count() if far[i, groups == at].all())
+    return groups, max(1, int(groups.max(initial=0)) + 1)

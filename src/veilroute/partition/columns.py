@@ -56,6 +56,8 @@ _WIDE_GAP = 0.02
 _EFFORT_PER_MEMBER = 100_000
 _MAX_EFFORT = 10_000_000
 _FREE = 1e-9
+_ROUNDING = 1e-6
+_MAX_PRICED = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,21 +76,18 @@ class Proof:
 
 def make_certificate(proof: Proof, count_prices: Prices | None, labels: Sequence[Label]) -> Certificate:
     """What others can check a proof by; ``count_prices`` are those behind the number of members left out."""
+    if count_prices is not None:  # from what leaving a member out costs to what grouping it is worth
+        count_prices = replace(count_prices, duals=1.0 - np.minimum(count_prices.duals, 1.0))
     return Certificate(
         members=tuple(labels),
         cost=_published(proof.prices, labels),
-        count=None if count_prices is None else _published(_turned(count_prices), labels),
+        count=None if count_prices is None else _published(count_prices, labels),
         bound=proof.price_bound,
         threshold=proof.threshold,
         num_enumerated=proof.num_enumerated,
         num_columns=proof.num_columns,
         num_nodes=proof.num_nodes,
     )
-
-
-def _turned(prices: Prices) -> Prices:
-    """From what leaving a member out costs to what grouping it is worth."""
-    return replace(prices, duals=1.0 - np.minimum(prices.duals, 1.0))
 
 
 def _published(prices: Prices, labels: Sequence[Label]) -> DualPrices:
@@ -210,13 +209,7 @@ def _within_reach(space: ClassSpace, prices: Prices, gap: float, most: int, watc
 
 
 def _choose(
-    space: ClassSpace,
-    bounding: Bounding,
-    columns: Columns,
-    record: Record,
-    watch: Watch,
-    *,
-    max_nodes: int | None = None,
+    space: ClassSpace, bounding: Bounding, columns: Columns, record: Record, watch: Watch, *, max_nodes: int | None
 ) -> Chosen:
     """The integer programme over some classes, which starts from the best partition."""
     mine = columns_of(space, record.best)
@@ -284,10 +277,6 @@ def _sorted_members(sets: Int32s) -> Int32s:
     return np.where(ordered == last, -1, ordered).astype(np.int32)
 
 
-_ROUNDING = 1e-6
-_MAX_PRICED = 2_000_000
-
-
 def prove_count(space: ClassSpace, record: Record, watch: Watch) -> Prices | None:
     """Look for a partition that leaves fewer members out; prices that prove that there is none, or ``None``."""
     bounding = Bounding(space, None, watch)
@@ -295,22 +284,18 @@ def prove_count(space: ClassSpace, record: Record, watch: Watch) -> Prices | Non
     bounding.run(float(len(record.best.left_out)))
     if not bounding.is_converged:
         return None
-    if _least_left_out(bounding) < len(record.best.left_out):
+    least = math.ceil(bounding.bound - _ROUNDING)
+    if least < len(record.best.left_out):
         _group_more(space, bounding, record, watch)
-    return bounding.prices if _least_left_out(bounding) >= len(record.best.left_out) else None
-
-
-def _least_left_out(bounding: Bounding) -> int:
-    return math.ceil(bounding.bound - _ROUNDING)
+    return bounding.prices if least >= len(record.best.left_out) else None
 
 
 def _group_more(space: ClassSpace, bounding: Bounding, record: Record, watch: Watch) -> None:
     """The integer programme over the classes of the linear one, and over all within reach where these are few."""
     reach = len(record.best.left_out) - bounding.bound
     found = space.search(bounding.prices, reach, watch, most=MAX_COLUMNS, is_free=True)
-    sets, shares = bounding.master.sets, np.zeros(len(bounding.master.sets))
-    if found.is_complete:
-        sets, shares = found.columns.sets, np.zeros(len(found.columns))
+    sets = found.columns.sets if found.is_complete else bounding.master.sets
+    shares = np.zeros(len(sets))
     chosen = choose_classes(space.num, None, sets, shares, bounding.master.cuts, 1.0, watch)
     record.offer(space.price(grouping_of(space, sets, shares, chosen.columns).classes))
 

@@ -11,6 +11,7 @@ members come first; larger ones are grown from these by two members at a time.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -300,13 +301,12 @@ def _seeds(num: int, used: Int32s, amounts: Floats) -> Int32s:
 
 
 def _spread_out(found: list[tuple[float, Members]], most: int) -> list[Members]:
-    counts: dict[int, int] = {}
+    counts: Counter[int] = Counter()
     chosen: list[Members] = []
     for _, cut in sorted(found, key=lambda item: (-round(item[0], 9), item[1])):
         if len(chosen) == most:
             break
-        if all(counts.get(i, 0) < _CUTS_PER_MEMBER for i in cut):
+        if all(counts[i] < _CUTS_PER_MEMBER for i in cut):
             chosen.append(cut)
-            for i in cut:
-                counts[i] = counts.get(i, 0) + 1
+            counts.update(cut)
     return chosen

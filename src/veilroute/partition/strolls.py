@@ -235,11 +235,11 @@ def _join_rest(space: ClassSpace, classes: list[Members], rest: Members, watch: 
 def _classes_on(search: StrollSearch, grouping: Grouping) -> list[Columns]:
     """The classes of a partition by size, with what they add on one trip."""
     space, trip = search.space, search.trip
-    columns = columns_of(space, grouping)
-    sizes = (columns.sets >= 0).sum(axis=1)
+    every = columns_of(space, grouping).sets
+    sizes = (every >= 0).sum(axis=1)
     parts = []
-    for size in sorted(set(sizes.tolist())):
-        sets = columns.sets[sizes == size]
+    for size in np.unique(sizes).tolist():
+        sets = every[sizes == size]
         members = sets[:, :size]
         costs = space.prices_of.costs(members, Watch())
         shares = costs[:, trip] * space.weights[trip][members].sum(axis=1) - search.fixed[members].sum(axis=1)

@@ -207,22 +207,18 @@ class _Walker:
 
     def plan(self, members: Members) -> PlannedClass | None:
         """The class with its walks, or nothing when there are none."""
-        if self.m is None:
-            return self._share(members)
-        if len(members) <= MAX_PARTING:
+        if self.m is not None and len(members) <= MAX_PARTING:
             try:
                 shared = find_class_prefix(self.task, members, self.m, self.watch)
                 if shared is not None:
-                    has_walks = np.isfinite(shared.shares[-1])
-                    return (
-                        plan_prefix(members, shared, (1 << len(members)) - 1, self.completions) if has_walks else None
-                    )
+                    everybody = (1 << len(members)) - 1
+                    has_walks = np.isfinite(shared.shares[everybody])
+                    return plan_prefix(members, shared, everybody, self.completions) if has_walks else None
             except OutOfTimeError:
                 self.is_stopped = True
-        whole = self._share(members)
-        return None if whole is None else part_after(whole, self.m, self.completions)
-
-    def _share(self, members: Members) -> PlannedClass | None:
         covering = [self.engine.find(members, trip, watch=self.watch) for trip in range(self.task.num_trips)]
         self.is_stopped |= any(each.status in ("feasible", "unknown") for each in covering)
-        return shared_class(members, covering) if all(each.walk.size for each in covering) else None
+        if not all(each.walk.size for each in covering):
+            return None
+        whole = shared_class(members, covering)
+        return whole if self.m is None else part_after(whole, self.m, self.completions)
