@@ -25,36 +25,31 @@ from veilroute.problem import KAndEll, Rule
 _MAX_TRIED = 14
 
 
-def split_into_classes(group: Sequence[int], rule: KAndEll) -> tuple[list[Members], Members]:
-    """Classes out of members who share their first m nodes anyway, and those who fit in none.
+def split_into_classes(group: Sequence[int], rule: KAndEll) -> list[Members]:
+    """Classes out of members who share their first m nodes anyway; some may fit in none.
 
     Under a loose rule they are one class or none. Otherwise as many as possible are grouped, by trying all
     classes, if there are at most 14 of them. Of more, each member, in order, joins the first class from all of which it
     stands apart; classes that stay too small are dissolved, and their members try the others.
     """
-    if rule.qualifies(group):
-        return [tuple(group)], ()
-    if rule.is_loose:
-        return [], tuple(group)
+    if rule.qualifies(group) or rule.is_loose:
+        return [tuple(group)] if rule.qualifies(group) else []
     if len(group) <= _MAX_TRIED:
         return _group_most(group, rule)
     classes = _join_first_fit(group, [], rule.far, is_open=True)
     kept = [members for members in classes if len(members) >= rule.k]
     stray = [i for members in classes if len(members) < rule.k for i in members]
-    kept = _join_first_fit(stray, kept, rule.far, is_open=False)
-    grouped = {i for members in kept for i in members}
-    return sorted(tuple(sorted(members)) for members in kept), tuple(i for i in group if i not in grouped)
+    return sorted(tuple(sorted(members)) for members in _join_first_fit(stray, kept, rule.far, is_open=False))
 
 
-def _group_most(group: Sequence[int], rule: KAndEll) -> tuple[list[Members], Members]:
+def _group_most(group: Sequence[int], rule: KAndEll) -> list[Members]:
+    """Classes that hold as many of a few members as possible, by trying all."""
     num = len(group)
     family = mark_classes(rule.renumbered(np.array(group, dtype=np.int64)))
     shares = np.where(family.qualifies, 0.0, np.inf)
     grouped, cost, choice = best_groupings(num)
     partition_sets(1, 1 << num, rule.largest, family.needed, shares, grouped, cost, choice)
-    classes = [tuple(group[i] for i in members) for members in read_classes(choice, (1 << num) - 1)]
-    inside = {i for members in classes for i in members}
-    return sorted(classes), tuple(i for i in group if i not in inside)
+    return sorted(tuple(group[i] for i in members) for members in read_classes(choice, (1 << num) - 1))
 
 
 def _join_first_fit(members: Sequence[int], classes: list[list[int]], far: Flags, *, is_open: bool) -> list[list[int]]:

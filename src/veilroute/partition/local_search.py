@@ -14,7 +14,7 @@ import numpy as np
 
 from veilroute.arrays import Flags, Floats, Ints
 from veilroute.covering.class_costs import ClassWalks
-from veilroute.covering.set_costs import TourCosts, choose_stops
+from veilroute.covering.set_costs import Stops, TourCosts, choose_stops
 from veilroute.covering.task import CoveringTask
 from veilroute.errors import TooLargeError
 from veilroute.kernels import local_search as kernel
@@ -303,16 +303,14 @@ class LocalSearch:
 def _tours(space: ClassSpace, partners: Ints, watch: Watch) -> Tours:
     """Costs as the search takes them."""
     costs = space.prices_of
-    arrays: tuple[Ints, Ints, Floats, Floats, Floats]
     if isinstance(costs, TourCosts):
         everyone = np.arange(space.num + 1, dtype=np.int64)
-        arrays = (everyone, everyone[:-1], costs.from_start, costs.to_goal, costs.between)
+        stops = Stops(everyone, everyone[:-1], costs.from_start, costs.to_goal, costs.between)
     else:
         stops = choose_stops(space.task, space.order, partners, watch)
-        arrays = (stops.ptr, stops.stops, stops.from_start, stops.to_goal, stops.between)
     return Tours(
         space.k, space.max_size, space.is_loose, space.weights, space.fixed, space.pair_costs, space.compatible,
-        space.far, *arrays,
+        space.far, stops.ptr, stops.stops, stops.from_start, stops.to_goal, stops.between,
     )  # fmt: skip
 
 
@@ -331,10 +329,8 @@ def _start(space: ClassSpace, grouping: Grouping, seed: int) -> Groups:
         class_of[list(members)] = c
     shares[:num_classes] = grouping.shares
     numbers = np.zeros(kernel.NUM_NUMBERS, dtype=np.int64)
-    numbers[kernel.NUM_FREE] = num_slots - num_classes
-    numbers[kernel.NUM_OUT] = len(grouping.left_out)
-    numbers[kernel.QUEUE_LENGTH] = num
-    numbers[kernel.MEMBER] = -1
+    numbers[[kernel.NUM_FREE, kernel.NUM_OUT]] = num_slots - num_classes, len(grouping.left_out)
+    numbers[[kernel.QUEUE_LENGTH, kernel.MEMBER]] = num, -1
     numbers[kernel.DRAW] = int(np.random.SeedSequence(seed % 2**64).generate_state(1)[0]) % (2**31 - 2) + 1
     waiting: Flags = np.ones(num, dtype=np.bool_)
     free = np.arange(num_slots - 1, -1, -1, dtype=np.int64)

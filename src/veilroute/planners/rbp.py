@@ -87,8 +87,7 @@ def plan_prefixes(
             for member in members
         }
         covered = [i for i in members if all(math.isfinite(routes[trip, i][1]) for trip in range(task.num_trips))]
-        classes, _ = split_into_classes(covered, rule)
-        anonymized += [plan_parting(task.domain, inside, routes) for inside in classes]
+        anonymized += [plan_parting(task.domain, inside, routes) for inside in split_into_classes(covered, rule)]
     anonymized.sort(key=lambda each: each.members)
     return plan_unproved(task, anonymized, ClassWalks(task), {"seed": seed, "stopped_early": is_over})
 
