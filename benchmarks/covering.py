@@ -19,7 +19,7 @@ from pathlib import Path
 
 import veilroute as vr
 from timing import best_times, dijkstra_run, map_or_building, parse_shared, peak_memory_mb
-from veilroute.covering.fields_engine import FieldsEngine
+from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.task import prepare_task
 
 NUM_CANDIDATES, NUM_TARGETS, NUM_SETS = 50, 9, 5

@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 import veilroute as vr
 from veilroute.arrays import Floats
 from veilroute.certificate import Certificate, Cut, DualPrices
-from veilroute.covering.fields_engine import FieldsEngine
+from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.task import CoveringTask, far_matrix, prepare_task
 
 Floats = Floats

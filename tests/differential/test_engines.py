@@ -13,7 +13,7 @@ import veilroute as vr
 from reference import Adjacency, adjacency, covering_cost, watchers
 from strategies import problems
 from veilroute.covering.astar import HEURISTICS, AStarEngine
-from veilroute.covering.fields_engine import FieldsEngine
+from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.task import CoveringTask, PostTable, prepare_task
 from veilroute.covering.walks import CoverEngine, CoveringWalk
 from veilroute.kernels.astar import estimate_states

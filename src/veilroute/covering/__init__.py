@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from veilroute.covering.astar import HEURISTICS
     from veilroute.covering.class_costs import ClassWalks
     from veilroute.covering.engines import CoverMemo
-    from veilroute.covering.fields_engine import FieldsEngine
+    from veilroute.covering.fields import FieldsEngine
     from veilroute.covering.prefixes import Completions
     from veilroute.covering.task import CoveringTask, k_and_ell, prepare_task
     from veilroute.covering.walks import CoveringWalk, WalkSource
@@ -39,7 +39,7 @@ __getattr__ = lazy_names(
     astar="Estimator HEURISTICS",
     class_costs="ClassWalks",
     engines="CoverMemo",
-    fields_engine="FieldsEngine",
+    fields="FieldsEngine",
     prefixes="Completions",
     task="CoveringTask k_and_ell prepare_task",
     walks="CoveringWalk WalkSource",

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,9 +47,7 @@ from veilroute.kernels.tables import fill_slots
 from veilroute.progress import OutOfTimeError, Watch
 from veilroute.registry import Plugin, Registry
 
-STATE_BYTES = 2 * 2**30
-"""A search whose states would take more memory than this stops with the best it has."""
-
+STATE_BYTES = 2 * 2**30  #: a search whose states would take more memory than this stops with the best it has
 _EXPANSIONS_PER_SLICE = 1 << 14
 _FIRST_ROOM = 1 << 12
 _MOST_STATES = 2**30
@@ -59,10 +58,7 @@ _BYTES_PER_HEAP_ENTRY = 12
 
 @dataclass(frozen=True)
 class Heuristic:
-    """A heuristic of the A* engine: its number in the kernel, what it needs, and how many targets it takes.
-
-    The search has the heuristic compiled into it, so that a plug-in comes with a search of its own.
-    """
+    """A heuristic: its number in the kernel, what it needs, and the search that has it compiled in."""
 
     kind: int
     has_reach: bool  # the distance from each node to the posts of each target
@@ -96,12 +92,7 @@ class AStarEngine:
     """
 
     def __init__(
-        self,
-        task: CoveringTask,
-        heuristic: str = "tour",
-        *,
-        field_bytes: int = FIELD_BYTES,
-        state_bytes: int = STATE_BYTES,
+        self, task: CoveringTask, heuristic: str, *, field_bytes: int = FIELD_BYTES, state_bytes: int = STATE_BYTES
     ) -> None:
         self.task = task
         self._heuristic = HEURISTICS.find(heuristic)
@@ -113,9 +104,7 @@ class AStarEngine:
 
     def prepare(self, members: Sequence[int], trip: int = 0) -> Estimator:
         """The heuristic of the search that :meth:`find` runs for these members, in ascending order, to study it."""
-        ordered = sorted(members)
-        self._fields.sweep(ordered, trip, Watch())
-        return self._fields.prepare(ordered, trip)
+        return self._fields.estimator(sorted(members), trip, Watch())
 
     def find(
         self, members: Sequence[int], trip: int = 0, *, cost_bound: float = math.inf, watch: Watch | None = None
@@ -133,11 +122,9 @@ class AStarEngine:
         highest = float(at_most(cost_bound, exact=domain.has_integer_costs))
         swept = self._fields.backward.num_sweeps
         states = _States()
-        is_found = is_stopped = False
-        try:
+        is_found = None
+        with suppress(OutOfTimeError):
             is_found = self._search(states, ordered, trip, highest, watch)
-        except OutOfTimeError:
-            is_stopped = True
         num_expanded, num_generated = states.counts[[kernel.NUM_EXPANDED, kernel.NUM_GENERATED]].tolist()
         counts = Counts(num_expanded, num_generated, self._fields.backward.num_sweeps - swept)
         if is_found:
@@ -145,7 +132,7 @@ class AStarEngine:
             cost = walk_cost(domain, walk)
             return CoveringWalk(walk, cost, "optimal", cost, counts)
         lower = states.least_key()
-        if is_stopped:
+        if is_found is None:
             forward = Sweeper(domain, backward=False, num_seeds=1)
             proved = lower if states.counts[kernel.NUM_STATES] else 0.0
             return stop_with_walk(self.task, ordered, trip, forward, proved, highest, counts)
@@ -154,8 +141,7 @@ class AStarEngine:
     def _search(self, states: _States, ordered: list[int], trip: int, highest: float, watch: Watch) -> bool:
         """Expand states until the goal is reached or none is left; no time or room for more is an `OutOfTimeError`."""
         domain, start = self.task.domain, self.task.starts[trip]
-        self._fields.sweep(ordered, trip, watch)
-        estimator = self._fields.prepare(ordered, trip)
+        estimator = self._fields.estimator(ordered, trip, watch)
         posts, _ = self.task.posts.subset(ordered)
         seen = kernel.mark_seen(domain.num_nodes, posts.watch_ptr, posts.nodes[posts.watch_posts])
         left = ((1 << len(ordered)) - 1) & ~int(seen[start])
@@ -175,10 +161,7 @@ class AStarEngine:
 
 
 class TargetFields:
-    """Sweeps out of the posts of targets, kept for all members of a task where ``field_bytes`` are enough for them.
-
-    Where they are not, each search makes its sweeps anew.
-    """
+    """Sweeps out of the posts of targets: of all members where ``field_bytes`` are enough, else made anew each time."""
 
     def __init__(self, task: CoveringTask, heuristic: Heuristic, field_bytes: int = FIELD_BYTES) -> None:
         self.task = task
@@ -191,57 +174,44 @@ class TargetFields:
         self._row_of: dict[int, dict[int, int]] = {}
         self._to_goal: dict[int, Floats] = {}
 
-    def sweep(self, members: Sequence[int], trip: int, watch: Watch) -> None:
-        """Make the sweeps for a search that covers ``members``."""
-        if len(members) > self.heuristic.max_targets:
-            more = ", ".join(name for name, each in HEURISTICS.items() if each.max_targets >= len(members))
+    def estimator(self, members: Sequence[int], trip: int, watch: Watch) -> Estimator:
+        """The heuristic of a search, after its sweeps; bit i of its masks stands for ``members[i]``."""
+        kind, num, most = self.heuristic.kind, len(members), self.heuristic.max_targets
+        if num > most:
+            more = ", ".join(name for name, each in HEURISTICS.items() if each.max_targets >= num)
             other = f"; the engine astar takes more with {more}" if more else ""
-            raise TooLargeError(
-                "members", f"at most {self.heuristic.max_targets} for this heuristic{other}", len(members)
-            )
-        if self.heuristic.kind != kernel.BLIND and trip not in self._to_goal:
-            self._to_goal[trip] = self.backward.run(self.task.goals[trip]) * self.task.unit
-        if self.heuristic.has_reach:
-            self._sweep_from(members, -1, watch)
-        if self.heuristic.has_through:
-            self._sweep_from(members, trip, watch)
+            raise TooLargeError("members", f"at most {most} for this heuristic{other}", num)
+        if trip not in self._to_goal:
+            is_blind = kind == kernel.BLIND  # then none of the costs matters
+            to_goal = np.zeros(self.task.domain.num_nodes) if is_blind else self.backward.run(self.task.goals[trip])
+            self._to_goal[trip] = to_goal * self.task.unit
+        nothing = np.full(num, -1, dtype=np.int64), np.empty((0, 0))
+        reach_rows, reach = self._sweep_from(members, -1, watch) if self.heuristic.has_reach else nothing
+        through_rows, through = self._sweep_from(members, trip, watch) if self.heuristic.has_through else nothing
+        nodes_of = [self.task.posts.nodes_of(member) for member in members]
+        ends = np.array([self._to_goal[trip][nodes].min() for nodes in nodes_of])
+        rest = nothing[1]
+        if kind in (kernel.TREE, kernel.TOUR):
+            between = np.array([[reach[row][nodes].min() for row in reach_rows.tolist()] for nodes in nodes_of])
+            table = kernel.tree_table if kind == kernel.TREE else kernel.tour_table
+            rest = table(between.reshape(num, num), ends)
+        return Estimator(kind, reach_rows, reach, through_rows, through, self._to_goal[trip], ends, rest)
 
-    def _sweep_from(self, members: Sequence[int], key: int, watch: Watch) -> None:
+    def _sweep_from(self, members: Sequence[int], key: int, watch: Watch) -> tuple[Ints, Floats]:
+        """The fields of members, and where each has its row."""
         if not self._is_kept or key not in self._fields:
             num_rows = len(self.task.members) if self._is_kept else len(members)
             self._fields[key] = np.empty((num_rows, self.task.domain.num_nodes))
             self._row_of[key] = {}
         rows = self._row_of[key]
         for member in members:
-            if member in rows:
-                continue
-            watch.check()
-            nodes = self.task.posts.nodes_of(member)
-            seeds = np.zeros(nodes.size) if key < 0 else self._to_goal[key][nodes] / self.task.unit
-            self._fields[key][len(rows)] = self.backward.run_from(nodes, seeds) * self.task.unit
-            rows[member] = len(rows)
-
-    def prepare(self, members: Sequence[int], trip: int) -> Estimator:
-        """The heuristic after its sweeps; bit i of its masks stands for ``members[i]``."""
-        kind, num = self.heuristic.kind, len(members)
-        nothing = np.empty((0, 0))
-        if kind == kernel.BLIND:
-            no_rows, no_costs = np.zeros(num, dtype=np.int64), np.zeros(self.task.domain.num_nodes)
-            return Estimator(kind, no_rows, nothing, no_rows, nothing, no_costs, np.zeros(num), nothing)
-        to_goal = self._to_goal[trip]
-        reach, through = self._fields.get(-1, nothing), self._fields.get(trip, nothing)
-        reach_rows, through_rows = (
-            np.array([self._row_of.get(key, {}).get(member, -1) for member in members], dtype=np.int64)
-            for key in (-1, trip)
-        )
-        nodes_of = [self.task.posts.nodes_of(member) for member in members]
-        ends = np.array([to_goal[nodes].min() for nodes in nodes_of])
-        rest = nothing
-        if kind in (kernel.TREE, kernel.TOUR):
-            between = np.array([[reach[row][nodes].min() for row in reach_rows.tolist()] for nodes in nodes_of])
-            table = kernel.tree_table if kind == kernel.TREE else kernel.tour_table
-            rest = table(between.reshape(num, num), ends)
-        return Estimator(kind, reach_rows, reach, through_rows, through, to_goal, ends, rest)
+            if member not in rows:
+                watch.check()
+                nodes = self.task.posts.nodes_of(member)
+                seeds = np.zeros(nodes.size) if key < 0 else self._to_goal[key][nodes] / self.task.unit
+                self._fields[key][len(rows)] = self.backward.run_from(nodes, seeds) * self.task.unit
+                rows[member] = len(rows)
+        return np.array([rows[member] for member in members], dtype=np.int64), self._fields[key]
 
 
 class _States:
@@ -251,11 +221,9 @@ class _States:
         self.counts = np.zeros(5, dtype=np.int64)
         self.least_cut = np.full(1, np.inf)
         self.keys: Ints = np.empty(0, dtype=np.int64)
-        self.paid: Floats = np.empty(0)
-        self.ahead: Floats = np.empty(0)
+        self.paid, self.ahead, self.heap_keys = (np.empty(0) for _ in range(3))
         self.parents: Int32s = np.empty(0, dtype=np.int32)
         self.is_open: Flags = np.empty(0, dtype=np.bool_)
-        self.heap_keys: Floats = np.empty(0)
         self.heap_states: Indices = np.empty(0, dtype=np.uint32)
         self._resize_states(_FIRST_ROOM)
         self._resize_heap(_FIRST_ROOM)

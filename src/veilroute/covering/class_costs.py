@@ -1,27 +1,21 @@
 """Covering costs of all sets of candidates that can be a class, and the walks of the classes that were chosen.
 
-The costs are those of :mod:`veilroute.covering.fields_engine`, for whole families of sets over a few candidates. With
-forward fields ``f_S`` and backward fields ``h_T``, kept at the posts only,
-
-    c(C) = min over j in C, S + T = C - j, posts q of j:  f_S(q) + h_T(q)
-
-so sets of size z need forward fields up to size ``z - 1 - b`` and backward fields up to size b, whatever b is
-(docs/theory, :ref:`Covering costs <theory-covering>`). A field follows from those of the sets one smaller, either by a
-sweep of the graph or, when the posts are few, through a table of distances between them; :func:`choose_method` picks
-the cheapest way that fits. Sets are bit masks here and not tuples, and forward fields are dropped when those of the
-next size are there: for all sets of up to seven out of fourteen candidates that is 13 to 170 times as fast as to ask
-the engine.
+The costs are those of :mod:`veilroute.covering.fields`, for whole families of sets over a few candidates. Those of size
+z need forward fields up to size ``z - 1 - b`` and backward fields up to size b, whatever b is; a field follows from
+those of the sets one smaller, by a sweep of the graph or through a table of distances between posts.
+:func:`choose_method` picks the cheapest way that fits. Sets are bit masks here and not tuples, and fields are dropped
+when those of the next size are there: for all sets of up to seven out of fourteen candidates that is 13 to 170 times as
+fast as to ask the engine.
 
 Memory: O(candidates x nodes) for the table, which is only built when it fits that bound, plus two levels of fields
 at the posts, within :data:`~veilroute.covering.fields.FIELD_BYTES`. Where no method keeps to it, the levels go to a
 file. No table of nodes by nodes is ever built.
 
 The walks (:class:`ClassWalks`) are those of the engine, ties included, but a whole sweep of the graph for each of
-thousands of classes would take longer than finding the classes. A walk is a chain of shortest paths past a few posts.
-The distances between these come from the table or the fields that a partitioner has filled, or else from sweeps that
-end when they have reached the posts of the class. The path to the next post is read off a sweep that keeps to nodes on
-shortest paths, which the distances from the start and to the goal tell apart; and from the last post all walks of a
-trip follow one sweep to the goal.
+thousands of classes would take longer than finding the classes. The distances between the posts of a class come from
+the table or the fields that a partitioner has filled, or else from sweeps that end when they have reached these posts;
+the path to the next post is read off a sweep that keeps to nodes on shortest paths; and from the last post all walks of
+a trip follow one sweep to the goal.
 """
 
 from __future__ import annotations
@@ -37,8 +31,7 @@ from itertools import chain
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Masks, Members
-from veilroute.covering.fields import FIELD_BYTES, FieldStepper, allocate_rows, check_room
-from veilroute.covering.fields_engine import FieldsEngine
+from veilroute.covering.fields import FIELD_BYTES, FieldsEngine, FieldStepper, allocate_rows, check_room
 from veilroute.covering.set_costs import FieldCosts, TourCosts
 from veilroute.covering.task import CoveringTask, PostTable
 from veilroute.covering.walks import CoveringWalk, Sweeper, Sweepers, estimate_sweep
@@ -119,20 +112,17 @@ def _estimate_work(task: CoveringTask, sets_by_size: list[int], method: Method) 
 
 
 def compute_class_costs(
-    task: CoveringTask,
-    needed: Flags,
-    watch: Watch,
-    method: Method | None = None,
-    *,
-    field_bytes: int = FIELD_BYTES,
+    task: CoveringTask, needed: Flags, watch: Watch, method: Method | None = None, *, field_bytes: int = FIELD_BYTES
 ) -> ClassCosts:
     """Covering costs of all sets marked in ``needed``, a family closed under taking subsets.
 
     Sets are worked out in order of size, so that an early stop leaves a usable result. Fields beyond ``field_bytes``
     are kept in a file.
     """
-    levels = _sort_by_size(needed)
-    largest = len(levels) - 1
+    masks = np.flatnonzero(needed).astype(np.int64)
+    sizes = np.bitwise_count(masks)
+    largest = int(sizes.max(initial=0))
+    levels = [np.zeros(1, dtype=np.int64), *(masks[sizes == size] for size in range(1, largest + 1))]  # by size
     sets_by_size = [level.size for level in levels]
     method = method or choose_method(task, sets_by_size, field_bytes)
     num_bytes = task.num_trips * _estimate_bytes(task, sets_by_size, method)
@@ -183,13 +173,6 @@ def compute_class_costs(
     return ClassCosts(costs, reached == largest, table)
 
 
-def _sort_by_size(needed: Flags) -> list[Masks]:
-    """The sets of each size, the empty one for size 0."""
-    masks = np.flatnonzero(needed).astype(np.int64)
-    sizes = np.bitwise_count(masks)
-    return [np.zeros(1, dtype=np.int64), *(masks[sizes == size] for size in range(1, int(sizes.max(initial=0)) + 1))]
-
-
 def _members_of(masks: Masks, size: int) -> Masks:
     """The members of sets of one size, a row each, ascending."""
     positions = np.arange(int(masks.max()).bit_length())
@@ -238,19 +221,11 @@ class ClassWalks:
         self._fields: FieldsEngine | None = costs.engine if isinstance(costs, FieldCosts) else None
         self._walks: dict[tuple[Members, int], CoveringWalk] = {}
         self._last: tuple[Members, FieldsEngine] | None = None
-        self._together: FieldsEngine | None = None
+        self._together: FieldsEngine | None = None  # for all classes, see `find`
 
     @cached_property
     def _sweepers(self) -> Sweepers:
         return Sweepers(self.task.domain, self.task.posts.nodes.size)
-
-    def _find_together(self) -> FieldsEngine | None:
-        """One engine for all classes, where members are few and their distances known: quicker than one for each."""
-        everybody = range(len(self.task.members))
-        if self._together is None and self._tours is not None and len(everybody) <= _FEW_MEMBERS:
-            table = self._tours.table_of(everybody, self.task.posts)
-            self._together = None if table is None else FieldsEngine(self.task, table=table, sweepers=self._sweepers)
-        return self._together
 
     def find(self, members: Sequence[int], trip: int = 0) -> CoveringWalk:
         """The cheapest walk of a trip that covers ``members`` (positions in the task)."""
@@ -259,9 +234,13 @@ class ClassWalks:
             return self._walks[ordered, trip]
         if self._fields is not None and self._fields.has_fields(ordered, trip):
             return self._fields.find(ordered, trip)
-        together = self._find_together()
-        if together is not None:
-            return together.find(ordered, trip)
+        everybody = range(len(self.task.members))
+        if self._together is None and self._tours is not None and len(everybody) <= _FEW_MEMBERS:
+            # Where members are few and their distances known, one engine for all classes is quicker than one for each.
+            table = self._tours.table_of(everybody, self.task.posts)
+            self._together = None if table is None else FieldsEngine(self.task, table=table, sweepers=self._sweepers)
+        if self._together is not None:
+            return self._together.find(ordered, trip)
         # Trip after trip is asked for one class.
         if self._last is None or self._last[0] != ordered:
             self._last = (ordered, self._engine_of(ordered))
@@ -277,10 +256,7 @@ class ClassWalks:
     def keep_time(
         self, classes: Sequence[Members], watch: Watch, write_down: Callable[[Members], object] | None = None
     ) -> None:
-        """Have a search with a time limit end early enough to write the walks of so many classes down.
-
-        Tried out on a few of them, with whatever writes the walks of a class down; this source when left out.
-        """
+        """Have a search with a time limit end early enough to ``write_down`` so many classes; tries a few of them."""
         if watch.time_limit_s is None or not classes:
             return
         little = _LITTLE_SHARE * watch.time_limit_s

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from veilroute.checks import check_whole, is_number, plain_number
@@ -81,21 +81,15 @@ def cover(
     watch = Watch(progress, check_time_limit(time_limit_s), should_stop, compile_seconds)
     alone = Problem(problem.domain, [problem.trips[trip]], problem.candidates, problem.visibility)
     task = prepare_task(alone, _find_members(problem, members))
-    chosen = build_engine(engine, task, heuristic=heuristic, memory_bytes=_check_bytes(memory_bytes))
+    if memory_bytes is not None:
+        memory_bytes = check_whole("memory_bytes", plain_number(memory_bytes), "a whole number of bytes > 0", least=1)
+    chosen = build_engine(engine, task, heuristic=heuristic, memory_bytes=memory_bytes)
     highest = _check_bound(cost_bound)
     if task.uncoverable:
         return Cover((), math.inf, "infeasible", math.inf, 0, 0, 0)
     covering = chosen.find(range(len(task.members)), cost_bound=highest, watch=watch)
-    counts = covering.counts
-    return Cover(
-        walk=tuple(problem.domain.labels_of(covering.walk)),
-        cost=covering.cost,
-        status=covering.status,
-        lower_bound=covering.lower_bound,
-        num_expanded=counts.num_expanded,
-        num_generated=counts.num_generated,
-        num_sweeps=counts.num_sweeps,
-    )
+    walk = tuple(problem.domain.labels_of(covering.walk))
+    return Cover(walk, covering.cost, covering.status, covering.lower_bound, **asdict(covering.counts))
 
 
 def _check_bound(value: object) -> float:
@@ -108,12 +102,6 @@ def _check_bound(value: object) -> float:
         return float(bound)
     except OverflowError:
         return math.inf
-
-
-def _check_bytes(value: object) -> int | None:
-    if value is None:
-        return None
-    return check_whole("memory_bytes", plain_number(value), "a whole number of bytes > 0", least=1)
 
 
 def _find_members(problem: Problem, members: Iterable[Any]) -> list[int]:

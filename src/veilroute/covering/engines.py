@@ -17,8 +17,7 @@ import numpy as np
 
 from veilroute.arrays import Floats, Members
 from veilroute.covering.astar import STATE_BYTES, AStarEngine
-from veilroute.covering.fields import FIELD_BYTES
-from veilroute.covering.fields_engine import FieldsEngine
+from veilroute.covering.fields import FIELD_BYTES, FieldsEngine
 from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import CoverEngine, CoveringWalk
 from veilroute.errors import InvalidInputError, TooLargeError, UnknownMethodError
@@ -27,11 +26,7 @@ from veilroute.progress import Watch
 ENGINES = ("auto", "astar", "fields")
 """The names."""
 
-MEMO_ENGINES = ("astar", "fields")
-"""Those that can work underneath a :class:`CoverMemo`."""
-
-WALK_BYTES = 512 * 2**20
-"""Walks beyond this are not kept; one that is asked for is then looked for again."""
+WALK_BYTES = 512 * 2**20  #: walks beyond this are not kept; one that is asked for is then looked for again
 
 
 def build_engine(
@@ -93,7 +88,7 @@ class CoverMemo:
 
     def __init__(self, task: CoveringTask, *, engine: str | None = None, heuristic: str | None = None) -> None:
         engine = "astar" if engine is None else engine
-        _check_names(engine, heuristic, MEMO_ENGINES)
+        _check_names(engine, heuristic, ("astar", "fields"))
         self.task = task
         self._engine = FieldsEngine(task) if engine == "fields" else AStarEngine(task, heuristic or "tunnel")
         self._costs: dict[Members, Floats] = {}
@@ -110,23 +105,19 @@ class CoverMemo:
             return self._costs[members]
         costs = np.empty(self.task.num_trips)
         for trip in range(self.task.num_trips):
-            costs[trip] = self._solve(members, trip, watch)
-            if np.isnan(costs[trip]):
+            if isinstance(self._engine, FieldsEngine):  # its walks take sweeps of their own: only for those asked for
+                costs[trip] = self._engine.costs([members], trip, watch)[0]
+                continue
+            solved = self._engine.find(members, trip, watch=watch)
+            if solved.status not in ("optimal", "infeasible"):
+                watch.check()
                 return None
+            if self._walk_bytes + solved.walk.nbytes <= WALK_BYTES:
+                self._walk_bytes += solved.walk.nbytes
+                self._walks[members, trip] = solved
+            costs[trip] = solved.cost
         self._costs[members] = costs
         return costs
-
-    def _solve(self, members: Members, trip: int, watch: Watch) -> float:
-        if isinstance(self._engine, FieldsEngine):  # its walks take sweeps of their own: only for those asked for
-            return float(self._engine.costs([members], trip, watch)[0])
-        solved = self._engine.find(members, trip, watch=watch)
-        if solved.status not in ("optimal", "infeasible"):
-            watch.check()
-            return np.nan
-        if self._walk_bytes + solved.walk.nbytes <= WALK_BYTES:
-            self._walk_bytes += solved.walk.nbytes
-            self._walks[members, trip] = solved
-        return solved.cost
 
     def find(self, members: Sequence[int], trip: int = 0) -> CoveringWalk:
         """The cheapest walk of a trip that covers ``members``."""

@@ -32,23 +32,17 @@ from functools import cached_property
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Ints, Masks, Members, Walk
-from veilroute.covering.fields_engine import FieldsEngine
+from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.set_costs import FieldCosts, TourCosts
-from veilroute.covering.task import CoveringTask, bits
+from veilroute.covering.task import CoveringTask, bits, leads_both_ways
 from veilroute.covering.walks import NO_WALK, Sweeper, Sweepers, walk_cost, walk_through
 from veilroute.domain.graph import Domain
 from veilroute.kernels.subsets import advance_layer, lower_prices, price_beginnings
 from veilroute.progress import Watch
 
-MAX_WORK = 3e9
-"""The most steps that :class:`LayeredWalks` may take; some ten seconds."""
-
-MAX_LAYER_BYTES = 2**30
-"""The most memory that its layers may take while a walk is read off."""
-
-MAX_BYTES = 2**30
-"""The most memory for where prefixes that cover two members can end; some 500 members on 8,000 nodes."""
-
+MAX_WORK = 3e9  #: the most steps that :class:`LayeredWalks` may take; some ten seconds
+MAX_LAYER_BYTES = 2**30  #: the most memory that its layers may take while a walk is read off
+MAX_BYTES = 2**30  #: the most memory for where prefixes that cover two members can end; some 500 members on 8,000 nodes
 _ROUNDING = 1e-13
 _SETS_PER_LOOK = 256
 
@@ -133,10 +127,7 @@ def _ways_on(task: CoveringTask, trip: int, members: Sequence[int], nodes: Ints)
 
 def has_two_colours(domain: Domain) -> bool:
     """Whether all edges cost the same, lead both ways, and join nodes of two colours, as on a grid."""
-    if domain.unit_cost is None:
-        return False
-    indptr, indices, _ = domain.reversed_rows
-    if not (np.array_equal(indptr, domain.indptr) and np.array_equal(indices, domain.indices)):
+    if domain.unit_cost is None or not leads_both_ways(domain):
         return False
     tails, heads, _ = domain.edge_arrays()
     sweeper = Sweeper(domain, backward=False, num_seeds=1)
@@ -343,8 +334,7 @@ class PrefixCosts:
         """What sets of one size add, trips weighted; infinite where it is impossible."""
         total = np.zeros(len(sets))
         whole = self.whole.costs(sets, watch)
-        rates = self.task.rates[:, self.order]
-        base = self.task.base_costs[:, self.order]
+        rates, base = self.task.rates[:, self.order], self.task.base_costs[:, self.order]
         for trip, prefixes in enumerate(self._trips):
             weight = rates[trip][sets].sum(axis=1)
             prices = prefixes.prices(sets, watch)
@@ -357,11 +347,9 @@ class PrefixCosts:
 
     def pairs(self, watch: Watch) -> Floats:
         """What every two members add, as a symmetric matrix with zeros on its diagonal."""
-        num = self.order.size
-        rows, cols = np.triu_indices(num, 1)
-        shares = self.shares(np.column_stack((rows, cols)).astype(np.int32), watch)
-        out = np.zeros((num, num))
-        out[rows, cols] = out[cols, rows] = shares
+        rows, cols = np.triu_indices(self.order.size, 1)
+        out = np.zeros((self.order.size, self.order.size))
+        out[rows, cols] = out[cols, rows] = self.shares(np.column_stack((rows, cols)).astype(np.int32), watch)
         return out
 
 
@@ -369,8 +357,7 @@ class _TripPrefixes:
     """Where the prefixes of one trip that cover a set can end: nodes from which the goal can be reached."""
 
     def __init__(self, task: CoveringTask, order: Ints, m: int, trip: int) -> None:
-        self.task, self.m = task, m
-        self._order = order
+        self.task, self.m, self._order = task, m, order
         self._walks = PaddedWalks(task, trip, m)
         to_goal = task.all_to_goal[trip]
         self._ends = np.flatnonzero(self._walks.is_end & np.isfinite(to_goal))
@@ -433,24 +420,18 @@ class Completions:
         An empty walk of infinite cost when there is no way on. Where it is known what the rest costs ``at_most``, in
         units of the task, nothing is looked for beyond. Two sweeps of the surroundings.
         """
-        posts, goal = self.task.posts, self.task.goals[trip]
-        mine, nodes = posts.posts_of(member), posts.nodes_of(member)
-        here = int(prefix[-1])
+        nodes, here = self.task.posts.nodes_of(member), int(prefix[-1])
         from_start, to_goal = self.task.all_from_start[trip], self.task.all_to_goal[trip]
-        walks = [prefix]
-        if np.isin(nodes, prefix).any():
-            is_possible = math.isfinite(to_goal[here])
-        else:
+        past = NO_WALK
+        if not np.isin(nodes, prefix).any():
             distances = self._sweepers.sweeper(backward=False).near(here, nodes, to_goal, at_most)
-            through = distances + self.task.to_goal[trip][mine]
-            best = int(through.argmin())
-            is_possible = math.isfinite(through[best])
-            if is_possible:
-                stop, back = int(nodes[best]), self._sweepers.sweeper(backward=True)
-                walks.append(back.path(here, stop, float(distances[best]), from_start, to_goal)[1:])
-                here = stop
-        if not is_possible:
+            best = int((distances + to_goal[nodes]).argmin())
+            if math.isinf(distances[best]):
+                return NO_WALK, math.inf
+            stop, back = int(nodes[best]), self._sweepers.sweeper(backward=True)
+            past = back.path(here, stop, float(distances[best]), from_start, to_goal)[1:]
+            here = stop
+        if math.isinf(to_goal[here]):
             return NO_WALK, math.inf
-        walks.append(self._sweepers.path_to_goal(here, goal)[1:])
-        walk = np.concatenate(walks)
+        walk = np.concatenate((prefix, past, self._sweepers.path_to_goal(here, self.task.goals[trip])[1:]))
         return walk, walk_cost(self.task.domain, walk)

@@ -17,18 +17,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from veilroute.arrays import Floats, Int32s, Ints
-from veilroute.covering.fields_engine import FieldsEngine
+from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.task import CoveringTask, Posts, PostTable
 from veilroute.covering.walks import Sweeper
 from veilroute.kernels.subsets import pair_costs, tour_costs
 from veilroute.progress import Watch
 
+#: The most members that a set may have for :class:`TourCosts`: a set takes two to that power times its square.
 MAX_TOUR = 12
-"""The most members that a set may have for :class:`TourCosts`: a set takes two to that power times its square."""
-
-MAX_STOPS = 8
-"""The most stops that a member has."""
-
+MAX_STOPS = 8  #: the most stops that a member has
 _STEPS_PER_LOOK = 1 << 27
 _MAX_OWN = 4
 _NUM_AT_LEAST = 1000
@@ -71,10 +68,7 @@ class TourCosts:
         return self._table.part(posts, rows)
 
     def pairs(self, watch: Watch) -> Floats:
-        """Costs of all pairs, per trip: a symmetric matrix each, with those of single members on the diagonal.
-
-        One sweep for each member.
-        """
+        """Costs of all pairs, per trip, with those of single members on the diagonal; one sweep for each member."""
         self.prepare(watch)
         out = np.empty((self.task.num_trips, *self.between.shape))
         pair_costs(self.from_start, self.to_goal, self.between, out)
@@ -206,10 +200,7 @@ def choose_stops(task: CoveringTask, order: Ints, partners: Ints, watch: Watch) 
 
 
 def _vote(task: CoveringTask, posts: Ints, others: list[Floats]) -> list[int]:
-    """Posts of a member that lie best for walks past other stops, those with the most votes first.
-
-    Of the other stops it takes the distances to all posts.
-    """
+    """Posts of a member that lie best for walks past others (by the distances of these to all); most votes first."""
     votes = np.zeros(posts.size, dtype=np.int64)
     ends = [field[posts] for field in (*task.to_goal, *task.from_start)]
     for distances in others:

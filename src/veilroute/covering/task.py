@@ -156,12 +156,10 @@ def bits(mask: int) -> Members:
 
 @dataclass(frozen=True, eq=False)
 class Posts:
-    """The watchers of several candidates in one numbering: post p stands at ``nodes[p]``, which ascend.
+    """The watchers of several candidates in one numbering, as posts."""
 
-    Candidate i is watched from the posts ``watch_posts[watch_ptr[i]:watch_ptr[i + 1]]``.
-    """
-
-    nodes: Indices
+    nodes: Indices  # where each post stands, ascending
+    # Candidate i is watched from the posts ``watch_posts[watch_ptr[i]:watch_ptr[i + 1]]``.
     watch_ptr: Ints
     watch_posts: Ints
 
@@ -213,16 +211,14 @@ class PostTable:
             return
         first = Sweeper(self._domain, backward=False, num_seeds=1)
         # A thread for each core, with memory of its own; each writes other rows.
-        num_left = self._nodes.size - self.num_done
-        num = min(num_threads(), math.ceil(num_left / first.sweeps_per_look))
+        total, per_thread = self._nodes.size, first.sweeps_per_look
+        num = min(num_threads(), math.ceil((total - self.num_done) / per_thread))
         sweepers = [first, *(Sweeper(self._domain, backward=False, num_seeds=1) for _ in range(num - 1))]
         with ThreadPoolExecutor(num) as pool:
-            while self.num_done < self._nodes.size:
+            while not self.is_complete:
                 watch.check()
-                watch.tell("distances", self.num_done, self._nodes.size)
-                ends = np.minimum(
-                    self.num_done + first.sweeps_per_look * np.arange(1, num + 1), self._nodes.size
-                ).tolist()
+                watch.tell("distances", self.num_done, total)
+                ends = [min(self.num_done + per_thread * number, total) for number in range(1, num + 1)]
                 begins = [self.num_done, *ends[:-1]]
                 parts = [self.distances[begin:end] for begin, end in zip(begins, ends, strict=True)]
                 if num == 1:
@@ -247,6 +243,12 @@ class PostTable:
     def transposed(self) -> Floats:
         """The distances to each post (row) from each, once complete."""
         return np.ascontiguousarray(self.distances.T)
+
+
+def leads_both_ways(domain: Domain) -> bool:
+    """Whether every edge has one back at the same cost."""
+    own = (domain.indptr, domain.indices, domain.costs)
+    return all(np.array_equal(one, other) for one, other in zip(domain.reversed_rows, own, strict=True))
 
 
 def far_matrix(domain: Domain, nodes: Sequence[int], privacy: Privacy) -> Flags:

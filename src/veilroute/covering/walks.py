@@ -309,23 +309,20 @@ def walk_greedily(task: CoveringTask, members: Sequence[int], trip: int, forward
     At most one sweep for each member and one more. Ties: the post with the lowest number. On one-way graphs the
     nearest post may lead away from the others.
     """
-    posts = task.posts
-    left = set(members)
+    posts, left = task.posts, set(members)
     walk = np.array([task.starts[trip]], dtype=np.int64)
     fresh = walk
     while True:
         passed = np.flatnonzero(np.isin(posts.nodes, fresh))
         left -= {i for i in left if np.isin(posts.posts_of(i), passed).any()}
         distances = forward.run(int(walk[-1]))
-        if not left:
-            nearest: int = task.goals[trip]
-        else:
+        nodes = np.array([task.goals[trip]])
+        if left:
             wanted = np.unique(np.concatenate([posts.posts_of(i) for i in left]))
-            wanted = wanted[np.isfinite(task.to_goal[trip][wanted])]
-            nodes = posts.nodes[wanted]
-            nearest = int(nodes[distances[nodes].argmin()]) if nodes.size else -1
-        if nearest < 0 or not np.isfinite(distances[nearest]):
+            nodes = posts.nodes[wanted[np.isfinite(task.to_goal[trip][wanted])]]
+        if not np.isfinite(distances[nodes]).any():
             return NO_WALK
+        nearest = int(nodes[distances[nodes].argmin()])
         fresh = forward.follow(nearest)[::-1]
         walk = np.concatenate((walk, fresh[1:]))
         if not left:

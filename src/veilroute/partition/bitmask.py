@@ -17,7 +17,7 @@ import numpy as np
 from veilroute.arrays import Classes, Flags, Floats, Int8s, Ints, Masks
 from veilroute.certificate import MAX_TRIED
 from veilroute.covering.class_costs import ClassCosts, compute_class_costs
-from veilroute.covering.fields_engine import FieldsEngine
+from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.task import CoveringTask, bits
 from veilroute.covering.walks import WalkSource
 from veilroute.domain.graph import Label
@@ -27,9 +27,7 @@ from veilroute.partition.result import Grouping, Partition, Record, outside, sub
 from veilroute.problem import KAndEll, Problem, Rule
 from veilroute.progress import Watch
 
-MAX_MEMBERS = 20
-"""The most coverable candidates that the method takes: its tables have two to that power entries."""
-
+MAX_MEMBERS = 20  #: the most coverable candidates that the method takes: its tables have two to that power entries
 _SETS_PER_STEP = 1 << 13
 
 
@@ -140,14 +138,7 @@ def best_groupings(num: int) -> tuple[Int8s, Floats, Masks]:
 
 
 def partition_sets(
-    first: int,
-    last: int,
-    max_size: int,
-    needed: Flags,
-    shares: Floats,
-    grouped: Int8s,
-    cost: Floats,
-    choice: Masks,
+    first: int, last: int, max_size: int, needed: Flags, shares: Floats, grouped: Int8s, cost: Floats, choice: Masks
 ) -> None:
     """See :func:`veilroute.kernels.set_partition.partition_range`; the tables come from :func:`best_groupings`."""
     stack, bits = np.empty(64, dtype=np.int64), np.empty(64, dtype=np.int64)
@@ -194,10 +185,7 @@ def partition_by_shares(
 
 
 def _certify(family: Family, shares: Floats, partition: Partition, labels: Sequence[Label], watch: Watch) -> Partition:
-    """With prices by which those can check the proof who have no such tables.
-
-    The tables have compared all classes, so those within reach of what the prices alone prove are counted and no more.
-    """
+    """With prices by which those can check the proof who have no such tables; these have compared all classes."""
     # Here and not at the top: who plans for a dozen candidates need not wait until HiGHS is loaded.
     from veilroute.partition.bounding import CLOSED
     from veilroute.partition.class_space import ListedClasses

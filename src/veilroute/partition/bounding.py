@@ -12,21 +12,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from veilroute.arrays import Floats, Int32s, Ints
-from veilroute.kernels.extension import pick_columns
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
 from veilroute.partition.master import MAX_COMBINED, Master, separate
 from veilroute.partition.result import Grouping
 from veilroute.progress import OutOfTimeError, Watch
 
-CLOSED = 1e-9
-"""Relative distance at which a bound counts as reached."""
-
-PER_MEMBER = 3
-"""How many new classes through a member the linear programme gets at a time."""
-
-MOST_PER_SEARCH = 20
-"""Searches among large classes end when so many per member are found."""
-
+CLOSED = 1e-9  #: relative distance at which a bound counts as reached
+PER_MEMBER = 3  #: how many new classes through a member the linear programme gets at a time
+MOST_PER_SEARCH = 20  #: searches among large classes end when so many per member are found
 _MAX_ROUNDS = 60
 _FEW_ROUNDS = 6
 _MAX_IDLE_ROUNDS = 4
@@ -133,10 +126,10 @@ class Bounding:
             if found.is_complete:
                 least = min(float(found.columns.reduced.min(initial=0.0)), found.least_beyond, 0.0)
                 self.offer(prices, least - self._tolerance)
-            order = np.argsort(found.columns.reduced, kind="stable")
-            picked = pick_columns(order, found.columns.sets, self.space.num, PER_MEMBER)
             # What the programme holds already has a negative reduced cost only within its tolerance.
-            if not self.add(found.columns.take(picked)) and (found.is_complete or not len(found.columns)):
+            if not self.add(found.columns.best(self.space.num, PER_MEMBER)) and (
+                found.is_complete or not len(found.columns)
+            ):
                 return
 
 

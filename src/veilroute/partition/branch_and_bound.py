@@ -18,17 +18,12 @@ from veilroute.partition.result import Partition, outside
 from veilroute.problem import KAndEll, Rule
 from veilroute.progress import Incumbent, OutOfTimeError, Watch
 
-MAX_MEMBERS = 62
-"""The most members of a search: a set is the bits of one integer."""
-
+MAX_MEMBERS = 62  #: the most members of a search: a set is the bits of one integer
 _FIRST_ROOM = 1 << 8
 
 
 class SetPool:
-    """The sets that a search has met, with what each costs, in the arrays of the kernel's ``Pool``.
-
-    ``far`` is for each member the bit mask of those far enough away.
-    """
+    """The sets that a search has met, and what each costs; ``far`` holds each member's far partners, as bits."""
 
     def __init__(self, task: CoveringTask, memo: CoverMemo, far: Sequence[int]) -> None:
         everybody = (1 << len(task.members)) - 1
@@ -40,13 +35,10 @@ class SetPool:
         self.num_unsolved = 0
         whole, numbers = np.zeros((3, _FIRST_ROOM), dtype=np.int64), np.zeros((2, _FIRST_ROOM))
         by_trip = np.zeros((2, _FIRST_ROOM, task.num_trips))
-        self.arrays = Pool(*whole, *by_trip, *numbers, slots=np.full(4 * _FIRST_ROOM, -1, dtype=np.int32))
+        self.arrays = Pool(*[*whole, *by_trip, *numbers, np.full(4 * _FIRST_ROOM, -1, dtype=np.int32)])
 
     def add(self, mask: int, watch: Watch) -> None:
-        """Work out what a set costs and put it in.
-
-        A set that is too large for the engine is put in as if no walk covered it, and counted.
-        """
+        """Work out what a set costs and put it in; one too large for the engine counts as one that no walk covers."""
         members = bits(mask)
         try:
             costs = self._memo.costs(members, watch)
@@ -56,9 +48,9 @@ class SetPool:
             self.num_unsolved += 1
             costs = np.full(self._ratios.shape[0], np.inf)
         if self.num_sets == self.arrays.masks.size:
-            grown: Any = [np.concatenate((array, np.zeros_like(array))) for array in self.arrays[:-1]]
+            grown: list[Any] = [np.concatenate((array, np.zeros_like(array))) for array in self.arrays[:-1]]
             slots = np.full(2 * self.arrays.slots.size, -1, dtype=np.int32)
-            self.arrays = Pool(*grown, slots=slots)
+            self.arrays = Pool(*[*grown, slots])
             fill_slots(0, self.num_sets, self.arrays.masks, slots)
         at, pool = self.num_sets, self.arrays
         chosen = list(members)
@@ -75,11 +67,8 @@ class SetPool:
         return bits(int(self.arrays.masks[at]))
 
 
-STEPS_PER_CALL = 1 << 14
-"""Partitions between two looks at the clock."""
-
-ROUNDING = 1e-12
-"""Per member: a partition is better only if it is cheaper by more than this."""
+STEPS_PER_CALL = 1 << 14  #: partitions between two looks at the clock
+ROUNDING = 1e-12  #: per member: a partition is better only if it is cheaper by more than this
 
 Step = Callable[[Pool, Tree], int]
 """Goes on with a search until it needs something, has found something, or is at its end."""
@@ -106,12 +95,7 @@ def start_tree(num: int, num_first: int, draw: int = 0) -> Tree:
 
 
 def search_partitions(
-    task: CoveringTask,
-    rule: Rule,
-    watch: Watch,
-    *,
-    memo: CoverMemo,
-    start: Callable[[int], tuple[Tree, Step]],
+    task: CoveringTask, rule: Rule, watch: Watch, *, memo: CoverMemo, start: Callable[[int], tuple[Tree, Step]]
 ) -> Partition:
     """Walk a search tree to its end or until the time is over.
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import combinations, groupby
+from itertools import combinations, count, groupby
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from veilroute.covering.prefixes import PrefixCosts
 from veilroute.covering.set_costs import FieldCosts, TourCosts, set_costs
 from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import WalkSource, num_threads
-from veilroute.kernels.extension import extend_sets
+from veilroute.kernels.extension import extend_sets, pick_columns
 from veilroute.partition.result import Grouping, Partition, Record, subset_sums
 from veilroute.problem import KAndEll, Rule
 from veilroute.progress import OutOfTimeError, Watch
@@ -80,6 +80,10 @@ class Columns:
     def take(self, chosen: Ints | Flags) -> Columns:
         """Some of them."""
         return Columns(self.sets[chosen], self.shares[chosen], self.reduced[chosen])
+
+    def best(self, num: int, per_member: int) -> Columns:
+        """Those of least reduced cost, of ``num`` members, so many through each."""
+        return self.take(pick_columns(np.argsort(self.reduced, kind="stable"), self.sets, num, per_member))
 
     @classmethod
     def join(cls, parts: Sequence[Columns], width: int) -> Columns:
@@ -171,10 +175,7 @@ class ClassSpace:
         return np.asarray(total / (sets.shape[1] - 1))
 
     def price(self, classes: Iterable[Members]) -> Grouping:
-        """The grouping with these classes at their exact shares; those that cannot be walked or priced are dissolved.
-
-        Without a time limit: the walks of these classes need the same fields.
-        """
+        """These classes at their exact shares, whatever the time; what cannot be walked or priced is dissolved."""
         shares: dict[Members, float] = {}
         by_size = sorted((members for members in classes if len(members) <= self.max_size), key=len)
         for _, alike in groupby(by_size, key=len):
@@ -331,11 +332,10 @@ class ListedClasses(ClassSpace):
         watch: Watch,
         *,
         most: int | None = None,
-        max_priced: int | None = None,
         is_free: bool = False,
+        **_: Any,
     ) -> Found:
         """As for all spaces; one look at the whole list."""
-        del watch, max_priced
         reduced = (0.0 if is_free else self._shares) - self._sums(prices.duals)
         for cut, dual in zip(prices.cuts, prices.cut_duals.tolist(), strict=True):
             reduced += dual * (np.bitwise_count(self._masks & sum(1 << i for i in cut)) // 2)
@@ -349,7 +349,6 @@ class ListedClasses(ClassSpace):
 
     def measure(self, sets: Int32s, watch: Watch) -> tuple[Floats, Floats]:
         """What sets of one size add to the MAC sum; infinite when they are no classes."""
-        del watch
         masks = (np.int64(1) << sets.astype(np.int64)).sum(axis=1)
         at = np.minimum(np.searchsorted(self._masks, masks), self._masks.size - 1)
         shares = np.where(self._masks[at] == masks, self._shares[at], math.inf)
@@ -372,15 +371,12 @@ class ListedClasses(ClassSpace):
 
 @dataclass(frozen=True, eq=False)
 class _Frontier:
-    """Sets of one size that are to be extended, with what is known of each.
-
-    ``offsets`` is what the reduced cost holds beside the walks; ``shares`` what beginnings add, where these are priced.
-    """
+    """Sets of one size that are to be extended, with what is known of each."""
 
     sets: Int32s
     costs: Floats
-    offsets: Floats
-    shares: Floats
+    offsets: Floats  # what the reduced cost holds beside the walks
+    shares: Floats  # what beginnings add, where these are priced
 
     def part(self, which: slice) -> _Frontier:
         return _Frontier(self.sets[which], self.costs[which], self.offsets[which], self.shares[which])
@@ -414,12 +410,7 @@ def _cut_arrays(num: int, prices: Prices) -> _Cuts:
 
 def _far_groups(far: Flags) -> tuple[Ints, int]:
     """Few groups within which everybody is far from everybody: each member joins the first group that it can."""
-    groups = np.zeros(len(far), dtype=np.int64)
-    inside: list[list[int]] = []
+    groups = np.full(len(far), -1, dtype=np.int64)
     for i in range(len(far)):
-        at = next((at for at, members in enumerate(inside) if far[i, members].all()), len(inside))
-        if at == len(inside):
-            inside.append([])
-        inside[at].append(i)
-        groups[i] = at
-    return groups, max(1, len(inside))
+        groups[i] = next(at for at in count() if far[i, groups == at].all())
+    return groups, max(1, int(groups.max(initial=0)) + 1)

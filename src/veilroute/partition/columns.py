@@ -44,18 +44,10 @@ from veilroute.partition.result import Grouping, Record
 from veilroute.partition.strolls import raise_by_strolls
 from veilroute.progress import OutOfTimeError, Watch
 
-MAX_COLUMNS = 60_000
-"""The most classes that the integer programme is given; few members need none and no such limit."""
-
-MAX_ENUMERATED = 1 << 20
-"""The most classes that are looked at to find those within reach."""
-
-LARGE_K = 5
-"""From this k on a bound is worked out before classes are priced one by one, if that may never end."""
-
-FEW_MEMBERS = 60
-"""It does end where members are so few and all classes have a price."""
-
+MAX_COLUMNS = 60_000  #: the most classes that the integer programme is given; few members need none and no such limit
+MAX_ENUMERATED = 1 << 20  #: the most classes that are looked at to find those within reach
+LARGE_K = 5  #: from this k on a bound is worked out before classes are priced one by one, if that may never end
+FEW_MEMBERS = 60  #: it does end where members are so few and all classes have a price
 _FIRST_COLUMNS = 20
 _FIRST_NODES = 500
 _MANY_COLUMNS = 8_000
@@ -64,6 +56,8 @@ _WIDE_GAP = 0.02
 _EFFORT_PER_MEMBER = 100_000
 _MAX_EFFORT = 10_000_000
 _FREE = 1e-9
+_ROUNDING = 1e-6
+_MAX_PRICED = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +76,12 @@ class Proof:
 
 def make_certificate(proof: Proof, count_prices: Prices | None, labels: Sequence[Label]) -> Certificate:
     """What others can check a proof by; ``count_prices`` are those behind the number of members left out."""
+    if count_prices is not None:  # from what leaving a member out costs to what grouping it is worth
+        count_prices = replace(count_prices, duals=1.0 - np.minimum(count_prices.duals, 1.0))
     return Certificate(
         members=tuple(labels),
         cost=_published(proof.prices, labels),
-        count=None if count_prices is None else _published(_turned(count_prices), labels),
+        count=None if count_prices is None else _published(count_prices, labels),
         bound=proof.price_bound,
         threshold=proof.threshold,
         num_enumerated=proof.num_enumerated,
@@ -94,16 +90,10 @@ def make_certificate(proof: Proof, count_prices: Prices | None, labels: Sequence
     )
 
 
-def _turned(prices: Prices) -> Prices:
-    """From what leaving a member out costs to what grouping it is worth."""
-    return replace(prices, duals=1.0 - np.minimum(prices.duals, 1.0))
-
-
 def _published(prices: Prices, labels: Sequence[Label]) -> DualPrices:
     cuts = zip(prices.cuts, prices.cut_duals.tolist(), strict=True)
     return DualPrices(
-        tuple(prices.duals.tolist()),
-        tuple(Cut(tuple(labels[i] for i in cut), dual) for cut, dual in cuts if dual > 0),
+        tuple(prices.duals.tolist()), tuple(Cut(tuple(labels[i] for i in cut), dual) for cut, dual in cuts if dual > 0)
     )
 
 
@@ -122,8 +112,7 @@ def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
             raise_by_strolls(space, bounding, record, watch)
         total = record.best.total
     start = space.search(Prices(1.5 * simple.duals), 0.0, watch, most=MOST_PER_SEARCH * space.num * space.k)
-    order = np.argsort(start.columns.reduced, kind="stable")
-    bounding.add(start.columns.take(pick_columns(order, start.columns.sets, space.num, 3 * PER_MEMBER)))
+    bounding.add(start.columns.best(space.num, 3 * PER_MEMBER))
     bounding.run(total)
     _round(space, bounding, record)
     if space.num > MAX_COMBINED and space.k > 2 and record.best.total - bounding.bound > _WIDE_GAP * record.best.total:
@@ -205,10 +194,7 @@ def _is_closed(record: Record, bound: float) -> bool:
 
 
 def _within_reach(space: ClassSpace, prices: Prices, gap: float, most: int, watch: Watch) -> tuple[Columns, float]:
-    """The classes whose reduced cost is at most ``gap``, or less where these are too many; and how far they go.
-
-    Nowhere, when even those at no reduced cost are too many.
-    """
+    """The classes whose reduced cost is at most ``gap``, or less where these are too many, and how far they go."""
     reach = gap
     while True:
         watch.tell("classes within reach")
@@ -223,13 +209,7 @@ def _within_reach(space: ClassSpace, prices: Prices, gap: float, most: int, watc
 
 
 def _choose(
-    space: ClassSpace,
-    bounding: Bounding,
-    columns: Columns,
-    record: Record,
-    watch: Watch,
-    *,
-    max_nodes: int | None = None,
+    space: ClassSpace, bounding: Bounding, columns: Columns, record: Record, watch: Watch, *, max_nodes: int | None
 ) -> Chosen:
     """The integer programme over some classes, which starts from the best partition."""
     mine = columns_of(space, record.best)
@@ -297,10 +277,6 @@ def _sorted_members(sets: Int32s) -> Int32s:
     return np.where(ordered == last, -1, ordered).astype(np.int32)
 
 
-_ROUNDING = 1e-6
-_MAX_PRICED = 2_000_000
-
-
 def prove_count(space: ClassSpace, record: Record, watch: Watch) -> Prices | None:
     """Look for a partition that leaves fewer members out; prices that prove that there is none, or ``None``."""
     bounding = Bounding(space, None, watch)
@@ -308,22 +284,18 @@ def prove_count(space: ClassSpace, record: Record, watch: Watch) -> Prices | Non
     bounding.run(float(len(record.best.left_out)))
     if not bounding.is_converged:
         return None
-    if _least_left_out(bounding) < len(record.best.left_out):
+    least = math.ceil(bounding.bound - _ROUNDING)
+    if least < len(record.best.left_out):
         _group_more(space, bounding, record, watch)
-    return bounding.prices if _least_left_out(bounding) >= len(record.best.left_out) else None
-
-
-def _least_left_out(bounding: Bounding) -> int:
-    return math.ceil(bounding.bound - _ROUNDING)
+    return bounding.prices if least >= len(record.best.left_out) else None
 
 
 def _group_more(space: ClassSpace, bounding: Bounding, record: Record, watch: Watch) -> None:
     """The integer programme over the classes of the linear one, and over all within reach where these are few."""
     reach = len(record.best.left_out) - bounding.bound
     found = space.search(bounding.prices, reach, watch, most=MAX_COLUMNS, is_free=True)
-    sets, shares = bounding.master.sets, np.zeros(len(bounding.master.sets))
-    if found.is_complete:
-        sets, shares = found.columns.sets, np.zeros(len(found.columns))
+    sets = found.columns.sets if found.is_complete else bounding.master.sets
+    shares = np.zeros(len(sets))
     chosen = choose_classes(space.num, None, sets, shares, bounding.master.cuts, 1.0, watch)
     record.offer(space.price(grouping_of(space, sets, shares, chosen.columns).classes))
 

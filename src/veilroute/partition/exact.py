@@ -81,8 +81,7 @@ def partition_by_columns(
     from veilroute.partition.bounding import CLOSED
     from veilroute.partition.class_space import ClassSpace
     from veilroute.partition.columns import count_anonymizable, make_certificate, prove_cost, prove_count
-    from veilroute.partition.greedy import greedy_partition
-    from veilroute.partition.local_search import improve
+    from veilroute.partition.local_search import greedy_partition, improve
 
     num = len(task.members)
     space = ClassSpace(task, rule)
@@ -116,23 +115,19 @@ def partition_by_columns(
     record.offer(improve(space, record.best, seed=0, effort=_EFFORT_PER_MEMBER * num, watch=watch))
     if m is not None:
         space = ClassSpace(task, rule, m=m)
-        is_over = False
         try:
             space.prepare(watch)
         except OutOfTimeError:
-            is_over = True
-        record = Record(space.price(record.best.classes), watch)
-        if is_over:
+            record = Record(space.price(record.best.classes), watch)
             return space.partition(record, source, is_optimal=False, is_stopped=True)
+        record = Record(space.price(record.best.classes), watch)
     count_prices = prove_count(space, record, watch) if record.best.left_out else None
     is_most = count_prices is not None or not record.best.left_out
     num_anonymizable = count_anonymizable(space, record.best, watch)
-    best = record.best
-    if not best.classes:
-        return Partition(
-            (), tuple(range(num)), is_optimal=is_most, is_stopped=not is_most, num_anonymizable=num_anonymizable,
-            source=source,
-        )  # fmt: skip
+    if not record.best.classes:
+        return space.partition(
+            record, source, is_optimal=is_most, is_stopped=not is_most, num_anonymizable=num_anonymizable
+        )
     proof = prove_cost(space, record, watch)
     best = record.best
     is_closed = best.total - proof.bound <= CLOSED * abs(best.total)

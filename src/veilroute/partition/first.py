@@ -16,9 +16,8 @@ import numpy as np
 from veilroute.arrays import Flags, Members
 from veilroute.covering.class_costs import ClassWalks
 from veilroute.covering.set_costs import MAX_TOUR
-from veilroute.covering.task import CoveringTask
+from veilroute.covering.task import CoveringTask, leads_both_ways
 from veilroute.covering.walks import Sweeper
-from veilroute.domain.graph import Domain
 from veilroute.partition.bitmask import best_groupings, mark_classes, partition_sets, read_classes
 from veilroute.partition.result import Partition, outside
 from veilroute.problem import KAndEll, Rule
@@ -26,36 +25,31 @@ from veilroute.problem import KAndEll, Rule
 _MAX_TRIED = 14
 
 
-def split_into_classes(group: Sequence[int], rule: KAndEll) -> tuple[list[Members], Members]:
-    """Classes out of members who share their first m nodes anyway, and those who fit in none.
+def split_into_classes(group: Sequence[int], rule: KAndEll) -> list[Members]:
+    """Classes out of members who share their first m nodes anyway; some may fit in none.
 
     Under a loose rule they are one class or none. Otherwise as many as possible are grouped, by trying all
     classes, if there are at most 14 of them. Of more, each member, in order, joins the first class from all of which it
     stands apart; classes that stay too small are dissolved, and their members try the others.
     """
-    if rule.qualifies(group):
-        return [tuple(group)], ()
-    if rule.is_loose:
-        return [], tuple(group)
+    if rule.qualifies(group) or rule.is_loose:
+        return [tuple(group)] if rule.qualifies(group) else []
     if len(group) <= _MAX_TRIED:
         return _group_most(group, rule)
     classes = _join_first_fit(group, [], rule.far, is_open=True)
     kept = [members for members in classes if len(members) >= rule.k]
     stray = [i for members in classes if len(members) < rule.k for i in members]
-    kept = _join_first_fit(stray, kept, rule.far, is_open=False)
-    grouped = {i for members in kept for i in members}
-    return sorted(tuple(sorted(members)) for members in kept), tuple(i for i in group if i not in grouped)
+    return sorted(tuple(sorted(members)) for members in _join_first_fit(stray, kept, rule.far, is_open=False))
 
 
-def _group_most(group: Sequence[int], rule: KAndEll) -> tuple[list[Members], Members]:
+def _group_most(group: Sequence[int], rule: KAndEll) -> list[Members]:
+    """Classes that hold as many of a few members as possible, by trying all."""
     num = len(group)
     family = mark_classes(rule.renumbered(np.array(group, dtype=np.int64)))
     shares = np.where(family.qualifies, 0.0, np.inf)
     grouped, cost, choice = best_groupings(num)
     partition_sets(1, 1 << num, rule.largest, family.needed, shares, grouped, cost, choice)
-    classes = [tuple(group[i] for i in members) for members in read_classes(choice, (1 << num) - 1)]
-    inside = {i for members in classes for i in members}
-    return sorted(classes), tuple(i for i in group if i not in inside)
+    return sorted(tuple(group[i] for i in members) for members in read_classes(choice, (1 << num) - 1))
 
 
 def _join_first_fit(members: Sequence[int], classes: list[list[int]], far: Flags, *, is_open: bool) -> list[list[int]]:
@@ -113,10 +107,7 @@ def likely_classes(task: CoveringTask, rule: Rule) -> tuple[Members, ...]:
 
 
 def stopped_at_first(task: CoveringTask, classes: Sequence[Members], source: ClassWalks) -> Partition:
-    """What a partitioner returns when the time is over before it has compared any two members.
-
-    Those of the ``classes`` that walks cover, and no proof.
-    """
+    """What a partitioner returns that could compare no two members in time: the classes that walks cover."""
     kept = tuple(classes)
     if not leads_both_ways(task.domain):
         kept = tuple(members for members in classes if source.has_walks(members))
@@ -150,16 +141,6 @@ class _Tree:
 
 def _in_order(groups: list[list[int]]) -> tuple[Members, ...]:
     return tuple(sorted(tuple(sorted(group)) for group in groups))
-
-
-def leads_both_ways(domain: Domain) -> bool:
-    """Whether every edge has one back at the same cost."""
-    indptr, indices, costs = domain.reversed_rows
-    return (
-        np.array_equal(indptr, domain.indptr)
-        and np.array_equal(indices, domain.indices)
-        and np.array_equal(costs, domain.costs)
-    )
 
 
 def _widen(groups: list[list[int]], rule: Rule) -> list[list[int]]:

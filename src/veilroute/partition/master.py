@@ -11,6 +11,7 @@ members come first; larger ones are grown from these by two members at a time.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,12 +25,8 @@ from veilroute.kernels.set_partition import combine_classes
 from veilroute.partition.class_space import Prices
 from veilroute.progress import OutOfTimeError, Watch
 
-_MEAN_SCALED_SHARE = 100.0
-"""Shares are scaled so that a member's is about this: HiGHS works with absolute tolerances."""
-
-MAX_COMBINED = 20
-"""Up to so many members the integer programme is not needed (:func:`combine_few`)."""
-
+_MEAN_SCALED_SHARE = 100.0  #: shares are scaled so that a member's is about this: HiGHS works with absolute tolerances
+MAX_COMBINED = 20  #: up to so many members the integer programme is not needed (:func:`combine_few`)
 _SIGNALS = highspy.cb.HighsCallbackType
 
 
@@ -245,9 +242,7 @@ def _cut_counts(sets: Int32s, cuts: Sequence[Members], num: int) -> Ints:
     return counts
 
 
-MAX_CUT = 9
-"""The most members of a cut."""
-
+MAX_CUT = 9  #: the most members of a cut
 _LEAST_VIOLATION = 1e-3
 _LEAST_VALUE = 1e-7
 _LEAST_SEED = 0.6
@@ -306,13 +301,12 @@ def _seeds(num: int, used: Int32s, amounts: Floats) -> Int32s:
 
 
 def _spread_out(found: list[tuple[float, Members]], most: int) -> list[Members]:
-    counts: dict[int, int] = {}
+    counts: Counter[int] = Counter()
     chosen: list[Members] = []
     for _, cut in sorted(found, key=lambda item: (-round(item[0], 9), item[1])):
         if len(chosen) == most:
             break
-        if all(counts.get(i, 0) < _CUTS_PER_MEMBER for i in cut):
+        if all(counts[i] < _CUTS_PER_MEMBER for i in cut):
             chosen.append(cut)
-            for i in cut:
-                counts[i] = counts.get(i, 0) + 1
+            counts.update(cut)
     return chosen

@@ -39,10 +39,7 @@ from veilroute.registry import Plugin, Registry
 
 @dataclass(frozen=True)
 class MergeOrder:
-    """Which pairs to merge first, by ascending key or at random, and the search compiled with that key.
-
-    The key of ``cost-asc`` is a part of the search that everybody uses; a plug-in's is compiled into a copy of it.
-    """
+    """Which pairs to merge first: by ascending key, which is compiled into the search, or at random."""
 
     by_key: bool
     search: Callable[..., int] = kernel.search_merges
@@ -60,9 +57,7 @@ MERGE_ORDERS: Registry[MergeOrder] = Registry(
 )
 """By name."""
 
-CLOSED_BYTES = 2**30
-"""Partitions are remembered up to this much memory; from then on some may be met again."""
-
+CLOSED_BYTES = 2**30  #: partitions are remembered up to this much memory; from then on some may be met again
 _FIRST_ROOM = 1 << 12
 
 

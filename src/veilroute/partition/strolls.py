@@ -16,7 +16,6 @@ import math
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Members
-from veilroute.kernels.extension import pick_columns
 from veilroute.kernels.strolls import find_strolls
 from veilroute.partition.bounding import Bounding, columns_of
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
@@ -60,10 +59,7 @@ def raise_by_strolls(space: ClassSpace, bounding: Bounding, record: Record, watc
 
 
 class StrollSearch:
-    """Looks for strolls of negative value on one trip; the space must be prepared.
-
-    Distances are what walks go at least from the start, to the goal and between members.
-    """
+    """Looks for strolls of negative value on one trip, at what walks go at least; the space must be prepared."""
 
     def __init__(self, space: ClassSpace, trip: int, from_start: Floats, to_goal: Floats, between: Floats) -> None:
         self.space, self.trip = space, trip
@@ -91,10 +87,7 @@ class StrollSearch:
         return np.concatenate(([] if least == first else [least], levels, [np.inf]))
 
     def run(self, duals: Floats, threshold: float, watch: Watch, is_in: Flags | None = None) -> tuple[float, Columns]:
-        """The least value at these prices, or the threshold; and strolls below it.
-
-        Of all members, or of those who are in.
-        """
+        """The least value at these prices, or the threshold, and strolls below it; of those who are in, or of all."""
         k, least = self.space.k, threshold
         found = [Columns(np.empty((0, k), dtype=np.int32), np.empty(0), np.empty(0))]
         sets, values = np.empty((self.space.num, k), dtype=np.int32), np.empty(self.space.num)
@@ -158,12 +151,10 @@ class _Rounds:
                 center, best_value = lowered, value
                 self.duals[self.search.trip] = lowered
                 bounding.offer(Prices(self.duals.sum(axis=0)), 0.0)
-            if self._add(columns):
-                step = 0.5
-            elif step == 1.0:
+            is_new = self._add(columns) > 0
+            if not is_new and step == 1.0:
                 return
-            else:
-                step = 1.0
+            step = 0.5 if is_new else 1.0
 
     def _add(self, columns: Columns) -> int:
         """Add the best of the strolls that are new; returns how many."""
@@ -172,9 +163,7 @@ class _Rounds:
             key = row.tobytes(), round(share / self.tolerance)
             is_new[at] = key not in self._known
             self._known.add(key)
-        columns = columns.take(is_new)
-        order = np.argsort(columns.reduced, kind="stable")
-        columns = columns.take(pick_columns(order, columns.sets, self.search.space.num, _PER_MEMBER))
+        columns = columns.take(is_new).best(self.search.space.num, _PER_MEMBER)
         if len(columns):
             wide = Columns.join([columns], self.search.space.max_size)
             self.master.add_columns(wide.sets, wide.shares)
@@ -218,40 +207,39 @@ class _Rounds:
         space, sets = self.search.space, self.master.sets[:, : self.search.space.k]
         is_set = (sets[:, 0] >= 0) & (np.diff(sets, axis=1) > 0).all(axis=1)
         sets, shares = sets[is_set], self.master.shares[is_set]
-        order = np.argsort(shares - self.duals[self.search.trip][sets].sum(axis=1), kind="stable")
-        picked: Int32s = sets[pick_columns(order, sets, space.num, _PER_MEMBER)]
-        return picked
+        reduced = shares - self.duals[self.search.trip][sets].sum(axis=1)
+        return Columns(sets, shares, reduced).best(space.num, _PER_MEMBER).sets
 
 
 def _join_rest(space: ClassSpace, classes: list[Members], rest: Members, watch: Watch) -> list[Members]:
     """Put each of the rest into the class that it adds least to, if there is one."""
+
+    def share(members: Members) -> float:
+        return float(space.measure(np.array([members], dtype=np.int32), Watch())[1][0])
+
     classes = list(classes)
     for member in rest:
         if watch.is_over():
             break
-        least, at = math.inf, -1
-        for number, members in enumerate(classes):
-            if len(members) < space.max_size and space.compatible[member, list(members)].all():
-                added = _share(space, (*members, member)) - _share(space, members)
-                if added < least:
-                    least, at = added, number
-        if at >= 0:
-            classes[at] = tuple(sorted((*classes[at], member)))
+        added = {
+            at: share((*members, member)) - share(members)
+            for at, members in enumerate(classes)
+            if len(members) < space.max_size and space.compatible[member, list(members)].all()
+        }
+        best = min(added, key=added.__getitem__, default=-1)
+        if best >= 0 and added[best] < math.inf:
+            classes[best] = tuple(sorted((*classes[best], member)))
     return classes
-
-
-def _share(space: ClassSpace, members: Members) -> float:
-    return float(space.measure(np.array([members], dtype=np.int32), Watch())[1][0])
 
 
 def _classes_on(search: StrollSearch, grouping: Grouping) -> list[Columns]:
     """The classes of a partition by size, with what they add on one trip."""
     space, trip = search.space, search.trip
-    columns = columns_of(space, grouping)
-    sizes = (columns.sets >= 0).sum(axis=1)
+    every = columns_of(space, grouping).sets
+    sizes = (every >= 0).sum(axis=1)
     parts = []
-    for size in sorted(set(sizes.tolist())):
-        sets = columns.sets[sizes == size]
+    for size in np.unique(sizes).tolist():
+        sets = every[sizes == size]
         members = sets[:, :size]
         costs = space.prices_of.costs(members, Watch())
         shares = costs[:, trip] * space.weights[trip][members].sum(axis=1) - search.fixed[members].sum(axis=1)

@@ -27,20 +27,16 @@ from veilroute.progress import OutOfTimeError, Watch
 
 
 def plan_optimal(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch) -> Plan:
-    """Pbp with the exact partitioner for whole routes; for a finite m the plan that shares no more than it must."""
-    if privacy.m is None:
-        return plan_pbp(problem, privacy, seed=seed, watch=watch, partitioner="exact")
-    return plan_bounded(problem, privacy, m=privacy.m, seed=seed, watch=watch)
+    """Pbp with the exact partitioner for whole routes; for a finite m the plan that shares no more than it must.
 
-
-def plan_bounded(problem: Problem, privacy: Privacy, *, m: int, seed: int, watch: Watch) -> Plan:
-    """An optimal plan, or m-Pbp's over the exact partition where that is too much work or the time is over.
-
-    An m that no route of the best plan with whole routes comes near counts as infinite.
-
-    Few candidates: every set is tried. More: column generation where walks can be padded
-    (:func:`~veilroute.covering.prefixes.has_two_colours`) and what is kept fits the memory; elsewhere it is too much.
+    For a finite m it is m-Pbp's over the exact partition where that is too much work or the time is over. An m that no
+    route of the best plan with whole routes comes near counts as infinite. Few candidates: every set is tried. More:
+    column generation where walks can be padded (:func:`~veilroute.covering.prefixes.has_two_colours`) and what is kept
+    fits the memory; elsewhere it is too much.
     """
+    m = privacy.m
+    if m is None:
+        return plan_pbp(problem, privacy, seed=seed, watch=watch, partitioner="exact")
     watch.tell("covering fields")
     task = prepare_task(problem)
     options: dict[str, object] = {"partitioner": "exact", "seed": seed}

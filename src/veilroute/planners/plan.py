@@ -10,7 +10,7 @@ import numpy as np
 from veilroute.arrays import Members, Walk
 from veilroute.certificate import Certificate
 from veilroute.covering.task import CoveringTask
-from veilroute.covering.walks import WalkSource, walk_cost
+from veilroute.covering.walks import CoveringWalk, WalkSource, walk_cost
 from veilroute.domain.graph import Domain
 from veilroute.partition.result import outside
 
@@ -65,6 +65,11 @@ def plan_alone(task: CoveringTask, members: Iterable[int], source: WalkSource) -
 def plan_shared(task: CoveringTask, members: Members, source: WalkSource, *, is_anonymized: bool) -> PlannedClass:
     """A class whose members share the cheapest walk that covers all of them."""
     covering = [source.find(members, trip) for trip in range(task.num_trips)]
+    return shared_class(members, covering, is_anonymized=is_anonymized)
+
+
+def shared_class(members: Members, covering: Sequence[CoveringWalk], *, is_anonymized: bool = True) -> PlannedClass:
+    """A class whose members share a walk on each trip."""
     return PlannedClass(members, is_anonymized, tuple(c.walk for c in covering), tuple(c.cost for c in covering))
 
 

@@ -24,9 +24,7 @@ from veilroute.planners.plan import Plan, PlannedClass, plan_parting, plan_unpro
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch
 
-MAX_DRAWN = 10**6
-"""The most nodes of a prefix: every member's route holds them all."""
-
+MAX_DRAWN = 10**6  #: the most nodes of a prefix: every member's route holds them all
 _NODES_PER_LOOK = 1 << 12
 
 
@@ -89,8 +87,7 @@ def plan_prefixes(
             for member in members
         }
         covered = [i for i in members if all(math.isfinite(routes[trip, i][1]) for trip in range(task.num_trips))]
-        classes, _ = split_into_classes(covered, rule)
-        anonymized += [plan_parting(task.domain, inside, routes) for inside in classes]
+        anonymized += [plan_parting(task.domain, inside, routes) for inside in split_into_classes(covered, rule)]
     anonymized.sort(key=lambda each: each.members)
     return plan_unproved(task, anonymized, ClassWalks(task), {"seed": seed, "stopped_early": is_over})
 
@@ -98,10 +95,7 @@ def plan_prefixes(
 def draw_walk(
     domain: Domain, start: int, rng: random.Random, is_long_enough: Callable[[int, int], bool], watch: Watch
 ) -> Walk:
-    """A walk that goes to a neighbour drawn uniformly until ``is_long_enough(number of nodes, last node)``.
-
-    It ends early at a node that no edge leaves, and is empty when the time is over.
-    """
+    """A walk to neighbours drawn uniformly, until it is long enough or stuck; empty when the time is over."""
     walk = [start]
     while not is_long_enough(len(walk), walk[-1]):
         first, end = int(domain.indptr[walk[-1]]), int(domain.indptr[walk[-1] + 1])

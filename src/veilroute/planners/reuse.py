@@ -16,13 +16,14 @@ on its own map only, which its hash tells; on others its candidates are found ag
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from veilroute.arrays import Classes, Members
-from veilroute.covering.fields_engine import MAX_MEMBERS, FieldsEngine
+from veilroute.covering.fields import MAX_MEMBERS, FieldsEngine
 from veilroute.covering.prefixes import Completions
 from veilroute.covering.task import CoveringTask, k_and_ell, prepare_task
 from veilroute.domain.geography import great_circle_m
@@ -30,16 +31,15 @@ from veilroute.domain.graph import Domain, Label, plain_label
 from veilroute.errors import InvalidInputError, TooLargeError
 from veilroute.planners.optimal import find_class_prefix, plan_prefix
 from veilroute.planners.pbp import part_after
-from veilroute.planners.plan import Plan, PlannedClass, plan_unproved
+from veilroute.planners.plan import Plan, PlannedClass, plan_unproved, shared_class
 from veilroute.playbook import Playbook
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import OutOfTimeError, Watch
 
+#: The most members of a class whose best shared prefix is looked for: that takes two to their power sweeps.
 MAX_PARTING = 12
-"""The most members of a class whose best shared prefix is looked for: that takes two to their power sweeps."""
-
+#: How far from where it was a place of the same name may be on another map: it may be nearest to another junction.
 FURTHEST_M = 250.0
-"""How far from where it was a place of the same name may be on another map: it may be nearest to another junction."""
 
 
 @dataclass(frozen=True)
@@ -80,12 +80,11 @@ def plan_reuse(
     task = prepare_task(problem)
     classes = remaining_classes(problem, task, privacy, earlier)
     walker = _Walker(task, privacy.m, watch)
-    anonymized = []
+    planned = []
     for number, members in enumerate(classes):
         watch.tell("walks", number, len(classes))
-        planned = walker.plan(members)
-        if planned is not None:
-            anonymized.append(planned)
+        planned.append(walker.plan(members))
+    anonymized = [each for each in planned if each is not None]
     return plan_unproved(task, anonymized, walker.engine, {"seed": seed, "stopped_early": walker.is_stopped})
 
 
@@ -101,11 +100,9 @@ def read_partition(partition: object, domain: Domain, names: Mapping[Label, str]
         known = frozenset(label for members in classes for label in members)
     else:
         raise InvalidInputError("partition", "an earlier playbook, or a list of classes, each a list of candidates")
-    seen: set[Label] = set()
-    for label in (label for members in classes for label in members):
-        if label in seen:
+    for label, times in Counter(label for members in classes for label in members).items():
+        if times > 1:
             raise InvalidInputError("partition", "classes that have no candidate in common", f"{label} twice")
-        seen.add(label)
     return EarlierPartition(tuple(classes), known)
 
 
@@ -122,8 +119,8 @@ def find_again(earlier: Playbook, domain: Domain, names: Mapping[Label, str]) ->
         return {label: label for label in labels}
     was_called, was_at = _names(earlier.names, labels), _places(earlier.domain)
     only = _unique((name, label) for label, called in was_called.items() for name in called)
-    is_called = _names(names, domain.labels or names)
-    now_called = _unique((name, label) for label, called in is_called.items() for name in called)
+    is_called = _names(names, domain.labels or names).items()
+    now_called = _unique((name, label) for label, called in is_called for name in called)
     now_at = _unique((place, domain.label(node)) for node, place in enumerate(_places(domain)))
     labels_now: dict[Label, Label] = {}
     taken: set[Label] = set()
@@ -167,13 +164,9 @@ def _places(domain: Domain | None) -> list[tuple[object, ...]]:
 
 def _unique(pairs: Iterable[tuple[Hashable, Label]]) -> dict[Hashable, Label]:
     """The node of each name or place that only one node has."""
-    node_of: dict[Hashable, Label] = {}
-    twice = set()
-    for key, label in pairs:
-        if key in node_of:
-            twice.add(key)
-        node_of[key] = label
-    return {key: label for key, label in node_of.items() if key not in twice}
+    node_of = list(pairs)
+    times = Counter(key for key, _ in node_of)
+    return {key: label for key, label in node_of if times[key] == 1}
 
 
 def _is_far(earlier: Playbook, label: Label, domain: Domain, now: Label) -> bool:
@@ -214,9 +207,7 @@ class _Walker:
 
     def plan(self, members: Members) -> PlannedClass | None:
         """The class with its walks, or nothing when there are none."""
-        if self.m is None:
-            return self._share(members)
-        if len(members) <= MAX_PARTING:
+        if self.m is not None and len(members) <= MAX_PARTING:
             try:
                 shared = find_class_prefix(self.task, members, self.m, self.watch)
                 if shared is not None:
@@ -225,12 +216,9 @@ class _Walker:
                     return plan_prefix(members, shared, everybody, self.completions) if has_walks else None
             except OutOfTimeError:
                 self.is_stopped = True
-        whole = self._share(members)
-        return None if whole is None else part_after(whole, self.m, self.completions)
-
-    def _share(self, members: Members) -> PlannedClass | None:
         covering = [self.engine.find(members, trip, watch=self.watch) for trip in range(self.task.num_trips)]
         self.is_stopped |= any(each.status in ("feasible", "unknown") for each in covering)
         if not all(each.walk.size for each in covering):
             return None
-        return PlannedClass(members, True, tuple(each.walk for each in covering), tuple(each.cost for each in covering))
+        whole = shared_class(members, covering)
+        return whole if self.m is None else part_after(whole, self.m, self.completions)

@@ -22,7 +22,7 @@ def test_a_store_grows_in_memory_then_in_a_file() -> None:
     store = RowStore(width=10, num_bytes=40 * 80)
     was_spilled = []
     for number in range(100):
-        assert store.add(1) == number
+        assert store.make_room(1) == number
         store.rows[number] = number
         was_spilled.append(store.rows.nbytes > store.num_bytes)
     assert was_spilled == [False] * 40 + [True] * 60

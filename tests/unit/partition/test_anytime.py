@@ -88,7 +88,7 @@ def test_a_set_too_large_for_its_engine_costs_the_proof_not_the_answer(
     task = prepare_task(problem)
     privacy = vr.Privacy(2, 1, spread="all-pairs")
     whole = method(problem, task, k_and_ell(problem, task, privacy), seed=0, watch=Watch(), engine="fields")
-    monkeypatch.setattr("veilroute.covering.fields_engine.MAX_MEMBERS", 3)
+    monkeypatch.setattr("veilroute.covering.fields.MAX_MEMBERS", 3)
     limited = method(problem, task, k_and_ell(problem, task, privacy), seed=0, watch=Watch(), engine="fields")
     assert whole.is_optimal
     assert not limited.is_optimal

@@ -22,8 +22,13 @@ from veilroute.kernels import regroup
 from veilroute.kernels.regroup import Tours, make_union
 from veilroute.partition.class_space import ClassSpace
 from veilroute.partition.first import likely_classes
-from veilroute.partition.greedy import find_partners, greedy_partition
-from veilroute.partition.local_search import LocalSearch, improve, partition_local_search
+from veilroute.partition.local_search import (
+    LocalSearch,
+    find_partners,
+    greedy_partition,
+    improve,
+    partition_local_search,
+)
 from veilroute.partition.result import Grouping, Partition
 from veilroute.progress import Incumbent, OutOfTimeError, Progress, Watch
 

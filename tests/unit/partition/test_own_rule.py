@@ -13,7 +13,7 @@ import pytest
 
 import veilroute as vr
 from veilroute.arrays import Flags, Floats, Int32s, Members
-from veilroute.covering.fields_engine import FieldsEngine
+from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.task import CoveringTask, prepare_task
 from veilroute.errors import InvalidInputError
 from veilroute.partition.bitmask import partition_by_bitmask

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -95,13 +96,14 @@ def test_cbp_padding_is_drawn_for_each_class_and_trip(corridor: vr.Problem) -> N
 def test_memo_solves_no_set_twice(engine: str, corridor: vr.Problem, monkeypatch: pytest.MonkeyPatch) -> None:
     memo = CoverMemo(prepare_task(corridor), engine=engine)
     asked = []
-    solve = memo._solve
+    name = "costs" if engine == "fields" else "find"
+    solve = getattr(memo._engine, name)
 
-    def listen(members: tuple[int, ...], trip: int, watch: Watch) -> float:
-        asked.append(members)
-        return solve(members, trip, watch)
+    def listen(members: Any, *rest: Any, **options: Any) -> Any:
+        asked.append(members[0] if engine == "fields" else members)
+        return solve(members, *rest, **options)
 
-    monkeypatch.setattr(memo, "_solve", listen)
+    monkeypatch.setattr(memo._engine, name, listen)
     for _ in range(3):
         assert memo.costs((0, 1), Watch()) == pytest.approx([10])
         assert memo.costs((0,), Watch()) == pytest.approx([4])

@@ -12,7 +12,7 @@ import pytest
 
 import veilroute as vr
 from veilroute.arrays import Members
-from veilroute.covering.fields_engine import FieldsEngine
+from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.task import prepare_task
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import playbook_from_json
