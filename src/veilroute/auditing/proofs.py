@@ -16,7 +16,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from veilroute.auditing.apartness import mask_of, members_of
-from veilroute.auditing.class_search import FEW_CUTS, MAX_MEMBERS, ClassSearch, PrefixSearch, Workbench
+from veilroute.auditing.class_search import FEW_CUTS, MAX_MEMBERS, ClassSearch, Cuts, PrefixSearch, Workbench
 from veilroute.auditing.replay import ABSOLUTE, RELATIVE, ReplayedPlaybook
 from veilroute.auditing.verdicts import ClaimVerdict, judge, names, number
 from veilroute.auditing.walking import Effort, TooMuchError
@@ -113,7 +113,7 @@ class Combiner:
     options: Sequence[Option]
     leaving: Sequence[float]
     num_left_out: int
-    cuts: Sequence[tuple[int, float]]
+    cuts: Cuts
     slack: float
     target: float
     effort: Effort
