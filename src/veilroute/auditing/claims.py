@@ -346,8 +346,8 @@ def check_walk(replayed: ReplayedPlaybook) -> ClaimVerdict:
     problems = [
         f"the route for {who}{replayed.on_trip(trip)} {route.fault}" for route, who, trip in routes if route.fault
     ]
-    length = f"{number(sum(max(0, len(route.nodes) - 1) for route, _, _ in routes), 'step')}"
-    shown = f"{number(len(routes), 'distinct route')} of {length} lead from start to goal along edges"
+    steps = number(sum(max(0, len(route.nodes) - 1) for route, _, _ in routes), "step")
+    shown = f"{number(len(routes), 'distinct route')} of {steps} lead from start to goal along edges"
     return judge("walk", problems, shown)
 
 
