@@ -82,19 +82,6 @@ class ClassRule:
                 yield low | rest
 
 
-@dataclass(frozen=True)
-class FarSet:
-    """Candidates pairwise far apart; ``is_largest`` when proved that no more are, or the wanted size was reached."""
-
-    mask: int
-    is_largest: bool
-
-    @property
-    def size(self) -> int:
-        """How many there are."""
-        return self.mask.bit_count()
-
-
 class FarSets:
     """Sets of candidates that are pairwise far apart; ``close`` has for each candidate a mask of those close to it."""
 
@@ -128,9 +115,9 @@ class FarSets:
         key = (mask, enough)
         if key not in self._known:
             limit = _MAX_BRANCHES_WIDEST if enough is None else _MAX_BRANCHES
-            search = _FarSearch(self.close, mask.bit_count() if enough is None else enough, limit)
-            search.extend(0, mask)
-            self._known[key] = FarSet(search.best, search.is_done or search.branches < limit)
+            found = FarSet(self.close, mask.bit_count() if enough is None else enough, limit)
+            found.extend(0, mask)
+            self._known[key] = found
         return self._known[key]
 
 
@@ -179,28 +166,36 @@ class Spread(FarSets):
         return survey.walking if self._measure == "cost" else measured_map(survey.problem.domain, self._measure)
 
 
-@dataclass
-class _FarSearch:
+@dataclass(eq=False)
+class FarSet:
+    """Candidates pairwise far apart, and the search that found them."""
+
     close: Mapping[int, int]
-    enough: int
-    limit: int
-    best: int = 0
+    enough: int  # no more are looked for
+    limit: int  # of branches
+    mask: int = 0  # the largest set found so far
     branches: int = 0
 
     @property
-    def is_done(self) -> bool:
-        return self.best.bit_count() >= self.enough
+    def size(self) -> int:
+        """How many there are."""
+        return self.mask.bit_count()
+
+    @property
+    def is_largest(self) -> bool:
+        """Whether it is proved that no more are, or enough were found."""
+        return self.size >= self.enough or self.branches < self.limit
 
     def extend(self, taken: int, rest: int) -> None:
         """Try to complete ``taken`` from ``rest``, all of whom are far from it."""
         while True:
             taken, rest, crowd = self._take_loners(taken, rest)
-            if taken.bit_count() > self.best.bit_count():
-                self.best = taken
+            if taken.bit_count() > self.size:
+                self.mask = taken
             self.branches += 1
-            if not rest or self.is_done or self.branches >= self.limit:
+            if not rest or self.size >= self.enough or self.branches >= self.limit:
                 return
-            if taken.bit_count() + self._bound(rest) <= self.best.bit_count():
+            if taken.bit_count() + self._bound(rest) <= self.size:
                 return
             pivot = max(crowd, key=lambda a: (crowd[a], -a))
             rest &= ~(1 << pivot)

@@ -312,13 +312,14 @@ def check_coverable(replayed: ReplayedPlaybook) -> ClaimVerdict:
 def check_anonymized(replayed: ReplayedPlaybook) -> ClaimVerdict:
     """The number of anonymized candidates is the number for which (k, ell, m) really holds."""
     stated, real = replayed.playbook.claims.num_anonymized, len(replayed.protected)
-    lost = replayed.survey.names(sorted(set(replayed.claimed).difference(replayed.protected)))
+    lost = sorted(set(replayed.claimed).difference(replayed.protected))
+    who = replayed.survey.names(lost)
     problems = []
     if stated != real:
-        tail = f"; not anonymized in truth: {lost}" if lost else ""
+        tail = f"; not anonymized in truth: {who}" if lost else ""
         problems.append(f"states {stated} anonymized candidates, in truth there are {real}{tail}")
     elif lost:
-        problems.append(f"classes called anonymized hold {lost}, for whom it is not true")
+        problems.append(f"classes called anonymized hold {who}, for whom it is not true")
     return judge("anonymized", problems, f"(k, ell, m) holds for {number(real, 'candidate')}, as stated")
 
 
@@ -346,8 +347,8 @@ def check_walk(replayed: ReplayedPlaybook) -> ClaimVerdict:
     problems = [
         f"the route for {who}{replayed.on_trip(trip)} {route.fault}" for route, who, trip in routes if route.fault
     ]
-    length = f"{number(sum(max(0, len(route.nodes) - 1) for route, _, _ in routes), 'step')}"
-    shown = f"{number(len(routes), 'distinct route')} of {length} lead from start to goal along edges"
+    steps = number(sum(max(0, len(route.nodes) - 1) for route, _, _ in routes), "step")
+    shown = f"{number(len(routes), 'distinct route')} of {steps} lead from start to goal along edges"
     return judge("walk", problems, shown)
 
 

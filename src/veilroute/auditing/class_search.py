@@ -34,6 +34,9 @@ MAX_MEMBERS = 200
 _COUNT_EFFORT = 8_000_000
 """What may be spent on counting who could be anonymized."""
 
+Cuts = Sequence[tuple[int, float]]
+"""Bit masks with prices: every full pair of a class's members inside the mask adds the price to its reduced cost."""
+
 PricesT = TypeVar("PricesT", SetPrices, PrefixPrices)
 
 
@@ -77,9 +80,7 @@ class _Search(Generic[PricesT]):
     space: ClassSpace
     prices: PricesT
     gains: Sequence[float]  # what each member takes off the reduced cost
-    cuts: Sequence[
-        tuple[int, float]
-    ]  # bit masks with prices: every full pair of members inside the mask adds the price
+    cuts: Cuts
     limit: float
     effort: Effort
     is_free: bool = False  # only who can be grouped matters, and sharing adds nothing
@@ -278,7 +279,7 @@ class Workbench:
         return self.survey.names(sorted(self.members[i] for i in members_of(group)))
 
     def search(
-        self, gains: Sequence[float], cuts: Sequence[tuple[int, float]], limit: float, *, is_free: bool = False
+        self, gains: Sequence[float], cuts: Cuts, limit: float, *, is_free: bool = False
     ) -> ClassSearch | PrefixSearch:
         """List the classes with a reduced cost of at most ``limit``, with the whole allowance."""
         self.effort.renew()

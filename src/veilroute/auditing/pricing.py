@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
 
@@ -114,23 +115,21 @@ def _find_tables(survey: Survey, posts: list[int]) -> _Tables:
     return out, [list(column) for column in zip(*out, strict=True)]
 
 
+@dataclass(eq=False)
 class _TripPrices:
     """The walks of one trip; see `SetPrices`."""
 
-    def __init__(
-        self,
-        walking: WalkingMap,
-        trip: TripDistances,
-        posts: list[int],
-        places: list[list[int]],
-        tables: _Tables | None,
-        effort: Effort,
-    ) -> None:
-        self._walking, self._posts, self._places, self._tables = walking, posts, places, tables
-        self._effort = effort
-        self._before: dict[int, Row] = {0: [trip.from_start[node] for node in posts]}
-        self._after: dict[int, Row] = {0: [trip.to_goal[node] for node in posts]}
-        self._known: dict[int, float] = {0: trip.from_start[trip.goal]}
+    walking: WalkingMap
+    trip: TripDistances
+    posts: list[int]
+    places: list[list[int]]
+    tables: _Tables | None
+    effort: Effort
+
+    def __post_init__(self) -> None:
+        self._before: dict[int, Row] = {0: [self.trip.from_start[node] for node in self.posts]}
+        self._after: dict[int, Row] = {0: [self.trip.to_goal[node] for node in self.posts]}
+        self._known: dict[int, float] = {0: self.trip.from_start[self.trip.goal]}
 
     def cost_from_start(self, chosen: int) -> float:
         return min(map(operator.add, self._row(chosen, backwards=False), self._after[0]), default=math.inf)
@@ -148,8 +147,8 @@ class _TripPrices:
         for middle in members:
             others = [1 << i for i in members if i != middle]
             rest = chosen ^ 1 << middle
-            places = self._places[middle]
-            self._effort.spend(math.comb(len(others), num_before) * (1.5 + len(places) * _POST_STEP))
+            places = self.places[middle]
+            self.effort.spend(math.comb(len(others), num_before) * (1.5 + len(places) * _POST_STEP))
             for some in combinations(others, num_before):
                 seen = sum(some)
                 before, after = self._row(seen, backwards=False), self._row(rest ^ seen, backwards=True)
@@ -170,17 +169,17 @@ class _TripPrices:
         seeds: dict[int, float] = {}
         for member in members_of(chosen):
             rest = self._row(chosen ^ 1 << member, backwards=backwards)
-            for at in self._places[member]:
+            for at in self.places[member]:
                 if rest[at] < seeds.get(at, math.inf):
                     seeds[at] = rest[at]
-        if self._tables is None:
-            self._effort.spend(self._walking.num_nodes * self._walking.visit)
-            starts = [(self._posts[at], cost) for at, cost in seeds.items()]
-            distances = self._walking.distances(starts, backwards=backwards)
-            return [distances[node] for node in self._posts]
-        table = self._tables[backwards]
-        self._effort.spend(1 + len(seeds) * len(self._posts) * TABLE_STEP)
-        row = [math.inf] * len(self._posts)
+        if self.tables is None:
+            self.effort.spend(self.walking.num_nodes * self.walking.visit)
+            starts = [(self.posts[at], cost) for at, cost in seeds.items()]
+            distances = self.walking.distances(starts, backwards=backwards)
+            return [distances[node] for node in self.posts]
+        table = self.tables[backwards]
+        self.effort.spend(1 + len(seeds) * len(self.posts) * TABLE_STEP)
+        row = [math.inf] * len(self.posts)
         for at, cost in seeds.items():
             row = [min(old, cost + step) for old, step in zip(row, table[at], strict=True)]
         return row

@@ -11,11 +11,12 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple
 
 from veilroute.auditing.apartness import mask_of, members_of
-from veilroute.auditing.class_search import FEW_CUTS, MAX_MEMBERS, ClassSearch, PrefixSearch, Workbench
+from veilroute.auditing.class_search import FEW_CUTS, MAX_MEMBERS, ClassSearch, Cuts, PrefixSearch, Workbench
 from veilroute.auditing.replay import ABSOLUTE, RELATIVE, ReplayedPlaybook
 from veilroute.auditing.verdicts import ClaimVerdict, judge, names, number
 from veilroute.auditing.walking import Effort, TooMuchError
@@ -112,7 +113,7 @@ class Combiner:
     options: Sequence[Option]
     leaving: Sequence[float]
     num_left_out: int
-    cuts: Sequence[tuple[int, float]]
+    cuts: Cuts
     slack: float
     target: float
     effort: Effort
@@ -181,16 +182,22 @@ class _Examination:
     def __init__(self, replayed: ReplayedPlaybook, certificate: Certificate) -> None:
         self.replayed, self.certificate, self.objective = replayed, certificate, replayed.objective
         self.num = replayed.playbook.claims.num_anonymized
-        # What the prices prove for partitions of so many members when no class has a negative reduced cost.
-        duals, cuts = certificate.cost.duals, certificate.cost.cuts
-        self.bound = math.fsum(sorted(duals)[: self.num]) - math.fsum(
-            cut.dual * (len(cut.members) // 2) for cut in cuts
-        )
         self.rounding = _SUM_ROUNDING * _size(certificate.cost)
-        # The sum over classes that no plan is said to undercut.
-        stated = self.objective.bound
-        self.claimed = certificate.bound if stated is None else self.objective.total(stated, self.num)
         self.problems: list[str] = []
+
+    # Worked out when asked for: members and sizes are checked before, and what a file holds may overflow.
+
+    @cached_property
+    def claimed(self) -> float:
+        """The sum over classes that no plan is said to undercut."""
+        stated = self.objective.bound
+        return self.certificate.bound if stated is None else self.objective.total(stated, self.num)
+
+    @cached_property
+    def bound(self) -> float:
+        """What the prices prove for partitions of so many members when no class has a negative reduced cost."""
+        duals, cuts = self.certificate.cost.duals, self.certificate.cost.cuts
+        return math.fsum(sorted(duals)[: self.num]) - math.fsum(cut.dual * (len(cut.members) // 2) for cut in cuts)
 
     def run(self, m: int | None) -> Proof:
         """Check the sums; then, where there are not too many, the classes."""

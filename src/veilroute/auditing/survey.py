@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, product
 
 import numpy as np
 
@@ -43,17 +43,13 @@ class SightLines:
 
     def seen_from(self, cell: tuple[int, int], reach: float) -> Iterator[tuple[int, int]]:
         """The free cells within ``reach`` of a cell that no wall hides from it, itself included."""
-        row, col = cell
         limit = at_most(reach, exact=False)
-        span = math.floor(limit)
-        for there_row in range(max(0, row - span), min(self._height, row + span + 1)):
-            for there_col in range(max(0, col - span), min(self._width, col + span + 1)):
-                if (
-                    self._free[there_row][there_col]
-                    and math.hypot(there_row - row, there_col - col) <= limit
-                    and self.is_clear(cell, (there_row, there_col))
-                ):
-                    yield there_row, there_col
+        (row, col), span = cell, math.floor(limit)
+        rows = range(max(0, row - span), min(self._height, row + span + 1))
+        cols = range(max(0, col - span), min(self._width, col + span + 1))
+        for there in product(rows, cols):
+            if self._free[there[0]][there[1]] and math.dist(cell, there) <= limit and self.is_clear(cell, there):
+                yield there
 
     def is_clear(self, a: tuple[int, int], b: tuple[int, int]) -> bool:
         """Whether no wall stands between the centres of two cells."""

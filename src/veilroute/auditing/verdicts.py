@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from veilroute.domain.graph import Label
@@ -194,10 +195,16 @@ class AuditReport:
 
     def _over_time(self) -> list[str]:
         m = self.summary.privacy.m
-        stretches = _stretches(self.anonymity, m)
+
+        def state(step: AnonymityStep) -> tuple[AnonymityStep, bool]:
+            """What stays the same in a stretch of steps; none reaches across the end of the promise."""
+            return replace(step, m=0), m is not None and step.m > m
+
+        stretches = [list(steps) for _, steps in groupby(self.anonymity, state)]
         lines: list[str] = []
         before: AnonymityStep | None = None
-        for first, last in stretches[:_MAX_ROWS]:
+        for stretch in stretches[:_MAX_ROWS]:
+            first, last = stretch[0], stretch[-1]
             if before is None or before.trip != first.trip:
                 before = None
             elif m is not None and before.m <= m < first.m:
@@ -250,17 +257,6 @@ def judge(claim: str, problems: Sequence[str], evidence: str, *, checked: bool =
         return ClaimVerdict(claim, True, evidence, checked)
     shown = "; ".join(one_line(problem) for problem in problems[:3])
     return ClaimVerdict(claim, False, shown if len(problems) <= 3 else f"{shown}; and {len(problems) - 3} more")
-
-
-def _stretches(steps: Sequence[AnonymityStep], m: int | None) -> list[tuple[AnonymityStep, AnonymityStep]]:
-    """First and last of each run of steps in which nothing changes; none reaches across the end of the promise."""
-    runs: list[tuple[AnonymityStep, AnonymityStep]] = []
-    for step in steps:
-        if runs and replace(runs[-1][0], m=step.m) == step and step.m - 1 != m:
-            runs[-1] = (runs[-1][0], step)
-        else:
-            runs.append((step, step))
-    return runs
 
 
 def _plain(value: object) -> Any:

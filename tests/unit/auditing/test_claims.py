@@ -373,3 +373,14 @@ def test_what_no_memory_would_hold_is_refused(playbook: vr.Playbook, monkeypatch
     assert vr.audit(playbook).verdict == "holds"
     with pytest.raises(vr.InvalidInputError, match="trips: expected at most 3 on a map of this size"):
         vr.audit(replace(playbook, trips=playbook.trips * 4))
+
+
+def test_whoever_has_no_name_to_be_shown_is_missed_all_the_same() -> None:
+    """The node in the middle is called nothing, and stands alone in a class that is said to be anonymized."""
+    tails, heads = [0, 1, 2, 3, 1, 2, 3, 4], [1, 2, 3, 4, 0, 1, 2, 3]
+    domain = vr.Domain.from_edges(5, tails, heads, [1] * 8, labels=["start", "a", "", "b", "goal"])
+    honest = vr.solve(vr.Problem(domain, [vr.Trip("start", "goal")], ["a", "", "b"]), vr.Privacy(k=2, ell=2))
+    routes = honest.classes[0].routes
+    classes = (vr.PlaybookClass(("a", "b"), True, routes), vr.PlaybookClass(("",), True, (vr.Route(("start",), 0, 0),)))
+    found = with_claims(replace(honest, classes=classes), num_anonymized=2)
+    assert found["anonymized"] == "classes called anonymized hold , for whom it is not true"

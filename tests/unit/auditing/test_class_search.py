@@ -49,7 +49,7 @@ def test_prices_by_table_and_by_sweeps() -> None:
         problem = vr.Problem(domain, [vr.Trip(start, goal)], candidates, vr.WithinDistance(radius))
         bench = bench_of(problem, vr.Privacy(k=3))
         assert isinstance(bench.prices, SetPrices)
-        assert (bench.prices._trips[0]._tables is not None) == (radius == 0)
+        assert (bench.prices._trips[0].tables is not None) == (radius == 0)
         expected = price_walks(bench.survey, bench.survey.trips[0], bench.members, math.inf)
         for chosen in range(1 << len(bench.members)):
             assert bench.prices.costs(chosen) == (expected[chosen],)
