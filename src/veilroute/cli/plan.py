@@ -121,10 +121,9 @@ def _check_reuse(planner: str | None, extra: dict[str, Any]) -> str:
 
 def timed_solve(problem: Problem, privacy: Privacy, **options: Any) -> tuple[Playbook, float]:
     """Solve and measure, imports excluded; says so when kernels must be compiled first."""
-    from veilroute.kernels.jit import postpone_blas, remember_types, telling
+    from veilroute.kernels.jit import remember_types, telling
     from veilroute.solver import solve
 
-    postpone_blas()
     remember_types()
     from veilroute.partition import PARTITIONERS
     from veilroute.planners import PLANNERS

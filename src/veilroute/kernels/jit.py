@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, TypeVar, cast
@@ -45,6 +44,7 @@ _IS_TRIED = numba.__version__.startswith("0.68.")
 runtime: Any = None
 if _IS_TRIED:
     with suppress(ImportError, AttributeError):
+        import_module("numba.np.arrayobj")  # the runtime imports it when it starts, and imports are not work
         runtime = import_module("numba.core.runtime.nrt").rtsys
 _MAKES_ARRAYS = {"empty", "zeros", "full", "sort"}
 _HERE = Path(__file__).resolve().parent
@@ -377,8 +377,8 @@ def remember_types() -> None:
     """Keep numba from working out again and again what it has worked out: which types an operation on types gives.
 
     Each ``a + b`` in a kernel is looked up among all that numba can add, which is a sixth of the time that it takes to
-    compile. What an operation gives depends on the types of its operands alone. For our own command line only, as
-    :func:`postpone_blas`.
+    compile. What an operation gives depends on the types of its operands alone. For our own command line only: it
+    reaches into numba, which is not a library's business in somebody's program.
     """
     if not _IS_TRIED:
         return
@@ -396,28 +396,3 @@ def remember_types() -> None:
             return known[key]
 
         functions.BaseFunction.get_call_type = look_up
-
-
-def postpone_blas() -> None:
-    """Keep numba from importing all of scipy.linalg, a quarter of a second, before the first kernel runs.
-
-    Where scipy is installed, numba imports it only to learn whether BLAS is there; our kernels use none. That
-    question is answered by looking for scipy instead. Code that does use BLAS still loads it when it is compiled.
-    For our own command line only: it reaches into numba, which is not a library's business in somebody's program.
-    """
-    # Another numba may have other insides; then it just starts more slowly.
-    with suppress(ImportError, AttributeError):
-        _answer_without_asking()
-
-
-def _answer_without_asking() -> None:
-    from numba.np import linalg
-
-    ask = linalg.ensure_blas
-    linalg.ensure_blas = lambda: None
-    try:
-        from numba.np import arraymath
-    finally:
-        linalg.ensure_blas = ask
-    setattr(arraymath, "ensure_blas", ask)  # noqa: B010
-    arraymath._HAVE_BLAS = find_spec("scipy") is not None
