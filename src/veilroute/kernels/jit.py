@@ -225,21 +225,28 @@ def telling(listener: Callable[[], None]) -> Iterator[None]:
 
 
 class _KernelCache(FunctionCache):  # type: ignore[misc]
-    """Where numba looks for one compiled kernel: its place and its way to write machine code down, our names.
+    """Where numba looks for one compiled kernel: its place and its way to write machine code down, our files.
 
-    The place is what numba finds: ``NUMBA_CACHE_DIR``, ``__pycache__``, or a directory of the user. Trouble with a file
-    never stops a plan: an entry that is damaged, removed meanwhile, or cannot be written counts as missing.
+    The place is what numba finds: ``NUMBA_CACHE_DIR``, ``__pycache__``, or a directory of the user. There is one file
+    for each signature and processor: without numba's index, there is nothing that two processes could leave half done.
+    Trouble with a file never stops a plan: one that is damaged, removed meanwhile, or cannot be written is missing.
     """
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
         sources, tools = _digest_sources(), _digest_tools()
-        folder = Path(self._cache_path)
-        _remove_old(folder, sources, tools)
+        self._folder = Path(self._cache_path)
+        self._prefix = f"{self._impl.filename_base}.{sources}.{tools}"
+        _remove_old(self._folder, sources, tools)
         theirs = vars(self)["_cache_file"]
         if not (hasattr(theirs, "load") and hasattr(theirs, "save")):
             raise NotImplementedError("this numba reads its entries in another way")
-        self._cache_file = _Entries(folder, f"{self._impl.filename_base}.{sources}.{tools}", function)
+        self._cache_file = self
+
+    # Worked out when it is first needed, because a kernel may call one that is written below it.
+    @cached_property
+    def _code(self) -> bytes:
+        return digest_code(self._py_func)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The kernel compiled for a signature, or ``None``."""
@@ -256,29 +263,10 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]
         with suppress(OSError):
             super().save_overload(sig, data)
 
-
-class _Entries:
-    """The files of one kernel, one for each signature and processor. Without numba's index, there is nothing that two
-    processes could leave half done.
-    """
-
-    def __init__(self, folder: Path, prefix: str, function: Any) -> None:
-        self._folder = folder
-        self._prefix = prefix  # how the files' names begin
-        self._function = function
-
-    # Worked out when it is first needed, because a kernel may call one that is written below it.
-    @cached_property
-    def _code(self) -> bytes:
-        return digest_code(self._function)
-
     def load(self, key: object) -> Any:
         """What numba saved under a key, or ``None``."""
         digest, path = self._place(key)
-        try:
-            content = path.read_bytes()
-        except FileNotFoundError:
-            return None
+        content = path.read_bytes() if path.exists() else b""
         return pickle.loads(content[len(digest) :]) if content.startswith(digest) else None
 
     def save(self, key: object, data: object) -> None:
