@@ -1,13 +1,14 @@
 """Types of arrays by what they hold, one name each in the whole house.
 
 Sets of at most 62 candidates are bit masks: ``Masks``. A walk is the node numbers that it passes, in order: ``Walk``.
-A plain ``int`` is a position among the members of a covering task. Other numberings have types of their own, where
-their numbers are kept: ``Node``, ``Candidate``, ``Post``.
+Each numbering has a type, where its numbers are kept: ``Node``, ``Candidate``, ``Member``, ``Post``. Who only looks
+members up takes any ``Sequence[int]``; :func:`as_members` makes a set of them what is kept.
 """
 
 from __future__ import annotations
 
-from typing import NewType
+from collections.abc import Iterable
+from typing import NewType, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -25,5 +26,11 @@ Points = npt.NDArray[np.float64]
 Node = NewType("Node", int)  #: a node of a domain
 Candidate = NewType("Candidate", int)  #: a position among the candidates of a problem, those that do not count included
 Post = NewType("Post", int)  #: a position among the posts of a covering task: nodes from which some member is seen
-Members = tuple[int, ...]  #: positions of some members of a task, ascending
+Member = NewType("Member", int)  #: a position among the members of a covering task: candidates that trips can cover
+Members = tuple[Member, ...]  #: some members of a task, ascending
 Classes = tuple[Members, ...]
+
+
+def as_members(positions: Iterable[int]) -> Members:
+    """These positions as members, ascending."""
+    return cast(Members, tuple(sorted(positions)))

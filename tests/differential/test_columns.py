@@ -26,6 +26,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 import veilroute as vr
 from reference import best_partition, is_spread
 from strategies import privacies, problems
+from veilroute.arrays import Members, as_members
 from veilroute.covering.task import k_and_ell, prepare_task
 from veilroute.partition import bounding, columns
 from veilroute.partition.bounding import Bounding, columns_of, simple_prices
@@ -104,7 +105,7 @@ class Small:
     """A problem all of whose classes are known, and the least that a partition of as many as possible adds."""
 
     space: ClassSpace
-    sets: list[tuple[int, ...]]
+    sets: list[Members]
     shares: np.ndarray[Any, np.dtype[np.float64]]
     num_left_out: int = 0
     optimum: float = math.nan
@@ -142,7 +143,7 @@ class Small:
             return None
         assert found.status == 0
         chosen = sorted(np.flatnonzero(found.x[:num_sets] > 0.5).tolist(), key=lambda at: self.sets[at])
-        left_out = tuple(np.flatnonzero(found.x[num_sets:] > 0.5).tolist())
+        left_out = as_members(np.flatnonzero(found.x[num_sets:] > 0.5).tolist())
         return Grouping(tuple(self.sets[i] for i in chosen), tuple(self.shares[chosen].tolist()), left_out)
 
 
@@ -155,7 +156,7 @@ def small_problem(rng: Random, *, num: int, privacy: vr.Privacy, m: int | None =
     problem = vr.Problem(domain, trips, candidates, vr.WithinDistance(rng.choice([0, 0, 2, 5])))
     space = ClassSpace(task := prepare_task(problem), k_and_ell(problem, task, privacy), m=m)
     space.prepare(Watch())
-    sets: list[tuple[int, ...]] = []
+    sets: list[Members] = []
     shares: list[float] = []
     for size in range(privacy.k, (space.num if space.is_loose else min(space.num, 2 * privacy.k - 1)) + 1):
         rows = [members for members in combinations(range(space.num), size) if is_spread(members, space.far, privacy)]
@@ -163,7 +164,7 @@ def small_problem(rng: Random, *, num: int, privacy: vr.Privacy, m: int | None =
             measured = space.measure(np.array(rows, dtype=np.int32), Watch())
             assert measured is not None
             there = np.isfinite(measured[1])
-            sets += [members for members, is_there in zip(rows, there, strict=True) if is_there]
+            sets += [as_members(members) for members, is_there in zip(rows, there, strict=True) if is_there]
             shares += measured[1][there].tolist()
     return Small(space, sets, np.array(shares))
 

@@ -30,7 +30,7 @@ from itertools import chain
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Masks, Members
+from veilroute.arrays import Flags, Floats, Masks, Members, as_members
 from veilroute.covering.fields import FIELD_BYTES, FieldsEngine, FieldStepper, allocate_rows, check_room
 from veilroute.covering.set_costs import FieldCosts, TourCosts
 from veilroute.covering.task import CoveringTask, PostTable
@@ -229,7 +229,7 @@ class ClassWalks:
 
     def find(self, members: Sequence[int], trip: int = 0) -> CoveringWalk:
         """The cheapest walk of a trip that covers ``members`` (positions in the task)."""
-        ordered = tuple(sorted(members))
+        ordered = as_members(members)
         if (ordered, trip) in self._walks:
             return self._walks[ordered, trip]
         if self._fields is not None and self._fields.has_fields(ordered, trip):
@@ -248,7 +248,7 @@ class ClassWalks:
 
     def has_walks(self, members: Sequence[int]) -> bool:
         """Whether some walk of each trip covers the class; they are kept for who asks for them later."""
-        ordered = tuple(sorted(members))
+        ordered = as_members(members)
         walks = [self.find(ordered, trip) for trip in range(self.task.num_trips)]
         self._walks |= {(ordered, trip): walk for trip, walk in enumerate(walks)}
         return all(math.isfinite(walk.cost) for walk in walks)

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from veilroute.arrays import Floats, Members
+from veilroute.arrays import Floats, Members, as_members
 from veilroute.covering.astar import STATE_BYTES, AStarEngine
 from veilroute.covering.fields import FIELD_BYTES, FieldsEngine
 from veilroute.covering.task import CoveringTask
@@ -121,6 +121,6 @@ class CoverMemo:
 
     def find(self, members: Sequence[int], trip: int = 0) -> CoveringWalk:
         """The cheapest walk of a trip that covers ``members``."""
-        ordered = tuple(sorted(members))
+        ordered = as_members(members)
         known = self._walks.get((ordered, trip))
         return self._engine.find(ordered, trip) if known is None else known

@@ -34,7 +34,7 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from veilroute.arrays import Floats, Ints, Members, Post, Walk
+from veilroute.arrays import Floats, Ints, Members, Post, Walk, as_members
 from veilroute.covering.task import CoveringTask, Posts, PostTable
 from veilroute.covering.walks import (
     NO_WALK,
@@ -131,7 +131,7 @@ class FieldsEngine:
         and triples, are looked at on the way. Complexity as in :meth:`costs`, and up to 2z sweeps for the walk.
         """
         watch = watch or Watch()
-        ordered = tuple(sorted(members))
+        ordered = as_members(members)
         self._check_size(len(ordered))
         swept = self.num_sweeps
         lower = float(self.task.least_costs(ordered, trip).max())
@@ -165,7 +165,7 @@ class FieldsEngine:
     def has_fields(self, members: Sequence[int], trip: int) -> bool:
         """Whether the fields that joining a set needs are there, because somebody asked for them before."""
         for backward, largest in zip((False, True), _halves(len(members)), strict=True):
-            parts = chain.from_iterable(combinations(sorted(members), size) for size in range(1, largest + 1))
+            parts = chain.from_iterable(combinations(as_members(members), size) for size in range(1, largest + 1))
             if (trip, backward) not in self._fields or any(part not in self._fields[trip, backward] for part in parts):
                 return False
         return True

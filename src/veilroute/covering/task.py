@@ -18,7 +18,7 @@ from itertools import repeat
 
 import numpy as np
 
-from veilroute.arrays import Candidate, Flags, Floats, Indices, Ints, Members, Node
+from veilroute.arrays import Candidate, Flags, Floats, Indices, Ints, Members, Node, as_members
 from veilroute.covering.walks import Sweeper, num_threads
 from veilroute.domain.geography import measured_domain, straight_distances
 from veilroute.domain.graph import Domain, at_least, at_most
@@ -151,7 +151,7 @@ def find_watchers(domain: Domain, visibility: Visibility, candidates: Sequence[i
 
 def bits(mask: int) -> Members:
     """The members of a set that is given by its bit mask."""
-    return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
+    return as_members(i for i in range(mask.bit_length()) if mask >> i & 1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from veilroute.arrays import Members
 from veilroute.covering.engines import CoverMemo
 from veilroute.covering.task import CoveringTask, bits
 from veilroute.errors import InvalidInputError, TooLargeError
@@ -62,7 +63,7 @@ class SetPool:
         self.num_sets += 1
         fill_slots(at, self.num_sets, pool.masks, pool.slots)
 
-    def members_of(self, at: int) -> tuple[int, ...]:
+    def members_of(self, at: int) -> Members:
         """Members of the set that stands at a place."""
         return bits(int(self.arrays.masks[at]))
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Int32s, Ints, Members
+from veilroute.arrays import Flags, Floats, Int32s, Ints, Members, as_members
 from veilroute.covering.prefixes import PrefixCosts
 from veilroute.covering.set_costs import FieldCosts, TourCosts, set_costs
 from veilroute.covering.task import CoveringTask
@@ -192,7 +192,7 @@ class ClassSpace:
 
     def named(self, classes: Iterable[Members]) -> tuple[Members, ...]:
         """The classes as positions in the task, each ascending, by first member."""
-        return tuple(sorted(tuple(sorted(self.order[list(members)].tolist())) for members in classes))
+        return tuple(sorted(as_members(self.order[list(members)].tolist()) for members in classes))
 
     def search(
         self,

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from veilroute.arrays import Int32s
+from veilroute.arrays import Int32s, as_members
 from veilroute.certificate import Certificate, Cut, DualPrices
 from veilroute.domain.graph import Label
 from veilroute.kernels.extension import pick_columns
@@ -255,7 +255,7 @@ def _choose_without_free(
     kept = np.flatnonzero(kinds[:, 0] >= 0)
     if 2 * kept.size > len(columns) or kept.size > MAX_COLUMNS:
         return bounding.bound, 0
-    cuts = [tuple(sorted(rank[list(cut)].tolist())) for cut in prices.useful_cuts]
+    cuts = [as_members(rank[list(cut)].tolist()) for cut in prices.useful_cuts]
     watch.tell(f"choice among {kept.size} kinds of classes")
     chosen = choose_classes(
         int((~is_free).sum()), 0, kinds[kept], columns.shares[firsts[kept]], cuts, bounding.scale, watch

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from veilroute.arrays import Members
+from veilroute.arrays import Members, as_members
 from veilroute.certificate import MAX_TRIED
 from veilroute.covering.class_costs import ClassWalks
 from veilroute.covering.set_costs import MAX_TOUR
@@ -109,7 +109,7 @@ def partition_by_columns(
         return stopped_at_first(task, likely, source)
     begin = greedy_partition(space, watch)
     if first is not None:
-        begin = better(begin, space.price(tuple(sorted(rank[list(members)].tolist())) for members in first.classes))
+        begin = better(begin, space.price(as_members(rank[list(members)].tolist()) for members in first.classes))
     record = Record(begin, watch)
     source.keep_time(space.named(begin.classes), watch, write_down)
     record.offer(improve(space, record.best, seed=0, effort=_EFFORT_PER_MEMBER * num, watch=watch))

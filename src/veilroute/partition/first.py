@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from veilroute.arrays import Flags, Members
+from veilroute.arrays import Classes, Flags, Members, as_members
 from veilroute.covering.class_costs import ClassWalks
 from veilroute.covering.set_costs import MAX_TOUR
 from veilroute.covering.task import CoveringTask, leads_both_ways
@@ -33,13 +33,13 @@ def split_into_classes(group: Sequence[int], rule: KAndEll) -> list[Members]:
     stands apart; classes that stay too small are dissolved, and their members try the others.
     """
     if rule.qualifies(group) or rule.is_loose:
-        return [tuple(group)] if rule.qualifies(group) else []
+        return [as_members(group)] if rule.qualifies(group) else []
     if len(group) <= _MAX_TRIED:
         return _group_most(group, rule)
     classes = _join_first_fit(group, [], rule.far, is_open=True)
     kept = [members for members in classes if len(members) >= rule.k]
     stray = [i for members in classes if len(members) < rule.k for i in members]
-    return sorted(tuple(sorted(members)) for members in _join_first_fit(stray, kept, rule.far, is_open=False))
+    return sorted(as_members(members) for members in _join_first_fit(stray, kept, rule.far, is_open=False))
 
 
 def _group_most(group: Sequence[int], rule: KAndEll) -> list[Members]:
@@ -49,7 +49,7 @@ def _group_most(group: Sequence[int], rule: KAndEll) -> list[Members]:
     shares = np.where(family.qualifies, 0.0, np.inf)
     grouped, cost, choice = best_groupings(num)
     partition_sets(1, 1 << num, rule.largest, family.needed, shares, grouped, cost, choice)
-    return sorted(tuple(group[i] for i in members) for members in read_classes(choice, (1 << num) - 1))
+    return sorted(as_members(group[i] for i in members) for members in read_classes(choice, (1 << num) - 1))
 
 
 def _join_first_fit(members: Sequence[int], classes: list[list[int]], far: Flags, *, is_open: bool) -> list[list[int]]:
@@ -66,7 +66,7 @@ def _join_first_fit(members: Sequence[int], classes: list[list[int]], far: Flags
 class FirstPartition:
     """A partition of all members."""
 
-    classes: tuple[tuple[int, ...], ...]  # positions in the task, each ascending
+    classes: Classes  # positions in the task, each ascending
     mac: float  # what it costs at most: the walks along the tree
 
 
@@ -140,7 +140,7 @@ class _Tree:
 
 
 def _in_order(groups: list[list[int]]) -> tuple[Members, ...]:
-    return tuple(sorted(tuple(sorted(group)) for group in groups))
+    return tuple(sorted(as_members(group) for group in groups))
 
 
 def _widen(groups: list[list[int]], rule: Rule) -> list[list[int]]:

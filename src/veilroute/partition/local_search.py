@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Ints
+from veilroute.arrays import Flags, Floats, Ints, as_members
 from veilroute.covering.class_costs import ClassWalks
 from veilroute.covering.set_costs import Stops, TourCosts, choose_stops
 from veilroute.covering.task import CoveringTask
@@ -46,7 +46,7 @@ def partition_local_search(problem: Problem, task: CoveringTask, rule: Rule, *, 
     """
     num = len(task.members)
     if num < rule.least:
-        return Partition((), tuple(range(num)), is_optimal=False)
+        return Partition((), as_members(range(num)), is_optimal=False)
     space = ClassSpace(task, rule)
     if rule.least > space.max_size:
         raise TooLargeError("Privacy.k", f"at most {space.max_size} for the partitioner local-search", rule.least)
@@ -120,7 +120,7 @@ def greedy_partition(space: ClassSpace, watch: Watch) -> Grouping:
     member bring such about.
     """
     if space.k == 1:
-        return Grouping.of(space.num, {(i,): 0.0 for i in range(space.num)})
+        return Grouping.of(space.num, {as_members([i]): 0.0 for i in range(space.num)})
     watch.tell("first partition")
     may_begin = space.compatible & space.far if space.is_loose else space.compatible
     order = np.argsort(may_begin.sum(axis=1), kind="stable")
@@ -134,7 +134,7 @@ def greedy_partition(space: ClassSpace, watch: Watch) -> Grouping:
                 num_classes += 1
     if num_classes:
         _join_classes(space, order, num_classes, class_of)
-    found = [tuple(np.flatnonzero(class_of == number).tolist()) for number in range(num_classes)]
+    found = [as_members(np.flatnonzero(class_of == number).tolist()) for number in range(num_classes)]
     return space.price(found if space.is_known else filter(space.rule.qualifies, found))
 
 
@@ -297,7 +297,7 @@ class LocalSearch:
         # A round that is not over yet may be undone.
         groups = self._saved if self._groups.numbers[kernel.IS_TRIAL] else self._groups
         held = np.flatnonzero(groups.sizes)
-        return self._space.price(tuple(sorted(groups.sets[c, : groups.sizes[c]].tolist())) for c in held)
+        return self._space.price(as_members(groups.sets[c, : groups.sizes[c]].tolist()) for c in held)
 
 
 def _tours(space: ClassSpace, partners: Ints, watch: Watch) -> Tours:

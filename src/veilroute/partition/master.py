@@ -19,7 +19,7 @@ from typing import Any
 import highspy
 import numpy as np
 
-from veilroute.arrays import Floats, Int32s, Ints, Members
+from veilroute.arrays import Floats, Int32s, Ints, Members, as_members
 from veilroute.kernels.extension import grow_cuts
 from veilroute.kernels.set_partition import combine_classes
 from veilroute.partition.class_space import Prices
@@ -275,7 +275,7 @@ def separate(
         surplus = np.empty(len(seeds))
         grow_cuts(used, amounts, member_ptr, columns[by_member], seeds, max_size, out, surplus)
         for row in np.flatnonzero(surplus > _LEAST_VIOLATION).tolist():
-            found[tuple(sorted(out[row][out[row] >= 0].tolist()))] = float(surplus[row])
+            found[as_members(out[row][out[row] >= 0].tolist())] = float(surplus[row])
         if found:
             break
     have = set(known)
@@ -295,7 +295,7 @@ def _seeds(num: int, used: Int32s, amounts: Floats) -> Int32s:
         mine = np.flatnonzero(together[j])
         sums = together[j, mine][:, None] + together[j, mine][None, :] + together[np.ix_(mine, mine)]
         for a, b in zip(*np.nonzero(np.triu(sums > _LEAST_SEED, 1)), strict=True):
-            found[tuple(sorted((j, int(mine[a]), int(mine[b]))))] = float(sums[a, b])
+            found[as_members((j, int(mine[a]), int(mine[b])))] = float(sums[a, b])
     best = sorted(found, key=lambda seed: (-round(found[seed], 9), seed))[:_MAX_SEEDS]
     return np.array(best, dtype=np.int32).reshape(len(best), 3)
 

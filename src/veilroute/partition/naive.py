@@ -11,6 +11,7 @@ import random
 
 import numpy as np
 
+from veilroute.arrays import as_members
 from veilroute.covering.engines import CoverMemo
 from veilroute.covering.task import CoveringTask
 from veilroute.partition.result import Partition, outside
@@ -37,7 +38,7 @@ def partition_naive(
     order = list(range(num))
     random.Random(f"veilroute-naive-{seed}").shuffle(order)
     ends = [*range(k, num - k + 1, k), num] if num >= k else []
-    groups = [tuple(sorted(order[a:b])) for a, b in zip([0, *ends], ends, strict=False)]
+    groups = [as_members(order[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
     classes = []
     cost = 0.0
     is_over = False

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from veilroute.arrays import Classes, Floats, Members
+from veilroute.arrays import Classes, Floats, Members, as_members
 from veilroute.certificate import Certificate
 from veilroute.covering.walks import WalkSource
 from veilroute.progress import Incumbent, Watch
@@ -37,7 +37,7 @@ class Partition:
 def outside(num: int, classes: Iterable[Iterable[int]]) -> Members:
     """Those of ``num`` members whom no class holds."""
     inside = {i for members in classes for i in members}
-    return tuple(i for i in range(num) if i not in inside)
+    return as_members(i for i in range(num) if i not in inside)
 
 
 def subset_sums(values: Floats) -> Floats:

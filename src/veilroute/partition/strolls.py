@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Int32s, Members
+from veilroute.arrays import Flags, Floats, Int32s, Members, as_members
 from veilroute.kernels.strolls import find_strolls
 from veilroute.partition.bounding import Bounding, columns_of
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
@@ -196,7 +196,7 @@ class _Rounds:
             is_gone = np.append(~is_left, False)[self.master.sets].any(axis=1)
             self.master.forbid(np.flatnonzero(is_gone & (self.master.sets[:, 1] >= 0)))
             self.master.add_columns(self._alone[sets[best]], np.zeros(space.k))
-        rest = tuple(np.flatnonzero(is_left).tolist())
+        rest = as_members(np.flatnonzero(is_left).tolist())
         among = space.compatible[np.ix_(rest, rest)]
         if space.k <= len(rest) <= space.max_size and int(among.sum()) == len(rest) * (len(rest) - 1):
             return [*classes, rest]
@@ -228,7 +228,7 @@ def _join_rest(space: ClassSpace, classes: list[Members], rest: Members, watch: 
         }
         best = min(added, key=added.__getitem__, default=-1)
         if best >= 0 and added[best] < math.inf:
-            classes[best] = tuple(sorted((*classes[best], member)))
+            classes[best] = as_members((*classes[best], member))
     return classes
 
 

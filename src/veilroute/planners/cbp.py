@@ -14,7 +14,7 @@ from functools import cache
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Members, Node, Walk
+from veilroute.arrays import Flags, Floats, Members, Node, Walk, as_members
 from veilroute.covering.task import CoveringTask, prepare_task
 from veilroute.covering.walks import NO_WALK, Sweeper
 from veilroute.planners.plan import Plan
@@ -97,7 +97,7 @@ def cluster_members(task: CoveringTask, k: int, *, seed: int, watch: Watch) -> l
     order = list(range(num))
     random.Random(f"veilroute-cbp-{seed}").shuffle(order)
     num_clusters = num // k
-    dealt = [tuple(sorted(order[i::num_clusters])) for i in range(num_clusters)]
+    dealt = [as_members(order[i::num_clusters]) for i in range(num_clusters)]
     return _merge_small(_settle(dealt, middle), k, middle)
 
 
@@ -133,7 +133,7 @@ def _settle(dealt: list[Members], middle: _Middle) -> list[Cluster]:
     while (now := tuple(cluster.members for cluster in clusters)) not in met:
         met.add(now)
         nearest = middle.to_cover[:, [cluster.centroid for cluster in clusters]].argmin(axis=1)
-        moved = [tuple(np.flatnonzero(nearest == j).tolist()) for j in range(len(clusters))]
+        moved = [as_members(np.flatnonzero(nearest == j).tolist()) for j in range(len(clusters))]
         clusters = [middle.find(members) for members in moved if members]
     return clusters
 
@@ -144,6 +144,6 @@ def _merge_small(clusters: list[Cluster], k: int, middle: _Middle) -> list[Clust
         others = [cluster for cluster in clusters if cluster is not small]
         distances = middle.distances_from(small.centroid)[[cluster.centroid for cluster in others]]
         home = others[int(distances.argmin())]
-        joined = middle.find(tuple(sorted((*small.members, *home.members))))
+        joined = middle.find(as_members((*small.members, *home.members)))
         clusters = [joined if cluster is home else cluster for cluster in others]
     return sorted(clusters, key=lambda cluster: cluster.members)

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from veilroute.arrays import Members, Walk
+from veilroute.arrays import Member, Members, Walk, as_members
 from veilroute.certificate import Certificate
 from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import CoveringWalk, WalkSource, walk_cost
 from veilroute.domain.graph import Domain
 from veilroute.partition.result import outside
 
-Routes = dict[tuple[int, int], tuple[Walk, float]]
+Routes = dict[tuple[int, Member], tuple[Walk, float]]
 """Walk and cost for each (trip, member)."""
 
 
@@ -29,7 +29,7 @@ class PlannedClass:
     #: walks and costs by (trip, member): of all members on the trips on which their walks part, else of nobody
     own: Routes = field(default_factory=dict)
 
-    def cost_of(self, member: int, trip: int) -> float:
+    def cost_of(self, member: Member, trip: int) -> float:
         """What a member's walk costs."""
         return self.own[trip, member][1] if (trip, member) in self.own else self.costs[trip]
 
@@ -59,7 +59,7 @@ def plan_unproved(
 
 def plan_alone(task: CoveringTask, members: Iterable[int], source: WalkSource) -> list[PlannedClass]:
     """One class for each member that is left out, with the cheapest walk that covers it."""
-    return [plan_shared(task, (member,), source, is_anonymized=False) for member in members]
+    return [plan_shared(task, as_members([member]), source, is_anonymized=False) for member in members]
 
 
 def plan_shared(task: CoveringTask, members: Members, source: WalkSource, *, is_anonymized: bool) -> PlannedClass:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from veilroute.arrays import Walk
+from veilroute.arrays import Member, Walk, as_members
 from veilroute.covering.class_costs import ClassWalks
 from veilroute.covering.prefixes import Completions
 from veilroute.covering.task import CoveringTask, k_and_ell, prepare_task
@@ -40,7 +40,9 @@ def plan_rbp(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch) -> 
         draw_walk(problem.domain, start, seeded("rbp", seed, trip), lambda num_nodes, _last: num_nodes >= m, watch)
         for trip, start in enumerate(task.starts)
     ]
-    return plan_prefixes(problem, privacy, task, [(range(len(task.members)), prefixes)], seed=seed, watch=watch)
+    return plan_prefixes(
+        problem, privacy, task, [(as_members(range(len(task.members))), prefixes)], seed=seed, watch=watch
+    )
 
 
 def require_finite_m(privacy: Privacy, planner: str) -> int:
@@ -60,7 +62,7 @@ def plan_prefixes(
     problem: Problem,
     privacy: Privacy,
     task: CoveringTask,
-    prefixed: Iterable[tuple[Sequence[int], Sequence[Walk]]],
+    prefixed: Iterable[tuple[Sequence[Member], Sequence[Walk]]],
     *,
     seed: int,
     watch: Watch,

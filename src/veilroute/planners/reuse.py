@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veilroute.arrays import Classes, Members
+from veilroute.arrays import Classes, Members, as_members
 from veilroute.covering.fields import MAX_MEMBERS, FieldsEngine
 from veilroute.covering.prefixes import Completions
 from veilroute.covering.task import CoveringTask, k_and_ell, prepare_task
@@ -188,7 +188,7 @@ def remaining_classes(problem: Problem, task: CoveringTask, privacy: Privacy, ea
     """What is left of the classes and still qualifies, as positions in the task, each ascending, by first member."""
     position = {problem.candidates[i]: at for at, i in enumerate(task.members)}
     rule = k_and_ell(problem, task, privacy)
-    left = [tuple(sorted(position[label] for label in members if label in position)) for members in earlier.classes]
+    left = [as_members(position[label] for label in members if label in position) for members in earlier.classes]
     qualified = tuple(sorted(members for members in left if rule.qualifies(members)))
     largest = max(map(len, qualified), default=0)
     if largest > MAX_MEMBERS:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import veilroute as vr
+from veilroute.arrays import as_members
 from veilroute.covering import task as task_module
 from veilroute.covering.class_costs import ClassWalks
 from veilroute.covering.task import CoveringTask, prepare_task
@@ -24,7 +25,7 @@ def task() -> CoveringTask:
 
 
 def test_time_is_kept_for_the_walks_of_a_search_with_a_limit(task: CoveringTask) -> None:
-    classes = [(i, i + 1) for i in range(0, 40, 2)]
+    classes = [as_members((i, i + 1)) for i in range(0, 40, 2)]
     free, limited = Watch(), Watch(time_limit_s=1000.0)
     for watch in (free, limited):
         ClassWalks(task).keep_time(classes, watch)
@@ -56,7 +57,7 @@ def test_the_time_kept_is_for_all_classes_and_all_their_walks(
 
     watch = Watch(time_limit_s=100.0, started_s=0.0, started_cpu_s=0.0)
     watch.walks_per_class = 4
-    ClassWalks(task).keep_time([(0, 1)] * 500, watch, write_down)
+    ClassWalks(task).keep_time([as_members((0, 1))] * 500, watch, write_down)
     assert watch.reserve_s == pytest.approx(1.5 * slowdown * 4 * 500 * 0.01)
     clock.worked = (100.0 - watch.reserve_s - 0.001) / slowdown
     assert not watch.is_over()
@@ -72,7 +73,7 @@ def test_trying_out_ends_soon_where_a_class_takes_long(task: CoveringTask, monke
         clock.worked += 1.0
 
     watch = Watch(time_limit_s=10.0, started_s=0.0, started_cpu_s=0.0)
-    ClassWalks(task).keep_time([(0, 1)] * 500, watch, write_down)
+    ClassWalks(task).keep_time([as_members((0, 1))] * 500, watch, write_down)
     assert len(calls) == 2
     assert watch.is_over()
 

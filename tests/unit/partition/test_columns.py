@@ -10,6 +10,7 @@ import pytest
 
 import veilroute as vr
 from reference import is_spread
+from veilroute.arrays import as_members
 from veilroute.covering.task import k_and_ell, prepare_task
 from veilroute.partition.bitmask import partition_by_bitmask
 from veilroute.partition.bounding import simple_prices
@@ -83,7 +84,7 @@ def test_the_search_finds_every_class_within_a_threshold(k: int, ell: float, spr
     privacy = vr.Privacy(k=k, ell=ell, spread=spread)
     space = space_of(problem, privacy, m=m)
     rng = np.random.default_rng(1)
-    cuts = ((0, 1, 2), (1, 3, 4, 6, 8), (2, 5, 7))
+    cuts = tuple(map(as_members, ((0, 1, 2), (1, 3, 4, 6, 8), (2, 5, 7))))
     prices = Prices(simple_prices(space).duals * rng.uniform(0.5, 3, space.num), cuts, rng.uniform(0, 0.2, 3))
     threshold = 0.6
     found = space.search(prices, threshold, Watch())
@@ -127,7 +128,7 @@ def test_cuts_are_odd_and_violated() -> None:
     assert separate(5, ring, np.full(5, 0.5), [], 10) == [(0, 1, 2, 3, 4)]
     triangle = np.array([(0, 1), (1, 2), (0, 2), (3, 4)], dtype=np.int32)
     assert separate(5, triangle, np.array([0.5, 0.5, 0.5, 1.0]), [], 10) == [(0, 1, 2)]
-    assert separate(5, triangle, np.array([0.5, 0.5, 0.5, 1.0]), [(0, 1, 2)], 10) == []
+    assert separate(5, triangle, np.array([0.5, 0.5, 0.5, 1.0]), [as_members((0, 1, 2))], 10) == []
     whole = np.array([(0, 1), (2, 3)], dtype=np.int32)
     assert separate(4, whole, np.ones(2), [], 10) == []
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import veilroute as vr
 from reference import World, best_partition, is_spread, qualifies
 from strategies import privacies, problems
+from veilroute.arrays import as_members
 from veilroute.covering.set_costs import FieldCosts, choose_stops
 from veilroute.covering.task import k_and_ell, prepare_task
 from veilroute.kernels import regroup
@@ -47,7 +48,7 @@ def make_space(problem: vr.Problem, privacy: vr.Privacy) -> ClassSpace:
 def make_grouping(space: ClassSpace, classes: list[tuple[int, ...]]) -> Grouping:
     """Classes given as positions in the task."""
     number_of = {position: number for number, position in enumerate(space.order.tolist())}
-    groups = sorted(tuple(sorted(number_of[i] for i in members)) for members in classes)
+    groups = sorted(as_members(number_of[i] for i in members) for members in classes)
     shares = []
     for members in groups:
         sets = np.array([members], dtype=np.int32)
@@ -55,7 +56,7 @@ def make_grouping(space: ClassSpace, classes: list[tuple[int, ...]]) -> Grouping
         assert costs is not None
         shares.append(float(space.shares(sets, costs)[0]))
     inside = set(itertools.chain.from_iterable(groups))
-    return Grouping(tuple(groups), tuple(shares), tuple(i for i in range(space.num) if i not in inside))
+    return Grouping(tuple(groups), tuple(shares), as_members(i for i in range(space.num) if i not in inside))
 
 
 def named(space: ClassSpace, grouping: Grouping) -> list[tuple[int, ...]]:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.arrays import Flags, Floats, Int32s, Members
+from veilroute.arrays import Flags, Floats, Int32s, Members, as_members
 from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.task import CoveringTask, prepare_task
 from veilroute.errors import InvalidInputError
@@ -90,7 +90,7 @@ def all_partitions(members: Members) -> Iterator[tuple[tuple[Members, ...], int]
 def brute_force(rule: Odd, price: Prices) -> tuple[int, float]:
     """How many members can be in classes, and the least that this costs."""
     best = (0, 0.0)
-    for classes, num_out in all_partitions(tuple(range(rule.num))):
+    for classes, num_out in all_partitions(as_members(range(rule.num))):
         grouped = rule.num - num_out
         if grouped < best[0] or not all(rule.together[a, b] for c in classes for a, b in combinations(c, 2)):
             continue

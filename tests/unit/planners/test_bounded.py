@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.arrays import Node
+from veilroute.arrays import Node, as_members
 from veilroute.covering.engines import CoverMemo
 from veilroute.covering.prefixes import Completions
 from veilroute.covering.task import prepare_task
@@ -70,7 +70,7 @@ def test_completion_without_a_way_on() -> None:
 def test_cbp_leads_to_the_centroid_with_padding_in_front(m: int, corridor: vr.Problem) -> None:
     task = prepare_task(corridor)
     backward = Sweeper(corridor.domain, backward=True, num_seeds=1)
-    walk = lead_to(task, Cluster((0, 1), Node(9)), m, 0, 3, backward, Watch()).tolist()
+    walk = lead_to(task, Cluster(as_members((0, 1)), Node(9)), m, 0, 3, backward, Watch()).tolist()
     assert walk[0] == 5
     assert all(abs(a - b) == 1 for a, b in itertools.pairwise(walk))
     if m <= 5:
@@ -84,7 +84,7 @@ def test_cbp_padding_is_drawn_for_each_class_and_trip(corridor: vr.Problem) -> N
     task = prepare_task(vr.Problem(corridor.domain, [vr.Trip((0, 5), (0, 5))] * 2, corridor.candidates))
     backward = Sweeper(corridor.domain, backward=True, num_seeds=1)
     drawn = [
-        lead_to(task, Cluster(members, Node(9)), 60, trip, seed, backward, Watch()).tobytes()
+        lead_to(task, Cluster(as_members(members), Node(9)), 60, trip, seed, backward, Watch()).tobytes()
         for members in ((0, 1), (0,))
         for trip in (0, 1)
         for seed in (3, 4)
@@ -105,8 +105,8 @@ def test_memo_solves_no_set_twice(engine: str, corridor: vr.Problem, monkeypatch
 
     monkeypatch.setattr(memo._engine, name, listen)
     for _ in range(3):
-        assert memo.costs((0, 1), Watch()) == pytest.approx([10])
-        assert memo.costs((0,), Watch()) == pytest.approx([4])
+        assert memo.costs(as_members((0, 1)), Watch()) == pytest.approx([10])
+        assert memo.costs(as_members((0,)), Watch()) == pytest.approx([4])
     assert asked == [(0, 1), (0,)]
     assert len(memo._costs) == 2
     assert memo.find((1, 0)).cost == 10
@@ -116,9 +116,9 @@ def test_memo_says_when_the_time_was_over(corridor: vr.Problem) -> None:
     for engine in ("astar", "fields"):
         memo = CoverMemo(prepare_task(corridor), engine=engine)
         with pytest.raises(OutOfTimeError):
-            memo.costs((0, 1), Watch(should_stop=lambda: True))
+            memo.costs(as_members((0, 1)), Watch(should_stop=lambda: True))
         assert len(memo._costs) == 0
-        assert memo.costs((0, 1), Watch()) is not None
+        assert memo.costs(as_members((0, 1)), Watch()) is not None
 
 
 @pytest.mark.parametrize("planner", ["rbp", "cbp"])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import veilroute as vr
+from veilroute.arrays import as_members
 from veilroute.covering.task import prepare_task
 from veilroute.planners.cbp import _merge_small, _Middle, cluster_members
 from veilroute.progress import Watch
@@ -61,7 +62,7 @@ def test_a_small_cluster_joins_the_nearest_one_and_no_other() -> None:
     cells = [(0, 1), (0, 2), (0, 3), (0, 45), (0, 55), (0, 56), (0, 57)]
     task = prepare_task(vr.Problem(domain, [vr.Trip((0, 0), (0, 59))], cells))
     middle = _Middle(task, Watch())
-    clusters = [middle.find(members) for members in ((0, 1, 2), (3,), (4, 5, 6))]
+    clusters = [middle.find(as_members(members)) for members in ((0, 1, 2), (3,), (4, 5, 6))]
     assert [one.members for one in _merge_small(clusters, 2, middle)] == [(0, 1, 2), (3, 4, 5, 6)]
     assert [one.members for one in _merge_small(clusters[::-1], 2, middle)] == [(0, 1, 2), (3, 4, 5, 6)]
 

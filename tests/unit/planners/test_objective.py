@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import veilroute as vr
-from veilroute.arrays import Members
+from veilroute.arrays import Members, as_members
 from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.task import prepare_task
 from veilroute.jsontext import dump_canonical
@@ -52,7 +52,7 @@ def test_each_objective_is_the_least_of_all_partitions(num: int, seed: int, num_
         return np.asarray(engine.find(members, trip).cost - task.base_costs[trip][list(members)])
 
     least = {"mac": math.inf, "total": math.inf}
-    for classes in all_partitions(tuple(range(num))):
+    for classes in all_partitions(as_members(range(num))):
         sums = {"mac": 0.0, "total": 0.0}
         for members in classes:
             for trip, weight in enumerate(task.weights):
