@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 from typer import Option
 
@@ -52,7 +52,7 @@ def tour() -> Iterator[Stop]:
 
 
 def run_demo(
-    out: Annotated[Path, Option(metavar="DIR", help="Where to put the results.")] = Path("veilroute-demo"),
+    out: Path = Option(Path("veilroute-demo"), metavar="DIR", help="Where to put the results."),
 ) -> int:
     """Take the tour: make maps, plan, audit and draw. No input, no network, under a minute."""
     from veilroute.plotting import draw_playbook

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 from typer import Argument, Option
 
@@ -17,8 +16,8 @@ FORMATS = (".gpx", ".geojson", ".html", ".txt")
 
 def run_export(
     playbook: instances.PlaybookArgument,
-    out: Annotated[Path, Option("-o", "--out", metavar="FILE", help="A .gpx, .geojson, .html or .txt file.")],
-    trip: Annotated[int | None, Option(help="Only this trip, from 0; all when left out, the first in a .html.")] = None,
+    out: Path = Option(..., "-o", "--out", metavar="FILE", help="A .gpx, .geojson, .html or .txt file."),
+    trip: int | None = Option(None, help="Only this trip, from 0; all when left out, the first in a .html."),
     domain: instances.DomainOption = None,
     movement: instances.MovementOption = 4,
 ) -> int:
@@ -56,8 +55,8 @@ def run_export(
 @instances.takes_instance_options
 def run_convert(
     instance: instances.FileArgument,
-    out: Annotated[Path, Argument(metavar="OUT", help="A .json, .in or .map file.")],
     options: instances.InstanceOptions,
+    out: Path = Argument(metavar="OUT", help="A .json, .in or .map file."),
 ) -> int:
     """Convert an instance to another format; what the new format cannot hold is named on standard error."""
     lost = write_instance(instances.load_instance(instance, options), out)
@@ -69,8 +68,8 @@ def run_convert(
 
 def run_draw(
     playbook: instances.PlaybookArgument,
-    out: Annotated[Path, Option("-o", "--out", metavar="FILE", help="A .png, .svg, .pdf or .html file.")],
-    trip: Annotated[int, Option(help="Which trip, from 0.")] = 0,
+    out: Path = Option(..., "-o", "--out", metavar="FILE", help="A .png, .svg, .pdf or .html file."),
+    trip: int = Option(0, help="Which trip, from 0."),
     domain: instances.DomainOption = None,
     movement: instances.MovementOption = 4,
 ) -> int:

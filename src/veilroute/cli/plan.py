@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -36,30 +36,23 @@ _MOST_ROWS = 200
 def run_plan(
     instance: FileArgument,
     options: InstanceOptions,
-    planner: Annotated[str | None, Option(help="optimal, pbp, m-pbp, cbp, rbp or reuse. [optimal]")] = None,
-    partitioner: Annotated[
-        str | None, Option(help="exact, local-search, merge-bb, df-bb or naive; for pbp and m-pbp.")
-    ] = None,
-    merge_order: Annotated[str | None, Option(help="cost-asc or random; for merge-bb.")] = None,
-    heuristic: Annotated[
-        str | None, Option(help="tunnel, blind, singleton, tree or tour; for merge-bb, df-bb and naive.")
-    ] = None,
-    engine: Annotated[
-        str | None, Option(help="astar or fields, to find covering walks; for merge-bb, df-bb and naive.")
-    ] = None,
-    option: Annotated[
-        list[str] | None,
-        Option(metavar="NAME=VALUE", help="An option of a planner or partitioner from a plug-in; repeatable."),
-    ] = None,
-    reuse: Annotated[
-        Path | None, Option(metavar="PLAYBOOK", help="Keep the classes of this earlier playbook, for a new trip.")
-    ] = None,
-    objective: Annotated[
-        str | None, Option(help="What to keep small: mac (the mean ratio of detours) or total (their sum). [mac]")
-    ] = None,
-    time_limit: Annotated[float | None, Option(metavar="SECONDS", help="Stop with the best so far.")] = None,
-    out: Annotated[Path | None, Option("-o", "--out", metavar="FILE", help="Write the playbook here.")] = None,
-    embed: Annotated[bool, Option(help="Keep the whole map in the playbook, or only its hash.")] = True,
+    planner: str | None = Option(None, help="optimal, pbp, m-pbp, cbp, rbp or reuse. [optimal]"),
+    partitioner: str | None = Option(None, help="exact, local-search, merge-bb, df-bb or naive; for pbp and m-pbp."),
+    merge_order: str | None = Option(None, help="cost-asc or random; for merge-bb."),
+    heuristic: str | None = Option(None, help="tunnel, blind, singleton, tree or tour; for merge-bb, df-bb and naive."),
+    engine: str | None = Option(None, help="astar or fields, to find covering walks; for merge-bb, df-bb and naive."),
+    option: list[str] | None = Option(
+        None, metavar="NAME=VALUE", help="An option of a planner or partitioner from a plug-in; repeatable."
+    ),
+    reuse: Path | None = Option(
+        None, metavar="PLAYBOOK", help="Keep the classes of this earlier playbook, for a new trip."
+    ),
+    objective: str | None = Option(
+        None, help="What to keep small: mac (the mean ratio of detours) or total (their sum). [mac]"
+    ),
+    time_limit: float | None = Option(None, metavar="SECONDS", help="Stop with the best so far."),
+    out: Path | None = Option(None, "-o", "--out", metavar="FILE", help="Write the playbook here."),
+    embed: bool = Option(True, help="Keep the whole map in the playbook, or only its hash."),
     json: JsonOption = False,
 ) -> int:
     """Compute a playbook: which candidates share a route, and the routes.

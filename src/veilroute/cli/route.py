@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from typer import Option
@@ -57,22 +56,17 @@ class RouteError(VeilrouteError):
 
 def run_route(
     playbook: PlaybookArgument,
-    transit: Annotated[
-        str,
-        Option(metavar="NODE|-", help="The secret: a node, its name, or LAT,LON; - reads it from standard input."),
-    ],
-    trip: Annotated[int, Option(help="Which trip, from 0.")] = 0,
-    format: Annotated[
-        str | None,
-        Option(
-            metavar="|".join(FORMATS), help="How to give the route; by the suffix of --out, else text, when left out."
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        Option("-o", "--out", metavar="FILE", help="Write the route to a file; the secret is not in it."),
-    ] = None,
-    expose: Annotated[bool, Option("--expose", help="Give a route even if it gives the transit point away.")] = False,
+    transit: str = Option(
+        metavar="NODE|-", help="The secret: a node, its name, or LAT,LON; - reads it from standard input."
+    ),
+    trip: int = Option(0, help="Which trip, from 0."),
+    format: str | None = Option(
+        None, metavar="|".join(FORMATS), help="How to give the route; by the suffix of --out, else text, when left out."
+    ),
+    out: Path | None = Option(
+        None, "-o", "--out", metavar="FILE", help="Write the route to a file; the secret is not in it."
+    ),
+    expose: bool = Option(False, "--expose", help="Give a route even if it gives the transit point away."),
     domain: DomainOption = None,
     movement: MovementOption = 4,
 ) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from typer import Argument, Option
 
@@ -17,23 +17,16 @@ from veilroute.streets.network import StreetNetwork
 
 
 def run_streets(
-    source: Annotated[
-        Path,
-        Argument(
-            metavar="IN", help="An .osm.pbf, .osm, .osm.gz or .osm.bz2 file, or a .graphml, .gr, .csv, .json or .npz."
-        ),
-    ],
-    out: Annotated[Path, Option("-o", "--out", metavar="OUT", help="A .json or .npz file.")],
-    network: Annotated[str | None, Option(metavar="drive|cycle|walk", help="Which streets of a map. [drive]")] = None,
-    cost: Annotated[
-        str | None, Option(metavar="seconds|metres", help="What streets cost: time or length. [seconds]")
-    ] = None,
-    service: Annotated[
-        bool, Option("--service", help="With service roads: alleys, driveways, ways through yards.")
-    ] = False,
-    connected: Annotated[
-        bool, Option("--connected", help="Only the largest part within which everything can be reached.")
-    ] = False,
+    source: Path = Argument(
+        metavar="IN", help="An .osm.pbf, .osm, .osm.gz or .osm.bz2 file, or a .graphml, .gr, .csv, .json or .npz."
+    ),
+    out: Path = Option(..., "-o", "--out", metavar="OUT", help="A .json or .npz file."),
+    network: str | None = Option(None, metavar="drive|cycle|walk", help="Which streets of a map. [drive]"),
+    cost: str | None = Option(None, metavar="seconds|metres", help="What streets cost: time or length. [seconds]"),
+    service: bool = Option(False, "--service", help="With service roads: alleys, driveways, ways through yards."),
+    connected: bool = Option(
+        False, "--connected", help="Only the largest part within which everything can be reached."
+    ),
     json: JsonOption = False,
 ) -> int:
     """Make a street network of a map from OpenStreetMap, or of a graph from elsewhere, and say what was left out."""
