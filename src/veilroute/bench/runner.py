@@ -196,10 +196,10 @@ def run_cells(
     report = report or (lambda _: None)
     run = _Run(store, workforce, texts, run_id, len(cells), report, should_stop or (lambda: False))
     for cell in cells:
-        if cell.key not in store or (retry_errors and store.get(cell.key).outcome.error):
+        if cell.key not in store or (retry_errors and store[cell.key].outcome.error):
             run.waiting.append(cell)
         else:
-            run.estimate.learn(store.get(cell.key))
+            run.estimate.learn(store[cell.key])
     if run.waiting:
         try:
             run.work()
@@ -209,7 +209,7 @@ def run_cells(
         workforce.close()
     else:
         report(RunProgress(len(cells), len(cells), num_workers=0, seconds_left=0.0))
-    records = tuple(store.get(cell.key) for cell in cells if cell.key in store)
+    records = tuple(store[cell.key] for cell in cells if cell.key in store)
     return RunReport(records, len(cells), run.num_finished)
 
 

@@ -51,9 +51,7 @@ def tour() -> Iterator[Stop]:
     )
 
 
-def run_demo(
-    out: Path = Option(Path("veilroute-demo"), metavar="DIR", help="Where to put the results."),
-) -> int:
+def run_demo(out: Path = Option(Path("veilroute-demo"), metavar="DIR", help="Where to put the results.")) -> int:
     """Take the tour: make maps, plan, audit and draw. No input, no network, under a minute."""
     from veilroute.plotting import draw_playbook
 

@@ -55,13 +55,11 @@ FileArgument = Annotated[
 ]
 PlaybookArgument = Annotated[Path, Argument(metavar="PLAYBOOK", help="A playbook made by `veilroute plan`.")]
 DomainOption = Annotated[
-    Path | None,
-    Option(metavar="FILE", help="The map or instance file, when the playbook holds only its hash."),
+    Path | None, Option(metavar="FILE", help="The map or instance file, when the playbook holds only its hash.")
 ]
 MovementOption = Annotated[int, Option(metavar="4|8", help="Moves on the --domain map.")]
 _Measure = Annotated[
-    str | None,
-    Option(metavar="MEASURE", help="cost; or metres: driving, walking or straight, on streets. [cost]"),
+    str | None, Option(metavar="MEASURE", help="cost; or metres: driving, walking or straight, on streets. [cost]")
 ]
 
 

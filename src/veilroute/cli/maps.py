@@ -19,9 +19,7 @@ app = typer.Typer(name="maps", help="Benchmark maps in a per-user cache.", no_ar
 
 
 @app.command("list")
-def run_list(
-    as_json: bool = Option(False, "--json", help="One JSON object in place of the table."),
-) -> int:
+def run_list(as_json: bool = Option(False, "--json", help="One JSON object in place of the table.")) -> int:
     """Show the maps that are here, and whether they are what the paper used."""
     store = MapStore()
     maps = store.list_maps()
@@ -98,9 +96,7 @@ def run_get(
 
 
 @app.command("add")
-def run_add(
-    directory: Path = Argument(metavar="DIR", help="Searched for .map and .scen files, all levels."),
-) -> int:
+def run_add(directory: Path = Argument(metavar="DIR", help="Searched for .map and .scen files, all levels.")) -> int:
     """Register local copies of maps; they stay where they are."""
     report = MapStore().add_directory(directory)
     for line in (*report.skipped, *report.refused):

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -127,13 +127,10 @@ def timed_solve(problem: Problem, privacy: Privacy, **options: Any) -> tuple[Pla
         PLANNERS.find(options.get("planner", "optimal"))
         _ = PARTITIONERS.find(options.get("partitioner", "exact")).function
     began = time.perf_counter()
-    with telling(cache(_tell_compiling)):  # said once
+    remark = "compiling for this machine: this takes some seconds, and only the first time"
+    with telling(cache(partial(console.remark, remark))):  # said once
         playbook = solve(problem, privacy, **options)
     return playbook, time.perf_counter() - began
-
-
-def _tell_compiling() -> None:
-    console.remark("compiling for this machine: this takes some seconds, and only the first time")
 
 
 def plan_summary(playbook: Playbook, runtime_s: float) -> dict[str, Any]:
