@@ -218,7 +218,7 @@ class Picture:
 
 
 Drawer = Callable[[Selection, Path, Mapping[str, Domain]], list[Picture]]
-"""Draws into a folder; maps by name or by hash, for pictures of playbooks."""
+"""Draws into a folder that is there, the same bytes for the same records; maps by name or by hash, for playbooks."""
 
 
 def chart(name: str, caption: str) -> Drawer:
@@ -278,16 +278,6 @@ class Suite:
         """The tables from records of any suites, none without records of this one."""
         chosen = self.select(records)
         return self.tables(chosen) if chosen.records else []
-
-    def describe(self, records: Iterable[Record]) -> list[str]:
-        """A few sentences from records of any suites, none without records of this one."""
-        chosen = self.select(records)
-        return list(self.findings(chosen)) if chosen.records else []
-
-    def draw(self, records: Iterable[Record], folder: Path, domains: Mapping[str, Domain]) -> list[Picture]:
-        """The pictures from records of any suites, drawn into a folder that is there; the same records, same bytes."""
-        chosen = self.select(records)
-        return self.pictures(chosen, folder, domains) if chosen.records else []
 
 
 def order_of(record: Record) -> tuple[Any, ...]:

@@ -185,11 +185,11 @@ def write_report(
     for suite in map(find_suite, suite_names):
         page.add_heading(suite.heading, f"suite-{suite.name}")
         page.add_text(f"In the paper ({suite.where}): {suite.shows} It found: {suite.found}")
-        tables, sentences = suite.build_tables(records), suite.describe(records)
-        drawn = suite.draw(records, figures, domains)
+        chosen, tables = suite.select(records), suite.build_tables(records)
+        drawn = suite.pictures(chosen, figures, domains) if chosen.records else []
         if not tables:
             page.add_text("There are no records of this suite yet.")
-        elif sentences:
+        elif sentences := list(suite.findings(chosen)):
             page.add_text("Here:")
             page.add_bullets(sentences)
         for table in tables:
@@ -215,14 +215,12 @@ def suite_command(command: str, suite_name: str) -> str:
     except ValueError:
         return command
     options = {word.partition("=")[0] for word in words}
-    if "--method" in options or ("--candidates" in options and suite_name not in SIZED_SUITES):
+    is_for_all = "--method" not in options and ("--candidates" not in options or suite_name in SIZED_SUITES)
+    places = [i for i, word in enumerate(words) if word in (*SUITES, "all") and "bench" in words[:i]]
+    if not is_for_all or not places:
         return command
-    start = words.index("bench") + 1 if "bench" in words else len(words)
-    for i in range(start, len(words)):
-        if words[i] in (*SUITES, "all"):
-            words[i] = suite_name
-            return shlex.join(words)
-    return command
+    words[places[0]] = suite_name
+    return shlex.join(words)
 
 
 def _only_drawn(table: Table, drawn: Iterable[Picture]) -> Table:

@@ -270,17 +270,15 @@ class _Run:
         queue, is_alone = (self.suspects, True) if self.suspects else (self.waiting, False)
         is_one_only = is_alone or any(begun.is_alone for begun in self.running.values())
         while queue and len(self.running) < (1 if is_one_only else self.workforce.num_slots):
-            self._begin(executor, queue.popleft(), is_alone=is_alone)
-
-    def _begin(self, executor: Executor, cell: Cell, *, is_alone: bool) -> None:
-        job = Job(cell, self.map_texts[cell.instance.map_name], self.run_id)
-        try:
-            future = executor.submit(run_cell, job)
-        except Exception as error:
-            # The pool broke since we last looked. This cell was not in it, but is among those to be tried again.
-            future, is_alone = Future(), False
-            future.set_exception(error)
-        self.running[future] = _Begun(cell, time.monotonic(), is_alone)
+            cell = queue.popleft()
+            begun = _Begun(cell, time.monotonic(), is_alone)
+            try:
+                future = executor.submit(run_cell, Job(cell, self.map_texts[cell.instance.map_name], self.run_id))
+            except Exception as error:
+                # The pool broke since we last looked. This cell was not in it, but is among those to be tried again.
+                future, begun = Future(), begun._replace(is_alone=False)
+                future.set_exception(error)
+            self.running[future] = begun
 
     def _settle(self, future: Future[dict[str, Any]]) -> bool:
         """Record what came of a job; whether its executor is broken."""
