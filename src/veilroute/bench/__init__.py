@@ -24,37 +24,11 @@ if TYPE_CHECKING:
     from veilroute.bench.table import Table
 
 __all__ = [
-    "BEST",
-    "OPTIMAL",
-    "SUITES",
-    "Cell",
-    "Choice",
-    "Comparison",
-    "DaskWorkforce",
-    "Job",
-    "LocalWorkforce",
-    "Method",
-    "Outcome",
-    "Record",
-    "RecordStore",
-    "ReportFiles",
-    "RunProgress",
-    "RunReport",
-    "Selection",
-    "Suite",
-    "Table",
-    "Terrain",
-    "Variation",
-    "build_cells",
-    "compare",
-    "find_terrain",
-    "map_text",
-    "read_records",
-    "run_cell",
-    "run_cells",
-    "suite_names",
-    "write_report",
-]
+    "BEST", "OPTIMAL", "SUITES", "Cell", "Choice", "Comparison", "DaskWorkforce", "Job", "LocalWorkforce", "Method",
+    "Outcome", "Record", "RecordStore", "ReportFiles", "RunProgress", "RunReport", "Selection", "Suite", "Table",
+    "Terrain", "Variation", "build_cells", "compare", "find_terrain", "map_text", "read_records", "run_cell",
+    "run_cells", "suite_names", "write_report",
+]  # fmt: skip
 
 # Each when it is wanted: commands that only measure memory need none of them.
 __getattr__ = lazy_names(

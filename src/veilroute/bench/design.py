@@ -24,48 +24,22 @@ def mean(values: Sequence[float]) -> float | None:
     return fmean(values) if values else None
 
 
-@dataclass(frozen=True)
 class Averages:
-    """Means over cells: runtime and APR over all, the MAC over those that have one."""
+    """Means over the outcomes of cells: runtime and APR over all, the MAC over those that have one."""
 
-    num_cells: int
-    num_finished: int
-    runtime_s: float | None
-    apr: float | None
-    mac: float | None
-    num_macs: int
-    num_partial: int  # cells that leave coverable candidates without anonymity
-
-    @property
-    def is_time_bound(self) -> bool:
-        """Whether the runtime is only a lower bound, because the clock stopped some cells."""
-        return self.num_finished < self.num_cells
-
-    @property
-    def apr_text(self) -> str | None:
-        """The mean APR where there is one."""
-        return None if self.apr is None else format_apr(self.apr)
-
-    @property
-    def time_text(self) -> str | None:
-        """The mean runtime in seconds, with ≥ where some cells were stopped by the clock."""
-        if self.runtime_s is None:
-            return None
-        return f"{'≥ ' if self.is_time_bound else ''}{format_seconds(self.runtime_s)}"
-
-
-def average(outcomes: Sequence[Outcome]) -> Averages:
-    """Means over outcomes."""
-    macs = [outcome.mac for outcome in outcomes if outcome.mac is not None]
-    return Averages(
-        num_cells=len(outcomes),
-        num_finished=sum(outcome.is_finished for outcome in outcomes),
-        runtime_s=mean([outcome.runtime_s for outcome in outcomes]),
-        apr=mean([outcome.apr for outcome in outcomes]),
-        mac=mean(macs),
-        num_macs=len(macs),
-        num_partial=sum(outcome.num_anonymized < outcome.num_coverable for outcome in outcomes),
-    )
+    def __init__(self, outcomes: Sequence[Outcome]) -> None:
+        macs = [outcome.mac for outcome in outcomes if outcome.mac is not None]
+        self.num_cells, self.num_macs = len(outcomes), len(macs)
+        self.num_finished = sum(outcome.is_finished for outcome in outcomes)
+        #: How many cells leave coverable candidates without anonymity.
+        self.num_partial = sum(outcome.num_anonymized < outcome.num_coverable for outcome in outcomes)
+        self.apr, self.mac = mean([outcome.apr for outcome in outcomes]), mean(macs)
+        self.apr_text = None if self.apr is None else format_apr(self.apr)
+        self.runtime_s = mean([outcome.runtime_s for outcome in outcomes])
+        #: Whether the runtime is only a lower bound, because the clock stopped some cells: a text of it has a ≥ then.
+        self.is_time_bound = self.num_finished < self.num_cells
+        at_least = "≥ " if self.is_time_bound else ""
+        self.time_text = None if self.runtime_s is None else f"{at_least}{format_seconds(self.runtime_s)}"
 
 
 @dataclass(frozen=True)
@@ -99,7 +73,7 @@ class Selection:
     @cached_property
     def averages(self) -> Averages:
         """Means over all records."""
-        return average([record.outcome for record in self.records])
+        return Averages([record.outcome for record in self.records])
 
     def where(self, **setting: object) -> Selection:
         """Only the records whose cells have these values, such as ``method=BEST, k=2``."""

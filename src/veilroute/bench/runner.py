@@ -19,10 +19,7 @@ from veilroute.bench.cells import Cell, Method, Outcome, Record
 from veilroute.bench.executors import TimeEstimate, Workforce, peak_memory_mb, provenance
 from veilroute.bench.results import RecordStore
 from veilroute.covering.cover import cover
-from veilroute.domain.generate import draw_candidates, generate_rooms
-from veilroute.domain.graph import Domain
-from veilroute.domain.grid import grid_domain
-from veilroute.domain.visibility import WithinDistance
+from veilroute.domain import Domain, WithinDistance, draw_candidates, generate_rooms, grid_domain
 from veilroute.errors import InvalidInputError, VeilrouteError
 from veilroute.playbook import Playbook
 from veilroute.problem import Privacy, Problem, Trip

@@ -22,8 +22,7 @@ from veilroute.bench.impact import KLR_SUITE, TABLE3_SUITE, TABLE4_SUITE
 from veilroute.bench.paper import MAPS, SIZES
 from veilroute.bench.partitioning import CONVERGENCE_SUITE, TABLE1_SUITE, TABLE2_SUITE
 from veilroute.checks import check_whole, is_number
-from veilroute.domain.generate import draw_candidates, generate_rooms
-from veilroute.domain.graph import Domain
+from veilroute.domain import Domain, draw_candidates, generate_rooms
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
 from veilroute.formats.movingai import parse_movingai, read_movingai
 from veilroute.jsontext import parse_json, read_bytes

@@ -18,6 +18,7 @@ from typer import Argument, Option
 from veilroute import __version__
 from veilroute.bench import suites
 from veilroute.bench.executors import DaskWorkforce, LocalWorkforce, Workforce
+from veilroute.bench.report import write_report
 from veilroute.bench.results import RecordStore
 from veilroute.bench.runner import RunProgress, RunReport, run_cells
 from veilroute.bench.table import counted
@@ -118,9 +119,6 @@ def _finish(
     names: Sequence[str], run: RunReport, terrain: suites.Terrain, out: Path, command: str, *, as_json: bool
 ) -> None:
     """Write the report, print the tables."""
-    # Here, because drawing takes its time to import.
-    from veilroute.bench.report import write_report
-
     notes = list(_notes(run, terrain))
     files = write_report(out, names, run.records, domains=terrain.domains, notes=notes, command=command)
     tables = [table for name in names for table in suites.SUITES[name].build_tables(run.records)]

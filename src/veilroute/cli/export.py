@@ -10,6 +10,9 @@ from veilroute.cli import instances
 from veilroute.cli.console import DONE, check_out, live_progress, remark, stdout
 from veilroute.errors import UnknownMethodError
 from veilroute.formats import write_instance
+from veilroute.formats.geojson import write_geojson
+from veilroute.formats.gpx import write_gpx
+from veilroute.streets.directions import playbook_directions
 
 FORMATS = (".gpx", ".geojson", ".html", ".txt")
 
@@ -30,23 +33,16 @@ def run_export(
     check_out(out)
     book = instances.load_playbook(playbook, domain, movement)
     with live_progress("writing"):
-        # Each imported where it is needed: pictures load matplotlib, which takes a while.
         match out.suffix.lower():
             case ".gpx":
-                from veilroute.formats.gpx import write_gpx
-
                 write_gpx(book, out, trip=trip)
             case ".geojson":
-                from veilroute.formats.geojson import write_geojson
-
                 write_geojson(book, out, trip=trip)
             case ".html":
-                from veilroute.plotting.html_map import write_html_map
+                from veilroute.plotting import write_html_map  # here, because it loads matplotlib
 
                 write_html_map(book, out, trip=trip or 0)
             case _:
-                from veilroute.streets.directions import playbook_directions
-
                 out.write_text(playbook_directions(book, trip=trip), encoding="utf-8", newline="\n")
     stdout().print(f"Written: {out}")
     return DONE

@@ -20,13 +20,13 @@ from typer import Argument, Option
 
 from veilroute.checks import check_name
 from veilroute.cli.console import remark
-from veilroute.domain.generate import draw_candidates
+from veilroute.domain import AtNode, Domain, Explicit, Label, LineOfSight, Visibility, WithinDistance, draw_candidates
 from veilroute.domain.geography import MEASURES, check_measurable
-from veilroute.domain.graph import Domain, Label, label_text
-from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
+from veilroute.domain.graph import label_text
 from veilroute.errors import InvalidInputError, UnknownMethodError
-from veilroute.formats import Instance, read_domain, read_instance, read_movingai, read_scenarios
+from veilroute.formats import Instance, read_domain, read_instance, read_movingai, read_network, read_scenarios
 from veilroute.formats.instance import UNSTATED, with_measure
+from veilroute.formats.tables import read_places
 from veilroute.jsontext import read_bytes
 from veilroute.playbook import Playbook, read_playbook
 from veilroute.problem import Privacy, Problem, Trip
@@ -163,9 +163,6 @@ def _read(path: Path, options: InstanceOptions) -> _FileContent:
     if options.movement is not None:
         raise InvalidInputError("--movement", "a .map or .scen file; other instances state their own edges")
     if _is_network(path):
-        # Here, because the readers of street networks take a while to load.
-        from veilroute.formats.network_file import read_network
-
         return _FileContent(read_network(path))
     instance = read_instance(path)
     stated, privacy = instance.problem, instance.privacy
@@ -258,12 +255,7 @@ class _PlaceFinder:
         if not 0 <= options.snap_warning < math.inf:
             raise InvalidInputError("--snap-warning", "a finite number of metres >= 0", options.snap_warning)
         self.content, self.options, self.domain = content, options, content.domain
-        self.listed: list[Place] = []
-        if options.places is not None:
-            # Here, because most commands have no such file.
-            from veilroute.formats.tables import read_places
-
-            self.listed = read_places(options.places)
+        self.listed = [] if options.places is None else read_places(options.places)
         named = (Place(name, node=label_text(label)) for label, name in content.names.items())
         self.known = [*self.listed, *named]
         self.typed: list[Located] = []

@@ -17,6 +17,7 @@ import typer
 
 from veilroute import __version__
 from veilroute.cli.console import BAD_INPUT, DONE, INTERRUPTED, NOTHING_ANONYMIZED, emit, remark
+from veilroute.cli.route import SENTENCES, failure
 from veilroute.errors import NotAnonymizedError, VeilrouteError
 
 # Typer carries a copy of click in some versions and imports it in others; either way this is its base of usage errors.
@@ -151,9 +152,6 @@ def _may_hold_secret(arguments: Sequence[str]) -> bool:
 
 def _run_route(arguments: list[str]) -> int:
     """Run `route`. When it fails, whatever the reason, one of its fixed sentences is all that leaves it."""
-    # Here, because other commands do not need it.
-    from veilroute.cli.route import SENTENCES, failure
-
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a warning may quote what it is about

@@ -19,11 +19,13 @@ from veilroute.checks import check_name
 from veilroute.cli import console
 from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, JsonOption
 from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
+from veilroute.diagnosis import find_obstacles
 from veilroute.domain.graph import Label
 from veilroute.errors import InvalidInputError, VeilrouteError
 from veilroute.playbook import Claims, Playbook, PlaybookClass, read_playbook
 from veilroute.problem import OBJECTIVES, Privacy, Problem
 from veilroute.registry import read_option
+from veilroute.solver import solve
 
 _SAYS_LITTLE = 1.0
 """A gap above which the bound is of no use to judge a plan by."""
@@ -115,7 +117,6 @@ def _check_reuse(planner: str | None, extra: dict[str, Any]) -> str:
 def timed_solve(problem: Problem, privacy: Privacy, **options: Any) -> tuple[Playbook, float]:
     """Solve and measure, imports excluded; says so when kernels must be compiled first."""
     from veilroute.kernels.jit import postpone_blas, remember_types, telling
-    from veilroute.solver import solve
 
     postpone_blas()
     remember_types()
@@ -135,8 +136,6 @@ def timed_solve(problem: Problem, privacy: Privacy, **options: Any) -> tuple[Pla
 
 def plan_summary(playbook: Playbook, runtime_s: float) -> dict[str, Any]:
     """The object that `plan --json` prints."""
-    from veilroute.diagnosis import find_obstacles
-
     claims, privacy = playbook.claims, playbook.privacy
     return {
         "status": playbook.status,
@@ -215,8 +214,6 @@ def _listing(playbook: Playbook, labels: Sequence[Label]) -> str:
 
 def _print_shortfall(screen: Console, playbook: Playbook) -> None:
     """Against what the figures are to be read, and why candidates are missing."""
-    from veilroute.diagnosis import find_obstacles
-
     claims = playbook.claims
     shares = f"{claims.num_coverable} of {claims.num_candidates} candidates can be covered"
     if claims.num_coverable:

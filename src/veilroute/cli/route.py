@@ -11,6 +11,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from getpass import GetPassWarning, getpass
 from pathlib import Path
 
 import typer
@@ -22,8 +23,13 @@ from veilroute.cli.instances import DomainOption, MovementOption, PlaybookArgume
 from veilroute.domain.graph import Label, label_text, tidy_text
 from veilroute.errors import BrokenPromiseError, NotAnonymizedError, UnknownCandidateError, VeilrouteError
 from veilroute.formats import read_domain
+from veilroute.formats.geojson import route_geojson
+from veilroute.formats.gpx import route_gpx
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook, Route, read_playbook
+from veilroute.streets.directions import directions, directions_text
+from veilroute.streets.itinerary import lay_route
+from veilroute.streets.places import snap
 
 FORMATS = ("text", "json", "gpx", "geojson", "directions")
 SENTENCES = {
@@ -108,12 +114,6 @@ def _route_text(book: Playbook, route: Route, format: str) -> str:
         return "".join(f"{label_text(node)}\n" for node in route)
     if format == "json":
         return dump_canonical({"route": route.nodes, "cost": route.cost, "trip": route.trip}).decode()
-    # Imported here because a route as text needs none of them.
-    from veilroute.formats.geojson import route_geojson
-    from veilroute.formats.gpx import route_gpx
-    from veilroute.streets.directions import directions, directions_text
-    from veilroute.streets.itinerary import lay_route
-
     if book.domain is None:
         raise RouteError("map")
     if book.domain.streets is None:
@@ -134,9 +134,6 @@ def _ask() -> str:
         return ""
     if not sys.stdin.isatty():
         return sys.stdin.readline(_LONGEST + 1)
-    # Here, because few need it.
-    from getpass import GetPassWarning, getpass
-
     with warnings.catch_warnings():
         # It only warns, and reads on, where it cannot turn the echo off.
         warnings.simplefilter("error", GetPassWarning)
@@ -182,8 +179,6 @@ def _nearest(book: Playbook, text: str) -> list[Label]:
     lat, _, lon = text.partition(",")
     if book.domain is None or book.domain.streets is None or not (_is_number(lat) and _is_number(lon)):
         return []
-    from veilroute.streets.places import snap
-
     where = float(lon), float(lat)
     if abs(where[0]) > 180 or abs(where[1]) > 90:
         return []
