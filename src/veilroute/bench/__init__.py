@@ -33,14 +33,8 @@ __all__ = [
 # Each when it is wanted: commands that only measure memory need none of them.
 __getattr__ = lazy_names(
     __name__,
-    cells="Cell Method Outcome Record",
-    design="Selection Suite Variation",
-    executors="DaskWorkforce LocalWorkforce",
-    paper="BEST OPTIMAL",
-    partitioning="Comparison compare",
-    report="ReportFiles write_report",
-    results="RecordStore read_records",
-    runner="Job RunProgress RunReport map_text run_cell run_cells",
-    suites="Choice SUITES Terrain build_cells find_terrain suite_names",
-    table="Table",
-)
+    cells="Cell Method Outcome Record", design="Selection Suite Variation", executors="DaskWorkforce LocalWorkforce",
+    paper="BEST OPTIMAL", partitioning="Comparison compare", report="ReportFiles write_report",
+    results="RecordStore read_records", runner="Job RunProgress RunReport map_text run_cell run_cells",
+    suites="Choice SUITES Terrain build_cells find_terrain suite_names", table="Table",
+)  # fmt: skip

@@ -224,11 +224,6 @@ class Suite:
     pictures: Drawer
     takes: Callable[[Cell], bool] | None = None  #: For a suite that shows records beyond its variations.
 
-    @property
-    def is_sized(self) -> bool:
-        """Whether it varies the number of candidates."""
-        return any(not variation.sizes for variation in self.variations)
-
     def holds(self, cell: Cell) -> bool:
         """Whether a cell is one of the suite's, whatever its map, time limit and seed."""
         return self.takes(cell) if self.takes else any(variation.holds(cell) for variation in self.variations)

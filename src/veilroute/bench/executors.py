@@ -296,8 +296,7 @@ def _proc_line(path: str, name: str) -> str:
 def provenance(run_id: str) -> dict[str, Any]:
     """Versions, machine, worker, run and time of day, for a record that is made here and now."""
     return {
-        "versions": dict(_versions()),
-        "machine": dict(_machine()),
+        **_place(),
         "worker": {"host": socket.gethostname(), "pid": os.getpid()},
         "run": run_id,
         "finished_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -305,15 +304,12 @@ def provenance(run_id: str) -> dict[str, Any]:
 
 
 @cache
-def _versions() -> dict[str, str]:
+def _place() -> dict[str, Any]:
     versions = {"veilroute": __version__, "python": platform.python_version(), "platform": platform.platform()}
-    return versions | {name: version(name) for name in ("numpy", "numba")}
-
-
-@cache
-def _machine() -> dict[str, Any]:
+    versions |= {name: version(name) for name in ("numpy", "numba")}
     processor = _proc_line("/proc/cpuinfo", "model name") or platform.processor() or platform.machine()
     memory_mb = None
     with suppress(AttributeError, OSError, ValueError):
         memory_mb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
-    return {"system": platform.system(), "processor": processor, "cores": os.cpu_count(), "memory_mb": memory_mb}
+    machine = {"system": platform.system(), "processor": processor, "cores": os.cpu_count(), "memory_mb": memory_mb}
+    return {"versions": versions, "machine": machine}

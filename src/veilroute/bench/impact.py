@@ -20,16 +20,13 @@ _M_HEADINGS = tuple(f"{ratio:g}" for ratio in paper.M_RATIOS)
 
 
 def _is_bounded_or_limit(cell: Cell) -> bool:
-    """Table 4 has records of every k and m, also of m = infinity where it was run: what m-Pbp converges to."""
+    """Tables 3 and 4 have records of every k and m, not only of those that they vary; Table 4 also has those of m =
+    infinity where it was run: what m-Pbp converges to.
+    """
     is_usual = cell.ell == 1 and cell.radius == 0 and cell.num_candidates == 8 and not cell.keep_playbook
     if cell.m_ratio is None:
         return is_usual and cell.method in (paper.BEST, paper.OPTIMAL)
     return is_usual and (cell.method in paper.BOUNDED or cell.method.is_plugin)
-
-
-def _is_bounded(cell: Cell) -> bool:
-    """Table 3 has records of every k and finite m, not only those that it varies."""
-    return cell.m_ratio is not None and _is_bounded_or_limit(cell)
 
 
 def shown_ks(chosen: Selection) -> list[int]:
@@ -256,7 +253,7 @@ TABLE3_SUITE = Suite(
     shows="The runtime of the planners for bounded m, for m of 0.1 to 10 times the shortest path.",
     found="Rbp and Cbp are far faster than m-Pbp, and Cbp becomes faster as m grows.",
     variations=(_BOUNDED_VARIATION,),
-    takes=_is_bounded,
+    takes=lambda cell: cell.m_ratio is not None and _is_bounded_or_limit(cell),
     tables=_tables_3,
     findings=_findings_3,
     pictures=chart("table3", "Mean runtime by m over the shortest path, both axes logarithmic."),

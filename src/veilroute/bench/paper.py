@@ -49,17 +49,9 @@ KLR_KS, KLR_ELLS, KLR_RADII = (2, 3), (1, 10), (0, 2, 10)
 """The figure of k, ell and radius, at m = infinity and 8 candidates."""
 
 _LABELS = {
-    "naive": "Naive",
-    "df-bb": "DF-BB",
-    "merge-bb": "Merge-BB",
-    "random": "Random",
-    "cost-asc": "CostAsc",
-    "blind": "Blind",
-    "tunnel": "Tunnel",
-    "rbp": "Rbp",
-    "cbp": "Cbp",
-    "m-pbp": "m-Pbp",
-}
+    "naive": "Naive", "df-bb": "DF-BB", "merge-bb": "Merge-BB", "random": "Random", "cost-asc": "CostAsc",
+    "blind": "Blind", "tunnel": "Tunnel", "rbp": "Rbp", "cbp": "Cbp", "m-pbp": "m-Pbp",
+}  # fmt: skip
 
 
 def method_label(method: Method) -> str:

@@ -13,7 +13,7 @@ from functools import cache
 from importlib import resources
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from veilroute.bench.cells import Cell, Instance, Method
 from veilroute.bench.design import Suite, Variation
@@ -38,7 +38,7 @@ SUITES: Mapping[str, Suite] = {
 }
 """By name, in the order of a report; ``all`` stands for all of them."""
 
-SIZED_SUITES = tuple(name for name, suite in SUITES.items() if suite.is_sized)
+SIZED_SUITES = tuple(name for name, suite in SUITES.items() if any(not each.sizes for each in suite.variations))
 """Suites that vary the number of candidates; the others have one."""
 
 # From quick to slow, where they differ by much.
@@ -55,14 +55,8 @@ GENERATED = {f"rooms-{number}": size for number, size in enumerate(_GENERATED_SI
 """Names and sizes (height, width) of the maps that stand in for the paper's six; the largest two are smaller."""
 
 
-class Preset(NamedTuple):
-    """How much is run: pairs of start and goal on each map, and the time limit of each cell."""
-
-    num_pairs: int
-    time_limit_s: float
-
-
-PRESETS = {"quick": Preset(num_pairs=2, time_limit_s=4.0), "paper": Preset(num_pairs=5, time_limit_s=300.0)}
+PRESETS = {"quick": (2, 4.0), "paper": (5, 300.0)}
+"""How much is run: pairs of start and goal on each map, and the time limit of each cell in seconds."""
 
 
 @dataclass(frozen=True)
@@ -126,8 +120,10 @@ def build_cells(names: Sequence[str], terrain: Terrain, choice: Choice) -> list[
     chosen = [each for each in cells.values() if each.method.name in names_wanted or each.method in plugins]
     turns = {(instance.map_name, instance.seed): i for i, instance in enumerate(terrain.instances)}
 
-    def turn(cell: Cell) -> tuple[int, int, int]:
-        return turns[cell.instance.map_name, cell.instance.seed], cell.num_candidates, _pace(cell.method)
+    def turn(cell: Cell) -> tuple[int, int, int, bool]:
+        method, instance = cell.method, cell.instance
+        pace = max((_PACE.index(part) for part in (method.planner, method.partitioner) if part in _PACE), default=0)
+        return turns[instance.map_name, instance.seed], cell.num_candidates, pace, method.heuristic == "blind"
 
     return sorted(chosen, key=turn)  # stable: what is alike here stays in the order of the design
 
@@ -180,11 +176,6 @@ def _cells_of(variation: Variation, terrain: Terrain, choice: Choice) -> Iterato
                 seed=instance.seed,
                 keep_playbook=variation.keep_playbook,
             )
-
-
-def _pace(method: Method) -> int:
-    slowest = max((_PACE.index(part) for part in (method.planner, method.partitioner) if part in _PACE), default=0)
-    return 2 * slowest + (method.heuristic == "blind")
 
 
 def find_terrain(*, num_pairs: int, map_names: Sequence[str] = (), directory: Path | None = None) -> Terrain:
@@ -269,16 +260,14 @@ def read_paper_instances() -> tuple[Instance, ...]:
 def _generated_terrain(names: Sequence[str], num_pairs: int, remark: str) -> Terrain:
     seeds = {name: seed for seed, name in enumerate(GENERATED, start=1)}
     domains = {name: generate_rooms(*GENERATED[name], seed=seeds[name]) for name in names}
-    chosen = (_draw_instance(name, domains[name], seed) for seed in range(1, num_pairs + 1) for name in names)
+    chosen = []
+    for seed, (name, domain) in product(range(1, num_pairs + 1), domains.items()):
+        # Every free cell of a generated map can reach every other, so that any two will do.
+        rng = random.Random(f"veilroute-bench-{name}-{seed}")
+        start, goal = (domain.label(node) for node in rng.sample(range(domain.num_nodes), 2))
+        drawn = draw_candidates(domain, start, goal, MAX_CANDIDATES, seed=seed)
+        chosen.append(_instance(name, seed, start, goal, drawn))
     return Terrain(domains, tuple(chosen), is_generated=True, remark=f"{remark}: {', '.join(names)}")
-
-
-def _draw_instance(name: str, domain: Domain, seed: int) -> Instance:
-    # Every free cell of a generated map can reach every other, so that any two will do.
-    rng = random.Random(f"veilroute-bench-{name}-{seed}")
-    start, goal = (domain.label(node) for node in rng.sample(range(domain.num_nodes), 2))
-    drawn = draw_candidates(domain, start, goal, MAX_CANDIDATES, seed=seed)
-    return _instance(name, seed, start, goal, drawn)
 
 
 def _instance(map_name: str, seed: int, start: Any, goal: Any, candidates: Iterable[Any]) -> Instance:

@@ -41,7 +41,10 @@ def run_audit(
     """
     meant: dict[str, Any] = {}
     if instance is None:
-        _refuse_instance_options(options)
+        for field in fields(options):
+            if field.name != "movement" and getattr(options, field.name) != field.default:
+                option = "-k" if field.name == "k" else "--" + field.name.replace("_", "-")
+                raise InvalidInputError(option, "--instance FILE as well, of which this is a part")
         book = instances.load_playbook(playbook, domain, options.movement or 4)
     else:
         if domain is not None:
@@ -59,11 +62,3 @@ def run_audit(
     if domain is not None:
         remark("of --domain only the map was compared; --instance compares the rest too")
     return DONE if verdict.verdict in (("holds",) if strict else ("holds", "unproved")) else VIOLATED
-
-
-def _refuse_instance_options(options: instances.InstanceOptions) -> None:
-    """Raise when something says what was meant, but not the file that it is about."""
-    for field in fields(options):
-        if field.name != "movement" and getattr(options, field.name) != field.default:
-            option = "-k" if field.name == "k" else "--" + field.name.replace("_", "-")
-            raise InvalidInputError(option, "--instance FILE as well, of which this is a part")

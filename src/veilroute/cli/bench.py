@@ -61,9 +61,9 @@ def run_bench(
         raise UnknownMethodError("--preset", preset, tuple(suites.PRESETS))
     if workers is not None and dask is not None:
         raise InvalidInputError("--workers", "--workers or --dask, not both")
-    amount, names = suites.PRESETS[preset], suites.suite_names(suite)
-    limit_s = amount.time_limit_s if time_limit is None else time_limit
-    num_pairs = amount.num_pairs if pairs is None else pairs
+    names, (num_pairs, limit_s) = suites.suite_names(suite), suites.PRESETS[preset]
+    num_pairs = num_pairs if pairs is None else pairs
+    limit_s = limit_s if time_limit is None else time_limit
     choice = suites.Choice(limit_s, sizes=_read_sizes(candidates or ()), methods=tuple(method or ()))
     terrain = suites.find_terrain(num_pairs=num_pairs, map_names=tuple(map_names or ()), directory=maps)
     cells = suites.build_cells(names, terrain, choice)

@@ -24,7 +24,6 @@ from veilroute.domain.graph import Label, label_text, tidy_text
 from veilroute.errors import BrokenPromiseError, NotAnonymizedError, UnknownCandidateError, VeilrouteError
 from veilroute.formats import read_domain
 from veilroute.formats.geojson import route_geojson
-from veilroute.formats.gpx import route_gpx
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook, Route, read_playbook
 from veilroute.streets.directions import directions, directions_text
@@ -50,6 +49,7 @@ SENTENCES = {
 
 _FURTHEST_M = 250.0
 _LONGEST = 10_000
+_NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)"
 _OF_SUFFIX = {".json": "json", ".gpx": "gpx", ".geojson": "geojson"}
 
 
@@ -123,6 +123,8 @@ def _route_text(book: Playbook, route: Route, format: str) -> str:
         return route_geojson(itinerary, cost=route.cost, trip=route.trip).decode()
     steps = directions(itinerary, names=book.names)
     if format == "gpx":
+        from veilroute.formats.gpx import route_gpx  # here, because it loads a library for XML
+
         name = "Route" if len(book.trips) == 1 else f"Route, trip {route.trip}"
         return route_gpx(itinerary, name=name, steps=steps)
     return directions_text(itinerary, steps)
@@ -176,19 +178,15 @@ def _named(book: Playbook, text: str) -> list[Label]:
 
 def _nearest(book: Playbook, text: str) -> list[Label]:
     """The candidate at the junction nearest to ``LAT,LON``; none where another junction is nearer."""
-    lat, _, lon = text.partition(",")
-    if book.domain is None or book.domain.streets is None or not (_is_number(lat) and _is_number(lon)):
+    typed = re.fullmatch(f"({_NUMBER}),({_NUMBER})", text, re.ASCII)
+    if book.domain is None or book.domain.streets is None or typed is None:
         return []
-    where = float(lon), float(lat)
-    if abs(where[0]) > 180 or abs(where[1]) > 90:
+    lat, lon = map(float, typed.groups())
+    if abs(lon) > 180 or abs(lat) > 90:
         return []
-    place = snap(book.domain, where)
+    place = snap(book.domain, (lon, lat))
     label = book.domain.label(place.node)
     return [label] if place.distance_m <= _FURTHEST_M and label in book.candidates else []
-
-
-def _is_number(text: str) -> bool:
-    return re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)", text, re.ASCII) is not None
 
 
 def failure(error: BaseException) -> tuple[str, int]:
