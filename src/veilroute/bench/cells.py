@@ -13,9 +13,8 @@ from veilroute.jsontext import dump_canonical
 from veilroute.registry import Plain, Registry
 
 FORMAT = "veilroute-record/1"
+#: Of a cell that came to an end; any other status is an error and counts nowhere but in the list of errors.
 STATUSES = ("optimal", "feasible", "infeasible")
-"""Of a cell that came to an end; any other status is an error and counts nowhere but in the list of errors."""
-
 Place = tuple[int, int]
 InstanceKey = tuple[object, ...]
 

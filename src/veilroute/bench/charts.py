@@ -34,13 +34,8 @@ from veilroute.plotting.palette import INK, MUTED, mix
 GRID = "#DADAD6"
 TITLE_SIZE, LABEL_SIZE, TICK_SIZE = 10.0, 9.0, 8.0
 DPI = 150.0
-ZERO = "zero"
-"""Marks the artists that stand for a MAC of 0."""
-
-_METADATA: dict[str, dict[str, str | None]] = {
-    "png": {"Software": "veilroute"},
-    "svg": {"Creator": "veilroute", "Date": None},
-}
+ZERO = "zero"  #: marks the artists that stand for a MAC of 0
+_METADATA = {"png": {"Software": "veilroute"}, "svg": {"Creator": "veilroute", "Date": None}}
 _EARLIEST_S = 1e-3
 # Zeros of several planners stand side by side.
 _ASIDE = {"s": 0.83, "^": 0.94, "o": 1.06, "*": 1.2}
@@ -96,12 +91,9 @@ def _draw_panels(
     width_in: float = 0.0,
     share_x: bool | Literal["col"] = False,
     height_ratios: Sequence[float] | None = None,
-    is_outer: bool = False,
+    is_outer: bool = False,  # only the panels at the edge have labels
 ) -> Figure:
-    """A figure with a column for each key and a row for each kind of panel; nothing global is touched.
-
-    With ``is_outer`` only the panels at the edge have labels.
-    """
+    """A figure with a column for each key and a row for each kind of panel; nothing global is touched."""
     if not width_in:
         width_in = 5.6 if len(keys) == 1 else min(8.0, 2.6 + 1.9 * len(keys))
     figure = Figure(figsize=(width_in, height_in), facecolor="white", layout="constrained")

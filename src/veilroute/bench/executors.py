@@ -32,10 +32,9 @@ from veilroute.bench.cells import Cell, Record
 from veilroute.checks import check_whole
 from veilroute.errors import InvalidInputError, MissingExtraError, VeilrouteError
 
-CONNECT_S = 5.0
-"""How long to wait for a Dask scheduler, and then for its first worker."""
-
+CONNECT_S = 5.0  #: how long to wait for a Dask scheduler, and then for its first worker
 _COUNT_EVERY_S = 2.0
+_FEW = 3
 
 Loss = Literal["executor", "job", ""]
 """What died with a job: its whole executor, so that other jobs may be to blame; its own worker, again and again;
@@ -217,9 +216,6 @@ class DaskWorkforce:
 
 def _first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
-
-
-_FEW = 3
 
 
 class TimeEstimate:

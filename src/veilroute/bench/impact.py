@@ -12,8 +12,6 @@ from veilroute.bench.design import Selection, Suite, Variation, chart
 from veilroute.bench.paper import method_label
 from veilroute.bench.table import Row, Table, Value, counted, format_number, format_seconds, listed
 
-Macs = Sequence[float | None]
-
 _BOUNDED_VARIATION = Variation(paper.BOUNDED, ks=paper.BOUNDED_KS, m_ratios=paper.M_RATIOS)
 _ENDS = (paper.M_RATIOS[0], paper.M_RATIOS[-1])
 _M_HEADINGS = tuple(f"{ratio:g}" for ratio in paper.M_RATIOS)
@@ -184,7 +182,7 @@ def _is_same(row: Sequence[float], other: Sequence[float]) -> bool:
     return all(math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12) for a, b in zip(row, other, strict=True))
 
 
-def _cheaper(row: Macs, other: Macs) -> str:
+def _cheaper(row: Sequence[float | None], other: Sequence[float | None]) -> str:
     """The ratios of m at which the first is cheaper."""
     places = zip(paper.M_RATIOS, row, other, strict=True)
     return listed([ratio for ratio, a, b in places if a is not None and b is not None and a < b])

@@ -11,14 +11,10 @@ from typing import NamedTuple
 
 from veilroute.bench.cells import Method
 
+# The paper's text says lak102d where its figures and its authors' instances say lak202d.
 MAPS = ("den101d", "den201d", "lak202d", "lak510d", "orz000d", "orz201d")
-"""The six maps. The paper's text says lak102d where its figures and its authors' instances say lak202d."""
-
-NUM_INSTANCES = 30
-"""Six maps with five pairs of start and goal each, at every number of candidates."""
-
-SIZES = (8, 12, 16)
-"""Numbers of candidates."""
+NUM_INSTANCES = 30  #: six maps with five pairs of start and goal each, at every number of candidates
+SIZES = (8, 12, 16)  #: numbers of candidates
 
 OPTIMAL = Method("optimal")
 BEST = Method("pbp", "merge-bb", "cost-asc", "tunnel")
@@ -27,26 +23,22 @@ DF_BB = {heuristic: Method("pbp", "df-bb", "", heuristic) for heuristic in ("bli
 MERGE_RANDOM = {heuristic: Method("pbp", "merge-bb", "random", heuristic) for heuristic in ("blind", "tunnel")}
 MERGE_COST = {"blind": Method("pbp", "merge-bb", "cost-asc", "blind"), "tunnel": BEST}
 
+# Tables 1 and 2, at k = 2, ell = 1, radius 0, m = infinity; in the paper's order, ours last.
 PARTITIONING = (*NAIVE.values(), *DF_BB.values(), *MERGE_RANDOM.values(), *MERGE_COST.values(), OPTIMAL)
-"""Tables 1 and 2, at k = 2, ell = 1, radius 0, m = infinity; in the paper's order, ours last."""
-
+# Those that prove something, and that are measured against Naive.
 RATED = tuple(method for method in PARTITIONING if method.partitioner != "naive")
-"""Those that prove something, and that are measured against Naive."""
-
+# The figure of convergence, from the same cells.
 CONVERGING = tuple(method for method in PARTITIONING if method.heuristic == "tunnel" or method == OPTIMAL)
-"""The figure of convergence, from the same cells."""
 
+# Tables 3 and 4, at ell = 1, radius 0, 8 candidates.
 RBP, CBP, M_PBP = Method("rbp"), Method("cbp"), Method("m-pbp", "merge-bb", "cost-asc", "tunnel")
 BOUNDED = (RBP, CBP, M_PBP, OPTIMAL)
-"""Tables 3 and 4, at ell = 1, radius 0, 8 candidates."""
-
 BOUNDED_KS = (2, 3, 5)
-M_RATIOS = (0.1, 0.3, 0.5, 1.0, 5.0, 10.0)
-"""``m = max(1, round(ratio * nodes on a shortest start-goal path))``."""
+M_RATIOS = (0.1, 0.3, 0.5, 1.0, 5.0, 10.0)  #: ``m = max(1, round(ratio * nodes on a shortest start-goal path))``
 
+# The figure of k, ell and radius, at m = infinity and 8 candidates.
 KLR_METHODS = (BEST, OPTIMAL)
 KLR_KS, KLR_ELLS, KLR_RADII = (2, 3), (1, 10), (0, 2, 10)
-"""The figure of k, ell and radius, at m = infinity and 8 candidates."""
 
 _LABELS = {
     "naive": "Naive", "df-bb": "DF-BB", "merge-bb": "Merge-BB", "random": "Random", "cost-asc": "CostAsc",

@@ -1,12 +1,8 @@
-"""The records file: one finished cell a line, written so that a killed run loses nothing that was finished.
+"""The file ``records.jsonl`` of a run: one finished cell a line, in canonical JSON, in the order in which cells end.
 
-::
-
-    OUT/records.jsonl      one record a line, in canonical JSON, in the order in which cells finished
-
-Each line is written whole and synced to the disk before the next. A run that is killed while it writes leaves at most
-one torn line at the end; the next run cuts it off. The file is locked by the operating system while a run writes to
-it, which also frees it when that run is killed.
+Each line is written whole and synced to the disk before the next, so that a killed run loses nothing that was finished.
+A run that is killed while it writes leaves at most one torn line at the end; the next run cuts it off. The file is
+locked by the operating system while a run writes to it, which also frees it when that run is killed.
 """
 
 from __future__ import annotations

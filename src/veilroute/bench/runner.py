@@ -26,9 +26,7 @@ from veilroute.problem import Privacy, Problem, Trip
 from veilroute.progress import Incumbent, Progress
 from veilroute.solver import solve
 
-SPREAD = "all-pairs"
-"""The reading of spread in all experiments, as the paper's partitioners have it."""
-
+SPREAD = "all-pairs"  #: the reading of spread in all experiments, as the paper's partitioners have it
 _SHOWN = 300
 _TICK_S = 0.25
 
@@ -181,8 +179,8 @@ def run_cells(
     *,
     run_id: str,
     retry_errors: bool = False,
-    report: Callable[[RunProgress], None] | None = None,
-    should_stop: Callable[[], bool] | None = None,
+    report: Callable[[RunProgress], None] = lambda _: None,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> RunReport:
     """Run the cells that the open store does not hold, in this order, and add each to it when it is finished.
 
@@ -190,8 +188,7 @@ def run_cells(
     asked, now and then; true means that no further cell is begun. Those that are running are still recorded.
     """
     texts = {name: map_text(domain) for name, domain in domains.items()}
-    report = report or (lambda _: None)
-    run = _Run(store, workforce, texts, run_id, len(cells), report, should_stop or (lambda: False))
+    run = _Run(store, workforce, texts, run_id, len(cells), report, should_stop)
     for cell in cells:
         if cell.key not in store or (retry_errors and store[cell.key].outcome.error):
             run.waiting.append(cell)

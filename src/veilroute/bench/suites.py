@@ -29,34 +29,24 @@ from veilroute.jsontext import parse_json, read_bytes
 from veilroute.maps import MapStore, hash_text
 from veilroute.registry import read_option
 
-SUITES: Mapping[str, Suite] = {
-    suite.name: suite
-    for suite in (
-        *(TABLE1_SUITE, TABLE2_SUITE, TABLE3_SUITE, TABLE4_SUITE),
-        *(CONVERGENCE_SUITE, KLR_SUITE, EXAMPLES_SUITE),
-    )
-}
-"""By name, in the order of a report; ``all`` stands for all of them."""
+_SUITES = (TABLE1_SUITE, TABLE2_SUITE, TABLE3_SUITE, TABLE4_SUITE, CONVERGENCE_SUITE, KLR_SUITE, EXAMPLES_SUITE)
 
-SIZED_SUITES = tuple(name for name, suite in SUITES.items() if any(not each.sizes for each in suite.variations))
-"""Suites that vary the number of candidates; the others have one."""
+#: By name, in the order of a report; ``all`` stands for all of them.
+SUITES: Mapping[str, Suite] = {suite.name: suite for suite in _SUITES}
+#: Suites that vary the number of candidates; the others have one.
+SIZED_SUITES = tuple(suite.name for suite in _SUITES if any(not variation.sizes for variation in suite.variations))
 
 # From quick to slow, where they differ by much.
 _PACE = ("optimal", "naive", "rbp", "cbp", "m-pbp", "merge-bb", "df-bb")
 
-MAX_CANDIDATES = max(SIZES)
-"""How many candidates each instance has; an experiment takes the first so many."""
-
-MAX_PAIRS = 1000
-"""The most pairs of start and goal on a generated map."""
+#: How much is run: pairs of start and goal on each map, and the time limit of each cell in seconds.
+PRESETS = {"quick": (2, 4.0), "paper": (5, 300.0)}
+MAX_CANDIDATES = max(SIZES)  #: how many candidates each instance has; an experiment takes the first so many
+MAX_PAIRS = 1000  #: the most pairs of start and goal on a generated map
 
 _GENERATED_SIZES = ((40, 72), (36, 36), (150, 132), (150, 150), (136, 80), (44, 48))
+#: Names and sizes (height, width) of the maps that stand in for the paper's six; the largest two are smaller.
 GENERATED = {f"rooms-{number}": size for number, size in enumerate(_GENERATED_SIZES, start=1)}
-"""Names and sizes (height, width) of the maps that stand in for the paper's six; the largest two are smaller."""
-
-
-PRESETS = {"quick": (2, 4.0), "paper": (5, 300.0)}
-"""How much is run: pairs of start and goal on each map, and the time limit of each cell in seconds."""
 
 
 @dataclass(frozen=True)

@@ -91,10 +91,7 @@ def forget_stdout() -> None:
 
 
 def describe_best(progress: Progress, figure: str = "MAC") -> str:
-    """What a search has found and proved so far, in one line; empty before it has found anything.
-
-    The ``figure`` is what it keeps small.
-    """
+    """What a search that keeps ``figure`` small has found and proved so far, in one line; empty before it has found."""
     best = progress.incumbent
     if best is None:
         return ""

@@ -27,9 +27,7 @@ from veilroute.problem import OBJECTIVES, Privacy, Problem
 from veilroute.registry import read_option
 from veilroute.solver import solve
 
-_SAYS_LITTLE = 1.0
-"""A gap above which the bound is of no use to judge a plan by."""
-
+_SAYS_LITTLE = 1.0  # a gap above which the bound is of no use to judge a plan by
 _MOST_REASONS = 12
 _MOST_ROWS = 200
 
@@ -82,16 +80,9 @@ def run_plan(
     problem = loaded.problem if objective is None else replace(loaded.problem, objective=objective)
     figure = "MAC" if problem.objective == "mac" else "mean extra cost"
     with console.live_progress(figure=figure) as report, console.polite_interrupt() as stop:
-        playbook, runtime_s = timed_solve(
-            problem,
-            loaded.privacy,
-            planner="optimal" if planner is None else planner,
-            time_limit_s=time_limit,
-            seed=options.seed,
-            progress=report,
-            should_stop=stop.is_set,
-            **extra,
-        )
+        extra |= {"seed": options.seed, "time_limit_s": time_limit, "progress": report, "should_stop": stop.is_set}
+        chosen = "optimal" if planner is None else planner
+        playbook, runtime_s = timed_solve(problem, loaded.privacy, planner=chosen, **extra)
     if out is not None:
         playbook.write(out, embed_domain=embed)
     if json:
