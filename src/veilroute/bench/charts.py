@@ -264,8 +264,7 @@ def plot_convergence(chosen: Selection, measure: str, ax: Axes, size: int) -> No
             _draw_steps(ax, look, [(time, mac) for time, mac, _ in macs], width=0.7)
             _draw_steps(ax, look, [(time, mac) for time, mac, is_complete in macs if is_complete], label=label)
         printed = paper.table1_row(method, size)
-        value = paper.number(printed.apr if is_apr else printed.mac)
-        if value is not None:
+        if (value := paper.number(printed.apr if is_apr else printed.mac)) is not None:
             ax.plot(end * 1.5, value, look.marker, markersize=5.5, **_hollow(look.colour))
     title, ylabel = (f"{size} candidates", "mean APR") if is_apr else ("", "mean MAC")
     _dress(ax, title, "time [s]", ylabel)
@@ -331,20 +330,17 @@ def draw_table4(chosen: Selection) -> Figure:
     return _add_legend(figure, *marks)
 
 
-def _draw_by_m(
-    ax: Axes, look: Look, label: str, ours: Sequence[float | None], figures: Iterable[paper.Printed]
-) -> None:
+def _draw_by_m(ax: Axes, look: Look, label: str, ours: Sequence[float | None], theirs: Iterable[paper.Printed]) -> None:
     """Our line with filled markers, the paper's markers hollow, zeros at the lower edge."""
     points = [(ratio, value) for ratio, value in zip(paper.M_RATIOS, ours, strict=True) if value is not None]
     ratios, values = [ratio for ratio, value in points if value > 0], [value for _, value in points if value > 0]
     style: dict[str, Any] = {"linestyle": look.dashes, "marker": look.marker, "markersize": 5.5, "linewidth": 1.5}
     style |= {"markersize": 8} if look.marker == "*" else {}
     ax.plot(ratios, values, color=look.colour, label=label, **style)
-    zeros = [ratio * _ASIDE.get(look.marker, 1.0) for ratio, value in points if value <= 0]
-    if zeros:
+    if zeros := [ratio * _ASIDE.get(look.marker, 1.0) for ratio, value in points if value <= 0]:
         edge = ax.get_xaxis_transform()
         ax.plot(zeros, [0.02] * len(zeros), "v", color=look.colour, markersize=6, transform=edge, gid=ZERO)
-    printed = [value for figure in figures if (value := paper.number(figure)) is not None]
+    printed = [value for figure in theirs if (value := paper.number(figure)) is not None]
     if printed:
         ax.plot(paper.M_RATIOS, printed, look.marker, markeredgewidth=1.1, markersize=9, **_hollow(look.colour, "none"))
 

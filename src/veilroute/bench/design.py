@@ -129,8 +129,7 @@ class Selection:
             f"{counted(self.num_instances, 'instance')}{at_sizes}; the paper has {NUM_INSTANCES * num_sizes}, and "
             "a limit of 300 s."
         )
-        last = []
-        counts = sorted(set(bases))
+        last, counts = [], sorted(set(bases))
         if len(counts) > 1:
             last.append(
                 f"Not complete: some figures rest on {counts[0]} and others on {counts[-1]} of the {noun}, so they are "

@@ -116,21 +116,20 @@ def _without_ctrl_c() -> Iterator[None]:
 
 def _start_worker(lifeline: Connection) -> None:
     """Make a process of the pool deaf to Ctrl-C, which is the parent's business, and tie its life to the parent's."""
+
+    def end_with_parent() -> None:
+        # The other end closes when the parent lets go of it, and also when the parent is killed.
+        wait([lifeline])
+        os._exit(1)
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
-
-
-def _end_with(lifeline: Connection) -> None:
-    # The other end closes when the parent lets go of it, and also when the parent is killed.
-    wait([lifeline])
-    os._exit(1)
+    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
 class DaskWorkforce:
     """The workers of a Dask cluster that is there already; each needs veilroute installed.
 
-    The address is the scheduler's, such as ``tcp://10.0.0.5:8786``. Dask itself hands the jobs of a lost worker to
-    another one.
+    The address is the scheduler's, as ``tcp://10.0.0.5:8786``. Dask itself hands the jobs of a lost worker to another.
     """
 
     def __init__(self, address: str) -> None:
@@ -221,8 +220,8 @@ def _first_line(error: BaseException) -> str:
 class TimeEstimate:
     """Learns from finished cells how long others will take.
 
-    A cell is expected to take as long as finished ones of the same method and size did on average; where there is
-    none yet, those of the same method, then of the same size, then all.
+    A cell is expected to take as long as finished ones of the same method and size did on average; where there is none
+    yet, those of the same method, then of the same size, then all.
     """
 
     def __init__(self) -> None:

@@ -116,8 +116,7 @@ def _tables_4(chosen: Selection) -> list[Table]:
         notes.append(
             "m = infinity, for the k that were run: in the row of m-Pbp it is Pbp with Merge-BB, CostAsc, Tunnel."
         )
-    num_partial = bounded.averages.num_partial
-    if num_partial:
+    if num_partial := bounded.averages.num_partial:
         notes.append(f"{counted(num_partial, 'cell')} anonymized only a part of the candidates: MAC over that part.")
     notes += bounded.stopped_note()
     title = "Table 4 (supplement): mean MAC by k and by m over the shortest path"

@@ -123,8 +123,7 @@ def how_it_was_made(suite_names: Sequence[str], records: Sequence[Record], notes
     yield f"Versions: {'; or '.join(versions)}."
     yield f"Machines: {'; and '.join(machines)}."
     yield f"Made by {counted(len(workers), 'worker')} in {counted(len(runs), 'run')}."
-    times = sorted(entry["finished_at"] for entry in told if entry["finished_at"])
-    if times:
+    if times := sorted(entry["finished_at"] for entry in told if entry["finished_at"]):
         yield f"The first cell was finished at {times[0]}, the last at {times[-1]}."
 
 
@@ -167,8 +166,7 @@ def write_report(
 
     The same records give the same bytes, in whatever order they come. Those of other suites are left aside, and a run
     that is not complete is reported as far as it got. Examples are drawn on ``domains``, maps by name or by hash.
-    ``notes`` are sentences about the run, such as which maps were used, and ``command`` is what was typed, with a suite
-    or ``all`` after ``bench``.
+    ``notes`` are sentences about the run; ``command`` is what was typed, with a suite or ``all`` after ``bench``.
     """
     figures = out / "figures"
     figures.mkdir(parents=True, exist_ok=True)
@@ -226,10 +224,8 @@ def suite_command(command: str, suite_name: str) -> str:
 def _only_drawn(table: Table, drawn: Iterable[Picture]) -> Table:
     """The table of examples without the names of pictures that could not be drawn."""
     there = {picture.png.name for picture in drawn}
-    place = table.columns.index("picture")
-    rows = tuple(
-        (*row[:place], row[place] if row[place] in there else "not drawn", *row[place + 1 :]) for row in table.rows
-    )
-    is_missing = any(row[place] == "not drawn" for row in rows)
+    at = table.columns.index("picture")
+    rows = tuple((*row[:at], row[at] if row[at] in there else "not drawn", *row[at + 1 :]) for row in table.rows)
+    is_missing = any(row[at] == "not drawn" for row in rows)
     missing = ("Not drawn: the record holds no playbook, or its map is not here.",) * is_missing
     return replace(table, rows=rows, notes=(*table.notes, *missing))

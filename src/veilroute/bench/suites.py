@@ -172,8 +172,7 @@ def find_terrain(*, num_pairs: int, map_names: Sequence[str] = (), directory: Pa
     """Find the paper's maps, or generate others where there is none of them.
 
     Without ``map_names`` all six maps are taken; names of generated maps ask for these. Maps are looked for at all
-    levels below the directory, or in the user's cache. Real and generated maps are never mixed, and no map is left out
-    unless ``map_names`` says so.
+    levels below the directory, or in the user's cache. Real and generated maps are never mixed, and none is left out.
     """
     check_whole("--pairs", num_pairs, f"an integer from 1 to {MAX_PAIRS}", least=1, most=MAX_PAIRS)
     names = _checked_names(map_names)
@@ -213,8 +212,7 @@ def _search_directory(directory: Path, names: Iterable[str]) -> dict[str, Domain
         raise InvalidInputError("--maps", "a directory with the paper's maps", str(directory))
     pinned = MapStore().catalogue.pinned
     found = {name: sorted(path for path in directory.rglob(f"{name}.map") if path.is_file()) for name in names}
-    absent = [name for name, paths in found.items() if not paths]
-    if absent:
+    if absent := [name for name, paths in found.items() if not paths]:
         raise InvalidInputError("--maps", f"a directory that also holds {', '.join(absent)} (.map)", str(directory))
     domains = {}
     for name, paths in found.items():

@@ -1,8 +1,7 @@
 """From files and options to what commands work on: a problem with the privacy wanted, or a playbook with its map.
 
-An instance file may leave open where the trip goes, what the candidates are and how much privacy is wanted. Places come
-from the options, else from a file of places, else from the instance; everything else from the options, else from the
-instance.
+An instance file may leave open where the trip goes, what the candidates are and how much privacy is wanted. All of it
+comes from the options, else from the instance; for places, a file of them comes between the two.
 """
 
 from __future__ import annotations
@@ -30,16 +29,8 @@ from veilroute.formats.tables import read_places
 from veilroute.jsontext import read_bytes
 from veilroute.playbook import Playbook, read_playbook
 from veilroute.problem import Privacy, Problem, Trip
-from veilroute.streets.places import (
-    FAR_M,
-    Located,
-    Place,
-    check_distinct,
-    check_joined,
-    check_way,
-    example_text,
-    locate,
-)
+from veilroute.streets import Located, Place, locate
+from veilroute.streets.places import FAR_M, check_distinct, check_joined, check_way, example_text
 
 NETWORKS = (".npz", ".graphml", ".gr", ".csv")
 _MAYBE_NETWORKS = (*NETWORKS, ".gz", ".osm", ".pbf", ".bz2")  # the reader of networks knows what to say about these
@@ -124,8 +115,7 @@ def load_playbook(path: Path, domain: Path | None, movement: int) -> Playbook:
 def load_instance(path: Path, options: InstanceOptions, earlier: Playbook | None = None) -> Instance:
     """Read an instance in any format and apply the options; remarks about places go to standard error.
 
-    Where neither options nor file say what the candidates are, they are those of an ``earlier`` playbook, and so are
-    names that neither gives.
+    Candidates and names that neither the options nor the file give are those of an ``earlier`` playbook.
     """
     content = _read(_locate(path), options)
     if earlier is not None:

@@ -66,8 +66,13 @@ def run_plan(
     extra = {name: value for name, value in extra.items() if value is not None}
     earlier: Playbook | None = None
     if reuse is not None:
-        planner = _check_reuse(planner, extra)
-        extra["partition"] = earlier = read_playbook(reuse)
+        if planner not in (None, "reuse"):
+            raise InvalidInputError("--planner", "reuse, or none named, with --reuse", planner)
+        if extra:
+            given = "--" + next(iter(extra)).replace("_", "-")
+            raise InvalidInputError(given, "none with --reuse, which keeps the classes of the earlier playbook")
+        planner, earlier = "reuse", read_playbook(reuse)
+        extra["partition"] = earlier
     elif planner == "reuse":
         raise InvalidInputError("--reuse", "the playbook of an earlier trip, for the planner reuse")
     if objective is not None:
@@ -93,16 +98,6 @@ def run_plan(
         console.remark("interrupted; this is the best playbook so far")
         return INTERRUPTED
     return DONE if playbook.claims.num_anonymized else NOTHING_ANONYMIZED
-
-
-def _check_reuse(planner: str | None, extra: dict[str, Any]) -> str:
-    """The planner for --reuse, after refusing options that would make other classes."""
-    if planner not in (None, "reuse"):
-        raise InvalidInputError("--planner", "reuse, or none named, with --reuse", planner)
-    if extra:
-        option = "--" + next(iter(extra)).replace("_", "-")
-        raise InvalidInputError(option, "none with --reuse, which keeps the classes of the earlier playbook")
-    return "reuse"
 
 
 def timed_solve(problem: Problem, privacy: Privacy, **options: Any) -> tuple[Playbook, float]:
@@ -281,8 +276,6 @@ def _bound(claims: Claims) -> float | None:
 def _total_cost(playbook: Playbook) -> float:
     """What the routes of all hidden candidates cost together, trips averaged by their weights."""
     weights = [trip.weight for trip in playbook.trips]
-    costs = [
-        sum(sum(_member_costs(group, trip)) for group in playbook.classes if group.anonymized)
-        for trip in range(len(weights))
-    ]
+    trips, groups = range(len(weights)), playbook.hidden_classes
+    costs = [sum(sum(_member_costs(group, trip)) for group in groups) for trip in trips]
     return sum(weight * cost for weight, cost in zip(weights, costs, strict=True)) / sum(weights)
