@@ -13,9 +13,8 @@ from veilroute.jsontext import dump_canonical
 from veilroute.registry import Plain, Registry
 
 FORMAT = "veilroute-record/1"
+#: Of a cell that came to an end; any other status is an error and counts nowhere but in the list of errors.
 STATUSES = ("optimal", "feasible", "infeasible")
-"""Of a cell that came to an end; any other status is an error and counts nowhere but in the list of errors."""
-
 Place = tuple[int, int]
 InstanceKey = tuple[object, ...]
 
@@ -165,24 +164,16 @@ def record_from_dict(data: dict[str, Any]) -> Record:
         raise TypeError("extra: expected plain values")
     if outcome.keys() != {field.name for field in fields(Outcome)}:
         raise KeyError("outcome: expected all fields")
-    record = Record(Cell(Instance(**instance), method=Method(**method), **cell), Outcome(**outcome), provenance)
-    _check(record.outcome)
-    kinds = {"versions": dict, "machine": dict, "worker": dict, "run": str, "finished_at": str}
-    if not all(isinstance(provenance[name], kind) for name, kind in kinds.items()):
-        raise TypeError("provenance: expected objects and text")
-    return record
-
-
-def _check(outcome: Outcome) -> None:
-    """Refuse values that tables and figures could not count with."""
-    optional = (outcome.m, outcome.mac, outcome.mac_lower_bound, outcome.peak_memory_mb)
-    numbers = [outcome.num_coverable, outcome.num_anonymized, outcome.apr, outcome.runtime_s]
+    numbers = [outcome[name] for name in ("num_coverable", "num_anonymized", "apr", "runtime_s")]
+    optional = [outcome[name] for name in ("m", "mac", "mac_lower_bound", "peak_memory_mb")]
     numbers += [number for number in optional if number is not None]
-    for seconds, num_anonymized, mac in outcome.improvements:
+    for seconds, num_anonymized, mac in outcome["improvements"]:
         numbers += [seconds, num_anonymized, mac]
     for number in numbers:
         check_finite("outcome", number)
     kinds: dict[str, Any] = {"status": str, "error": str, "is_finished": bool, "audit_holds": bool | None}
-    for name, kind in (kinds | {"playbook": dict | None}).items():
-        if not isinstance(getattr(outcome, name), kind):
-            raise TypeError(f"outcome.{name}: expected {kind}")
+    kinds |= {"playbook": dict | None, "versions": dict, "machine": dict, "worker": dict}
+    told, kinds = provenance | outcome, kinds | {"run": str, "finished_at": str}
+    if not all(isinstance(told[name], kind) for name, kind in kinds.items()):
+        raise TypeError("record: expected objects, text and answers of yes and no where they belong")
+    return Record(Cell(Instance(**instance), method=Method(**method), **cell), Outcome(**outcome), provenance)

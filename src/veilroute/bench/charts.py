@@ -34,13 +34,8 @@ from veilroute.plotting.palette import INK, MUTED, mix
 GRID = "#DADAD6"
 TITLE_SIZE, LABEL_SIZE, TICK_SIZE = 10.0, 9.0, 8.0
 DPI = 150.0
-ZERO = "zero"
-"""Marks the artists that stand for a MAC of 0."""
-
-_METADATA: dict[str, dict[str, str | None]] = {
-    "png": {"Software": "veilroute"},
-    "svg": {"Creator": "veilroute", "Date": None},
-}
+ZERO = "zero"  #: marks the artists that stand for a MAC of 0
+_METADATA = {"png": {"Software": "veilroute"}, "svg": {"Creator": "veilroute", "Date": None}}
 _EARLIEST_S = 1e-3
 # Zeros of several planners stand side by side.
 _ASIDE = {"s": 0.83, "^": 0.94, "o": 1.06, "*": 1.2}
@@ -96,12 +91,9 @@ def _draw_panels(
     width_in: float = 0.0,
     share_x: bool | Literal["col"] = False,
     height_ratios: Sequence[float] | None = None,
-    is_outer: bool = False,
+    is_outer: bool = False,  # only the panels at the edge have labels
 ) -> Figure:
-    """A figure with a column for each key and a row for each kind of panel; nothing global is touched.
-
-    With ``is_outer`` only the panels at the edge have labels.
-    """
+    """A figure with a column for each key and a row for each kind of panel; nothing global is touched."""
     if not width_in:
         width_in = 5.6 if len(keys) == 1 else min(8.0, 2.6 + 1.9 * len(keys))
     figure = Figure(figsize=(width_in, height_in), facecolor="white", layout="constrained")
@@ -272,8 +264,7 @@ def plot_convergence(chosen: Selection, measure: str, ax: Axes, size: int) -> No
             _draw_steps(ax, look, [(time, mac) for time, mac, _ in macs], width=0.7)
             _draw_steps(ax, look, [(time, mac) for time, mac, is_complete in macs if is_complete], label=label)
         printed = paper.table1_row(method, size)
-        value = paper.number(printed.apr if is_apr else printed.mac)
-        if value is not None:
+        if (value := paper.number(printed.apr if is_apr else printed.mac)) is not None:
             ax.plot(end * 1.5, value, look.marker, markersize=5.5, **_hollow(look.colour))
     title, ylabel = (f"{size} candidates", "mean APR") if is_apr else ("", "mean MAC")
     _dress(ax, title, "time [s]", ylabel)
@@ -339,20 +330,17 @@ def draw_table4(chosen: Selection) -> Figure:
     return _add_legend(figure, *marks)
 
 
-def _draw_by_m(
-    ax: Axes, look: Look, label: str, ours: Sequence[float | None], figures: Iterable[paper.Printed]
-) -> None:
+def _draw_by_m(ax: Axes, look: Look, label: str, ours: Sequence[float | None], theirs: Iterable[paper.Printed]) -> None:
     """Our line with filled markers, the paper's markers hollow, zeros at the lower edge."""
     points = [(ratio, value) for ratio, value in zip(paper.M_RATIOS, ours, strict=True) if value is not None]
     ratios, values = [ratio for ratio, value in points if value > 0], [value for _, value in points if value > 0]
     style: dict[str, Any] = {"linestyle": look.dashes, "marker": look.marker, "markersize": 5.5, "linewidth": 1.5}
     style |= {"markersize": 8} if look.marker == "*" else {}
     ax.plot(ratios, values, color=look.colour, label=label, **style)
-    zeros = [ratio * _ASIDE.get(look.marker, 1.0) for ratio, value in points if value <= 0]
-    if zeros:
+    if zeros := [ratio * _ASIDE.get(look.marker, 1.0) for ratio, value in points if value <= 0]:
         edge = ax.get_xaxis_transform()
         ax.plot(zeros, [0.02] * len(zeros), "v", color=look.colour, markersize=6, transform=edge, gid=ZERO)
-    printed = [value for figure in figures if (value := paper.number(figure)) is not None]
+    printed = [value for figure in theirs if (value := paper.number(figure)) is not None]
     if printed:
         ax.plot(paper.M_RATIOS, printed, look.marker, markeredgewidth=1.1, markersize=9, **_hollow(look.colour, "none"))
 

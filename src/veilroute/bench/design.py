@@ -24,48 +24,22 @@ def mean(values: Sequence[float]) -> float | None:
     return fmean(values) if values else None
 
 
-@dataclass(frozen=True)
 class Averages:
-    """Means over cells: runtime and APR over all, the MAC over those that have one."""
+    """Means over the outcomes of cells: runtime and APR over all, the MAC over those that have one."""
 
-    num_cells: int
-    num_finished: int
-    runtime_s: float | None
-    apr: float | None
-    mac: float | None
-    num_macs: int
-    num_partial: int  # cells that leave coverable candidates without anonymity
-
-    @property
-    def is_time_bound(self) -> bool:
-        """Whether the runtime is only a lower bound, because the clock stopped some cells."""
-        return self.num_finished < self.num_cells
-
-    @property
-    def apr_text(self) -> str | None:
-        """The mean APR where there is one."""
-        return None if self.apr is None else format_apr(self.apr)
-
-    @property
-    def time_text(self) -> str | None:
-        """The mean runtime in seconds, with ≥ where some cells were stopped by the clock."""
-        if self.runtime_s is None:
-            return None
-        return f"{'≥ ' if self.is_time_bound else ''}{format_seconds(self.runtime_s)}"
-
-
-def average(outcomes: Sequence[Outcome]) -> Averages:
-    """Means over outcomes."""
-    macs = [outcome.mac for outcome in outcomes if outcome.mac is not None]
-    return Averages(
-        num_cells=len(outcomes),
-        num_finished=sum(outcome.is_finished for outcome in outcomes),
-        runtime_s=mean([outcome.runtime_s for outcome in outcomes]),
-        apr=mean([outcome.apr for outcome in outcomes]),
-        mac=mean(macs),
-        num_macs=len(macs),
-        num_partial=sum(outcome.num_anonymized < outcome.num_coverable for outcome in outcomes),
-    )
+    def __init__(self, outcomes: Sequence[Outcome]) -> None:
+        macs = [outcome.mac for outcome in outcomes if outcome.mac is not None]
+        self.num_cells, self.num_macs = len(outcomes), len(macs)
+        self.num_finished = sum(outcome.is_finished for outcome in outcomes)
+        #: How many cells leave coverable candidates without anonymity.
+        self.num_partial = sum(outcome.num_anonymized < outcome.num_coverable for outcome in outcomes)
+        self.apr, self.mac = mean([outcome.apr for outcome in outcomes]), mean(macs)
+        self.apr_text = None if self.apr is None else format_apr(self.apr)
+        self.runtime_s = mean([outcome.runtime_s for outcome in outcomes])
+        #: Whether the runtime is only a lower bound, because the clock stopped some cells: a text of it has a ≥ then.
+        self.is_time_bound = self.num_finished < self.num_cells
+        at_least = "≥ " if self.is_time_bound else ""
+        self.time_text = None if self.runtime_s is None else f"{at_least}{format_seconds(self.runtime_s)}"
 
 
 @dataclass(frozen=True)
@@ -99,7 +73,7 @@ class Selection:
     @cached_property
     def averages(self) -> Averages:
         """Means over all records."""
-        return average([record.outcome for record in self.records])
+        return Averages([record.outcome for record in self.records])
 
     def where(self, **setting: object) -> Selection:
         """Only the records whose cells have these values, such as ``method=BEST, k=2``."""
@@ -155,8 +129,7 @@ class Selection:
             f"{counted(self.num_instances, 'instance')}{at_sizes}; the paper has {NUM_INSTANCES * num_sizes}, and "
             "a limit of 300 s."
         )
-        last = []
-        counts = sorted(set(bases))
+        last, counts = [], sorted(set(bases))
         if len(counts) > 1:
             last.append(
                 f"Not complete: some figures rest on {counts[0]} and others on {counts[-1]} of the {noun}, so they are "
@@ -218,7 +191,7 @@ class Picture:
 
 
 Drawer = Callable[[Selection, Path, Mapping[str, Domain]], list[Picture]]
-"""Draws into a folder; maps by name or by hash, for pictures of playbooks."""
+"""Draws into a folder that is there, the same bytes for the same records; maps by name or by hash, for playbooks."""
 
 
 def chart(name: str, caption: str) -> Drawer:
@@ -250,11 +223,6 @@ class Suite:
     pictures: Drawer
     takes: Callable[[Cell], bool] | None = None  #: For a suite that shows records beyond its variations.
 
-    @property
-    def is_sized(self) -> bool:
-        """Whether it varies the number of candidates."""
-        return any(not variation.sizes for variation in self.variations)
-
     def holds(self, cell: Cell) -> bool:
         """Whether a cell is one of the suite's, whatever its map, time limit and seed."""
         return self.takes(cell) if self.takes else any(variation.holds(cell) for variation in self.variations)
@@ -278,16 +246,6 @@ class Suite:
         """The tables from records of any suites, none without records of this one."""
         chosen = self.select(records)
         return self.tables(chosen) if chosen.records else []
-
-    def describe(self, records: Iterable[Record]) -> list[str]:
-        """A few sentences from records of any suites, none without records of this one."""
-        chosen = self.select(records)
-        return list(self.findings(chosen)) if chosen.records else []
-
-    def draw(self, records: Iterable[Record], folder: Path, domains: Mapping[str, Domain]) -> list[Picture]:
-        """The pictures from records of any suites, drawn into a folder that is there; the same records, same bytes."""
-        chosen = self.select(records)
-        return self.pictures(chosen, folder, domains) if chosen.records else []
 
 
 def order_of(record: Record) -> tuple[Any, ...]:

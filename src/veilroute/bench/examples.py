@@ -90,8 +90,7 @@ def _tables(chosen: Selection) -> list[Table]:
 def _findings(chosen: Selection) -> Iterator[str]:
     verdicts = [record.outcome.audit_holds for record in chosen.records]
     yield f"The auditor confirms {verdicts.count(True)} of {counted(len(verdicts), 'playbook')}."
-    num_refused = verdicts.count(False)
-    if num_refused:
+    if num_refused := verdicts.count(False):
         yield f"It does NOT confirm {num_refused}; this is a fault of the planner or of the auditor."
 
 

@@ -32,10 +32,9 @@ from veilroute.bench.cells import Cell, Record
 from veilroute.checks import check_whole
 from veilroute.errors import InvalidInputError, MissingExtraError, VeilrouteError
 
-CONNECT_S = 5.0
-"""How long to wait for a Dask scheduler, and then for its first worker."""
-
+CONNECT_S = 5.0  #: how long to wait for a Dask scheduler, and then for its first worker
 _COUNT_EVERY_S = 2.0
+_FEW = 3
 
 Loss = Literal["executor", "job", ""]
 """What died with a job: its whole executor, so that other jobs may be to blame; its own worker, again and again;
@@ -117,21 +116,20 @@ def _without_ctrl_c() -> Iterator[None]:
 
 def _start_worker(lifeline: Connection) -> None:
     """Make a process of the pool deaf to Ctrl-C, which is the parent's business, and tie its life to the parent's."""
+
+    def end_with_parent() -> None:
+        # The other end closes when the parent lets go of it, and also when the parent is killed.
+        wait([lifeline])
+        os._exit(1)
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
-
-
-def _end_with(lifeline: Connection) -> None:
-    # The other end closes when the parent lets go of it, and also when the parent is killed.
-    wait([lifeline])
-    os._exit(1)
+    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
 class DaskWorkforce:
     """The workers of a Dask cluster that is there already; each needs veilroute installed.
 
-    The address is the scheduler's, such as ``tcp://10.0.0.5:8786``. Dask itself hands the jobs of a lost worker to
-    another one.
+    The address is the scheduler's, as ``tcp://10.0.0.5:8786``. Dask itself hands the jobs of a lost worker to another.
     """
 
     def __init__(self, address: str) -> None:
@@ -219,14 +217,11 @@ def _first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
-_FEW = 3
-
-
 class TimeEstimate:
     """Learns from finished cells how long others will take.
 
-    A cell is expected to take as long as finished ones of the same method and size did on average; where there is
-    none yet, those of the same method, then of the same size, then all.
+    A cell is expected to take as long as finished ones of the same method and size did on average; where there is none
+    yet, those of the same method, then of the same size, then all.
     """
 
     def __init__(self) -> None:
@@ -296,8 +291,7 @@ def _proc_line(path: str, name: str) -> str:
 def provenance(run_id: str) -> dict[str, Any]:
     """Versions, machine, worker, run and time of day, for a record that is made here and now."""
     return {
-        "versions": dict(_versions()),
-        "machine": dict(_machine()),
+        **_place(),
         "worker": {"host": socket.gethostname(), "pid": os.getpid()},
         "run": run_id,
         "finished_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -305,15 +299,12 @@ def provenance(run_id: str) -> dict[str, Any]:
 
 
 @cache
-def _versions() -> dict[str, str]:
+def _place() -> dict[str, Any]:
     versions = {"veilroute": __version__, "python": platform.python_version(), "platform": platform.platform()}
-    return versions | {name: version(name) for name in ("numpy", "numba")}
-
-
-@cache
-def _machine() -> dict[str, Any]:
+    versions |= {name: version(name) for name in ("numpy", "numba")}
     processor = _proc_line("/proc/cpuinfo", "model name") or platform.processor() or platform.machine()
     memory_mb = None
     with suppress(AttributeError, OSError, ValueError):
         memory_mb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
-    return {"system": platform.system(), "processor": processor, "cores": os.cpu_count(), "memory_mb": memory_mb}
+    machine = {"system": platform.system(), "processor": processor, "cores": os.cpu_count(), "memory_mb": memory_mb}
+    return {"versions": versions, "machine": machine}

@@ -12,24 +12,19 @@ from veilroute.bench.design import Selection, Suite, Variation, chart
 from veilroute.bench.paper import method_label
 from veilroute.bench.table import Row, Table, Value, counted, format_number, format_seconds, listed
 
-Macs = Sequence[float | None]
-
 _BOUNDED_VARIATION = Variation(paper.BOUNDED, ks=paper.BOUNDED_KS, m_ratios=paper.M_RATIOS)
 _ENDS = (paper.M_RATIOS[0], paper.M_RATIOS[-1])
 _M_HEADINGS = tuple(f"{ratio:g}" for ratio in paper.M_RATIOS)
 
 
 def _is_bounded_or_limit(cell: Cell) -> bool:
-    """Table 4 has records of every k and m, also of m = infinity where it was run: what m-Pbp converges to."""
+    """Tables 3 and 4 have records of every k and m, not only of those that they vary; Table 4 also has those of m =
+    infinity where it was run: what m-Pbp converges to.
+    """
     is_usual = cell.ell == 1 and cell.radius == 0 and cell.num_candidates == 8 and not cell.keep_playbook
     if cell.m_ratio is None:
         return is_usual and cell.method in (paper.BEST, paper.OPTIMAL)
     return is_usual and (cell.method in paper.BOUNDED or cell.method.is_plugin)
-
-
-def _is_bounded(cell: Cell) -> bool:
-    """Table 3 has records of every k and finite m, not only those that it varies."""
-    return cell.m_ratio is not None and _is_bounded_or_limit(cell)
 
 
 def shown_ks(chosen: Selection) -> list[int]:
@@ -121,8 +116,7 @@ def _tables_4(chosen: Selection) -> list[Table]:
         notes.append(
             "m = infinity, for the k that were run: in the row of m-Pbp it is Pbp with Merge-BB, CostAsc, Tunnel."
         )
-    num_partial = bounded.averages.num_partial
-    if num_partial:
+    if num_partial := bounded.averages.num_partial:
         notes.append(f"{counted(num_partial, 'cell')} anonymized only a part of the candidates: MAC over that part.")
     notes += bounded.stopped_note()
     title = "Table 4 (supplement): mean MAC by k and by m over the shortest path"
@@ -187,7 +181,7 @@ def _is_same(row: Sequence[float], other: Sequence[float]) -> bool:
     return all(math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12) for a, b in zip(row, other, strict=True))
 
 
-def _cheaper(row: Macs, other: Macs) -> str:
+def _cheaper(row: Sequence[float | None], other: Sequence[float | None]) -> str:
     """The ratios of m at which the first is cheaper."""
     places = zip(paper.M_RATIOS, row, other, strict=True)
     return listed([ratio for ratio, a, b in places if a is not None and b is not None and a < b])
@@ -256,7 +250,7 @@ TABLE3_SUITE = Suite(
     shows="The runtime of the planners for bounded m, for m of 0.1 to 10 times the shortest path.",
     found="Rbp and Cbp are far faster than m-Pbp, and Cbp becomes faster as m grows.",
     variations=(_BOUNDED_VARIATION,),
-    takes=_is_bounded,
+    takes=lambda cell: cell.m_ratio is not None and _is_bounded_or_limit(cell),
     tables=_tables_3,
     findings=_findings_3,
     pictures=chart("table3", "Mean runtime by m over the shortest path, both axes logarithmic."),

@@ -11,14 +11,10 @@ from typing import NamedTuple
 
 from veilroute.bench.cells import Method
 
+# The paper's text says lak102d where its figures and its authors' instances say lak202d.
 MAPS = ("den101d", "den201d", "lak202d", "lak510d", "orz000d", "orz201d")
-"""The six maps. The paper's text says lak102d where its figures and its authors' instances say lak202d."""
-
-NUM_INSTANCES = 30
-"""Six maps with five pairs of start and goal each, at every number of candidates."""
-
-SIZES = (8, 12, 16)
-"""Numbers of candidates."""
+NUM_INSTANCES = 30  #: six maps with five pairs of start and goal each, at every number of candidates
+SIZES = (8, 12, 16)  #: numbers of candidates
 
 OPTIMAL = Method("optimal")
 BEST = Method("pbp", "merge-bb", "cost-asc", "tunnel")
@@ -27,39 +23,27 @@ DF_BB = {heuristic: Method("pbp", "df-bb", "", heuristic) for heuristic in ("bli
 MERGE_RANDOM = {heuristic: Method("pbp", "merge-bb", "random", heuristic) for heuristic in ("blind", "tunnel")}
 MERGE_COST = {"blind": Method("pbp", "merge-bb", "cost-asc", "blind"), "tunnel": BEST}
 
+# Tables 1 and 2, at k = 2, ell = 1, radius 0, m = infinity; in the paper's order, ours last.
 PARTITIONING = (*NAIVE.values(), *DF_BB.values(), *MERGE_RANDOM.values(), *MERGE_COST.values(), OPTIMAL)
-"""Tables 1 and 2, at k = 2, ell = 1, radius 0, m = infinity; in the paper's order, ours last."""
-
+# Those that prove something, and that are measured against Naive.
 RATED = tuple(method for method in PARTITIONING if method.partitioner != "naive")
-"""Those that prove something, and that are measured against Naive."""
-
+# The figure of convergence, from the same cells.
 CONVERGING = tuple(method for method in PARTITIONING if method.heuristic == "tunnel" or method == OPTIMAL)
-"""The figure of convergence, from the same cells."""
 
+# Tables 3 and 4, at ell = 1, radius 0, 8 candidates.
 RBP, CBP, M_PBP = Method("rbp"), Method("cbp"), Method("m-pbp", "merge-bb", "cost-asc", "tunnel")
 BOUNDED = (RBP, CBP, M_PBP, OPTIMAL)
-"""Tables 3 and 4, at ell = 1, radius 0, 8 candidates."""
-
 BOUNDED_KS = (2, 3, 5)
-M_RATIOS = (0.1, 0.3, 0.5, 1.0, 5.0, 10.0)
-"""``m = max(1, round(ratio * nodes on a shortest start-goal path))``."""
+M_RATIOS = (0.1, 0.3, 0.5, 1.0, 5.0, 10.0)  #: ``m = max(1, round(ratio * nodes on a shortest start-goal path))``
 
+# The figure of k, ell and radius, at m = infinity and 8 candidates.
 KLR_METHODS = (BEST, OPTIMAL)
 KLR_KS, KLR_ELLS, KLR_RADII = (2, 3), (1, 10), (0, 2, 10)
-"""The figure of k, ell and radius, at m = infinity and 8 candidates."""
 
 _LABELS = {
-    "naive": "Naive",
-    "df-bb": "DF-BB",
-    "merge-bb": "Merge-BB",
-    "random": "Random",
-    "cost-asc": "CostAsc",
-    "blind": "Blind",
-    "tunnel": "Tunnel",
-    "rbp": "Rbp",
-    "cbp": "Cbp",
-    "m-pbp": "m-Pbp",
-}
+    "naive": "Naive", "df-bb": "DF-BB", "merge-bb": "Merge-BB", "random": "Random", "cost-asc": "CostAsc",
+    "blind": "Blind", "tunnel": "Tunnel", "rbp": "Rbp", "cbp": "Cbp", "m-pbp": "m-Pbp",
+}  # fmt: skip
 
 
 def method_label(method: Method) -> str:
@@ -145,17 +129,12 @@ TABLE3 = {
 }
 """Table 3 by planner and m over the shortest path: runtime in seconds. The paper does not say for which k."""
 
-_TABLE4_RBP = _by_ratio("0.47 1.63 2.81 5.73 29 58.1")
-
-TABLE4 = {
+TABLE4 = {(RBP, k): _by_ratio("0.47 1.63 2.81 5.73 29 58.1") for k in BOUNDED_KS} | {
     (M_PBP, 2): _by_ratio("0.00707 0.0313 0.0803 0.188 0.216 0.229"),
     (CBP, 2): _by_ratio("0.0116 0.0671 0.189 0.692 4.71 9.72"),
-    (RBP, 2): _TABLE4_RBP,
     (M_PBP, 3): _by_ratio("0.0228 0.1 0.192 0.416 0.628 0.644"),
     (CBP, 3): _by_ratio("0.0149 0.0846 0.225 0.741 4.76 9.76"),
-    (RBP, 3): _TABLE4_RBP,
     (M_PBP, 5): _by_ratio("0.0551 0.2 0.365 0.793 1.64 1.87"),
     (CBP, 5): _by_ratio("0.0218 0.133 0.316 0.864 4.93 9.95"),
-    (RBP, 5): _TABLE4_RBP,
 }
 """The supplement's table by planner and k, then m over the shortest path: MAC at ell = 1 and 8 candidates."""

@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 
 from veilroute.bench import paper
 from veilroute.bench.cells import InstanceKey, Method, Outcome, Record
-from veilroute.bench.design import Averages, Selection, Suite, Variation, average, chart, mean
+from veilroute.bench.design import Averages, Selection, Suite, Variation, chart, mean
 from veilroute.bench.paper import method_label
 from veilroute.bench.table import Row, Table, Value, counted, format_number, format_seconds
 
@@ -45,7 +45,7 @@ def compare(part: Selection, method: Method) -> Comparison:
     proved = [(own[key], best) for key, best in optima.items() if key in own and best.status == "optimal"]
     is_timed = all(outcome.is_finished for outcome in timed)
     return Comparison(
-        averages=average(list(own.values())),
+        averages=Averages(list(own.values())),
         total_time_s=mean([outcome.runtime_s for outcome in timed]) if is_timed else None,
         num_timed=len(timed),
         num_equal=sum(_is_as_good(outcome, best) for outcome, best in proved),
@@ -95,7 +95,7 @@ def averages_at(records: Iterable[Record], time_s: float) -> Averages:
         reached = [step for step in steps_of(record.outcome) if step[0] <= time_s]
         _, apr, mac = reached[-1] if reached else (0.0, 0.0, None)
         outcomes.append(replace(record.outcome, apr=apr, mac=mac))
-    return average(outcomes)
+    return Averages(outcomes)
 
 
 def _for_each_size(build: Callable[[Selection, int], Table], *notes: str) -> Callable[[Selection], list[Table]]:

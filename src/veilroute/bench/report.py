@@ -123,8 +123,7 @@ def how_it_was_made(suite_names: Sequence[str], records: Sequence[Record], notes
     yield f"Versions: {'; or '.join(versions)}."
     yield f"Machines: {'; and '.join(machines)}."
     yield f"Made by {counted(len(workers), 'worker')} in {counted(len(runs), 'run')}."
-    times = sorted(entry["finished_at"] for entry in told if entry["finished_at"])
-    if times:
+    if times := sorted(entry["finished_at"] for entry in told if entry["finished_at"]):
         yield f"The first cell was finished at {times[0]}, the last at {times[-1]}."
 
 
@@ -167,8 +166,7 @@ def write_report(
 
     The same records give the same bytes, in whatever order they come. Those of other suites are left aside, and a run
     that is not complete is reported as far as it got. Examples are drawn on ``domains``, maps by name or by hash.
-    ``notes`` are sentences about the run, such as which maps were used, and ``command`` is what was typed, with a suite
-    or ``all`` after ``bench``.
+    ``notes`` are sentences about the run; ``command`` is what was typed, with a suite or ``all`` after ``bench``.
     """
     figures = out / "figures"
     figures.mkdir(parents=True, exist_ok=True)
@@ -185,11 +183,11 @@ def write_report(
     for suite in map(find_suite, suite_names):
         page.add_heading(suite.heading, f"suite-{suite.name}")
         page.add_text(f"In the paper ({suite.where}): {suite.shows} It found: {suite.found}")
-        tables, sentences = suite.build_tables(records), suite.describe(records)
-        drawn = suite.draw(records, figures, domains)
+        chosen, tables = suite.select(records), suite.build_tables(records)
+        drawn = suite.pictures(chosen, figures, domains) if chosen.records else []
         if not tables:
             page.add_text("There are no records of this suite yet.")
-        elif sentences:
+        elif sentences := list(suite.findings(chosen)):
             page.add_text("Here:")
             page.add_bullets(sentences)
         for table in tables:
@@ -215,23 +213,19 @@ def suite_command(command: str, suite_name: str) -> str:
     except ValueError:
         return command
     options = {word.partition("=")[0] for word in words}
-    if "--method" in options or ("--candidates" in options and suite_name not in SIZED_SUITES):
+    is_for_all = "--method" not in options and ("--candidates" not in options or suite_name in SIZED_SUITES)
+    places = [i for i, word in enumerate(words) if word in (*SUITES, "all") and "bench" in words[:i]]
+    if not is_for_all or not places:
         return command
-    start = words.index("bench") + 1 if "bench" in words else len(words)
-    for i in range(start, len(words)):
-        if words[i] in (*SUITES, "all"):
-            words[i] = suite_name
-            return shlex.join(words)
-    return command
+    words[places[0]] = suite_name
+    return shlex.join(words)
 
 
 def _only_drawn(table: Table, drawn: Iterable[Picture]) -> Table:
     """The table of examples without the names of pictures that could not be drawn."""
     there = {picture.png.name for picture in drawn}
-    place = table.columns.index("picture")
-    rows = tuple(
-        (*row[:place], row[place] if row[place] in there else "not drawn", *row[place + 1 :]) for row in table.rows
-    )
-    is_missing = any(row[place] == "not drawn" for row in rows)
+    at = table.columns.index("picture")
+    rows = tuple((*row[:at], row[at] if row[at] in there else "not drawn", *row[at + 1 :]) for row in table.rows)
+    is_missing = any(row[at] == "not drawn" for row in rows)
     missing = ("Not drawn: the record holds no playbook, or its map is not here.",) * is_missing
     return replace(table, rows=rows, notes=(*table.notes, *missing))

@@ -1,12 +1,8 @@
-"""The records file: one finished cell a line, written so that a killed run loses nothing that was finished.
+"""The file ``records.jsonl`` of a run: one finished cell a line, in canonical JSON, in the order in which cells end.
 
-::
-
-    OUT/records.jsonl      one record a line, in canonical JSON, in the order in which cells finished
-
-Each line is written whole and synced to the disk before the next. A run that is killed while it writes leaves at most
-one torn line at the end; the next run cuts it off. The file is locked by the operating system while a run writes to
-it, which also frees it when that run is killed.
+Each line is written whole and synced to the disk before the next, so that a killed run loses nothing that was finished.
+A run that is killed while it writes leaves at most one torn line at the end; the next run cuts it off. The file is
+locked by the operating system while a run writes to it, which also frees it when that run is killed.
 """
 
 from __future__ import annotations
@@ -26,15 +22,15 @@ from veilroute.jsontext import dump_canonical, parse_json, read_bytes
 FILE_NAME = "records.jsonl"
 
 
-class RecordStore:
-    """The records in a folder, which is made when it is not there; a context manager, open for adding more.
+class RecordStore(dict[str, Record]):
+    """The records in a folder by their cells' keys; a context manager, which makes the folder and is open for more.
 
     Records of other experiments stay in the file and are there for whoever asks by key.
     """
 
     def __init__(self, folder: Path) -> None:
+        super().__init__()
         self.path = folder / FILE_NAME
-        self._records: dict[str, Record] = {}
         self._file: BinaryIO | None = None
 
     def __enter__(self) -> RecordStore:
@@ -44,7 +40,7 @@ class RecordStore:
         try:
             self._lock(self._file)
             self._mend(self._file)
-            self._records = read_records(self.path)
+            self.update(read_records(self.path))
         except BaseException:
             self._file.close()
             raise
@@ -60,16 +56,6 @@ class RecordStore:
                     self.path.unlink()
                     self.path.parent.rmdir()
 
-    def __contains__(self, key: str) -> bool:
-        return key in self._records
-
-    def __len__(self) -> int:
-        return len(self._records)
-
-    def get(self, key: str) -> Record:
-        """The record of a cell, by the cell's key."""
-        return self._records[key]
-
     def append(self, data: dict[str, Any]) -> Record:
         """Write what ``Record.to_dict`` made, and return it as it will be read back; it is then on the disk."""
         if self._file is None:
@@ -81,7 +67,7 @@ class RecordStore:
             while left:
                 left = left[self._file.write(left) :]
             os.fsync(self._file.fileno())
-        _keep(self._records, record)
+        _keep(self, record)
         return record
 
     def _lock(self, file: BinaryIO) -> None:

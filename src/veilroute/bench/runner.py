@@ -19,19 +19,14 @@ from veilroute.bench.cells import Cell, Method, Outcome, Record
 from veilroute.bench.executors import TimeEstimate, Workforce, peak_memory_mb, provenance
 from veilroute.bench.results import RecordStore
 from veilroute.covering.cover import cover
-from veilroute.domain.generate import draw_candidates, generate_rooms
-from veilroute.domain.graph import Domain
-from veilroute.domain.grid import grid_domain
-from veilroute.domain.visibility import WithinDistance
+from veilroute.domain import Domain, WithinDistance, draw_candidates, generate_rooms, grid_domain
 from veilroute.errors import InvalidInputError, VeilrouteError
 from veilroute.playbook import Playbook
 from veilroute.problem import Privacy, Problem, Trip
 from veilroute.progress import Incumbent, Progress
 from veilroute.solver import solve
 
-SPREAD = "all-pairs"
-"""The reading of spread in all experiments, as the paper's partitioners have it."""
-
+SPREAD = "all-pairs"  #: the reading of spread in all experiments, as the paper's partitioners have it
 _SHOWN = 300
 _TICK_S = 0.25
 
@@ -184,8 +179,8 @@ def run_cells(
     *,
     run_id: str,
     retry_errors: bool = False,
-    report: Callable[[RunProgress], None] | None = None,
-    should_stop: Callable[[], bool] | None = None,
+    report: Callable[[RunProgress], None] = lambda _: None,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> RunReport:
     """Run the cells that the open store does not hold, in this order, and add each to it when it is finished.
 
@@ -193,13 +188,12 @@ def run_cells(
     asked, now and then; true means that no further cell is begun. Those that are running are still recorded.
     """
     texts = {name: map_text(domain) for name, domain in domains.items()}
-    report = report or (lambda _: None)
-    run = _Run(store, workforce, texts, run_id, len(cells), report, should_stop or (lambda: False))
+    run = _Run(store, workforce, texts, run_id, len(cells), report, should_stop)
     for cell in cells:
-        if cell.key not in store or (retry_errors and store.get(cell.key).outcome.error):
+        if cell.key not in store or (retry_errors and store[cell.key].outcome.error):
             run.waiting.append(cell)
         else:
-            run.estimate.learn(store.get(cell.key))
+            run.estimate.learn(store[cell.key])
     if run.waiting:
         try:
             run.work()
@@ -209,7 +203,7 @@ def run_cells(
         workforce.close()
     else:
         report(RunProgress(len(cells), len(cells), num_workers=0, seconds_left=0.0))
-    records = tuple(store.get(cell.key) for cell in cells if cell.key in store)
+    records = tuple(store[cell.key] for cell in cells if cell.key in store)
     return RunReport(records, len(cells), run.num_finished)
 
 
@@ -270,17 +264,15 @@ class _Run:
         queue, is_alone = (self.suspects, True) if self.suspects else (self.waiting, False)
         is_one_only = is_alone or any(begun.is_alone for begun in self.running.values())
         while queue and len(self.running) < (1 if is_one_only else self.workforce.num_slots):
-            self._begin(executor, queue.popleft(), is_alone=is_alone)
-
-    def _begin(self, executor: Executor, cell: Cell, *, is_alone: bool) -> None:
-        job = Job(cell, self.map_texts[cell.instance.map_name], self.run_id)
-        try:
-            future = executor.submit(run_cell, job)
-        except Exception as error:
-            # The pool broke since we last looked. This cell was not in it, but is among those to be tried again.
-            future, is_alone = Future(), False
-            future.set_exception(error)
-        self.running[future] = _Begun(cell, time.monotonic(), is_alone)
+            cell = queue.popleft()
+            begun = _Begun(cell, time.monotonic(), is_alone)
+            try:
+                future = executor.submit(run_cell, Job(cell, self.map_texts[cell.instance.map_name], self.run_id))
+            except Exception as error:
+                # The pool broke since we last looked. This cell was not in it, but is among those to be tried again.
+                future, begun = Future(), begun._replace(is_alone=False)
+                future.set_exception(error)
+            self.running[future] = begun
 
     def _settle(self, future: Future[dict[str, Any]]) -> bool:
         """Record what came of a job; whether its executor is broken."""

@@ -13,7 +13,7 @@ from functools import cache
 from importlib import resources
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from veilroute.bench.cells import Cell, Instance, Method
 from veilroute.bench.design import Suite, Variation
@@ -22,48 +22,31 @@ from veilroute.bench.impact import KLR_SUITE, TABLE3_SUITE, TABLE4_SUITE
 from veilroute.bench.paper import MAPS, SIZES
 from veilroute.bench.partitioning import CONVERGENCE_SUITE, TABLE1_SUITE, TABLE2_SUITE
 from veilroute.checks import check_whole, is_number
-from veilroute.domain.generate import draw_candidates, generate_rooms
-from veilroute.domain.graph import Domain
+from veilroute.domain import Domain, draw_candidates, generate_rooms
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError
 from veilroute.formats.movingai import parse_movingai, read_movingai
 from veilroute.jsontext import parse_json, read_bytes
 from veilroute.maps import MapStore, hash_text
 from veilroute.registry import read_option
 
-SUITES: Mapping[str, Suite] = {
-    suite.name: suite
-    for suite in (
-        *(TABLE1_SUITE, TABLE2_SUITE, TABLE3_SUITE, TABLE4_SUITE),
-        *(CONVERGENCE_SUITE, KLR_SUITE, EXAMPLES_SUITE),
-    )
-}
-"""By name, in the order of a report; ``all`` stands for all of them."""
+_SUITES = (TABLE1_SUITE, TABLE2_SUITE, TABLE3_SUITE, TABLE4_SUITE, CONVERGENCE_SUITE, KLR_SUITE, EXAMPLES_SUITE)
 
-SIZED_SUITES = tuple(name for name, suite in SUITES.items() if suite.is_sized)
-"""Suites that vary the number of candidates; the others have one."""
+#: By name, in the order of a report; ``all`` stands for all of them.
+SUITES: Mapping[str, Suite] = {suite.name: suite for suite in _SUITES}
+#: Suites that vary the number of candidates; the others have one.
+SIZED_SUITES = tuple(suite.name for suite in _SUITES if any(not variation.sizes for variation in suite.variations))
 
 # From quick to slow, where they differ by much.
 _PACE = ("optimal", "naive", "rbp", "cbp", "m-pbp", "merge-bb", "df-bb")
 
-MAX_CANDIDATES = max(SIZES)
-"""How many candidates each instance has; an experiment takes the first so many."""
-
-MAX_PAIRS = 1000
-"""The most pairs of start and goal on a generated map."""
+#: How much is run: pairs of start and goal on each map, and the time limit of each cell in seconds.
+PRESETS = {"quick": (2, 4.0), "paper": (5, 300.0)}
+MAX_CANDIDATES = max(SIZES)  #: how many candidates each instance has; an experiment takes the first so many
+MAX_PAIRS = 1000  #: the most pairs of start and goal on a generated map
 
 _GENERATED_SIZES = ((40, 72), (36, 36), (150, 132), (150, 150), (136, 80), (44, 48))
+#: Names and sizes (height, width) of the maps that stand in for the paper's six; the largest two are smaller.
 GENERATED = {f"rooms-{number}": size for number, size in enumerate(_GENERATED_SIZES, start=1)}
-"""Names and sizes (height, width) of the maps that stand in for the paper's six; the largest two are smaller."""
-
-
-class Preset(NamedTuple):
-    """How much is run: pairs of start and goal on each map, and the time limit of each cell."""
-
-    num_pairs: int
-    time_limit_s: float
-
-
-PRESETS = {"quick": Preset(num_pairs=2, time_limit_s=4.0), "paper": Preset(num_pairs=5, time_limit_s=300.0)}
 
 
 @dataclass(frozen=True)
@@ -127,8 +110,10 @@ def build_cells(names: Sequence[str], terrain: Terrain, choice: Choice) -> list[
     chosen = [each for each in cells.values() if each.method.name in names_wanted or each.method in plugins]
     turns = {(instance.map_name, instance.seed): i for i, instance in enumerate(terrain.instances)}
 
-    def turn(cell: Cell) -> tuple[int, int, int]:
-        return turns[cell.instance.map_name, cell.instance.seed], cell.num_candidates, _pace(cell.method)
+    def turn(cell: Cell) -> tuple[int, int, int, bool]:
+        method, instance = cell.method, cell.instance
+        pace = max((_PACE.index(part) for part in (method.planner, method.partitioner) if part in _PACE), default=0)
+        return turns[instance.map_name, instance.seed], cell.num_candidates, pace, method.heuristic == "blind"
 
     return sorted(chosen, key=turn)  # stable: what is alike here stays in the order of the design
 
@@ -183,17 +168,11 @@ def _cells_of(variation: Variation, terrain: Terrain, choice: Choice) -> Iterato
             )
 
 
-def _pace(method: Method) -> int:
-    slowest = max((_PACE.index(part) for part in (method.planner, method.partitioner) if part in _PACE), default=0)
-    return 2 * slowest + (method.heuristic == "blind")
-
-
 def find_terrain(*, num_pairs: int, map_names: Sequence[str] = (), directory: Path | None = None) -> Terrain:
     """Find the paper's maps, or generate others where there is none of them.
 
     Without ``map_names`` all six maps are taken; names of generated maps ask for these. Maps are looked for at all
-    levels below the directory, or in the user's cache. Real and generated maps are never mixed, and no map is left out
-    unless ``map_names`` says so.
+    levels below the directory, or in the user's cache. Real and generated maps are never mixed, and none is left out.
     """
     check_whole("--pairs", num_pairs, f"an integer from 1 to {MAX_PAIRS}", least=1, most=MAX_PAIRS)
     names = _checked_names(map_names)
@@ -233,8 +212,7 @@ def _search_directory(directory: Path, names: Iterable[str]) -> dict[str, Domain
         raise InvalidInputError("--maps", "a directory with the paper's maps", str(directory))
     pinned = MapStore().catalogue.pinned
     found = {name: sorted(path for path in directory.rglob(f"{name}.map") if path.is_file()) for name in names}
-    absent = [name for name, paths in found.items() if not paths]
-    if absent:
+    if absent := [name for name, paths in found.items() if not paths]:
         raise InvalidInputError("--maps", f"a directory that also holds {', '.join(absent)} (.map)", str(directory))
     domains = {}
     for name, paths in found.items():
@@ -270,16 +248,14 @@ def read_paper_instances() -> tuple[Instance, ...]:
 def _generated_terrain(names: Sequence[str], num_pairs: int, remark: str) -> Terrain:
     seeds = {name: seed for seed, name in enumerate(GENERATED, start=1)}
     domains = {name: generate_rooms(*GENERATED[name], seed=seeds[name]) for name in names}
-    chosen = (_draw_instance(name, domains[name], seed) for seed in range(1, num_pairs + 1) for name in names)
+    chosen = []
+    for seed, (name, domain) in product(range(1, num_pairs + 1), domains.items()):
+        # Every free cell of a generated map can reach every other, so that any two will do.
+        rng = random.Random(f"veilroute-bench-{name}-{seed}")
+        start, goal = (domain.label(node) for node in rng.sample(range(domain.num_nodes), 2))
+        drawn = draw_candidates(domain, start, goal, MAX_CANDIDATES, seed=seed)
+        chosen.append(_instance(name, seed, start, goal, drawn))
     return Terrain(domains, tuple(chosen), is_generated=True, remark=f"{remark}: {', '.join(names)}")
-
-
-def _draw_instance(name: str, domain: Domain, seed: int) -> Instance:
-    # Every free cell of a generated map can reach every other, so that any two will do.
-    rng = random.Random(f"veilroute-bench-{name}-{seed}")
-    start, goal = (domain.label(node) for node in rng.sample(range(domain.num_nodes), 2))
-    drawn = draw_candidates(domain, start, goal, MAX_CANDIDATES, seed=seed)
-    return _instance(name, seed, start, goal, drawn)
 
 
 def _instance(map_name: str, seed: int, start: Any, goal: Any, candidates: Iterable[Any]) -> Instance:

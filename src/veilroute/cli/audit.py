@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from typer import Option
 
@@ -19,22 +19,18 @@ from veilroute.playbook import read_playbook
 def run_audit(
     playbook: instances.PlaybookArgument,
     options: instances.InstanceOptions,
-    instance: Annotated[
-        Path | None,
-        Option(
-            metavar="FILE",
-            help="What was meant, with the options that `plan` was given: map, trips, candidates, visibility, privacy "
-            "and names are compared.",
-        ),
-    ] = None,
-    domain: Annotated[
-        Path | None,
-        Option(
-            metavar="FILE",
-            help="The map or instance file, when the playbook holds only its hash. Only the map is compared.",
-        ),
-    ] = None,
-    strict: Annotated[bool, Option("--strict", help="Exit 1 also when a claim could not be proved.")] = False,
+    instance: Path | None = Option(
+        None,
+        metavar="FILE",
+        help="What was meant, with the options that `plan` was given: map, trips, candidates, visibility, privacy "
+        "and names are compared.",
+    ),
+    domain: Path | None = Option(
+        None,
+        metavar="FILE",
+        help="The map or instance file, when the playbook holds only its hash. Only the map is compared.",
+    ),
+    strict: bool = Option(False, "--strict", help="Exit 1 also when a claim could not be proved."),
     json: JsonOption = False,
 ) -> int:
     """Check every claim of a playbook by replaying the adversary: exit 0 when all hold, 1 when one is violated.
@@ -45,7 +41,10 @@ def run_audit(
     """
     meant: dict[str, Any] = {}
     if instance is None:
-        _refuse_instance_options(options)
+        for field in fields(options):
+            if field.name != "movement" and getattr(options, field.name) != field.default:
+                option = "-k" if field.name == "k" else "--" + field.name.replace("_", "-")
+                raise InvalidInputError(option, "--instance FILE as well, of which this is a part")
         book = instances.load_playbook(playbook, domain, options.movement or 4)
     else:
         if domain is not None:
@@ -63,11 +62,3 @@ def run_audit(
     if domain is not None:
         remark("of --domain only the map was compared; --instance compares the rest too")
     return DONE if verdict.verdict in (("holds",) if strict else ("holds", "unproved")) else VIOLATED
-
-
-def _refuse_instance_options(options: instances.InstanceOptions) -> None:
-    """Raise when something says what was meant, but not the file that it is about."""
-    for field in fields(options):
-        if field.name != "movement" and getattr(options, field.name) != field.default:
-            option = "-k" if field.name == "k" else "--" + field.name.replace("_", "-")
-            raise InvalidInputError(option, "--instance FILE as well, of which this is a part")

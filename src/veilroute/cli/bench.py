@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
 
 from typer import Argument, Option
 
 from veilroute import __version__
 from veilroute.bench import suites
 from veilroute.bench.executors import DaskWorkforce, LocalWorkforce, Workforce
+from veilroute.bench.report import write_report
 from veilroute.bench.results import RecordStore
 from veilroute.bench.runner import RunProgress, RunReport, run_cells
 from veilroute.bench.table import counted
@@ -33,37 +33,25 @@ _READY = "getting ready (a first run compiles for a minute)"
 
 
 def run_bench(
-    suite: Annotated[str, Argument(metavar="SUITE", help=f"{', '.join(suites.SUITES)}, or all.")],
-    preset: Annotated[str, Option(metavar="quick|paper", help="How many pairs, and how long for each cell.")] = "quick",
-    candidates: Annotated[
-        list[str] | None,
-        Option(metavar="N", help=f"How many candidates, 8 or 8,12; for {', '.join(suites.SIZED_SUITES)}. [8,12,16]"),
-    ] = None,
-    map_names: Annotated[
-        list[str] | None, Option("--map", metavar="NAME", help="Only this map; may be repeated. [all six]")
-    ] = None,
-    pairs: Annotated[
-        int | None, Option(metavar="N", help="Pairs of start and goal on each map. [quick 2, paper 5]")
-    ] = None,
-    method: Annotated[
-        list[str] | None,
-        Option(metavar="NAME", help="Only this method, as pbp/merge-bb/cost-asc/tunnel; may be repeated. [all]"),
-    ] = None,
-    time_limit: Annotated[float | None, Option(metavar="SECONDS", help="For each cell. [quick 4, paper 300]")] = None,
-    workers: Annotated[int | None, Option(metavar="N", help="Processes on this machine. [one for each core]")] = None,
-    dask: Annotated[
-        str | None, Option(metavar="ADDRESS", help="Run on the Dask cluster with this scheduler instead.")
-    ] = None,
-    maps: Annotated[
-        Path | None, Option(metavar="DIR", help="Where the paper's maps are. [the cache of 'veilroute maps']")
-    ] = None,
-    out: Annotated[Path, Option(metavar="DIR", help="Records and report; an earlier run goes on here.")] = Path(
-        "veilroute-bench"
+    suite: str = Argument(metavar="SUITE", help=f"{', '.join(suites.SUITES)}, or all."),
+    preset: str = Option("quick", metavar="quick|paper", help="How many pairs, and how long for each cell."),
+    candidates: list[str] | None = Option(
+        None, metavar="N", help=f"How many candidates, 8 or 8,12; for {', '.join(suites.SIZED_SUITES)}. [8,12,16]"
     ),
-    retry_errors: Annotated[
-        bool, Option("--retry-errors", help="Run cells again whose record tells of an error.")
-    ] = False,
-    json: Annotated[bool, Option("--json", help="Print one JSON object in place of the tables.")] = False,
+    map_names: list[str] | None = Option(
+        None, "--map", metavar="NAME", help="Only this map; may be repeated. [all six]"
+    ),
+    pairs: int | None = Option(None, metavar="N", help="Pairs of start and goal on each map. [quick 2, paper 5]"),
+    method: list[str] | None = Option(
+        None, metavar="NAME", help="Only this method, as pbp/merge-bb/cost-asc/tunnel; may be repeated. [all]"
+    ),
+    time_limit: float | None = Option(None, metavar="SECONDS", help="For each cell. [quick 4, paper 300]"),
+    workers: int | None = Option(None, metavar="N", help="Processes on this machine. [one for each core]"),
+    dask: str | None = Option(None, metavar="ADDRESS", help="Run on the Dask cluster with this scheduler instead."),
+    maps: Path | None = Option(None, metavar="DIR", help="Where the paper's maps are. [the cache of 'veilroute maps']"),
+    out: Path = Option(Path("veilroute-bench"), metavar="DIR", help="Records and report; an earlier run goes on here."),
+    retry_errors: bool = Option(False, "--retry-errors", help="Run cells again whose record tells of an error."),
+    json: bool = Option(False, "--json", help="Print one JSON object in place of the tables."),
 ) -> int:
     """Run the paper's experiments and write their tables, figures and a report.
 
@@ -73,9 +61,9 @@ def run_bench(
         raise UnknownMethodError("--preset", preset, tuple(suites.PRESETS))
     if workers is not None and dask is not None:
         raise InvalidInputError("--workers", "--workers or --dask, not both")
-    amount, names = suites.PRESETS[preset], suites.suite_names(suite)
-    limit_s = amount.time_limit_s if time_limit is None else time_limit
-    num_pairs = amount.num_pairs if pairs is None else pairs
+    names, (num_pairs, limit_s) = suites.suite_names(suite), suites.PRESETS[preset]
+    num_pairs = num_pairs if pairs is None else pairs
+    limit_s = limit_s if time_limit is None else time_limit
     choice = suites.Choice(limit_s, sizes=_read_sizes(candidates or ()), methods=tuple(method or ()))
     terrain = suites.find_terrain(num_pairs=num_pairs, map_names=tuple(map_names or ()), directory=maps)
     cells = suites.build_cells(names, terrain, choice)
@@ -131,9 +119,6 @@ def _finish(
     names: Sequence[str], run: RunReport, terrain: suites.Terrain, out: Path, command: str, *, as_json: bool
 ) -> None:
     """Write the report, print the tables."""
-    # Here, because drawing takes its time to import.
-    from veilroute.bench.report import write_report
-
     notes = list(_notes(run, terrain))
     files = write_report(out, names, run.records, domains=terrain.domains, notes=notes, command=command)
     tables = [table for name in names for table in suites.SUITES[name].build_tables(run.records)]

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
@@ -50,14 +51,8 @@ class PlainConsole(Console):
             forget_stdout()
 
 
-def stdout() -> Console:
-    """Where results go."""
-    return PlainConsole()
-
-
-def stderr() -> Console:
-    """Where progress and remarks go."""
-    return PlainConsole(stderr=True)
+stdout = PlainConsole  # where results go
+stderr = partial(PlainConsole, stderr=True)  # where progress and remarks go
 
 
 def emit(text: str, *, is_utf8: bool = False) -> None:
@@ -96,10 +91,7 @@ def forget_stdout() -> None:
 
 
 def describe_best(progress: Progress, figure: str = "MAC") -> str:
-    """What a search has found and proved so far, in one line; empty before it has found anything.
-
-    The ``figure`` is what it keeps small.
-    """
+    """What a search that keeps ``figure`` small has found and proved so far, in one line; empty before it has found."""
     best = progress.incumbent
     if best is None:
         return ""

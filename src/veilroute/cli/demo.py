@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, NamedTuple
 
 from typer import Option
 
@@ -18,21 +17,12 @@ from veilroute.problem import Privacy, Problem, Trip
 from veilroute.progress import Progress
 
 
-class Stop(NamedTuple):
-    """One stop of the tour: a story and the problem behind it."""
-
-    name: str
-    story: str
-    problem: Problem
-    privacy: Privacy
-
-
-def tour() -> Iterator[Stop]:
-    """The stops: a guard's round through a building, and a cash van in one-way streets."""
+def tour() -> Iterator[tuple[str, str, Problem, Privacy]]:
+    """A guard's round through a building, and a cash van in one-way streets: name, story, and the problem behind it."""
     building = generate_rooms(36, 64, seed=11)
     entrance, exit_ = building.label(0), building.label(building.num_nodes - 1)
     places = draw_candidates(building, entrance, exit_, 10, seed=1)
-    yield Stop(
+    yield (
         "building",
         "A guard walks from the entrance to the exit of a building and must pass within two steps of one of ten "
         "places. Whoever follows the guard should be left with three places at least, eight steps apart.",
@@ -42,7 +32,7 @@ def tour() -> Iterator[Stop]:
     city = generate_streets(13, 18, seed=5)
     depot = city.label(city.num_nodes // 2)
     branches = draw_candidates(city, depot, depot, 12, seed=2)
-    yield Stop(
+    yield (
         "streets",
         "A van leaves its depot, visits one of twelve branches in a town with one-way streets, and comes back. "
         "Two branches at least, 300 m apart, must stay possible even after the whole trip was watched.",
@@ -51,9 +41,7 @@ def tour() -> Iterator[Stop]:
     )
 
 
-def run_demo(
-    out: Annotated[Path, Option(metavar="DIR", help="Where to put the results.")] = Path("veilroute-demo"),
-) -> int:
+def run_demo(out: Path = Option(Path("veilroute-demo"), metavar="DIR", help="Where to put the results.")) -> int:
     """Take the tour: make maps, plan, audit and draw. No input, no network, under a minute."""
     from veilroute.plotting import draw_playbook
 
@@ -61,10 +49,10 @@ def run_demo(
     out.mkdir(parents=True, exist_ok=True)
     all_hold = True
     with live_progress() as report:
-        for number, stop in enumerate(tour(), start=1):
-            console.print(f"\n{number}. The {stop.name}", style="bold")
-            console.print(stop.story)
-            playbook, _ = timed_solve(stop.problem, stop.privacy, progress=report)
+        for number, (name, story, problem, privacy) in enumerate(tour(), start=1):
+            console.print(f"\n{number}. The {name}", style="bold")
+            console.print(story)
+            playbook, _ = timed_solve(problem, privacy, progress=report)
             for line in headline(playbook):
                 console.print(line)
             report(Progress("replaying the adversary"))
@@ -72,20 +60,17 @@ def run_demo(
             all_hold &= verdict.holds
             console.print(verdict.to_text().splitlines()[0])
             report(Progress("drawing"))
-            plan, text, picture = (out / f"{stop.name}{end}" for end in (".json", "-audit.txt", ".png"))
+            plan, text, picture = (out / f"{name}{end}" for end in (".json", "-audit.txt", ".png"))
             playbook.write(plan)
             text.write_text(verdict.to_text(), encoding="utf-8")
             text.with_suffix(".json").write_bytes(dump_canonical(verdict.to_dict()))
             draw_playbook(playbook, picture)
             console.print(f"playbook: {plan}   audit: {text}   picture: {picture}")
+    # As it was called, so that the line can be typed again.
+    program = sys.argv[0] if Path(sys.argv[0]).name == "veilroute" else "veilroute"
     console.print(
         "\nNow be the guard. Type one of the ten places when it waits, and get its route; typed like this, the secret\n"
         "stays out of your shell's history:\n"
-        f"  {_program()} route {out / 'building.json'} --transit -"
+        f"  {program} route {out / 'building.json'} --transit -"
     )
     return DONE if all_hold else VIOLATED
-
-
-def _program() -> str:
-    """How this program was called, so that the line can be typed again."""
-    return sys.argv[0] if Path(sys.argv[0]).name == "veilroute" else "veilroute"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 from typer import Argument, Option
 
@@ -11,14 +10,17 @@ from veilroute.cli import instances
 from veilroute.cli.console import DONE, check_out, live_progress, remark, stdout
 from veilroute.errors import UnknownMethodError
 from veilroute.formats import write_instance
+from veilroute.formats.geojson import write_geojson
+from veilroute.formats.gpx import write_gpx
+from veilroute.streets.directions import playbook_directions
 
 FORMATS = (".gpx", ".geojson", ".html", ".txt")
 
 
 def run_export(
     playbook: instances.PlaybookArgument,
-    out: Annotated[Path, Option("-o", "--out", metavar="FILE", help="A .gpx, .geojson, .html or .txt file.")],
-    trip: Annotated[int | None, Option(help="Only this trip, from 0; all when left out, the first in a .html.")] = None,
+    out: Path = Option(..., "-o", "--out", metavar="FILE", help="A .gpx, .geojson, .html or .txt file."),
+    trip: int | None = Option(None, help="Only this trip, from 0; all when left out, the first in a .html."),
     domain: instances.DomainOption = None,
     movement: instances.MovementOption = 4,
 ) -> int:
@@ -31,23 +33,16 @@ def run_export(
     check_out(out)
     book = instances.load_playbook(playbook, domain, movement)
     with live_progress("writing"):
-        # Each imported where it is needed: pictures load matplotlib, which takes a while.
         match out.suffix.lower():
             case ".gpx":
-                from veilroute.formats.gpx import write_gpx
-
                 write_gpx(book, out, trip=trip)
             case ".geojson":
-                from veilroute.formats.geojson import write_geojson
-
                 write_geojson(book, out, trip=trip)
             case ".html":
-                from veilroute.plotting.html_map import write_html_map
+                from veilroute.plotting import write_html_map  # here, because it loads matplotlib
 
                 write_html_map(book, out, trip=trip or 0)
             case _:
-                from veilroute.streets.directions import playbook_directions
-
                 out.write_text(playbook_directions(book, trip=trip), encoding="utf-8", newline="\n")
     stdout().print(f"Written: {out}")
     return DONE
@@ -56,8 +51,8 @@ def run_export(
 @instances.takes_instance_options
 def run_convert(
     instance: instances.FileArgument,
-    out: Annotated[Path, Argument(metavar="OUT", help="A .json, .in or .map file.")],
     options: instances.InstanceOptions,
+    out: Path = Argument(metavar="OUT", help="A .json, .in or .map file."),
 ) -> int:
     """Convert an instance to another format; what the new format cannot hold is named on standard error."""
     lost = write_instance(instances.load_instance(instance, options), out)
@@ -69,8 +64,8 @@ def run_convert(
 
 def run_draw(
     playbook: instances.PlaybookArgument,
-    out: Annotated[Path, Option("-o", "--out", metavar="FILE", help="A .png, .svg, .pdf or .html file.")],
-    trip: Annotated[int, Option(help="Which trip, from 0.")] = 0,
+    out: Path = Option(..., "-o", "--out", metavar="FILE", help="A .png, .svg, .pdf or .html file."),
+    trip: int = Option(0, help="Which trip, from 0."),
     domain: instances.DomainOption = None,
     movement: instances.MovementOption = 4,
 ) -> int:

@@ -1,8 +1,7 @@
 """From files and options to what commands work on: a problem with the privacy wanted, or a playbook with its map.
 
-An instance file may leave open where the trip goes, what the candidates are and how much privacy is wanted. Places come
-from the options, else from a file of places, else from the instance; everything else from the options, else from the
-instance.
+An instance file may leave open where the trip goes, what the candidates are and how much privacy is wanted. All of it
+comes from the options, else from the instance; for places, a file of them comes between the two.
 """
 
 from __future__ import annotations
@@ -20,26 +19,18 @@ from typer import Argument, Option
 
 from veilroute.checks import check_name
 from veilroute.cli.console import remark
-from veilroute.domain.generate import draw_candidates
+from veilroute.domain import AtNode, Domain, Explicit, Label, LineOfSight, Visibility, WithinDistance, draw_candidates
 from veilroute.domain.geography import MEASURES, check_measurable
-from veilroute.domain.graph import Domain, Label, label_text
-from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
+from veilroute.domain.graph import label_text
 from veilroute.errors import InvalidInputError, UnknownMethodError
-from veilroute.formats import Instance, read_domain, read_instance, read_movingai, read_scenarios
+from veilroute.formats import Instance, read_domain, read_instance, read_movingai, read_network, read_scenarios
 from veilroute.formats.instance import UNSTATED, with_measure
+from veilroute.formats.tables import read_places
 from veilroute.jsontext import read_bytes
 from veilroute.playbook import Playbook, read_playbook
 from veilroute.problem import Privacy, Problem, Trip
-from veilroute.streets.places import (
-    FAR_M,
-    Located,
-    Place,
-    check_distinct,
-    check_joined,
-    check_way,
-    example_text,
-    locate,
-)
+from veilroute.streets import Located, Place, locate
+from veilroute.streets.places import FAR_M, check_distinct, check_joined, check_way, example_text
 
 NETWORKS = (".npz", ".graphml", ".gr", ".csv")
 _MAYBE_NETWORKS = (*NETWORKS, ".gz", ".osm", ".pbf", ".bz2")  # the reader of networks knows what to say about these
@@ -55,13 +46,11 @@ FileArgument = Annotated[
 ]
 PlaybookArgument = Annotated[Path, Argument(metavar="PLAYBOOK", help="A playbook made by `veilroute plan`.")]
 DomainOption = Annotated[
-    Path | None,
-    Option(metavar="FILE", help="The map or instance file, when the playbook holds only its hash."),
+    Path | None, Option(metavar="FILE", help="The map or instance file, when the playbook holds only its hash.")
 ]
 MovementOption = Annotated[int, Option(metavar="4|8", help="Moves on the --domain map.")]
 _Measure = Annotated[
-    str | None,
-    Option(metavar="MEASURE", help="cost; or metres: driving, walking or straight, on streets. [cost]"),
+    str | None, Option(metavar="MEASURE", help="cost; or metres: driving, walking or straight, on streets. [cost]")
 ]
 
 
@@ -126,8 +115,7 @@ def load_playbook(path: Path, domain: Path | None, movement: int) -> Playbook:
 def load_instance(path: Path, options: InstanceOptions, earlier: Playbook | None = None) -> Instance:
     """Read an instance in any format and apply the options; remarks about places go to standard error.
 
-    Where neither options nor file say what the candidates are, they are those of an ``earlier`` playbook, and so are
-    names that neither gives.
+    Candidates and names that neither the options nor the file give are those of an ``earlier`` playbook.
     """
     content = _read(_locate(path), options)
     if earlier is not None:
@@ -165,9 +153,6 @@ def _read(path: Path, options: InstanceOptions) -> _FileContent:
     if options.movement is not None:
         raise InvalidInputError("--movement", "a .map or .scen file; other instances state their own edges")
     if _is_network(path):
-        # Here, because the readers of street networks take a while to load.
-        from veilroute.formats.network_file import read_network
-
         return _FileContent(read_network(path))
     instance = read_instance(path)
     stated, privacy = instance.problem, instance.privacy
@@ -260,12 +245,7 @@ class _PlaceFinder:
         if not 0 <= options.snap_warning < math.inf:
             raise InvalidInputError("--snap-warning", "a finite number of metres >= 0", options.snap_warning)
         self.content, self.options, self.domain = content, options, content.domain
-        self.listed: list[Place] = []
-        if options.places is not None:
-            # Here, because most commands have no such file.
-            from veilroute.formats.tables import read_places
-
-            self.listed = read_places(options.places)
+        self.listed = [] if options.places is None else read_places(options.places)
         named = (Place(name, node=label_text(label)) for label, name in content.names.items())
         self.known = [*self.listed, *named]
         self.typed: list[Located] = []

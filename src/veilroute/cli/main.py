@@ -17,6 +17,7 @@ import typer
 
 from veilroute import __version__
 from veilroute.cli.console import BAD_INPUT, DONE, INTERRUPTED, NOTHING_ANONYMIZED, emit, remark
+from veilroute.cli.route import SENTENCES, failure
 from veilroute.errors import NotAnonymizedError, VeilrouteError
 
 # Typer carries a copy of click in some versions and imports it in others; either way this is its base of usage errors.
@@ -123,10 +124,8 @@ def run(arguments: list[str]) -> int:
     try:
         code = build_app(arguments)(args=arguments, prog_name="veilroute", standalone_mode=False)
         return code if isinstance(code, int) else DONE
-    except NotAnonymizedError as error:
-        return _fail(str(error), NOTHING_ANONYMIZED)
     except VeilrouteError as error:
-        return _fail(str(error), BAD_INPUT)
+        return _fail(str(error), NOTHING_ANONYMIZED if isinstance(error, NotAnonymizedError) else BAD_INPUT)
     except MemoryError:
         return _fail("out of memory; use a smaller map or fewer candidates", BAD_INPUT)
     except RecursionError:
@@ -135,7 +134,9 @@ def run(arguments: list[str]) -> int:
         if type(error).__name__ == "NoArgsIsHelpError":
             emit(error.format_message() + "\n")  # type: ignore[attr-defined]
             return DONE
-        return _fail(_usage_line(arguments, error), BAD_INPUT)
+        if arguments and arguments[0] not in COMMANDS and not arguments[0].startswith("-"):
+            return _fail(f"no such command; expected one of {', '.join(COMMANDS)}", BAD_INPUT)
+        return _fail(str(error.format_message()), BAD_INPUT)  # type: ignore[attr-defined]
     except (typer.Abort, KeyboardInterrupt, _StoppedError):
         return _fail("interrupted", INTERRUPTED)
     except (BrokenPipeError, SystemExit):  # nobody reads the help any more; typer makes an exit of it
@@ -151,9 +152,6 @@ def _may_hold_secret(arguments: Sequence[str]) -> bool:
 
 def _run_route(arguments: list[str]) -> int:
     """Run `route`. When it fails, whatever the reason, one of its fixed sentences is all that leaves it."""
-    # Here, because other commands do not need it.
-    from veilroute.cli.route import SENTENCES, failure
-
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a warning may quote what it is about
@@ -166,12 +164,6 @@ def _run_route(arguments: list[str]) -> int:
     except BaseException as error:
         sentence, code = failure(error)
     return _fail(sentence, code) if sentence else code
-
-
-def _usage_line(arguments: list[str], error: BaseException) -> str:
-    if arguments and arguments[0] not in COMMANDS and not arguments[0].startswith("-"):
-        return f"no such command; expected one of {', '.join(COMMANDS)}"
-    return str(error.format_message())  # type: ignore[attr-defined]
 
 
 def _fail(line: str, code: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
@@ -19,9 +19,7 @@ app = typer.Typer(name="maps", help="Benchmark maps in a per-user cache.", no_ar
 
 
 @app.command("list")
-def run_list(
-    as_json: Annotated[bool, Option("--json", help="One JSON object in place of the table.")] = False,
-) -> int:
+def run_list(as_json: bool = Option(False, "--json", help="One JSON object in place of the table.")) -> int:
     """Show the maps that are here, and whether they are what the paper used."""
     store = MapStore()
     maps = store.list_maps()
@@ -60,16 +58,13 @@ def run_list(
 
 @app.command("get")
 def run_get(
-    sets: Annotated[list[str] | None, Argument(metavar="SETS", help="dao, street; both by default.")] = None,
-    url: Annotated[
-        str | None,
-        Option("--url", help="Base address of the archives; else $VEILROUTE_MAPS_URL, else movingai.com."),
-    ] = None,
-    timeout: Annotated[float, Option("--timeout", help="Seconds of silence before trying again.")] = 20.0,
-    force: Annotated[bool, Option("--force", help="Fetch even what is here already.")] = False,
-    scenarios: Annotated[
-        bool, Option("--scenarios/--no-scenarios", help="Whether to fetch the scenario files too.")
-    ] = True,
+    sets: list[str] | None = Argument(None, metavar="SETS", help="dao, street; both by default."),
+    url: str | None = Option(
+        None, "--url", help="Base address of the archives; else $VEILROUTE_MAPS_URL, else movingai.com."
+    ),
+    timeout: float = Option(20.0, "--timeout", help="Seconds of silence before trying again."),
+    force: bool = Option(False, "--force", help="Fetch even what is here already."),
+    scenarios: bool = Option(True, "--scenarios/--no-scenarios", help="Whether to fetch the scenario files too."),
 ) -> int:
     """Download benchmark maps. Interrupted downloads continue where they stopped."""
     store = MapStore()
@@ -101,9 +96,7 @@ def run_get(
 
 
 @app.command("add")
-def run_add(
-    directory: Annotated[Path, Argument(metavar="DIR", help="Searched for .map and .scen files, all levels.")],
-) -> int:
+def run_add(directory: Path = Argument(metavar="DIR", help="Searched for .map and .scen files, all levels.")) -> int:
     """Register local copies of maps; they stay where they are."""
     report = MapStore().add_directory(directory)
     for line in (*report.skipped, *report.refused):

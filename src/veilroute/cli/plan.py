@@ -6,9 +6,9 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -19,15 +19,15 @@ from veilroute.checks import check_name
 from veilroute.cli import console
 from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, JsonOption
 from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
+from veilroute.diagnosis import find_obstacles
 from veilroute.domain.graph import Label
 from veilroute.errors import InvalidInputError, VeilrouteError
 from veilroute.playbook import Claims, Playbook, PlaybookClass, read_playbook
 from veilroute.problem import OBJECTIVES, Privacy, Problem
 from veilroute.registry import read_option
+from veilroute.solver import solve
 
-_SAYS_LITTLE = 1.0
-"""A gap above which the bound is of no use to judge a plan by."""
-
+_SAYS_LITTLE = 1.0  # a gap above which the bound is of no use to judge a plan by
 _MOST_REASONS = 12
 _MOST_ROWS = 200
 
@@ -36,30 +36,23 @@ _MOST_ROWS = 200
 def run_plan(
     instance: FileArgument,
     options: InstanceOptions,
-    planner: Annotated[str | None, Option(help="optimal, pbp, m-pbp, cbp, rbp or reuse. [optimal]")] = None,
-    partitioner: Annotated[
-        str | None, Option(help="exact, local-search, merge-bb, df-bb or naive; for pbp and m-pbp.")
-    ] = None,
-    merge_order: Annotated[str | None, Option(help="cost-asc or random; for merge-bb.")] = None,
-    heuristic: Annotated[
-        str | None, Option(help="tunnel, blind, singleton, tree or tour; for merge-bb, df-bb and naive.")
-    ] = None,
-    engine: Annotated[
-        str | None, Option(help="astar or fields, to find covering walks; for merge-bb, df-bb and naive.")
-    ] = None,
-    option: Annotated[
-        list[str] | None,
-        Option(metavar="NAME=VALUE", help="An option of a planner or partitioner from a plug-in; repeatable."),
-    ] = None,
-    reuse: Annotated[
-        Path | None, Option(metavar="PLAYBOOK", help="Keep the classes of this earlier playbook, for a new trip.")
-    ] = None,
-    objective: Annotated[
-        str | None, Option(help="What to keep small: mac (the mean ratio of detours) or total (their sum). [mac]")
-    ] = None,
-    time_limit: Annotated[float | None, Option(metavar="SECONDS", help="Stop with the best so far.")] = None,
-    out: Annotated[Path | None, Option("-o", "--out", metavar="FILE", help="Write the playbook here.")] = None,
-    embed: Annotated[bool, Option(help="Keep the whole map in the playbook, or only its hash.")] = True,
+    planner: str | None = Option(None, help="optimal, pbp, m-pbp, cbp, rbp or reuse. [optimal]"),
+    partitioner: str | None = Option(None, help="exact, local-search, merge-bb, df-bb or naive; for pbp and m-pbp."),
+    merge_order: str | None = Option(None, help="cost-asc or random; for merge-bb."),
+    heuristic: str | None = Option(None, help="tunnel, blind, singleton, tree or tour; for merge-bb, df-bb and naive."),
+    engine: str | None = Option(None, help="astar or fields, to find covering walks; for merge-bb, df-bb and naive."),
+    option: list[str] | None = Option(
+        None, metavar="NAME=VALUE", help="An option of a planner or partitioner from a plug-in; repeatable."
+    ),
+    reuse: Path | None = Option(
+        None, metavar="PLAYBOOK", help="Keep the classes of this earlier playbook, for a new trip."
+    ),
+    objective: str | None = Option(
+        None, help="What to keep small: mac (the mean ratio of detours) or total (their sum). [mac]"
+    ),
+    time_limit: float | None = Option(None, metavar="SECONDS", help="Stop with the best so far."),
+    out: Path | None = Option(None, "-o", "--out", metavar="FILE", help="Write the playbook here."),
+    embed: bool = Option(True, help="Keep the whole map in the playbook, or only its hash."),
     json: JsonOption = False,
 ) -> int:
     """Compute a playbook: which candidates share a route, and the routes.
@@ -73,8 +66,13 @@ def run_plan(
     extra = {name: value for name, value in extra.items() if value is not None}
     earlier: Playbook | None = None
     if reuse is not None:
-        planner = _check_reuse(planner, extra)
-        extra["partition"] = earlier = read_playbook(reuse)
+        if planner not in (None, "reuse"):
+            raise InvalidInputError("--planner", "reuse, or none named, with --reuse", planner)
+        if extra:
+            given = "--" + next(iter(extra)).replace("_", "-")
+            raise InvalidInputError(given, "none with --reuse, which keeps the classes of the earlier playbook")
+        planner, earlier = "reuse", read_playbook(reuse)
+        extra["partition"] = earlier
     elif planner == "reuse":
         raise InvalidInputError("--reuse", "the playbook of an earlier trip, for the planner reuse")
     if objective is not None:
@@ -87,16 +85,9 @@ def run_plan(
     problem = loaded.problem if objective is None else replace(loaded.problem, objective=objective)
     figure = "MAC" if problem.objective == "mac" else "mean extra cost"
     with console.live_progress(figure=figure) as report, console.polite_interrupt() as stop:
-        playbook, runtime_s = timed_solve(
-            problem,
-            loaded.privacy,
-            planner="optimal" if planner is None else planner,
-            time_limit_s=time_limit,
-            seed=options.seed,
-            progress=report,
-            should_stop=stop.is_set,
-            **extra,
-        )
+        extra |= {"seed": options.seed, "time_limit_s": time_limit, "progress": report, "should_stop": stop.is_set}
+        chosen = "optimal" if planner is None else planner
+        playbook, runtime_s = timed_solve(problem, loaded.privacy, planner=chosen, **extra)
     if out is not None:
         playbook.write(out, embed_domain=embed)
     if json:
@@ -109,43 +100,26 @@ def run_plan(
     return DONE if playbook.claims.num_anonymized else NOTHING_ANONYMIZED
 
 
-def _check_reuse(planner: str | None, extra: dict[str, Any]) -> str:
-    """The planner for --reuse, after refusing options that would make other classes."""
-    if planner not in (None, "reuse"):
-        raise InvalidInputError("--planner", "reuse, or none named, with --reuse", planner)
-    if extra:
-        option = "--" + next(iter(extra)).replace("_", "-")
-        raise InvalidInputError(option, "none with --reuse, which keeps the classes of the earlier playbook")
-    return "reuse"
-
-
 def timed_solve(problem: Problem, privacy: Privacy, **options: Any) -> tuple[Playbook, float]:
     """Solve and measure, imports excluded; says so when kernels must be compiled first."""
     from veilroute.kernels.jit import remember_types, telling
-    from veilroute.solver import solve
-
-    remember_types()
     from veilroute.partition import PARTITIONERS
     from veilroute.planners import PLANNERS
 
+    remember_types()
     # What they import is not part of planning; of names that are not known `solve` tells.
     with suppress(VeilrouteError):
         PLANNERS.find(options.get("planner", "optimal"))
         _ = PARTITIONERS.find(options.get("partitioner", "exact")).function
     began = time.perf_counter()
-    with telling(cache(_tell_compiling)):  # said once
+    remark = "compiling for this machine: this takes some seconds, and only the first time"
+    with telling(cache(partial(console.remark, remark))):  # said once
         playbook = solve(problem, privacy, **options)
     return playbook, time.perf_counter() - began
 
 
-def _tell_compiling() -> None:
-    console.remark("compiling for this machine: this takes some seconds, and only the first time")
-
-
 def plan_summary(playbook: Playbook, runtime_s: float) -> dict[str, Any]:
     """The object that `plan --json` prints."""
-    from veilroute.diagnosis import find_obstacles
-
     claims, privacy = playbook.claims, playbook.privacy
     return {
         "status": playbook.status,
@@ -224,8 +198,6 @@ def _listing(playbook: Playbook, labels: Sequence[Label]) -> str:
 
 def _print_shortfall(screen: Console, playbook: Playbook) -> None:
     """Against what the figures are to be read, and why candidates are missing."""
-    from veilroute.diagnosis import find_obstacles
-
     claims = playbook.claims
     shares = f"{claims.num_coverable} of {claims.num_candidates} candidates can be covered"
     if claims.num_coverable:
@@ -302,8 +274,6 @@ def _bound(claims: Claims) -> float | None:
 def _total_cost(playbook: Playbook) -> float:
     """What the routes of all hidden candidates cost together, trips averaged by their weights."""
     weights = [trip.weight for trip in playbook.trips]
-    costs = [
-        sum(sum(_member_costs(group, trip)) for group in playbook.classes if group.anonymized)
-        for trip in range(len(weights))
-    ]
+    trips, groups = range(len(weights)), playbook.hidden_classes
+    costs = [sum(sum(_member_costs(group, trip)) for group in groups) for trip in trips]
     return sum(weight * cost for weight, cost in zip(weights, costs, strict=True)) / sum(weights)

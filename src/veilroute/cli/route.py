@@ -11,8 +11,8 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from getpass import GetPassWarning, getpass
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from typer import Option
@@ -23,8 +23,12 @@ from veilroute.cli.instances import DomainOption, MovementOption, PlaybookArgume
 from veilroute.domain.graph import Label, label_text, tidy_text
 from veilroute.errors import BrokenPromiseError, NotAnonymizedError, UnknownCandidateError, VeilrouteError
 from veilroute.formats import read_domain
+from veilroute.formats.geojson import route_geojson
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook, Route, read_playbook
+from veilroute.streets.directions import directions, directions_text
+from veilroute.streets.itinerary import lay_route
+from veilroute.streets.places import snap
 
 FORMATS = ("text", "json", "gpx", "geojson", "directions")
 SENTENCES = {
@@ -45,6 +49,7 @@ SENTENCES = {
 
 _FURTHEST_M = 250.0
 _LONGEST = 10_000
+_NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)"
 _OF_SUFFIX = {".json": "json", ".gpx": "gpx", ".geojson": "geojson"}
 
 
@@ -57,22 +62,17 @@ class RouteError(VeilrouteError):
 
 def run_route(
     playbook: PlaybookArgument,
-    transit: Annotated[
-        str,
-        Option(metavar="NODE|-", help="The secret: a node, its name, or LAT,LON; - reads it from standard input."),
-    ],
-    trip: Annotated[int, Option(help="Which trip, from 0.")] = 0,
-    format: Annotated[
-        str | None,
-        Option(
-            metavar="|".join(FORMATS), help="How to give the route; by the suffix of --out, else text, when left out."
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        Option("-o", "--out", metavar="FILE", help="Write the route to a file; the secret is not in it."),
-    ] = None,
-    expose: Annotated[bool, Option("--expose", help="Give a route even if it gives the transit point away.")] = False,
+    transit: str = Option(
+        metavar="NODE|-", help="The secret: a node, its name, or LAT,LON; - reads it from standard input."
+    ),
+    trip: int = Option(0, help="Which trip, from 0."),
+    format: str | None = Option(
+        None, metavar="|".join(FORMATS), help="How to give the route; by the suffix of --out, else text, when left out."
+    ),
+    out: Path | None = Option(
+        None, "-o", "--out", metavar="FILE", help="Write the route to a file; the secret is not in it."
+    ),
+    expose: bool = Option(False, "--expose", help="Give a route even if it gives the transit point away."),
     domain: DomainOption = None,
     movement: MovementOption = 4,
 ) -> int:
@@ -114,12 +114,6 @@ def _route_text(book: Playbook, route: Route, format: str) -> str:
         return "".join(f"{label_text(node)}\n" for node in route)
     if format == "json":
         return dump_canonical({"route": route.nodes, "cost": route.cost, "trip": route.trip}).decode()
-    # Imported here because a route as text needs none of them.
-    from veilroute.formats.geojson import route_geojson
-    from veilroute.formats.gpx import route_gpx
-    from veilroute.streets.directions import directions, directions_text
-    from veilroute.streets.itinerary import lay_route
-
     if book.domain is None:
         raise RouteError("map")
     if book.domain.streets is None:
@@ -129,6 +123,8 @@ def _route_text(book: Playbook, route: Route, format: str) -> str:
         return route_geojson(itinerary, cost=route.cost, trip=route.trip).decode()
     steps = directions(itinerary, names=book.names)
     if format == "gpx":
+        from veilroute.formats.gpx import route_gpx  # here, because it loads a library for XML
+
         name = "Route" if len(book.trips) == 1 else f"Route, trip {route.trip}"
         return route_gpx(itinerary, name=name, steps=steps)
     return directions_text(itinerary, steps)
@@ -140,9 +136,6 @@ def _ask() -> str:
         return ""
     if not sys.stdin.isatty():
         return sys.stdin.readline(_LONGEST + 1)
-    # Here, because few need it.
-    from getpass import GetPassWarning, getpass
-
     with warnings.catch_warnings():
         # It only warns, and reads on, where it cannot turn the echo off.
         warnings.simplefilter("error", GetPassWarning)
@@ -185,21 +178,15 @@ def _named(book: Playbook, text: str) -> list[Label]:
 
 def _nearest(book: Playbook, text: str) -> list[Label]:
     """The candidate at the junction nearest to ``LAT,LON``; none where another junction is nearer."""
-    lat, _, lon = text.partition(",")
-    if book.domain is None or book.domain.streets is None or not (_is_number(lat) and _is_number(lon)):
+    typed = re.fullmatch(f"({_NUMBER}),({_NUMBER})", text, re.ASCII)
+    if book.domain is None or book.domain.streets is None or typed is None:
         return []
-    from veilroute.streets.places import snap
-
-    where = float(lon), float(lat)
-    if abs(where[0]) > 180 or abs(where[1]) > 90:
+    lat, lon = map(float, typed.groups())
+    if abs(lon) > 180 or abs(lat) > 90:
         return []
-    place = snap(book.domain, where)
+    place = snap(book.domain, (lon, lat))
     label = book.domain.label(place.node)
     return [label] if place.distance_m <= _FURTHEST_M and label in book.candidates else []
-
-
-def _is_number(text: str) -> bool:
-    return re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)", text, re.ASCII) is not None
 
 
 def failure(error: BaseException) -> tuple[str, int]:

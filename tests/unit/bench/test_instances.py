@@ -135,6 +135,6 @@ def test_bad_choices_are_refused(empty_cache: Path, options: dict[str, object], 
 
 
 def test_more_pairs_than_the_paper_has_are_refused(shared: Path, empty_cache: Path) -> None:
-    assert PRESETS["paper"].num_pairs == 5
+    assert PRESETS["paper"] == (5, 300.0)
     with pytest.raises(InvalidInputError, match="at most 5"):
         find_terrain(num_pairs=6, directory=shared, map_names=["den101d"])

@@ -45,7 +45,7 @@ def test_what_is_written_is_read_back(tmp_path: Path, cells: list[Cell]) -> None
         assert len(store) == len(cells)
         assert cells[0].key in store
         assert "another" not in store
-        assert store.get(cells[3].key) == written[3]
+        assert store[cells[3].key] == written[3]
 
 
 def test_each_record_is_in_the_file_when_append_returns(tmp_path: Path, cells: list[Cell]) -> None:
@@ -111,9 +111,9 @@ def test_of_two_records_of_a_cell_the_first_counts(tmp_path: Path, cells: list[C
     with RecordStore(tmp_path) as store:
         store.append(record_of(cells[0]).to_dict())
         store.append(record_of(cells[0], replace(OUTCOME, mac=0.5)).to_dict())
-        assert store.get(cells[0].key).outcome.mac == 0.25
+        assert store[cells[0].key].outcome.mac == 0.25
         store.append(record_of(cells[1], failed_outcome("bad luck")).to_dict())
-        assert store.get(cells[1].key).outcome.error == "bad luck"
+        assert store[cells[1].key].outcome.error == "bad luck"
         # Tried again, with more luck.
         store.append(record_of(cells[1]).to_dict())
     records = read_records(tmp_path / FILE_NAME)
