@@ -28,7 +28,7 @@ from veilroute.plotting.marks import Mark, sight_lines
 from veilroute.plotting.palette import class_style
 from veilroute.plotting.playbook_plot import all_marks, costs_text
 from veilroute.plotting.routes import class_walks
-from veilroute.streets.directions import ClassRoute, RoutePart, chosen_trips, class_routes, members_text, total_text
+from veilroute.streets.directions import ClassRoute, RoutePart, check_trip, class_routes, members_text, total_text
 from veilroute.streets.itinerary import streets_of
 
 # Coordinates are whole decimetres: finer than a pixel at the closest zoom, and short as text.
@@ -57,7 +57,7 @@ def html_map(playbook: Playbook, *, trip: int = 0) -> str:
     trip
         Which trip's routes to show.
     """
-    (trip,) = chosen_trips(playbook, trip)
+    check_trip(playbook, trip)
     domain = playbook.problem.domain
     streets_of(domain)  # or it says that there are none
     script = _web("geometry.js") + _web("map.js")

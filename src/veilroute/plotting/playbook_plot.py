@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import matplotlib as mpl
 import numpy as np
@@ -21,9 +21,9 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.legend_handler import HandlerBase
 from matplotlib.text import Text
-from matplotlib.transforms import ScaledTranslation, Transform
+from matplotlib.transforms import ScaledTranslation
 
-from veilroute.checks import check_whole, is_number
+from veilroute.checks import is_number
 from veilroute.domain.graph import Label
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.playbook import Playbook, PlaybookClass
@@ -33,7 +33,7 @@ from veilroute.plotting.frame import POINTS_PER_INCH, Frame, frame_of, new_axes
 from veilroute.plotting.marks import Mark, mark_line, sight_lines, text_shift, text_style
 from veilroute.plotting.palette import ClassStyle, class_style
 from veilroute.plotting.routes import class_walks, draw_routes, route_lines
-from veilroute.streets.directions import distance_text, duration_text
+from veilroute.streets.directions import check_trip, distance_text, duration_text
 
 # The formats, and what is noted in a file: no dates, and no version that would change the bytes but not the picture.
 _METADATA: dict[str, dict[str, str | None]] = {
@@ -94,8 +94,7 @@ def plot_playbook(
     size
         Width and height of a new figure in inches; made to fit the map when left out.
     """
-    last = len(playbook.trips) - 1
-    check_whole("trip", trip, f"a trip from 0 to {last}", least=0, most=last)
+    check_trip(playbook, trip)
     if size is not None:
         if not isinstance(size, Sequence) or len(size) != 2:
             raise InvalidInputError("size", "width and height in inches", size)
@@ -220,11 +219,9 @@ def _uncounted(playbook: Playbook) -> list[Label]:
 
 def legend_entries(playbook: Playbook, trip: int) -> list[Entry]:
     """Start, goal, the classes by number, and how many candidates are left out for which reason."""
-    ends = playbook.trips[trip]
-    entries = [
-        Entry(marks.START, _named(playbook, "start", ends.start)),
-        Entry(marks.GOAL, _named(playbook, "goal", ends.goal)),
-    ]
+    entries, ends = [], playbook.trips[trip]
+    for mark, role, end in ((marks.START, "start", ends.start), (marks.GOAL, "goal", ends.goal)):
+        entries.append(Entry(mark, f"{role}: {_shortened(playbook.names[end])}" if end in playbook.names else role))
     for i, group in enumerate(playbook.hidden_classes):
         label = f"{i + 1}: {_members(playbook, group)}, {costs_text(playbook, group, trip)}"
         if group.rests(trip):
@@ -237,11 +234,6 @@ def legend_entries(playbook: Playbook, trip: int) -> list[Entry]:
     )
     entries += [Entry(mark, f"{reason}: {len(labels)}") for mark, reason, labels in others if labels]
     return entries
-
-
-def _named(playbook: Playbook, role: str, label: Label) -> str:
-    name = playbook.names.get(label)
-    return role if name is None else f"{role}: {_shortened(name)}"
 
 
 def _members(playbook: Playbook, group: PlaybookClass) -> str:
@@ -381,25 +373,14 @@ def _make_legend(
 class _EntryHandler(HandlerBase):
     """Draws an entry's route and mark, with the number set as it is on the map."""
 
-    def create_artists(
-        self,
-        legend: Legend,
-        orig_handle: Artist,
-        xdescent: float,
-        ydescent: float,
-        width: float,
-        height: float,
-        fontsize: float,
-        trans: Transform,
-    ) -> Sequence[Artist]:
+    def create_artists(self, legend: Legend, orig_handle: Artist, *box: Any, **_: Any) -> Sequence[Artist]:
         """Return the artists of one entry, in the legend's coordinates."""
+        xdescent, ydescent, width, height, _fontsize, trans = box
         entry = cast(Entry, orig_handle)
-        mark = entry.mark
-        left, middle, right = -xdescent, width / 2 - xdescent, width - xdescent
-        y = height / 2 - ydescent
+        mark, left, middle, y = entry.mark, -xdescent, width / 2 - xdescent, height / 2 - ydescent
         artists: list[Artist] = []
         if entry.style is not None:
-            artists += route_lines(np.array([(left, y), (right, y)]), entry.style, _LINE_WIDTH)
+            artists += route_lines(np.array([(left, y), (left + width, y)]), entry.style, _LINE_WIDTH)
         artists.append(mark_line(mark, (middle, y), _MARK_SIZE))
         if mark.text:
             shift = text_shift(mark, _MARK_SIZE)

@@ -230,10 +230,13 @@ def playbook_directions(playbook: Playbook, *, trip: int | None = None) -> str:
 
 def chosen_trips(playbook: Playbook, trip: int | None) -> Sequence[int]:
     """The trip that was asked for, or all; raises when there is none of that number."""
-    if trip is None:
-        return range(len(playbook.trips))
+    return range(len(playbook.trips)) if trip is None else [check_trip(playbook, trip)]
+
+
+def check_trip(playbook: Playbook, trip: object) -> int:
+    """The number of one trip of a playbook."""
     last = len(playbook.trips) - 1
-    return [check_whole("trip", trip, f"a trip from 0 to {last}", least=0, most=last)]
+    return check_whole("trip", trip, f"a trip from 0 to {last}", least=0, most=last)
 
 
 def members_text(playbook: Playbook, members: Sequence[Label]) -> str:
