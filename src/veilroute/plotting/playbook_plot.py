@@ -103,13 +103,12 @@ def plot_playbook(
     domain = playbook.problem.domain
     walks = class_walks(playbook, trip)
     shown = all_marks(playbook, trip)
-    focus = [node for node, _ in shown]
-    bent = None
+    marked, visited = [node for node, _ in shown], [node for group in walks for walk in group for node in walk]
+    frame = frame_of(domain, marked + visited)
+    positions = frame.positions
     if domain.streets is not None:
         bent = BentWalks(domain)
-        focus += [node for group in walks for walk in group for node in walk]
-        walks = [[bent.bend(walk) for walk in group] for group in walks]
-    frame = frame_of(domain, focus)
+        walks, positions = [[bent.bend(walk) for walk in group] for group in walks], bent.positions
 
     # The legend comes first: it decides how large the figure is, and that how far lanes and markers are apart.
     own_figure = ax is None
@@ -124,17 +123,13 @@ def plot_playbook(
 
     draw_domain(ax, domain, frame)
     scale = frame.points_per_unit(ax)
-    is_grid = domain.grid is not None
     cell_pt = min(max(0.72 * frame.step * scale, _SMALLEST_MARK_PT), _LARGEST_MARK_PT)
-    mark_size = cell_pt if is_grid else _SMALLEST_MARK_PT + 1
-    homes = frame.positions[[node for node, _ in shown]]
-    placed = marks.draw_marks(ax, [mark for _, mark in shown], homes, scale, mark_size)
+    mark_size = _SMALLEST_MARK_PT + 1 if domain.grid is None else cell_pt
+    placed = marks.draw_marks(ax, [mark for _, mark in shown], frame.positions[marked], scale, mark_size)
     for i, ends in sight_lines(playbook, trip, frame.positions):
         line = frame.positions[list(ends)]
         ax.plot(*line.T, ":", color=class_style(i).edge, linewidth=1.4, zorder=2.5, gid=f"sight-{i + 1}")
-    positions = frame.positions if bent is None else bent.positions
-    step_pt = frame.step * scale
-    draw_routes(ax, walks, positions, placed, mark_size=mark_size, scale=scale, step_pt=step_pt, is_grid=is_grid)
+    draw_routes(ax, frame, walks, positions, placed, mark_size)
     frame.apply(ax)
     return ax
 
