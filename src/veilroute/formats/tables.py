@@ -220,19 +220,18 @@ def _degrees(text: str, what: str, spot: _Spot) -> float | None:
 
 def _check_together(path: str | Path, places: list[Place]) -> None:
     """Names for all or for none, no name twice, at most one start and one goal."""
-    seen: dict[tuple[str, str], str] = {}  # where each name and role was first
+    seen: dict[tuple[str, str | None], str] = {}  # where each name and role was first
     is_named = any(place.name is not None for place in places)
     for place in places:
         where = place.origin.removeprefix(f"{path}, ")
         if is_named and place.name is None:
             raise FileFormatError(path, f"{where}: this place has no name and others have one; name all or none")
-        marks = [] if place.name is None else [("name", place.name)]
-        marks += [] if place.role in (None, "candidate") else [("role", str(place.role))]
-        for mark in marks:
-            if mark in seen:
-                problem = f"{where}: the {mark[0]} {mark[1]!r} is there twice, first in {seen[mark]}; change one"
-                raise FileFormatError(path, problem)
-            seen[mark] = where
+        for what, text in (("name", place.name), ("role", None if place.role == "candidate" else place.role)):
+            first = seen.setdefault((what, text), where)
+            if text is not None and first != where:
+                raise FileFormatError(
+                    path, f"{where}: the {what} {text!r} is there twice, first in {first}; change one"
+                )
 
 
 def _text(value: object, what: str, spot: _Spot) -> str:
@@ -381,10 +380,10 @@ def _read_nodes(path: str | Path) -> tuple[dict[str, tuple[float, float] | None]
     """The nodes in order with their points, where they have some, and whether these are longitude and latitude."""
     table = _Table(path)
     id_at = table.need("the node", "id", "node", "osmid")
-    lat_at, lon_at = table.find("lat", "latitude"), table.find("lon", "lng", "longitude")
-    is_lonlat = lat_at is not None and lon_at is not None
-    x_at, y_at = table.find("x"), table.find("y")
-    columns = (lon_at, lat_at) if is_lonlat else (x_at, y_at)
+    lonlat = table.find("lon", "lng", "longitude"), table.find("lat", "latitude")
+    plane = table.find("x"), table.find("y")
+    is_lonlat = None not in lonlat
+    columns = lonlat if is_lonlat else plane
     points: dict[str, tuple[float, float] | None] = {}
     for row in table.rows():
         if not row[id_at] or row[id_at] in points:
