@@ -117,8 +117,7 @@ def _route_text(book: Playbook, route: Route, format: str) -> str:
     # Imported here because a route as text needs none of them.
     from veilroute.formats.geojson import route_geojson
     from veilroute.formats.gpx import route_gpx
-    from veilroute.streets.directions import directions, directions_text
-    from veilroute.streets.itinerary import lay_route
+    from veilroute.streets.directions import directions, directions_text, lay_route
 
     if book.domain is None:
         raise RouteError("map")

@@ -21,13 +21,14 @@ from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
 from veilroute.arrays import Flags, Ints, Points
+from veilroute.domain.geography import streets_of
 from veilroute.domain.graph import Domain
 from veilroute.domain.grid import Grid
 from veilroute.plotting import palette
 from veilroute.plotting.frame import POINTS_PER_INCH, Frame, frame_of, new_axes
 from veilroute.plotting.lanes import Walk
 from veilroute.plotting.routes import add_arrows, arrow_heads, distances_along, point_at
-from veilroute.streets.itinerary import edge_number, streets_of
+from veilroute.streets.directions import edge_number
 
 # Cells and streets shorter than this many points get no lines between them and no one-way arrows.
 _FINE_CELL_PT = 7.0

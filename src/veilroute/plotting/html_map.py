@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from veilroute.arrays import Ints, Points
+from veilroute.domain.geography import streets_of
 from veilroute.domain.graph import Domain
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook
@@ -29,7 +30,6 @@ from veilroute.plotting.palette import class_style
 from veilroute.plotting.playbook_plot import all_marks, costs_text
 from veilroute.plotting.routes import class_walks
 from veilroute.streets.directions import ClassRoute, RoutePart, check_trip, class_routes, members_text, total_text
-from veilroute.streets.itinerary import streets_of
 
 # Coordinates are whole decimetres: finer than a pixel at the closest zoom, and short as text.
 _PER_METRE = 10
