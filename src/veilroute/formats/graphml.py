@@ -22,7 +22,7 @@ from veilroute.checks import check_name
 from veilroute.domain.geography import street_domain
 from veilroute.domain.graph import Domain, Label
 from veilroute.errors import FileFormatError, InvalidInputError, blame_file
-from veilroute.formats.tables import labels_of_texts, number_of_text, number_texts
+from veilroute.formats.tables import labels_of_texts, number_of_text, text_columns
 from veilroute.jsontext import read_bytes
 from veilroute.streets.network import ATTRIBUTION
 
@@ -80,8 +80,7 @@ def domain_from_attributes(
         cost = "travel_time" if edges and all("travel_time" in data for _, _, data in edges) else "length"
     number = {label: i for i, label in enumerate(nodes)}
     called = (" / ".join(_texts(data.get("name")) or _texts(data.get("ref"))) for _, _, data in edges)
-    names, name_ids = number_texts(called)
-    kinds, kind_ids = number_texts(next(iter(_texts(data.get("highway"))), "") for _, _, data in edges)
+    kinds = (next(iter(_texts(data.get("highway"))), "") for _, _, data in edges)
     bends: list[Place] = []
     ends = [0]
     for tail, head, data in edges:
@@ -96,10 +95,7 @@ def domain_from_attributes(
         lengths=list(_values(edges, "length")),
         unit=_UNITS[cost],
         labels=None if labels == list(range(len(labels))) else labels,
-        names=names,
-        name_ids=name_ids,
-        kinds=kinds,
-        kind_ids=kind_ids,
+        **text_columns(name=called, kind=kinds),
         shape_ptr=ends,
         shape=np.array(bends, dtype=np.float64).reshape(-1, 2),
         attribution=ATTRIBUTION if any("osmid" in data for _, _, data in edges) else "",

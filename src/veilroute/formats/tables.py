@@ -242,14 +242,17 @@ def _text(value: object, what: str, spot: _Spot) -> str:
     return str(value).strip()
 
 
-def number_texts(texts: Iterable[str]) -> tuple[tuple[str, ...], list[int]]:
-    """The different texts, as street names, in the order in which they come, and the number of each that was given.
+def text_columns(**columns: Iterable[str]) -> dict[str, Any]:
+    """The ``name`` and the ``kind`` of each edge as :func:`~veilroute.domain.geography.street_domain` takes them.
 
-    The empty text is number 0; what cannot be printed becomes a space.
+    Different texts are numbered in the order in which they come, the empty one 0; what cannot be printed is a space.
     """
-    numbers = {"": 0}
-    ids = [numbers.setdefault(" ".join(printable(text).split()), len(numbers)) for text in texts]
-    return tuple(numbers), ids
+    given: dict[str, Any] = {}
+    for column, texts in columns.items():
+        numbers = {"": 0}
+        ids = [numbers.setdefault(" ".join(printable(text).split()), len(numbers)) for text in texts]
+        given |= {f"{column}s": tuple(numbers), f"{column}_ids": ids}
+    return given
 
 
 def labels_of_texts(texts: list[str]) -> list[int] | list[str] | None:
@@ -319,8 +322,6 @@ def read_edge_list(path: str | Path, nodes: str | Path | None = None) -> Domain:
         lonlat = np.array(placed)
         between = great_circle_m(lonlat[tails], lonlat[heads]).tolist()
         lengths = costs if unit == "metres" else [edge.length for edge in edges]
-        names, name_ids = number_texts(edge.name for edge in edges)
-        kinds, kind_ids = number_texts(edge.kind for edge in edges)
         return street_domain(
             lonlat=lonlat,
             tails=tails,
@@ -329,10 +330,7 @@ def read_edge_list(path: str | Path, nodes: str | Path | None = None) -> Domain:
             lengths=[far if own is None else own for own, far in zip(lengths, between, strict=True)],
             unit=unit,
             labels=labels,
-            names=names,
-            name_ids=name_ids,
-            kinds=kinds,
-            kind_ids=kind_ids,
+            **text_columns(name=(edge.name for edge in edges), kind=(edge.kind for edge in edges)),
         )
 
 

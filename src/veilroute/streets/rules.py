@@ -209,6 +209,7 @@ KEYS = frozenset(
     + [key for mode in _MODES for key in (mode, f"oneway:{mode}", f"{mode}:forward", f"{mode}:backward")]
     + [*_LIMITS, "maxspeed:forward", "maxspeed:backward"]
 )
+
 #: How fast to drive where no limit is stated.
 DRIVING_KMH = {
     "motorway": 110.0, "motorway_link": 60.0, "trunk": 80.0, "trunk_link": 50.0, "primary": 50.0, "primary_link": 40.0,
@@ -255,14 +256,7 @@ def way_speeds(network: Network, tags: Tags) -> Speeds:
 
 
 def parse_kmh(text: str) -> float:
-    """Read a speed limit; 0 where the text states none.
-
-    Examples
-    --------
-    >>> from veilroute.streets.rules import parse_kmh
-    >>> [parse_kmh(text) for text in ("50", "40 km/h", "FI:urban", "50;30", "signals")]
-    [50.0, 40.0, 50.0, 30.0, 0.0]
-    """
+    """Read a speed limit, such as ``40 km/h`` or ``FI:urban``; 0 where the text states none."""
     limits = [_parse_one(part.strip().lower()) for part in re.split(r"[;,|]", text)]
     return min((limit for limit in limits if limit), default=0.0)
 
