@@ -223,17 +223,12 @@ def turn_angle(before: float, after: float) -> float:
 
 def _stretches(legs: Sequence[Leg]) -> Iterator[tuple[str, int, int]]:
     """Yield each instruction with its first leg and the one after its last."""
-    first, text = 0, ""
-    for i, leg in enumerate(legs):
-        if i == 0:
-            text = f"Head {_COMPASS[round(bearing(leg.line) / 45.0) % 8]} on {street_called(leg)}"
-            continue
-        doing = _manoeuvre(legs[i - 1], leg)
-        if doing:
-            yield text, first, i
-            first, text = i, doing
     if legs:
-        yield text, first, len(legs)
+        texts = {0: f"Head {_COMPASS[round(bearing(legs[0].line) / 45.0) % 8]} on {street_called(legs[0])}"}
+        doings = ((i, _manoeuvre(before, after)) for i, (before, after) in enumerate(pairwise(legs), start=1))
+        texts |= {i: doing for i, doing in doings if doing}
+        for first, last in pairwise([*texts, len(legs)]):
+            yield texts[first], first, last
 
 
 def _manoeuvre(before: Leg, after: Leg) -> str:
@@ -328,9 +323,8 @@ def _class_route(playbook: Playbook, number: int, group: PlaybookClass, trip: in
     domain = playbook.problem.domain
     title = f"Class {number}" if trip == 0 else f"Class {number}, trip {trip}"
     shared, rests = lay_route(domain, group.shared(trip)), group.rests(trip)
-    if not rests:
-        return ClassRoute(number, group, trip, (RoutePart(title, "route", group.members, shared),))
-    parts = [RoutePart(f"{title}, shared beginning", "shared", group.members, shared)]
+    about = (f"{title}, shared beginning", "shared") if rests else (title, "route")
+    parts = [RoutePart(*about, group.members, shared)]
     for members, nodes in rests:
         rest = f"{title}, rest for {members_text(playbook, members)}"
         parts.append(RoutePart(rest, "parting", members, lay_route(domain, nodes)))
