@@ -28,7 +28,7 @@ from veilroute.domain.graph import Label
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.playbook import Playbook, PlaybookClass
 from veilroute.plotting import marks
-from veilroute.plotting.domain_plot import BentWalks, draw_domain
+from veilroute.plotting.domain_plot import bend_walks, draw_domain
 from veilroute.plotting.frame import POINTS_PER_INCH, Frame, frame_of, new_axes
 from veilroute.plotting.marks import Mark, mark_line, sight_lines, text_shift, text_style
 from veilroute.plotting.palette import ClassStyle, class_style
@@ -107,8 +107,7 @@ def plot_playbook(
     frame = frame_of(domain, marked + visited)
     positions = frame.positions
     if domain.streets is not None:
-        bent = BentWalks(domain)
-        walks, positions = [[bent.bend(walk) for walk in group] for group in walks], bent.positions
+        walks, positions = bend_walks(domain, walks)
 
     # The legend comes first: it decides how large the figure is, and that how far lanes and markers are apart.
     own_figure = ax is None

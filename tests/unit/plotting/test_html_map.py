@@ -17,7 +17,7 @@ import pytest
 
 import veilroute as vr
 from street_samples import ATTRIBUTION, as_written_before, exposed_book, little_book, little_town
-from veilroute.plotting.domain_plot import BentWalks, street_lines
+from veilroute.plotting.domain_plot import bend_walks, street_lines
 from veilroute.plotting.html_map import html_map, write_html_map
 
 EVIL = "</script><script>alert(1)</script><!-- {{js}} \u2028"
@@ -141,9 +141,8 @@ def test_where_members_part_each_has_its_own_line_and_directions(
         begun, *rests = [points(part["points"]).tolist() for part in shown["parts"]]
         for member, rest in zip(group.members, rests, strict=True):
             route = book.route_for(member)
-            bent = BentWalks(little_town())
-            walk = bent.bend([little_town().node(label) for label in route])
-            assert begun + rest[1:] == np.rint(10 * bent.positions[walk]).astype(np.int64).tolist() != begun
+            ((walk,),), positions = bend_walks(little_town(), [[[little_town().node(label) for label in route]]])
+            assert begun + rest[1:] == np.rint(10 * positions[walk]).astype(np.int64).tolist() != begun
     headings = [text for text in page.texts if re.match("Shared beginning|Rest for|Directions", text)]
     assert [heading.partition(" (")[0] for heading in headings] == [
         *(
