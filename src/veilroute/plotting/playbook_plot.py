@@ -327,41 +327,36 @@ def add_legend(ax: Axes, entries: Sequence[Entry], frame: Frame, *, beside: bool
     """Put the legend below the axes of a map and what stands below these, or ``beside`` them on the right."""
     width, height = ax.get_window_extent().size
     shift = (_GAP_IN, 0.0) if beside else (0.0, -_GAP_IN - frame.below_in)
-    single = _make_legend(ax, entries, shift, beside=beside, num_columns=1)
-    extent = single.get_window_extent()
+    outside = ax.transAxes + ScaledTranslation(*shift, ax.figure.dpi_scale_trans)
+
+    def make(num_columns: int) -> Legend:
+        legend = ax.legend(
+            cast(list[Artist], list(entries)),
+            [entry.label for entry in entries],
+            handler_map={Entry: _EntryHandler()},
+            loc="upper left" if beside else "upper center",
+            bbox_to_anchor=(1.0, 1.0) if beside else (0.5, 0.0),
+            bbox_transform=outside,
+            borderaxespad=0.0,
+            ncols=num_columns,
+            fontsize=_FONT_SIZE,
+            frameon=False,
+            handlelength=3.4,
+            handletextpad=0.7,
+            labelspacing=0.75,
+            columnspacing=_COLUMN_SPACING,
+        )
+        for text in legend.get_texts():
+            text.set_parse_math(False)  # a place may be called "$"
+        return legend
+
+    extent = make(1).get_window_extent()
     spacing = _COLUMN_SPACING * _FONT_SIZE * ax.figure.dpi / POINTS_PER_INCH
-    fitting = (
-        math.ceil(extent.height / max(height, 1.0)) if beside else int((width + spacing) / (extent.width + spacing))
-    )
+    abreast = int((width + spacing) / (extent.width + spacing))
+    fitting = math.ceil(extent.height / max(height, 1.0)) if beside else abreast
     num_columns = max(1, min(fitting, len(entries)))
     # With the number of rows settled, even columns look better than a last one that is nearly empty.
-    num_columns = math.ceil(len(entries) / math.ceil(len(entries) / num_columns))
-    return single if num_columns == 1 else _make_legend(ax, entries, shift, beside=beside, num_columns=num_columns)
-
-
-def _make_legend(
-    ax: Axes, entries: Sequence[Entry], shift: tuple[float, float], *, beside: bool, num_columns: int
-) -> Legend:
-    outside = ax.transAxes + ScaledTranslation(*shift, ax.figure.dpi_scale_trans)
-    legend = ax.legend(
-        cast(list[Artist], list(entries)),
-        [entry.label for entry in entries],
-        handler_map={Entry: _EntryHandler()},
-        loc="upper left" if beside else "upper center",
-        bbox_to_anchor=(1.0, 1.0) if beside else (0.5, 0.0),
-        bbox_transform=outside,
-        borderaxespad=0.0,
-        ncols=num_columns,
-        fontsize=_FONT_SIZE,
-        frameon=False,
-        handlelength=3.4,
-        handletextpad=0.7,
-        labelspacing=0.75,
-        columnspacing=_COLUMN_SPACING,
-    )
-    for text in legend.get_texts():
-        text.set_parse_math(False)  # a place may be called "$"
-    return legend
+    return make(math.ceil(len(entries) / math.ceil(len(entries) / num_columns)))
 
 
 class _EntryHandler(HandlerBase):
