@@ -28,7 +28,6 @@ from veilroute.streets.network import ATTRIBUTION
 
 Place = tuple[float, float]
 AttributedEdge = tuple[Label, Label, Mapping[str, Any]]
-_Data = ChainMap[str, str]
 
 _UNITS = {"length": "metres", "travel_time": "seconds"}
 _REMEDIES = {
@@ -198,13 +197,13 @@ def read_graphml(path: str | Path, *, cost: str | None = None) -> Domain:
             return _plain_domain(file, cost)
         labels = labels_of_texts(list(file.nodes)) or range(len(file.nodes))
         name = dict(zip(file.nodes, labels, strict=True))
-        nodes = {name[node]: data for node, data in file.nodes.items()}
-        edges = [(name[tail], name[head], data) for tail, head, data in file.edges]
+        nodes = {name[node]: file.with_defaults("node", data) for node, data in file.nodes.items()}
+        edges = [(name[tail], name[head], file.with_defaults("edge", data)) for tail, head, data in file.edges]
         return domain_from_attributes(nodes, edges, crs=file.attributes["crs"], cost=cost)
 
 
 def _plain_domain(file: _Graph, cost: str | None) -> Domain:
-    named = (name for _, _, data in file.edges for name in data.maps[0])
+    named = (name for _, _, data in file.edges for name in data)
     occurring = dict.fromkeys(file.defaults["edge"]) | dict.fromkeys(named)
     if cost is None:
         cost = next((name for name in _USUAL_COSTS if name in occurring), None)
@@ -216,19 +215,20 @@ def _plain_domain(file: _Graph, cost: str | None) -> Domain:
     costs = []
     for tail, head, data in file.edges:
         try:
-            costs.append(number_of_text(data[cost or ""]))
+            costs.append(number_of_text(file.with_defaults("edge", data)[cost or ""]))
         except (KeyError, ValueError):
             got = data.get(cost or "", "none")
             raise InvalidInputError(f"edge {tail} -> {head}", f"a number as its {cost}", got) from None
     tails, heads = [number[tail] for tail, _, _ in file.edges], [number[head] for _, head, _ in file.edges]
     labels = labels_of_texts(list(file.nodes))
-    coordinates = _coordinates(list(file.nodes.values()))
+    coordinates = _coordinates([file.with_defaults("node", data) for data in file.nodes.values()])
     return Domain.from_edges(len(number), tails, heads, costs, labels=labels, coordinates=coordinates)
 
 
 def _is_numeric(name: str, file: _Graph) -> bool:
     try:
-        return bool([float(data[name]) for _, _, data in file.edges if name in data])
+        attributes = (file.defaults["edge"], *(data for _, _, data in file.edges))
+        return bool([float(data[name]) for data in attributes if name in data])
     except ValueError:
         return False
 
@@ -258,9 +258,9 @@ class _Graph:
     def __init__(self, path: str | Path) -> None:
         self.path = path
         self.attributes: dict[str, str] = {}
-        # What is said of a node or an edge, and behind it what is said of all: not copied, for these may be many.
-        self.nodes: dict[str, _Data] = {}
-        self.edges: list[tuple[str, str, _Data]] = []
+        self.nodes: dict[str, dict[str, str]] = {}
+        self.edges: list[tuple[str, str, dict[str, str]]] = []
+        # Not copied to every node and edge, for these may be many.
         self.defaults: dict[str, dict[str, str]] = {"node": {}, "edge": {}, "graph": {}}
         self._open = [_Element("", {})]
         self._names: dict[str, str] = {}
@@ -272,6 +272,10 @@ class _Graph:
             for end in (tail, head):
                 if end not in self.nodes:
                     raise FileFormatError(path, f"edge {tail[:40]} -> {head[:40]}: there is no node {end[:40]}")
+
+    def with_defaults(self, kind: str, data: dict[str, str]) -> ChainMap[str, str]:
+        """What is said of a node or an edge, and what is said of all where it is silent."""
+        return ChainMap(data, self.defaults[kind])
 
     def _read(self) -> None:
         """Read it all; entities, with which a few bytes can stand for gigabytes or for other files, are refused."""
@@ -326,12 +330,11 @@ class _Graph:
                     if "default" in data and about.get("for", "all") in (owner, "all"):
                         known[name] = data["default"]
             case "node":
-                self.nodes[about.get("id", "")] = ChainMap(data, self.defaults["node"])
+                self.nodes[about.get("id", "")] = data
             case "edge":
                 tail, head = about.get("source", ""), about.get("target", "")
-                said = ChainMap(data, self.defaults["edge"])
-                self.edges.append((tail, head, said))
+                self.edges.append((tail, head, data))
                 if (about.get("directed") or self._is_directed) != "true":
-                    self.edges.append((head, tail, said))
+                    self.edges.append((head, tail, data))
             case "graph":
                 self.attributes = self.defaults["graph"] | data
