@@ -80,7 +80,8 @@ class _TripReach:
         ends = list(zip(self.problem.start_nodes, self.problem.goal_nodes, strict=True))
         self.from_start = [np.isfinite(self.out.run(start)) for start, _ in ends]
         self.to_goal = [np.isfinite(self.back.run(goal)) for _, goal in ends]
-        self.word = "streets" if self.domain.streets is not None else "edges"
+        # The candidates that every trip can cover, class by class.
+        self.coverable = [label for group in playbook.classes for label in group.members]
 
     @cached_property
     def watchers(self) -> dict[Label, Indices]:
@@ -89,11 +90,6 @@ class _TripReach:
 
         found = find_watchers(self.domain, self.problem.visibility, self.problem.candidate_nodes)
         return dict(zip(self.problem.candidates, found, strict=True))
-
-    @cached_property
-    def coverable(self) -> tuple[Label, ...]:
-        """The candidates that every trip can cover, class by class."""
-        return tuple(label for group in self.playbook.classes for label in group.members)
 
     def explain_uncoverable(self, label: Label) -> Obstacle:
         """Why some trip has no walk that covers a candidate."""
@@ -122,7 +118,8 @@ class _TripReach:
         if not is_one_way:
             return Obstacle(label, "uncoverable", f"{way}: that part of the map is not connected with the trip")
         through = f" ({', '.join(names)})" if names else ""
-        why = f"{way}: one-way {self.word}{through} lead only {lead} that part of the map"
+        word = "streets" if self.domain.streets is not None else "edges"
+        why = f"{way}: one-way {word}{through} lead only {lead} that part of the map"
         return Obstacle(label, "uncoverable", why, streets=names)
 
     def _wrong_way(self, seers: Indices, joined: Flags, *, away: bool) -> tuple[bool, tuple[str, ...]]:

@@ -10,7 +10,7 @@ import pytest
 import veilroute as vr
 from street_samples import as_written_before, little_book, little_town
 from veilroute.playbook import playbook_from_json
-from veilroute.streets.itinerary import lay_route
+from veilroute.streets.directions import lay_route
 
 
 @pytest.fixture

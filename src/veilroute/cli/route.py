@@ -26,8 +26,7 @@ from veilroute.formats import read_domain
 from veilroute.formats.geojson import route_geojson
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook, Route, read_playbook
-from veilroute.streets.directions import directions, directions_text
-from veilroute.streets.itinerary import lay_route
+from veilroute.streets.directions import directions, directions_text, lay_route
 from veilroute.streets.places import snap
 
 FORMATS = ("text", "json", "gpx", "geojson", "directions")

@@ -15,20 +15,17 @@ def reached_from(domain: Domain, node: int, *, forward: bool = True, backward: b
 
 def steps_from(domain: Domain, node: int, *, forward: bool = True, backward: bool = False) -> Ints:
     """How many edges it takes to get to each node, -1 where there is no way (breadth first)."""
-    rows = [(domain.indptr, domain.indices)] if forward else []
-    if backward:
-        rows.append(domain.reversed_rows[:2])
+    taken = [(domain.indptr, domain.indices)] if forward else []
+    taken += [domain.reversed_rows[:2]] if backward else []
+    rows = [(ptr.astype(np.int64), heads) for ptr, heads in taken]
     steps = np.full(domain.num_nodes, -1, dtype=np.int64)
     border = np.array([node], dtype=np.int64)
     steps[node] = depth = 0
     while border.size:
         depth += 1
-        ahead = []
-        for indptr, indices in rows:
-            firsts = indptr[border].astype(np.int64)
-            ahead.append(indices[spans(firsts, indptr[border + 1].astype(np.int64) - firsts)].astype(np.int64))
-        heads = np.concatenate(ahead)
-        border = np.unique(heads[steps[heads] < 0])
+        spread = [heads[spans(ptr[border], ptr[border + 1] - ptr[border])] for ptr, heads in rows]
+        ahead = np.concatenate(spread).astype(np.int64)
+        border = np.unique(ahead[steps[ahead] < 0])
         steps[border] = depth
     return steps
 

@@ -77,6 +77,13 @@ class Streets:
         return np.concatenate([self.lonlat[tail : tail + 1], self.bends(edge), self.lonlat[head : head + 1]])
 
 
+def streets_of(domain: Domain) -> Streets:
+    """The streets behind a domain, or one line that says why there are none."""
+    if domain.streets is None:
+        raise InvalidInputError("domain", "a street network: only street networks have places on earth and directions")
+    return domain.streets
+
+
 def street_domain(
     *,
     lonlat: npt.ArrayLike,

@@ -136,10 +136,6 @@ def _grid_rows(grid: Grid) -> tuple[Indices, Indices, CostArray]:
     present = neighbours >= 0
     indptr = np.zeros(rows.size + 1, dtype=np.int64)
     np.cumsum(present.sum(axis=1), out=indptr[1:])
-    costs: CostArray
-    if grid.movement == 4:
-        costs = np.ones(int(indptr[-1]), dtype=np.int64)
-    else:
-        lengths = np.array([math.sqrt(2) if down and right else 1.0 for down, right in steps])
-        costs = np.broadcast_to(lengths, present.shape)[present].copy()
+    lengths: CostArray = np.array([math.sqrt(2) if down and right else 1 for down, right in steps])
+    costs = np.broadcast_to(lengths, present.shape)[present]
     return indptr.astype(np.uint32), neighbours[present].astype(np.uint32), costs

@@ -34,7 +34,7 @@ class WithinDistance:
     measure: str = "cost"
 
     def __post_init__(self) -> None:
-        check_finite("WithinDistance.radius", _length("WithinDistance.radius", self.radius), least=0)
+        check_finite("WithinDistance.radius", self.radius, least=0)
         check_name("WithinDistance.measure", self.measure, MEASURES)
 
 
@@ -50,7 +50,7 @@ class LineOfSight:
     range: float
 
     def __post_init__(self) -> None:
-        check_finite("LineOfSight.range", _length("LineOfSight.range", self.range), least=0)
+        check_finite("LineOfSight.range", self.range, least=0)
 
 
 @dataclass(frozen=True)
@@ -108,9 +108,10 @@ def visibility_from_dict(data: object, domain: Domain | None) -> Visibility:
         case "at-node":
             return AtNode()
         case "within-distance":
-            return WithinDistance(_length("visibility.radius", data.get("radius")), data.get("measure", "cost"))
+            radius = check_finite("visibility.radius", data.get("radius", "nothing"), least=0)
+            return WithinDistance(radius, data.get("measure", "cost"))
         case "line-of-sight":
-            return LineOfSight(_length("visibility.range", data.get("range")))
+            return LineOfSight(check_finite("visibility.range", data.get("range", "nothing"), least=0))
         case "explicit":
             return _explicit_from_dict(data.get("sees"), domain)
         case kind:
@@ -130,9 +131,3 @@ def _explicit_from_dict(sees: object, domain: Domain | None) -> Explicit:
             raise InvalidInputError("visibility.sees", "each node once", key)
         table[seer] = tuple(plain_label(label, field="visibility.sees") for label in seen)
     return Explicit(table)
-
-
-def _length(name: str, value: object) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        raise InvalidInputError(name, "a number >= 0", value if value is not None else "nothing")
-    return value

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from veilroute.domain.geography import streets_of
 from veilroute.domain.graph import Label
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook
-from veilroute.streets.directions import ClassRoute, chosen_trips, class_routes
-from veilroute.streets.itinerary import Itinerary, streets_of
+from veilroute.streets.directions import ClassRoute, Itinerary, chosen_trips, class_routes
 
 OKABE_ITO = ("#0072B2", "#D55E00", "#F0E442", "#000000", "#56B4E9", "#CC79A7", "#E69F00", "#009E73")
 """The colours of classes, for pictures and for map files alike.

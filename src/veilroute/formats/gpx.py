@@ -12,9 +12,9 @@ from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
 from veilroute.arrays import Floats
+from veilroute.domain.geography import streets_of
 from veilroute.playbook import Playbook
-from veilroute.streets.directions import Step, class_routes, members_text, total_text
-from veilroute.streets.itinerary import Itinerary, streets_of
+from veilroute.streets.directions import Itinerary, Step, class_routes, members_text, total_text
 
 _HEAD = (
     '<?xml version="1.0" encoding="UTF-8"?>\n'

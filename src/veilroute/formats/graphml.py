@@ -22,7 +22,7 @@ from veilroute.checks import check_name
 from veilroute.domain.geography import street_domain
 from veilroute.domain.graph import Domain, Label
 from veilroute.errors import FileFormatError, InvalidInputError, blame_file
-from veilroute.formats.tables import labels_of_texts, number_of_text, number_texts
+from veilroute.formats.tables import labels_of_texts, number_of_text, text_columns
 from veilroute.jsontext import read_bytes
 from veilroute.streets.network import ATTRIBUTION
 
@@ -79,8 +79,7 @@ def domain_from_attributes(
         cost = "travel_time" if edges and all("travel_time" in data for _, _, data in edges) else "length"
     number = {label: i for i, label in enumerate(nodes)}
     called = (" / ".join(_texts(data.get("name")) or _texts(data.get("ref"))) for _, _, data in edges)
-    names, name_ids = number_texts(called)
-    kinds, kind_ids = number_texts(next(iter(_texts(data.get("highway"))), "") for _, _, data in edges)
+    kinds = (next(iter(_texts(data.get("highway"))), "") for _, _, data in edges)
     bends: list[Place] = []
     ends = [0]
     for tail, head, data in edges:
@@ -95,10 +94,7 @@ def domain_from_attributes(
         lengths=list(_values(edges, "length")),
         unit=_UNITS[cost],
         labels=None if labels == list(range(len(labels))) else labels,
-        names=names,
-        name_ids=name_ids,
-        kinds=kinds,
-        kind_ids=kind_ids,
+        **text_columns(name=called, kind=kinds),
         shape_ptr=ends,
         shape=np.array(bends, dtype=np.float64).reshape(-1, 2),
         attribution=ATTRIBUTION if any("osmid" in data for _, _, data in edges) else "",
@@ -199,16 +195,16 @@ def read_graphml(path: str | Path, *, cost: str | None = None) -> Domain:
     with blame_file(path):
         if "crs" not in file.attributes:
             return _plain_domain(file, cost)
-        labels = labels_of_texts(list(file.nodes))
-        name = dict(zip(file.nodes, range(len(file.nodes)) if labels is None else labels, strict=True))
+        labels = labels_of_texts(list(file.nodes)) or range(len(file.nodes))
+        name = dict(zip(file.nodes, labels, strict=True))
         nodes = {name[node]: file.with_defaults("node", data) for node, data in file.nodes.items()}
         edges = [(name[tail], name[head], file.with_defaults("edge", data)) for tail, head, data in file.edges]
         return domain_from_attributes(nodes, edges, crs=file.attributes["crs"], cost=cost)
 
 
 def _plain_domain(file: _Graph, cost: str | None) -> Domain:
-    defaults = file.defaults["edge"]
-    occurring = dict.fromkeys(defaults) | dict.fromkeys(name for _, _, data in file.edges for name in data)
+    named = (name for _, _, data in file.edges for name in data)
+    occurring = dict.fromkeys(file.defaults["edge"]) | dict.fromkeys(named)
     if cost is None:
         cost = next((name for name in _USUAL_COSTS if name in occurring), None)
     if file.edges and (cost is None or cost not in occurring):

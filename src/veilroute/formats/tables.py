@@ -220,19 +220,18 @@ def _degrees(text: str, what: str, spot: _Spot) -> float | None:
 
 def _check_together(path: str | Path, places: list[Place]) -> None:
     """Names for all or for none, no name twice, at most one start and one goal."""
-    seen: dict[tuple[str, str], str] = {}  # where each name and role was first
+    seen: dict[tuple[str, str | None], str] = {}  # where each name and role was first
     is_named = any(place.name is not None for place in places)
     for place in places:
         where = place.origin.removeprefix(f"{path}, ")
         if is_named and place.name is None:
             raise FileFormatError(path, f"{where}: this place has no name and others have one; name all or none")
-        marks = [] if place.name is None else [("name", place.name)]
-        marks += [] if place.role in (None, "candidate") else [("role", str(place.role))]
-        for mark in marks:
-            if mark in seen:
-                problem = f"{where}: the {mark[0]} {mark[1]!r} is there twice, first in {seen[mark]}; change one"
-                raise FileFormatError(path, problem)
-            seen[mark] = where
+        for what, text in (("name", place.name), ("role", None if place.role == "candidate" else place.role)):
+            first = seen.setdefault((what, text), where)
+            if text is not None and first != where:
+                raise FileFormatError(
+                    path, f"{where}: the {what} {text!r} is there twice, first in {first}; change one"
+                )
 
 
 def _text(value: object, what: str, spot: _Spot) -> str:
@@ -243,14 +242,17 @@ def _text(value: object, what: str, spot: _Spot) -> str:
     return str(value).strip()
 
 
-def number_texts(texts: Iterable[str]) -> tuple[tuple[str, ...], list[int]]:
-    """The different texts, as street names, in the order in which they come, and the number of each that was given.
+def text_columns(**columns: Iterable[str]) -> dict[str, Any]:
+    """The ``name`` and the ``kind`` of each edge as :func:`~veilroute.domain.geography.street_domain` takes them.
 
-    The empty text is number 0; what cannot be printed becomes a space.
+    Different texts are numbered in the order in which they come, the empty one 0; what cannot be printed is a space.
     """
-    numbers = {"": 0}
-    ids = [numbers.setdefault(" ".join(printable(text).split()), len(numbers)) for text in texts]
-    return tuple(numbers), ids
+    given: dict[str, Any] = {}
+    for column, texts in columns.items():
+        numbers = {"": 0}
+        ids = [numbers.setdefault(" ".join(printable(text).split()), len(numbers)) for text in texts]
+        given |= {f"{column}s": tuple(numbers), f"{column}_ids": ids}
+    return given
 
 
 def labels_of_texts(texts: list[str]) -> list[int] | list[str] | None:
@@ -320,8 +322,6 @@ def read_edge_list(path: str | Path, nodes: str | Path | None = None) -> Domain:
         lonlat = np.array(placed)
         between = great_circle_m(lonlat[tails], lonlat[heads]).tolist()
         lengths = costs if unit == "metres" else [edge.length for edge in edges]
-        names, name_ids = number_texts(edge.name for edge in edges)
-        kinds, kind_ids = number_texts(edge.kind for edge in edges)
         return street_domain(
             lonlat=lonlat,
             tails=tails,
@@ -330,10 +330,7 @@ def read_edge_list(path: str | Path, nodes: str | Path | None = None) -> Domain:
             lengths=[far if own is None else own for own, far in zip(lengths, between, strict=True)],
             unit=unit,
             labels=labels,
-            names=names,
-            name_ids=name_ids,
-            kinds=kinds,
-            kind_ids=kind_ids,
+            **text_columns(name=(edge.name for edge in edges), kind=(edge.kind for edge in edges)),
         )
 
 
@@ -381,10 +378,10 @@ def _read_nodes(path: str | Path) -> tuple[dict[str, tuple[float, float] | None]
     """The nodes in order with their points, where they have some, and whether these are longitude and latitude."""
     table = _Table(path)
     id_at = table.need("the node", "id", "node", "osmid")
-    lat_at, lon_at = table.find("lat", "latitude"), table.find("lon", "lng", "longitude")
-    is_lonlat = lat_at is not None and lon_at is not None
-    x_at, y_at = table.find("x"), table.find("y")
-    columns = (lon_at, lat_at) if is_lonlat else (x_at, y_at)
+    lonlat = table.find("lon", "lng", "longitude"), table.find("lat", "latitude")
+    plane = table.find("x"), table.find("y")
+    is_lonlat = None not in lonlat
+    columns = lonlat if is_lonlat else plane
     points: dict[str, tuple[float, float] | None] = {}
     for row in table.rows():
         if not row[id_at] or row[id_at] in points:

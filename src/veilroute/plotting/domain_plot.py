@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass
+from itertools import count, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,14 @@ from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
 from veilroute.arrays import Flags, Ints, Points
+from veilroute.domain.geography import streets_of
 from veilroute.domain.graph import Domain
 from veilroute.domain.grid import Grid
 from veilroute.plotting import palette
 from veilroute.plotting.frame import POINTS_PER_INCH, Frame, frame_of, new_axes
 from veilroute.plotting.lanes import Walk
 from veilroute.plotting.routes import add_arrows, arrow_heads, distances_along, point_at
-from veilroute.streets.itinerary import edge_number, streets_of
+from veilroute.streets.directions import edge_number
 
 # Cells and streets shorter than this many points get no lines between them and no one-way arrows.
 _FINE_CELL_PT = 7.0
@@ -226,40 +227,29 @@ def street_lines(domain: Domain) -> StreetLines:
     return StreetLines(points, drawn, ~has_back[drawn], ranks)
 
 
-@dataclass
-class BentWalks:
-    """Walks whose bends count as nodes, so that lanes and arrows follow the streets.
+def bend_walks(domain: Domain, walks: Sequence[Sequence[Walk]]) -> tuple[list[list[Walk]], Points]:
+    """Walks whose bends count as nodes, so that lanes and arrows follow the streets, and where nodes and bends are.
 
     Numbers beyond the domain's own nodes are bends. A bend has the same number in both directions of a street, so
     that routes which meet on it are drawn side by side.
     """
+    streets, numbers = streets_of(domain), count(domain.num_nodes)
+    known: dict[bytes, list[int]] = {}
+    lines = [streets.shape[:0]]
 
-    domain: Domain
-    _bends: dict[bytes, list[int]] = field(default_factory=dict)
-    _points: list[tuple[float, float]] = field(default_factory=list)
-
-    def bend(self, walk: Walk) -> list[int]:
-        """A walk with the bends of its streets between its nodes."""
-        bent = list(walk[:1])
-        for tail, head in pairwise(walk):
-            bent += [*self._between(tail, head), head]
-        return bent
-
-    @property
-    def positions(self) -> Points:
-        """Where the nodes and all bends so far are."""
-        assert self.domain.coordinates is not None
-        return np.concatenate([self.domain.coordinates, np.array(self._points).reshape(-1, 2)])
-
-    def _between(self, tail: int, head: int) -> Sequence[int]:
-        streets = streets_of(self.domain)
-        shape = streets.bends(edge_number(self.domain, tail, head))
-        is_back = tail > head
+    def bends(tail: int, head: int) -> list[int]:
+        shape = streets.bends(edge_number(domain, tail, head))
         # By their ends and their line, seen from the lower node: this is how both directions find each other.
-        line = np.ascontiguousarray(shape[::-1] if is_back else shape)
+        line = np.ascontiguousarray(shape[::-1] if tail > head else shape)
         key = np.array(sorted((tail, head)), dtype=np.int64).tobytes() + line.tobytes()
-        if key not in self._bends:
-            first = self.domain.num_nodes + len(self._points)
-            self._points += [(x, y) for x, y in streets.project(line).tolist()]
-            self._bends[key] = list(range(first, first + len(line)))
-        return self._bends[key][::-1] if is_back else self._bends[key]
+        if key not in known:
+            known[key] = list(islice(numbers, len(line)))
+            lines.append(line)
+        return known[key][::-1] if tail > head else known[key]
+
+    def bend(walk: Walk) -> Walk:
+        return [*walk[:1], *(node for tail, head in pairwise(walk) for node in (*bends(tail, head), head))]
+
+    bent = [[bend(walk) for walk in group] for group in walks]
+    assert domain.coordinates is not None
+    return bent, np.concatenate([domain.coordinates, streets.project(np.concatenate(lines))])

@@ -188,8 +188,6 @@ def _pivot_mds(steps: Points) -> Points:
     centred = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True) + squares.mean()
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
     points = -0.5 * centred @ axes[:2].T
-    if points.shape[1] < 2:
-        points = np.column_stack([points, np.zeros(len(points))])
     # The sign of a singular vector is arbitrary: let the first node be left of and above the middle.
     points = points * np.where(points[0] * (-1.0, 1.0) < 0, -1.0, 1.0)
     length = float(np.abs(points[:, 0]).max())

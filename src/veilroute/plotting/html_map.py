@@ -19,17 +19,17 @@ from typing import Any
 import numpy as np
 
 from veilroute.arrays import Ints, Points
+from veilroute.domain.geography import streets_of
 from veilroute.domain.graph import Domain
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook
-from veilroute.plotting.domain_plot import BentWalks, street_lines
+from veilroute.plotting.domain_plot import bend_walks, street_lines
 from veilroute.plotting.lanes import Walk, assign_lanes
 from veilroute.plotting.marks import Mark, sight_lines
 from veilroute.plotting.palette import class_style
 from veilroute.plotting.playbook_plot import all_marks, costs_text
 from veilroute.plotting.routes import class_walks
-from veilroute.streets.directions import ClassRoute, RoutePart, chosen_trips, class_routes, members_text, total_text
-from veilroute.streets.itinerary import streets_of
+from veilroute.streets.directions import ClassRoute, RoutePart, check_trip, class_routes, members_text, total_text
 
 # Coordinates are whole decimetres: finer than a pixel at the closest zoom, and short as text.
 _PER_METRE = 10
@@ -57,7 +57,7 @@ def html_map(playbook: Playbook, *, trip: int = 0) -> str:
     trip
         Which trip's routes to show.
     """
-    (trip,) = chosen_trips(playbook, trip)
+    check_trip(playbook, trip)
     domain = playbook.problem.domain
     streets_of(domain)  # or it says that there are none
     script = _web("geometry.js") + _web("map.js")
@@ -92,13 +92,11 @@ def _embedded(data: object) -> str:
 
 
 def _data(playbook: Playbook, domain: Domain, trip: int) -> dict[str, Any]:
-    bent = BentWalks(domain)
-    walks = [[bent.bend(walk) for walk in group] for group in class_walks(playbook, trip)]
+    walks, positions = bend_walks(domain, class_walks(playbook, trip))
     start, goal, *others = (_place(playbook, domain, node, mark) for node, mark in all_marks(playbook, trip))
     if (start["x"], start["y"]) == (goal["x"], goal["y"]):
         start["aside"], goal["aside"] = -1, 1
     places = [*others, start, goal]  # what comes last is drawn on top
-    positions = bent.positions
     sights: list[list[list[int]]] = [[] for _ in walks]
     for i, ends in sight_lines(playbook, trip, positions):
         sights[i].append(_whole(positions[list(ends)]).reshape(-1).tolist())

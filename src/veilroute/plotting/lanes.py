@@ -124,34 +124,30 @@ def _edge_sides(walks: Iterable[Walk], positions: Points) -> dict[Edge, int]:
             before, after = positions[b] - positions[a], positions[c] - positions[b]
             if float(before @ after) > _STRAIGHT * float(np.hypot(*before) * np.hypot(*after)):
                 straight.add(passage)
-    signs = _SignedSets(edges)
     # `most_common` keeps equal counts in the order of their first use, and so does `sorted`.
     by_use = [passage for passage, _ in passages.most_common()]
-    for first, second, product in sorted(by_use, key=lambda passage: passage not in straight):
-        signs.join(first, second, product)
-    return {edge: signs.find(edge)[1] for edge in edges}
+    return _signs(edges, sorted(by_use, key=lambda passage: passage not in straight))
 
 
-class _SignedSets:
-    """Disjoint sets whose members know their sign relative to the root."""
+def _signs(edges: Iterable[Edge], passages: Iterable[tuple[Edge, Edge, int]]) -> dict[Edge, int]:
+    """Signs whose product over the two edges of a passage is as it says, unless that contradicts earlier passages.
 
-    def __init__(self, edges: Iterable[Edge]) -> None:
-        self._parent = {edge: (edge, 1) for edge in edges}
+    Disjoint sets, whose members know their sign relative to their parent.
+    """
+    parents = {edge: (edge, 1) for edge in edges}
 
-    def find(self, edge: Edge) -> tuple[Edge, int]:
-        trail = []
-        sign = 1
-        while self._parent[edge][0] != edge:
+    def find(edge: Edge) -> tuple[Edge, int]:
+        trail, sign = [], 1
+        while parents[edge][0] != edge:
             trail.append((edge, sign))
-            parent, step = self._parent[edge]
-            edge, sign = parent, sign * step
+            edge, sign = parents[edge][0], sign * parents[edge][1]
         for member, before in trail:
             # Signs are their own inverses, so this is the way from the member to the root.
-            self._parent[member] = (edge, before * sign)
+            parents[member] = (edge, before * sign)
         return edge, sign
 
-    def join(self, first: Edge, second: Edge, product: int) -> None:
-        root1, sign1 = self.find(first)
-        root2, sign2 = self.find(second)
+    for first, second, product in passages:
+        (root1, sign1), (root2, sign2) = find(first), find(second)
         if root1 != root2:
-            self._parent[root2] = (root1, sign1 * sign2 * product)
+            parents[root2] = (root1, sign1 * sign2 * product)
+    return {edge: find(edge)[1] for edge in parents}

@@ -95,8 +95,15 @@ def draw_marks(ax: Axes, marks: Sequence[Mark], places: Points, scale: float, si
         shared = bool((np.delete(places, i, axis=0) == places[i]).all(axis=1).any())
         if moved > 0.9 * radii[i] and not shared:
             _draw_leader(ax, mark, places[i], placed[i])
-        # Start and goal are drawn last and on top.
-        _draw_mark(ax, mark, placed[i], size, zorder=8.0 if mark.gid in ("start", "goal") else 7.0)
+        zorder = 8.0 if mark.gid in ("start", "goal") else 7.0
+        spot = (float(placed[i, 0]), float(placed[i, 1]))
+        line = mark_line(mark, spot, size)
+        line.set(zorder=zorder, clip_on=False, gid=mark.gid)
+        ax.add_line(line)
+        if mark.text:
+            offset = (0.0, text_shift(mark, size))
+            text = ax.annotate(mark.text, spot, offset, textcoords="offset points", annotation_clip=False)
+            text.set(zorder=zorder + 0.5, **text_style(mark, size))
     return placed
 
 
@@ -105,17 +112,6 @@ def _draw_leader(ax: Axes, mark: Mark, home: Points, place: Points) -> None:
     ax.plot(*ends.T, "-", color=palette.FLOOR, linewidth=2.2, zorder=6.0)
     ax.plot(*ends.T, "-", color=mark.edge, linewidth=1.0, zorder=6.1)
     ax.plot(*home, "o", color=mark.face, markeredgecolor=mark.edge, markersize=4.0, markeredgewidth=0.8, zorder=6.2)
-
-
-def _draw_mark(ax: Axes, mark: Mark, place: Points, size: float, *, zorder: float) -> None:
-    spot = (float(place[0]), float(place[1]))
-    line = mark_line(mark, spot, size)
-    line.set(zorder=zorder, clip_on=False, gid=mark.gid)
-    ax.add_line(line)
-    if mark.text:
-        offset = (0.0, text_shift(mark, size))
-        text = ax.annotate(mark.text, spot, offset, textcoords="offset points", annotation_clip=False)
-        text.set(zorder=zorder + 0.5, **text_style(mark, size))
 
 
 def mark_line(mark: Mark, place: tuple[float, float], size: float) -> Line2D:

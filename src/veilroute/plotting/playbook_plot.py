@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import matplotlib as mpl
 import numpy as np
@@ -21,19 +21,19 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.legend_handler import HandlerBase
 from matplotlib.text import Text
-from matplotlib.transforms import ScaledTranslation, Transform
+from matplotlib.transforms import ScaledTranslation
 
-from veilroute.checks import check_whole, is_number
+from veilroute.checks import is_number
 from veilroute.domain.graph import Label
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.playbook import Playbook, PlaybookClass
 from veilroute.plotting import marks
-from veilroute.plotting.domain_plot import BentWalks, draw_domain
+from veilroute.plotting.domain_plot import bend_walks, draw_domain
 from veilroute.plotting.frame import POINTS_PER_INCH, Frame, frame_of, new_axes
 from veilroute.plotting.marks import Mark, mark_line, sight_lines, text_shift, text_style
 from veilroute.plotting.palette import ClassStyle, class_style
 from veilroute.plotting.routes import class_walks, draw_routes, route_lines
-from veilroute.streets.directions import distance_text, duration_text
+from veilroute.streets.directions import check_trip, distance_text, duration_text
 
 # The formats, and what is noted in a file: no dates, and no version that would change the bytes but not the picture.
 _METADATA: dict[str, dict[str, str | None]] = {
@@ -94,8 +94,7 @@ def plot_playbook(
     size
         Width and height of a new figure in inches; made to fit the map when left out.
     """
-    last = len(playbook.trips) - 1
-    check_whole("trip", trip, f"a trip from 0 to {last}", least=0, most=last)
+    check_trip(playbook, trip)
     if size is not None:
         if not isinstance(size, Sequence) or len(size) != 2:
             raise InvalidInputError("size", "width and height in inches", size)
@@ -104,13 +103,11 @@ def plot_playbook(
     domain = playbook.problem.domain
     walks = class_walks(playbook, trip)
     shown = all_marks(playbook, trip)
-    focus = [node for node, _ in shown]
-    bent = None
+    marked, visited = [node for node, _ in shown], [node for group in walks for walk in group for node in walk]
+    frame = frame_of(domain, marked + visited)
+    positions = frame.positions
     if domain.streets is not None:
-        bent = BentWalks(domain)
-        focus += [node for group in walks for walk in group for node in walk]
-        walks = [[bent.bend(walk) for walk in group] for group in walks]
-    frame = frame_of(domain, focus)
+        walks, positions = bend_walks(domain, walks)
 
     # The legend comes first: it decides how large the figure is, and that how far lanes and markers are apart.
     own_figure = ax is None
@@ -125,17 +122,13 @@ def plot_playbook(
 
     draw_domain(ax, domain, frame)
     scale = frame.points_per_unit(ax)
-    is_grid = domain.grid is not None
     cell_pt = min(max(0.72 * frame.step * scale, _SMALLEST_MARK_PT), _LARGEST_MARK_PT)
-    mark_size = cell_pt if is_grid else _SMALLEST_MARK_PT + 1
-    homes = frame.positions[[node for node, _ in shown]]
-    placed = marks.draw_marks(ax, [mark for _, mark in shown], homes, scale, mark_size)
+    mark_size = _SMALLEST_MARK_PT + 1 if domain.grid is None else cell_pt
+    placed = marks.draw_marks(ax, [mark for _, mark in shown], frame.positions[marked], scale, mark_size)
     for i, ends in sight_lines(playbook, trip, frame.positions):
         line = frame.positions[list(ends)]
         ax.plot(*line.T, ":", color=class_style(i).edge, linewidth=1.4, zorder=2.5, gid=f"sight-{i + 1}")
-    positions = frame.positions if bent is None else bent.positions
-    step_pt = frame.step * scale
-    draw_routes(ax, walks, positions, placed, mark_size=mark_size, scale=scale, step_pt=step_pt, is_grid=is_grid)
+    draw_routes(ax, frame, walks, positions, placed, mark_size)
     frame.apply(ax)
     return ax
 
@@ -220,11 +213,9 @@ def _uncounted(playbook: Playbook) -> list[Label]:
 
 def legend_entries(playbook: Playbook, trip: int) -> list[Entry]:
     """Start, goal, the classes by number, and how many candidates are left out for which reason."""
-    ends = playbook.trips[trip]
-    entries = [
-        Entry(marks.START, _named(playbook, "start", ends.start)),
-        Entry(marks.GOAL, _named(playbook, "goal", ends.goal)),
-    ]
+    entries, ends = [], playbook.trips[trip]
+    for mark, role, end in ((marks.START, "start", ends.start), (marks.GOAL, "goal", ends.goal)):
+        entries.append(Entry(mark, f"{role}: {_shortened(playbook.names[end])}" if end in playbook.names else role))
     for i, group in enumerate(playbook.hidden_classes):
         label = f"{i + 1}: {_members(playbook, group)}, {costs_text(playbook, group, trip)}"
         if group.rests(trip):
@@ -237,11 +228,6 @@ def legend_entries(playbook: Playbook, trip: int) -> list[Entry]:
     )
     entries += [Entry(mark, f"{reason}: {len(labels)}") for mark, reason, labels in others if labels]
     return entries
-
-
-def _named(playbook: Playbook, role: str, label: Label) -> str:
-    name = playbook.names.get(label)
-    return role if name is None else f"{role}: {_shortened(name)}"
 
 
 def _members(playbook: Playbook, group: PlaybookClass) -> str:
@@ -341,65 +327,49 @@ def add_legend(ax: Axes, entries: Sequence[Entry], frame: Frame, *, beside: bool
     """Put the legend below the axes of a map and what stands below these, or ``beside`` them on the right."""
     width, height = ax.get_window_extent().size
     shift = (_GAP_IN, 0.0) if beside else (0.0, -_GAP_IN - frame.below_in)
-    single = _make_legend(ax, entries, shift, beside=beside, num_columns=1)
-    extent = single.get_window_extent()
+    outside = ax.transAxes + ScaledTranslation(*shift, ax.figure.dpi_scale_trans)
+
+    def make(num_columns: int) -> Legend:
+        legend = ax.legend(
+            cast(list[Artist], list(entries)),
+            [entry.label for entry in entries],
+            handler_map={Entry: _EntryHandler()},
+            loc="upper left" if beside else "upper center",
+            bbox_to_anchor=(1.0, 1.0) if beside else (0.5, 0.0),
+            bbox_transform=outside,
+            borderaxespad=0.0,
+            ncols=num_columns,
+            fontsize=_FONT_SIZE,
+            frameon=False,
+            handlelength=3.4,
+            handletextpad=0.7,
+            labelspacing=0.75,
+            columnspacing=_COLUMN_SPACING,
+        )
+        for text in legend.get_texts():
+            text.set_parse_math(False)  # a place may be called "$"
+        return legend
+
+    extent = make(1).get_window_extent()
     spacing = _COLUMN_SPACING * _FONT_SIZE * ax.figure.dpi / POINTS_PER_INCH
-    fitting = (
-        math.ceil(extent.height / max(height, 1.0)) if beside else int((width + spacing) / (extent.width + spacing))
-    )
+    abreast = int((width + spacing) / (extent.width + spacing))
+    fitting = math.ceil(extent.height / max(height, 1.0)) if beside else abreast
     num_columns = max(1, min(fitting, len(entries)))
     # With the number of rows settled, even columns look better than a last one that is nearly empty.
-    num_columns = math.ceil(len(entries) / math.ceil(len(entries) / num_columns))
-    return single if num_columns == 1 else _make_legend(ax, entries, shift, beside=beside, num_columns=num_columns)
-
-
-def _make_legend(
-    ax: Axes, entries: Sequence[Entry], shift: tuple[float, float], *, beside: bool, num_columns: int
-) -> Legend:
-    outside = ax.transAxes + ScaledTranslation(*shift, ax.figure.dpi_scale_trans)
-    legend = ax.legend(
-        cast(list[Artist], list(entries)),
-        [entry.label for entry in entries],
-        handler_map={Entry: _EntryHandler()},
-        loc="upper left" if beside else "upper center",
-        bbox_to_anchor=(1.0, 1.0) if beside else (0.5, 0.0),
-        bbox_transform=outside,
-        borderaxespad=0.0,
-        ncols=num_columns,
-        fontsize=_FONT_SIZE,
-        frameon=False,
-        handlelength=3.4,
-        handletextpad=0.7,
-        labelspacing=0.75,
-        columnspacing=_COLUMN_SPACING,
-    )
-    for text in legend.get_texts():
-        text.set_parse_math(False)  # a place may be called "$"
-    return legend
+    return make(math.ceil(len(entries) / math.ceil(len(entries) / num_columns)))
 
 
 class _EntryHandler(HandlerBase):
     """Draws an entry's route and mark, with the number set as it is on the map."""
 
-    def create_artists(
-        self,
-        legend: Legend,
-        orig_handle: Artist,
-        xdescent: float,
-        ydescent: float,
-        width: float,
-        height: float,
-        fontsize: float,
-        trans: Transform,
-    ) -> Sequence[Artist]:
+    def create_artists(self, legend: Legend, orig_handle: Artist, *box: Any, **_: Any) -> Sequence[Artist]:
         """Return the artists of one entry, in the legend's coordinates."""
+        xdescent, ydescent, width, height, _fontsize, trans = box
         entry = cast(Entry, orig_handle)
-        mark = entry.mark
-        left, middle, right = -xdescent, width / 2 - xdescent, width - xdescent
-        y = height / 2 - ydescent
+        mark, left, middle, y = entry.mark, -xdescent, width / 2 - xdescent, height / 2 - ydescent
         artists: list[Artist] = []
         if entry.style is not None:
-            artists += route_lines(np.array([(left, y), (right, y)]), entry.style, _LINE_WIDTH)
+            artists += route_lines(np.array([(left, y), (left + width, y)]), entry.style, _LINE_WIDTH)
         artists.append(mark_line(mark, (middle, y), _MARK_SIZE))
         if mark.text:
             shift = text_shift(mark, _MARK_SIZE)

@@ -18,6 +18,7 @@ from matplotlib.lines import Line2D
 
 from veilroute.arrays import Points
 from veilroute.playbook import Playbook
+from veilroute.plotting.frame import Frame
 from veilroute.plotting.lanes import Lanes, Walk, assign_lanes
 from veilroute.plotting.palette import ClassStyle, class_style
 
@@ -53,23 +54,14 @@ def class_walks(playbook: Playbook, trip: int) -> list[list[Walk]]:
 
 
 def draw_routes(
-    ax: Axes,
-    walks: Sequence[Sequence[Walk]],
-    positions: Points,
-    marks: Points,
-    *,
-    mark_size: float,
-    scale: float,
-    step_pt: float,
-    is_grid: bool,
+    ax: Axes, frame: Frame, walks: Sequence[Sequence[Walk]], positions: Points, marks: Points, mark_size: float
 ) -> None:
     """Draw the routes of all classes, each as its walks, the shared one first.
 
-    ``positions`` of the nodes and the places of ``marks``, where arrows would not be seen, are in data units, of which
-    one takes ``scale`` points; a typical edge takes ``step_pt`` points. On a grid lanes should stay inside cells.
+    ``positions`` of the nodes and the places of ``marks``, where arrows would not be seen, are in data units.
     """
-    lanes = assign_lanes(walks, positions)
-    sizes = lane_sizes(lanes, step_pt, is_grid=is_grid)
+    lanes, scale = assign_lanes(walks, positions), frame.points_per_unit(ax)
+    sizes = lane_sizes(lanes, frame.step * scale, is_grid=frame.bottom > frame.top)  # row 0 is at the top
     positions_pt = positions * scale
     for i, group in enumerate(walks):
         style = class_style(i)

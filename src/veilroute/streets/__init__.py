@@ -1,7 +1,15 @@
 """Street networks: from raw ways to a graph, from coordinates to junctions, from routes to directions."""
 
-from veilroute.streets.directions import ClassRoute, RoutePart, Step, class_routes, playbook_directions
-from veilroute.streets.itinerary import Itinerary, Leg, lay_route
+from veilroute.streets.directions import (
+    ClassRoute,
+    Itinerary,
+    Leg,
+    RoutePart,
+    Step,
+    class_routes,
+    lay_route,
+    playbook_directions,
+)
 from veilroute.streets.network import StreetNetwork
 from veilroute.streets.network_report import NetworkReport
 from veilroute.streets.places import Located, Place, Snap, locate, snap

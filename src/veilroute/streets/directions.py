@@ -1,10 +1,10 @@
-"""Turn by turn: a route as a driver reads it, and the routes of a whole playbook, class by class.
+"""A route over the streets: its line, turn by turn as a driver reads it, and those of a whole playbook by class.
 
 Directions are made from the route's line and the names of its streets, and from nothing else. They do not know the
 candidates: no place on the way is announced, so they say as much about the secret as the route does.
 
 A playbook may be known to everybody, so the directions of all its classes may be, too. What a driver is given is made
-by :func:`~veilroute.streets.itinerary.lay_route` from the one route that :meth:`Playbook.route_for` looks up.
+by :func:`lay_route` from the one route that :meth:`Playbook.route_for` looks up.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby, pairwise
 
 import numpy as np
 
 from veilroute.arrays import Floats
 from veilroute.checks import check_whole
-from veilroute.domain.geography import project
-from veilroute.domain.graph import Label
+from veilroute.domain.geography import project, streets_of
+from veilroute.domain.graph import Domain, Label
+from veilroute.errors import InvalidInputError
 from veilroute.playbook import Playbook, PlaybookClass
-from veilroute.streets.itinerary import Itinerary, Leg, lay_route, streets_of
 
 # How much of a street beside a junction tells its direction: its first metres may be a bend of the kerb.
 _REACH_M = 15.0
@@ -35,6 +36,85 @@ _UNNAMED = {
     "secondary": "a secondary road", "service": "a service road", "steps": "steps", "tertiary": "a minor road",
     "track": "a track", "trunk": "a trunk road",
 }  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Leg:
+    """One move of a route along a street; its name and kind are empty where the street has none."""
+
+    name: str
+    kind: str
+    metres: float
+    cost: float  #: in the domain's unit
+    line: Floats  #: longitude and latitude of its points, both ends included
+
+
+@dataclass(frozen=True, eq=False)
+class Itinerary:
+    """A route over the streets, made by :func:`lay_route`.
+
+    It depends on the route alone. Members of a class have the same route, and so they have the same itinerary.
+    """
+
+    nodes: tuple[Label, ...]  #: labels of the junctions, start and goal included
+    legs: tuple[Leg, ...]  #: the moves between them
+    start_place: tuple[float, float]  #: longitude and latitude of the first junction
+    unit: str  #: what costs are measured in: "seconds" or "metres"
+    attribution: str  #: whom to credit for the map
+
+    @property
+    def metres(self) -> float:
+        """How long the whole route is."""
+        return math.fsum(leg.metres for leg in self.legs)
+
+    @property
+    def cost(self) -> float:
+        """What the whole route costs, in the domain's unit."""
+        return sum(leg.cost for leg in self.legs)
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the whole route takes, ``None`` when costs are metres."""
+        return self.cost if self.unit == "seconds" else None
+
+    @property
+    def street_names(self) -> list[str]:
+        """The streets in the order in which they are taken; unnamed ones are left out, and so are repetitions."""
+        return [name for name, _ in groupby(leg.name for leg in self.legs if leg.name)]
+
+    def polyline(self) -> Floats:
+        """Longitude and latitude along the whole route, no point twice in a row."""
+        points = np.concatenate([np.array([self.start_place]), *(leg.line[1:] for leg in self.legs)])
+        kept = np.concatenate([[True], (np.diff(points, axis=0) != 0).any(axis=1)])
+        return np.asarray(points[kept])
+
+
+def lay_route(domain: Domain, route: Sequence[Label]) -> Itinerary:
+    """Lay a route, given by the labels of its nodes, over the streets of its domain; raise where it leaves them."""
+    streets = streets_of(domain)
+    try:
+        nodes = [domain.node(label) for label in route]
+    except InvalidInputError:
+        # Without the node, as below: this may be the route of a secret.
+        raise InvalidInputError("route", "nodes of this domain") from None
+    if not nodes:
+        raise InvalidInputError("route", "at least one node", "none")
+    legs = []
+    for tail, head in pairwise(nodes):
+        edge = edge_number(domain, tail, head)
+        if edge < 0:
+            raise InvalidInputError("route", "neighbouring nodes that a street joins in this direction")
+        metres, cost = float(streets.lengths[edge]), domain.costs[edge].item()
+        legs.append(Leg(streets.name(edge), streets.kind(edge), metres, cost, streets.line(tail, head, edge)))
+    lon, lat = streets.lonlat[nodes[0]].tolist()
+    return Itinerary(tuple(route), tuple(legs), (lon, lat), streets.unit, streets.attribution)
+
+
+def edge_number(domain: Domain, tail: int, head: int) -> int:
+    """The number of the edge between two nodes, -1 where there is none."""
+    first, last = int(domain.indptr[tail]), int(domain.indptr[tail + 1])
+    edge = first + int(np.searchsorted(domain.indices[first:last], head))
+    return edge if edge < last and int(domain.indices[edge]) == head else -1
 
 
 @dataclass(frozen=True)
@@ -143,17 +223,12 @@ def turn_angle(before: float, after: float) -> float:
 
 def _stretches(legs: Sequence[Leg]) -> Iterator[tuple[str, int, int]]:
     """Yield each instruction with its first leg and the one after its last."""
-    first, text = 0, ""
-    for i, leg in enumerate(legs):
-        if i == 0:
-            text = f"Head {_COMPASS[round(bearing(leg.line) / 45.0) % 8]} on {street_called(leg)}"
-            continue
-        doing = _manoeuvre(legs[i - 1], leg)
-        if doing:
-            yield text, first, i
-            first, text = i, doing
     if legs:
-        yield text, first, len(legs)
+        texts = {0: f"Head {_COMPASS[round(bearing(legs[0].line) / 45.0) % 8]} on {street_called(legs[0])}"}
+        doings = ((i, _manoeuvre(before, after)) for i, (before, after) in enumerate(pairwise(legs), start=1))
+        texts |= {i: doing for i, doing in doings if doing}
+        for first, last in pairwise([*texts, len(legs)]):
+            yield texts[first], first, last
 
 
 def _manoeuvre(before: Leg, after: Leg) -> str:
@@ -230,10 +305,13 @@ def playbook_directions(playbook: Playbook, *, trip: int | None = None) -> str:
 
 def chosen_trips(playbook: Playbook, trip: int | None) -> Sequence[int]:
     """The trip that was asked for, or all; raises when there is none of that number."""
-    if trip is None:
-        return range(len(playbook.trips))
+    return range(len(playbook.trips)) if trip is None else [check_trip(playbook, trip)]
+
+
+def check_trip(playbook: Playbook, trip: object) -> int:
+    """The number of one trip of a playbook."""
     last = len(playbook.trips) - 1
-    return [check_whole("trip", trip, f"a trip from 0 to {last}", least=0, most=last)]
+    return check_whole("trip", trip, f"a trip from 0 to {last}", least=0, most=last)
 
 
 def members_text(playbook: Playbook, members: Sequence[Label]) -> str:
@@ -245,9 +323,8 @@ def _class_route(playbook: Playbook, number: int, group: PlaybookClass, trip: in
     domain = playbook.problem.domain
     title = f"Class {number}" if trip == 0 else f"Class {number}, trip {trip}"
     shared, rests = lay_route(domain, group.shared(trip)), group.rests(trip)
-    if not rests:
-        return ClassRoute(number, group, trip, (RoutePart(title, "route", group.members, shared),))
-    parts = [RoutePart(f"{title}, shared beginning", "shared", group.members, shared)]
+    about = (f"{title}, shared beginning", "shared") if rests else (title, "route")
+    parts = [RoutePart(*about, group.members, shared)]
     for members, nodes in rests:
         rest = f"{title}, rest for {members_text(playbook, members)}"
         parts.append(RoutePart(rest, "parting", members, lay_route(domain, nodes)))

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from veilroute.arrays import Flags, Floats, Ints
 from veilroute.domain.connectivity import largest_component
 from veilroute.domain.geography import UNITS, great_circle_m, street_domain
-from veilroute.domain.graph import Domain
+from veilroute.domain.graph import Domain, spans
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.streets.network_report import NetworkReport
 from veilroute.streets.rules import Network, Ruling, is_for, is_stopped, network_called, rule_way, way_speeds
@@ -137,14 +137,12 @@ def join_segments(num_nodes: int, tails: Ints, heads: Ints, extra_junctions: Int
         is_junction[extra_junctions] = True
     following = _find_following(num_nodes, tails, heads, is_junction)
     in_edge = np.zeros(tails.size, dtype=np.bool_)
-    in_edge[_walk(np.flatnonzero(is_junction[tails]), following)[2]] = True
+    in_edge[_walk(np.flatnonzero(is_junction[tails]), following)[1]] = True
     is_junction[_lowest_of_rings(tails, following, np.flatnonzero(~in_edge))] = True
     following = np.where(is_junction[heads], -1, following)
-    edges, steps, segments = _walk(np.flatnonzero(is_junction[tails]), following)
-    order = np.lexsort((steps, edges))
-    num_edges = int(edges.max()) + 1 if edges.size else 0
-    ptr = np.concatenate([[0], np.cumsum(np.bincount(edges, minlength=num_edges))]).astype(np.int64)
-    return Chains(is_junction, ptr, segments[order])
+    edges, segments = _walk(np.flatnonzero(is_junction[tails]), following)
+    ptr = np.concatenate([[0], np.cumsum(np.bincount(edges))]).astype(np.int64)
+    return Chains(is_junction, ptr, segments[np.argsort(edges, kind="stable")])
 
 
 def nodes_between(chains: Chains, tails: Ints, heads: Ints) -> Ints:
@@ -203,19 +201,17 @@ def _find_following(num_nodes: int, tails: Ints, heads: Ints, is_junction: Flags
     return np.where(is_junction[heads], -1, np.where(heads[one] != tails, one, other))
 
 
-def _walk(starts: Ints, following: Ints) -> tuple[Ints, Ints, Ints]:
-    """Follow segments from every start to the end of its edge: number of the edge, step in it, segment."""
-    nothing = np.empty(0, dtype=np.int64)
-    edges, steps, segments = [nothing], [nothing], [nothing]
-    number, segment, step = np.arange(starts.size, dtype=np.int64), starts, 0
+def _walk(starts: Ints, following: Ints) -> tuple[Ints, Ints]:
+    """Follow segments from every start to the end of its edge, all step by step: number of the edge, segment."""
+    number, segment = np.arange(starts.size, dtype=np.int64), starts
+    edges, segments = [number], [segment]
     while segment.size:
-        edges.append(number)
-        steps.append(np.full(number.size, step, dtype=np.int64))
-        segments.append(segment)
         beyond = following[segment]
         goes_on = beyond >= 0
-        number, segment, step = number[goes_on], beyond[goes_on], step + 1
-    return np.concatenate(edges), np.concatenate(steps), np.concatenate(segments)
+        number, segment = number[goes_on], beyond[goes_on]
+        edges.append(number)
+        segments.append(segment)
+    return np.concatenate(edges), np.concatenate(segments)
 
 
 def _lowest_of_rings(tails: Ints, following: Ints, loose: Ints) -> list[int]:
@@ -264,8 +260,6 @@ def join_edges(ways: Ways, segments: Segments, chains: Chains) -> Edges:
     metres, owner = segments.metres[chains.segments], segments.ways[chains.segments]
     kinds = tuple(sorted({tags["highway"] for tags in ways.tag_sets}))
     kind_of_tags = np.array([kinds.index(tags["highway"]) for tags in ways.tag_sets], dtype=np.int64)
-    is_first = np.zeros(edge.size, dtype=np.bool_)
-    is_first[chains.ptr[:-1]] = True
     return Edges(
         tails=segments.tails[chains.segments[chains.ptr[:-1]]],
         heads=segments.heads[chains.segments[chains.ptr[1:] - 1]],
@@ -275,7 +269,7 @@ def join_edges(ways: Ways, segments: Segments, chains: Chains) -> Edges:
         kinds=kinds,
         kind_ids=_prevailing(edge, kind_of_tags[ways.tag_ids[owner]], metres),
         bend_ptr=np.concatenate([[0], np.cumsum(sizes - 1)]).astype(np.int64),
-        bends=segments.tails[chains.segments][~is_first],
+        bends=np.delete(segments.tails[chains.segments], chains.ptr[:-1]),
     )
 
 
@@ -383,17 +377,13 @@ def _choose_nodes(is_junction: Flags, edges: Edges, *, connected: bool) -> tuple
 
 def _domain(ways: Ways, edges: Edges, nodes: Ints, inside: Ints, cost: str) -> Domain:
     """The domain of some nodes and some edges between them; names and kinds that do not occur are left out."""
-    spot = np.zeros(ways.node_ids.size, dtype=np.int64)
-    spot[nodes] = np.arange(nodes.size)
     names, name_ids = _occurring(ways.names, edges.name_ids[inside])
     kinds, kind_ids = _occurring(edges.kinds, edges.kind_ids[inside])
-    sizes = np.diff(edges.bend_ptr)
-    is_inside = np.zeros(edges.tails.size, dtype=np.bool_)
-    is_inside[inside] = True
+    sizes = np.diff(edges.bend_ptr)[inside]
     return street_domain(
         lonlat=ways.lonlat[nodes],
-        tails=spot[edges.tails[inside]],
-        heads=spot[edges.heads[inside]],
+        tails=np.searchsorted(nodes, edges.tails[inside]),
+        heads=np.searchsorted(nodes, edges.heads[inside]),
         costs=(edges.seconds if cost == "seconds" else edges.metres)[inside],
         lengths=edges.metres[inside],
         unit=cost,
@@ -402,8 +392,8 @@ def _domain(ways: Ways, edges: Edges, nodes: Ints, inside: Ints, cost: str) -> D
         name_ids=name_ids,
         kinds=kinds,
         kind_ids=kind_ids,
-        shape_ptr=np.concatenate([[0], np.cumsum(sizes[inside])]),
-        shape=ways.lonlat[edges.bends[np.repeat(is_inside, sizes)]],
+        shape_ptr=np.concatenate([[0], np.cumsum(sizes)]),
+        shape=ways.lonlat[edges.bends[spans(edges.bend_ptr[inside], sizes)]],
         attribution=ATTRIBUTION,
     )
 

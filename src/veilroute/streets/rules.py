@@ -4,25 +4,10 @@ The drive network is that of OSMnx's ``drive`` filter, but by a list of what is 
 and with the whole hierarchy of access tags in place of a few. Restrictions that hold only at times
 (``access:conditional``) or for some vehicles (``maxweight``) are not read.
 
-A car drives at the speed limit. Where a way states none, or one that changes (``signals``, ``variable``), it drives at:
-
-================================  ====    ================================  ====
-kind of road                      km/h    kind of road                      km/h
-================================  ====    ================================  ====
-``motorway``                       110    ``motorway_link``                   60
-``trunk``                           80    ``trunk_link``                      50
-``primary``                         50    ``primary_link``                    40
-``secondary``                       50    ``secondary_link``                  40
-``tertiary``                        40    ``tertiary_link``                   30
-``unclassified``, ``road``          40    ``residential``                     30
-``living_street``                   10    ``service``                         20
-================================  ====    ================================  ====
-
-Limits in words are ``walk`` (6 km/h), ``none`` (130 km/h), and those of a country's law, of which only what follows the
-colon counts (``FI:urban``): ``living_street`` 10, ``urban`` 50, ``rural`` 80, ``trunk`` 100, ``motorway`` 120,
-``bicycle_road`` 30, ``zone30`` and ``zone:30`` the number; in Britain ``nsl_single`` 60 mph, ``nsl_dual`` 70 mph,
-``nsl_restricted`` 30 mph. Of several limits (``50;30``) the lowest counts. Bicycles (:data:`CYCLING_KMH`) and people on
-foot (:data:`WALKING_KMH`) do not heed limits.
+A car drives at the speed limit, which may be a number or a word (:data:`LIMITS_KMH`). Of the words of a country's law
+only what follows the colon counts (``FI:urban``), and of ``zone30`` and ``zone:30`` the number. Of several limits
+(``50;30``) the lowest counts. Where a way states none, or one that changes (``signals``, ``variable``), it drives at
+:data:`DRIVING_KMH`. Bicycles (:data:`CYCLING_KMH`) and people on foot (:data:`WALKING_KMH`) do not heed limits.
 """
 
 from __future__ import annotations
@@ -33,42 +18,32 @@ from dataclasses import dataclass
 from veilroute.errors import UnknownMethodError
 from veilroute.streets.ways import Tags
 
+#: Kinds of highway that everybody may use.
 MAIN_ROADS = (
     "primary", "primary_link", "secondary", "secondary_link", "tertiary", "tertiary_link",
     "unclassified", "residential", "living_street", "road",
 )  # fmt: skip
-"""Kinds of highway that everybody may use."""
-
+#: Kinds of highway that are for cars unless tags say otherwise.
 FAST_ROADS = ("motorway", "motorway_link", "trunk", "trunk_link")
-"""Kinds of highway that are for cars unless tags say otherwise."""
-
+#: Kinds of highway that are for people on foot; ``steps`` and what follows it never for bicycles.
 FOOT_PATHS = ("footway", "pedestrian", "path", "bridleway", "steps", "corridor", "platform", "crossing", "elevator")
-"""Kinds of highway that are for people on foot; ``steps`` and what follows it never for bicycles."""
-
+#: Values of an access tag that open a way that its kind alone would close.
 OPEN = frozenset(("yes", "designated", "permissive", "official", "destination", "customers", "delivery", "permit"))
-"""Values of an access tag that open a way that its kind alone would close."""
-
-CLOSED = frozenset(
-    (
-        "no", "private", "agricultural", "forestry", "emergency", "military", "restricted", "residents", "psv", "bus",
-        "taxi", "service", "staff", "employees", "dismount", "use_sidepath",
-    )
-)  # fmt: skip
-"""Values of an access tag that close a way."""
-
+#: Values of an access tag that close a way.
+CLOSED = frozenset((
+    "no", "private", "agricultural", "forestry", "emergency", "military", "restricted", "residents", "psv", "bus",
+    "taxi", "service", "staff", "employees", "dismount", "use_sidepath",
+))  # fmt: skip
+#: Values of ``service`` that never belong to the drive network (OSMnx: ``drive_service``).
 BACK_YARDS = frozenset(("emergency_access", "parking", "parking_aisle", "private"))
-"""Values of ``service`` that never belong to the drive network (OSMnx: ``drive_service``)."""
-
+#: Values of ``service`` that belong to the drive network only with service roads (OSMnx: ``drive``).
 SIDE_WAYS = BACK_YARDS | {"alley", "driveway"}
-"""Values of ``service`` that belong to the drive network only with service roads (OSMnx: ``drive``)."""
-
+#: Values of ``barrier`` that stop everyone on wheels, unless an access tag beside it says otherwise.
 OBSTACLES = frozenset(
     ("stile", "kissing_gate", "turnstile", "full-height_turnstile", "log", "debris", "fence", "wall", "hedge")
 )
-"""Values of ``barrier`` that stop everyone on wheels, unless an access tag beside it says otherwise."""
-
+#: Values of ``barrier`` that stop cars, unless an access tag beside it says otherwise.
 BOLLARDS = frozenset(("bollard", "block", "cycle_barrier", "motorcycle_barrier", "chain", "planter", "jersey_barrier"))
-"""Values of ``barrier`` that stop cars, unless an access tag beside it says otherwise."""
 
 _YES, _REVERSED, _NO = ("yes", "true", "1"), ("-1", "reverse"), ("no", "false", "0")
 _SLOW_WAYS = ("cycleway", "service", "track")
@@ -227,29 +202,27 @@ NETWORKS = {network.name: network for network in _NETWORKS}  #: the networks by 
 _LIMITS = ("maxspeed", "maxspeed:type", "zone:maxspeed", "source:maxspeed")  # those of both directions, best first
 
 _MODES = {mode for network in _NETWORKS for mode in network.modes}
+#: The tags that rules and speeds are read from.
 KEYS = frozenset(
     ["highway", "area", "service", "motorroad", "junction", "oneway", "cycleway", *_SIDES]
     + [f"{side}:oneway" for side in _SIDES]
     + [key for mode in _MODES for key in (mode, f"oneway:{mode}", f"{mode}:forward", f"{mode}:backward")]
     + [*_LIMITS, "maxspeed:forward", "maxspeed:backward"]
 )
-"""The tags that rules and speeds are read from."""
 
-
+#: How fast to drive where no limit is stated.
 DRIVING_KMH = {
     "motorway": 110.0, "motorway_link": 60.0, "trunk": 80.0, "trunk_link": 50.0, "primary": 50.0, "primary_link": 40.0,
     "secondary": 50.0, "secondary_link": 40.0, "tertiary": 40.0, "tertiary_link": 30.0, "unclassified": 40.0,
     "road": 40.0, "residential": 30.0, "living_street": 10.0, "service": 20.0,
 }  # fmt: skip
-"""How fast to drive where no limit is stated."""
-
+#: How fast to cycle; on kinds of way that are not named, as on ``""``.
 CYCLING_KMH = {"": 16.0, "track": 12.0, "path": 12.0, "footway": 10.0, "pedestrian": 10.0, "living_street": 10.0}
-"""How fast to cycle; on kinds of way that are not named, as on ``""``."""
-
 WALKING_KMH = {"": 4.8, "steps": 2.4, "elevator": 2.4}  #: how fast to walk, likewise
 
 _MILE_KM, _KNOT_KM = 1.609344, 1.852
-_WORDS = {
+#: How fast one may drive where the limit is a word; the last three are of Britain.
+LIMITS_KMH = {
     "walk": 6.0, "none": 130.0, "living_street": 10.0, "urban": 50.0, "rural": 80.0, "trunk": 100.0, "motorway": 120.0,
     "bicycle_road": 30.0, "nsl_single": 60 * _MILE_KM, "nsl_dual": 70 * _MILE_KM, "nsl_restricted": 30 * _MILE_KM,
 }  # fmt: skip
@@ -283,14 +256,7 @@ def way_speeds(network: Network, tags: Tags) -> Speeds:
 
 
 def parse_kmh(text: str) -> float:
-    """Read a speed limit; 0 where the text states none.
-
-    Examples
-    --------
-    >>> from veilroute.streets.rules import parse_kmh
-    >>> [parse_kmh(text) for text in ("50", "40 km/h", "FI:urban", "50;30", "signals")]
-    [50.0, 40.0, 50.0, 30.0, 0.0]
-    """
+    """Read a speed limit, such as ``40 km/h`` or ``FI:urban``; 0 where the text states none."""
     limits = [_parse_one(part.strip().lower()) for part in re.split(r"[;,|]", text)]
     return min((limit for limit in limits if limit), default=0.0)
 
@@ -303,4 +269,4 @@ def _parse_one(text: str) -> float:
     word = rest if colon and len(country) <= 6 else text
     if (zone := _ZONE.fullmatch(word)) and colon:
         return _parse_one(zone[1])
-    return _WORDS.get(word, 0.0)
+    return LIMITS_KMH.get(word, 0.0)

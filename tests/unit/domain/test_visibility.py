@@ -67,7 +67,7 @@ def test_plain_data_round_trip(two_rooms: vr.Domain, visibility: vr.Visibility) 
         ({}, "visibility.kind"),
         ({"kind": "x-ray"}, "visibility.kind"),
         ({"kind": "within-distance"}, "visibility.radius"),
-        ({"kind": "within-distance", "radius": -1}, "WithinDistance.radius"),
+        ({"kind": "within-distance", "radius": -1}, "visibility.radius"),
         ({"kind": "line-of-sight", "range": "far"}, "visibility.range"),
         ({"kind": "explicit", "sees": [1]}, "visibility.sees"),
         ({"kind": "explicit", "sees": {"0,0": 3}}, "visibility.sees"),

@@ -20,7 +20,7 @@ from street_samples import (
     two_trip_book,
 )
 from veilroute.formats.geojson import OKABE_ITO, class_colour, playbook_geojson, route_geojson, write_geojson
-from veilroute.streets.itinerary import lay_route
+from veilroute.streets.directions import lay_route
 
 
 def features(raw: bytes) -> list[dict[str, Any]]:

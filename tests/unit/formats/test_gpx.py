@@ -10,8 +10,7 @@ import pytest
 import veilroute as vr
 from street_samples import ATTRIBUTION, as_written_before, little_book, little_problem, little_town, place
 from veilroute.formats.gpx import Track, gpx_text, playbook_gpx, route_gpx, write_gpx
-from veilroute.streets.directions import directions
-from veilroute.streets.itinerary import lay_route
+from veilroute.streets.directions import directions, lay_route
 
 NAMESPACE = "{http://www.topografix.com/GPX/1/1}"
 

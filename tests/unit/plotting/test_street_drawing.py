@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 import veilroute as vr
 from street_samples import ATTRIBUTION, NAMES, little_book, little_town
 from veilroute.plotting import draw_playbook, plot_domain, plot_playbook
-from veilroute.plotting.domain_plot import BentWalks, scale_length_m, street_lines, street_rank
+from veilroute.plotting.domain_plot import bend_walks, scale_length_m, street_lines, street_rank
 from veilroute.plotting.frame import frame_of
 from veilroute.plotting.routes import arrows_along
 
@@ -56,21 +56,21 @@ def test_routes_follow_the_bends() -> None:
     book = little_book()
     ax = plot_playbook(book)
     south = np.column_stack(route(ax, "route-2").get_data())
-    bent = BentWalks(little_town())
-    walk = bent.bend([little_town().node(label) for label in book.classes[1].routes[0]])
-    bends = bent.positions[[node for node in walk if node >= 12]]
+    nodes = [little_town().node(label) for label in book.classes[1].routes[0]]
+    ((walk,),), positions = bend_walks(little_town(), [[nodes]])
+    bends = positions[[node for node in walk if node >= 12]]
     assert len(bends) == 4
     for bend in bends:
         assert np.hypot(*(south - bend).T).min() < 8  # metres; corners may be rounded
 
 
 def test_bends_are_the_same_nodes_in_both_directions() -> None:
-    bent = BentWalks(little_town())
     node = little_town().node
-    there, back = bent.bend([node(110), node(111)]), bent.bend([node(111), node(110)])
+    walks = [[[node(110), node(111)]], [[node(111), node(110)]]]
+    ((there,), (back,)), positions = bend_walks(little_town(), walks)
     assert there == back[::-1]
     assert len(there) == 5
-    assert len(bent.positions) == 12 + 3
+    assert len(positions) == 12 + 3
 
 
 def test_routes_on_one_bent_street_run_side_by_side() -> None:

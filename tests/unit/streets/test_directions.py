@@ -17,11 +17,11 @@ from veilroute.streets.directions import (
     directions_text,
     distance_text,
     duration_text,
+    lay_route,
     playbook_directions,
     street_called,
     turn_angle,
 )
-from veilroute.streets.itinerary import lay_route
 
 
 def texts(*route: int, domain: vr.Domain | None = None, names: dict[Hashable, str] | None = None) -> list[str]:
