@@ -37,7 +37,7 @@ from veilroute.covering.set_costs import FieldCosts, TourCosts
 from veilroute.covering.task import CoveringTask, bits, leads_both_ways
 from veilroute.covering.walks import NO_WALK, Sweeper, Sweepers, walk_cost, walk_through
 from veilroute.domain.graph import Domain
-from veilroute.kernels.subsets import advance_layer, lower_prices, price_beginnings
+from veilroute.kernels.subsets import advance_layer, lower_prices, price_prefixes
 from veilroute.progress import Watch
 
 MAX_WORK = 3e9  #: the most steps that :class:`LayeredWalks` may take; some ten seconds
@@ -188,7 +188,7 @@ class PaddedWalks:
         """
         for number, covered in enumerate(needed.tolist()):
             watch.check()
-            watch.tell("beginnings", number, needed.size)
+            watch.tell("prefixes", number, needed.size)
             field = self.sweep(bits(covered))
             at_nodes = np.where((field <= self._limit) & self.is_end, self._limit * self.task.unit, np.inf)
             whole = float(field[self.task.goals[self.trip]])
@@ -256,7 +256,7 @@ class LayeredWalks:
             if length == self.m:
                 break
             watch.check()
-            watch.tell("beginnings", length, self.m)
+            watch.tell("prefixes", length, self.m)
             advance_layer(*self._into, self._seen, needed, row_of, layer, spare)
             layer, spare = spare, layer
         for row, covered in enumerate(needed.tolist()):
@@ -374,7 +374,7 @@ class _TripPrefixes:
         subsets = [bits(mask) for mask in range(1 << sets.shape[1])]
         for first in range(0, len(sets), _SETS_PER_LOOK):
             watch.check()
-            watch.tell("beginnings", first, len(sets))
+            watch.tell("prefixes", first, len(sets))
             part = np.ascontiguousarray(sets[first : first + _SETS_PER_LOOK])
             # Subsets by their bits, so that smaller ones come before those that hold them.
             rows = [
@@ -382,7 +382,7 @@ class _TripPrefixes:
                 for members in self._order[part].tolist()
             ]
             prices = out[first : first + len(part)]
-            price_beginnings(part, np.array(rows), self._is_there, self._to_goal, self._ahead, self._rates, prices)
+            price_prefixes(part, np.array(rows), self._is_there, self._to_goal, self._ahead, self._rates, prices)
         out += (self.m - 1) * self.task.unit * self._rates[sets].sum(axis=1)
         return out
 
