@@ -23,7 +23,7 @@ import numpy as np
 from veilroute.arrays import Flags, Floats, Int32s, Ints, Members, as_members
 from veilroute.covering.prefixes import PrefixCosts
 from veilroute.covering.set_costs import FieldCosts, TourCosts, set_costs
-from veilroute.covering.task import CoveringTask
+from veilroute.covering.task import CoveringTask, mask_of
 from veilroute.covering.walks import WalkSource, num_threads
 from veilroute.kernels.extension import extend_sets, pick_columns
 from veilroute.partition.result import Grouping, Partition, Record, subset_sums
@@ -338,7 +338,7 @@ class ListedClasses(ClassSpace):
         """As for all spaces; one look at the whole list."""
         reduced = (0.0 if is_free else self._shares) - self._sums(prices.duals)
         for cut, dual in zip(prices.cuts, prices.cut_duals.tolist(), strict=True):
-            reduced += dual * (np.bitwise_count(self._masks & sum(1 << i for i in cut)) // 2)
+            reduced += dual * (np.bitwise_count(self._masks & mask_of(cut)) // 2)
         chosen = np.flatnonzero(reduced <= threshold)
         is_complete = most is None or chosen.size < most
         if most is not None and not is_complete:

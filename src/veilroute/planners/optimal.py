@@ -15,7 +15,7 @@ import numpy as np
 from veilroute.arrays import Members
 from veilroute.covering.class_costs import ClassWalks
 from veilroute.covering.prefixes import Completions, SharedPrefixes, find_prefixes, fits_memory, has_two_colours
-from veilroute.covering.task import CoveringTask, k_and_ell, prepare_task
+from veilroute.covering.task import CoveringTask, k_and_ell, mask_of, prepare_task
 from veilroute.covering.walks import walk_cost
 from veilroute.partition.bitmask import MAX_MEMBERS, mark_classes, partition_by_shares
 from veilroute.partition.exact import is_tried, partition_by_columns
@@ -101,9 +101,7 @@ def _try_everything(
     labels = [problem.candidates[i] for i in task.members]
     partition = partition_by_shares(family, shared.shares, labels, None, watch, is_complete=True)
     completions = Completions(task)
-    return partition, [
-        plan_prefix(members, shared, sum(1 << i for i in members), completions) for members in partition.classes
-    ]
+    return partition, [plan_prefix(members, shared, mask_of(members), completions) for members in partition.classes]
 
 
 def _generate(
