@@ -22,7 +22,7 @@ import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Ints, Members, as_members
 from veilroute.covering.prefixes import PrefixCosts
-from veilroute.covering.set_costs import FieldCosts, TourCosts, set_costs
+from veilroute.covering.set_costs import MAX_TOUR, FieldCosts, TourCosts, set_costs
 from veilroute.covering.task import CoveringTask, mask_of
 from veilroute.covering.walks import WalkSource, num_threads
 from veilroute.kernels.extension import extend_sets, pick_columns
@@ -120,7 +120,7 @@ class ClassSpace:
         self.can_improve = m is None  # whether local search can price the classes: it knows whole walks only
         self.prices_of: TourCosts | FieldCosts = set_costs(task, self.order)
         self.largest = rule.largest
-        self.max_size = min(self.largest, self.prices_of.max_size)
+        self.max_size = min(self.largest, MAX_TOUR)
         # In one layout for any number of trips: kernels are compiled once for each.
         ratios = np.ascontiguousarray(task.rates[:, self.order])
         self.weights: Floats = np.array(task.weights)[:, None] * ratios
