@@ -200,7 +200,7 @@ def last_steps(seen: Seen, **limits: float) -> Iterator[None]:
         seen.longer += 1
         seen.better += is_better
         assert is_better == (record.best is not before)
-        assert not (is_better and space.beginnings is not None)
+        assert not (is_better and space.prefixes is not None)
         return is_better
 
     lowered = {"MAX_COMBINED": 0, "_MANY_COLUMNS": 0, "_EFFORT_PER_MEMBER": 200, **limits}
@@ -328,7 +328,7 @@ def test_a_longer_search_leaves_the_best_alone_or_betters_it() -> None:
     before = record.best.total
     assert columns._search_longer(small.space, record, Watch())
     assert small.optimum - 1e-9 <= record.best.total < before
-    # It has found the optimum, and so has nothing to add; and it knows nothing of classes that share beginnings.
+    # It has found the optimum, and so has nothing to add; and it knows nothing of classes that share prefixes.
     assert record.best.total == pytest.approx(small.optimum)
     assert not columns._search_longer(small.space, record, Watch())
     parting = small_problem(Random(2), num=10, privacy=privacy, m=12)

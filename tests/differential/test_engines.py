@@ -15,12 +15,12 @@ from strategies import problems
 from veilroute.covering.astar import HEURISTICS, AStarEngine
 from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.task import CoveringTask, PostTable, prepare_task
-from veilroute.covering.walks import CoverEngine, CoveringWalk
+from veilroute.covering.walks import CoveringWalk
 from veilroute.kernels.astar import estimate_states
 
 
-def all_engines(task: CoveringTask) -> dict[str, CoverEngine]:
-    engines: dict[str, CoverEngine] = {name: AStarEngine(task, name) for name in HEURISTICS}
+def all_engines(task: CoveringTask) -> dict[str, AStarEngine | FieldsEngine]:
+    engines: dict[str, AStarEngine | FieldsEngine] = {name: AStarEngine(task, name) for name in HEURISTICS}
     engines["tour, fields not kept"] = AStarEngine(task, "tour", field_bytes=0)
     engines["fields"] = FieldsEngine(task)
     engines["fields by table"] = FieldsEngine(task, table=PostTable(task.domain, task.posts))

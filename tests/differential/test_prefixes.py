@@ -1,4 +1,4 @@
-"""Shared beginnings on grids, by padding and layer by layer, and what the planner makes of them."""
+"""Shared prefixes on grids, by padding and layer by layer, and what the planner makes of them."""
 
 from __future__ import annotations
 

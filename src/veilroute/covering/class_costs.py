@@ -33,7 +33,7 @@ import numpy as np
 from veilroute.arrays import Flags, Floats, Masks, Members, as_members
 from veilroute.covering.fields import FIELD_BYTES, FieldsEngine, FieldStepper, allocate_rows, check_room
 from veilroute.covering.set_costs import FieldCosts, TourCosts
-from veilroute.covering.task import CoveringTask, PostTable
+from veilroute.covering.task import CoveringTask, PostTable, members_of
 from veilroute.covering.walks import CoveringWalk, Sweeper, Sweepers, estimate_sweep
 from veilroute.kernels.subsets import join_fields
 from veilroute.progress import OutOfTimeError, Watch
@@ -173,12 +173,6 @@ def compute_class_costs(
     return ClassCosts(costs, reached == largest, table)
 
 
-def _members_of(masks: Masks, size: int) -> Masks:
-    """The members of sets of one size, a row each, ascending."""
-    positions = np.arange(int(masks.max()).bit_length())
-    return np.nonzero(masks[:, None] >> positions & 1)[1].reshape(-1, size)
-
-
 class _Side:
     """The fields of one trip in one direction: those of one size, from which those of the next follow."""
 
@@ -198,7 +192,7 @@ class _Side:
             for first in range(0, masks.size, per_chunk):
                 yield
                 part = slice(first, first + per_chunk)
-                members = _members_of(masks[part], self.size)
+                members = members_of(masks[part], self.size)
                 self.stepper.advance(members, self.rows[masks[part, None] ^ (1 << members)], self.fields, fields[part])
             self.rows[masks] = np.arange(masks.size)
             self.fields = fields

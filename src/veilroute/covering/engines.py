@@ -19,7 +19,7 @@ from veilroute.arrays import Floats, Members, as_members
 from veilroute.covering.astar import STATE_BYTES, AStarEngine
 from veilroute.covering.fields import FIELD_BYTES, FieldsEngine
 from veilroute.covering.task import CoveringTask
-from veilroute.covering.walks import CoverEngine, CoveringWalk
+from veilroute.covering.walks import CoveringWalk
 from veilroute.errors import InvalidInputError, TooLargeError, UnknownMethodError
 from veilroute.progress import Watch
 
@@ -31,7 +31,7 @@ WALK_BYTES = 512 * 2**20  #: walks beyond this are not kept; one that is asked f
 
 def build_engine(
     name: str, task: CoveringTask, *, heuristic: str | None = None, memory_bytes: int | None = None
-) -> CoverEngine:
+) -> FieldsEngine | AStarEngine | _AutoEngine:
     """The engine of a name, ready for a task.
 
     A heuristic is for ``astar`` only (``tour`` when left out). ``memory_bytes`` is what ``fields`` keeps in memory
@@ -53,7 +53,7 @@ def _check_names(engine: str, heuristic: str | None, known: tuple[str, ...]) -> 
 
 
 class _AutoEngine:
-    def __init__(self, first: CoverEngine, task: CoveringTask, memory_bytes: int | None) -> None:
+    def __init__(self, first: AStarEngine, task: CoveringTask, memory_bytes: int | None) -> None:
         self.first, self.task, self.memory_bytes = first, task, memory_bytes
 
     def find(

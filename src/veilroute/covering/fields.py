@@ -337,49 +337,19 @@ class FieldStepper:
             out[row] = self.transport.values(self.posts.nodes[seeds], best[seeds], self._asked)
 
 
-class RowStore:
-    """Rows of ``width`` numbers that are added one block after the other and never dropped.
-
-    A store that needs more than ``num_bytes`` lives in a file. Growing doubles it, so that for a moment the file of a
-    store may take three times its rows.
-    """
-
-    def __init__(self, width: int, num_bytes: int) -> None:
-        self.rows: Floats = np.empty((0, width))
-        self.num_rows = 0
-        self.num_bytes = num_bytes
-
-    def make_room(self, num_rows: int) -> int:
-        """Make room for a block of rows and return the number of its first; ``rows`` may be another array then."""
-        first = self.num_rows
-        needed = first + num_rows
-        capacity, width = self.rows.shape
-        if needed > capacity:
-            capacity = max(needed, 2 * capacity, _FIRST_ROWS)
-            within = self.num_bytes // (8 * max(1, width))
-            # Fill the budget before going beyond it.
-            capacity = min(capacity, within) if needed <= within else capacity
-            rows = allocate_rows(capacity, width, in_memory=capacity <= within)
-            rows[:first] = self.rows[:first]
-            self.rows = rows
-        self.num_rows = needed
-        return first
-
-
-class SharedFields(RowStore):
+class SharedFields:
     """The fields of any sets of one trip, in one direction: each is worked out once, when it is first asked for.
 
     ``empty_set`` is the field of the empty set: distances from the start, or, for ``is_backward`` fields, to the goal.
-    Fields that take more than ``num_bytes`` are kept in a file.
+    Fields that take more than ``num_bytes`` are kept in a file. Growing doubles the room for them, so that for a moment
+    the file may take three times what is in it.
     """
 
     def __init__(self, stepper: FieldStepper, empty_set: Floats, num_bytes: int, *, is_backward: bool) -> None:
         self.is_backward = is_backward
-        self._direction = "to the goal" if is_backward else "from the start"
+        self.num_bytes = num_bytes
         self._stepper = stepper
-        super().__init__(empty_set.size, num_bytes)
-        self.make_room(1)
-        self.rows[0] = empty_set
+        self.rows = empty_set.reshape(1, -1)
         self._row_of: dict[Members, int] = {(): 0}
         self._row_of_one = np.zeros(stepper.posts.watch_ptr.size - 1, dtype=np.int64)
 
@@ -397,14 +367,28 @@ class SharedFields(RowStore):
             return self._row_of_one[sets[:, 0]]
         return np.array([self._row_of[tuple(members)] for members in sets.tolist()], dtype=np.int64)
 
+    def _make_room(self, num_rows: int) -> None:
+        """Make room for so many rows in all; ``rows`` may be another array then."""
+        capacity, width = self.rows.shape
+        if num_rows > capacity:
+            capacity = max(num_rows, 2 * capacity, _FIRST_ROWS)
+            within = self.num_bytes // (8 * max(1, width))
+            # Fill the budget before going beyond it.
+            capacity = min(capacity, within) if num_rows <= within else capacity
+            rows = allocate_rows(capacity, width, in_memory=capacity <= within)
+            rows[: len(self._row_of)] = self.rows[: len(self._row_of)]
+            self.rows = rows
+
     def add(self, sets: list[Members], watch: Watch) -> None:
         """Work out the fields of sets of one size, each in ascending order, after those of their subsets."""
         sets = [members for members in sets if members not in self._row_of]
         per_chunk = self._stepper.sets_per_chunk
-        first = self.make_room(len(sets))
+        direction = "to the goal" if self.is_backward else "from the start"
+        first = len(self._row_of)
+        self._make_room(first + len(sets))
         for begin in range(0, len(sets), per_chunk):
             watch.check()
-            watch.tell(f"fields of {len(sets[0])} {self._direction}", begin, len(sets))
+            watch.tell(f"fields of {len(sets[0])} {direction}", begin, len(sets))
             chunk = sets[begin : begin + per_chunk]
             smaller = [[self._row_of[s[:i] + s[i + 1 :]] for i in range(len(s))] for s in chunk]
             out = self.rows[first + begin : first + begin + len(chunk)]

@@ -37,7 +37,7 @@ from veilroute.covering.set_costs import FieldCosts, TourCosts
 from veilroute.covering.task import CoveringTask, bits, leads_both_ways
 from veilroute.covering.walks import NO_WALK, Sweeper, Sweepers, walk_cost, walk_through
 from veilroute.domain.graph import Domain
-from veilroute.kernels.subsets import advance_layer, lower_prices, price_beginnings
+from veilroute.kernels.subsets import advance_layer, lower_prices, price_prefixes
 from veilroute.progress import Watch
 
 MAX_WORK = 3e9  #: the most steps that :class:`LayeredWalks` may take; some ten seconds
@@ -64,43 +64,41 @@ class SharedPrefixes:
         return self.walks[trip].walk_to(node, int(self.best_sets[trip, mask])), False
 
 
-def find_prefixes(task: CoveringTask, needed: Masks, classes: Masks, m: int, watch: Watch) -> SharedPrefixes | None:
-    """The best prefixes of ``classes``, or ``None`` when that is too much work.
+def find_prefixes(task: CoveringTask, is_needed: Flags, is_class: Flags, m: int, watch: Watch) -> SharedPrefixes | None:
+    """The best prefixes of all classes, or ``None`` when that is too much work.
 
-    ``needed`` are the bit masks of the classes and all their subsets, by size, the empty set first.
+    By bit mask, ``is_class`` marks the classes and ``is_needed`` all their subsets as well.
 
     Complexity: that of the walks (see the module), then for each class and each of its subsets a look at every node.
     Ties: a whole walk first, then the prefix that covers fewer members, then the lowest node.
     """
-    num_sets = 1 << len(task.members)
+    needed = np.union1d([0], np.flatnonzero(is_needed))
+    needed = needed[np.argsort(np.bitwise_count(needed), kind="stable")]
     is_padded = has_two_colours(task.domain)
     if not is_padded and not _fits_layers(task, needed, m):
         return None
-    shares = np.zeros(num_sets)
-    best_sets, best_nodes = np.zeros((2, task.num_trips, num_sets), dtype=np.int64)
+    shares = np.where(is_class, 0.0, np.inf)
+    best_sets, best_nodes = np.zeros((2, task.num_trips, is_class.size), dtype=np.int64)
     all_walks: list[PaddedWalks | LayeredWalks] = []
     for trip in range(task.num_trips):
         walks = PaddedWalks(task, trip, m) if is_padded else LayeredWalks(task, trip, m)
-        prices = _price(walks, needed, classes, best_sets[trip], best_nodes[trip], watch)
+        prices = _price(walks, needed, is_class, best_sets[trip], best_nodes[trip], watch)
         fixed = task.rates[trip] * task.base_costs[trip]
-        for mask in classes.tolist():
+        for mask in np.flatnonzero(is_class).tolist():
             shares[mask] += task.weights[trip] * (prices[mask] - float(fixed[list(bits(mask))].sum()))
         all_walks.append(walks)
-    shares[~np.isin(np.arange(num_sets), classes)] = np.inf
     return SharedPrefixes(shares, best_sets, best_nodes, tuple(all_walks))
 
 
 def _price(
-    walks: PaddedWalks | LayeredWalks, needed: Masks, classes: Masks, best_sets: Masks, best_nodes: Masks, watch: Watch
+    walks: PaddedWalks | LayeredWalks, needed: Masks, is_class: Flags, best_sets: Masks, best_nodes: Masks, watch: Watch
 ) -> Floats:
     """What the best prefix of each class costs."""
     task, trip = walks.task, walks.trip
-    num = len(task.members)
-    rates = task.rates[trip]
+    rates, classes = task.rates[trip], np.flatnonzero(is_class)
     to_goal = task.all_to_goal[trip] * task.unit
-    ahead = _ways_on(task, trip, range(num), np.arange(task.domain.num_nodes))
-    prices = np.full(1 << num, np.inf)
-    is_class = np.isin(np.arange(1 << num), classes)
+    ahead = _ways_on(task, trip, range(len(task.members)), np.arange(task.domain.num_nodes))
+    prices = np.full(is_class.size, np.inf)
     # A whole walk is tried before prefixes that cover as much, so that it wins ties with them.
     for covered, at_nodes, whole in walks.by_set(needed, watch):
         watch.check()
@@ -163,23 +161,21 @@ class PaddedWalks:
 
         All sets that are one smaller must have been swept before.
         """
-        field = self._sweep_on(covered) if covered else self._from_start
-        if field is not self._nowhere:
-            self._at_posts[covered] = field[self.task.posts.nodes]
-        return field
-
-    def _sweep_on(self, covered: Members) -> Floats:
         posts = self.task.posts
-        smaller = [covered[:i] + covered[i + 1 :] for i in range(len(covered))]
-        if any(rest not in self._at_posts for rest in smaller):
-            return self._nowhere
-        mine = [posts.posts_of(member) for member in covered]
-        values = np.concatenate([self._at_posts[rest][own] for rest, own in zip(smaller, mine, strict=True)])
-        is_soon = values <= self._limit
-        if not is_soon.any():
-            return self._nowhere
-        nodes = posts.nodes[np.concatenate(mine)]
-        return self._forward.run_from(nodes[is_soon], values[is_soon], self._limit)
+        field: Floats = self._from_start
+        if covered:
+            smaller = [covered[:i] + covered[i + 1 :] for i in range(len(covered))]
+            if any(rest not in self._at_posts for rest in smaller):
+                return self._nowhere
+            mine = [posts.posts_of(member) for member in covered]
+            values = np.concatenate([self._at_posts[rest][own] for rest, own in zip(smaller, mine, strict=True)])
+            is_soon = values <= self._limit
+            if not is_soon.any():
+                return self._nowhere
+            nodes = posts.nodes[np.concatenate(mine)]
+            field = self._forward.run_from(nodes[is_soon], values[is_soon], self._limit)
+        self._at_posts[covered] = field[posts.nodes]
+        return field
 
     def by_set(self, needed: Masks, watch: Watch) -> Iterator[tuple[int, Floats, float]]:
         """Each set with the least cost at every node, and that of a whole walk of at most m nodes; a sweep for each.
@@ -188,7 +184,7 @@ class PaddedWalks:
         """
         for number, covered in enumerate(needed.tolist()):
             watch.check()
-            watch.tell("beginnings", number, needed.size)
+            watch.tell("prefixes", number, needed.size)
             field = self.sweep(bits(covered))
             at_nodes = np.where((field <= self._limit) & self.is_end, self._limit * self.task.unit, np.inf)
             whole = float(field[self.task.goals[self.trip]])
@@ -204,20 +200,16 @@ class PaddedWalks:
         stops, left, lengths = [node], bits(covered), []
         while left:
             to_here = self._backward.near(stops[-1], posts.nodes)
-            best, stop, length, smaller = np.inf, -1, 0.0, left
+            ways = []  # by which member and post the walk may come here
             for i, member in enumerate(left):
                 rest = left[:i] + left[i + 1 :]
-                if rest not in self._at_posts:
-                    continue
-                mine = posts.posts_of(member)
-                through = self._at_posts[rest][mine] + to_here[mine]
-                at = int(through.argmin())
-                if through[at] < best:
-                    best, stop, smaller = float(through[at]), int(posts.nodes[mine[at]]), rest
-                    length = float(to_here[mine[at]])
-            stops.append(stop)
-            lengths.append(length)
-            left = smaller
+                if rest in self._at_posts:
+                    mine = posts.posts_of(member)
+                    through = self._at_posts[rest][mine] + to_here[mine]
+                    ways.append((float(through.min()), i, int(mine[through.argmin()]), rest))
+            _, _, post, left = min(ways)
+            stops.append(int(posts.nodes[post]))
+            lengths.append(float(to_here[post]))
         lengths.append(float(self._from_start[stops[-1]]))
         ends = (self._from_start, self.task.all_to_goal[self.trip])
         walk = walk_through(self._backward, self.task.starts[self.trip], stops[::-1], lengths[::-1], *ends)
@@ -247,63 +239,55 @@ class LayeredWalks:
 
     def by_set(self, needed: Masks, watch: Watch) -> Iterator[tuple[int, Floats, float]]:
         """See :meth:`PaddedWalks.by_set`."""
-        goal = self.task.goals[self.trip]
-        layer, whole = self._first(needed), np.full(needed.size, np.inf)
-        spare = np.empty_like(layer)
-        row_of = self._rows(needed)
-        for length in range(1, self.m + 1):
-            np.minimum(whole, layer[:, goal], out=whole)
-            if length == self.m:
-                break
+        whole = np.full(needed.size, np.inf)
+        for length, layer in enumerate(self._layers(needed), start=1):
             watch.check()
-            watch.tell("beginnings", length, self.m)
-            advance_layer(*self._into, self._seen, needed, row_of, layer, spare)
-            layer, spare = spare, layer
+            watch.tell("prefixes", length, self.m)
+            np.minimum(whole, layer[:, self.task.goals[self.trip]], out=whole)
         for row, covered in enumerate(needed.tolist()):
             yield covered, layer[row], float(whole[row])
 
+    def _layers(self, family: Masks) -> Iterator[Floats]:
+        """The cheapest walks of 1, 2, ... m nodes, by the set that they cover and the node where they end."""
+        start = self.task.starts[self.trip]
+        row_of = np.zeros(1 << len(self.task.members), dtype=np.int64)
+        row_of[family] = np.arange(family.size)
+        layer = np.full((family.size, self.task.domain.num_nodes), np.inf)
+        layer[(family & ~self._seen[start]) == 0, start] = 0.0
+        yield layer
+        for _ in range(self.m - 1):
+            before, layer = layer, np.empty_like(layer)
+            advance_layer(*self._into, self._seen, family, row_of, before, layer)
+            yield layer
+
     def walk_to(self, node: int, covered: int) -> Walk:
         """See :meth:`PaddedWalks.walk_to`; ties go to the lowest node before."""
-        return self._read(node, covered, self.m)
+        family = _subsets(covered)
+        return self._read(node, covered, family, list(self._layers(family)))
 
     def whole_walk(self, covered: int) -> Walk:
         """See :meth:`PaddedWalks.whole_walk`; of equally cheap ones the one of fewest nodes."""
-        layers, family = self._layers(covered)
-        costs = [layer[family.size - 1, self.task.goals[self.trip]] for layer in layers]
-        return self._read(self.task.goals[self.trip], covered, 1 + int(np.argmin(costs)))
+        family, goal = _subsets(covered), self.task.goals[self.trip]
+        layers = list(self._layers(family))
+        length = 1 + int(np.argmin([layer[-1, goal] for layer in layers]))
+        return self._read(goal, covered, family, layers[:length])
 
-    def _read(self, node: int, covered: int, length: int) -> Walk:
-        layers, family = self._layers(covered)
-        row_of = self._rows(family)
+    def _read(self, node: int, covered: int, family: Masks, layers: list[Floats]) -> Walk:
+        """The walk that ends in the last layer, from there back to the start."""
         walk = [node]
-        for layer in layers[length - 2 :: -1] if length > 1 else []:
+        for layer in layers[-2::-1]:
             covered &= ~int(self._seen[node])
             first, end = int(self._into[0][node]), int(self._into[0][node + 1])
             before = self._into[1][first:end].astype(np.int64)
-            node = int(before[(layer[row_of[covered], before] + self._into[2][first:end]).argmin()])
+            row = int(np.searchsorted(family, covered))
+            node = int(before[(layer[row, before] + self._into[2][first:end]).argmin()])
             walk.append(node)
         return np.array(walk[::-1], dtype=np.int64)
 
-    def _layers(self, covered: int) -> tuple[list[Floats], Masks]:
-        """The layers of all subsets of one set, which stands last."""
-        family = np.array([part for part in range(covered + 1) if part & covered == part], dtype=np.int64)
-        row_of = self._rows(family)
-        layers = [self._first(family)]
-        for _ in range(self.m - 1):
-            layers.append(np.empty_like(layers[-1]))
-            advance_layer(*self._into, self._seen, family, row_of, layers[-2], layers[-1])
-        return layers, family
 
-    def _first(self, family: Masks) -> Floats:
-        start = self.task.starts[self.trip]
-        layer = np.full((family.size, self.task.domain.num_nodes), np.inf)
-        layer[(family & ~self._seen[start]) == 0, start] = 0.0
-        return layer
-
-    def _rows(self, family: Masks) -> Masks:
-        row_of = np.zeros(1 << len(self.task.members), dtype=np.int64)
-        row_of[family] = np.arange(family.size)
-        return row_of
+def _subsets(covered: int) -> Masks:
+    """All subsets of a set, ascending: it stands last."""
+    return np.array([part for part in range(covered + 1) if part & covered == part], dtype=np.int64)
 
 
 def _fits_layers(task: CoveringTask, needed: Masks, m: int) -> bool:
@@ -374,7 +358,7 @@ class _TripPrefixes:
         subsets = [bits(mask) for mask in range(1 << sets.shape[1])]
         for first in range(0, len(sets), _SETS_PER_LOOK):
             watch.check()
-            watch.tell("beginnings", first, len(sets))
+            watch.tell("prefixes", first, len(sets))
             part = np.ascontiguousarray(sets[first : first + _SETS_PER_LOOK])
             # Subsets by their bits, so that smaller ones come before those that hold them.
             rows = [
@@ -382,7 +366,7 @@ class _TripPrefixes:
                 for members in self._order[part].tolist()
             ]
             prices = out[first : first + len(part)]
-            price_beginnings(part, np.array(rows), self._is_there, self._to_goal, self._ahead, self._rates, prices)
+            price_prefixes(part, np.array(rows), self._is_there, self._to_goal, self._ahead, self._rates, prices)
         out += (self.m - 1) * self.task.unit * self._rates[sets].sum(axis=1)
         return out
 

@@ -23,7 +23,7 @@ from veilroute.covering.walks import Sweeper
 from veilroute.kernels.subsets import pair_costs, tour_costs
 from veilroute.progress import Watch
 
-#: The most members that a set may have for :class:`TourCosts`: a set takes two to that power times its square.
+#: The most members that a set may have here: for :class:`TourCosts` it takes two to that power times its square.
 MAX_TOUR = 12
 MAX_STOPS = 8  #: the most stops that a member has
 _STEPS_PER_LOOK = 1 << 27
@@ -39,8 +39,6 @@ def set_costs(task: CoveringTask, order: Ints) -> TourCosts | FieldCosts:
 
 class TourCosts:
     """Costs of sets whose members have one post each; `OutOfTimeError` is raised when the time is over."""
-
-    max_size = MAX_TOUR
 
     def __init__(self, task: CoveringTask, order: Ints) -> None:
         self.task = task
@@ -98,8 +96,6 @@ class TourCosts:
 
 class FieldCosts:
     """Costs of sets whose members may be watched from anywhere, by fields; asked for as :class:`TourCosts` are."""
-
-    max_size = MAX_TOUR
 
     def __init__(self, task: CoveringTask, order: Ints) -> None:
         self.task = task

@@ -10,7 +10,7 @@ cover) and posts.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,7 +18,7 @@ from itertools import repeat
 
 import numpy as np
 
-from veilroute.arrays import Candidate, Flags, Floats, Indices, Ints, Members, Node, as_members
+from veilroute.arrays import Candidate, Flags, Floats, Indices, Ints, Masks, Members, Node, as_members
 from veilroute.covering.walks import Sweeper, num_threads
 from veilroute.domain.geography import measured_domain, straight_distances
 from veilroute.domain.graph import Domain, at_least, at_most
@@ -152,6 +152,17 @@ def find_watchers(domain: Domain, visibility: Visibility, candidates: Sequence[i
 def bits(mask: int) -> Members:
     """The members of a set that is given by its bit mask."""
     return as_members(i for i in range(mask.bit_length()) if mask >> i & 1)
+
+
+def mask_of(members: Iterable[int]) -> int:
+    """The bit mask of a set."""
+    return sum(1 << i for i in members)
+
+
+def members_of(masks: Masks, size: int) -> Masks:
+    """The members of sets of one size, a row each, ascending."""
+    positions = np.arange(int(masks.max(initial=0)).bit_length())
+    return np.nonzero(masks[:, None] >> positions & 1)[1].reshape(masks.size, size)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,6 @@ import numpy as np
 from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints, Walk
 from veilroute.domain.graph import Domain, spans
 from veilroute.kernels.sweep import FAR, descend_costs, descend_hops, sweep_costs, sweep_hops
-from veilroute.progress import Watch
 
 if TYPE_CHECKING:
     from veilroute.covering.task import CoveringTask
@@ -291,15 +290,6 @@ class WalkSource(Protocol):
     """Whatever can be asked for the covering walks of one task."""
 
     def find(self, members: Sequence[int], trip: int = 0) -> CoveringWalk:
-        """The cheapest walk of a trip that covers ``members`` (positions in the task)."""
-
-
-class CoverEngine(Protocol):
-    """Finds covering walks for the members of one task, unless they cost more than a bound or the time is over."""
-
-    def find(
-        self, members: Sequence[int], trip: int = 0, *, cost_bound: float = math.inf, watch: Watch | None = None
-    ) -> CoveringWalk:
         """The cheapest walk of a trip that covers ``members`` (positions in the task)."""
 
 

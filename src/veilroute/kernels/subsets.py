@@ -208,13 +208,13 @@ def lower_prices(
     covered: int, nodes: Masks, paid: Floats, to_goal: Floats, ahead: Floats, ratios: Floats, classes: Masks,
     rounding: float, prices: Floats, best_sets: Masks, best_nodes: Masks,
 ) -> None:  # fmt: skip
-    """Try the beginnings that cover a set for every class that holds it.
+    """Try the prefixes that cover a set for every class that holds it.
 
-    ``covered``: the set. ``nodes``, ``paid``: where such beginnings end, and what the cheapest one there costs.
+    ``covered``: the set. ``nodes``, ``paid``: where such prefixes end, and what the cheapest one there costs.
     ``to_goal``: by node, what is left for a member that was covered. ``ahead``: by member and node, what is left for
     one that was not. ``ratios``: by member, what its cost is multiplied with. ``classes``: the classes to try.
     ``rounding``: a price is lower only if it is lower by this share. ``prices``, ``best_sets``, ``best_nodes``: by
-    class, lowered where possible: the price, and which beginning it comes from.
+    class, lowered where possible: the price, and which prefix it comes from.
     """
     # Each class that holds the set, at each node where a prefix may end.
     for chosen in classes:
@@ -277,12 +277,12 @@ def advance_layer(
 
 
 @jit
-def price_beginnings(
+def price_prefixes(
     sets: Int32s, rows: Masks, is_there: Flags, to_goal: Floats, ahead: Floats, ratios: Floats, out: Floats,
 ) -> None:  # fmt: skip
-    """What the best end of a shared beginning of fixed length leaves to be paid, for each set.
+    """What the best end of a shared prefix of fixed length leaves to be paid, for each set.
 
-    Of a set with members t, ``rows[i, b]`` is the row of ``is_there`` with the nodes where a beginning can end that has
+    Of a set with members t, ``rows[i, b]`` is the row of ``is_there`` with the nodes where a prefix can end that has
     covered the members in the bits of b, or -1. At a node, covered members pay ``to_goal``, others ``ahead[t]``, times
     their ratios.
     """

@@ -15,15 +15,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from veilroute.arrays import Classes, Flags, Floats, Int8s, Ints, Masks
-from veilroute.certificate import MAX_TRIED
+from veilroute.certificate import MAX_TRIED, Certificate
 from veilroute.covering.class_costs import ClassCosts, compute_class_costs
 from veilroute.covering.fields import FieldsEngine
-from veilroute.covering.task import CoveringTask, bits
+from veilroute.covering.task import CoveringTask, bits, mask_of, members_of
 from veilroute.covering.walks import WalkSource
 from veilroute.domain.graph import Label
 from veilroute.errors import TooLargeError
 from veilroute.kernels.set_partition import partition_range
-from veilroute.partition.result import Grouping, Partition, Record, outside, subset_sums
+from veilroute.partition.result import Grouping, Partition, Record, subset_sums
 from veilroute.problem import KAndEll, Problem, Rule
 from veilroute.progress import Watch
 
@@ -72,8 +72,7 @@ def mark_classes(rule: Rule) -> Family:
     masks = np.arange(1 << num, dtype=np.int64)
     for size in range(rule.least, min(rule.largest, num) + 1):
         mine = masks[np.bitwise_count(masks) == size]
-        sets = np.nonzero((mine[:, None] >> np.arange(num)) & 1)[1].reshape(mine.size, size).astype(np.int32)
-        qualifies[mine] = rule.qualify(sets)
+        qualifies[mine] = rule.qualify(members_of(mine, size).astype(np.int32))
     return Family(num, rule.least, with_subsets(num, qualifies), qualifies)
 
 
@@ -112,8 +111,7 @@ def _splitting(sets: Masks, k: int, spread: Int8s) -> Masks:
     """Those of some sets of 2k members that are two classes of k."""
     if not sets.size:
         return sets
-    num = int(sets.max()).bit_length()
-    bits = np.int64(1) << np.nonzero((sets[:, None] >> np.arange(num)) & 1)[1].reshape(sets.size, 2 * k)
+    bits = np.int64(1) << members_of(sets, 2 * k)
     splits = np.zeros(sets.size, dtype=np.bool_)
     # The first member stays in one half, the other half is any k of the others.
     for half in itertools.combinations(range(1, 2 * k), k):
@@ -132,19 +130,6 @@ def with_subsets(num: int, is_class: Flags) -> Flags:
     return needed
 
 
-def best_groupings(num: int) -> tuple[Int8s, Floats, Masks]:
-    """Tables for :func:`partition_sets`: members grouped, cost, and the class chosen, per set."""
-    return np.zeros(1 << num, dtype=np.int8), np.zeros(1 << num), np.zeros(1 << num, dtype=np.int64)
-
-
-def partition_sets(
-    first: int, last: int, max_size: int, needed: Flags, shares: Floats, grouped: Int8s, cost: Floats, choice: Masks
-) -> None:
-    """See :func:`veilroute.kernels.set_partition.partition_range`; the tables come from :func:`best_groupings`."""
-    stack, bits = np.empty(64, dtype=np.int64), np.empty(64, dtype=np.int64)
-    partition_range(first, last, max_size, needed, shares, grouped, cost, choice, stack, bits)
-
-
 def partition_by_shares(
     family: Family,
     shares: Floats,
@@ -159,49 +144,44 @@ def partition_by_shares(
     ``shares`` go by mask, infinite where a class is impossible; ``is_complete`` says whether those of all classes were
     worked out. ``labels`` are what members are called in a certificate.
     """
-    num = family.num
     qualifies = family.qualifies & np.isfinite(shares)
     shares = np.where(qualifies, shares, np.inf)
-    classes, least_mean = _best_partition(num, family.needed, shares, watch)
-    num_grouped = sum(map(len, classes))
+    classes, least_mean = best_partition(family.num, family.needed, shares, watch)
+    record = Record(Grouping.of(family.num, {each: float(shares[mask_of(each)]) for each in classes}), watch)
     is_optimal = is_complete and least_mean is not None
-    improvements = []
-    if classes:
-        cost = sum(float(shares[sum(1 << i for i in members)]) for members in classes)
-        improvements.append(watch.tell_improvement("partition", num_grouped, cost / num_grouped))
     partition = Partition(
         classes=classes,
-        left_out=outside(num, classes),
+        left_out=record.best.left_out,
         is_optimal=is_optimal,
         is_stopped=not is_optimal,
         least_mean=least_mean if is_optimal else None,
         num_anonymizable=int(np.bitwise_or.reduce(np.flatnonzero(qualifies))).bit_count() if is_complete else None,
-        improvements=tuple(improvements),
+        improvements=tuple(record.improvements),
         source=source,
     )
-    if not is_optimal or not classes or num <= MAX_TRIED:
+    if not is_optimal or not classes or family.num <= MAX_TRIED:
         return partition
-    return _certify(family, shares, partition, labels, replace(watch, report=None))
+    silent = Record(record.best, replace(watch, report=None))
+    return replace(partition, certificate=_certify(family, shares, silent, labels))
 
 
-def _certify(family: Family, shares: Floats, partition: Partition, labels: Sequence[Label], watch: Watch) -> Partition:
-    """With prices by which those can check the proof who have no such tables; these have compared all classes."""
+def _certify(family: Family, shares: Floats, record: Record, labels: Sequence[Label]) -> Certificate:
+    """Prices by which those can check the proof who have no such tables; these have compared all classes."""
     # Here and not at the top: who plans for a dozen candidates need not wait until HiGHS is loaded.
     from veilroute.partition.bounding import CLOSED
     from veilroute.partition.class_space import ListedClasses
     from veilroute.partition.columns import make_certificate, prove_cost, prove_count
 
+    watch = record.watch
     masks = np.flatnonzero(np.isfinite(shares))
     space = ListedClasses(family.num, family.k, masks, shares[masks])
-    own = tuple(float(shares[sum(1 << i for i in members)]) for members in partition.classes)
-    record = Record(Grouping(partition.classes, own, partition.left_out), watch)
-    count_prices = prove_count(space, record, watch) if partition.left_out else None
+    count_prices = prove_count(space, record, watch) if record.best.left_out else None
     proof = prove_cost(space, record, watch)
     reach = (record.best.total - proof.price_bound) * (1 + 1e-9)
     if record.best.total - proof.bound > CLOSED * record.best.total:
         num_within = len(space.search(proof.prices, reach, watch).columns)
         proof = replace(proof, bound=record.best.total, threshold=reach, num_enumerated=num_within)
-    return replace(partition, certificate=make_certificate(proof, count_prices, labels))
+    return make_certificate(proof, count_prices, labels)
 
 
 def mac_shares(task: CoveringTask, class_costs: ClassCosts) -> Floats:
@@ -215,30 +195,32 @@ def mac_shares(task: CoveringTask, class_costs: ClassCosts) -> Floats:
     return total
 
 
-def _best_partition(num: int, needed: Flags, shares: Floats, watch: Watch) -> tuple[Classes, float | None]:
+def best_partition(num: int, needed: Flags, shares: Floats, watch: Watch) -> tuple[Classes, float | None]:
     """The best classes, and their MAC when no partition of these classes can be better."""
     columns = np.flatnonzero(np.isfinite(shares))
     if columns.size == 0:
         return (), 0.0
     max_size = int(np.bitwise_count(columns).max())
-    grouped, cost, choice = best_groupings(num)
     end = 1 << num
+    # Per set of members: how many are grouped at best, at what cost, and one of the classes.
+    grouped, cost, choice = np.zeros(end, dtype=np.int8), np.zeros(end), np.zeros(end, dtype=np.int64)
+    scratch = np.empty((2, 64), dtype=np.int64)
     finished = 1
     for first in range(1, end, _SETS_PER_STEP):
         if watch.is_over():
             break
         finished = min(end, first + _SETS_PER_STEP)
-        partition_sets(first, finished, max_size, needed, shares, grouped, cost, choice)
+        partition_range(first, finished, max_size, needed, shares, grouped, cost, choice, *scratch)
         watch.tell("partition", finished, end)
     if finished == end:
-        return read_classes(choice, end - 1), float(cost[-1] / grouped[-1])
+        return _read_classes(choice, end - 1), float(cost[-1] / grouped[-1])
     # Stopped early: the sets below `finished` are solved, so all subsets of the lowest members are.
     solved = (1 << (finished.bit_length() - 1)) - 1
-    classes = read_classes(choice, solved)
+    classes = _read_classes(choice, solved)
     return _fill_greedily(num, shares, columns, classes), None
 
 
-def read_classes(choice: Ints, mask: int) -> Classes:
+def _read_classes(choice: Ints, mask: int) -> Classes:
     """The classes that :func:`veilroute.kernels.set_partition.partition_range` chose for a set of members."""
     classes = []
     while mask:
@@ -253,7 +235,7 @@ def read_classes(choice: Ints, mask: int) -> Classes:
 
 def _fill_greedily(num: int, shares: Floats, columns: Ints, classes: Classes) -> Classes:
     """Group what is left: the class that is cheapest per member first, then each straggler where it costs least."""
-    groups = [sum(1 << i for i in members) for members in classes]
+    groups = [mask_of(members) for members in classes]
     left = (1 << num) - 1 - sum(groups)
     order = columns[np.argsort(shares[columns] / np.bitwise_count(columns), kind="stable")]
     while (fitting := np.flatnonzero((order & ~left) == 0)).size:

@@ -140,7 +140,7 @@ def simple_prices(space: ClassSpace) -> Prices:
     """
     if space.k == 1 or space.num < space.k:
         return Prices(np.zeros(space.num))
-    if space.beginnings is not None:
+    if space.prefixes is not None:
         # A class of z members adds at least what its pairs do, each divided by z - 1.
         duals = np.where(space.compatible, space.pair_shares, np.inf).min(axis=1) / 2
     else:

@@ -22,8 +22,8 @@ import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Ints, Members, as_members
 from veilroute.covering.prefixes import PrefixCosts
-from veilroute.covering.set_costs import FieldCosts, TourCosts, set_costs
-from veilroute.covering.task import CoveringTask
+from veilroute.covering.set_costs import MAX_TOUR, FieldCosts, TourCosts, set_costs
+from veilroute.covering.task import CoveringTask, mask_of
 from veilroute.covering.walks import WalkSource, num_threads
 from veilroute.kernels.extension import extend_sets, pick_columns
 from veilroute.partition.result import Grouping, Partition, Record, subset_sums
@@ -120,13 +120,13 @@ class ClassSpace:
         self.can_improve = m is None  # whether local search can price the classes: it knows whole walks only
         self.prices_of: TourCosts | FieldCosts = set_costs(task, self.order)
         self.largest = rule.largest
-        self.max_size = min(self.largest, self.prices_of.max_size)
+        self.max_size = min(self.largest, MAX_TOUR)
         # In one layout for any number of trips: kernels are compiled once for each.
         ratios = np.ascontiguousarray(task.rates[:, self.order])
         self.weights: Floats = np.array(task.weights)[:, None] * ratios
         self.base_costs: Floats = task.base_costs[:, self.order]
         self.fixed: Floats = (self.weights * self.base_costs).sum(axis=0)
-        self.beginnings = None if m is None else PrefixCosts(task, self.order, m, self.prices_of)
+        self.prefixes = None if m is None else PrefixCosts(task, self.order, m, self.prices_of)
         self.pair_shares: Floats = np.empty((0, 0))
         self.groups, self.num_groups = _far_groups(self.far) if self.is_loose else (np.zeros(rule.num, np.int64), 1)
         self.pair_costs: Floats = np.empty((0, 0, 0))
@@ -141,10 +141,10 @@ class ClassSpace:
         """Work the costs of all pairs out."""
         if self.compatible.shape[0] == self.num:
             return
-        pairs = self.prices_of.pairs(watch) if self.beginnings is None else self.beginnings.pairs(watch)
+        pairs = self.prices_of.pairs(watch) if self.prefixes is None else self.prefixes.pairs(watch)
         is_there = np.isfinite(pairs)
         pairs[~is_there] = 0.0
-        if self.beginnings is None:
+        if self.prefixes is None:
             self.pair_costs = pairs
             is_there = np.asarray(is_there.all(axis=0))
         else:
@@ -155,12 +155,12 @@ class ClassSpace:
     def measure(self, sets: Int32s, watch: Watch) -> tuple[Floats, Floats]:
         """Covering costs per trip of sets of one size, and what they add to the objective.
 
-        Where only beginnings are shared there are no such costs; they are zero or, where it is impossible, infinite.
+        Where only prefixes are shared there are no such costs; they are zero or, where it is impossible, infinite.
         """
-        if self.beginnings is None:
+        if self.prefixes is None:
             costs = self.prices_of.costs(sets, watch)
             return costs, self.shares(sets, costs)
-        shares = self.beginnings.shares(sets, watch)
+        shares = self.prefixes.shares(sets, watch)
         return np.where(np.isfinite(shares), 0.0, np.inf)[:, None], shares
 
     def shares(self, sets: Int32s, costs: Floats) -> Floats:
@@ -168,7 +168,7 @@ class ClassSpace:
         return np.asarray((costs * self.weights[:, sets].sum(axis=2).T).sum(axis=1) - self.fixed[sets].sum(axis=1))
 
     def _floors(self, sets: Int32s) -> Floats:
-        """What sets whose members share a beginning add at least: every two of them pay for a pair, or more."""
+        """What sets whose members share a prefix add at least: every two of them pay for a pair, or more."""
         total = np.zeros(len(sets))
         for one, other in combinations(sets.T, 2):
             total += self.pair_shares[one, other]
@@ -203,13 +203,13 @@ class ClassSpace:
         most: int | None = None,
         max_priced: int | None = None,
         is_free: bool = False,
-    ) -> Found:
+    ) -> SearchResult:
         """The classes whose reduced cost is at most ``threshold``.
 
         The search ends as soon as ``most`` are found or more than ``max_priced`` sets were priced. Where ``is_free``,
         walks cost nothing: only who can be grouped matters.
         """
-        found: list[Found] = []
+        found: list[SearchResult] = []
         num_found = num_priced = 0
         is_complete = False
         with suppress(OutOfTimeError):
@@ -224,18 +224,18 @@ class ClassSpace:
                 is_complete = True
         columns = Columns.join([batch.columns for batch in found if len(batch.columns)], self.max_size)
         least_beyond = min((batch.least_beyond for batch in found), default=math.inf)
-        return Found(columns, num_priced, least_beyond, is_complete)
+        return SearchResult(columns, num_priced, least_beyond, is_complete)
 
-    def _batches(self, prices: Prices, threshold: float, watch: Watch, *, is_free: bool) -> Iterator[Found]:
+    def _batches(self, prices: Prices, threshold: float, watch: Watch, *, is_free: bool) -> Iterator[SearchResult]:
         """Depth first, many sets at a time."""
-        has_costs = self.beginnings is None
+        has_costs = self.prefixes is None
         weights = np.zeros((1, self.num)) if is_free or not has_costs else self.weights
         prizes = prices.duals + self.fixed if has_costs and not is_free else prices.duals
         cuts = _cut_arrays(self.num, prices)
         singles = np.arange(self.num, dtype=np.int32)[:, None]
         if self.k == 1:
             kept = np.flatnonzero(-prices.duals <= threshold)
-            yield Found(Columns(singles[kept], np.zeros(kept.size), -prices.duals[kept]), self.num)
+            yield SearchResult(Columns(singles[kept], np.zeros(kept.size), -prices.duals[kept]), self.num)
             return
         base = np.ascontiguousarray(self.base_costs.T) if len(weights) == self.task.num_trips else None
         stack = [_Frontier(singles, np.zeros((self.num, 1)) if base is None else base, -prizes, np.zeros(self.num))]
@@ -250,9 +250,9 @@ class ClassSpace:
             sets, offsets, bounds, qualifies, parents = self._extend(now, weights, prizes, cuts, threshold)
             num = len(sets)
             if size > self.max_size:
-                yield Found(Columns.join((), 0), 0, float(bounds.min(initial=math.inf)))
+                yield SearchResult(Columns.join((), 0), 0, float(bounds.min(initial=math.inf)))
                 continue
-            # Of beginnings, only pairs tell before they are worked out what a set will cost.
+            # Of prefixes, only pairs tell before they are worked out what a set will cost.
             kept = np.arange(num)
             before = now.shares[parents]
             if not has_costs and not is_free and size > 2:
@@ -271,7 +271,7 @@ class ClassSpace:
                 reduced = (costs * weights[:, sets].sum(axis=2).T).sum(axis=1) + offsets + extras
             is_there = np.isfinite(shares)
             chosen = np.flatnonzero(qualifies[kept] & is_there & (reduced <= threshold))
-            yield Found(Columns(sets[chosen], shares[chosen], reduced[chosen]), kept.size)
+            yield SearchResult(Columns(sets[chosen], shares[chosen], reduced[chosen]), kept.size)
             if size < self.largest:
                 on = np.flatnonzero(is_there if self.is_known else is_there & self.rule.may_grow(sets))
                 stack.append(_Frontier(sets[on], costs[on], offsets[on], extras[on]))
@@ -317,7 +317,7 @@ class ListedClasses(ClassSpace):
         self.is_known = self.can_improve = False
         self.order = np.arange(num)
         self.largest = self.max_size = int(np.bitwise_count(masks).max(initial=0))
-        self.beginnings = None
+        self.prefixes = None
         self.pair_costs = np.zeros((1, num, num))
         self.compatible = np.zeros((num, num), dtype=np.bool_)
         self.weights = np.ones((1, num))
@@ -334,18 +334,18 @@ class ListedClasses(ClassSpace):
         most: int | None = None,
         is_free: bool = False,
         **_: Any,
-    ) -> Found:
+    ) -> SearchResult:
         """As for all spaces; one look at the whole list."""
         reduced = (0.0 if is_free else self._shares) - self._sums(prices.duals)
         for cut, dual in zip(prices.cuts, prices.cut_duals.tolist(), strict=True):
-            reduced += dual * (np.bitwise_count(self._masks & sum(1 << i for i in cut)) // 2)
+            reduced += dual * (np.bitwise_count(self._masks & mask_of(cut)) // 2)
         chosen = np.flatnonzero(reduced <= threshold)
         is_complete = most is None or chosen.size < most
         if most is not None and not is_complete:
             chosen = chosen[np.argsort(reduced[chosen], kind="stable")[:most]]
         shares = np.zeros(chosen.size) if is_free else self._shares[chosen]
         columns = Columns(self._rows(self._masks[chosen]), shares, reduced[chosen])
-        return Found(columns, self._masks.size, is_complete=is_complete)
+        return SearchResult(columns, self._masks.size, is_complete=is_complete)
 
     def measure(self, sets: Int32s, watch: Watch) -> tuple[Floats, Floats]:
         """What sets of one size add to the MAC sum; infinite when they are no classes."""
@@ -376,14 +376,14 @@ class _Frontier:
     sets: Int32s
     costs: Floats
     offsets: Floats  # what the reduced cost holds beside the walks
-    shares: Floats  # what beginnings add, where these are priced
+    shares: Floats  # what prefixes add, where these are priced
 
     def part(self, which: slice) -> _Frontier:
         return _Frontier(self.sets[which], self.costs[which], self.offsets[which], self.shares[which])
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class SearchResult:
     """What a search for classes has brought, as a whole or since it last said so."""
 
     columns: Columns  # the classes

@@ -124,7 +124,7 @@ def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
 def _has_large_classes(space: ClassSpace) -> bool:
     """Whether pricing classes one by one may never end."""
     is_slow = space.num > FEW_MEMBERS or (space.num > MAX_COMBINED and space.largest > space.max_size)
-    return space.k >= LARGE_K and is_slow and space.beginnings is None
+    return space.k >= LARGE_K and is_slow and space.prefixes is None
 
 
 def _round(space: ClassSpace, bounding: Bounding, record: Record) -> None:

@@ -18,9 +18,10 @@ from veilroute.covering.class_costs import ClassWalks
 from veilroute.covering.set_costs import MAX_TOUR
 from veilroute.covering.task import CoveringTask, leads_both_ways
 from veilroute.covering.walks import Sweeper
-from veilroute.partition.bitmask import best_groupings, mark_classes, partition_sets, read_classes
+from veilroute.partition.bitmask import best_partition, mark_classes
 from veilroute.partition.result import Partition, outside
 from veilroute.problem import KAndEll, Rule
+from veilroute.progress import Watch
 
 _MAX_TRIED = 14
 
@@ -44,12 +45,9 @@ def split_into_classes(group: Sequence[int], rule: KAndEll) -> list[Members]:
 
 def _group_most(group: Sequence[int], rule: KAndEll) -> list[Members]:
     """Classes that hold as many of a few members as possible, by trying all."""
-    num = len(group)
     family = mark_classes(rule.renumbered(np.array(group, dtype=np.int64)))
-    shares = np.where(family.qualifies, 0.0, np.inf)
-    grouped, cost, choice = best_groupings(num)
-    partition_sets(1, 1 << num, rule.largest, family.needed, shares, grouped, cost, choice)
-    return sorted(as_members(group[i] for i in members) for members in read_classes(choice, (1 << num) - 1))
+    classes, _ = best_partition(len(group), family.needed, np.where(family.qualifies, 0.0, np.inf), Watch())
+    return sorted(as_members(group[i] for i in members) for members in classes)
 
 
 def _join_first_fit(members: Sequence[int], classes: list[list[int]], far: Flags, *, is_open: bool) -> list[list[int]]:

@@ -15,7 +15,7 @@ import numpy as np
 from veilroute.arrays import Flags, Floats, Ints, as_members
 from veilroute.covering.class_costs import ClassWalks
 from veilroute.covering.set_costs import Stops, TourCosts, choose_stops
-from veilroute.covering.task import CoveringTask
+from veilroute.covering.task import CoveringTask, members_of
 from veilroute.errors import TooLargeError
 from veilroute.kernels import local_search as kernel
 from veilroute.kernels.local_search import Groups
@@ -286,8 +286,8 @@ class LocalSearch:
         is_class = np.zeros(masks.size, dtype=np.bool_)
         for size in np.unique(sizes).tolist():
             mine = np.flatnonzero(sizes == size)
-            inside = np.nonzero((masks[mine, None] >> np.arange(members.size)) & 1)[1].reshape(mine.size, size)
-            is_class[mine] = self._space.rule.qualify(np.sort(members[inside], axis=1).astype(np.int32))
+            inside = np.sort(members[members_of(masks[mine], size)], axis=1)
+            is_class[mine] = self._space.rule.qualify(inside.astype(np.int32))
         return is_class
 
     def grouping(self) -> Grouping:

@@ -14,6 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any
 
 import highspy
@@ -278,18 +279,21 @@ def separate(
             found[as_members(out[row][out[row] >= 0].tolist())] = float(surplus[row])
         if found:
             break
-    have = set(known)
-    return _spread_out([(surplus, cut) for cut, surplus in found.items() if cut not in have], most)
+    counts: Counter[int] = Counter()
+    chosen: list[Members] = []
+    for cut in sorted(found.keys() - set(known), key=lambda cut: (-round(found[cut], 9), cut)):
+        if len(chosen) < most and all(counts[i] < _CUTS_PER_MEMBER for i in cut):
+            chosen.append(cut)
+            counts.update(cut)
+    return chosen
 
 
 def _seeds(num: int, used: Int32s, amounts: Floats) -> Int32s:
     """Triples of members that are often together: each two of two partners of a member, with the member."""
     together = np.zeros((num, num))
-    for i in range(used.shape[1]):
-        for j in range(used.shape[1]):
-            both = (used[:, i] >= 0) & (used[:, j] >= 0)
-            if i != j and both.any():
-                np.add.at(together, (used[both, i], used[both, j]), amounts[both])
+    for one, other in permutations(used.T, 2):
+        both = (one >= 0) & (other >= 0)
+        np.add.at(together, (one[both], other[both]), amounts[both])
     found: dict[tuple[int, ...], float] = {}
     for j in np.flatnonzero(together.any(axis=1)).tolist():
         mine = np.flatnonzero(together[j])
@@ -298,15 +302,3 @@ def _seeds(num: int, used: Int32s, amounts: Floats) -> Int32s:
             found[as_members((j, int(mine[a]), int(mine[b])))] = float(sums[a, b])
     best = sorted(found, key=lambda seed: (-round(found[seed], 9), seed))[:_MAX_SEEDS]
     return np.array(best, dtype=np.int32).reshape(len(best), 3)
-
-
-def _spread_out(found: list[tuple[float, Members]], most: int) -> list[Members]:
-    counts: Counter[int] = Counter()
-    chosen: list[Members] = []
-    for _, cut in sorted(found, key=lambda item: (-round(item[0], 9), item[1])):
-        if len(chosen) == most:
-            break
-        if all(counts[i] < _CUTS_PER_MEMBER for i in cut):
-            chosen.append(cut)
-            counts.update(cut)
-    return chosen

@@ -40,7 +40,7 @@ def raise_by_strolls(space: ClassSpace, bounding: Bounding, record: Record, watc
     """Offer prices that hold for all classes because they hold for all strolls; for whole walks only.
 
     Where every set of k members that stand apart is a class, the linear programme gets those that strolls pass; and, on
-    one trip, a partition made of them is the beginning of another local search.
+    one trip, a partition made of them is where another local search begins.
     """
     steps = space.prices_of.steps(watch)
     duals = np.zeros((space.task.num_trips, space.num))

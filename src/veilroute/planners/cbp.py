@@ -14,7 +14,7 @@ from functools import cache
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Members, Node, Walk, as_members
+from veilroute.arrays import Flags, Members, Node, Walk, as_members
 from veilroute.covering.task import CoveringTask, prepare_task
 from veilroute.covering.walks import NO_WALK, Sweeper
 from veilroute.planners.plan import Plan
@@ -106,7 +106,7 @@ class _Middle:
 
     def __init__(self, task: CoveringTask, watch: Watch) -> None:
         backward = Sweeper(task.domain, backward=True, num_seeds=max(1, task.posts.nodes.size))
-        self._forward = Sweeper(task.domain, backward=False, num_seeds=1)
+        self.forward = Sweeper(task.domain, backward=False, num_seeds=1)
         self.to_cover = np.empty((len(task.members), task.domain.num_nodes))
         for i in range(len(task.members)):
             watch.tell("distances to cover", i, len(task.members))
@@ -120,10 +120,6 @@ class _Middle:
         if np.isinf(furthest).all():  # one-way streets: nobody reaches all of them, so stay where the trips can go
             return Cluster(members, Node(int(self._in_reach.argmax())))
         return Cluster(members, Node(int(furthest.argmin())))
-
-    def distances_from(self, node: int) -> Floats:
-        """To all nodes."""
-        return self._forward.run(node)
 
 
 def _settle(dealt: list[Members], middle: _Middle) -> list[Cluster]:
@@ -142,7 +138,7 @@ def _merge_small(clusters: list[Cluster], k: int, middle: _Middle) -> list[Clust
     """Let clusters of fewer than k members join the nearest one."""
     while len(clusters) > 1 and (small := next((c for c in clusters if len(c.members) < k), None)) is not None:
         others = [cluster for cluster in clusters if cluster is not small]
-        distances = middle.distances_from(small.centroid)[[cluster.centroid for cluster in others]]
+        distances = middle.forward.run(small.centroid)[[cluster.centroid for cluster in others]]
         home = others[int(distances.argmin())]
         joined = middle.find(as_members((*small.members, *home.members)))
         clusters = [joined if cluster is home else cluster for cluster in others]

@@ -15,13 +15,13 @@ import numpy as np
 from veilroute.arrays import Members
 from veilroute.covering.class_costs import ClassWalks
 from veilroute.covering.prefixes import Completions, SharedPrefixes, find_prefixes, fits_memory, has_two_colours
-from veilroute.covering.task import CoveringTask, k_and_ell, prepare_task
+from veilroute.covering.task import CoveringTask, k_and_ell, mask_of, prepare_task
 from veilroute.covering.walks import walk_cost
 from veilroute.partition.bitmask import MAX_MEMBERS, mark_classes, partition_by_shares
 from veilroute.partition.exact import is_tried, partition_by_columns
 from veilroute.partition.result import Partition
 from veilroute.planners.pbp import plan_m_pbp, plan_pbp
-from veilroute.planners.plan import Plan, PlannedClass, Routes, plan_alone, plan_parting
+from veilroute.planners.plan import Plan, PlannedClass, Routes, plan_parting, plan_partition
 from veilroute.problem import Privacy, Problem, Rule
 from veilroute.progress import OutOfTimeError, Watch
 
@@ -41,7 +41,8 @@ def plan_optimal(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch)
     task = prepare_task(problem)
     options: dict[str, object] = {"partitioner": "exact", "seed": seed}
     if not task.members:
-        return Plan(task, (), is_optimal=True, num_anonymizable=0, options={**options, "stopped_early": False})
+        nobody = Partition((), (), is_optimal=True, num_anonymizable=0)
+        return plan_partition(task, nobody, (), ClassWalks(task), options)
     whole = _plan_whole(problem, task, privacy, m, seed, watch)
     if whole is not None:
         return whole
@@ -55,15 +56,7 @@ def plan_optimal(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch)
     if planned is None:
         return plan_m_pbp(problem, privacy, seed=seed, watch=watch, partitioner="exact")
     partition, anonymized = planned
-    return Plan(
-        task=task,
-        classes=(*anonymized, *plan_alone(task, partition.left_out, ClassWalks(task))),
-        options={**options, "stopped_early": partition.is_stopped},
-        is_optimal=partition.is_optimal,
-        least_mean=partition.least_mean,
-        num_anonymizable=partition.num_anonymizable,
-        certificate=partition.certificate,
-    )
+    return plan_partition(task, partition, anonymized, ClassWalks(task), options)
 
 
 def _plan_whole(problem: Problem, task: CoveringTask, privacy: Privacy, m: int, seed: int, watch: Watch) -> Plan | None:
@@ -89,11 +82,8 @@ def _try_everything(
 ) -> tuple[Partition, list[PlannedClass]] | None:
     """By bit masks: all classes, then all partitions."""
     family = mark_classes(rule)
-    masks = np.flatnonzero(family.needed).astype(np.int64)
-    masks = np.concatenate(([np.int64(0)], masks[np.argsort(np.bitwise_count(masks), kind="stable")]))
-    classes = np.flatnonzero(family.qualifies).astype(np.int64)
     try:
-        shared = find_prefixes(task, masks, classes, m, watch)
+        shared = find_prefixes(task, family.needed, family.qualifies, m, watch)
     except OutOfTimeError:
         return None
     if shared is None:
@@ -101,9 +91,7 @@ def _try_everything(
     labels = [problem.candidates[i] for i in task.members]
     partition = partition_by_shares(family, shared.shares, labels, None, watch, is_complete=True)
     completions = Completions(task)
-    return partition, [
-        plan_prefix(members, shared, sum(1 << i for i in members), completions) for members in partition.classes
-    ]
+    return partition, [plan_prefix(members, shared, mask_of(members), completions) for members in partition.classes]
 
 
 def _generate(
@@ -130,9 +118,9 @@ def _generate(
 
 def find_class_prefix(task: CoveringTask, members: Members, m: int, watch: Watch) -> SharedPrefixes | None:
     """The best prefix of one class by itself, whose bit mask has all bits; ``None`` as for :func:`find_prefixes`."""
-    sets = np.arange(1 << len(members), dtype=np.int64)
-    by_size = sets[np.argsort(np.bitwise_count(sets), kind="stable")]
-    return find_prefixes(task.part(members), by_size, sets[-1:], m, watch)
+    is_needed = np.ones(1 << len(members), dtype=np.bool_)
+    is_class = np.arange(is_needed.size) == is_needed.size - 1
+    return find_prefixes(task.part(members), is_needed, is_class, m, watch)
 
 
 def plan_prefix(members: Members, shared: SharedPrefixes, mask: int, completions: Completions) -> PlannedClass:

@@ -10,7 +10,7 @@ from veilroute.covering.prefixes import Completions
 from veilroute.covering.task import k_and_ell, prepare_task
 from veilroute.covering.walks import walk_cost
 from veilroute.partition import find_partitioner
-from veilroute.planners.plan import Plan, PlannedClass, plan_alone, plan_parting, plan_shared
+from veilroute.planners.plan import Plan, PlannedClass, plan_parting, plan_partition, plan_shared
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch
 
@@ -32,26 +32,11 @@ def plan_pbp(
     for number, members in enumerate(partition.classes):
         watch.tell("walks", number, len(partition.classes))
         anonymized.append(plan_shared(task, members, source, is_anonymized=True))
-    plan = Plan(
-        task=task,
-        classes=(*anonymized, *plan_alone(task, partition.left_out, source)),
-        options={
-            "partitioner": partitioner,
-            **entry.record(options),
-            "seed": seed,
-            "stopped_early": partition.is_stopped,
-        },
-    )
     if privacy.m is not None:
         # More candidates may be anonymizable as well, on directed graphs, than a shared walk can cover.
-        return plan
-    return replace(
-        plan,
-        is_optimal=partition.is_optimal,
-        least_mean=partition.least_mean,
-        num_anonymizable=partition.num_anonymizable,
-        certificate=partition.certificate,
-    )
+        partition = replace(partition, is_optimal=False, least_mean=None, num_anonymizable=None, certificate=None)
+    record = {"partitioner": partitioner, **entry.record(options), "seed": seed}
+    return plan_partition(task, partition, anonymized, source, record)
 
 
 def plan_m_pbp(

@@ -12,7 +12,7 @@ from veilroute.certificate import Certificate
 from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import CoveringWalk, WalkSource, walk_cost
 from veilroute.domain.graph import Domain
-from veilroute.partition.result import outside
+from veilroute.partition.result import Partition, outside
 
 Routes = dict[tuple[int, Member], tuple[Walk, float]]
 """Walk and cost for each (trip, member)."""
@@ -47,6 +47,25 @@ class Plan:
     num_anonymizable: int | None = None  #: how many members any planner could anonymize, ``None`` when not known
     options: dict[str, object] = field(default_factory=dict)  #: what the planner was run with, for the record
     certificate: Certificate | None = None  #: what the bound rests on, for who checks it
+
+
+def plan_partition(
+    task: CoveringTask,
+    partition: Partition,
+    anonymized: Iterable[PlannedClass],
+    source: WalkSource,
+    options: dict[str, object],
+) -> Plan:
+    """The plan of a partition, with what is proved about it; who is left out goes alone."""
+    return Plan(
+        task=task,
+        classes=(*anonymized, *plan_alone(task, partition.left_out, source)),
+        is_optimal=partition.is_optimal,
+        least_mean=partition.least_mean,
+        num_anonymizable=partition.num_anonymizable,
+        options={**options, "stopped_early": partition.is_stopped},
+        certificate=partition.certificate,
+    )
 
 
 def plan_unproved(

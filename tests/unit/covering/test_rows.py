@@ -11,22 +11,29 @@ import numpy as np
 import pytest
 
 import veilroute as vr
+from veilroute.arrays import as_members
 from veilroute.covering import fields as fields_module
 from veilroute.covering.class_costs import compute_class_costs
-from veilroute.covering.fields import RowStore, allocate_rows
-from veilroute.covering.task import prepare_task
+from veilroute.covering.fields import FieldStepper, SharedFields, allocate_rows
+from veilroute.covering.task import Posts, prepare_task
 from veilroute.progress import Watch
 
 
-def test_a_store_grows_in_memory_then_in_a_file() -> None:
-    store = RowStore(width=10, num_bytes=40 * 80)
+def test_fields_grow_in_memory_then_in_a_file() -> None:
+    """A hundred members at ten posts, ten at each; posts stand a step apart, the start is a hundred from the first."""
+    posts = Posts.of([np.array([number // 10], dtype=np.uint32) for number in range(100)])
+    line = np.arange(10.0)
+    stepper = FieldStepper(posts, np.abs(line[:, None] - line))
+    fields = SharedFields(stepper, 100 + line, 40 * 80, is_backward=False)
     was_spilled = []
     for number in range(100):
-        assert store.make_room(1) == number
-        store.rows[number] = number
-        was_spilled.append(store.rows.nbytes > store.num_bytes)
-    assert was_spilled == [False] * 40 + [True] * 60
-    assert np.array_equal(store.rows[:100], np.repeat(np.arange(100.0), 10).reshape(100, 10))
+        fields.add([as_members([number])], Watch())
+        was_spilled.append(fields.rows.nbytes > fields.num_bytes)
+    assert was_spilled == [False] * 39 + [True] * 61, "the empty set has a row as well"
+    assert np.array_equal(fields[()], 100 + line)
+    for number in range(100):
+        at = number // 10
+        assert np.array_equal(fields[as_members([number])], 100 + at + np.abs(line - at))
 
 
 def test_a_file_of_rows_has_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,7 +66,7 @@ def test_columns_and_tables_agree_at_a_finite_m(k: int, m: int, monkeypatch: pyt
         assert vr.audit(playbook).verdict == "holds"
 
 
-def test_beginnings_that_do_not_fit_are_those_of_m_pbp(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prefixes_that_do_not_fit_are_those_of_m_pbp(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("veilroute.covering.prefixes.MAX_BYTES", 1)
     playbook = vr.solve(rooms(13, 5), vr.Privacy(k=2, m=12))
     assert (playbook.status, playbook.mac_lower_bound, playbook.apr) == ("feasible", None, 1)

@@ -8,8 +8,9 @@ import pytest
 
 import veilroute as vr
 from veilroute.arrays import Int8s
-from veilroute.partition.bitmask import best_groupings, largest_spread, mark_needed, partition_sets
-from veilroute.progress import Progress
+from veilroute.covering.task import mask_of
+from veilroute.partition.bitmask import best_partition, largest_spread, mark_needed
+from veilroute.progress import Progress, Watch
 
 
 def test_classes_of_a_line_are_its_halves() -> None:
@@ -60,10 +61,10 @@ def test_partition_kernel_tries_every_class(max_size: int) -> None:
     num = 5
     shares = np.where(rng.random(1 << num) < 0.6, rng.random(1 << num), np.inf)
     shares[[mask for mask in range(1 << num) if mask == 0 or mask.bit_count() > max_size]] = np.inf
-    grouped, cost, choice = best_groupings(num)
     columns = [mask for mask in range(1 << num) if np.isfinite(shares[mask])]
     needed = np.array([any(mask & column == mask for column in columns) for mask in range(1 << num)])
-    partition_sets(1, 1 << num, max_size, needed, shares, grouped, cost, choice)
+    classes, mean = best_partition(num, needed, shares, Watch())
+    assert mean is not None
     best = (0, 0.0)
     for size in range(num + 1):
         for chosen in itertools.combinations(columns, size):
@@ -74,7 +75,9 @@ def test_partition_kernel_tries_every_class(max_size: int) -> None:
                 union |= mask
             else:
                 best = min(best, (-union.bit_count(), float(sum(shares[mask] for mask in chosen))))
-    assert (-int(grouped[-1]), cost[-1]) == pytest.approx(best)
+    num_grouped = sum(map(len, classes))
+    assert (-num_grouped, mean * num_grouped) == pytest.approx(best)
+    assert sum(shares[mask_of(members)] for members in classes) == pytest.approx(best[1])
 
 
 @pytest.mark.parametrize(("num", "k"), [(16, 13), (15, 8), (16, 16)])

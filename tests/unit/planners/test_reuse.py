@@ -300,7 +300,7 @@ def test_an_optimal_partition_reused_for_its_own_trips_stays_optimal(
 
 
 @pytest.mark.parametrize("m", [1, 20, 30, 40, 500])
-def test_a_finite_m_shares_the_best_beginning(
+def test_a_finite_m_shares_the_best_prefix(
     m: int, earlier: vr.Playbook, later: vr.Problem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     best = reuse(later, earlier, m=m)
