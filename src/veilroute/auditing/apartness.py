@@ -79,11 +79,11 @@ class ClassRule:
 
     @cached_property
     def max_size(self) -> int:
-        """How many members a class can have that cannot be split."""
+        """How many members a class has at most that cannot be split: 2k - 1, where any k of them are a class."""
         return min(len(self.close), 2 * self.k - 1) if self._is_all_far else len(self.close)
 
     def may_join(self, group: int, member: int) -> bool:
-        """Whether some class that cannot be split holds the group, as one does, and this member, as far as one sees."""
+        """Whether a class that cannot be split may hold the group, which one holds, and this member as well."""
         grown = group | 1 << member
         if self.is_all_pairs and not self.is_far(grown):
             return False

@@ -1,4 +1,4 @@
-"""Which classes have to be looked at above a dozen candidates, and searches for those whose reduced cost is small."""
+"""Above a dozen candidates: searches for classes whose reduced cost is small, and who could be anonymized at all."""
 
 from __future__ import annotations
 
