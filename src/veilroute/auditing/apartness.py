@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property, reduce
 
 from veilroute.auditing.survey import CrowMap, Survey, measured_map
@@ -37,33 +37,67 @@ def members_of(mask: int) -> Iterator[int]:
         mask ^= low
 
 
-@dataclass(frozen=True, eq=False)
 class ClassRule:
     """What a class must be: at least k members, of whom k (``witness``) or all (``all-pairs``) stand ell apart.
 
-    Everything in the auditor that asks whether candidates are a class, or could become one, asks here. With an
-    ``effort`` every answer is exact or `TooMuchError`. Without one, a group of which k members apart cannot be found in
-    20,000 steps does not qualify.
+    ``close`` has for each candidate a mask of those close to it. Everything in the auditor that asks whether candidates
+    are a class, or could become one, asks here. With an ``effort`` every answer is exact or `TooMuchError`. Without
+    one, a group of which k members apart cannot be found in 20,000 steps does not qualify.
+
+    Classes that can be split into two that qualify need not be looked at. Take any partition, and split such classes as
+    long as it has one: the same candidates stay anonymized, and a part's walk costs no more than the walk for the
+    whole, which covers it, so that every member pays at most what it paid. This ends, in classes that cannot be split.
+    A bound on all partitions into such classes is therefore one on all partitions. The same holds for the number of
+    anonymized candidates. A set that can be split makes all larger sets splittable, so a search that adds members one
+    by one may stop there.
     """
 
-    k: int
-    apart: FarSets
-    is_all_pairs: bool = field(kw_only=True)
-    effort: Effort | None = None
+    def __init__(self, k: int, close: Mapping[int, int], *, is_all_pairs: bool, effort: Effort | None = None) -> None:
+        self.k, self.close, self.is_all_pairs, self.effort = k, close, is_all_pairs, effort
+        self._known: dict[tuple[int, int | None], FarSet] = {}
 
     def renumbered(self, members: Sequence[int], effort: Effort) -> ClassRule:
         """The same rule, exact, over another numbering of some candidates."""
-        return replace(self, apart=self.apart.renumbered(members), effort=effort)
+        place = {c: i for i, c in enumerate(members)}
+        close = {i: mask_of(place[b] for b in members_of(self.close[a]) if b in place) for a, i in place.items()}
+        return ClassRule(self.k, close, is_all_pairs=self.is_all_pairs, effort=effort)
 
     def qualifies(self, group: int) -> bool:
         """Whether the group is a class."""
         if group.bit_count() < self.k:
             return False
-        if self.is_all_pairs or self.apart.is_everybody_far:
-            return self.apart.is_far(group)
+        if self._is_all_far:
+            return self.is_far(group)
         if self.effort is None:
-            return self.apart.largest_far_set(group, enough=self.k).size >= self.k
+            return self.largest_far_set(group, enough=self.k).size >= self.k
         return self.has_far(group, self.k)
+
+    @cached_property
+    def _is_all_far(self) -> bool:
+        """Whether all members of a class have to be far apart, or nobody is close to anybody."""
+        return self.is_all_pairs or not any(self.close.values())
+
+    @cached_property
+    def max_size(self) -> int:
+        """How many members a class has at most that cannot be split: 2k - 1, where any k of them are a class."""
+        return min(len(self.close), 2 * self.k - 1) if self._is_all_far else len(self.close)
+
+    def may_join(self, group: int, member: int) -> bool:
+        """Whether a class that cannot be split may hold the group, which one holds, and this member as well."""
+        grown = group | 1 << member
+        if self.is_all_pairs and not self.is_far(grown):
+            return False
+        if self._is_all_far:
+            return group.bit_count() < self.max_size
+        # The group itself cannot be split, so the new member is needed for it.
+        return grown.bit_count() < 2 * self.k or not any(
+            self.has_far(grown & ~(apart | 1 << member), self.k)
+            for apart in self.far_sets(group & ~self.close[member], self.k - 1)
+        )
+
+    def is_far(self, mask: int) -> bool:
+        """Whether all members of a set are pairwise far apart."""
+        return all(not self.close[a] & mask for a in members_of(mask))
 
     def has_far(self, pool: int, num: int) -> bool:
         """Whether ``num`` members of the pool are pairwise far apart."""
@@ -78,31 +112,8 @@ class ClassRule:
                 self.effort.spend(_APART_STEP)
             low = pool & -pool
             pool ^= low
-            for rest in self.far_sets(pool & ~self.apart.close[low.bit_length() - 1], num - 1):
+            for rest in self.far_sets(pool & ~self.close[low.bit_length() - 1], num - 1):
                 yield low | rest
-
-
-class FarSets:
-    """Sets of candidates that are pairwise far apart; ``close`` has for each candidate a mask of those close to it."""
-
-    def __init__(self, close: Mapping[int, int]) -> None:
-        self.close = close
-        self._known: dict[tuple[int, int | None], FarSet] = {}
-
-    @cached_property
-    def is_everybody_far(self) -> bool:
-        """Whether nobody is close to anybody."""
-        return not any(self.close.values())
-
-    def renumbered(self, members: Sequence[int]) -> FarSets:
-        """The same over another numbering of some candidates."""
-        place = {c: i for i, c in enumerate(members)}
-        close = {i: mask_of(place[b] for b in members_of(self.close[a]) if b in place) for a, i in place.items()}
-        return FarSets(close)
-
-    def is_far(self, mask: int) -> bool:
-        """Whether all members of a set are pairwise far apart."""
-        return all(not self.close[a] & mask for a in members_of(mask))
 
     def largest_far_set(self, mask: int, *, enough: int | None = None) -> FarSet:
         """A largest subset whose members are pairwise far apart; one of size ``enough`` will do.
@@ -121,8 +132,8 @@ class FarSets:
         return self._known[key]
 
 
-class Spread(FarSets):
-    """Distances between candidates as far as the spread condition needs them.
+class Spread(ClassRule):
+    """The rule of a privacy on a map: distances between candidates as far as it needs them.
 
     The distance of two candidates is the smaller of both directions; a candidate is infinitely far from itself.
     """
@@ -130,16 +141,15 @@ class Spread(FarSets):
     def __init__(self, survey: Survey, privacy: Privacy) -> None:
         # Who is close to whom is kept as bits, and how close is worked out again when asked: there may be many pairs.
         close = dict.fromkeys(survey.nodes, 0)
-        super().__init__(close)
+        super().__init__(privacy.k, close, is_all_pairs=privacy.spread == "all-pairs")
         self._survey, self._measure = survey, privacy.measure
         is_cost = privacy.measure == "cost"
         self._limit = at_least(privacy.ell, exact=is_cost and survey.problem.domain.has_integer_costs)
         candidate_at = survey.candidate_at
         for a, around in self._surroundings(survey.nodes if self._limit > 0 else ()):
-            fewest = around if len(around) < len(candidate_at) else candidate_at
-            for there in fewest:
-                b = candidate_at.get(there, a)
-                if a != b and around.get(there, self._limit) < self._limit:
+            for there in around.keys() & candidate_at.keys():
+                b = candidate_at[there]
+                if a != b and around[there] < self._limit:
                     close[a] |= 1 << b
                     close[b] |= 1 << a
 

@@ -199,21 +199,21 @@ def check_anonymizable(replayed: ReplayedPlaybook, num_anonymizable: int | None)
     """How many candidates some planner could anonymize."""
     stated, num_real = replayed.playbook.claims.num_anonymizable, len(replayed.protected)
     num_coverable = len(replayed.survey.coverable)
-    problem = ""
     if stated is None:
         return judge("anonymizable", [], "no number is stated")
-    if stated < num_real:
-        problem = f"states {stated}, fewer than the {num_real} it anonymizes"
-    elif stated > num_coverable:
-        problem = f"states {stated}, but only {num_coverable} can be covered at all"
-    elif stated and replayed.playbook.status == "infeasible":
-        problem = f"states {stated}, yet says that nothing can be anonymized"
-    elif num_anonymizable is None:
-        return judge("anonymizable", [], f"{stated} by the planner's word; too large to recount", checked=False)
-    elif stated != num_anonymizable:
-        problem = f"states {stated} anonymizable candidates, in truth there are {num_anonymizable}"
-    evidence = f"{num_anonymizable} belong to some class that could be anonymized"
-    return judge("anonymizable", [problem] if problem else [], evidence)
+    faults = {
+        f"states {stated}, fewer than the {num_real} it anonymizes": stated < num_real,
+        f"states {stated}, but only {num_coverable} can be covered at all": stated > num_coverable,
+        f"states {stated}, yet says that nothing can be anonymized": replayed.playbook.status == "infeasible"
+        and stated,
+        f"states {stated} anonymizable candidates, in truth there are {num_anonymizable}": (
+            num_anonymizable is not None and stated != num_anonymizable
+        ),
+    }
+    problems = [fault for fault, is_found in faults.items() if is_found][:1]
+    if num_anonymizable is None:
+        return judge("anonymizable", problems, f"{stated} by the planner's word; too large to recount", checked=False)
+    return judge("anonymizable", problems, f"{num_anonymizable} belong to some class that could be anonymized")
 
 
 def check_partition(replayed: ReplayedPlaybook) -> ClaimVerdict:
@@ -276,14 +276,14 @@ def check_spread(replayed: ReplayedPlaybook) -> ClaimVerdict:
         for own in dict.fromkeys(replayed.groups.get(c, 1 << c) & replayed.listed[c] for c in replayed.claimed):
             problems += [
                 f"{survey.label(a)} and {survey.label(b)} share a class but are only {gap:.6g} apart, less than {apart}"
-                for a, b, gap in replayed.spread.close_pairs(own)
+                for a, b, gap in rule.close_pairs(own)
             ]
         return judge("spread", problems, f"all members of each class are pairwise at least {apart} apart")
     for group in _claimed_groups(replayed):
         needed = min(rule.k, group.bit_count())
-        far = replayed.spread.largest_far_set(group, enough=needed)
+        far = rule.largest_far_set(group, enough=needed)
         if far.size < needed:
-            a, b, gap = replayed.spread.close_pairs(group)[0]
+            a, b, gap = rule.close_pairs(group)[0]
             most = f"at most {far.size}" if far.is_largest else f"no more than {far.size} were found that"
             problems.append(
                 f"of {survey.names(members_of(group))} {most} are pairwise at least {apart} "
@@ -438,11 +438,9 @@ def _shown_only(replayed: ReplayedPlaybook) -> Iterator[tuple[str, Route, Replay
             if own and all((trip, label) in group.member_routes for label in group.members):
                 place = f"class {position}{replayed.on_trip(trip)}"
                 least = m if group.anonymized or m is None else 1
-                yield place, shown, next((route for route in own if _begins_with(route, shown, least)), None)
-
-
-def _begins_with(route: ReplayedRoute, shown: Route, least: int | None) -> bool:
-    return len(shown) >= len(route.labels[:least]) and route.labels[: len(shown)] == shown.nodes
+                long_enough = (route for route in own if len(shown) >= len(route.labels[:least]))
+                holders = (route for route in long_enough if route.labels[: len(shown)] == shown.nodes)
+                yield place, shown, next(holders, None)
 
 
 def _distinct(replayed: ReplayedPlaybook) -> list[tuple[ReplayedRoute, str, int]]:

@@ -1,4 +1,4 @@
-"""Which classes have to be looked at above a dozen candidates, and searches for those whose reduced cost is small."""
+"""Above a dozen candidates: searches for classes whose reduced cost is small, and who could be anonymized at all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Generic, Self, TypeVar
+from typing import Self
 
 import numpy as np
 
@@ -37,48 +37,13 @@ _COUNT_EFFORT = 8_000_000
 Cuts = Sequence[tuple[int, float]]
 """Bit masks with prices: every full pair of a class's members inside the mask adds the price to its reduced cost."""
 
-PricesT = TypeVar("PricesT", SetPrices, PrefixPrices)
-
-
-class ClassSpace:
-    """Classes that qualify and cannot be split into two that qualify: no others are needed.
-
-    Take any partition. As long as one of its classes can be split into two disjoint classes that qualify, split it: the
-    same candidates stay anonymized, and a part's walk costs no more than the walk for the whole, which covers it, so
-    that every member pays at most what it paid. This ends, in classes that cannot be split. A bound on all partitions
-    into such classes is therefore one on all partitions. The same holds for the number of anonymized candidates.
-
-    A set that can be split makes all larger sets splittable, so a search that adds members one by one may stop there.
-    Where all members of a class have to be far apart, or everybody is far from everybody, k to 2k - 1 members are left.
-    """
-
-    def __init__(self, rule: ClassRule) -> None:
-        self.rule = rule
-        self.k = rule.k
-        self.num = len(rule.apart.close)
-        self._is_small = rule.is_all_pairs or rule.apart.is_everybody_far
-        self.max_size = min(self.num, 2 * rule.k - 1) if self._is_small else self.num
-
-    def may_join(self, group: int, member: int) -> bool:
-        """Whether some class holds the group, which some class holds, and this member, as far as can be seen."""
-        rule, grown = self.rule, group | 1 << member
-        if rule.is_all_pairs and not rule.apart.is_far(grown):
-            return False
-        if self._is_small:
-            return group.bit_count() < self.max_size
-        # The group itself cannot be split, so the new member is needed for it.
-        return grown.bit_count() < 2 * self.k or not any(
-            rule.has_far(grown & ~(apart | 1 << member), self.k)
-            for apart in rule.far_sets(group & ~rule.apart.close[member], self.k - 1)
-        )
-
 
 @dataclass(eq=False)
-class _Search(Generic[PricesT]):
-    """Lists every class of the space whose reduced cost is at most a limit, depth first."""
+class Search:
+    """Lists every class that cannot be split whose reduced cost is at most a limit, depth first."""
 
-    space: ClassSpace
-    prices: PricesT
+    rule: ClassRule
+    prices: SetPrices | PrefixPrices
     gains: Sequence[float]  # what each member takes off the reduced cost
     cuts: Cuts
     limit: float
@@ -109,13 +74,13 @@ class _Search(Generic[PricesT]):
 
     def _note(self, group: int, share: float) -> None:
         """Keep a group that adds ``share`` if it is a class within the limit."""
-        if self.space.rule.qualifies(group):
+        if self.rule.qualifies(group):
             reduced = share - self._gains_of(group) + self.surcharge(group)
             if reduced <= self.limit:
                 self.found[group] = reduced
 
 
-class ClassSearch(_Search[SetPrices]):
+class ClassSearch(Search):
     """The search where whole walks are shared; members are added in the order given.
 
     A walk covering more costs no less, so for a group P and those after it a lower bound on what any class that extends
@@ -125,8 +90,10 @@ class ClassSearch(_Search[SetPrices]):
     start.
     """
 
+    prices: SetPrices
+
     def _begin(self) -> None:
-        num, weights = self.space.num, self.prices.weights
+        num, weights = len(self.gains), self.prices.weights
         # In the prices of numbers alone a walk has no weight, yet has to be there.
         self._weights = [[0.0] * num] * len(weights) if self.is_free else weights
         credits_ = [0.0] * num if self.is_free else self.prices.credits
@@ -140,12 +107,11 @@ class ClassSearch(_Search[SetPrices]):
 
         ``spent`` is minus the gains of the group, ``weight`` its weight on each trip.
         """
-        space = self.space
-        size = group.bit_count()
-        needed, room = space.k - size - 1, space.max_size - size - 1
-        self.effort.spend(_MEMBER_STEP * (space.num - first) * len(lows))
+        num, size = len(self.gains), group.bit_count()
+        needed, room = self.rule.k - size - 1, self.rule.max_size - size - 1
+        self.effort.spend(_MEMBER_STEP * (num - first) * len(lows))
         adding: list[float] = []  # what members after the one looked at add at least, ascending
-        for x in range(space.num - 1, first - 1, -1):
+        for x in range(num - 1, first - 1, -1):
             own = spent - self._taken_off[x]
             alone = -self._taken_off[x]
             for low, heavy, weights in zip(lows, weight, self._weights, strict=True):
@@ -160,7 +126,7 @@ class ClassSearch(_Search[SetPrices]):
                 # What cuts add is asked last: there may be many of them.
                 if own + ahead <= self.limit:
                     self.effort.spend(self._cut_effort)
-                    if own + ahead + self.surcharge(grown) <= self.limit and space.may_join(group, x):
+                    if own + ahead + self.surcharge(grown) <= self.limit and self.rule.may_join(group, x):
                         self._visit(grown, x, spent - self._taken_off[x], weight, lows)
             insort(adding, alone)
 
@@ -171,10 +137,10 @@ class ClassSearch(_Search[SetPrices]):
         if math.inf in costs:
             return
         self._note(group, 0.0 if self.is_free else self.prices.share(group))
-        if group.bit_count() == self.space.max_size:
+        if group.bit_count() == self.rule.max_size:
             return
         heavier = [heavy + weights[newest] for heavy, weights in zip(weight, self._weights, strict=True)]
-        pairs = [self.prices.costs(1 << newest | 1 << x) for x in range(newest + 1, self.space.num)]
+        pairs = [self.prices.costs(1 << newest | 1 << x) for x in range(newest + 1, len(self.gains))]
         skipped = [math.inf] * (newest + 1)
         raised = [
             skipped + [max(cost, old, pair[trip]) for old, pair in zip(low[newest + 1 :], pairs, strict=True)]
@@ -183,7 +149,7 @@ class ClassSearch(_Search[SetPrices]):
         self._extend(group, newest + 1, spent, heavier, raised)
 
 
-class PrefixSearch(_Search[PrefixPrices]):
+class PrefixSearch(Search):
     """The same where only the first m nodes are shared, and the walks of a class have no common cost.
 
     What a class adds is the sum of what its members pay for one prefix, so a part of it, which may choose a
@@ -192,12 +158,14 @@ class PrefixSearch(_Search[PrefixPrices]):
     add, divided by ``size - 1``.
     """
 
+    prices: PrefixPrices
+
     def _begin(self) -> None:
-        num = self.space.num
+        num = len(self.gains)
         self._gain_row: Floats = np.array(self.gains, dtype=np.float64)
         self._alone: Floats = np.array([self._share(1 << i) for i in range(num)])
         self._pairs: Floats = np.zeros((num, num))
-        for i, j in combinations(range(num if self.space.max_size > 1 else 0), 2):
+        for i, j in combinations(range(num if self.rule.max_size > 1 else 0), 2):
             self._pairs[i, j] = self._pairs[j, i] = self._share(1 << i | 1 << j)
         self._extend(0, 0, 0.0, 0.0, np.zeros(num))
 
@@ -212,13 +180,12 @@ class PrefixSearch(_Search[PrefixPrices]):
         ``share`` is what the group adds, ``inner`` what its pairs add, ``joining`` what the pairs with each other
         member do.
         """
-        space = self.space
         size = group.bit_count() + 1
-        for x in range(first, space.num):
+        for x in range(first, len(self.gains)):
             grown, pairs = group | 1 << x, inner + joining[x]
             ahead = joining + self._pairs[x]
             floor = max(share + self._alone[x], pairs / max(1, size - 1))
-            if not space.may_join(group, x) or self._least(grown, x + 1, floor, pairs, ahead) > self.limit:
+            if not self.rule.may_join(group, x) or self._least(grown, x + 1, floor, pairs, ahead) > self.limit:
                 continue
             self.effort.spend(_CLASS_STEP + self._cut_effort)
             own = self._share(grown)
@@ -226,14 +193,14 @@ class PrefixSearch(_Search[PrefixPrices]):
             if own == math.inf:
                 continue
             self._note(grown, own)
-            if size < space.max_size and self._least(grown, x + 1, own, pairs, ahead) <= self.limit:
+            if size < self.rule.max_size and self._least(grown, x + 1, own, pairs, ahead) <= self.limit:
                 self._extend(grown, x + 1, own, pairs, ahead)
 
     def _least(self, group: int, first: int, share: float, inner: float, joining: Floats) -> float:
         """A bound on the reduced cost of the group, which adds at least ``share``, and of all that extend it."""
-        size, space = group.bit_count(), self.space
-        sizes = range(max(size, space.k), min(space.max_size, size + space.num - first) + 1)
-        self.effort.spend(len(sizes) * (_CLASS_STEP + space.num) + self._cut_effort)
+        size, num_members = group.bit_count(), len(self.gains)
+        sizes = range(max(size, self.rule.k), min(self.rule.max_size, size + num_members - first) + 1)
+        self.effort.spend(len(sizes) * (_CLASS_STEP + num_members) + self._cut_effort)
         gains = self._gain_row[first:]
         alone = np.sort(self._alone[first:] - gains)
         least = math.inf
@@ -263,10 +230,10 @@ class Workbench:
 
         self.members = tuple(sorted(survey.coverable, key=lambda c: (-base_cost(c), c)))
         self.effort = Effort(max_effort)
-        self.space = ClassSpace(replayed.rule.renumbered(self.members, self.effort))
+        self.rule = replayed.rule.renumbered(self.members, self.effort)
         self.prices: SetPrices | PrefixPrices
         if m is None:
-            self.prices = SetPrices(survey, self.members, self.space.k - 1, self.effort)
+            self.prices = SetPrices(survey, self.members, self.rule.k - 1, self.effort)
         else:
             self.prices = PrefixPrices(survey, self.members, m, self.effort)
 
@@ -278,14 +245,11 @@ class Workbench:
         """A group in words."""
         return self.survey.names(sorted(self.members[i] for i in members_of(group)))
 
-    def search(
-        self, gains: Sequence[float], cuts: Cuts, limit: float, *, is_free: bool = False
-    ) -> ClassSearch | PrefixSearch:
+    def search(self, gains: Sequence[float], cuts: Cuts, limit: float, *, is_free: bool = False) -> Search:
         """List the classes with a reduced cost of at most ``limit``, with the whole allowance."""
         self.effort.renew()
-        if isinstance(self.prices, PrefixPrices):
-            return PrefixSearch(self.space, self.prices, gains, cuts, limit, self.effort, is_free).run()
-        return ClassSearch(self.space, self.prices, gains, cuts, limit, self.effort, is_free).run()
+        kind = PrefixSearch if isinstance(self.prices, PrefixPrices) else ClassSearch
+        return kind(self.rule, self.prices, gains, cuts, limit, self.effort, is_free).run()
 
 
 def count_anonymizable(replayed: ReplayedPlaybook, m: int | None) -> int | None:
@@ -309,8 +273,8 @@ def count_anonymizable(replayed: ReplayedPlaybook, m: int | None) -> int | None:
 
 
 def _could_be(bench: Workbench, member: int) -> bool:
-    rule, others = bench.space.rule, (1 << bench.space.num) - 1 & ~(1 << member)
-    if _is_reached(bench, member, 1 << member, others & ~rule.apart.close[member]):
+    rule, others = bench.rule, (1 << len(bench.members)) - 1 & ~(1 << member)
+    if _is_reached(bench, member, 1 << member, others & ~rule.close[member]):
         return True
     # Under `witness` those who are far apart need not be far from the member itself.
     return not rule.is_all_pairs and _is_reached(bench, member, 0, others)
@@ -321,11 +285,11 @@ def _is_reached(bench: Workbench, member: int, apart: int, pool: int) -> bool:
     bench.effort.spend(1)
     if bench.prices.share(apart | 1 << member) == math.inf:
         return False
-    if apart.bit_count() >= bench.space.k:
+    if apart.bit_count() >= bench.rule.k:
         return True
     while pool:
         low = pool & -pool
         pool ^= low
-        if _is_reached(bench, member, apart | low, pool & ~bench.space.rule.apart.close[low.bit_length() - 1]):
+        if _is_reached(bench, member, apart | low, pool & ~bench.rule.close[low.bit_length() - 1]):
             return True
     return False

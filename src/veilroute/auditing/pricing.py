@@ -135,10 +135,9 @@ class _TripPrices:
         return min(map(operator.add, self._row(chosen, backwards=False), self._after[0]), default=math.inf)
 
     def cost(self, chosen: int) -> float:
-        known = self._known.get(chosen)
-        if known is None:
-            known = self._known[chosen] = self._price(chosen)
-        return known
+        if chosen not in self._known:
+            self._known[chosen] = self._price(chosen)
+        return self._known[chosen]
 
     def _price(self, chosen: int) -> float:
         members = list(members_of(chosen))
@@ -159,10 +158,9 @@ class _TripPrices:
 
     def _row(self, chosen: int, *, backwards: bool) -> Row:
         rows = self._after if backwards else self._before
-        row = rows.get(chosen)
-        if row is None:
-            row = rows[chosen] = self._work_out(chosen, backwards=backwards)
-        return row
+        if chosen not in rows:
+            rows[chosen] = self._work_out(chosen, backwards=backwards)
+        return rows[chosen]
 
     def _work_out(self, chosen: int, *, backwards: bool) -> Row:
         """The set is covered when its last member is: at one of that member's watchers, and the rest before."""
@@ -198,9 +196,8 @@ class PrefixPrices:
         from_posts = _find_distances(survey, posts, effort) if can_pad(survey) else None
         self._trips = []
         for trip, weights in zip(survey.trips, survey.weights(members), strict=True):
-            walks: _Layers | _Padded = _Layers(survey, trip, posts, m, effort)
-            if from_posts is not None:
-                walks = _Padded(survey, trip, posts, m, effort, from_posts)
+            ways = (survey, trip, posts, m, effort)
+            walks = _Layers(*ways) if from_posts is None else _Padded(*ways, from_posts)
             self._trips.append(_TripPrefixes(survey, trip, members, places, np.array(weights), walks, effort))
         self._known: dict[int, float] = {}
 

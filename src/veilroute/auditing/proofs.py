@@ -1,6 +1,6 @@
 """The certificate of a bound, checked against the map by an enumeration of the auditor's own.
 
-`veilroute.certificate` says what the prices mean. Whether they hold for every class that matters (`ClassSpace` says
+`veilroute.certificate` says what the prices mean. Whether they hold for every class that matters (`ClassRule` says
 which do), how many classes are within reach of the bound, and whether some of these combine to something cheaper: all
 of this is worked out again, from walks that are priced here.
 """
@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 from typing import NamedTuple
 
 from veilroute.auditing.apartness import mask_of, members_of
-from veilroute.auditing.class_search import FEW_CUTS, MAX_MEMBERS, ClassSearch, Cuts, PrefixSearch, Workbench
+from veilroute.auditing.class_search import FEW_CUTS, MAX_MEMBERS, ClassSearch, Cuts, Search, Workbench
 from veilroute.auditing.replay import ABSOLUTE, RELATIVE, ReplayedPlaybook
 from veilroute.auditing.verdicts import ClaimVerdict, judge, names, number
 from veilroute.auditing.walking import Effort, TooMuchError
@@ -39,8 +39,6 @@ maps with costs of 1e-8 and 1e8. What they may be off is added to how far classe
 _OPTION_STEP = 4
 _PAIRS_STEP = 0.25
 """What looking at a class, and at its pairs within a cut, take, measured in visits by breadth-first search."""
-
-Search = ClassSearch | PrefixSearch
 
 
 @dataclass(frozen=True)
@@ -80,12 +78,11 @@ def _size(prices: DualPrices) -> float:
 
 def _exchanged(one: int, other: int) -> Iterator[tuple[int, int]]:
     """Two groups after a member of each changed places, or a member of one went over."""
-    for i in members_of(one):
-        for j in members_of(other):
-            yield one ^ 1 << i | 1 << j, other ^ 1 << j | 1 << i
-        yield one ^ 1 << i, other | 1 << i
-    for j in members_of(other):
-        yield one | 1 << j, other ^ 1 << j
+    # 0 stands for nobody, who comes last.
+    leaving, joining = ([*(1 << i for i in members_of(group)), 0] for group in (one, other))
+    for i, j in product(leaving, joining):
+        if i or j:
+            yield one ^ i | j, other ^ j | i
 
 
 class Option(NamedTuple):
@@ -274,7 +271,7 @@ class _Examination:
             limit = reach
             search = self._list_classes(limit)
         # What classes with a negative reduced cost take off the bound; a partition has at most N / k of them.
-        lost = min(0.0, 0.0, *search.found.values()) * (self.num // self.bench.space.k)
+        lost = min(0.0, 0.0, *search.found.values()) * (self.num // self.bench.rule.k)
         if certificate.bound > self.bound + lost + self._margin(certificate.bound):
             # Where no class undercuts the prices, it is their sum that is wrong, which was said before.
             undercut = [self._undercut(search)] if lost < 0 else []
@@ -426,7 +423,7 @@ class _Examination:
             total = math.fsum(shares)
             for (one, first), (other, second) in combinations(zip(groups, shares, strict=True), 2):
                 for changed in _exchanged(one, other):
-                    if all(map(bench.space.rule.qualifies, changed)):
+                    if all(map(bench.rule.qualifies, changed)):
                         better = total - first - second + math.fsum(map(bench.prices.share, changed))
                         if better < target:
                             return replace(proof, cheaper=better)

@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
-from veilroute.auditing.apartness import ClassRule, Spread, mask_of, members_of
+from veilroute.auditing.apartness import Spread, mask_of, members_of
 from veilroute.auditing.survey import Survey, TripDistances, find_watchers, survey_problem
 from veilroute.auditing.verdicts import AnonymityStep
 from veilroute.auditing.walking import WalkingMap
@@ -121,15 +121,9 @@ class ReplayedPlaybook:
     is_foreign: bool = False  # whether the routes come from a planner function rather than from the playbook
 
     @cached_property
-    def spread(self) -> Spread:
-        """Who stands far from whom."""
+    def rule(self) -> Spread:
+        """What the playbook promises that each class is, and who stands far from whom."""
         return Spread(self.survey, self.playbook.privacy)
-
-    @cached_property
-    def rule(self) -> ClassRule:
-        """What the playbook promises that each class is."""
-        privacy = self.playbook.privacy
-        return ClassRule(privacy.k, self.spread, is_all_pairs=privacy.spread == "all-pairs")
 
     @cached_property
     def real_costs(self) -> RealCosts:
@@ -373,7 +367,7 @@ def _judge_groups(trip: int, groups: list[int], replayed: ReplayedPlaybook) -> A
         trip,
         1,
         min(group.bit_count() for group in watched),
-        min(replayed.spread.largest_far_set(group).size for group in watched),
+        min(replayed.rule.largest_far_set(group).size for group in watched),
         tuple(replayed.survey.label(c) for c in sorted(revealed)),
         tuple(replayed.survey.label(c) for c in sorted(exposed)),
     )

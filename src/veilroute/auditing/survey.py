@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, product
@@ -81,10 +81,9 @@ class SightLines:
         halves, rest = divmod(across, down)
         if rest or halves % 2 == 0:
             return False
-        beside = col + (halves - 1) // 2  # the column left of the corner
-        if across > 0:
-            return not (self._free[row][beside + 1] or self._free[row + 1][beside])
-        return not (self._free[row][beside] or self._free[row + 1][beside + 1])
+        left = col + (halves - 1) // 2
+        above, below = (left + 1, left) if across > 0 else (left, left + 1)
+        return not (self._free[row][above] or self._free[row + 1][below])
 
 
 def measured_map(domain: Domain, measure: str) -> WalkingMap | CrowMap:
@@ -240,38 +239,38 @@ def survey_problem(problem: Problem) -> Survey:
 
 def find_watchers(problem: Problem, walking: WalkingMap, nodes: dict[int, int]) -> dict[int, frozenset[int]]:
     """For each candidate (position to node) the nodes that see it."""
+    seers_of = _find_sight(problem, walking, nodes)
     watchers: dict[int, frozenset[int]] = {}
     room = _MOST_WATCHERS
-    for c, found in _each_watched(problem, walking, nodes):
-        watchers[c] = found
-        room -= len(found)
+    for c, node in nodes.items():
+        watchers[c] = frozenset(seers_of(node))
+        room -= len(watchers[c])
         if room < 0:
             expected = f"a narrower view: candidates seen from {_MOST_WATCHERS:,} nodes together can be audited"
             raise InvalidInputError("visibility", expected)
     return watchers
 
 
-def _each_watched(problem: Problem, walking: WalkingMap, nodes: dict[int, int]) -> Iterator[tuple[int, frozenset[int]]]:
-    domain = problem.domain
+def _find_sight(problem: Problem, walking: WalkingMap, nodes: dict[int, int]) -> Callable[[int], Iterable[int]]:
+    """What gives for a candidate's node the nodes that see it."""
+    domain, grid = problem.domain, problem.domain.grid
     match problem.visibility:
         case AtNode():
-            yield from ((c, frozenset((node,))) for c, node in nodes.items())
+            return lambda node: (node,)
         case WithinDistance(radius, measure):
             # Who can walk to the candidate within the radius: found by walking backwards from it.
             ground = walking if measure == "cost" else measured_map(domain, measure)
             limit = at_most(radius, exact=measure == "cost" and domain.has_integer_costs)
-            yield from ((c, frozenset(ground.near(node, limit, backwards=True))) for c, node in nodes.items())
+            return lambda node: ground.near(node, limit, backwards=True)
         case LineOfSight(reach):
-            if domain.grid is None:
+            if grid is None:
                 raise InvalidInputError("visibility", "a grid domain for line of sight")
-            lines, node_at = SightLines(domain.grid), domain.grid.index.tolist()
-            for c, node in nodes.items():
-                cells = lines.seen_from(domain.grid.cell(node), reach)
-                yield c, frozenset(node_at[row][col] for row, col in cells)
+            lines, node_at = SightLines(grid), grid.index.tolist()
+            return lambda node: (node_at[row][col] for row, col in lines.seen_from(grid.cell(node), reach))
         case Explicit(sees):
             seers: dict[int, set[int]] = {node: set() for node in nodes.values()}
             for seer, seen in sees.items():
                 for node in map(domain.node, seen):
                     if node in seers:
                         seers[node].add(domain.node(seer))
-            yield from ((c, frozenset(seers[node])) for c, node in nodes.items())
+            return seers.__getitem__

@@ -223,14 +223,13 @@ class AuditReport:
             f"  {trip}{seen} seen: smallest group {first.smallest_class}, of whom "
             f"{first.widest_witness} at least {self.summary.privacy.distance_text} apart"
         )
-        known = set(before.revealed) if before else set()
-        revealed = [label for label in first.revealed if label not in known]
-        if revealed:
-            text += f"; now revealed: {names(revealed)}"
-        known = set(first.revealed) | (set(before.exposed) if before else set())
-        weak = [label for label in first.exposed if label not in known]
-        if weak:
-            text += f"; now in a group too small or too close: {names(weak)}"
+        named, weak = (before.revealed, before.exposed) if before else ((), ())
+        for what, labels, known in (
+            ("revealed", first.revealed, {*named}),
+            ("in a group too small or too close", first.exposed, {*first.revealed, *weak}),
+        ):
+            if new := [label for label in labels if label not in known]:
+                text += f"; now {what}: {names(new)}"
         return text
 
 

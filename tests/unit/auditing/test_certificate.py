@@ -17,7 +17,7 @@ import strategies
 import veilroute as vr
 from certificates import certify, list_classes, make_playbook
 from veilroute.auditing import ClaimVerdict, class_search, optimality, pricing, proofs
-from veilroute.auditing.apartness import ClassRule, Spread
+from veilroute.auditing.apartness import Spread
 from veilroute.auditing.class_search import ClassSearch, Workbench
 from veilroute.auditing.proofs import examine_certificate
 from veilroute.auditing.replay import replay_playbook
@@ -493,7 +493,7 @@ def test_any_prices_that_hold_lead_to_the_optimum(problem: vr.Problem, privacy: 
     world = list_classes(problem, privacy)
     assume(world.classes)
     survey = survey_problem(problem)
-    rule = ClassRule(privacy.k, Spread(survey, privacy), is_all_pairs=privacy.spread == "all-pairs")
+    rule = Spread(survey, privacy)
     optimum = optimality.find_optimum(survey, rule, privacy.m)
     assert optimum is not None
     rng = Random(seed)

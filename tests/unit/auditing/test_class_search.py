@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import strategies
 import veilroute as vr
 from certificates import list_classes
-from veilroute.auditing.apartness import ClassRule, FarSets
-from veilroute.auditing.class_search import ClassSearch, ClassSpace, Workbench, count_anonymizable
+from veilroute.auditing.apartness import ClassRule
+from veilroute.auditing.class_search import ClassSearch, Workbench, count_anonymizable
 from veilroute.auditing.optimality import price_prefixes
 from veilroute.auditing.pricing import SetPrices, can_pad, price_walks
 from veilroute.auditing.replay import ReplayedPlaybook, replay_playbook
@@ -125,14 +125,14 @@ def test_prefixes_are_priced_and_searched_as_by_trying_all(
     gains = [rng.uniform(-0.2, 1) for _ in range(num)]
     cuts = [(sum(1 << i for i in rng.sample(range(num), 3)), rng.random()) for _ in range(2 if num > 2 else 0)]
     limit = rng.uniform(-1, 1)
-    space, listed = bench.space, {}
+    rule, listed = bench.rule, {}
     for chosen in range(1, 1 << num):
         inside = [i for i in range(num) if chosen >> i & 1]
         parts = [sum(1 << i for i in inside[:at]) for at in range(len(inside))]
-        is_class = all(space.may_join(part, i) for part, i in zip(parts, inside, strict=True))
+        is_class = all(rule.may_join(part, i) for part, i in zip(parts, inside, strict=True))
         reduced = (0.0 if is_free else expected[chosen]) - sum(gains[i] for i in inside)
         reduced += sum(price * ((chosen & cut).bit_count() // 2) for cut, price in cuts)
-        is_class &= space.k <= len(inside) <= space.max_size and space.rule.qualifies(chosen)
+        is_class &= rule.k <= len(inside) <= rule.max_size and rule.qualifies(chosen)
         if is_class and reduced <= limit and expected[chosen] < math.inf:
             listed[chosen] = reduced
     search = bench.search(gains, cuts, limit, is_free=is_free)
@@ -184,12 +184,12 @@ def test_the_space_holds_what_qualifies_and_cannot_be_split(seed: int) -> None:
         return any(qualifies(part) and qualifies(tuple(i for i in group if i not in part)) for part in parts)
 
     close = {i: (1 << num) - 1 & ~(others | 1 << i) for i, others in enumerate(far)}
-    space = ClassSpace(ClassRule(k, FarSets(close), is_all_pairs=is_all_pairs, effort=Effort(math.inf)))
+    rule = ClassRule(k, close, is_all_pairs=is_all_pairs, effort=Effort(math.inf))
     for size in range(1, num + 1):
         for group in combinations(range(num), size):
             masks = [sum(1 << i for i in group[:at]) for at in range(size + 1)]
-            is_joined = all(space.may_join(mask, member) for mask, member in zip(masks, group, strict=False))
-            found = is_joined and size <= space.max_size and space.rule.qualifies(masks[-1])
+            is_joined = all(rule.may_join(mask, member) for mask, member in zip(masks, group, strict=False))
+            found = is_joined and size <= rule.max_size and rule.qualifies(masks[-1])
             assert found == (qualifies(group) and not splits(group)), group
 
 

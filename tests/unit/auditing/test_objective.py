@@ -11,7 +11,7 @@ import pytest
 
 import veilroute as vr
 from veilroute.auditing import ClaimVerdict
-from veilroute.auditing.apartness import ClassRule, Spread
+from veilroute.auditing.apartness import Spread
 from veilroute.auditing.optimality import find_optimum
 from veilroute.auditing.survey import survey_problem
 from veilroute.certificate import Certificate
@@ -221,7 +221,7 @@ def test_planner_and_auditor_agree_on_the_least_total(seed: int) -> None:
         return
     playbook = vr.solve(problem, privacy)
     survey = survey_problem(problem)
-    optimum = find_optimum(survey, ClassRule(2, Spread(survey, privacy), is_all_pairs=False), privacy.m)
+    optimum = find_optimum(survey, Spread(survey, privacy), privacy.m)
     assert optimum is not None
     assert optimum.num_anonymized == playbook.claims.num_anonymized
     if optimum.num_anonymized:

@@ -11,7 +11,7 @@ import pytest
 
 import veilroute as vr
 from veilroute.auditing import optimality, pricing
-from veilroute.auditing.apartness import ClassRule, Spread
+from veilroute.auditing.apartness import Spread
 from veilroute.auditing.optimality import Optimum, find_optimum, price_prefixes
 from veilroute.auditing.pricing import price_walks
 from veilroute.auditing.survey import Survey, TripDistances, survey_problem
@@ -57,7 +57,7 @@ def covered(survey: Survey, nodes: list[int]) -> int:
 
 
 def optimum_of(survey: Survey, privacy: vr.Privacy) -> Optimum | None:
-    rule = ClassRule(privacy.k, Spread(survey, privacy), is_all_pairs=privacy.spread == "all-pairs")
+    rule = Spread(survey, privacy)
     return find_optimum(survey, rule, privacy.m)
 
 
