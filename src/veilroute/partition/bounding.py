@@ -7,14 +7,11 @@ negative reduced cost the search has met.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 
 import numpy as np
 
-from veilroute.arrays import Floats, Int32s, Ints
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
 from veilroute.partition.master import MAX_COMBINED, Master, separate
-from veilroute.partition.result import Grouping
 from veilroute.progress import OutOfTimeError, Watch
 
 CLOSED = 1e-9  #: relative distance at which a bound counts as reached
@@ -26,29 +23,20 @@ _MAX_IDLE_ROUNDS = 4
 _LEAST_GAIN = 0.002
 
 
-@dataclass(eq=False)
 class Bounding:
-    """Raises the bound of one question (the least cost, or the fewest left out) as far as prices can."""
+    """Raises the bound of one question (the least cost, or the fewest left out) as far as prices can.
 
-    space: ClassSpace  # the classes
-    # How many members stay out; ``None`` when their number is the question, and walks are free.
-    num_left_out: int | None
-    watch: Watch  # stop conditions and reports
-    scale: float = 1.0
-    bound: float = 0.0
-    prices: Prices = field(default_factory=lambda: Prices(np.empty(0)))
-    is_converged: bool = False
+    ``num_left_out`` members stay out; ``None`` when their number is the question, and walks are free.
+    """
 
-    def __post_init__(self) -> None:
-        self.master = Master(self.space.num, self.num_left_out, self.scale)
-        self.prices = Prices(np.zeros(self.space.num))
+    def __init__(self, space: ClassSpace, num_left_out: int | None, watch: Watch, scale: float = 1.0) -> None:
+        self.space, self.num_left_out, self.watch, self.scale = space, num_left_out, watch, scale
+        self.is_free = num_left_out is None
+        self.bound, self.prices = 0.0, Prices(np.zeros(space.num))
+        self.is_converged = False
+        self.master = Master(space.num, num_left_out, scale)
         self._known: set[bytes] = set()
-        self._tolerance = 1e-8 / self.scale
-
-    @property
-    def is_free(self) -> bool:
-        """Whether only who can be grouped matters."""
-        return self.num_left_out is None
+        self._tolerance = 1e-8 / scale
 
     def columns_within(self, reach: float) -> Columns:
         """The classes of the linear programme whose reduced cost is at most ``reach``: a good choice of all there are.
@@ -79,16 +67,16 @@ class Bounding:
             num_grouped = self.space.num - self.num_left_out
             total = float(np.sort(duals)[:num_grouped].sum())
         num_classes = num_grouped // self.space.k
-        return total - prices.paid_for_cuts + num_classes * min(0.0, least_reduced)
+        paid_for_cuts = sum(dual * (len(cut) // 2) for cut, dual in prices.paid_cuts)
+        return total - paid_for_cuts + num_classes * min(0.0, least_reduced)
 
     def offer(self, prices: Prices, least_reduced: float) -> None:
         """Keep prices whose bound is better than the best so far."""
         value = self.value_of(prices, least_reduced)
         if value > self.bound:
             self.bound, self.prices = value, prices
-            num_grouped = self.space.num - (self.num_left_out or 0)
-            if self.num_left_out is not None and num_grouped:
-                self.watch.tell_bound("bounds", self.bound / num_grouped)
+            if self.num_left_out is not None and self.num_left_out < self.space.num:
+                self.watch.tell_bound("bounds", self.bound / (self.space.num - self.num_left_out))
 
     def run(self, target: float) -> None:
         """Solve the linear programme and add cuts until that stops to help or the bound reaches ``target``."""
@@ -152,17 +140,3 @@ def simple_prices(space: ClassSpace) -> Prices:
     is_possible = np.isfinite(duals)
     highest = float(duals[is_possible].max(initial=0.0))
     return Prices(np.where(is_possible, duals, highest))
-
-
-def columns_of(space: ClassSpace, grouping: Grouping) -> Columns:
-    """The classes of a partition."""
-    sets = np.full((len(grouping.classes), space.max_size), -1, dtype=np.int32)
-    for row, members in enumerate(grouping.classes):
-        sets[row, : len(members)] = sorted(members)
-    shares = np.array(grouping.shares)
-    return Columns(sets, shares, np.zeros(len(shares)))
-
-
-def grouping_of(space: ClassSpace, sets: Int32s, shares: Floats, chosen: Ints) -> Grouping:
-    """The partition that some of the classes make."""
-    return Grouping.of(space.num, {tuple(sets[at][sets[at] >= 0].tolist()): float(shares[at]) for at in chosen})

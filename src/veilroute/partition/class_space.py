@@ -47,22 +47,20 @@ class Prices:
     cut_duals: Floats = field(default_factory=lambda: np.empty(0))  # per cut, not negative
 
     @property
-    def useful_cuts(self) -> list[Members]:
-        """The cuts that an integer programme is quicker with: all, or when they are many, those with a price."""
-        paid = [cut for cut, dual in zip(self.cuts, self.cut_duals.tolist(), strict=True) if dual > 0]
-        return list(self.cuts) if len(self.cuts) <= _MANY_CUTS else paid
+    def paid_cuts(self) -> list[tuple[Members, float]]:
+        """The cuts that have a price, with it."""
+        return [(cut, dual) for cut, dual in zip(self.cuts, self.cut_duals.tolist(), strict=True) if dual > 0]
 
     @property
-    def paid_for_cuts(self) -> float:
-        """What all cuts take away from a bound."""
-        return sum(float(dual) * (len(cut) // 2) for cut, dual in zip(self.cuts, self.cut_duals, strict=True))
+    def useful_cuts(self) -> list[Members]:
+        """The cuts that an integer programme is quicker with: all, or when they are many, those with a price."""
+        return list(self.cuts) if len(self.cuts) <= _MANY_CUTS else [cut for cut, _ in self.paid_cuts]
 
     def reduce(self, sets: Int32s, shares: Floats) -> Floats:
         """The reduced costs of classes, each with -1 behind its members."""
         reduced: Floats = shares - np.append(self.duals, 0.0)[sets].sum(axis=1)
-        for cut, dual in zip(self.cuts, self.cut_duals.tolist(), strict=True):
-            if dual > 0:
-                reduced += dual * (np.isin(sets, cut).sum(axis=1) // 2)
+        for cut, dual in self.paid_cuts:
+            reduced += dual * (np.isin(sets, cut).sum(axis=1) // 2)
         return reduced
 
 
@@ -183,6 +181,17 @@ class ClassSpace:
             added = self.measure(sets, Watch())[1]
             shares |= {tuple(row): share for row, share in zip(sets.tolist(), added.tolist(), strict=True)}
         return Grouping.of(self.num, {members: share for members, share in shares.items() if math.isfinite(share)})
+
+    def columns_of(self, grouping: Grouping) -> Columns:
+        """The classes of a partition."""
+        sets = np.full((len(grouping.classes), self.max_size), -1, dtype=np.int32)
+        for row, members in enumerate(grouping.classes):
+            sets[row, : len(members)] = sorted(members)
+        return Columns(sets, np.array(grouping.shares), np.zeros(len(sets)))
+
+    def grouping_of(self, sets: Int32s, shares: Floats, chosen: Ints) -> Grouping:
+        """The partition that some of the classes make."""
+        return Grouping.of(self.num, {tuple(sets[at][sets[at] >= 0].tolist()): float(shares[at]) for at in chosen})
 
     def partition(self, record: Record, source: WalkSource, **proved: Any) -> Partition:
         """The best partition so far as positions in the task, with what is proved about it."""
@@ -337,7 +346,7 @@ class ListedClasses(ClassSpace):
     ) -> SearchResult:
         """As for all spaces; one look at the whole list."""
         reduced = (0.0 if is_free else self._shares) - self._sums(prices.duals)
-        for cut, dual in zip(prices.cuts, prices.cut_duals.tolist(), strict=True):
+        for cut, dual in prices.paid_cuts:
             reduced += dual * (np.bitwise_count(self._masks & mask_of(cut)) // 2)
         chosen = np.flatnonzero(reduced <= threshold)
         is_complete = most is None or chosen.size < most
@@ -395,7 +404,7 @@ class SearchResult:
 
 def _cut_arrays(num: int, prices: Prices) -> _Cuts:
     """The cuts as the kernel takes them: members of each cut, duals, cuts of each member."""
-    paid = [(cut, dual) for cut, dual in zip(prices.cuts, prices.cut_duals.tolist(), strict=True) if dual > 0]
+    paid = prices.paid_cuts
     members = np.array([i for cut, _ in paid for i in cut], dtype=np.int64)
     owner = np.repeat(np.arange(len(paid)), [len(cut) for cut, _ in paid])
     by_member = np.argsort(members, kind="stable")

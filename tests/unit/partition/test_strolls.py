@@ -123,7 +123,7 @@ def test_the_bound_of_strolls_is_below_the_optimum(problem: vr.Problem, privacy:
     record = Record(greedy_partition(space, Watch()), Watch())
     bounding = Bounding(space, space.num - anonymized, Watch())
     with suppress(OutOfTimeError):  # nor what the solver gave up
-        raise_by_strolls(space, bounding, record, Watch())
+        raise_by_strolls(bounding, record)
     assert bounding.bound <= mac * anonymized + 1e-9
     assert bounding.bound == pytest.approx(bounding.value_of(bounding.prices, 0.0))
     assert record.best.num_grouped <= anonymized
