@@ -38,7 +38,7 @@ import numpy as np
 from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints
 from veilroute.covering.fields import FIELD_BYTES
 from veilroute.covering.task import CoveringTask
-from veilroute.covering.walks import NO_WALK, Counts, CoveringWalk, Sweeper, stop_with_walk, walk_cost
+from veilroute.covering.walks import Counts, CoveringWalk, Sweeper, stop_with_walk, walk_cost
 from veilroute.domain.graph import at_most, choice_margin
 from veilroute.errors import TooLargeError
 from veilroute.kernels import astar as kernel
@@ -136,7 +136,7 @@ class AStarEngine:
             forward = Sweeper(domain, backward=False, num_seeds=1)
             proved = lower if states.counts[kernel.NUM_STATES] else 0.0
             return stop_with_walk(self.task, ordered, trip, forward, proved, highest, counts)
-        return CoveringWalk(NO_WALK, math.inf, "infeasible" if lower == math.inf else "over-bound", lower, counts)
+        return CoveringWalk.none("infeasible" if lower == math.inf else "over-bound", lower, counts)
 
     def _search(self, states: _States, ordered: list[int], trip: int, highest: float, watch: Watch) -> bool:
         """Expand states until the goal is reached or none is left; no time or room for more is an `OutOfTimeError`."""
