@@ -28,11 +28,10 @@ from reference import best_partition, is_spread
 from strategies import privacies, problems
 from veilroute.arrays import Members, as_members
 from veilroute.covering.task import k_and_ell, prepare_task
-from veilroute.partition import bounding, columns
-from veilroute.partition.bounding import Bounding, simple_prices
+from veilroute.partition import columns, master
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
 from veilroute.partition.columns import Proof, prove_cost
-from veilroute.partition.master import scale_of
+from veilroute.partition.master import Bounding, scale_of, simple_prices
 from veilroute.partition.result import Grouping, Record
 from veilroute.progress import Watch
 
@@ -203,7 +202,7 @@ def last_steps(seen: Seen, **limits: float) -> Iterator[None]:
 
     lowered = {"MAX_COMBINED": 0, "_MANY_COLUMNS": 0, "_EFFORT_PER_MEMBER": 200, **limits}
     with ExitStack() as stack:
-        stack.enter_context(patch.object(bounding, "MAX_COMBINED", 0))
+        stack.enter_context(patch.object(master, "MAX_COMBINED", 0))
         stack.enter_context(patch.object(columns, "_choose_without_free", choose_watched))
         stack.enter_context(patch.object(columns, "_search_longer", search_watched))
         for name, value in lowered.items():
@@ -277,7 +276,7 @@ def check_last_steps(seeds: range) -> Seen:
         with (
             last_steps(seen, _FIRST_NODES=0, _WIDE_GAP=math.inf, **limits),
             patch.object(columns, "_round"),
-            patch.object(bounding, "separate", return_value=[]),
+            patch.object(master, "separate", return_value=[]),
         ):
             proof = prove_cost(small.space, record, Watch())
         check_claims(small, record, proof)

@@ -9,7 +9,7 @@ covers T,
 for any fixed size of S (docs/theory, :ref:`Covering costs <theory-covering>`). A field is a row of one number per post:
 the values of ``f_S``, or of ``h_T``, there, which is all that the next larger sets need. :class:`FieldStepper` is the
 recursion; it leaves to others which sets there are and where their rows stand. :class:`SharedFields` keeps the rows of
-any sets, by members; :mod:`veilroute.covering.class_costs` those of whole families, by bit mask and one size at a time,
+any sets, by members; :mod:`veilroute.covering.set_costs` those of whole families, by bit mask and one size at a time,
 which is ten times as fast for all sets of up to five members, and a hundred times for larger ones.
 
 :class:`FieldsEngine` meets in the middle: a set of z members needs forward fields of up to ``(z - 1) // 2`` members and

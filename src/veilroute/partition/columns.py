@@ -28,10 +28,20 @@ from veilroute.arrays import Int32s, as_members
 from veilroute.certificate import Certificate, Cut, DualPrices
 from veilroute.domain.graph import Label
 from veilroute.kernels.extension import pick_columns
-from veilroute.partition.bounding import CLOSED, MOST_PER_SEARCH, PER_MEMBER, Bounding, simple_prices
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
 from veilroute.partition.local_search import improve
-from veilroute.partition.master import MAX_COMBINED, Chosen, choose_classes, combine_few, scale_of
+from veilroute.partition.master import (
+    CLOSED,
+    MAX_COMBINED,
+    MOST_PER_SEARCH,
+    PER_MEMBER,
+    Bounding,
+    Chosen,
+    choose_classes,
+    combine_few,
+    scale_of,
+    simple_prices,
+)
 from veilroute.partition.result import Grouping, Record
 from veilroute.partition.strolls import raise_by_strolls
 from veilroute.progress import OutOfTimeError, Watch

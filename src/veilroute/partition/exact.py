@@ -13,8 +13,7 @@ import numpy as np
 
 from veilroute.arrays import Members, as_members
 from veilroute.certificate import MAX_TRIED
-from veilroute.covering.class_costs import ClassWalks
-from veilroute.covering.set_costs import MAX_TOUR
+from veilroute.covering.set_costs import MAX_TOUR, ClassWalks
 from veilroute.covering.task import CoveringTask
 from veilroute.errors import TooLargeError
 from veilroute.partition.bitmask import MAX_MEMBERS, partition_by_bitmask
@@ -79,10 +78,10 @@ def partition_by_columns(
     the walks of the classes is left of the time.
     """
     # Here and not at the top: who plans for a dozen candidates need not wait until HiGHS is loaded.
-    from veilroute.partition.bounding import CLOSED
     from veilroute.partition.class_space import ClassSpace
     from veilroute.partition.columns import count_anonymizable, make_certificate, prove_cost, prove_count
     from veilroute.partition.local_search import greedy_partition, improve
+    from veilroute.partition.master import CLOSED
 
     num = len(task.members)
     space = ClassSpace(task, rule)

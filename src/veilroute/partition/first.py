@@ -15,8 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from veilroute.arrays import Classes, Flags, Members, Walk, as_members
-from veilroute.covering.class_costs import ClassWalks
-from veilroute.covering.set_costs import MAX_TOUR
+from veilroute.covering.set_costs import MAX_TOUR, ClassWalks
 from veilroute.covering.task import CoveringTask, leads_both_ways
 from veilroute.covering.walks import Sweeper
 from veilroute.partition.bitmask import best_partition, mark_classes

@@ -13,8 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Ints, as_members
-from veilroute.covering.class_costs import ClassWalks
-from veilroute.covering.set_costs import Stops, TourCosts, choose_stops
+from veilroute.covering.set_costs import ClassWalks, Stops, TourCosts, choose_stops
 from veilroute.covering.task import CoveringTask, members_of
 from veilroute.errors import TooLargeError
 from veilroute.kernels import local_search as kernel

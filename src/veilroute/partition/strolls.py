@@ -17,10 +17,9 @@ import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Members, as_members
 from veilroute.kernels.strolls import find_strolls
-from veilroute.partition.bounding import Bounding
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
 from veilroute.partition.local_search import improve
-from veilroute.partition.master import Master
+from veilroute.partition.master import Bounding, Master
 from veilroute.partition.result import Grouping, Record
 from veilroute.progress import Watch
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from veilroute.arrays import Members
-from veilroute.covering.class_costs import ClassWalks
 from veilroute.covering.prefixes import Completions, SharedPrefixes, find_prefixes, fits_memory, has_two_colours
+from veilroute.covering.set_costs import ClassWalks
 from veilroute.covering.task import CoveringTask, k_and_ell, mask_of, prepare_task
 from veilroute.covering.walks import walk_cost
 from veilroute.partition.bitmask import MAX_MEMBERS, mark_classes, partition_by_shares

@@ -14,11 +14,10 @@ from reference import is_spread
 from veilroute.arrays import as_members
 from veilroute.covering.task import k_and_ell, prepare_task
 from veilroute.partition.bitmask import partition_by_bitmask
-from veilroute.partition.bounding import simple_prices
 from veilroute.partition.class_space import ClassSpace, Prices
 from veilroute.partition.exact import partition_by_columns
 from veilroute.partition.first import first_partition
-from veilroute.partition.master import separate
+from veilroute.partition.master import separate, simple_prices
 from veilroute.problem import KAndEll
 from veilroute.progress import Progress, Watch
 

@@ -17,9 +17,9 @@ from reference import best_partition
 from strategies import privacies, problems
 from veilroute.covering.task import k_and_ell, prepare_task
 from veilroute.kernels.strolls import find_strolls
-from veilroute.partition.bounding import Bounding
 from veilroute.partition.class_space import ClassSpace
 from veilroute.partition.local_search import greedy_partition
+from veilroute.partition.master import Bounding
 from veilroute.partition.result import Record
 from veilroute.partition.strolls import StrollSearch, raise_by_strolls
 from veilroute.progress import OutOfTimeError, Watch
