@@ -31,7 +31,7 @@ from veilroute.covering.task import k_and_ell, prepare_task
 from veilroute.partition import columns, master
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
 from veilroute.partition.columns import Proof, prove_cost
-from veilroute.partition.master import Bounding, scale_of, simple_prices
+from veilroute.partition.master import Bounding, scale_of
 from veilroute.partition.result import Grouping, Record
 from veilroute.progress import Watch
 
@@ -214,7 +214,7 @@ def let_down(small: Small, start: Grouping, rng: Random) -> Iterator[tuple[Recor
     """The last step at prices that are too low by chance, some next to nothing: the bound is poor, the classes many."""
     space = small.space
     begun = Bounding(space, small.num_left_out, Watch(), scale_of(start.total, space.num - small.num_left_out))
-    begun.offer(simple_prices(space), 0.0)
+    begun.offer(space.simple_prices(), 0.0)
     begun.add(space.columns_of(start))
     begun.run(start.total)
     best = begun.prices

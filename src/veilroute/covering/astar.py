@@ -15,11 +15,9 @@ Its heuristics are lower bounds from sweeps out of the targets' posts:
 ``tour``       the larger of ``singleton`` and the cheapest order of the targets left, from set to set
 ============== =========================================================================================
 
-The distance between two targets is the least between a post of one and a post of the other, so every bound holds
-whichever posts a walk uses. A walk that covers the targets left visits them in some order, paying at least that
-distance between each two: that is ``tour``, exact where every target has one post. It loses the way *within* the posts
-of a target; ``singleton`` loses everything but one target and nothing of that one, which is why they are taken
-together. All five are consistent. ``benchmarks/heuristics.py`` has the measurements behind the choice.
+The distance between two targets is the least between a post of one and a post of the other. All five are consistent:
+docs/covering has the proofs, and says what each loses. ``benchmarks/heuristics.py`` has the measurements behind the
+choice.
 
 Memory: a field of one number per node for each target, two for ``tour``; and a table of ``2^targets`` numbers for
 ``tree``, ``targets`` times that for ``tour``.

@@ -172,6 +172,26 @@ class ClassSpace:
             total += self.pair_shares[one, other]
         return np.asarray(total / (sets.shape[1] - 1))
 
+    def simple_prices(self) -> Prices:
+        """Prices that need no programme: each member pays for its (k - 1)-th cheapest partner.
+
+        A class with t costs at least as much as t and that partner, on every trip.
+        """
+        if self.k == 1 or self.num < self.k:
+            return Prices(np.zeros(self.num))
+        if self.prefixes is not None:
+            # A class of z members adds at least what its pairs do, each divided by z - 1.
+            duals = np.where(self.compatible, self.pair_shares, np.inf).min(axis=1) / 2
+        else:
+            least = np.empty((len(self.pair_costs), self.num))
+            for i in range(self.num):  # not all at once: that would be another table of all pairs
+                costs = np.where(self.compatible[i], self.pair_costs[:, i], np.inf)
+                least[:, i] = np.partition(costs, self.k - 2, axis=1)[:, self.k - 2]
+            duals = (self.weights * least).sum(axis=0) - self.fixed
+        is_possible = np.isfinite(duals)
+        highest = float(duals[is_possible].max(initial=0.0))
+        return Prices(np.where(is_possible, duals, highest))
+
     def price(self, classes: Iterable[Members]) -> Grouping:
         """These classes at their exact shares, whatever the time; what cannot be walked or priced is dissolved."""
         shares: dict[Members, float] = {}
@@ -238,7 +258,7 @@ class ClassSpace:
     def _batches(self, prices: Prices, threshold: float, watch: Watch, *, is_free: bool) -> Iterator[SearchResult]:
         """Depth first, many sets at a time."""
         has_costs = self.prefixes is None
-        weights = np.zeros((1, self.num)) if is_free or not has_costs else self.weights
+        weights = np.zeros((len(self.pair_costs), self.num)) if is_free or not has_costs else self.weights
         prizes = prices.duals + self.fixed if has_costs and not is_free else prices.duals
         cuts = _cut_arrays(self.num, prices)
         singles = np.arange(self.num, dtype=np.int32)[:, None]
@@ -246,8 +266,8 @@ class ClassSpace:
             kept = np.flatnonzero(-prices.duals <= threshold)
             yield SearchResult(Columns(singles[kept], np.zeros(kept.size), -prices.duals[kept]), self.num)
             return
-        base = np.ascontiguousarray(self.base_costs.T) if len(weights) == self.task.num_trips else None
-        stack = [_Frontier(singles, np.zeros((self.num, 1)) if base is None else base, -prizes, np.zeros(self.num))]
+        base = np.ascontiguousarray(self.base_costs.T) if has_costs else np.zeros((self.num, 1))
+        stack = [_Frontier(singles, base, -prizes, np.zeros(self.num))]
         per_step = max(1, _CELLS_PER_STEP // max(1, self.num))
         while stack:
             watch.check()
@@ -275,7 +295,6 @@ class ClassSpace:
                 qualifies[kept] = self.rule.qualify(sets)
             offsets = offsets[kept] - before[kept]
             extras = np.zeros(kept.size) if has_costs or is_free else shares
-            costs = costs if len(weights) == costs.shape[1] else costs[:, :1]
             with np.errstate(invalid="ignore"):  # what is impossible costs infinity, at a weight of nothing
                 reduced = (costs * weights[:, sets].sum(axis=2).T).sum(axis=1) + offsets + extras
             is_there = np.isfinite(shares)

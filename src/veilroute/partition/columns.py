@@ -30,18 +30,7 @@ from veilroute.domain.graph import Label
 from veilroute.kernels.extension import pick_columns
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
 from veilroute.partition.local_search import improve
-from veilroute.partition.master import (
-    CLOSED,
-    MAX_COMBINED,
-    MOST_PER_SEARCH,
-    PER_MEMBER,
-    Bounding,
-    Chosen,
-    choose_classes,
-    combine_few,
-    scale_of,
-    simple_prices,
-)
+from veilroute.partition.master import CLOSED, MAX_COMBINED, Bounding, Chosen, choose_classes, combine_few, scale_of
 from veilroute.partition.result import Grouping, Record
 from veilroute.partition.strolls import raise_by_strolls
 from veilroute.progress import OutOfTimeError, Watch
@@ -104,15 +93,14 @@ def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
     if total <= 0:
         return Proof(total, Prices(np.zeros(space.num)), total)
     bounding = Bounding(space, num_left_out, watch, scale_of(total, space.num - num_left_out))
-    simple = simple_prices(space)
+    simple = space.simple_prices()
     bounding.offer(simple, 0.0)
     bounding.add(space.columns_of(record.best))
     if _has_large_classes(space):
         with suppress(OutOfTimeError):
             raise_by_strolls(bounding, record)
         total = record.best.total
-    start = space.search(Prices(1.5 * simple.duals), 0.0, watch, most=MOST_PER_SEARCH * space.num * space.k)
-    bounding.add(start.columns.best(space.num, 3 * PER_MEMBER))
+    bounding.add_first(Prices(1.5 * simple.duals))
     bounding.run(total)
     _round(bounding, record)
     if space.num > MAX_COMBINED and space.k > 2 and record.best.total - bounding.bound > _WIDE_GAP * record.best.total:

@@ -308,8 +308,8 @@ def _seeds(num: int, used: Int32s, amounts: Floats) -> Int32s:
 
 
 CLOSED = 1e-9  #: relative distance at which a bound counts as reached
-PER_MEMBER = 3  #: how many new classes through a member the linear programme gets at a time
-MOST_PER_SEARCH = 20  #: searches among large classes end when so many per member are found
+_PER_MEMBER = 3  #: how many new classes through a member the linear programme gets at a time
+_MOST_PER_SEARCH = 20  #: searches among large classes end when so many per member are found
 _MAX_ROUNDS = 60
 _FEW_ROUNDS = 6
 _MAX_IDLE_ROUNDS = 4
@@ -350,6 +350,11 @@ class Bounding:
             self._known.update(row.tobytes() for row in new.sets)
             self.master.add_columns(new.sets, np.zeros(len(new)) if self.is_free else new.shares)
         return len(new)
+
+    def add_first(self, prices: Prices) -> None:
+        """Add good classes at prices that are too high to be those of the programme."""
+        found = self.space.search(prices, 0.0, self.watch, most=_MOST_PER_SEARCH * self.space.num * self.space.k)
+        self.add(found.columns.best(self.space.num, 3 * _PER_MEMBER))
 
     def value_of(self, prices: Prices, least_reduced: float) -> float:
         """The bound that prices prove when no class has a lower reduced cost than the one given."""
@@ -401,35 +406,14 @@ class Bounding:
         while True:
             prices = self.master.solve(self.watch)
             self.watch.tell("bounds", len(self.master.sets))
-            most = None if self.space.max_size <= 3 else MOST_PER_SEARCH * self.space.num
+            most = None if self.space.max_size <= 3 else _MOST_PER_SEARCH * self.space.num
             found = self.space.search(prices, -self._tolerance, self.watch, most=most, is_free=self.is_free)
             self.watch.check()
             if found.is_complete:
                 least = min(float(found.columns.reduced.min(initial=0.0)), found.least_beyond, 0.0)
                 self.offer(prices, least - self._tolerance)
             # What the programme holds already has a negative reduced cost only within its tolerance.
-            if not self.add(found.columns.best(self.space.num, PER_MEMBER)) and (
+            if not self.add(found.columns.best(self.space.num, _PER_MEMBER)) and (
                 found.is_complete or not len(found.columns)
             ):
                 return
-
-
-def simple_prices(space: ClassSpace) -> Prices:
-    """Prices that need no programme: each member pays for its (k - 1)-th cheapest partner.
-
-    A class with t costs at least as much as t and that partner, on every trip.
-    """
-    if space.k == 1 or space.num < space.k:
-        return Prices(np.zeros(space.num))
-    if space.prefixes is not None:
-        # A class of z members adds at least what its pairs do, each divided by z - 1.
-        duals = np.where(space.compatible, space.pair_shares, np.inf).min(axis=1) / 2
-    else:
-        least = np.empty((len(space.pair_costs), space.num))
-        for i in range(space.num):  # not all at once: that would be another table of all pairs
-            costs = np.where(space.compatible[i], space.pair_costs[:, i], np.inf)
-            least[:, i] = np.partition(costs, space.k - 2, axis=1)[:, space.k - 2]
-        duals = (space.weights * least).sum(axis=0) - space.fixed
-    is_possible = np.isfinite(duals)
-    highest = float(duals[is_possible].max(initial=0.0))
-    return Prices(np.where(is_possible, duals, highest))

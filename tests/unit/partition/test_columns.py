@@ -17,7 +17,7 @@ from veilroute.partition.bitmask import partition_by_bitmask
 from veilroute.partition.class_space import ClassSpace, Prices
 from veilroute.partition.exact import partition_by_columns
 from veilroute.partition.first import first_partition
-from veilroute.partition.master import separate, simple_prices
+from veilroute.partition.master import separate
 from veilroute.problem import KAndEll
 from veilroute.progress import Progress, Watch
 
@@ -85,7 +85,7 @@ def test_the_search_finds_every_class_within_a_threshold(k: int, ell: float, spr
     space = space_of(problem, privacy, m=m)
     rng = np.random.default_rng(1)
     cuts = tuple(map(as_members, ((0, 1, 2), (1, 3, 4, 6, 8), (2, 5, 7))))
-    prices = Prices(simple_prices(space).duals * rng.uniform(0.5, 3, space.num), cuts, rng.uniform(0, 0.2, 3))
+    prices = Prices(space.simple_prices().duals * rng.uniform(0.5, 3, space.num), cuts, rng.uniform(0, 0.2, 3))
     threshold = 0.6
     found = space.search(prices, threshold, Watch())
     assert found.is_complete
