@@ -50,9 +50,10 @@ def raise_by_strolls(bounding: Bounding, record: Record) -> None:
         rounds.run()
         if space.is_loose:
             continue
-        shares = space.measure(rounds.passed(), watch)[1]
-        columns = Columns(rounds.passed(), shares, np.zeros(shares.size))
-        bounding.add(Columns.join([columns.take(np.isfinite(shares))], space.max_size))
+        sets = rounds.passed()
+        shares = space.measure(sets, watch)[1]
+        columns = Columns(sets, shares, np.zeros(shares.size)).take(np.isfinite(shares))
+        bounding.add(Columns.join([columns], space.max_size))
         if space.task.num_trips == 1:
             effort = _EFFORT_PER_MEMBER * space.num
             record.offer(improve(space, space.price(rounds.dive()), seed=0, effort=effort, watch=watch))
