@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 import veilroute as vr
 from reference import adjacency, covering_cost, watchers
 from strategies import problems
-from veilroute.covering.class_costs import ClassWalks
 from veilroute.covering.fields import FieldsEngine
-from veilroute.covering.set_costs import FieldCosts, set_costs
+from veilroute.covering.set_costs import ClassWalks, FieldCosts, set_costs
 from veilroute.covering.task import CoveringTask, prepare_task
 from veilroute.progress import OutOfTimeError, Watch
 

@@ -28,11 +28,10 @@ from reference import best_partition, is_spread
 from strategies import privacies, problems
 from veilroute.arrays import Members, as_members
 from veilroute.covering.task import k_and_ell, prepare_task
-from veilroute.partition import bounding, columns
-from veilroute.partition.bounding import Bounding, columns_of, simple_prices
+from veilroute.partition import columns, master
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
 from veilroute.partition.columns import Proof, prove_cost
-from veilroute.partition.master import scale_of
+from veilroute.partition.master import Bounding, scale_of
 from veilroute.partition.result import Grouping, Record
 from veilroute.progress import Watch
 
@@ -185,10 +184,8 @@ def last_steps(seen: Seen, **limits: float) -> Iterator[None]:
     """No problem is too small for the last steps; they are watched."""
     choose, search = columns._choose_without_free, columns._search_longer
 
-    def choose_watched(
-        space: ClassSpace, bounds: Bounding, found: Columns, record: Record, watch: Watch
-    ) -> tuple[float, int]:
-        least, num_nodes = choose(space, bounds, found, record, watch)
+    def choose_watched(bounds: Bounding, found: Columns, record: Record) -> tuple[float, int]:
+        least, num_nodes = choose(bounds, found, record)
         seen.without_free += 1
         seen.raised += bounds.bound + 1e-9 < least
         seen.with_cuts += bounds.bound + 1e-9 < least and bool(bounds.prices.useful_cuts)
@@ -205,7 +202,7 @@ def last_steps(seen: Seen, **limits: float) -> Iterator[None]:
 
     lowered = {"MAX_COMBINED": 0, "_MANY_COLUMNS": 0, "_EFFORT_PER_MEMBER": 200, **limits}
     with ExitStack() as stack:
-        stack.enter_context(patch.object(bounding, "MAX_COMBINED", 0))
+        stack.enter_context(patch.object(master, "MAX_COMBINED", 0))
         stack.enter_context(patch.object(columns, "_choose_without_free", choose_watched))
         stack.enter_context(patch.object(columns, "_search_longer", search_watched))
         for name, value in lowered.items():
@@ -217,11 +214,11 @@ def let_down(small: Small, start: Grouping, rng: Random) -> Iterator[tuple[Recor
     """The last step at prices that are too low by chance, some next to nothing: the bound is poor, the classes many."""
     space = small.space
     begun = Bounding(space, small.num_left_out, Watch(), scale_of(start.total, space.num - small.num_left_out))
-    begun.offer(simple_prices(space), 0.0)
-    begun.add(columns_of(space, start))
+    begun.offer(space.simple_prices(), 0.0)
+    begun.add(space.columns_of(start))
     begun.run(start.total)
     best = begun.prices
-    everything = columns_of(space, Grouping(tuple(small.sets), tuple(small.shares.tolist()), ()))
+    everything = space.columns_of(Grouping(tuple(small.sets), tuple(small.shares.tolist()), ()))
     for choices in ((0, 0, 1e-12, -1e-12, 0.5, 0.9, 1, 1), (0, 1, 1), (0, 0.99)):
         parts = np.array([rng.choice(choices) for _ in best.duals])
         begun.prices = Prices(np.minimum(best.duals, parts * best.duals), best.cuts, best.cut_duals)
@@ -229,7 +226,7 @@ def let_down(small: Small, start: Grouping, rng: Random) -> Iterator[tuple[Recor
         least = float(begun.prices.reduce(everything.sets, everything.shares).min())
         begun.bound = begun.value_of(begun.prices, min(least, 0.0) - 1e-9)
         record = Record(start, Watch())
-        yield record, columns._settle(space, begun, record, Watch())
+        yield record, columns._settle(begun, record)
 
 
 def check_claims(small: Small, record: Record, proof: Proof) -> None:
@@ -279,7 +276,7 @@ def check_last_steps(seeds: range) -> Seen:
         with (
             last_steps(seen, _FIRST_NODES=0, _WIDE_GAP=math.inf, **limits),
             patch.object(columns, "_round"),
-            patch.object(bounding, "separate", return_value=[]),
+            patch.object(master, "separate", return_value=[]),
         ):
             proof = prove_cost(small.space, record, Watch())
         check_claims(small, record, proof)
@@ -318,7 +315,7 @@ def test_without_prices_nothing_is_bounded() -> None:
     nothing = Bounding(small.space, 0, Watch(), scale_of(record.best.total, 8))
     everything = small.space.search(nothing.prices, math.inf, Watch()).columns
     assert len(everything) == len(small.sets)
-    assert columns._choose_without_free(small.space, nothing, everything, record, Watch()) == (0, 0)
+    assert columns._choose_without_free(nothing, everything, record) == (0, 0)
 
 
 def test_a_longer_search_leaves_the_best_alone_or_betters_it() -> None:

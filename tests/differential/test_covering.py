@@ -11,8 +11,8 @@ from hypothesis import assume, given
 import veilroute as vr
 from reference import Adjacency, adjacency, covering_cost, watchers
 from strategies import problems
-from veilroute.covering.class_costs import Method, compute_class_costs
 from veilroute.covering.fields import FieldsEngine
+from veilroute.covering.set_costs import Method, compute_class_costs
 from veilroute.covering.task import CoveringTask, PostTable, prepare_task
 from veilroute.progress import Watch
 

@@ -9,10 +9,10 @@ from veilroute.registry import lazy_names
 
 if TYPE_CHECKING:
     from veilroute.covering.astar import HEURISTICS
-    from veilroute.covering.class_costs import ClassWalks
     from veilroute.covering.engines import CoverMemo
     from veilroute.covering.fields import FieldsEngine
     from veilroute.covering.prefixes import Completions
+    from veilroute.covering.set_costs import ClassWalks
     from veilroute.covering.task import CoveringTask, k_and_ell, prepare_task
     from veilroute.covering.walks import CoveringWalk, WalkSource
     from veilroute.kernels.astar import Estimator
@@ -37,10 +37,10 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     astar="Estimator HEURISTICS",
-    class_costs="ClassWalks",
     engines="CoverMemo",
     fields="FieldsEngine",
     prefixes="Completions",
+    set_costs="ClassWalks",
     task="CoveringTask k_and_ell prepare_task",
     walks="CoveringWalk WalkSource",
 )

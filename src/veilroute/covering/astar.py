@@ -15,11 +15,9 @@ Its heuristics are lower bounds from sweeps out of the targets' posts:
 ``tour``       the larger of ``singleton`` and the cheapest order of the targets left, from set to set
 ============== =========================================================================================
 
-The distance between two targets is the least between a post of one and a post of the other, so every bound holds
-whichever posts a walk uses. A walk that covers the targets left visits them in some order, paying at least that
-distance between each two: that is ``tour``, exact where every target has one post. It loses the way *within* the posts
-of a target; ``singleton`` loses everything but one target and nothing of that one, which is why they are taken
-together. All five are consistent. ``benchmarks/heuristics.py`` has the measurements behind the choice.
+The distance between two targets is the least between a post of one and a post of the other. All five are consistent:
+docs/covering has the proofs, and says what each loses. ``benchmarks/heuristics.py`` has the measurements behind the
+choice.
 
 Memory: a field of one number per node for each target, two for ``tour``; and a table of ``2^targets`` numbers for
 ``tree``, ``targets`` times that for ``tour``.
@@ -38,7 +36,7 @@ import numpy as np
 from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints
 from veilroute.covering.fields import FIELD_BYTES
 from veilroute.covering.task import CoveringTask
-from veilroute.covering.walks import NO_WALK, Counts, CoveringWalk, Sweeper, stop_with_walk, walk_cost
+from veilroute.covering.walks import Counts, CoveringWalk, Sweeper, stop_with_walk, walk_cost
 from veilroute.domain.graph import at_most, choice_margin
 from veilroute.errors import TooLargeError
 from veilroute.kernels import astar as kernel
@@ -136,7 +134,7 @@ class AStarEngine:
             forward = Sweeper(domain, backward=False, num_seeds=1)
             proved = lower if states.counts[kernel.NUM_STATES] else 0.0
             return stop_with_walk(self.task, ordered, trip, forward, proved, highest, counts)
-        return CoveringWalk(NO_WALK, math.inf, "infeasible" if lower == math.inf else "over-bound", lower, counts)
+        return CoveringWalk.none("infeasible" if lower == math.inf else "over-bound", lower, counts)
 
     def _search(self, states: _States, ordered: list[int], trip: int, highest: float, watch: Watch) -> bool:
         """Expand states until the goal is reached or none is left; no time or room for more is an `OutOfTimeError`."""

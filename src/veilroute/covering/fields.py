@@ -9,7 +9,7 @@ covers T,
 for any fixed size of S (docs/theory, :ref:`Covering costs <theory-covering>`). A field is a row of one number per post:
 the values of ``f_S``, or of ``h_T``, there, which is all that the next larger sets need. :class:`FieldStepper` is the
 recursion; it leaves to others which sets there are and where their rows stand. :class:`SharedFields` keeps the rows of
-any sets, by members; :mod:`veilroute.covering.class_costs` those of whole families, by bit mask and one size at a time,
+any sets, by members; :mod:`veilroute.covering.set_costs` those of whole families, by bit mask and one size at a time,
 which is ten times as fast for all sets of up to five members, and a hundred times for larger ones.
 
 :class:`FieldsEngine` meets in the middle: a set of z members needs forward fields of up to ``(z - 1) // 2`` members and
@@ -36,17 +36,7 @@ import numpy as np
 
 from veilroute.arrays import Floats, Ints, Members, Post, Walk, as_members
 from veilroute.covering.task import CoveringTask, Posts, PostTable
-from veilroute.covering.walks import (
-    NO_WALK,
-    Counts,
-    CoveringWalk,
-    CoverStatus,
-    Sweeper,
-    Sweepers,
-    stop_with_walk,
-    walk_cost,
-    walk_through,
-)
+from veilroute.covering.walks import Counts, CoveringWalk, Sweeper, Sweepers, stop_with_walk, walk_cost, walk_through
 from veilroute.domain.graph import RELATIVE, at_most, choice_margin
 from veilroute.errors import InvalidInputError, TooLargeError
 from veilroute.kernels.subsets import advance_by_table, gather_seeds, join_rows
@@ -151,16 +141,14 @@ class FieldsEngine:
             values, splits, posts = self._join(sets, trip)
             lower = max(lower, float(values.max()) * self.task.unit)
             split, post = int(splits[0]), Post(int(posts[0]))
-        if lower == math.inf:
-            return CoveringWalk(NO_WALK, math.inf, "infeasible", math.inf, self._count(swept))
-        if lower > highest:
-            return CoveringWalk(NO_WALK, math.inf, "over-bound", lower, self._count(swept))
+        if lower > highest or lower == math.inf:
+            return CoveringWalk.none("infeasible" if lower == math.inf else "over-bound", lower, self._count(swept))
         walk = self._walk(*self._stops(ordered, trip, split, post), trip)
         cost = walk_cost(self.task.domain, walk)
         # The walk is priced edge by edge, the bound comes from the fields: they differ by rounding at most.
         is_proved = math.isclose(cost, lower, rel_tol=RELATIVE)
-        status: CoverStatus = "optimal" if is_proved else "feasible"
-        return CoveringWalk(walk, cost, status, cost if is_proved else lower, self._count(swept))
+        lower = cost if is_proved else lower
+        return CoveringWalk(walk, cost, "optimal" if is_proved else "feasible", lower, self._count(swept))
 
     def has_fields(self, members: Sequence[int], trip: int) -> bool:
         """Whether the fields that joining a set needs are there, because somebody asked for them before."""

@@ -285,6 +285,11 @@ class CoveringWalk:
     lower_bound: float  #: what the search proved that every covering walk costs at least
     counts: Counts  #: how much work it was
 
+    @classmethod
+    def none(cls, status: CoverStatus, lower_bound: float, counts: Counts) -> CoveringWalk:
+        """No walk to show."""
+        return cls(NO_WALK, math.inf, status, lower_bound, counts)
+
 
 class WalkSource(Protocol):
     """Whatever can be asked for the covering walks of one task."""
@@ -336,5 +341,5 @@ def stop_with_walk(
     # Covering one member alone, or none, never costs more.
     lower = max(lower, float(task.least_costs(members, trip).max()))
     if cost > highest or cost == math.inf:
-        return CoveringWalk(NO_WALK, math.inf, "unknown", lower, counts)
+        return CoveringWalk.none("unknown", lower, counts)
     return CoveringWalk(walk, cost, "optimal" if cost <= lower else "feasible", min(lower, cost), counts)

@@ -16,8 +16,8 @@ import numpy as np
 
 from veilroute.arrays import Classes, Flags, Floats, Int8s, Ints, Masks
 from veilroute.certificate import MAX_TRIED, Certificate
-from veilroute.covering.class_costs import ClassCosts, compute_class_costs
 from veilroute.covering.fields import FieldsEngine
+from veilroute.covering.set_costs import ClassCosts, compute_class_costs
 from veilroute.covering.task import CoveringTask, bits, mask_of, members_of
 from veilroute.covering.walks import WalkSource
 from veilroute.domain.graph import Label
@@ -34,7 +34,7 @@ _SETS_PER_STEP = 1 << 13
 def partition_by_bitmask(problem: Problem, task: CoveringTask, rule: Rule, *, watch: Watch) -> Partition:
     """Find an optimal partition, or the best one over the class sizes that were worked out in time.
 
-    Complexity: the covering costs (see :mod:`veilroute.covering.class_costs`), then at most 3^n steps, far fewer
+    Complexity: the covering costs (see :mod:`veilroute.covering.set_costs`), then at most 3^n steps, far fewer
     when classes are small. Ties: see :func:`veilroute.kernels.set_partition.partition_range`.
     """
     if not task.members:
@@ -168,9 +168,9 @@ def partition_by_shares(
 def _certify(family: Family, shares: Floats, record: Record, labels: Sequence[Label]) -> Certificate:
     """Prices by which those can check the proof who have no such tables; these have compared all classes."""
     # Here and not at the top: who plans for a dozen candidates need not wait until HiGHS is loaded.
-    from veilroute.partition.bounding import CLOSED
     from veilroute.partition.class_space import ListedClasses
     from veilroute.partition.columns import make_certificate, prove_cost, prove_count
+    from veilroute.partition.master import CLOSED
 
     watch = record.watch
     masks = np.flatnonzero(np.isfinite(shares))

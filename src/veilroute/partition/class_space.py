@@ -47,22 +47,20 @@ class Prices:
     cut_duals: Floats = field(default_factory=lambda: np.empty(0))  # per cut, not negative
 
     @property
-    def useful_cuts(self) -> list[Members]:
-        """The cuts that an integer programme is quicker with: all, or when they are many, those with a price."""
-        paid = [cut for cut, dual in zip(self.cuts, self.cut_duals.tolist(), strict=True) if dual > 0]
-        return list(self.cuts) if len(self.cuts) <= _MANY_CUTS else paid
+    def paid_cuts(self) -> list[tuple[Members, float]]:
+        """The cuts that have a price, with it."""
+        return [(cut, dual) for cut, dual in zip(self.cuts, self.cut_duals.tolist(), strict=True) if dual > 0]
 
     @property
-    def paid_for_cuts(self) -> float:
-        """What all cuts take away from a bound."""
-        return sum(float(dual) * (len(cut) // 2) for cut, dual in zip(self.cuts, self.cut_duals, strict=True))
+    def useful_cuts(self) -> list[Members]:
+        """The cuts that an integer programme is quicker with: all, or when they are many, those with a price."""
+        return list(self.cuts) if len(self.cuts) <= _MANY_CUTS else [cut for cut, _ in self.paid_cuts]
 
     def reduce(self, sets: Int32s, shares: Floats) -> Floats:
         """The reduced costs of classes, each with -1 behind its members."""
         reduced: Floats = shares - np.append(self.duals, 0.0)[sets].sum(axis=1)
-        for cut, dual in zip(self.cuts, self.cut_duals.tolist(), strict=True):
-            if dual > 0:
-                reduced += dual * (np.isin(sets, cut).sum(axis=1) // 2)
+        for cut, dual in self.paid_cuts:
+            reduced += dual * (np.isin(sets, cut).sum(axis=1) // 2)
         return reduced
 
 
@@ -174,6 +172,26 @@ class ClassSpace:
             total += self.pair_shares[one, other]
         return np.asarray(total / (sets.shape[1] - 1))
 
+    def simple_prices(self) -> Prices:
+        """Prices that need no programme: each member pays for its (k - 1)-th cheapest partner.
+
+        A class with t costs at least as much as t and that partner, on every trip.
+        """
+        if self.k == 1 or self.num < self.k:
+            return Prices(np.zeros(self.num))
+        if self.prefixes is not None:
+            # A class of z members adds at least what its pairs do, each divided by z - 1.
+            duals = np.where(self.compatible, self.pair_shares, np.inf).min(axis=1) / 2
+        else:
+            least = np.empty((len(self.pair_costs), self.num))
+            for i in range(self.num):  # not all at once: that would be another table of all pairs
+                costs = np.where(self.compatible[i], self.pair_costs[:, i], np.inf)
+                least[:, i] = np.partition(costs, self.k - 2, axis=1)[:, self.k - 2]
+            duals = (self.weights * least).sum(axis=0) - self.fixed
+        is_possible = np.isfinite(duals)
+        highest = float(duals[is_possible].max(initial=0.0))
+        return Prices(np.where(is_possible, duals, highest))
+
     def price(self, classes: Iterable[Members]) -> Grouping:
         """These classes at their exact shares, whatever the time; what cannot be walked or priced is dissolved."""
         shares: dict[Members, float] = {}
@@ -183,6 +201,17 @@ class ClassSpace:
             added = self.measure(sets, Watch())[1]
             shares |= {tuple(row): share for row, share in zip(sets.tolist(), added.tolist(), strict=True)}
         return Grouping.of(self.num, {members: share for members, share in shares.items() if math.isfinite(share)})
+
+    def columns_of(self, grouping: Grouping) -> Columns:
+        """The classes of a partition."""
+        sets = np.full((len(grouping.classes), self.max_size), -1, dtype=np.int32)
+        for row, members in enumerate(grouping.classes):
+            sets[row, : len(members)] = sorted(members)
+        return Columns(sets, np.array(grouping.shares), np.zeros(len(sets)))
+
+    def grouping_of(self, sets: Int32s, shares: Floats, chosen: Ints) -> Grouping:
+        """The partition that some of the classes make."""
+        return Grouping.of(self.num, {tuple(sets[at][sets[at] >= 0].tolist()): float(shares[at]) for at in chosen})
 
     def partition(self, record: Record, source: WalkSource, **proved: Any) -> Partition:
         """The best partition so far as positions in the task, with what is proved about it."""
@@ -229,7 +258,7 @@ class ClassSpace:
     def _batches(self, prices: Prices, threshold: float, watch: Watch, *, is_free: bool) -> Iterator[SearchResult]:
         """Depth first, many sets at a time."""
         has_costs = self.prefixes is None
-        weights = np.zeros((1, self.num)) if is_free or not has_costs else self.weights
+        weights = np.zeros((len(self.pair_costs), self.num)) if is_free or not has_costs else self.weights
         prizes = prices.duals + self.fixed if has_costs and not is_free else prices.duals
         cuts = _cut_arrays(self.num, prices)
         singles = np.arange(self.num, dtype=np.int32)[:, None]
@@ -237,8 +266,8 @@ class ClassSpace:
             kept = np.flatnonzero(-prices.duals <= threshold)
             yield SearchResult(Columns(singles[kept], np.zeros(kept.size), -prices.duals[kept]), self.num)
             return
-        base = np.ascontiguousarray(self.base_costs.T) if len(weights) == self.task.num_trips else None
-        stack = [_Frontier(singles, np.zeros((self.num, 1)) if base is None else base, -prizes, np.zeros(self.num))]
+        base = np.ascontiguousarray(self.base_costs.T) if has_costs else np.zeros((self.num, 1))
+        stack = [_Frontier(singles, base, -prizes, np.zeros(self.num))]
         per_step = max(1, _CELLS_PER_STEP // max(1, self.num))
         while stack:
             watch.check()
@@ -266,7 +295,6 @@ class ClassSpace:
                 qualifies[kept] = self.rule.qualify(sets)
             offsets = offsets[kept] - before[kept]
             extras = np.zeros(kept.size) if has_costs or is_free else shares
-            costs = costs if len(weights) == costs.shape[1] else costs[:, :1]
             with np.errstate(invalid="ignore"):  # what is impossible costs infinity, at a weight of nothing
                 reduced = (costs * weights[:, sets].sum(axis=2).T).sum(axis=1) + offsets + extras
             is_there = np.isfinite(shares)
@@ -337,7 +365,7 @@ class ListedClasses(ClassSpace):
     ) -> SearchResult:
         """As for all spaces; one look at the whole list."""
         reduced = (0.0 if is_free else self._shares) - self._sums(prices.duals)
-        for cut, dual in zip(prices.cuts, prices.cut_duals.tolist(), strict=True):
+        for cut, dual in prices.paid_cuts:
             reduced += dual * (np.bitwise_count(self._masks & mask_of(cut)) // 2)
         chosen = np.flatnonzero(reduced <= threshold)
         is_complete = most is None or chosen.size < most
@@ -395,7 +423,7 @@ class SearchResult:
 
 def _cut_arrays(num: int, prices: Prices) -> _Cuts:
     """The cuts as the kernel takes them: members of each cut, duals, cuts of each member."""
-    paid = [(cut, dual) for cut, dual in zip(prices.cuts, prices.cut_duals.tolist(), strict=True) if dual > 0]
+    paid = prices.paid_cuts
     members = np.array([i for cut, _ in paid for i in cut], dtype=np.int64)
     owner = np.repeat(np.arange(len(paid)), [len(cut) for cut, _ in paid])
     by_member = np.argsort(members, kind="stable")

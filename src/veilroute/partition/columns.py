@@ -28,18 +28,9 @@ from veilroute.arrays import Int32s, as_members
 from veilroute.certificate import Certificate, Cut, DualPrices
 from veilroute.domain.graph import Label
 from veilroute.kernels.extension import pick_columns
-from veilroute.partition.bounding import (
-    CLOSED,
-    MOST_PER_SEARCH,
-    PER_MEMBER,
-    Bounding,
-    columns_of,
-    grouping_of,
-    simple_prices,
-)
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
 from veilroute.partition.local_search import improve
-from veilroute.partition.master import MAX_COMBINED, Chosen, choose_classes, combine_few, scale_of
+from veilroute.partition.master import CLOSED, MAX_COMBINED, Bounding, Chosen, choose_classes, combine_few, scale_of
 from veilroute.partition.result import Grouping, Record
 from veilroute.partition.strolls import raise_by_strolls
 from veilroute.progress import OutOfTimeError, Watch
@@ -91,10 +82,8 @@ def make_certificate(proof: Proof, count_prices: Prices | None, labels: Sequence
 
 
 def _published(prices: Prices, labels: Sequence[Label]) -> DualPrices:
-    cuts = zip(prices.cuts, prices.cut_duals.tolist(), strict=True)
-    return DualPrices(
-        tuple(prices.duals.tolist()), tuple(Cut(tuple(labels[i] for i in cut), dual) for cut, dual in cuts if dual > 0)
-    )
+    cuts = tuple(Cut(tuple(labels[i] for i in cut), dual) for cut, dual in prices.paid_cuts)
+    return DualPrices(tuple(prices.duals.tolist()), cuts)
 
 
 def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
@@ -104,21 +93,20 @@ def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
     if total <= 0:
         return Proof(total, Prices(np.zeros(space.num)), total)
     bounding = Bounding(space, num_left_out, watch, scale_of(total, space.num - num_left_out))
-    simple = simple_prices(space)
+    simple = space.simple_prices()
     bounding.offer(simple, 0.0)
-    bounding.add(columns_of(space, record.best))
+    bounding.add(space.columns_of(record.best))
     if _has_large_classes(space):
         with suppress(OutOfTimeError):
-            raise_by_strolls(space, bounding, record, watch)
+            raise_by_strolls(bounding, record)
         total = record.best.total
-    start = space.search(Prices(1.5 * simple.duals), 0.0, watch, most=MOST_PER_SEARCH * space.num * space.k)
-    bounding.add(start.columns.best(space.num, 3 * PER_MEMBER))
+    bounding.add_first(Prices(1.5 * simple.duals))
     bounding.run(total)
-    _round(space, bounding, record)
+    _round(bounding, record)
     if space.num > MAX_COMBINED and space.k > 2 and record.best.total - bounding.bound > _WIDE_GAP * record.best.total:
         # What lies within reach grows fast with the gap, among large classes: worth a longer search.
         _search_longer(space, record, watch)
-    return _settle(space, bounding, record, watch)
+    return _settle(bounding, record)
 
 
 def _has_large_classes(space: ClassSpace) -> bool:
@@ -127,27 +115,27 @@ def _has_large_classes(space: ClassSpace) -> bool:
     return space.k >= LARGE_K and is_slow and space.prefixes is None
 
 
-def _round(space: ClassSpace, bounding: Bounding, record: Record) -> None:
+def _round(bounding: Bounding, record: Record) -> None:
     """Offer the linear programme's solution where it is a partition."""
-    values = bounding.master.values
-    if values.size and np.abs(values - np.round(values)).max() < 1e-6:
-        chosen = np.flatnonzero(values > 0.5)
-        record.offer(grouping_of(space, bounding.master.sets, bounding.master.shares, chosen))
+    master = bounding.master
+    if master.values.size and np.abs(master.values - np.round(master.values)).max() < 1e-6:
+        chosen = np.flatnonzero(master.values > 0.5)
+        record.offer(bounding.space.grouping_of(master.sets, master.shares, chosen))
 
 
-def _settle(space: ClassSpace, bounding: Bounding, record: Record, watch: Watch) -> Proof:
+def _settle(bounding: Bounding, record: Record) -> Proof:
     """Compare all partitions of the classes that are within reach of the bound.
 
     Those of the linear programme first: a better partition leaves fewer within reach.
     """
-    bound, prices = bounding.bound, bounding.prices
+    space, watch, bound, prices = bounding.space, bounding.watch, bounding.bound, bounding.prices
     proof = Proof(bound, prices, bound, num_columns=len(bounding.master.sets))
     if not bounding.is_converged or _is_closed(record, bound):
         return proof
     num_nodes = 0
     if space.num > MAX_COMBINED:
         known = bounding.columns_within(record.best.total - bound if _has_large_classes(space) else math.inf)
-        num_nodes += _choose(space, bounding, known, record, watch, max_nodes=_FIRST_NODES).num_nodes
+        num_nodes += _choose(bounding, known, record, max_nodes=_FIRST_NODES).num_nodes
     most = MAX_ENUMERATED if space.num <= MAX_COMBINED else MAX_COLUMNS
     has_searched = False
     while True:
@@ -161,9 +149,9 @@ def _settle(space: ClassSpace, bounding: Bounding, record: Record, watch: Watch)
         is_last = reach >= gap or most >= MAX_ENUMERATED
         least, nodes = bound, 0
         if space.num > MAX_COMBINED and len(columns) > (_MANY_COLUMNS if is_last else MAX_COLUMNS):
-            least, nodes = _choose_without_free(space, bounding, columns, record, watch)
+            least, nodes = _choose_without_free(bounding, columns, record)
         if reach > 0 and len(columns) <= MAX_COLUMNS and not _is_closed(record, min(bound + reach, least)):
-            chosen = _choose(space, bounding, columns, record, watch, max_nodes=None if is_last else _FIRST_NODES)
+            chosen = _choose(bounding, columns, record, max_nodes=None if is_last else _FIRST_NODES)
             least = max(least, record.best.total if chosen.is_proved else chosen.bound)
             nodes += chosen.num_nodes
         num_nodes += nodes
@@ -208,11 +196,10 @@ def _within_reach(space: ClassSpace, prices: Prices, gap: float, most: int, watc
     return found.columns, min(reach, max(0.0, found.least_beyond))
 
 
-def _choose(
-    space: ClassSpace, bounding: Bounding, columns: Columns, record: Record, watch: Watch, *, max_nodes: int | None
-) -> Chosen:
+def _choose(bounding: Bounding, columns: Columns, record: Record, *, max_nodes: int | None) -> Chosen:
     """The integer programme over some classes, which starts from the best partition."""
-    mine = columns_of(space, record.best)
+    space, watch = bounding.space, bounding.watch
+    mine = space.columns_of(record.best)
     known = {row.tobytes(): at for at, row in enumerate(columns.sets)}
     is_missing = np.array([row.tobytes() not in known for row in mine.sets], dtype=np.bool_)
     for at, row in enumerate(mine.sets[is_missing], len(columns)):
@@ -228,20 +215,18 @@ def _choose(
             space.num, num_left_out, columns.sets, columns.shares, bounding.prices.useful_cuts, bounding.scale, watch,
             start=start, max_nodes=max_nodes,
         )  # fmt: skip
-    record.offer(grouping_of(space, columns.sets, columns.shares, chosen.columns))
+    record.offer(space.grouping_of(columns.sets, columns.shares, chosen.columns))
     return chosen
 
 
-def _choose_without_free(
-    space: ClassSpace, bounding: Bounding, columns: Columns, record: Record, watch: Watch
-) -> tuple[float, int]:
+def _choose_without_free(bounding: Bounding, columns: Columns, record: Record) -> tuple[float, int]:
     """A bound on partitions of very many classes, and how many nodes it took; looks for a better partition on the way.
 
     Members at the price 0, whom no cut holds, need not be in exactly one class here. Classes that differ in
     them only are then one column, at the least of their shares. What it chooses may leave some of them out or hold
     them twice; a partition is looked for among the classes that look like a chosen one, and some others.
     """
-    prices = bounding.prices
+    prices, num = bounding.prices, bounding.space.num
     is_free = np.abs(prices.duals) <= _FREE * float(np.abs(prices.duals).max(initial=0.0))
     for cut in prices.useful_cuts:
         is_free[list(cut)] = False
@@ -256,17 +241,16 @@ def _choose_without_free(
     if 2 * kept.size > len(columns) or kept.size > MAX_COLUMNS:
         return bounding.bound, 0
     cuts = [as_members(rank[list(cut)].tolist()) for cut in prices.useful_cuts]
-    watch.tell(f"choice among {kept.size} kinds of classes")
+    bounding.watch.tell(f"choice among {kept.size} kinds of classes")
     chosen = choose_classes(
-        int((~is_free).sum()), 0, kinds[kept], columns.shares[firsts[kept]], cuts, bounding.scale, watch
+        int((~is_free).sum()), 0, kinds[kept], columns.shares[firsts[kept]], cuts, bounding.scale, bounding.watch
     )
     like_chosen = np.flatnonzero(np.isin(kind_of.reshape(-1), kept[chosen.columns]) & is_whole)[:MAX_COLUMNS]
     by_reduced = np.argsort(columns.reduced, kind="stable")
-    others, among_free = by_reduced[is_whole[by_reduced]], by_reduced[~is_whole[by_reduced]]
-    others = others[pick_columns(np.arange(others.size), columns.sets[others], space.num, _FIRST_COLUMNS)]
-    picked = among_free[pick_columns(np.arange(among_free.size), columns.sets[among_free], space.num, _FIRST_COLUMNS)]
-    some = np.unique(np.concatenate((like_chosen, others, picked)))
-    repaired = _choose(space, bounding, columns.take(some), record, watch, max_nodes=_FIRST_NODES)
+    halves = by_reduced[is_whole[by_reduced]], by_reduced[~is_whole[by_reduced]]
+    picked = [at[pick_columns(np.arange(at.size), columns.sets[at], num, _FIRST_COLUMNS)] for at in halves]
+    some = np.unique(np.concatenate((like_chosen, *picked)))
+    repaired = _choose(bounding, columns.take(some), record, max_nodes=_FIRST_NODES)
     return chosen.bound, chosen.num_nodes + repaired.num_nodes
 
 
@@ -280,24 +264,25 @@ def _sorted_members(sets: Int32s) -> Int32s:
 def prove_count(space: ClassSpace, record: Record, watch: Watch) -> Prices | None:
     """Look for a partition that leaves fewer members out; prices that prove that there is none, or ``None``."""
     bounding = Bounding(space, None, watch)
-    bounding.add(columns_of(space, record.best))
+    bounding.add(space.columns_of(record.best))
     bounding.run(float(len(record.best.left_out)))
     if not bounding.is_converged:
         return None
     least = math.ceil(bounding.bound - _ROUNDING)
     if least < len(record.best.left_out):
-        _group_more(space, bounding, record, watch)
+        _group_more(bounding, record)
     return bounding.prices if least >= len(record.best.left_out) else None
 
 
-def _group_more(space: ClassSpace, bounding: Bounding, record: Record, watch: Watch) -> None:
+def _group_more(bounding: Bounding, record: Record) -> None:
     """The integer programme over the classes of the linear one, and over all within reach where these are few."""
+    space, watch = bounding.space, bounding.watch
     reach = len(record.best.left_out) - bounding.bound
     found = space.search(bounding.prices, reach, watch, most=MAX_COLUMNS, is_free=True)
     sets = found.columns.sets if found.is_complete else bounding.master.sets
     shares = np.zeros(len(sets))
     chosen = choose_classes(space.num, None, sets, shares, bounding.master.cuts, 1.0, watch)
-    record.offer(space.price(grouping_of(space, sets, shares, chosen.columns).classes))
+    record.offer(space.price(space.grouping_of(sets, shares, chosen.columns).classes))
 
 
 def count_anonymizable(space: ClassSpace, grouping: Grouping, watch: Watch) -> int | None:

@@ -16,9 +16,11 @@ and the third rule of Prunable waits for a partition that holds all members, ass
 
 from __future__ import annotations
 
+from functools import partial
+
 from veilroute.covering.engines import CoverMemo
 from veilroute.covering.task import CoveringTask
-from veilroute.kernels.branching import Pool, Tree, search_assignments
+from veilroute.kernels.branching import Tree, search_assignments
 from veilroute.partition.branch_and_bound import ROUNDING, STEPS_PER_CALL, Step, search_partitions, start_tree
 from veilroute.partition.result import Partition
 from veilroute.problem import Problem, Rule
@@ -43,10 +45,7 @@ def partition_df_bb(
     """
 
     def start(num: int) -> tuple[Tree, Step]:
-        def step(pool: Pool, tree: Tree) -> int:
-            return int(search_assignments(STEPS_PER_CALL, rule.least, num, ROUNDING * num, pool, tree))
-
-        return start_tree(num, 0), step
+        return start_tree(num, 0), partial(search_assignments, STEPS_PER_CALL, rule.least, num, ROUNDING * num)
 
     memo = CoverMemo(task, engine=engine, heuristic=heuristic)
     return search_partitions(task, rule, watch, memo=memo, start=start)

@@ -6,18 +6,18 @@ Few members: every set is tried (:mod:`veilroute.partition.bitmask`). More: colu
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from veilroute.arrays import Members, as_members
 from veilroute.certificate import MAX_TRIED
-from veilroute.covering.class_costs import ClassWalks
-from veilroute.covering.set_costs import MAX_TOUR
+from veilroute.covering.set_costs import MAX_TOUR, ClassWalks
 from veilroute.covering.task import CoveringTask
 from veilroute.errors import TooLargeError
 from veilroute.partition.bitmask import MAX_MEMBERS, partition_by_bitmask
-from veilroute.partition.first import first_partition, likely_classes, stopped_at_first
+from veilroute.partition.first import first_partition, stopped_at_first
 from veilroute.partition.result import Partition, Record, better
 from veilroute.problem import KAndEll, Problem, Rule
 from veilroute.progress import OutOfTimeError, Watch
@@ -78,37 +78,34 @@ def partition_by_columns(
     the walks of the classes is left of the time.
     """
     # Here and not at the top: who plans for a dozen candidates need not wait until HiGHS is loaded.
-    from veilroute.partition.bounding import CLOSED
     from veilroute.partition.class_space import ClassSpace
     from veilroute.partition.columns import count_anonymizable, make_certificate, prove_cost, prove_count
     from veilroute.partition.local_search import greedy_partition, improve
+    from veilroute.partition.master import CLOSED
 
     num = len(task.members)
     space = ClassSpace(task, rule)
     rank = np.argsort(space.order)
     source = ClassWalks(task, space.prices_of)
     first = first_partition(task, rule)
-    if first is not None:
+    has_walks = first.mac < math.inf
+    if has_walks:
         watch.tell_improvement("distances", num, first.mac)
-    # Classes to fall back on.
-    likely = () if first is None else first.classes
-    if first is None and watch.is_limited:
-        likely = likely_classes(task, rule)
-    source.keep_time(likely, watch, write_down)
+    source.keep_time(first.classes, watch, write_down)
     try:
         try:
             space.prepare(watch)
         except OutOfTimeError:
             # By now the machine may keep another pace, and have more time.
-            source.keep_time(likely, watch, write_down)
+            source.keep_time(first.classes, watch, write_down)
             space.prepare(watch)
         # What comes next looks at all pairs without a look at the watch: not when there is a partition already.
-        if first is not None:
+        if has_walks:
             watch.check()
     except OutOfTimeError:
-        return stopped_at_first(task, likely, source)
+        return stopped_at_first(task, first.classes, source)
     begin = greedy_partition(space, watch)
-    if first is not None:
+    if has_walks:
         begin = better(begin, space.price(as_members(rank[list(members)].tolist()) for members in first.classes))
     record = Record(begin, watch)
     source.keep_time(space.named(begin.classes), watch, write_down)

@@ -7,15 +7,15 @@ the tree stand side by side, and each k of them in a row make a class whose walk
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from veilroute.arrays import Classes, Flags, Members, as_members
-from veilroute.covering.class_costs import ClassWalks
-from veilroute.covering.set_costs import MAX_TOUR
+from veilroute.arrays import Classes, Flags, Members, Walk, as_members
+from veilroute.covering.set_costs import MAX_TOUR, ClassWalks
 from veilroute.covering.task import CoveringTask, leads_both_ways
 from veilroute.covering.walks import Sweeper
 from veilroute.partition.bitmask import best_partition, mark_classes
@@ -62,25 +62,26 @@ def _join_first_fit(members: Sequence[int], classes: list[list[int]], far: Flags
 
 @dataclass(frozen=True)
 class FirstPartition:
-    """A partition of all members."""
+    """Classes of neighbours, as positions in the task, each ascending; none where not everybody can be in one."""
 
-    classes: Classes  # positions in the task, each ascending
-    mac: float  # what it costs at most: the walks along the tree
+    classes: Classes
+    #: What they cost at most; infinite without any, and where edges lead one way, so that some may have no walk.
+    mac: float
 
 
-def first_partition(task: CoveringTask, rule: Rule) -> FirstPartition | None:
-    """Classes of neighbours in the tree of the first trip; ``None`` where there is no saying that walks exist.
-
-    For domains whose edges all lead both ways at the same cost, and where the classes qualify and are not too large
-    to be walked.
-    """
-    if not leads_both_ways(task.domain):
-        return None
-    tree = _Tree(task)
-    groups = tree.group(rule)
-    if not groups:
-        return None
-    paths, posts, stops = tree.paths, tree.posts, tree.stops
+def first_partition(task: CoveringTask, rule: Rule) -> FirstPartition:
+    """Classes of neighbours in the tree of shortest paths of the first trip, not too large to be walked."""
+    through = task.from_start[0] + task.to_goal[0]
+    mine = [task.posts.posts_of(i) for i in range(len(task.members))]
+    posts = [int(each[int(through[each].argmin())]) for each in mine]
+    stops: list[int] = task.posts.nodes[posts].tolist()
+    sweeper = Sweeper(task.domain, backward=False, num_seeds=1)
+    sweeper.run(task.starts[0])
+    paths = [sweeper.follow(stop)[::-1] for stop in stops]
+    groups = _group_neighbours(paths, rule)
+    classes = tuple(sorted(as_members(group) for group in groups))
+    if not groups or not leads_both_ways(task.domain):
+        return FirstPartition(classes, math.inf)
     # To the first member and on to the goal, with a way from each to the next and back: no covering walk costs more.
     distances = task.all_from_start[0] * task.unit
     total = 0.0
@@ -96,49 +97,20 @@ def first_partition(task: CoveringTask, rule: Rule) -> FirstPartition | None:
             whole = alone * task.unit + 2 * there
             ratios = task.rates[trip][group]
             total += weight * float((ratios * (whole - task.base_costs[trip][group])).sum())
-    return FirstPartition(_in_order(groups), total / len(task.members))
+    return FirstPartition(classes, total / len(task.members))
 
 
-def likely_classes(task: CoveringTask, rule: Rule) -> tuple[Members, ...]:
-    """Classes of neighbours in the tree, where edges may lead one way: not all of them need have a walk."""
-    return _in_order(_Tree(task).group(rule))
-
-
-def stopped_at_first(task: CoveringTask, classes: Sequence[Members], source: ClassWalks) -> Partition:
-    """What a partitioner returns that could compare no two members in time: the classes that walks cover."""
-    kept = tuple(classes)
-    if not leads_both_ways(task.domain):
-        kept = tuple(members for members in classes if source.has_walks(members))
-    return Partition(kept, outside(len(task.members), kept), is_optimal=False, is_stopped=True, source=source)
-
-
-class _Tree:
-    """The tree of shortest paths of the first trip."""
-
-    def __init__(self, task: CoveringTask) -> None:
-        mine = [task.posts.posts_of(i) for i in range(len(task.members))]
-        through = task.from_start[0] + task.to_goal[0]
-        self.posts = [int(each[int(through[each].argmin())]) for each in mine]
-        self.stops: list[int] = task.posts.nodes[self.posts].tolist()
-        sweeper = Sweeper(task.domain, backward=False, num_seeds=1)
-        sweeper.run(task.starts[0])
-        # Highest byte first, so that their bytes are in the same order as they are.
-        self.paths = [sweeper.follow(stop)[::-1].astype(">u4") for stop in self.stops]
-
-    def group(self, rule: Rule) -> list[list[int]]:
-        """Neighbours, as few at a time as a class may have, or more until they qualify; none if that is too many."""
-        num, least = len(self.paths), rule.least
-        if num < least:
-            return []
-        order = sorted(range(num), key=lambda i: (self.paths[i].tobytes(), i))
-        groups = [order[at : at + least] for at in range(0, num - least + 1, least)]
-        groups[-1] += order[len(groups) * least :]
-        groups = _widen(groups, rule)
-        return groups if groups and max(map(len, groups)) <= MAX_TOUR else []
-
-
-def _in_order(groups: list[list[int]]) -> tuple[Members, ...]:
-    return tuple(sorted(as_members(group) for group in groups))
+def _group_neighbours(paths: list[Walk], rule: Rule) -> list[list[int]]:
+    """Neighbours, as few at a time as a class may have, or more until they qualify; none if that is too many."""
+    num, least = len(paths), rule.least
+    if num < least:
+        return []
+    # Highest byte first, so that the bytes of paths are in the same order as they are.
+    order = sorted(range(num), key=lambda i: (paths[i].astype(">u4").tobytes(), i))
+    groups = [order[at : at + least] for at in range(0, num - least + 1, least)]
+    groups[-1] += order[len(groups) * least :]
+    groups = _widen(groups, rule)
+    return groups if groups and max(map(len, groups)) <= MAX_TOUR else []
 
 
 def _widen(groups: list[list[int]], rule: Rule) -> list[list[int]]:
@@ -155,3 +127,11 @@ def _widen(groups: list[list[int]], rule: Rule) -> list[list[int]]:
     if done:
         done[-1] += now
     return done
+
+
+def stopped_at_first(task: CoveringTask, classes: Sequence[Members], source: ClassWalks) -> Partition:
+    """What a partitioner returns that could compare no two members in time: the classes that walks cover."""
+    kept = tuple(classes)
+    if not leads_both_ways(task.domain):
+        kept = tuple(members for members in classes if source.has_walks(members))
+    return Partition(kept, outside(len(task.members), kept), is_optimal=False, is_stopped=True, source=source)

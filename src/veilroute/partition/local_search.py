@@ -13,15 +13,14 @@ from __future__ import annotations
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Ints, as_members
-from veilroute.covering.class_costs import ClassWalks
-from veilroute.covering.set_costs import Stops, TourCosts, choose_stops
+from veilroute.covering.set_costs import ClassWalks, Stops, TourCosts, choose_stops
 from veilroute.covering.task import CoveringTask, members_of
 from veilroute.errors import TooLargeError
 from veilroute.kernels import local_search as kernel
 from veilroute.kernels.local_search import Groups
 from veilroute.kernels.regroup import MAX_UNION, Tours, make_union
 from veilroute.partition.class_space import ClassSpace
-from veilroute.partition.first import likely_classes, stopped_at_first
+from veilroute.partition.first import first_partition, stopped_at_first
 from veilroute.partition.result import Grouping, Partition, Record
 from veilroute.problem import Problem, Rule
 from veilroute.progress import OutOfTimeError, Watch
@@ -51,7 +50,7 @@ def partition_local_search(problem: Problem, task: CoveringTask, rule: Rule, *, 
     if rule.least > space.max_size:
         raise TooLargeError("Privacy.k", f"at most {space.max_size} for the partitioner local-search", rule.least)
     source = ClassWalks(task, space.prices_of)
-    likely = likely_classes(task, rule) if watch.is_limited else ()
+    likely = first_partition(task, rule).classes if watch.is_limited else ()
     source.keep_time(likely, watch)
     try:
         space.prepare(watch)

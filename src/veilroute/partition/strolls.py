@@ -17,10 +17,9 @@ import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Members, as_members
 from veilroute.kernels.strolls import find_strolls
-from veilroute.partition.bounding import Bounding, columns_of
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
 from veilroute.partition.local_search import improve
-from veilroute.partition.master import Master
+from veilroute.partition.master import Bounding, Master
 from veilroute.partition.result import Grouping, Record
 from veilroute.progress import Watch
 
@@ -36,23 +35,25 @@ _EFFORT_PER_MEMBER = 20_000
 _ALONE = 10.0
 
 
-def raise_by_strolls(space: ClassSpace, bounding: Bounding, record: Record, watch: Watch) -> None:
+def raise_by_strolls(bounding: Bounding, record: Record) -> None:
     """Offer prices that hold for all classes because they hold for all strolls; for whole walks only.
 
     Where every set of k members that stand apart is a class, the linear programme gets those that strolls pass; and, on
     one trip, a partition made of them is where another local search begins.
     """
+    space, watch = bounding.space, bounding.watch
     steps = space.prices_of.steps(watch)
     duals = np.zeros((space.task.num_trips, space.num))
     for trip in range(space.task.num_trips):
         search = StrollSearch(space, trip, steps[0][trip], steps[1][trip], steps[2])
-        rounds = _Rounds(search, duals, bounding, record.best, watch)
+        rounds = _Rounds(search, duals, bounding, record.best)
         rounds.run()
         if space.is_loose:
             continue
-        shares = space.measure(rounds.passed(), watch)[1]
-        columns = Columns(rounds.passed(), shares, np.zeros(shares.size))
-        bounding.add(Columns.join([columns.take(np.isfinite(shares))], space.max_size))
+        sets = rounds.passed()
+        shares = space.measure(sets, watch)[1]
+        columns = Columns(sets, shares, np.zeros(shares.size)).take(np.isfinite(shares))
+        bounding.add(Columns.join([columns], space.max_size))
         if space.task.num_trips == 1:
             effort = _EFFORT_PER_MEMBER * space.num
             record.offer(improve(space, space.price(rounds.dive()), seed=0, effort=effort, watch=watch))
@@ -65,7 +66,7 @@ class StrollSearch:
         self.space, self.trip = space, trip
         self._distances = from_start, to_goal, np.ascontiguousarray(between)
         self._weights: Floats = space.weights[trip]
-        self.fixed: Floats = self._weights * space.base_costs[trip]
+        self._fixed: Floats = self._weights * space.base_costs[trip]
         self._pairs: Floats = np.where(space.compatible, space.pair_costs[trip], np.inf)
         there_and_back = np.where(space.compatible, between + between.T, np.inf)
         np.fill_diagonal(there_and_back, np.inf)
@@ -73,6 +74,12 @@ class StrollSearch:
         self._places = np.full((space.num, space.num), -1, dtype=np.int8)
         np.put_along_axis(self._places, self._near, np.arange(self._near.shape[1], dtype=np.int8)[None], axis=1)
         self.levels = self._find_levels()
+
+    def share_of(self, members: Members) -> float:
+        """What a class adds on this trip."""
+        inside = list(members)
+        cost = self.space.prices_of.costs(np.array([members], dtype=np.int32), Watch())[0, self.trip]
+        return float(cost * self._weights[inside].sum() - self._fixed[inside].sum())
 
     def _find_levels(self) -> Floats:
         """Costs such that every class costs one of them or lies between two; the last one is infinite."""
@@ -96,7 +103,7 @@ class StrollSearch:
             is_open = self._pairs < upper
             is_near = (self.space.base_costs[self.trip] < upper) & (is_open.sum(axis=1) >= k - 1)
             members = np.flatnonzero(is_near if is_in is None else is_near & is_in)
-            worth = lower * self._weights - self.fixed - duals
+            worth = lower * self._weights - self._fixed - duals
             if members.size < k or np.partition(worth[members], k - 1)[:k].sum() >= threshold:
                 continue
             rate = k * float(self._weights[members].min())
@@ -113,16 +120,17 @@ class StrollSearch:
 class _Rounds:
     """Finds good prices for one trip, in its row of ``duals``; offers the sum of all rows whenever they are better."""
 
-    def __init__(self, search: StrollSearch, duals: Floats, bounding: Bounding, best: Grouping, watch: Watch) -> None:
+    def __init__(self, search: StrollSearch, duals: Floats, bounding: Bounding, best: Grouping) -> None:
         space = search.space
-        self.search, self.duals, self.bounding, self.watch = search, duals, bounding, watch
+        self.search, self.duals, self.bounding, self.watch = search, duals, bounding, bounding.watch
         self.tolerance = 1e-8 / bounding.scale
         self.master = Master(space.num, bounding.num_left_out, bounding.scale, is_covering=True)
         self.first = np.zeros(space.num)
-        for part in _classes_on(search, best):
-            for members, share in zip(part.sets, part.shares.tolist(), strict=True):
-                self.first[members[members >= 0]] = share / (members >= 0).sum()
-            self.master.add_columns(part.sets, part.shares)
+        shares = {members: search.share_of(members) for members in sorted(best.classes, key=len)}
+        for members, share in shares.items():
+            self.first[list(members)] = share / len(members)
+        mine = space.columns_of(Grouping(tuple(shares), tuple(shares.values()), ()))
+        self.master.add_columns(mine.sets, mine.shares)
         # Until there are enough strolls, nobody is worth more than some of these.
         highest = _HIGHEST * max(float(self.first.max(initial=0.0)), self.tolerance)
         self._alone = np.full((space.num, space.max_size), -1, dtype=np.int32)
@@ -230,18 +238,3 @@ def _join_rest(space: ClassSpace, classes: list[Members], rest: Members, watch: 
         if best >= 0 and added[best] < math.inf:
             classes[best] = as_members((*classes[best], member))
     return classes
-
-
-def _classes_on(search: StrollSearch, grouping: Grouping) -> list[Columns]:
-    """The classes of a partition by size, with what they add on one trip."""
-    space, trip = search.space, search.trip
-    every = columns_of(space, grouping).sets
-    sizes = (every >= 0).sum(axis=1)
-    parts = []
-    for size in np.unique(sizes).tolist():
-        sets = every[sizes == size]
-        members = sets[:, :size]
-        costs = space.prices_of.costs(members, Watch())
-        shares = costs[:, trip] * space.weights[trip][members].sum(axis=1) - search.fixed[members].sum(axis=1)
-        parts.append(Columns(sets, shares, np.zeros(len(sets))))
-    return parts

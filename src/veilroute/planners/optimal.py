@@ -13,8 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from veilroute.arrays import Members
-from veilroute.covering.class_costs import ClassWalks
 from veilroute.covering.prefixes import Completions, SharedPrefixes, find_prefixes, fits_memory, has_two_colours
+from veilroute.covering.set_costs import ClassWalks
 from veilroute.covering.task import CoveringTask, k_and_ell, mask_of, prepare_task
 from veilroute.covering.walks import walk_cost
 from veilroute.partition.bitmask import MAX_MEMBERS, mark_classes, partition_by_shares
@@ -96,23 +96,20 @@ def _try_everything(
 
 def _generate(
     problem: Problem, task: CoveringTask, rule: Rule, m: int, watch: Watch
-) -> tuple[Partition, list[PlannedClass]] | None:
+) -> tuple[Partition, list[PlannedClass]]:
     """By column generation; the classes that it chose then get their walks one by one, whatever the time."""
-
     completions = Completions(task)
 
-    def plan_class(members: Members) -> PlannedClass | None:
+    def plan_class(members: Members) -> PlannedClass:
         shared = find_class_prefix(task, members, m, Watch())
-        return None if shared is None else plan_prefix(members, shared, (1 << len(members)) - 1, completions)
+        assert shared is not None, "where walks can be padded, no class is too much work"
+        return plan_prefix(members, shared, (1 << len(members)) - 1, completions)
 
     partition = partition_by_columns(problem, task, rule, watch=watch, m=m, write_down=plan_class)
     planned = []
     for number, members in enumerate(partition.classes):
         watch.tell("walks", number, len(partition.classes))
-        planned_class = plan_class(members)
-        if planned_class is None:
-            return None
-        planned.append(planned_class)
+        planned.append(plan_class(members))
     return partition, planned
 
 

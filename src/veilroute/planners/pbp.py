@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from veilroute.covering.class_costs import ClassWalks
 from veilroute.covering.prefixes import Completions
+from veilroute.covering.set_costs import ClassWalks
 from veilroute.covering.task import k_and_ell, prepare_task
 from veilroute.covering.walks import walk_cost
 from veilroute.partition import find_partitioner

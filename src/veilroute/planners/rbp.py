@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from veilroute.arrays import Member, Walk, as_members
-from veilroute.covering.class_costs import ClassWalks
 from veilroute.covering.prefixes import Completions
+from veilroute.covering.set_costs import ClassWalks
 from veilroute.covering.task import CoveringTask, k_and_ell, prepare_task
 from veilroute.covering.walks import NO_WALK
 from veilroute.domain.graph import Domain

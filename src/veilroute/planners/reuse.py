@@ -79,13 +79,14 @@ def plan_reuse(
     watch.tell("covering fields")
     task = prepare_task(problem)
     classes = remaining_classes(problem, task, privacy, earlier)
-    walker = _Walker(task, privacy.m, watch)
+    engine, completions = FieldsEngine(task), Completions(task)
     planned = []
     for number, members in enumerate(classes):
         watch.tell("walks", number, len(classes))
-        planned.append(walker.plan(members))
-    anonymized = [each for each in planned if each is not None]
-    return plan_unproved(task, anonymized, walker.engine, {"seed": seed, "stopped_early": walker.is_stopped})
+        planned.append(_plan_class(members, privacy.m, engine, completions, watch))
+    anonymized = [each for each, _ in planned if each is not None]
+    is_stopped = any(was_stopped for _, was_stopped in planned)
+    return plan_unproved(task, anonymized, engine, {"seed": seed, "stopped_early": is_stopped})
 
 
 def read_partition(partition: object, domain: Domain, names: Mapping[Label, str]) -> EarlierPartition:
@@ -196,29 +197,23 @@ def remaining_classes(problem: Problem, task: CoveringTask, privacy: Privacy, ea
     return qualified
 
 
-class _Walker:
-    """Finds the walks of classes, and knows whether the time was enough for the best ones."""
-
-    def __init__(self, task: CoveringTask, m: int | None, watch: Watch) -> None:
-        self.task, self.m, self.watch = task, m, watch
-        self.engine = FieldsEngine(task)
-        self.completions = Completions(task)
-        self.is_stopped = False
-
-    def plan(self, members: Members) -> PlannedClass | None:
-        """The class with its walks, or nothing when there are none."""
-        if self.m is not None and len(members) <= MAX_PARTING:
-            try:
-                shared = find_class_prefix(self.task, members, self.m, self.watch)
-                if shared is not None:
-                    everybody = (1 << len(members)) - 1
-                    has_walks = np.isfinite(shared.shares[everybody])
-                    return plan_prefix(members, shared, everybody, self.completions) if has_walks else None
-            except OutOfTimeError:
-                self.is_stopped = True
-        covering = [self.engine.find(members, trip, watch=self.watch) for trip in range(self.task.num_trips)]
-        self.is_stopped |= any(each.status in ("feasible", "unknown") for each in covering)
-        if not all(each.walk.size for each in covering):
-            return None
-        whole = shared_class(members, covering)
-        return whole if self.m is None else part_after(whole, self.m, self.completions)
+def _plan_class(
+    members: Members, m: int | None, engine: FieldsEngine, completions: Completions, watch: Watch
+) -> tuple[PlannedClass | None, bool]:
+    """The class with its walks, or nothing when there are none; and whether the time was too short for the best."""
+    task, is_stopped = engine.task, False
+    if m is not None and len(members) <= MAX_PARTING:
+        try:
+            shared = find_class_prefix(task, members, m, watch)
+        except OutOfTimeError:
+            shared, is_stopped = None, True
+        if shared is not None:
+            everybody = (1 << len(members)) - 1
+            has_walks = np.isfinite(shared.shares[everybody])
+            return plan_prefix(members, shared, everybody, completions) if has_walks else None, False
+    covering = [engine.find(members, trip, watch=watch) for trip in range(task.num_trips)]
+    is_stopped |= any(each.status in ("feasible", "unknown") for each in covering)
+    if not all(each.walk.size for each in covering):
+        return None, is_stopped
+    whole = shared_class(members, covering)
+    return whole if m is None else part_after(whole, m, completions), is_stopped

@@ -10,7 +10,7 @@ import pytest
 import veilroute as vr
 from veilroute.arrays import as_members
 from veilroute.covering import task as task_module
-from veilroute.covering.class_costs import ClassWalks
+from veilroute.covering.set_costs import ClassWalks
 from veilroute.covering.task import CoveringTask, prepare_task
 from veilroute.covering.walks import Sweeper
 from veilroute.progress import Watch

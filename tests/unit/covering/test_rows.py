@@ -13,8 +13,8 @@ import pytest
 import veilroute as vr
 from veilroute.arrays import as_members
 from veilroute.covering import fields as fields_module
-from veilroute.covering.class_costs import compute_class_costs
 from veilroute.covering.fields import FieldStepper, SharedFields, allocate_rows
+from veilroute.covering.set_costs import compute_class_costs
 from veilroute.covering.task import Posts, prepare_task
 from veilroute.progress import Watch
 

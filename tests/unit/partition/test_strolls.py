@@ -17,9 +17,9 @@ from reference import best_partition
 from strategies import privacies, problems
 from veilroute.covering.task import k_and_ell, prepare_task
 from veilroute.kernels.strolls import find_strolls
-from veilroute.partition.bounding import Bounding
 from veilroute.partition.class_space import ClassSpace
 from veilroute.partition.local_search import greedy_partition
+from veilroute.partition.master import Bounding
 from veilroute.partition.result import Record
 from veilroute.partition.strolls import StrollSearch, raise_by_strolls
 from veilroute.progress import OutOfTimeError, Watch
@@ -123,7 +123,7 @@ def test_the_bound_of_strolls_is_below_the_optimum(problem: vr.Problem, privacy:
     record = Record(greedy_partition(space, Watch()), Watch())
     bounding = Bounding(space, space.num - anonymized, Watch())
     with suppress(OutOfTimeError):  # nor what the solver gave up
-        raise_by_strolls(space, bounding, record, Watch())
+        raise_by_strolls(bounding, record)
     assert bounding.bound <= mac * anonymized + 1e-9
     assert bounding.bound == pytest.approx(bounding.value_of(bounding.prices, 0.0))
     assert record.best.num_grouped <= anonymized
