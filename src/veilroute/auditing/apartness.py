@@ -16,8 +16,7 @@ from veilroute.auditing.walking import Effort, WalkingMap
 from veilroute.domain.graph import at_least
 from veilroute.problem import Privacy
 
-_APART_STEP = 2
-"""What asking who stands apart takes, measured in visits by breadth-first search."""
+_APART_STEP = 2  #: what asking who stands apart takes, measured in visits by breadth-first search
 
 _MAX_BRANCHES = 20_000
 _MAX_BRANCHES_WIDEST = 500

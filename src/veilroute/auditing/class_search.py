@@ -25,14 +25,9 @@ _CUT_STEP = 0.25
 """What a class, holding one more member against it, and holding a group against a cut take, measured in visits by
 breadth-first search."""
 
-FEW_CUTS = 200
-"""So many cuts are part of what a class takes; a file may hold a hundred thousand."""
-
-MAX_MEMBERS = 200
-"""More coverable candidates than this are not even tried; up to there the effort decides."""
-
-_COUNT_EFFORT = 8_000_000
-"""What may be spent on counting who could be anonymized."""
+FEW_CUTS = 200  #: so many cuts are part of what a class takes; a file may hold a hundred thousand
+MAX_MEMBERS = 200  #: more coverable candidates than this are not even tried; up to there the effort decides
+_COUNT_EFFORT = 8_000_000  #: what may be spent on counting who could be anonymized
 
 Cuts = Sequence[tuple[int, float]]
 """Bit masks with prices: every full pair of a class's members inside the mask adds the price to its reduced cost."""

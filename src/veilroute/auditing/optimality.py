@@ -19,14 +19,10 @@ from veilroute.auditing.verdicts import number
 from veilroute.auditing.walking import HEAP_VISIT, TABLE_STEP, TooMuchError
 from veilroute.certificate import MAX_TRIED
 
-MAX_EFFORT = 4_000_000
-"""Node visits (or steps of similar cost) after which a price list is given up: a few seconds."""
+MAX_EFFORT = 4_000_000  #: node visits (or steps of similar cost) after which a price list is given up: a few seconds
+_LAYER_VISIT = 4  #: what keeping one (node, covered set) takes, measured in visits by breadth-first search
 
-_LAYER_VISIT = 4
-"""What keeping one (node, covered set) takes, measured in visits by breadth-first search."""
-
-Prices = list[float]
-"""One figure per subset of the candidates, by bit mask; infinite where there is no walk."""
+Prices = list[float]  #: one figure per subset of the candidates, by bit mask; infinite where there is no walk
 
 
 @dataclass(frozen=True)

@@ -30,14 +30,11 @@ _ARRAY_CELL = 0.002
 """What meeting at a post, an operation on arrays, and each of its cells take, measured in visits by breadth-first
 search."""
 
-_MAX_BYTES = 1 << 29
-"""More memory than this is not used for walks that are kept, on all trips together."""
+_MAX_BYTES = 1 << 29  #: more memory than this is not used for walks that are kept, on all trips together
 
-Row = list[float]
-"""A figure for each post."""
+Row = list[float]  #: a figure for each post
 
-_Tables = tuple[list[Row], list[Row]]
-"""For each post the distances to all posts, and from all."""
+_Tables = tuple[list[Row], list[Row]]  #: for each post the distances to all posts, and from all
 
 
 def _table_allowance(num_posts: int, effort: float) -> float:

@@ -24,8 +24,7 @@ from veilroute.playbook import Playbook, PlaybookClass, Route
 Planner = Callable[[Label, int], Route | Sequence[Label]]
 """Anything that gives the route for a candidate on a trip, or raises `NotAnonymizedError` (the paper's Failure)."""
 
-UNSTATED: Final = object()
-"""Stands for the cost of a route that came without one, such as a plain list of nodes."""
+UNSTATED: Final = object()  #: stands for the cost of a route that came without one, such as a plain list of nodes
 
 RELATIVE = 1e-9
 ABSOLUTE = 1e-12
@@ -106,8 +105,7 @@ class ReplayedRoute:
         return not watchers.isdisjoint(node for node in self.nodes if node is not None)
 
 
-_Routes = dict[tuple[int, int], ReplayedRoute]
-"""Routes by candidate and trip."""
+_Routes = dict[tuple[int, int], ReplayedRoute]  #: routes by candidate and trip
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ import numpy as np
 from veilroute.arrays import Floats, Ints
 from veilroute.domain.graph import Domain
 
-Rows = tuple[list[int], list[int], list[float]]
-"""Compressed rows as plain lists: offsets, heads and costs."""
+Rows = tuple[list[int], list[int], list[float]]  #: compressed rows as plain lists: offsets, heads and costs
 
 HEAP_VISIT = 4
 TABLE_STEP = 0.125

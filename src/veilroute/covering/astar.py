@@ -78,8 +78,7 @@ _BUILT_IN = {
     "tree": Heuristic(kernel.TREE, has_reach=True, has_through=False, max_targets=20),
     "tour": Heuristic(kernel.TOUR, has_reach=True, has_through=True, max_targets=20),
 }
-HEURISTICS: Registry[Heuristic] = Registry("heuristic", "veilroute.heuristics", _adapt, _BUILT_IN)
-"""By name."""
+HEURISTICS: Registry[Heuristic] = Registry("heuristic", "veilroute.heuristics", _adapt, _BUILT_IN)  #: by name
 
 
 class AStarEngine:

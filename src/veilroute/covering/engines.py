@@ -23,9 +23,7 @@ from veilroute.covering.walks import CoveringWalk
 from veilroute.errors import InvalidInputError, TooLargeError, UnknownMethodError
 from veilroute.progress import Watch
 
-ENGINES = ("auto", "astar", "fields")
-"""The names."""
-
+ENGINES = ("auto", "astar", "fields")  #: the names
 WALK_BYTES = 512 * 2**20  #: walks beyond this are not kept; one that is asked for is then looked for again
 
 

@@ -232,8 +232,7 @@ class Sweepers:
         return sum(one.num_sweeps for one in (*self._each_way.values(), *self._to_goals.values()))
 
 
-NO_WALK: Walk = np.empty(0, dtype=np.int64)
-"""What stands for a walk where there is none."""
+NO_WALK: Walk = np.empty(0, dtype=np.int64)  #: what stands for a walk where there is none
 
 
 def walk_cost(domain: Domain, nodes: Walk) -> float:

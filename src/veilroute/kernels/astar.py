@@ -137,11 +137,9 @@ def tree_table(between: Floats, ends: Floats) -> Floats:
     return table
 
 
-PAUSED, FOUND, EXHAUSTED, NO_ROOM = range(4)
-"""How :func:`expand_states` ends."""
+PAUSED, FOUND, EXHAUSTED, NO_ROOM = range(4)  #: how :func:`expand_states` ends
 
-NUM_STATES, HEAP_SIZE, NUM_EXPANDED, NUM_GENERATED, GOAL_STATE = range(5)
-"""What stands where in ``counts``."""
+NUM_STATES, HEAP_SIZE, NUM_EXPANDED, NUM_GENERATED, GOAL_STATE = range(5)  #: what stands where in ``counts``
 
 _NODE_BITS = 32
 _NODE = (1 << _NODE_BITS) - 1

@@ -115,8 +115,7 @@ def keep_if_better(grouped: int, cost: float, margin: float, depth: int, tree: T
 
 
 BITS_PER_MEMBER = 6
-MEMBERS_PER_WORD = 10
-"""A partition is written down as the number of each member's set."""
+MEMBERS_PER_WORD = 10  #: a partition is written down as the number of each member's set
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIX_PARTITION = np.uint64(0xBF58476D1CE4E5B9)

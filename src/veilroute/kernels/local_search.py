@@ -38,8 +38,7 @@ NUM_FREE, NUM_OUT, QUEUE_START, QUEUE_LENGTH, MEMBER, STEP, WORK, ROUND, KICKS, 
 
 NUM_NUMBERS = DRAW + 1
 
-PAUSED, DONE, CROWDED = range(3)
-"""How :func:`search` ends."""
+PAUSED, DONE, CROWDED = range(3)  #: how :func:`search` ends
 
 GAP, SLACK, NOW, UNION_OUT, UNION_CLASSES, UNION_FIRST, UNION_SIZE = range(7)
 """What stands where in the figures of a union: what a better grouping saves, the noise that a kick adds, what its

@@ -20,21 +20,15 @@ from veilroute.kernels.jit import inner
 from veilroute.kernels.subsets import count_bits
 from veilroute.kernels.tables import find_key
 
-MAX_UNION = 40
-"""The most members that are grouped anew at once."""
-
-MAX_ROWS = 1 << 12
-"""The most subsets of a union that are looked at; a union that needs more is left as it is."""
-
-MAX_STEPS = 1 << 13
-"""The most steps of the search for a cover; after as many the best one so far is taken."""
+MAX_UNION = 40  #: the most members that are grouped anew at once
+MAX_ROWS = 1 << 12  #: the most subsets of a union that are looked at; a union that needs more is left as it is
+MAX_STEPS = 1 << 13  #: the most steps of the search for a cover; after as many the best one so far is taken
 
 HEAD, COVERED, OUTSIDE, CHOSEN, FOLLOWING = range(5)
 """What stands where in ``Listed.levels``: by member the first class that begins with it; by depth who is covered, how
 many are left out, which class was chosen and which one comes next."""
 
-LEAST_GAIN = 1e-9
-"""What an improvement must be more than."""
+LEAST_GAIN = 1e-9  #: what an improvement must be more than
 
 
 class Tours(NamedTuple):

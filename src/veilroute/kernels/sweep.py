@@ -19,8 +19,7 @@ from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints
 from veilroute.kernels.jit import jit
 from veilroute.kernels.tables import drop_first, push
 
-FAR = np.int32(2**31 - 1)
-"""Hop count of a node that was not reached."""
+FAR = np.int32(2**31 - 1)  #: hop count of a node that was not reached
 
 
 @jit

@@ -12,8 +12,7 @@ from veilroute.registry import Entry, Plugin, Registry, check_options
 
 __all__ = ["OPTIONS", "PARTITIONERS", "Entry", "Partition", "find_partitioner"]
 
-OPTIONS = ("merge_order", "engine", "heuristic")
-"""All options that some built-in partitioner has."""
+OPTIONS = ("merge_order", "engine", "heuristic")  #: all options that some built-in partitioner has
 
 
 def _adapt(plugin: Plugin) -> Entry:

@@ -14,8 +14,7 @@ from veilroute.covering.walks import CoveringWalk, WalkSource, walk_cost
 from veilroute.domain.graph import Domain
 from veilroute.partition.result import Partition, outside
 
-Routes = dict[tuple[int, Member], tuple[Walk, float]]
-"""Walk and cost for each (trip, member)."""
+Routes = dict[tuple[int, Member], tuple[Walk, float]]  #: walk and cost for each (trip, member)
 
 
 @dataclass(frozen=True, eq=False)
