@@ -5,8 +5,6 @@ Each numbering has a type, where its numbers are kept: ``Node``, ``Candidate``, 
 members up takes any ``Sequence[int]``; :func:`as_members` makes a set of them what is kept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NewType, cast
 

@@ -15,8 +15,6 @@ So a partition cheaper than the bound plus some threshold is made of classes wit
 and these are few enough to be listed and compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any

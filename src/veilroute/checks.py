@@ -4,8 +4,6 @@ A check returns the value as it came, or raises an error that names the field, w
 and false, which Python takes for integers, are no numbers here.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Sequence

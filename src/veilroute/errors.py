@@ -20,8 +20,6 @@ they advise to plan again for a secret that has no route: two public playbooks o
 the secret tell what was wrong with the first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice

@@ -5,8 +5,6 @@ refuse before they spend memory on what cannot be meant: an endless file would f
 a hundred bytes of objects.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import os

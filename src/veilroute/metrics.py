@@ -9,8 +9,6 @@
 - **Anonymity over time** is measured by the auditor, which replays the routes: see :mod:`veilroute.auditing`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

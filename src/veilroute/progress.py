@@ -1,7 +1,5 @@
 """How long work reports what it is doing and learns that it should stop."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The audit itself: replay, check every claim, watch the anonymity set over time."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection
 

@@ -1,7 +1,5 @@
 """What an audit is bound to: what the playbook says it is about, and whether that is what the user meant."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from itertools import zip_longest

@@ -1,7 +1,5 @@
 """The claims, one check each, in the order of a report's topics: what anonymity costs, privacy, and the routes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterator
 from contextlib import suppress

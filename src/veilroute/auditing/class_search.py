@@ -1,7 +1,5 @@
 """Above a dozen candidates: searches for classes whose reduced cost is small, and who could be anonymized at all."""
 
-from __future__ import annotations
-
 import math
 import operator
 from bisect import insort

@@ -4,8 +4,6 @@ Every subset of the coverable candidates is priced and every way to split the ca
 No lemma of the planners is used: classes of any size are tried, so that their size lemma is checked as well.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 `optimality` prices all subsets of a dozen candidates at once; here there are more, and only small sets matter.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 What is worked out here once is read by every check.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence

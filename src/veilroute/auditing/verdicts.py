@@ -1,7 +1,5 @@
 """The auditor's report: a verdict per claim with the evidence, and the anonymity set over time."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 Nothing here is shared with the planners' kernels: a mistake in theirs must not be repeated when it is looked for.
 """
 
-from __future__ import annotations
-
 import heapq
 import math
 from bisect import bisect_left

@@ -1,7 +1,5 @@
 """What is run and what is kept of it: a cell of an experiment, its outcome, and the record of both."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import asdict, dataclass, fields

@@ -4,8 +4,6 @@ Every method has one colour, marker and dash, told apart without relying on hue.
 without yellow, which is hard to see on white. What the paper published is hollow.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial

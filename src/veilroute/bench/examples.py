@@ -1,7 +1,5 @@
 """The suite of playbooks that are drawn on their maps: Figure 5 and the supplement's figures."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from itertools import chain, count

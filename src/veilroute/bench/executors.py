@@ -5,8 +5,6 @@ A workforce gives out a ``concurrent.futures.Executor``: processes of this machi
 which software and machine it came from, without paths and user names.
 """
 
-from __future__ import annotations
-
 import math
 import multiprocessing
 import os

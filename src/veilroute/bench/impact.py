@@ -1,7 +1,5 @@
 """The suites on the impact of the setting: Tables 3 and 4 by k and a bounded m, Figure 4 by k, ell and radius."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, product

@@ -4,8 +4,6 @@ H. Takahashi and A. Fukunaga, *On the Transit Obfuscation Problem*, AAMAS 2024, 
 Results". Figures are kept as they were printed, because "<1", "n/a" and the number of digits say something too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The suites of the partitioners at m = infinity: Table 1, Table 2, and the convergence of Figure 3."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 A report says how the records were made, then, suite by suite, what the paper found and what is found here.
 """
 
-from __future__ import annotations
-
 import base64
 import html
 import math

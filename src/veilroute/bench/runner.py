@@ -2,8 +2,6 @@
 not recorded yet, each recorded as soon as it is finished.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import deque

@@ -3,8 +3,6 @@
 The instances are the paper's on its maps, or seeded ones on generated maps.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence

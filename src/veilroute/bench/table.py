@@ -1,7 +1,5 @@
 """A table as data, its forms (plain text, Markdown, HTML), and how numbers are written in all of them."""
 
-from __future__ import annotations
-
 import html
 import re
 import textwrap

@@ -1,7 +1,5 @@
 """`veilroute audit`: replay the adversary against a playbook."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from pathlib import Path
 from typing import Any

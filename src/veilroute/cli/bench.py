@@ -1,7 +1,5 @@
 """`veilroute bench`: the paper's tables and figures."""
 
-from __future__ import annotations
-
 import logging
 import math
 import shlex

@@ -1,7 +1,5 @@
 """What commands share: exit codes, consoles, a progress display for long work, and a polite Ctrl-C."""
 
-from __future__ import annotations
-
 import io
 import math
 import os

@@ -1,7 +1,5 @@
 """`veilroute demo`: the tour. Makes maps, plans, audits and draws; needs no input and no network."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`veilroute draw`, `export` and `convert`: playbooks as pictures and routes, instances in other formats."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from typer import Argument, Option

@@ -4,8 +4,6 @@ An instance file may leave open where the trip goes, what the candidates are and
 comes from the options, else from the instance; for places, a file of them comes between the two.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 import re

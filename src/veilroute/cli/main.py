@@ -1,7 +1,5 @@
 """The entry point: runs a command and turns whatever happens into an exit code and, at most, one line."""
 
-from __future__ import annotations
-
 import importlib
 import io
 import os

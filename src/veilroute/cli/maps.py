@@ -1,7 +1,5 @@
 """`veilroute maps`: benchmark maps in a per-user cache."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`veilroute plan`: compute a playbook."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from contextlib import suppress

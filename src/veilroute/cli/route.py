@@ -4,8 +4,6 @@ Whatever goes wrong, what leaves this command is one of the sentences below or o
 value that was typed, no line of a file, no message of the system. Any of these may be, or quote, the secret.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import warnings

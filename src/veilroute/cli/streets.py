@@ -1,7 +1,5 @@
 """`veilroute streets`: from a map or a graph from elsewhere to a street network."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The front door to covering walks: one set, one trip, one walk (the paper's watchman route with targets)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """Domains as plain data, for instance files and playbooks."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

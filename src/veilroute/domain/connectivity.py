@@ -1,7 +1,5 @@
 """What of a graph can be reached: from one node, and from everywhere to everywhere."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from veilroute.arrays import Flags, Ints

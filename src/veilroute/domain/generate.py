@@ -4,8 +4,6 @@ All draw from a seeded ``random.Random`` alone and give the same result in every
 that a Python whose generator draws differently would be noticed.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from dataclasses import dataclass

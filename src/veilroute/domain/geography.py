@@ -4,8 +4,6 @@ With it goes how far apart places are: by the graph's costs, or in metres by car
 decide which route is best; privacy and sight are often wanted in metres although routes are planned in seconds.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Grid worlds: free and blocked cells with 4-way or 8-way movement."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

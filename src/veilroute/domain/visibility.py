@@ -5,8 +5,6 @@ and goal included, watches it. The watchers themselves are computed twice, on pu
 :mod:`veilroute.covering.task` for planning and by :mod:`veilroute.auditing` with code of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -5,8 +5,6 @@ has ``p aux sp co NODES`` and a line ``v NODE X Y`` for each node. Nodes are num
 and latitude in millionths of a degree.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import re

@@ -4,8 +4,6 @@ Files are canonical JSON, so that equal routes give equal bytes. A single route'
 names neither the secret nor any other candidate.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

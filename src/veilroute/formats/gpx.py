@@ -4,8 +4,6 @@ Files hold no time, so that equal routes give equal bytes. A single route's file
 neither the secret nor any other candidate.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

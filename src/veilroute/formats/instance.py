@@ -4,8 +4,6 @@ The latter has first ``N E``, then E directed edges ``a b cost``, then ``start g
 candidates one a line. Anything after that is ignored.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any

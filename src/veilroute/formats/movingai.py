@@ -1,7 +1,5 @@
 """Moving AI grid maps (``.map``), and scenarios (``.scen``): pairs of start and goal for a map."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

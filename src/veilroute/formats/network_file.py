@@ -5,8 +5,6 @@ Our own are ``.json`` and ``.npz``, which loads many times faster. The latter is
 give equal bytes.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import struct

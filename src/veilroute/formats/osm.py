@@ -5,8 +5,6 @@ row of blocks that say how long they are, and whether a file unpacks to far more
 exactly between two blocks cannot be told from a complete one.
 """
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import os

@@ -7,8 +7,6 @@ columns are ignored. GeoJSON is a FeatureCollection of Points (RFC 7946) with th
 coordinates, or where these are left out the id of a node. Either all points have a name or none has.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import math

@@ -5,8 +5,6 @@ still has to travel from there. The caller owns the arrays and makes them larger
 so the kernel can be left and entered again between two expansions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -8,8 +8,6 @@ Two searches walk such trees: Merge_BB_Search merges sets two at a time (paper, 
 one member after the other (paper's supplement).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

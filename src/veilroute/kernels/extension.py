@@ -9,8 +9,6 @@ Penalties come from subset-row cuts: a class pays ``sigma_S`` for every two memb
 Such cuts are grown here, too: odd sets of members of which a fractional solution makes more pairs than partitions can.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Ints, Masks

@@ -6,8 +6,6 @@ not, and a plan would be made with two versions of the kernels at once. Here the
 made from: the text of every kernel, the code that was really loaded, and the versions of Python and its libraries.
 """
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import marshal

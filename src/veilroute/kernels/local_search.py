@@ -11,8 +11,6 @@ a few neighbouring pairs of classes are kicked out of place, which is to group t
 search goes on from there. What is worse in the end is undone.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -8,8 +8,6 @@ used to raise ``least_i`` further, and then the cheapest cover of the union by t
 Two classes that are too large to be grouped anew as a whole exchange members instead.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

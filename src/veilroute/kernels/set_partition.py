@@ -4,8 +4,6 @@ The best partition of every set, out of classes given by a table or by a list: e
 members is solved once.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int8s, Ints, Masks

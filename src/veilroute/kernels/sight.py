@@ -1,7 +1,5 @@
 """Line of sight between grid cells, in exact integer arithmetic."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from veilroute.arrays import Flags, Ints

@@ -9,8 +9,6 @@ not to all sets (the ng-routes of vehicle routing).
 The value of a stroll is ``rate`` times its length, plus what each member on it is worth each time.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int8s, Int32s, Ints

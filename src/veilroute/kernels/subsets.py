@@ -8,8 +8,6 @@ them. Of prefixes that the routes of a class share, kernels here find what they 
 number of nodes, layer by layer.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints, Masks

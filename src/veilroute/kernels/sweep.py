@@ -11,8 +11,6 @@ the start of a trip and to its goal these are lower bounds on what is left (the 
 on a shortest path is lost, and the paths are those of a whole sweep.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints

@@ -7,8 +7,6 @@ The hash table finds keys, which are numbers or whole rows of them. ``slots`` is
 full; a slot holds the place of a key, or -1 while it is free.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from veilroute.arrays import Floats, Indices, Int32s, Ints

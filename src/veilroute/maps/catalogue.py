@@ -1,7 +1,5 @@
 """The benchmark sets that can be fetched, and the fingerprints of the maps that the paper used."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -7,8 +7,6 @@ A download is resumed, retried and never glued from two versions. While it is un
     dao-map.zip                complete and a sound zip archive
 """
 
-from __future__ import annotations
-
 import http.client
 import lzma
 import re

@@ -8,8 +8,6 @@
     ROOT/archives/             archives on their way in, by `fetch_sets`
 """
 
-from __future__ import annotations
-
 import difflib
 import os
 import tempfile

@@ -1,7 +1,5 @@
 """How candidates are grouped into classes: one file per method, and all of them by name."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -6,8 +6,6 @@ qualifying ones are needed, because a part never costs more than the whole; unde
 2k - 1 members (docs/theory, :ref:`Size lemma <theory-size>`).
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

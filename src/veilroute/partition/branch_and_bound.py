@@ -1,7 +1,5 @@
 """What the paper's two branch-and-bound searches share: the pool of sets, the tree, the best partition so far."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any

@@ -15,8 +15,6 @@ That no more members can be grouped is proved by the same programme with walks f
 stays out (:func:`prove_count`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from contextlib import suppress

@@ -14,8 +14,6 @@ The baseline of the paper's experiments::
 and the third rule of Prunable waits for a partition that holds all members, assigned or not.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from veilroute.covering.engines import CoverMemo

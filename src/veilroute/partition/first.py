@@ -5,8 +5,6 @@ the tree stand side by side, and each k of them in a row make a class whose walk
 :func:`split_into_classes` makes classes of members who share their first nodes anyway.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ It begins with what the costs of pairs tell: good partners for each member, and 
 not in kernels: it runs once for a plan, over all pairs, and takes less time than kernels take to load.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Ints, as_members

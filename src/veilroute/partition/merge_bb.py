@@ -16,8 +16,6 @@ The search begins with every member in a set of its own and merges two sets at a
 classes can be built in another order (docs/theory, :ref:`Merge-BB <theory-merge-bb>`).
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass

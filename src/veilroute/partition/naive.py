@@ -5,8 +5,6 @@ over join the last group. Nothing is optimised, and a group that no walk covers,
 not repaired: its members are left out.
 """
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

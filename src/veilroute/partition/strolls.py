@@ -9,8 +9,6 @@ halfway between those of the programme and the best so far: far fewer rounds tha
 trips each has its own prices, and a class costs at least the sum of what it does on each.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

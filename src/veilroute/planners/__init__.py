@@ -1,7 +1,5 @@
 """The planners: one file each, and all of them by name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -6,8 +6,6 @@ is made for this m. The size lemma holds as for whole routes, because two parts 
 (docs/theory, :ref:`The first m nodes <theory-prefixes>`).
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

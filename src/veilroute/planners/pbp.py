@@ -1,7 +1,5 @@
 """Pbp, the partitioning-based planner (paper, Algorithm 1), and m-Pbp, whose routes part after m nodes (section 5)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

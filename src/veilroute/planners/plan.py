@@ -1,7 +1,5 @@
 """What a planner returns: classes and walks in node numbers, before they become a playbook."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ Its two halves serve Cbp as well: :func:`draw_walk` draws walks that depend on t
 the privacy rules ask, and :func:`plan_prefixes` makes a plan from the prefix of each class.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Iterable, Sequence

@@ -14,8 +14,6 @@ number may be another junction, and classes would be regrouped without a word. S
 on its own map only, which its hash tells; on others its candidates are found again by their names and coordinates.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Real streets are drawn along their bends, both directions of a street once, main
 stand how long a distance is on paper, and whom to credit.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Where everything is on paper: node positions, the part of the plane that is shown, and its size."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

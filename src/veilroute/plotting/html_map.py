@@ -5,8 +5,6 @@ where its reader's trips are. Here the streets themselves are in the file, and a
 browser refuse whatever would be fetched. Style and script are in the folder ``web`` beside this module.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

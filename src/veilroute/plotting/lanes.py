@@ -6,8 +6,6 @@ the next keeps its lane on the same hand; lanes then run round corners and down 
 that is impossible (a loop that closes onto the street it left) lanes cross once.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Also the lines from candidates that a route only passes by to where it sees them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ The eight colours are those of :mod:`veilroute.formats.geojson`. Number, marker 
 line style are further cues.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from matplotlib.colors import to_hex, to_rgb

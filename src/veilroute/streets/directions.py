@@ -7,8 +7,6 @@ A playbook may be known to everybody, so the directions of all its classes may b
 by :func:`lay_route` from the one route that :meth:`Playbook.route_for` looks up.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ stretch between two nodes of a way and each direction allowed (:func:`cut_ways`)
 junctions (:func:`join_segments`, :func:`join_edges`), and these make the graph (:func:`build_network`).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

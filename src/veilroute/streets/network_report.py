@@ -1,7 +1,5 @@
 """What became of the ways of a file: how many were kept, and why the others were not."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@ The start, the goal and the candidates are no secrets, so messages and warnings 
 this: look it up among the candidates of the playbook.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

@@ -10,8 +10,6 @@ only what follows the colon counts (``FI:urban``), and of ``zone30`` and ``zone:
 :data:`DRIVING_KMH`. Bicycles (:data:`CYCLING_KMH`) and people on foot (:data:`WALKING_KMH`) do not heed limits.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

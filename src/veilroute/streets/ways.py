@@ -1,7 +1,5 @@
 """Ways as they stand in an OpenStreetMap file, before anything is decided about them."""
 
-from __future__ import annotations
-
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
