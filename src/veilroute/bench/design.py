@@ -106,17 +106,9 @@ class Selection:
         return "optimal (not all proved)" if is_open else method_label(method)
 
     def build_table(
-        self,
-        name: str,
-        title: str,
-        columns: Sequence[str],
-        rows: Iterable[Row],
-        *,
-        fixed: str,
-        bases: Iterable[int],
-        notes: Iterable[str] = (),
-        noun: str = "instances",
-    ) -> Table:
+        self, name: str, title: str, columns: Sequence[str], rows: Iterable[Row], *, fixed: str, bases: Iterable[int],
+        notes: Iterable[str] = (), noun: str = "instances",
+    ) -> Table:  # fmt: skip
         """A table of figures from these records.
 
         Its first note says what is ``fixed``, the time limit and how many instances there are; its last ones what keeps

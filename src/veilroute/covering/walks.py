@@ -143,17 +143,10 @@ class Sweeper:
         return self.follow(here)
 
     def _sweep(
-        self,
-        nodes: Indices,
-        values: Floats,
-        limit: float = math.inf,
-        *,
-        wanted: Indices | Ints = _NO_NODES,
-        ahead: Floats = _NO_FIELD,
-        ahead_limit: float = math.inf,
-        behind: Floats = _NO_FIELD,
-        behind_limit: float = math.inf,
-    ) -> None:
+        self, nodes: Indices, values: Floats, limit: float = math.inf, *, wanted: Indices | Ints = _NO_NODES,
+        ahead: Floats = _NO_FIELD, ahead_limit: float = math.inf,
+        behind: Floats = _NO_FIELD, behind_limit: float = math.inf,
+    ) -> None:  # fmt: skip
         """Run the kernel for this domain, up to the nodes that are wanted or, where none is, as far as it goes."""
         self._forget()
         if wanted.size > self._wanted.size // _MANY:
@@ -324,14 +317,9 @@ def walk_greedily(task: CoveringTask, members: Sequence[int], trip: int, forward
 
 
 def stop_with_walk(
-    task: CoveringTask,
-    members: Sequence[int],
-    trip: int,
-    forward: Sweeper,
-    lower: float,
-    highest: float,
+    task: CoveringTask, members: Sequence[int], trip: int, forward: Sweeper, lower: float, highest: float,
     counts: Counts,
-) -> CoveringWalk:
+) -> CoveringWalk:  # fmt: skip
     """What a search returns when it has to stop: what it proved, and a quick walk if one keeps to the bound."""
     swept = forward.num_sweeps
     walk = walk_greedily(task, members, trip, forward)

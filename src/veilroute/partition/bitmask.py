@@ -129,14 +129,9 @@ def with_subsets(num: int, is_class: Flags) -> Flags:
 
 
 def partition_by_shares(
-    family: Family,
-    shares: Floats,
-    labels: Sequence[Label],
-    source: WalkSource | None,
-    watch: Watch,
-    *,
+    family: Family, shares: Floats, labels: Sequence[Label], source: WalkSource | None, watch: Watch, *,
     is_complete: bool,
-) -> Partition:
+) -> Partition:  # fmt: skip
     """The best partition into classes of a family, given what each adds to the objective.
 
     ``shares`` go by mask, infinite where a class is impossible; ``is_complete`` says whether those of all classes were

@@ -224,15 +224,9 @@ class ClassSpace:
         return tuple(sorted(as_members(self.order[list(members)].tolist()) for members in classes))
 
     def search(
-        self,
-        prices: Prices,
-        threshold: float,
-        watch: Watch,
-        *,
-        most: int | None = None,
-        max_priced: int | None = None,
+        self, prices: Prices, threshold: float, watch: Watch, *, most: int | None = None, max_priced: int | None = None,
         is_free: bool = False,
-    ) -> SearchResult:
+    ) -> SearchResult:  # fmt: skip
         """The classes whose reduced cost is at most ``threshold``.
 
         The search ends as soon as ``most`` are found or more than ``max_priced`` sets were priced. Where ``is_free``,
@@ -354,15 +348,9 @@ class ListedClasses(ClassSpace):
         self._shares = shares
 
     def search(
-        self,
-        prices: Prices,
-        threshold: float,
-        watch: Watch,
-        *,
-        most: int | None = None,
-        is_free: bool = False,
+        self, prices: Prices, threshold: float, watch: Watch, *, most: int | None = None, is_free: bool = False,
         **_: Any,
-    ) -> SearchResult:
+    ) -> SearchResult:  # fmt: skip
         """As for all spaces; one look at the whole list."""
         reduced = (0.0 if is_free else self._shares) - self._sums(prices.duals)
         for cut, dual in prices.paid_cuts:

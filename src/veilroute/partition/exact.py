@@ -64,14 +64,9 @@ def _is_crowded(rule: Rule) -> bool:
 
 
 def partition_by_columns(
-    problem: Problem,
-    task: CoveringTask,
-    rule: Rule,
-    *,
-    watch: Watch,
-    m: int | None = None,
+    problem: Problem, task: CoveringTask, rule: Rule, *, watch: Watch, m: int | None = None,
     write_down: Callable[[Members], object] | None = None,
-) -> Partition:
+) -> Partition:  # fmt: skip
     """An optimal partition of many members, or the best that was found in time with a proved bound on the MAC.
 
     Classes share whole walks or, on domains of two colours, their first ``m`` nodes. What it takes to ``write_down``

@@ -190,17 +190,9 @@ class Chosen:
 
 
 def choose_classes(
-    num: int,
-    num_left_out: int | None,
-    sets: Int32s,
-    shares: Floats,
-    cuts: Sequence[Members],
-    scale: float,
-    watch: Watch,
-    *,
-    start: Ints | None = None,
-    max_nodes: int | None = None,
-) -> Chosen:
+    num: int, num_left_out: int | None, sets: Int32s, shares: Floats, cuts: Sequence[Members], scale: float,
+    watch: Watch, *, start: Ints | None = None, max_nodes: int | None = None,
+) -> Chosen:  # fmt: skip
     """The cheapest partition that consists of given classes and leaves ``num_left_out`` members out.
 
     ``start`` are positions of classes that make a partition, to begin with. After ``max_nodes`` it gives up, where the

@@ -57,14 +57,9 @@ def require_finite_m(privacy: Privacy, planner: str) -> int:
 
 
 def plan_prefixes(
-    problem: Problem,
-    privacy: Privacy,
-    task: CoveringTask,
-    prefixed: Iterable[tuple[Sequence[Member], Sequence[Walk]]],
-    *,
-    seed: int,
-    watch: Watch,
-) -> Plan:
+    problem: Problem, privacy: Privacy, task: CoveringTask, prefixed: Iterable[tuple[Sequence[Member], Sequence[Walk]]],
+    *, seed: int, watch: Watch,
+) -> Plan:  # fmt: skip
     """Complete every member's route after the prefix that its class shares.
 
     ``prefixed`` has the members of each class with their prefix on each trip: m nodes or more, or fewer where no edge
