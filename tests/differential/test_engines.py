@@ -12,11 +12,23 @@ from hypothesis import assume, given, settings
 import veilroute as vr
 from reference import Adjacency, adjacency, covering_cost, watchers
 from strategies import problems
+from veilroute.arrays import Floats
 from veilroute.covering.astar import HEURISTICS, AStarEngine
 from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.task import CoveringTask, PostTable, prepare_task
 from veilroute.covering.walks import CoveringWalk
-from veilroute.kernels.astar import estimate_states
+from veilroute.kernels.astar import Estimator, estimate_state
+from veilroute.kernels.jit import jit
+
+
+@jit
+def estimate_states(estimator: Estimator) -> Floats:
+    """The heuristic at every state, a row for each set of targets left, a column for each node."""
+    values = np.empty((1 << estimator.ends.size, estimator.to_goal.size))
+    for left in range(values.shape[0]):
+        for node in range(values.shape[1]):
+            values[left, node] = estimate_state(estimator, node, left)
+    return values
 
 
 def all_engines(task: CoveringTask) -> dict[str, AStarEngine | FieldsEngine]:

@@ -70,16 +70,6 @@ def estimate_state(estimator: Estimator, node: int, left: int) -> float:
 
 
 @jit
-def estimate_states(estimator: Estimator) -> Floats:
-    """The heuristic at every state, a row for each set of targets left, a column for each node: to study it."""
-    values = np.empty((1 << estimator.ends.size, estimator.to_goal.size))
-    for left in range(values.shape[0]):
-        for node in range(values.shape[1]):
-            values[left, node] = estimate_state(estimator, node, left)
-    return values
-
-
-@jit
 def tour_table(between: Floats, ends: Floats) -> Floats:
     """For every set of targets and first target in it the least sum of ``between`` along an order, plus its end.
 
