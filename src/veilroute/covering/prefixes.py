@@ -387,11 +387,6 @@ class Completions:
     """Completes walks that have a prefix in common, each member's in its own way.
 
     Ties: of equally cheap posts the lowest node; between posts the walk is that of :meth:`Sweeper.follow`.
-
-    Parameters
-    ----------
-    task
-        Members, posts and trips.
     """
 
     def __init__(self, task: CoveringTask) -> None:

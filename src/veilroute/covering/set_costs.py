@@ -386,12 +386,7 @@ class _Side:
 class ClassWalks:
     """Finds the walks of classes, a class at a time.
 
-    Parameters
-    ----------
-    task
-        Members, posts and trips.
-    costs
-        What a partitioner has found costs of sets with; what it has worked out is not worked out again.
+    ``costs`` is what a partitioner has found costs of sets with; what it has worked out is not worked out again.
     """
 
     def __init__(self, task: CoveringTask, costs: TourCosts | FieldCosts | None = None) -> None:
