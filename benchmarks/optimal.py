@@ -191,13 +191,10 @@ def serve(section: Section) -> int:
         began_s = time.process_time()
         book = solve_case(case).playbook
         seconds = time.process_time() - began_s
-        gap = math.inf if book.gap is None else book.gap
-        print(
-            json.dumps(
-                {"name": case.name, "seconds": seconds, "status": book.status, "mac": book.mac or 0, "gap": gap}
-            ),
-            flush=True,
-        )
+        answer = {"name": case.name, "seconds": seconds, "status": book.status, "mac": book.mac or 0}
+        answer["gap"] = math.inf if book.gap is None else book.gap
+        answer["is_done"] = case.time_limit_s is None or book.status == "optimal"
+        print(json.dumps(answer), flush=True)
     print("null", flush=True)
     return 0
 
