@@ -10,9 +10,8 @@ import json
 import os
 import re
 import stat
-from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -102,15 +101,21 @@ def _measure(raw: bytes) -> tuple[int, int]:
 
 def _find_twin(raw: bytes) -> str:
     """The first key that an object has twice; only for the message, because the standard library is slow."""
-    twins: list[str] = []
 
     def look(pairs: list[tuple[str, None]]) -> None:
-        times = Counter(key for key, _ in pairs)
-        twins.extend(key for key in times if times[key] > 1)
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise KeyError(key)
+            seen.add(key)
 
-    with suppress(ValueError, RecursionError):
+    try:
         json.loads(raw, object_pairs_hook=look, parse_int=len, parse_float=len)
-    return shorten(twins[0]) if twins else "of an object"
+    except KeyError as twin:
+        return shorten(twin.args[0])
+    except (ValueError, RecursionError):
+        pass
+    return "of an object"
 
 
 def read_bytes(path: str | Path, *, most: int = MAX_BYTES) -> bytes:

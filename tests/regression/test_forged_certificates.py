@@ -384,3 +384,15 @@ def test_where_no_proof_is_to_be_had_an_exchange_still_contradicts(monkeypatch: 
     assert verdicts["certificate"].verdict == "unproved"
     assert verdicts["optimality"].verdict == "violated"
     assert "is possible" in verdicts["optimality"].evidence
+
+
+def test_a_bound_beyond_all_numbers_is_refused() -> None:
+    book = fraud("13").playbook
+    members = fraud("13").honest.members
+    forged = replace(
+        book,
+        claims=replace(book.claims, mac_lower_bound=1e308),
+        certificate=Certificate(members, DualPrices((1e308,) * len(members)), None, 1e308, 0.0, 0, 0),
+    )
+    report = vr.audit(forged)
+    assert {each.claim: each.verdict for each in report.claims}["certificate"] == "violated"

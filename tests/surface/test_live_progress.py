@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import re
+import signal
 import sys
 import termios
 import time
@@ -183,3 +184,13 @@ def test_the_summary_says_how_far_from_the_optimum_the_plan_may_be(found: vr.Pla
     assert len(headline(old)) == 2
     proved = replace(found, status="optimal", claims=replace(found.claims, mac=0.0441, mac_lower_bound=0.0441))
     assert headline(proved)[1].endswith("(MAC 0.0441, proved optimal).")
+
+
+def test_the_first_interrupt_asks_and_the_second_interrupts(capsys: pytest.CaptureFixture[str]) -> None:
+    with console.polite_interrupt("finishing") as is_wanted:
+        assert not is_wanted()
+        signal.raise_signal(signal.SIGINT)
+        assert is_wanted()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert "finishing" in capsys.readouterr().err

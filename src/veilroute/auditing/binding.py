@@ -169,22 +169,17 @@ def _map_difference(meant: Domain, found: Domain) -> str:
         return f"({row}, {col}) is {state} in the playbook; {sums}"
     if meant.grid is not None or found.grid is not None or meant.labels != found.labels:
         return ""
-    wanted, stated = _costs_of_edges(meant), _costs_of_edges(found)
-    for domain, edges, others, side in ((meant, wanted, stated, "instance"), (found, stated, wanted, "playbook")):
-        for tail, head in edges:
-            if (tail, head) not in others:
-                return f"only the {side} has the edge from {domain.label(tail)} to {domain.label(head)}; {sums}"
-    for (tail, head), cost in wanted.items():
-        if cost != stated[tail, head]:
-            edge = f"the edge from {meant.label(tail)} to {meant.label(head)}"
-            costs = f"{cost:.15g} in the instance, {stated[tail, head]:.15g} in the playbook"
-            return f"{edge} costs {costs}; {sums}"
+    (tails, heads, costs), (others, ends, prices) = meant.edge_arrays(), found.edge_arrays()
+    wide = max(meant.num_nodes, found.num_nodes)
+    here, there = tails * wide + heads, others * wide + ends
+    for domain, edges, known, side in ((meant, here, there, "instance"), (found, there, here, "playbook")):
+        for edge in np.setdiff1d(edges, known)[:1].tolist():
+            tail, head = map(domain.label, divmod(edge, wide))
+            return f"only the {side} has the edge from {tail} to {head}; {sums}"
+    for i in np.flatnonzero(costs != prices)[:1].tolist():
+        edge = f"the edge from {meant.label(int(tails[i]))} to {meant.label(int(heads[i]))}"
+        return f"{edge} costs {costs[i]:.15g} in the instance, {prices[i]:.15g} in the playbook; {sums}"
     return f"the edges are the same, but not what is measured along them; {sums}"
-
-
-def _costs_of_edges(domain: Domain) -> dict[tuple[int, int], float]:
-    tails, heads, costs = (array.tolist() for array in domain.edge_arrays())
-    return dict(zip(zip(tails, heads, strict=True), costs, strict=True))
 
 
 def _candidates_difference(meant: Sequence[Label], found: Sequence[Label]) -> str:

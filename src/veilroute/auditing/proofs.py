@@ -236,7 +236,7 @@ class _Examination:
         return [
             f"its prices for the {what} add up to {size:.3g}, too much to be exact"
             for what, size, most in sizes
-            if not size * _SUM_ROUNDING <= most
+            if not size * _SUM_ROUNDING <= most < math.inf
         ]
 
     def _wrong_sums(self) -> list[str]:

@@ -84,7 +84,7 @@ def run_bench(
                     run_id=uuid.uuid4().hex[:12],
                     retry_errors=retry_errors,
                     report=report,
-                    should_stop=stop.is_set,
+                    should_stop=stop,
                 )
         except KeyboardInterrupt:
             return _stop(sum(cell.key in store for cell in cells), len(cells))

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -167,18 +167,21 @@ def live_progress(
 
 
 @contextmanager
-def polite_interrupt(reply: str = "stopping with the best so far; once more to drop it") -> Iterator[threading.Event]:
-    """Yield an event that the first Ctrl-C sets, with a reply, to ask the work to finish; the second interrupts it."""
-    wanted = threading.Event()
+def polite_interrupt(
+    reply: str = "stopping with the best so far; once more to drop it",
+) -> Iterator[Callable[[], bool]]:
+    """Yield whether the work is to finish, which the first Ctrl-C asks for, with a reply; the second interrupts it."""
+    is_wanted = False  # no event, whose lock a second Ctrl-C would wait for within the first
 
     def handle(_number: int, _frame: FrameType | None) -> None:
-        if wanted.is_set():
+        nonlocal is_wanted
+        if is_wanted:
             raise KeyboardInterrupt
-        wanted.set()
+        is_wanted = True
         remark(reply)
 
     previous = signal.signal(signal.SIGINT, handle)
     try:
-        yield wanted
+        yield lambda: is_wanted
     finally:
         signal.signal(signal.SIGINT, previous)

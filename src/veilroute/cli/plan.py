@@ -83,7 +83,7 @@ def run_plan(
     problem = loaded.problem if objective is None else replace(loaded.problem, objective=objective)
     figure = "MAC" if problem.objective == "mac" else "mean extra cost"
     with console.live_progress(figure=figure) as report, console.polite_interrupt() as stop:
-        extra |= {"seed": options.seed, "time_limit_s": time_limit, "progress": report, "should_stop": stop.is_set}
+        extra |= {"seed": options.seed, "time_limit_s": time_limit, "progress": report, "should_stop": stop}
         chosen = "optimal" if planner is None else planner
         playbook, runtime_s = timed_solve(problem, loaded.privacy, planner=chosen, **extra)
     if out is not None:
@@ -92,7 +92,7 @@ def run_plan(
         console.emit_json(plan_summary(playbook, runtime_s))
     else:
         print_plan(playbook, runtime_s, out)
-    if stop.is_set():
+    if stop():
         console.remark("interrupted; this is the best playbook so far")
         return INTERRUPTED
     return DONE if playbook.claims.num_anonymized else NOTHING_ANONYMIZED

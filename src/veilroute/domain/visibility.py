@@ -98,6 +98,10 @@ def visibility_to_dict(visibility: Visibility) -> dict[str, Any]:
             return {"kind": "explicit", "sees": {label_text(seer): list(seen) for seer, seen in sees.items()}}
 
 
+def _said(data: dict[str, Any], name: str) -> Any:
+    return "nothing" if data.get(name) is None else data[name]
+
+
 def visibility_from_dict(data: object, domain: Domain | None) -> Visibility:
     """Read what :func:`visibility_to_dict` wrote; without the domain, keys of ``sees`` stay text."""
     if not isinstance(data, dict):
@@ -106,10 +110,10 @@ def visibility_from_dict(data: object, domain: Domain | None) -> Visibility:
         case "at-node":
             return AtNode()
         case "within-distance":
-            radius = check_finite("visibility.radius", data.get("radius", "nothing"), least=0)
+            radius = check_finite("visibility.radius", _said(data, "radius"), least=0)
             return WithinDistance(radius, data.get("measure", "cost"))
         case "line-of-sight":
-            return LineOfSight(check_finite("visibility.range", data.get("range", "nothing"), least=0))
+            return LineOfSight(check_finite("visibility.range", _said(data, "range"), least=0))
         case "explicit":
             return _explicit_from_dict(data.get("sees"), domain)
         case kind:

@@ -249,7 +249,8 @@ class _Element:
     kind: str
     attributes: dict[str, str]
     data: dict[str, str] = field(default_factory=dict)  # what its parts said, by the names of the keys
-    text: str | None = None  # what stands in it
+    text: str | None = None  # what stands in it, before its first part
+    has_parts: bool = False
 
 
 class _Graph:
@@ -300,6 +301,7 @@ class _Graph:
 
     def _begin(self, tag: str, attributes: dict[str, str]) -> None:
         kind = tag.rpartition("}")[2]
+        self._open[-1].has_parts = True
         self._open.append(_Element(kind, attributes))
         if len(self._open) > _DEEPEST:
             raise FileFormatError(self.path, f"nested more than {_DEEPEST} deep; expected GraphML")
@@ -312,7 +314,7 @@ class _Graph:
 
     def _take(self, text: str) -> None:
         top = self._open[-1]
-        if top.kind in ("data", "default"):
+        if top.kind in ("data", "default") and not top.has_parts:
             top.text = (top.text or "") + text
 
     def _end(self, _: str) -> None:
@@ -331,7 +333,7 @@ class _Graph:
                         known[name] = data["default"]
             case "node":
                 self.nodes[about.get("id", "")] = data
-            case "edge":
+            case "edge" if self._open[-1].kind == "graph":
                 tail, head = about.get("source", ""), about.get("target", "")
                 self.edges.append((tail, head, data))
                 if (about.get("directed") or self._is_directed) != "true":

@@ -5,6 +5,7 @@ candidates one a line. Anything after that is ignored.
 """
 
 from dataclasses import asdict, dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +55,9 @@ class _Tokens:
     """The words of a file, one after another."""
 
     def __init__(self, path: str | Path) -> None:
-        lines = enumerate(read_text(path).split("\n"), start=1)
-        # With their lines, the next one last.
-        self.left = [(number, word) for number, line in lines for word in line.split()][::-1]
-        self.path, self.line = path, 1
+        self.path, self._text = path, read_text(path)
+        self.left = self._text.split()[::-1]  # the next one last
+        self._num = len(self.left)
 
     def whole(self, what: str) -> int:
         token = self._take(what)
@@ -76,13 +76,15 @@ class _Tokens:
         return value
 
     def _error(self, problem: str) -> FileFormatError:
-        return FileFormatError(self.path, problem, self.line)
+        """An error about the word that was taken last, with its line."""
+        ends = accumulate(len(line.split()) for line in self._text.split("\n"))
+        line = next(number for number, end in enumerate(ends, start=1) if end >= self._num - len(self.left))
+        return FileFormatError(self.path, problem, line)
 
     def _take(self, what: str) -> str:
         if not self.left:
             raise FileFormatError(self.path, f"truncated: the file ends before {what}")
-        self.line, token = self.left.pop()
-        return token
+        return self.left.pop()
 
 
 UNSTATED = frozenset({"visibility", "k", "ell", "measure", "m", "spread", "objective"})

@@ -278,9 +278,11 @@ def _fields(file: BinaryIO, size: int) -> dict[int, Any] | None:
         if tag & 7 == 2:
             fields[tag] = head[used : used + min(value, 10)]
             spot += value
-        elif tag & 7 == 0:
+        elif tag == _BODY_SIZE:
+            fields[tag] = value  # of several, osmium takes the last
+        elif tag == _UNPACKED_SIZE:
             fields[tag] = max(value, fields.get(tag, 0))
-        else:
+        else:  # a block has no other numbers, and osmium may take another tag for one of these
             return None
     file.seek(begin + size)
     return fields if spot == size else None

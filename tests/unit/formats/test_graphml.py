@@ -140,3 +140,16 @@ def test_ids_with_leading_zeros_stay_text(tmp_path: Path) -> None:
     nx.set_edge_attributes(graph, 1, "weight")
     nx.write_graphml(graph, tmp_path / "a.graphml")
     assert vr.read_graphml(tmp_path / "a.graphml").labels == ("007", "8")
+
+
+PARTS = """<graphml><key id="w" for="edge" attr.name="cost"/>
+<edge source="a" target="b"><data key="w">1</data></edge>
+<graph edgedefault="directed"><node id="a"/><node id="b"/>
+<edge source="a" target="b"><data key="w">5<x/>0</data></edge></graph>
+<edge source="b" target="a"><data key="w">1</data></edge></graphml>
+"""
+
+
+def test_text_after_a_part_and_edges_outside_the_graph_do_not_count(tmp_path: Path) -> None:
+    domain = vr.read_graphml(write(tmp_path, PARTS))
+    assert [array.tolist() for array in domain.edge_arrays()] == [[0], [1], [5.0]]

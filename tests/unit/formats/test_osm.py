@@ -187,3 +187,20 @@ def test_places_that_are_nowhere(tmp_path: Path, lat: str) -> None:
     path.write_text(text, encoding="utf-8")
     with pytest.raises(vr.FileFormatError, match=r"a\.osm: "):
         vr.read_osm(path)
+
+
+def test_a_size_that_osmium_alone_would_see_is_refused(tmp_path: Path) -> None:
+    """osmium cuts tags to 32 bits: a block may say under another tag how large it becomes."""
+    path = write_osm(tmp_path / "a.osm.pbf", TOWN, PLACES)
+    raw = path.read_bytes()
+    length = int.from_bytes(raw[:4], "big")
+    header, body = raw[4 : 4 + length], raw[4 + length :]
+    assert header[-2] == 3 << 3  # how long the body is, below 128 bytes
+    size, rest = header[-1], b""
+    body, rest = body[: header[-1]], body[header[-1] :]
+    at = body.index(bytes([2 << 3]))
+    # The same tag with a bit above the 32nd set takes four bytes more.
+    hidden = body[:at] + bytes([(2 << 3) | 128, 128, 128, 128, 16]) + body[at + 1 :]
+    path.write_bytes(raw[:4] + header[:-1] + bytes([size + 4]) + hidden + rest)
+    with pytest.raises(vr.FileFormatError, match="damaged: block 1"):
+        vr.read_osm(path)
