@@ -140,9 +140,10 @@ class Rule(ABC):
     """What makes some of a task's members a class: the one place where partitioners ask.
 
     Members are numbered from 0. A set of them is a row, ascending; many sets of one size are the rows of an array. A
-    rule of one's own says which sets qualify, and is then obeyed by every method that takes a rule; ``may_grow`` makes
-    these faster. Costs are not its concern (:func:`objective_rates`), except that a class has at least ``least``
-    members: bounds rest on each member's sharing its walk with that many.
+    rule of one's own says which sets qualify, and is then obeyed by tables, column generation and local search;
+    ``may_grow`` makes these faster. The paper's searches know k and ell alone. Costs are not its concern
+    (:func:`objective_rates`), except that a class has at least ``least`` members: bounds rest on each member's sharing
+    its walk with that many.
     """
 
     together: Flags  #: per two members whether they may be in one class at all; false for a member and itself

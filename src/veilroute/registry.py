@@ -172,12 +172,13 @@ class Registry(dict[str, Value]):
         return self._adapt(plugin)
 
 
-def check_options(kind: str, name: str, given: Iterable[str], taken: Sequence[str]) -> None:
-    """Refuse options that a method does not take."""
+def check_options(methods: Registry[Entry], name: str, given: Iterable[str], taken: Sequence[str]) -> None:
+    """Refuse options that a method does not take, and say which of the built-in ones do."""
     for option in given:
         if option not in taken:
-            takes = ", ".join(taken) or "no options"
-            raise InvalidInputError(option, f"a {kind} that has this option; {name} takes {takes}")
+            others = ", ".join(each for each, entry in methods.items() if option in entry.options)
+            wanted = f"a {methods.kind} that has this option{f' ({others})' * bool(others)}"
+            raise InvalidInputError(option, f"{wanted}; {name} takes {', '.join(taken) or 'no options'}")
 
 
 def read_option(text: str) -> tuple[str, Plain]:

@@ -112,6 +112,7 @@ def keep_if_better(grouped: int, cost: float, margin: float, depth: int, tree: T
     return True
 
 
+RANDOM, COST_ASC = range(2)  #: merge orders
 BITS_PER_MEMBER = 6
 MEMBERS_PER_WORD = 10  #: a partition is written down as the number of each member's set
 
@@ -124,16 +125,16 @@ _PAIR_BASE = 64
 
 @jit
 def search_merges(
-    num_steps: int, k: int, num: int, margin: float, by_key: bool, weights: Floats, pool: Pool, tree: Tree,
+    num_steps: int, k: int, num: int, margin: float, order: int, weights: Floats, pool: Pool, tree: Tree,
     closed: Ints, closed_slots: Int32s, keys: Floats,
 ) -> int:  # fmt: skip
     """Merge_BB_Search (Algorithm 2) from where it stands, for at most ``num_steps`` partitions.
 
     ``num_steps``: pause after this many. ``k``, ``num``: the least members of a class, and how many members there are.
-    ``margin``: what a partition must be cheaper by to be better: rounding is no improvement. ``by_key``, ``weights``:
-    merge order CostAsc, with the weights of the trips, or Random. ``pool``, ``tree``: known sets, and where the search
-    stands. ``closed``, ``closed_slots``: partitions met before, and open hashing into them; duplicates are skipped
-    while there is room to remember. ``keys``: scratch for sorting pairs.
+    ``margin``: what a partition must be cheaper by to be better: rounding is no improvement. ``order``, ``weights``:
+    the merge order, :data:`RANDOM` or another, with the weights of the trips. ``pool``, ``tree``: known sets, and where
+    the search stands. ``closed``, ``closed_slots``: partitions met before, and open hashing into them; duplicates are
+    skipped while there is room to remember. ``keys``: scratch for sorting pairs.
 
     Returns ``EXHAUSTED``, ``PAUSED``, ``IMPROVED``, ``NEEDS_SET`` for the set ``numbers[WANTED]``, or ``NO_ROOM`` when
     ``closed`` is full and ``numbers[MAY_GROW]`` says that it can be larger.
@@ -157,7 +158,7 @@ def search_merges(
             if tree.counts[depth] == 1 or grouped == num or (numbers[BEST_GROUPED] == num and is_dear):
                 numbers[DEPTH] -= 1
             else:
-                _order_pairs(k, num, margin, by_key, cost, weights, pool, tree, keys)
+                _order_pairs(k, num, margin, order, cost, weights, pool, tree, keys)
             if is_better:
                 return IMPROVED
             continue
@@ -196,7 +197,7 @@ def search_merges(
 
 @inner
 def _order_pairs(
-    k: int, num: int, margin: float, by_key: bool, cost: float, weights: Floats, pool: Pool, tree: Tree, keys: Floats
+    k: int, num: int, margin: float, order: int, cost: float, weights: Floats, pool: Pool, tree: Tree, keys: Floats
 ) -> None:
     """The paper's MergeOrder: all pairs of sets that may be merged, at random or by ascending key.
 
@@ -212,8 +213,8 @@ def _order_pairs(
             if is_prunable(k, num, margin, one, other, cost, pool, tree):
                 continue
             code = i * _PAIR_BASE + j
-            if by_key:
-                key = _pair_key(one, other, weights, pool)
+            if order != RANDOM:
+                key = _pair_key(order, one, other, weights, pool)
                 at = num_pairs
                 while at > 0 and keys[at - 1] > key:
                     keys[at] = keys[at - 1]
@@ -231,8 +232,8 @@ def _order_pairs(
 
 
 @inner
-def _pair_key(one: int, other: int, weights: Floats, pool: Pool) -> float:
-    """CostAsc: the dearer of a pair's walks times the number of its members."""
+def _pair_key(order: int, one: int, other: int, weights: Floats, pool: Pool) -> float:
+    """The key of an order; there is one, CostAsc: the dearer of a pair's walks times the number of its members."""
     dearer = 0.0
     for trip in range(weights.size):
         dearer += weights[trip] * max(pool.costs[one, trip], pool.costs[other, trip])
@@ -247,7 +248,7 @@ def search_merges_by(key: Callable[..., float]) -> Callable[..., int]:
     one_trip = np.ones(1)
     float(compiled(one_trip, one_trip, 1, 1, one_trip))
 
-    def pair_key(one: int, other: int, weights: Floats, pool: Pool) -> float:
+    def pair_key(_order: int, one: int, other: int, weights: Floats, pool: Pool) -> float:
         return float(compiled(pool.costs[one], pool.costs[other], pool.sizes[one], pool.sizes[other], weights))
 
     order_pairs = specialise(_order_pairs, _pair_key=compile_plain(pair_key))

@@ -106,7 +106,7 @@ def extend_sets(
     best = np.empty((num_groups, room))
     num_best = np.zeros(num_groups, dtype=np.int64)
     rest = np.empty(num + 1)
-    near = np.zeros(64, dtype=np.int64)
+    far_of = np.zeros(64, dtype=np.int64)
     found = 0
     # Each set by itself: its price so far, what further members could add at best, and then those worth writing down.
     for s in range(sets.shape[0]):
@@ -135,12 +135,12 @@ def extend_sets(
         per_group = more
         if far is not None:
             for i in range(size):
-                near[i] = 0
+                far_of[i] = 0
                 for j in range(size):
                     if far[members[i], members[j]]:
-                        near[i] |= 1 << j
+                        far_of[i] |= 1 << j
             # Beside k members that qualify, what is added must not: fewer than k of each group.
-            per_group = k - 1 if has_clique(near, (1 << size) - 1, k) else 2 * k - 1
+            per_group = k - 1 if has_clique(far_of, (1 << size) - 1, k) else 2 * k - 1
         # From the last member down: what those behind it could add.
         for e in range(num_groups):
             num_best[e] = 0
@@ -201,15 +201,15 @@ def extend_sets(
                 continue
             qualifies = size + 1 >= k
             if far is not None:
-                near[size] = 0
+                far_of[size] = 0
                 for i in range(size):
-                    near[i] &= ~(1 << size)
+                    far_of[i] &= ~(1 << size)
                     if far[members[i], x]:
-                        near[i] |= 1 << size
-                        near[size] |= 1 << i
-                if splits_with(near, size + 1, size, k):
+                        far_of[i] |= 1 << size
+                        far_of[size] |= 1 << i
+                if splits_with(far_of, size + 1, size, k):
                     continue
-                qualifies = has_clique(near, (1 << (size + 1)) - 1, k)
+                qualifies = has_clique(far_of, (1 << (size + 1)) - 1, k)
             for i in range(size):
                 out_sets[found, i] = members[i]
             out_sets[found, size] = x

@@ -45,5 +45,5 @@ PARTITIONERS: Registry[Entry] = Registry(
 def find_partitioner(name: str, options: dict[str, Any]) -> Entry:
     """The partitioner called ``name``, after checking that it takes ``options``."""
     entry = PARTITIONERS.find(name)
-    check_options("partitioner", name, options, entry.options)
+    check_options(PARTITIONERS, name, options, entry.options)
     return entry

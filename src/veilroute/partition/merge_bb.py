@@ -39,19 +39,19 @@ from veilroute.registry import Plugin, Registry
 class MergeOrder:
     """Which pairs to merge first: by ascending key, which is compiled into the search, or at random."""
 
-    by_key: bool
+    number: int  # among those of the kernel; the search of a plug-in has its key in the place of CostAsc
     search: Callable[..., int] = kernel.search_merges
 
 
 def _adapt(plugin: Plugin) -> MergeOrder:
-    return MergeOrder(by_key=True, search=plugin.guard(plugin.guard(kernel.search_merges_by)(plugin.value)))
+    return MergeOrder(kernel.COST_ASC, search=plugin.guard(plugin.guard(kernel.search_merges_by)(plugin.value)))
 
 
 MERGE_ORDERS: Registry[MergeOrder] = Registry(
     "merge order",
     "veilroute.merge_orders",
     _adapt,
-    {"cost-asc": MergeOrder(by_key=True), "random": MergeOrder(by_key=False)},
+    {"cost-asc": MergeOrder(kernel.COST_ASC), "random": MergeOrder(kernel.RANDOM)},
 )
 """By name."""
 
@@ -106,7 +106,7 @@ class _Merging:
 
     def __call__(self, pool: Pool, tree: Tree) -> int:
         outcome = self.order.search(
-            STEPS_PER_CALL, self.k, self.num, ROUNDING * self.num, self.order.by_key, self.weights,
+            STEPS_PER_CALL, self.k, self.num, ROUNDING * self.num, self.order.number, self.weights,
             pool, tree, self.closed, self.closed_slots, self.keys,
         )  # fmt: skip
         if outcome == kernel.NO_ROOM:

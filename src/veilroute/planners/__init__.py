@@ -56,5 +56,5 @@ def find_planner(name: str, options: dict[str, Any]) -> Callable[..., Plan]:
     partitioner = options.get("partitioner")
     if "partitioner" in taken and isinstance(partitioner, str) and partitioner not in PARTITIONERS:
         taken = tuple(dict.fromkeys((*taken, *PARTITIONERS.find(partitioner).options)))
-    check_options("planner", name, options, taken)
+    check_options(PLANNERS, name, options, taken)
     return entry.function
