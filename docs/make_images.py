@@ -47,11 +47,11 @@ STEPS = (
     ("covering", "their costs"),
     ("kernels", "sweeps of the graph"),
     ("partition", "the best classes, the bound"),
-    ("planners", "a walk for each class"),
+    ("planners", "their walks"),
     ("solver", "puts it together"),
     ("metrics", "MAC"),
-    ("playbook", "the result, as a file"),
-    ("cli", "prints it"),
+    ("playbook", "the result"),
+    ("cli", "writes it"),
 )
 """One `veilroute plan`: the rooms that it comes through, and what is done there; docs/architecture.rst tells more."""
 
