@@ -23,10 +23,13 @@ from veilroute.errors import (
     UnknownCandidateError,
 )
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes
-from veilroute.problem import OBJECTIVES, Privacy, Problem, Trip, checked_names
+from veilroute.problem import OBJECTIVES, Privacy, Problem, Trip, checked_names, checked_prior
 
 FORMAT = "veilroute-playbook/1"
-_EXTRA = ("total_extra", "worst_extra", "total_extra_lower_bound")
+_EXTRA = (
+    "total_extra", "worst_extra", "total_extra_lower_bound", "expected_mac", "expected_mac_lower_bound", "hidden_mass",
+    "worst_posterior", "bayes_success",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,9 @@ class PlaybookClass:
     routes: tuple[Route, ...]
     #: Routes of single members, by (trip, member); those that have none take the shared one. Empty when m is infinite.
     member_routes: dict[tuple[int, Label], Route] = field(default_factory=dict)
+    #: In a randomised playbook, for each member how probable it is that it is the secret and this class is drawn;
+    #: empty in a partition.
+    shares: tuple[float, ...] = ()
 
     def route_of(self, member: Label, trip: int) -> Route:
         """The route that ``member`` gets on a trip."""
@@ -106,13 +112,22 @@ class Claims:
     total_extra: float | None = None
     worst_extra: float | None = None  #: the largest single extra cost
     total_extra_lower_bound: float | None = None  #: in place of ``mac_lower_bound`` where the total is the objective
+    #: The MAC with every candidate weighted by how probable it is; without a prior, that of a partition is the MAC.
+    expected_mac: float | None = None
+    expected_mac_lower_bound: float | None = None  #: in place of ``mac_lower_bound`` where a risk is bounded
+    hidden_mass: float | None = None  #: how probable it is that the secret is one of the anonymized candidates
+    #: The largest posterior that a route gives to a place, or to those closer than ell to one of its members.
+    worst_posterior: float | None = None
+    bayes_success: float | None = None  #: how often an observer who bets on the most probable place is right
 
     @property
     def gap(self) -> float | None:
-        """Relative distance between ``mac``, or ``total_extra`` where that has the bound, and its bound."""
+        """Relative distance between ``mac``, or whatever else has the bound, and its bound."""
         reached, bound = self.mac, self.mac_lower_bound
         if self.total_extra_lower_bound is not None:
             reached, bound = self.total_extra, self.total_extra_lower_bound
+        elif self.expected_mac_lower_bound is not None:
+            reached, bound = self.expected_mac, self.expected_mac_lower_bound
         if reached is None or bound is None:
             return None
         return max(0.0, reached - bound) / max(bound, 1e-12)
@@ -147,6 +162,7 @@ class Playbook:
     names_sha256: str | None = None  #: of the names when it was planned; playbooks of old lack it and the next
     drawing_sha256: str | None = None  #: that of the domain when it was planned
     objective: str = "mac"
+    prior: tuple[float, ...] | None = None  #: how probable each candidate is beforehand; ``None`` for all the same
 
     @property
     def apr(self) -> float:
@@ -183,7 +199,9 @@ class Playbook:
         """The problem that was solved; needs the domain."""
         if self.domain is None:
             raise InvalidInputError("Playbook.domain", "the domain: this playbook holds only its hash; supply the file")
-        return Problem(self.domain, self.trips, self.candidates, self.visibility, self.names, self.objective)
+        return Problem(
+            self.domain, self.trips, self.candidates, self.visibility, self.names, self.objective, self.prior
+        )
 
     def route_for(self, secret: Label, trip: int = 0, *, expose: bool = False) -> Route:
         """Look the route for a secret transit point up.
@@ -290,6 +308,7 @@ class Playbook:
         }
         optional = {
             "objective": None if self.objective == "mac" else self.objective,
+            "prior": None if self.prior is None else list(self.prior),
             "certificate": None if self.certificate is None else asdict(self.certificate),
             "names": [[label, name] for label, name in self.names.items()] or None,
             "names_sha256": self.names_sha256,
@@ -369,6 +388,7 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
         names_sha256=data.get("names_sha256"),
         drawing_sha256=data.get("drawing_sha256"),
         objective=check_name("objective", data.get("objective", "mac"), OBJECTIVES),
+        prior=checked_prior(check_list("prior", data["prior"]), len(data["candidates"])) if "prior" in data else None,
     )
 
 
@@ -393,7 +413,8 @@ def _class_to_dict(group: PlaybookClass) -> dict[str, Any]:
         {"trip": trip, "member": member, "cost": own.cost, "route": list(own.nodes)}
         for (trip, member), own in group.member_routes.items()
     ]
-    return {"members": list(group.members), "anonymized": group.anonymized, "routes": routes}
+    data: dict[str, Any] = {"members": list(group.members), "anonymized": group.anonymized, "routes": routes}
+    return data | {"shares": list(group.shares)} if group.shares else data
 
 
 def _class_from_dict(entry: dict[str, Any], num_trips: int) -> PlaybookClass:
@@ -417,7 +438,11 @@ def _class_from_dict(entry: dict[str, Any], num_trips: int) -> PlaybookClass:
         raise InvalidInputError("classes.routes", f"one shared route for each of {num_trips} trips", sorted(shared))
     if not isinstance(entry["anonymized"], bool):
         raise InvalidInputError("classes.anonymized", "true or false", entry["anonymized"])
-    return PlaybookClass(members, entry["anonymized"], tuple(shared[t] for t in range(num_trips)), own)
+    shares = [check_finite("classes.shares", share, least=0) for share in check_list("shares", entry.get("shares", []))]
+    if len(shares) not in (0, len(members)):
+        raise InvalidInputError("classes.shares", f"one for each of {len(members)} members", len(shares))
+    routes = tuple(shared[t] for t in range(num_trips))
+    return PlaybookClass(members, entry["anonymized"], routes, own, tuple(map(float, shares)))
 
 
 def _labels(items: Any) -> tuple[Label, ...]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Ints, Masks
-from veilroute.checks import check_finite, check_name, check_whole, is_number, is_whole
+from veilroute.checks import check_finite, check_name, check_whole, is_number, is_whole, plain_number
 from veilroute.domain.geography import MEASURES, check_measurable
 from veilroute.domain.graph import Domain, Label, label_text, plain_label
 from veilroute.domain.visibility import AtNode, Visibility, check_visibility
@@ -27,6 +28,11 @@ sum of (route cost - base cost), which no candidate beside the depot can dominat
 
 SPREADS = ("witness", "all-pairs")
 """The readings of the spread condition (see the concepts page): Definition 1 to the letter, and the stricter one."""
+
+MECHANISMS = ("partition", "randomised")
+"""How a candidate gets its class: each is in one, or in several of which one is drawn."""
+
+ROUNDING = 1e-9  #: a posterior may exceed its bound by as much, relatively: priors are floating-point numbers
 
 
 @dataclass(frozen=True)
@@ -46,9 +52,13 @@ class Trip:
 
 @dataclass(frozen=True)
 class Privacy:
-    """The guarantee to reach: (k, ell, m)-anonymity under a reading of spread."""
+    """The guarantee to reach: (k, ell, m)-anonymity under a reading of spread, or a bound on what an observer believes.
 
-    k: int = 2  #: how many candidates must stay possible, at least 1
+    Say either k or ``risk``. With a risk, no place may be more probable than that to whoever saw the route; k is then
+    what follows from it, the least number of candidates that stay possible.
+    """
+
+    k: int = None  # type: ignore[assignment]  #: how many candidates must stay possible, at least 1; 2 when left out
     ell: float = 1.0  #: how far apart they must stand; both directions count
     m: int | None = None  #: for how many nodes of the route the guarantee holds; ``None`` means the whole route
     #: ``"witness"``: some k members of a class are pairwise at least ell apart (Definition 1). ``"all-pairs"``: all
@@ -57,8 +67,31 @@ class Privacy:
     #: What ell is measured in: ``"cost"`` of walking over the edges or, on street networks, metres ``"driving"``,
     #: ``"walking"`` or ``"straight"`` ahead.
     measure: str = "cost"
+    #: The largest posterior that a route may give to a place, or with ``ell`` to all places closer than that to one.
+    risk: float | None = None
+    #: ``"partition"``: each candidate is in one class. ``"randomised"``: in several, with shares by which one is drawn;
+    #: all members then stand ell apart, and k means a risk of 1 / k.
+    mechanism: str = "partition"
 
     def __post_init__(self) -> None:
+        settle = object.__setattr__
+        given: int | None = self.k
+        if self.risk is not None:
+            if not is_number(self.risk, 1e-9, 1) or not self.risk < 1:
+                raise InvalidInputError("Privacy.risk", "a number between 0 and 1, both excluded", self.risk)
+            settle(self, "risk", float(self.risk))
+            least = math.ceil(1 / self.risk - ROUNDING)
+            if given not in (None, least):
+                raise InvalidInputError("Privacy.k", "either k or risk, not both", given)
+            settle(self, "k", least)
+        elif given is None:
+            settle(self, "k", 2)
+        check_name("Privacy.mechanism", self.mechanism, MECHANISMS)
+        if self.mechanism == "randomised":
+            if self.k == 1:
+                raise InvalidInputError("Privacy.k", "at least 2 for a randomised playbook", self.k)
+            if self.spread == "witness":
+                settle(self, "spread", "all-pairs")
         check_whole("Privacy.k", self.k, "an integer >= 1", least=1)
         if isinstance(self.ell, int) and self.ell >= 2**53:
             raise InvalidInputError("Privacy.ell", "an integer below 2^53, or a float", self.ell)
@@ -69,6 +102,11 @@ class Privacy:
         check_name("Privacy.measure", self.measure, MEASURES)
 
     @property
+    def beta(self) -> float | None:
+        """The largest posterior that is promised; ``None`` where only possibilities are counted."""
+        return 1 / self.k if self.risk is None and self.mechanism == "randomised" else self.risk
+
+    @property
     def distance_text(self) -> str:
         """Ell as people say it: ``300`` where it is a cost, ``300 m driving`` where it is in metres."""
         return f"{self.ell:g}" if self.measure == "cost" else f"{self.ell:g} m {self.measure}"
@@ -76,7 +114,12 @@ class Privacy:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a JSON file."""
         data: dict[str, Any] = {"k": self.k, "ell": self.ell, "m": self.m, "spread": self.spread}
-        return data if self.measure == "cost" else data | {"measure": self.measure}
+        optional = {
+            "measure": None if self.measure == "cost" else self.measure,
+            "risk": self.risk,
+            "mechanism": None if self.mechanism == "partition" else self.mechanism,
+        }
+        return data | {name: value for name, value in optional.items() if value is not None}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,6 +138,9 @@ class Problem:
     #: What people call some of the nodes (``{264015624: "Kamppi"}``); for reports and pictures only.
     names: Mapping[Label, str] = field(default_factory=dict)
     objective: str = "mac"  #: what the plan is to keep small: ``"mac"`` or ``"total"``, see :data:`OBJECTIVES`
+    #: How probable an observer takes each candidate to be beforehand: weights >= 0, kept so that they sum to 1.
+    #: ``None`` when nobody knows more about one than about another.
+    prior: Sequence[float] | None = None
 
     start_nodes: tuple[int, ...] = field(init=False)
     goal_nodes: tuple[int, ...] = field(init=False)
@@ -122,6 +168,10 @@ class Problem:
         settle(self, "candidate_nodes", nodes)
         settle(self, "names", checked_names(self.names))
         check_name("Problem.objective", self.objective, OBJECTIVES)
+        if self.prior is not None:
+            settle(self, "prior", checked_prior(self.prior, len(candidates)))
+            if not any(self.prior[i] for i in self.counted):
+                raise InvalidInputError("Problem.prior", "a weight above 0 for a candidate that is no start or goal")
         for label in self.names:
             node(label, field="names")
 
@@ -130,6 +180,12 @@ class Problem:
         """Positions of the candidates that count: those that are no trip's start or goal."""
         ends = set(self.start_nodes) | set(self.goal_nodes)
         return tuple(i for i, node in enumerate(self.candidate_nodes) if node not in ends)
+
+    def prior_of(self, positions: Sequence[int]) -> Floats:
+        """How probable some of the candidates are among themselves; equally where there is no prior, or none for any."""
+        weights = np.ones(len(positions)) if self.prior is None else np.array([self.prior[i] for i in positions])
+        total = math.fsum(weights.tolist())
+        return weights / total if total > 0 else np.full(len(positions), 1 / max(1, len(positions)))
 
     def __repr__(self) -> str:
         return f"<Problem: {self.domain!r}, {len(self.trips)} trips, {len(self.candidates)} candidates>"
@@ -227,6 +283,70 @@ def _has_far(members: list[int], far: Flags, num: int) -> bool:
     return False
 
 
+@dataclass(frozen=True, eq=False)
+class RiskBound(Rule):
+    """The rule of a risk under a prior: no member, with those who stand near it, holds more than beta of its class.
+
+    A class that splits into two that qualify is never needed: a part costs no more. So is none that is heavier than it
+    has to be: docs/theory, :ref:`Classes under a prior <theory-risk>`.
+    """
+
+    near: Flags  #: per two members whether they stand too near; true for a member and itself
+    masses: Floats  #: how probable each member is, in any unit
+    beta: float
+
+    @classmethod
+    def of(cls, far: Flags, masses: Floats, beta: float, spread: str) -> RiskBound:
+        """The rule under a reading of spread."""
+        num = len(far)
+        together = far if spread == "all-pairs" else ~np.eye(num, dtype=np.bool_)
+        near = np.eye(num, dtype=np.bool_) if spread == "all-pairs" else ~far
+        return cls(together, _least_members(masses, beta), num, near, masses, beta)
+
+    def qualify(self, sets: Int32s) -> Flags:
+        """Whether no member is near more than beta of the class, itself included; impossible without any mass."""
+        masses = self.masses[sets]
+        near = np.where(self.near[sets[:, :, None], sets[:, None, :]], masses[:, None, :], 0.0).sum(axis=2)
+        total = masses.sum(axis=1)
+        is_class = (near.max(axis=1) <= self.beta * total * (1 + ROUNDING)) & (total > 0)
+        if not self.together.all():
+            size = sets.shape[1]
+            is_class &= self.together[sets[:, :, None], sets[:, None, :]].sum(axis=(1, 2)) == size * (size - 1)
+        return np.asarray(is_class)
+
+    def renumbered(self, order: Ints) -> RiskBound:
+        """The same rule where ``order[i]`` is called i."""
+        at = np.ix_(order, order)
+        return replace(self, together=self.together[at], near=self.near[at], masses=self.masses[order])
+
+
+def _least_members(masses: Floats, beta: float) -> int:
+    """The fewest members of a class: of a size, the best are neighbours in the order of their masses."""
+    ordered = np.sort(masses)[::-1]
+    sums = np.concatenate(([0.0], np.cumsum(ordered)))
+    for size in range(math.ceil(1 / beta - ROUNDING), len(masses) + 1):
+        if (ordered[: len(masses) - size + 1] <= beta * (sums[size:] - sums[:-size]) * (1 + ROUNDING)).any():
+            return size
+    return max(2, len(masses) + 1)
+
+
+def hideable(masses: Floats, beta: float) -> Flags:
+    """Who can be hidden at all: posteriors average to priors, so nobody above beta of all that can be hidden.
+
+    Whoever is left out makes the rest weigh more: looked at again until nobody else has to go.
+    """
+    can = masses > 0
+    while (is_heavy := can & (masses > beta * math.fsum(masses[can].tolist()) * (1 + ROUNDING))).any():
+        can &= ~is_heavy
+    return can
+
+
+def least_risk(masses: Floats) -> float | None:
+    """The least beta at which somebody can be hidden, as far as probabilities are concerned; ``None`` without any."""
+    ordered = np.sort(masses[masses > 0])
+    return float((ordered / np.cumsum(ordered)).min()) if ordered.size > 1 else None
+
+
 def objective_rates(objective: str, base_costs: Floats, smallest_positive_cost: float) -> Floats:
     """What a unit of extra cost adds to the sum that is kept small, for each base cost.
 
@@ -240,10 +360,35 @@ def objective_rates(objective: str, base_costs: Floats, smallest_positive_cost: 
 def check_fit(problem: Problem, privacy: Privacy) -> None:
     """Raise when the privacy cannot be met by any planner for lack of candidates."""
     num_counted = len(problem.counted)
-    if privacy.k > num_counted:
+    if privacy.risk is None and privacy.k > num_counted:
         expected = f"at most {num_counted}, the number of candidates that are neither start nor goal"
         raise InvalidInputError("Privacy.k", expected, privacy.k)
     check_measurable(problem.domain, privacy.measure, "Privacy.measure")
+    if privacy.beta is not None and problem.objective != "mac":
+        raise InvalidInputError(
+            "Problem.objective", "mac where a risk is bounded: it is the expected MAC that is kept small"
+        )
+
+
+def checked_prior(prior: object, num: int) -> tuple[float, ...]:
+    """Weights of ``num`` candidates so that they sum to 1, or raise naming what is wrong."""
+    if isinstance(prior, str | Set | Mapping) or not isinstance(prior, Iterable):
+        raise InvalidInputError("prior", "a list of weights, one for each candidate", type(prior).__name__)
+    weights = [float(check_finite("prior", plain_number(weight), least=0)) for weight in prior]
+    if len(weights) != num:
+        raise InvalidInputError("prior", f"one weight for each of {num} candidates", len(weights))
+    largest = max(weights)
+    if largest == 0:
+        raise InvalidInputError("prior", "a weight above 0 for some candidate", "0 for all")
+    if sum(weight > 0 for weight in weights) == 1:
+        raise InvalidInputError("prior", "weights above 0 for two candidates at least: nothing hides what is certain")
+    # Divided by the largest first: sums of huge weights overflow, and those of tiny ones vanish.
+    scaled = [weight / largest for weight in weights]
+    total = math.fsum(weights) if largest < 1e300 else math.inf
+    if abs(total - 1) <= 1e-12:
+        return tuple(weights)  # as they were kept before
+    total = math.fsum(scaled)
+    return tuple(weight / total for weight in scaled)
 
 
 def checked_names(names: object) -> dict[Label, str]:

@@ -108,6 +108,7 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
         names_sha256=names_sha256(problem.names),
         drawing_sha256=problem.domain.drawing_sha256,
         objective=problem.objective,
+        prior=None if problem.prior is None else tuple(problem.prior),
     )
 
 
