@@ -34,7 +34,6 @@ from veilroute.progress import OutOfTimeError, Watch
 _MEAN_SCALED_SHARE = 100.0  #: shares are scaled so that a member's is about this: HiGHS works with absolute tolerances
 MAX_COMBINED = 20  #: up to so many members the integer programme is not needed (:func:`combine_few`)
 _LEAST_DROPPED = 1e-9
-_DEARER = 4.0
 _SIGNALS = highspy.cb.HighsCallbackType
 
 
@@ -99,10 +98,10 @@ class Master:
         self._solver.addCols(num, np.zeros(num), np.zeros(num), ones, num, rows, rows, self._amounts)
         self.charge(penalties)
 
-    def harden(self) -> bool:
-        """Make dropping dearer for those who are dropped; whether there was somebody for whom it could be."""
+    def harden(self, dearer: float) -> bool:
+        """Make dropping so many times dearer for those who are dropped; whether there was somebody for whom it could be."""
         is_cheap = (self.dropped > _LEAST_DROPPED) & (self._penalties < self._most_penalties)
-        self._penalties = np.where(is_cheap, self._penalties * _DEARER, self._penalties)
+        self._penalties = np.where(is_cheap, self._penalties * dearer, self._penalties)
         self.charge(self._penalties)
         return bool(is_cheap.any())
 
@@ -340,6 +339,7 @@ _MAX_IDLE_ROUNDS = 4
 _LEAST_GAIN = 0.002
 _LEAST_PAID = 0.01
 _QUOTA = 1e6
+_DEARER = 1.5
 _LARGER = 4.0
 _LITTLE = 1e-4
 
@@ -447,7 +447,7 @@ class Bounding:
             prices = self.master.solve(self.watch)
             self.watch.tell("bounds", len(self.master.sets))
             most = None if self.space.max_size <= 3 or is_weighed else _MOST_PER_SEARCH * self.space.num
-            limits = {"quota": self._quota} if is_weighed else {}
+            limits: dict[str, Any] = {"quota": self._quota} if is_weighed else {}
             found = self.space.search(prices, -self._tolerance, self.watch, most=most, is_free=self.is_free, **limits)
             is_done = found.is_complete
             if found.shortfalls is not None:
@@ -463,7 +463,9 @@ class Bounding:
                 continue
             if not is_done and len(found.columns) and not is_weighed:
                 continue
-            if not is_done and is_weighed:
-                self._quota *= _LARGER
-            elif not self._is_soft or not self.master.harden():
+            # At prices that are too high there is no end to looking: first they have to be right.
+            if self._is_soft and self.master.harden(_DEARER):
+                continue
+            if is_done or not is_weighed:
                 return
+            self._quota *= _LARGER

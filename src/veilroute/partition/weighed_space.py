@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
-from typing import Any
 
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Ints
 from veilroute.covering.task import CoveringTask
 from veilroute.kernels.weighing import extend_heaviest, mark_splitting
-from veilroute.partition.class_space import ClassSpace, Columns, Prices, SearchResult, cut_arrays
+from veilroute.partition.class_space import ClassSpace, Columns, Cuts, Prices, SearchResult, cut_arrays
 from veilroute.problem import ROUNDING, RiskBound, Rule
 from veilroute.progress import Watch
 
@@ -105,17 +104,23 @@ class WeighedSpace(ClassSpace):
             mark_splitting(sets, self.worth, self.rule.beta, is_split)
         return is_split
 
-    def extend(self, now: Grown, weights: Floats, prizes: Floats, cuts: Any, threshold: float) -> Grown:
-        """The sets of one member more; their costs are still those of the sets that they came of."""
+    def extend(
+        self, now: Grown, weights: Floats, prizes: Floats, cuts: Cuts, threshold: float, known: Floats | None = None
+    ) -> tuple[Grown, Ints]:
+        """The sets of one member more, at the costs of those that they came of, and which these are.
+
+        ``known`` may have per set and member what the set with this member costs on the only trip; 0 where not asked.
+        """
         room = len(now.sets) * self.num
         sets = np.empty((room, now.sets.shape[1] + 1), dtype=np.int32)
         offsets, bounds = np.empty((2, room))
         parents = np.empty(room, dtype=np.int64)
         num = extend_heaviest(
             now.sets, now.costs, now.offsets, weights, prizes, self.pair_costs, self.compatible, self.worth, self.more,
-            self._orders, self._places, *cuts, threshold, sets, offsets, bounds, parents,
+            self._orders, self._places, *cuts, threshold, np.empty((0, 0)) if known is None else known, sets, offsets,
+            bounds, parents,
         )  # fmt: skip
-        return Grown(sets[:num], now.costs[parents[:num]], offsets[:num], bounds[:num])
+        return Grown(sets[:num], now.costs[parents[:num]], offsets[:num], bounds[:num]), parents[:num]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +144,7 @@ class _Look:
     space: WeighedSpace
     weights: Floats
     prizes: Floats
-    cuts: Any
+    cuts: Cuts
     threshold: float
 
     def first(self, heaviest: int) -> Grown:
@@ -148,9 +153,9 @@ class _Look:
         return Grown(sets, np.ascontiguousarray(base), -self.prizes[[heaviest]], np.full(1, -math.inf))
 
     def extend(self, now: Grown, watch: Watch) -> tuple[Columns, Grown, float]:
-        """The classes among the sets of one member more, these sets, and what those that are too large cost at least."""
+        """The classes among the sets of one member more, these sets, and what those too large cost at least."""
         space = self.space
-        grown = space.extend(now, self.weights, self.prizes, self.cuts, self.threshold)
+        grown, parents = space.extend(now, self.weights, self.prizes, self.cuts, self.threshold)
         if grown.sets.shape[1] > space.max_size or not len(grown.sets):
             nothing = Columns(np.empty((0, 0), dtype=np.int32), np.empty(0), np.empty(0))
             return nothing, grown.part(slice(0)), float(grown.bounds.min(initial=math.inf))
@@ -161,4 +166,10 @@ class _Look:
         chosen = np.flatnonzero(is_there & (reduced <= self.threshold))
         chosen = chosen[space.rule.qualify(grown.sets[chosen])]
         columns = Columns(np.sort(grown.sets[chosen], axis=1), shares[chosen], reduced[chosen])
-        return columns, replace(grown, costs=costs).part(np.flatnonzero(is_there)), math.inf
+        if costs.shape[1] > 1:
+            return columns, replace(grown, costs=costs).part(np.flatnonzero(is_there)), math.inf
+        # What each member really costs says more about the others that may follow.
+        known = np.zeros((len(now.sets), space.num))
+        known[parents, grown.sets[:, -1]] = np.where(is_there, costs[:, 0], 0.0)
+        again, parents = space.extend(now, self.weights, self.prizes, self.cuts, self.threshold, known)
+        return columns, replace(again, costs=known[parents, again.sets[:, -1]][:, None]), math.inf
