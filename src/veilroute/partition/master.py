@@ -99,7 +99,7 @@ class Master:
         self.charge(penalties)
 
     def harden(self, dearer: float) -> bool:
-        """Make dropping so many times dearer for those who are dropped; whether there was somebody for whom it could be."""
+        """Make dropping so many times dearer for those who are dropped; whether there was anybody."""
         is_cheap = (self.dropped > _LEAST_DROPPED) & (self._penalties < self._most_penalties)
         self._penalties = np.where(is_cheap, self._penalties * dearer, self._penalties)
         self.charge(self._penalties)
@@ -133,6 +133,15 @@ class Master:
             self.sets = np.full((0, sets.shape[1]), -1, dtype=np.int32)
         self.sets = np.concatenate((self.sets, sets))
         self.shares = np.concatenate((self.shares, shares))
+
+    def add_phantoms(self, phantoms: Sequence[tuple[Ints, float]]) -> None:
+        """Add sets that are no classes, with what they add at least; no cut knows of them."""
+        for members, share in phantoms:
+            ones = np.ones(members.size)
+            self._solver.addCol(share * self.scale, 0.0, math.inf, members.size, members.astype(np.int32), ones)
+        nobody = np.full((len(phantoms), self.sets.shape[1]), -1, dtype=np.int32)
+        self.sets = np.concatenate((self.sets, nobody))
+        self.shares = np.concatenate((self.shares, [share for _, share in phantoms]))
 
     def forbid(self, chosen: Ints) -> None:
         """Take none of some columns from now on."""
@@ -340,6 +349,7 @@ _LEAST_GAIN = 0.002
 _LEAST_PAID = 0.01
 _QUOTA = 1e6
 _DEARER = 1.5
+_MOST_QUOTA = 1e8
 _LARGER = 4.0
 _LITTLE = 1e-4
 
@@ -375,7 +385,8 @@ class Bounding:
 
         For whole numbers, those beyond what lies between the bound and the best partition are of no use.
         """
-        sets, shares = self.master.sets, self.master.shares
+        is_class = self.master.sets[:, 0] >= 0
+        sets, shares = self.master.sets[is_class], self.master.shares[is_class]
         if reach == math.inf:
             return Columns(sets, shares, np.zeros(len(sets)))
         reduced = self.prices.reduce(sets, shares)
@@ -453,7 +464,7 @@ class Bounding:
             if found.shortfalls is not None:
                 # Of the classes with one heaviest member a partition has one.
                 self.offer(replace(prices, duals=prices.duals + found.shortfalls), -self._tolerance)
-                is_done |= -float(found.shortfalls.sum()) <= _LITTLE * self.bound
+                is_done = -float(found.shortfalls.sum()) <= _LITTLE * self.bound
             elif found.is_complete:
                 least = min(float(found.columns.reduced.min(initial=0.0)), found.least_beyond, 0.0)
                 self.offer(prices, least - self._tolerance)
@@ -468,4 +479,14 @@ class Bounding:
                 continue
             if is_done or not is_weighed:
                 return
-            self._quota *= _LARGER
+            phantoms = [
+                (members, share)
+                for members, share in found.phantoms
+                if share - prices.duals[members].sum() < -_LITTLE * self.bound / self.space.num
+            ]
+            if phantoms:
+                self.master.add_phantoms(phantoms)
+            elif self._quota > _MOST_QUOTA:
+                return
+            else:
+                self._quota *= _LARGER
