@@ -25,6 +25,8 @@ class PlannedClass:
     costs: tuple[float, ...]
     #: walks and costs by (trip, member): of all members on the trips on which their walks part, else of nobody
     own: Routes = field(default_factory=dict)
+    #: where a class is drawn, how probable it is that each member is the secret and this class is drawn; else empty
+    shares: tuple[float, ...] = ()
 
     def cost_of(self, member: Member, trip: int) -> float:
         """What a member's walk costs."""
