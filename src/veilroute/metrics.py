@@ -10,6 +10,7 @@
 """
 
 import math
+import operator
 from collections.abc import Sequence
 
 from veilroute.errors import InvalidInputError
@@ -26,27 +27,27 @@ def anonymized_path_ratio(num_anonymized: int, num_coverable: int) -> float:
 def mean_anonymization_cost(
     route_costs: Sequence[float],
     base_costs: Sequence[float],
+    weights: Sequence[float] | None = None,
     *,
     smallest_positive_cost: float,
-    weights: Sequence[float] | None = None,
 ) -> float | None:
     """MAC of one trip over its anonymized candidates, ``None`` when there are none.
 
     There is one route for each of these, and as its base the cheapest route that covers the candidate alone;
-    ``smallest_positive_cost`` stands in for base costs of 0. With ``weights``, how probable each route is, this is the
-    expected MAC; ``None`` when all are 0.
+    ``smallest_positive_cost`` stands in for base costs of 0. With ``weights``, such as probabilities, it is the
+    weighted mean; a candidate may then have several routes.
     """
     if len(route_costs) != len(base_costs):
         raise InvalidInputError("base_costs", f"{len(route_costs)} values, one per route", len(base_costs))
-    shares = [1.0] * len(route_costs) if weights is None else weights
-    whole = math.fsum(shares)
-    if not whole > 0:
+    if not route_costs:
         return None
     ratios = [
         extra / (base if base > 0 else smallest_positive_cost)
         for extra, base in zip(extra_costs(route_costs, base_costs), base_costs, strict=True)
     ]
-    return math.fsum(ratio * share for ratio, share in zip(ratios, shares, strict=True)) / whole
+    if weights is None or len(set(weights)) == 1:
+        return math.fsum(ratios) / len(ratios)
+    return math.fsum(map(operator.mul, ratios, weights)) / math.fsum(weights)
 
 
 def extra_costs(route_costs: Sequence[float], base_costs: Sequence[float]) -> list[float]:

@@ -87,7 +87,8 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
             (trip, label_of_member[member]): Route(problem.domain.labels_of(walk), cost, trip)
             for (trip, member), (walk, cost) in group.own.items()
         }
-        classes.append(PlaybookClass(members, group.is_anonymized, routes, member_routes, group.shares))
+        shares = tuple(group.shares[i] for i in group.members) if group.shares else ()
+        classes.append(PlaybookClass(members, group.is_anonymized, routes, member_routes, shares))
     claims = _claims(problem, privacy, plan, classes)
     # To meet the bound is not enough: it may be the least for so many candidates while more can be anonymized.
     is_proved = plan.is_optimal and (claims.gap == 0 or not claims.num_anonymized)
@@ -116,31 +117,28 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
 
 def _claims(problem: Problem, privacy: Privacy, plan: Plan, classes: Sequence[PlaybookClass]) -> Claims:
     task = plan.task
-    sights = Sights(problem, privacy, classes)
-    figures = sights.figures(sights.groups(privacy.m))
     anonymized = [(group, member) for group in plan.classes if group.is_anonymized for member in group.members]
     num_anonymized = len({member for _, member in anonymized})
-    drawn = sights.draws.tolist()
+    sights = Sights(problem, privacy, classes)
+    figures = sights.figures(sights.groups(privacy.m))
+    # How probable each (class, member) is, and how probable the class is for the member.
+    joint, chances = sights.joint.tolist(), sights.draws.tolist()
     mac_by_trip, expected_by_trip, total_by_trip, worst_extra = [], [], [], 0.0
     smallest = problem.domain.smallest_positive_cost
     for trip in range(task.num_trips):
         costs = [group.cost_of(member, trip) for group, member in anonymized]
         base = [float(task.base_costs[trip, member]) for _, member in anonymized]
-        mac, expected = (
-            metrics.mean_anonymization_cost(costs, base, smallest_positive_cost=smallest, weights=weights)
-            for weights in (drawn, drawn if problem.prior is None else sights.joint.tolist())
-        )
+        mac_by_trip.append(metrics.mean_anonymization_cost(costs, base, chances, smallest_positive_cost=smallest))
+        expected_by_trip.append(metrics.mean_anonymization_cost(costs, base, joint, smallest_positive_cost=smallest))
         extra = metrics.extra_costs(costs, base)
-        mac_by_trip.append(mac)
-        expected_by_trip.append(expected)
-        total_by_trip.append(math.fsum(map(operator.mul, extra, drawn)) if extra else None)
+        total_by_trip.append(math.fsum(map(operator.mul, extra, chances)) if extra else None)
         worst_extra = max(worst_extra, *extra, 0.0)
     weights = [trip.weight for trip in problem.trips]
-    mac, expected_mac, total = (
+    mac, expected, total = (
         metrics.weighted_mean(by_trip, weights) for by_trip in (mac_by_trip, expected_by_trip, total_by_trip)
     )
-    is_total, is_expected = problem.objective == "total", privacy.beta is not None
-    reached, bound = (total if is_total else expected_mac if is_expected else mac), None
+    is_total, is_risk = problem.objective == "total", privacy.beta is not None
+    reached, bound = (total if is_total else expected if is_risk else mac), None
     if reached is not None and plan.least_mean is not None:
         bound = plan.least_mean * num_anonymized if is_total else plan.least_mean
         # The walks are priced edge by edge, the bound comes from the fields: where they agree but for rounding, the
@@ -155,13 +153,13 @@ def _claims(problem: Problem, privacy: Privacy, plan: Plan, classes: Sequence[Pl
         apr=metrics.anonymized_path_ratio(num_anonymized, len(task.members)),
         mac=mac,
         mac_by_trip=tuple(mac_by_trip),
-        mac_lower_bound=None if is_total or is_expected else bound,
+        mac_lower_bound=None if is_total or is_risk else bound,
         delta=metrics.local_anonymity(num_anonymized, plan.num_anonymizable),
         total_extra=total,
         worst_extra=worst_extra if anonymized else None,
         total_extra_lower_bound=bound if is_total else None,
-        expected_mac=expected_mac,
-        expected_mac_lower_bound=bound if is_expected else None,
+        expected_mac=expected,
+        expected_mac_lower_bound=bound if is_risk else None,
         hidden_mass=sights.hidden_mass,
         worst_posterior=figures.worst,
         bayes_success=figures.bayes_success,
