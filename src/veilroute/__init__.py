@@ -4,6 +4,7 @@
 >>> domain = vr.generate_rooms(seed=7)
 """
 
+from veilroute import adversary as adversary
 from veilroute.auditing import AuditReport
 from veilroute.auditing import audit_playbook as audit
 from veilroute.certificate import Certificate, Cut, DualPrices

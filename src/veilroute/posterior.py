@@ -14,21 +14,26 @@ m nodes of every trip, so classes whose routes begin alike are one sight. Figure
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Ints
 from veilroute.domain.geography import measured_domain
-from veilroute.domain.graph import Label
+from veilroute.domain.graph import Label, label_text
 from veilroute.errors import InvalidInputError
 from veilroute.playbook import Playbook, PlaybookClass
 from veilroute.problem import Privacy, Problem, checked_prior
 
+Sight = tuple[tuple[Label, ...], ...]  #: the nodes that were seen of every trip
 Prior = Sequence[float] | Mapping[Label, float]  #: weights parallel to the candidates, or by candidate
+
+_BAR = 30  #: characters of a bar that stands for certainty
+_MAX_ROUTES, _MAX_STEPS = 20, 10  #: shown to people at most
 
 
 class RiskFigures(NamedTuple):
@@ -88,7 +93,7 @@ class Sights:
         self.prior: Floats = weights / whole if whole else weights  #: over the candidates that can be covered
         self.hidden_mass = mass / whole if whole else 0.0
         self.joint: Floats = weights[self.candidates] * self.draws / (mass or 1.0)  #: given that the secret is hidden
-        numbers: dict[tuple[tuple[Label, ...], ...], int] = {}
+        numbers: dict[Sight, int] = {}
         trips = range(len(problem.trips))
         ways = [
             numbers.setdefault(tuple(group.route_of(label, trip).nodes for trip in trips), len(numbers))
@@ -99,11 +104,12 @@ class Sights:
         self.routes = list(numbers)  #: distinct ones, each with the nodes of every trip
         self._glances: dict[bytes, _Glance] = {}
 
-    def groups(self, m: int | None) -> list[Ints]:
-        """The sights that look alike for m nodes of every trip, in the order of the first of each."""
-        numbers: dict[tuple[tuple[Label, ...], ...], int] = {}
-        alike = [numbers.setdefault(tuple(nodes[:m] for nodes in way), len(numbers)) for way in self.routes]
-        return _split(np.array(alike, dtype=np.int64)[self.ways])
+    def alike(self, m: int | None) -> dict[Sight, Ints]:
+        """Which sights look alike for m nodes of every trip: by these nodes, in the order of the first of each."""
+        seen = [tuple(nodes[:m] for nodes in way) for way in self.routes]
+        numbers = {key: at for at, key in enumerate(dict.fromkeys(seen))}
+        alike = np.array([numbers[key] for key in seen], dtype=np.int64)
+        return dict(zip(numbers, _split(alike[self.ways]), strict=True))
 
     def over_time(self) -> Iterator[tuple[int, list[Ints]]]:
         """What looks alike after 1, 2, ... nodes of every trip, until the longest route has ended."""
@@ -127,7 +133,7 @@ class Sights:
                 steps[trip, at, : len(nodes)] = [numbers.setdefault(node, len(numbers)) for node in nodes]
         return steps
 
-    def figures(self, groups: Sequence[Ints]) -> RiskFigures:
+    def figures(self, groups: Iterable[Ints]) -> RiskFigures:
         """What an observer makes of sights that look alike within each group."""
         glances = [glance for glance in map(self._glance, groups) if glance.total > 0]
         if not glances:
@@ -253,8 +259,75 @@ class RiskReport:
             data[name] = [_plain(each) for each in data[name]]
         return data | {"m": self.privacy.m, "ell": self.privacy.ell, "no_trip": _plain(self.no_trip)}
 
+    def to_text(self) -> str:
+        """For people: the figures, what each route gives away, how that grows on the way, and what no trip says."""
+        if self.worst is None or self.worst_place is None or self.bayes_success is None:
+            lines = ["Nobody is hidden whom an observer could look for: there is no route to judge by."]
+        else:
+            until = "the trip" if self.privacy.m is None else f"the first {self.privacy.m} nodes"
+            lines = [
+                f"Whoever knows how probable each place is and sees {until} guesses right {self.bayes_success:.1%} of "
+                "the time.",
+                f"The most that a route says of a single place: {self.worst_place:.1%}.",
+            ]
+            if self.worst > self.worst_place:
+                near = f"of the places closer than {self.privacy.distance_text} to one"
+                lines.append(f"The most that it says {near}: {self.worst:.1%}.")
+            if self.bound is not None:
+                lines.append(f"Promised, for the prior that was planned with: at most {self.bound:.1%}.")
+            lines += [*self._route_lines(), *self._time_lines()]
+        if self.hidden_mass < 1:
+            lines.append(f"The secret is hidden with a probability of {self.hidden_mass:.1%}.")
+        return "\n".join([*lines, *self._no_trip_lines()]) + "\n"
+
+    def _route_lines(self) -> Iterator[str]:
+        worst_first = sorted(self.routes, key=lambda route: -max(route.posterior))
+        shown = [route for route in self.routes if route in worst_first[:_MAX_ROUTES]]
+        for route in shown:
+            numbers = ", ".join(map(str, route.classes))
+            yield f"Class{'es' * (len(route.classes) > 1)} {numbers}, seen on {route.probability:.1%} of the trips:"
+            for member, chance in sorted(zip(route.members, route.posterior, strict=True), key=lambda each: -each[1]):
+                yield f"  {chance:6.1%} {'#' * round(_BAR * chance):{_BAR}} {self._name(member)}"
+        if len(shown) < len(self.routes):
+            yield f"The {len(self.routes) - len(shown)} others say less of each place."
+
+    def _time_lines(self) -> Iterator[str]:
+        last = self.over_time[-1]
+        changes = [now for before, now in pairwise((None, *self.over_time)) if not (before and _same(before, now))]
+        if len(changes) > _MAX_STEPS:
+            spread = {round(at * (len(changes) - 1) / (_MAX_STEPS - 1)) for at in range(_MAX_STEPS)}
+            changes = [changes[at] for at in sorted(spread)]
+        yield "On the way, after so many nodes: how often the best guess is right, and the most that is known."
+        for step in [*changes, *([last] if changes[-1] is not last else [])]:
+            yield f"  {step.m:6d} {step.bayes_success:8.1%} {step.worst:8.1%}"
+
+    def _no_trip_lines(self) -> Iterator[str]:
+        no_trip = self.no_trip
+        if not no_trip.candidates:
+            return
+        who = ", ".join(map(self._name, no_trip.candidates[:_MAX_ROUTES]))
+        more = len(no_trip.candidates) - _MAX_ROUTES
+        who += f" and {more} others" if more > 0 else ""
+        yield f"Without a route, {no_trip.probability:.1%} of the probability: {who}."
+        if no_trip.identified is not None:
+            yield (
+                f"WARNING: where a trip is expected and none is seen, the secret is {self._name(no_trip.identified)}: "
+                "nobody else is left out."
+            )
+        elif no_trip.advice is not None:
+            yield "Where a trip is expected and none is seen, the secret is one of these."
+        if no_trip.advice is not None:
+            yield no_trip.advice
+
+    def _name(self, label: Label) -> str:
+        return self.names.get(label) or label_text(label)
+
     def __repr__(self) -> str:
         return f"<RiskReport: worst {self.worst}, Bayes success {self.bayes_success}, {len(self.routes)} routes>"
+
+
+def _same(one: RiskStep, other: RiskStep) -> bool:
+    return (one.worst, one.bayes_success) == (other.worst, other.bayes_success)
 
 
 def _plain(record: object) -> dict[str, Any]:
@@ -273,10 +346,10 @@ def measure_risk(playbook: Playbook, prior: Prior | None = None) -> RiskReport:
         same for all where it has none. Under another prior than the planned one, classes are drawn as before.
     """
     sights = find_sights(playbook, prior)
-    figures = sights.figures(sights.groups(playbook.privacy.m))
+    alike = list(sights.alike(playbook.privacy.m).values())
     label = playbook.candidates.__getitem__
     routes = []
-    for group in sights.groups(playbook.privacy.m):
+    for group in alike:
         candidates, masses = sights.masses(group)
         total = math.fsum(masses.tolist())
         routes.append(
@@ -288,7 +361,7 @@ def measure_risk(playbook: Playbook, prior: Prior | None = None) -> RiskReport:
             )
         )
     return RiskReport(
-        *figures,
+        *sights.figures(alike),
         bound=playbook.privacy.beta,
         hidden_mass=sights.hidden_mass,
         routes=tuple(routes),

@@ -120,7 +120,7 @@ def _claims(problem: Problem, privacy: Privacy, plan: Plan, classes: Sequence[Pl
     anonymized = [(group, member) for group in plan.classes if group.is_anonymized for member in group.members]
     num_anonymized = len({member for _, member in anonymized})
     sights = Sights(problem, privacy, classes)
-    figures = sights.figures(sights.groups(privacy.m))
+    figures = sights.figures(sights.alike(privacy.m).values())
     # How probable each (class, member) is, and how probable the class is for the member.
     joint, chances = sights.joint.tolist(), sights.draws.tolist()
     mac_by_trip, expected_by_trip, total_by_trip, worst_extra = [], [], [], 0.0
