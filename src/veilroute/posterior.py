@@ -225,6 +225,11 @@ class RiskStep:
     worst_place: float | None
     bayes_success: float | None
 
+    @property
+    def figures(self) -> RiskFigures:
+        """All but m."""
+        return RiskFigures(self.worst, self.worst_place, self.bayes_success)
+
 
 @dataclass(frozen=True)
 class NoTrip:
@@ -292,8 +297,8 @@ class RiskReport:
             yield f"The {len(self.routes) - len(shown)} others say less of each place."
 
     def _time_lines(self) -> Iterator[str]:
-        last = self.over_time[-1]
-        changes = [now for before, now in pairwise((None, *self.over_time)) if not (before and _same(before, now))]
+        first, last = self.over_time[0], self.over_time[-1]
+        changes = [first, *(now for before, now in pairwise(self.over_time) if before.figures != now.figures)]
         if len(changes) > _MAX_STEPS:
             spread = {round(at * (len(changes) - 1) / (_MAX_STEPS - 1)) for at in range(_MAX_STEPS)}
             changes = [changes[at] for at in sorted(spread)]
@@ -324,10 +329,6 @@ class RiskReport:
 
     def __repr__(self) -> str:
         return f"<RiskReport: worst {self.worst}, Bayes success {self.bayes_success}, {len(self.routes)} routes>"
-
-
-def _same(one: RiskStep, other: RiskStep) -> bool:
-    return (one.worst, one.bayes_success) == (other.worst, other.bayes_success)
 
 
 def _plain(record: object) -> dict[str, Any]:

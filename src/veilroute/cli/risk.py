@@ -21,9 +21,8 @@ def run_risk(
     adversary: str | None = Option(
         None, metavar="NAME", help="Also let this observer guess: counting, bayesian or goal-recognition."
     ),
-    domain: Path | None = Option(
-        None, metavar="FILE", help="The map or instance file, when the playbook holds only its hash."
-    ),
+    domain: instances.DomainOption = None,
+    movement: instances.MovementOption = 4,
     json: JsonOption = False,
 ) -> int:
     """Say how much a playbook tells an observer who knows how probable each place is.
@@ -32,10 +31,11 @@ def run_risk(
     often the best guess is right; both also after every node of the way. Who gets no route is given away by that where
     a trip is expected: this is said too.
     """
-    book = instances.load_playbook(playbook, domain, 4)
+    book = instances.load_playbook(playbook, domain, movement)
     weights = None
     if prior is not None:
-        weights = read_prior(prior, book.problem.domain, book.candidates, book.names)
+        ends = {end for trip in book.trips for end in (trip.start, trip.goal)}
+        weights = read_prior(prior, book.problem.domain, book.candidates, book.names, ends=ends)
     with live_progress("watching every trip"):
         report = measure_risk(book, weights)
         guesses = None if adversary is None else watch_playbook(book, adversary, weights)
