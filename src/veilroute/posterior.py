@@ -151,6 +151,10 @@ class Sights:
         order = np.argsort(first)
         return candidates[order], masses[order]
 
+    def spread_out(self, group: Ints) -> Floats:
+        """How probable each of the problem's candidates is together with a group."""
+        return np.bincount(self.candidates[group], self.joint[group], self.prior.size).astype(np.float64)
+
     def _glance(self, group: Ints) -> _Glance:
         # Ways part and never meet again, so that most groups are those of the step before.
         key = group.tobytes()

@@ -12,10 +12,11 @@ import pytest
 
 import veilroute as vr
 from commands import Command, assert_refused
+from veilroute.domain.graph import label_text
 
 
 def write_prior(path: Path, book: vr.Playbook) -> Path:
-    lines = [f'"{label[0]},{label[1]}",{1 / rank}' for rank, label in enumerate(book.candidates, 1)]
+    lines = [f'"{label_text(label)}",{1 / rank}' for rank, label in enumerate(book.candidates, 1)]
     path.write_text("place,weight\n" + "\n".join(lines) + "\n", encoding="utf-8")
     return path
 

@@ -20,13 +20,14 @@ from veilroute.playbook import Playbook
 from veilroute.posterior import Prior, Sight, find_sights
 from veilroute.registry import Plugin, Registry
 
+Beliefs = Sequence[float] | Floats
 _LEVEL = 1e-9  #: beliefs that differ by no more than this part of the largest are level
 
 
 class Adversary(Protocol):
     """Somebody who watches. It is made from a playbook and a prior, which is parallel to the playbook's candidates."""
 
-    def believe(self, seen: Sight, m: int) -> Sequence[float]:
+    def believe(self, seen: Sight, m: int) -> Beliefs:
         """How much it believes in each of the playbook's candidates: numbers >= 0, in any unit.
 
         ``seen`` has the first m nodes of every trip, and all of them where a trip has fewer.
@@ -36,40 +37,35 @@ class Adversary(Protocol):
 Maker = Callable[[Playbook, tuple[float, ...]], Adversary]
 
 
-class _Reader:
-    """What the counting and the Bayesian observer share: they look up in the playbook whose routes begin like that."""
+class Bayesian:
+    """Believes in each as much as it is probable after what was seen: nobody guesses better.
+
+    It looks up in the playbook whose routes begin like that.
+    """
 
     def __init__(self, playbook: Playbook, prior: tuple[float, ...]) -> None:
         self._sights = find_sights(playbook, prior)
-        self._num = len(playbook.candidates)
         self._m, self._alike = 0, dict[Sight, Ints]()
 
-    def possible(self, seen: Sight, m: int) -> tuple[Ints, Floats]:
-        """Who gets routes that begin like that, and how probable each is together with them."""
+    def possible(self, seen: Sight, m: int) -> Ints:
+        """The sights that begin like that."""
         if m != self._m:
             self._m, self._alike = m, self._sights.alike(m)
-        return self._sights.masses(self._alike.get(seen, np.empty(0, dtype=np.int64)))
+        return self._alike.get(seen, np.empty(0, dtype=np.int64))
 
-
-class Counting(_Reader):
-    """Believes in all alike whose routes begin with what was seen: what k counts."""
-
-    def believe(self, seen: Sight, m: int) -> Sequence[float]:
-        """One for each who is possible."""
-        beliefs = np.zeros(self._num)
-        beliefs[self.possible(seen, m)[0]] = 1.0
-        return beliefs.tolist()
-
-
-class Bayesian(_Reader):
-    """Believes in each as much as it is probable after what was seen: nobody guesses better."""
-
-    def believe(self, seen: Sight, m: int) -> Sequence[float]:
+    def believe(self, seen: Sight, m: int) -> Beliefs:
         """The posterior, but for a factor."""
-        beliefs = np.zeros(self._num)
-        candidates, masses = self.possible(seen, m)
-        beliefs[candidates] = masses
-        return beliefs.tolist()
+        return self._sights.spread_out(self.possible(seen, m))
+
+
+class Counting(Bayesian):
+    """Believes in all alike whose routes begin with what was seen, whatever the prior: what k counts."""
+
+    def believe(self, seen: Sight, m: int) -> Beliefs:
+        """One for each who is possible."""
+        beliefs = np.zeros(len(self._sights.problem.candidates))
+        beliefs[self._sights.candidates[self.possible(seen, m)]] = 1.0
+        return beliefs
 
 
 class GoalRecognition:
@@ -114,7 +110,7 @@ class GoalRecognition:
         self._base: Floats = task.base_costs / (scale or 1.0)
         self._covered: tuple[int, dict[tuple[Label, ...], Flags], dict[tuple[Label, ...], Flags]] = (0, {}, {})
 
-    def believe(self, seen: Sight, m: int) -> Sequence[float]:
+    def believe(self, seen: Sight, m: int) -> Beliefs:
         """By how much dearer the trip has become for whom."""
         extra = np.zeros(self._positions.size)
         for trip, nodes in enumerate(seen):
@@ -124,7 +120,7 @@ class GoalRecognition:
         beliefs = np.zeros(self._num)
         if np.isfinite(extra).any():
             beliefs[self._positions] = self._prior * np.exp(np.min(extra) - extra)
-        return beliefs.tolist()
+        return beliefs
 
     def _cover(self, nodes: tuple[Label, ...], m: int) -> Flags:
         """Whom the nodes have covered: who was before the last one, if that is still known, and whom that one sees."""
@@ -154,17 +150,17 @@ def _adapt(plugin: Plugin) -> Maker:
 class _Guarded:
     """An observer from elsewhere, whose beliefs are looked at before they are used."""
 
-    def __init__(self, plugin: Plugin, believe: Callable[[Sight, int], Sequence[float]], num: int) -> None:
+    def __init__(self, plugin: Plugin, believe: Callable[[Sight, int], Beliefs], num: int) -> None:
         self._plugin, self._believe, self._num = plugin, believe, num
 
-    def believe(self, seen: Sight, m: int) -> Sequence[float]:
+    def believe(self, seen: Sight, m: int) -> Beliefs:
         try:
             beliefs = np.array(self._believe(seen, m), dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise self._plugin.error(f"expected numbers, {error}") from error
         if beliefs.shape != (self._num,) or not (np.isfinite(beliefs) & (beliefs >= 0)).all():
             raise self._plugin.error(f"expected a finite number >= 0 for each of {self._num} candidates")
-        return list(beliefs.tolist())
+        return beliefs
 
 
 ADVERSARIES: Registry[Maker] = Registry(
@@ -227,9 +223,8 @@ def watch_playbook(playbook: Playbook, adversary: str = "bayesian", prior: Prior
             for seen, group in sights.alike(m).items():
                 beliefs = np.array(observer.believe(seen, m))
                 guesses = np.flatnonzero((beliefs >= beliefs.max() * (1 - _LEVEL)) & (beliefs > 0))
-                candidates, masses = sights.masses(group)
                 if guesses.size:
-                    chances.append(math.fsum(masses[np.isin(candidates, guesses)].tolist()) / guesses.size)
+                    chances.append(float(sights.spread_out(group)[guesses].sum()) / guesses.size)
             steps.append(GuessStep(m, min(1.0, math.fsum(chances))))
     at_end = steps[-1].success if steps else None
     promised = steps[: playbook.privacy.m]

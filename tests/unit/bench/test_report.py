@@ -131,7 +131,7 @@ def test_links_of_the_markdown_lead_to_files(written: ReportFiles) -> None:
     assert all((written.markdown.parent / link).is_file() for link in links)
     assert not re.search(r"https?:", text)
     tables = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
-    assert len(tables) == 7
+    assert len(tables) == 8
     for table in tables:
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1
 
