@@ -4,6 +4,7 @@
 >>> domain = vr.generate_rooms(seed=7)
 """
 
+from veilroute import adversary as adversary
 from veilroute.auditing import AuditReport
 from veilroute.auditing import audit_playbook as audit
 from veilroute.certificate import Certificate, Cut, DualPrices
@@ -50,6 +51,8 @@ from veilroute.formats import (
     write_network,
 )
 from veilroute.playbook import Claims, Playbook, PlaybookClass, Route, playbook_from_json, read_playbook
+from veilroute.posterior import RiskReport
+from veilroute.posterior import measure_risk as risk
 from veilroute.problem import Privacy, Problem, Rule, Trip
 from veilroute.progress import Incumbent, OutOfTimeError, Progress, Watch
 from veilroute.solver import solve
@@ -61,10 +64,10 @@ __all__ = [
     "AtNode", "AuditReport", "BrokenPromiseError", "Certificate", "Claims", "Cover", "Cut", "Domain", "DownloadError",
     "DualPrices", "Explicit", "FileFormatError", "Incumbent", "Instance", "InvalidInputError", "LineOfSight",
     "MissingExtraError", "NetworkReport", "NotAnonymizedError", "Obstacle", "OutOfTimeError", "Playbook",
-    "PlaybookClass", "PluginError", "Privacy", "Problem", "Progress", "Route", "Rule", "StreetNetwork", "TooLargeError",
-    "Trip", "UnknownCandidateError", "UnknownMethodError", "VeilrouteError", "Visibility", "Watch", "WithinDistance",
-    "__version__", "audit", "cover", "domain_from_osmnx", "draw_candidates", "find_obstacles", "generate_rooms",
-    "generate_streets", "grid_domain", "playbook_from_json", "read_dimacs", "read_edge_list", "read_graphml",
-    "read_instance", "read_movingai", "read_network", "read_osm", "read_playbook", "read_scenarios", "solve",
-    "write_instance", "write_movingai", "write_network",
+    "PlaybookClass", "PluginError", "Privacy", "Problem", "Progress", "RiskReport", "Route", "Rule", "StreetNetwork",
+    "TooLargeError", "Trip", "UnknownCandidateError", "UnknownMethodError", "VeilrouteError", "Visibility", "Watch",
+    "WithinDistance", "__version__", "audit", "cover", "domain_from_osmnx", "draw_candidates", "find_obstacles",
+    "generate_rooms", "generate_streets", "grid_domain", "playbook_from_json", "read_dimacs", "read_edge_list",
+    "read_graphml", "read_instance", "read_movingai", "read_network", "read_osm", "read_playbook", "read_scenarios",
+    "risk", "solve", "write_instance", "write_movingai", "write_network",
 ]  # fmt: skip
