@@ -1,12 +1,13 @@
 """What a planner returns: classes and walks in node numbers, before they become a playbook."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from veilroute.arrays import Member, Members, Walk, as_members
 from veilroute.certificate import Certificate
+from veilroute.covering.set_costs import ClassWalks
 from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import CoveringWalk, WalkSource, walk_cost
 from veilroute.domain.graph import Domain
@@ -25,6 +26,8 @@ class PlannedClass:
     costs: tuple[float, ...]
     #: walks and costs by (trip, member): of all members on the trips on which their walks part, else of nobody
     own: Routes = field(default_factory=dict)
+    #: where classes overlap, for each member how probable it is that it is the secret and this class is drawn
+    shares: dict[Member, float] = field(default_factory=dict)
 
     def cost_of(self, member: Member, trip: int) -> float:
         """What a member's walk costs."""
@@ -63,6 +66,25 @@ def plan_partition(
         options={**options, "stopped_early": partition.is_stopped},
         certificate=partition.certificate,
     )
+
+
+def among_all(plan: Plan, task: CoveringTask) -> Plan:
+    """The plan for some of a task's members as one for all of them: the others are left out."""
+    if plan.task.members == task.members:
+        return replace(plan, task=task)
+    place = {candidate: Member(at) for at, candidate in enumerate(task.members)}
+    now = [place[candidate] for candidate in plan.task.members]
+    classes = [
+        replace(
+            each,
+            members=as_members(now[i] for i in each.members),
+            own={(trip, now[i]): route for (trip, i), route in each.own.items()},
+            shares={now[i]: share for i, share in each.shares.items()},
+        )
+        for each in plan.classes
+    ]
+    others = outside(len(task.members), (each.members for each in classes))
+    return replace(plan, task=task, classes=(*classes, *plan_alone(task, others, ClassWalks(task))))
 
 
 def plan_unproved(
