@@ -90,7 +90,7 @@ class Channel:
         return tuple(route.nodes[: self.playbook.privacy.m] for route in routes)
 
     def one_secret(self, seen: Sequence[int], *, is_fresh: bool) -> Beliefs:
-        """What is believed after some days of one secret; where its draws repeat, only the first day tells something."""
+        """What is believed after some days of one secret; where its draws repeat, only the first day tells anything."""
         beliefs = self.prior * np.prod(self.chances[:, list(seen) if is_fresh else list(seen[:1])], axis=1)
         return np.asarray(beliefs / beliefs.sum())
 

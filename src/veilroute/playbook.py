@@ -34,6 +34,9 @@ _EXTRA = (
     "worst_posterior", "bayes_success",
 )  # fmt: skip
 
+_DRAWN = 1e-6
+"""So much, relatively, may a posterior exceed its bound because shares sum to tiny priors only up to rounding."""
+
 
 @dataclass(frozen=True)
 class Route(Sequence[Label]):
@@ -336,25 +339,29 @@ class Playbook:
         All classes are looked at, whatever the secret is. What an observer believes after one class depends on how
         often its other members are drawn with their other classes; and a refusal then tells nothing about the secret.
         """
-        hidden = self.hidden_classes
-        for group in hidden:
+        prior, scales = self.coverable_prior, dict[Label, float]()
+        for group in self.hidden_classes:
             if len(group.shares) != len(group.members) or not self._looks_alike(group):
                 return False
             if not self._within_bound(group.shares):
                 return False
-        for member in dict.fromkeys(member for group in hidden for member in group.members):
-            groups = self.classes_of(member)
-            total = math.fsum(group.share_of(member) for group in groups)
-            if not all(group.anonymized for group in groups):
-                return False
-            if total <= 0 or not math.isclose(total, self.coverable_prior[member], rel_tol=ROUNDING):
+            for member in group.members:
+                groups = self.classes_of(member)
+                total = math.fsum(other.share_of(member) for other in groups)
+                if not all(other.anonymized for other in groups) or abs(total - prior[member]) > ROUNDING or not total:
+                    return False
+                scales[member] = prior[member] / total
+        # A draw goes by the shares of its secret alone, whatever they sum to: this is what comes of it.
+        for group in self.hidden_classes:
+            pairs = zip(group.members, group.shares, strict=True)
+            if not self._within_bound([share * scales[member] for member, share in pairs], _DRAWN):
                 return False
         return True
 
-    def _within_bound(self, masses: Sequence[float]) -> bool:
+    def _within_bound(self, masses: Sequence[float], slack: float = ROUNDING) -> bool:
         """Whether no member of a class has more of its probability than is promised."""
-        total = math.fsum(masses)
-        return self.privacy.beta is not None and 0 < max(masses) <= self.privacy.beta * total * (1 + ROUNDING)
+        limit = (self.privacy.beta or 0.0) * math.fsum(masses) * (1 + slack)
+        return 0 < max(masses) <= limit
 
     def _looks_alike(self, group: PlaybookClass) -> bool:
         """Whether a class has distinct members that can be covered, and their routes the same first m nodes."""

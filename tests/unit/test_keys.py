@@ -219,6 +219,14 @@ def test_what_is_no_key_or_occasion_is_refused(book: vr.Playbook) -> None:
         vr.Key(b"short")
 
 
+def tiny_book() -> vr.Playbook:
+    """The third place has a prior of 1e-12 and shares of 1e-10: it agrees within 1e-9, and hides hardly anything."""
+    book = triangle_book((0.5, 0.5, 1e-12))
+    ab, ac, bc = book.classes
+    tiny = (replace(ac, shares=(1e-10, 1e-10)), replace(bc, shares=(1e-10, 1e-10)))
+    return replace(book, classes=(replace(ab, shares=(0.5, 0.5)), *tiny))
+
+
 def broken_books(book: vr.Playbook) -> dict[str, vr.Playbook]:
     """Randomised playbooks that do not keep their bound, as anybody who has the file can see, without the map."""
     ab, ac, bc = book.classes
@@ -233,6 +241,7 @@ def broken_books(book: vr.Playbook) -> dict[str, vr.Playbook]:
         "unequal shares": with_first(shares=(0.3, 0.2)),
         "sums beside the prior": with_first(shares=(0.2, 0.2)),
         "a class left out": replace(book, classes=(ab, ac)),
+        "shares that tiny priors do not have": tiny_book(),
         "another prior": replace(book, prior=(0.2, 0.4, 0.4)),
         "no prior": replace(book, prior=None),
         "no shares": with_first(shares=()),
@@ -243,6 +252,7 @@ def broken_books(book: vr.Playbook) -> dict[str, vr.Playbook]:
         "no candidate": with_first(members=(a, (1, 1))),
         "uncoverable": replace(book, uncoverable=(b,)),
         "also not hidden": replace(book, classes=(ab, ac, bc, replace(ab, anonymized=False, members=(b,), shares=()))),
+        "decoys that are never drawn": replace(book, prior=(1 - 2e-12, 1e-12, 1e-12)),
         "a lower bound": replace(book, privacy=vr.Privacy(risk=0.4, ell=1, mechanism="randomised")),
         "a route of its own": with_first(member_routes=own),
         "another start": with_first(routes=(replace(route, nodes=route.nodes[1:]), *ab.routes[1:])),
