@@ -3,7 +3,8 @@
 Two threat models. In the first, all trips serve one secret: the observer adds up what each day tells about it. In the
 second, each day has a secret of its own, drawn by the prior, and the observer wants to know today's; earlier days help
 only where draws repeat. The observer knows the map, the prior, the playbook and how occasions are chosen, and not the
-key. What it believes is worked out exactly, by Bayes' rule; days are drawn, with a fixed seed, by ``route_for`` itself.
+key. What it believes is worked out exactly, by Bayes' rule. Secrets, and classes by their shares, are drawn with a
+fixed seed and not by ``route_for``, whose draws differ with every byte of a playbook.
 
 The table of docs/risk.rst is what ``python benchmarks/risk.py --linked`` prints.
 """
@@ -23,7 +24,7 @@ import numpy as np
 import veilroute as vr
 
 DAYS = (1, 2, 5, 10, 20)
-NUM_RUNS = 300
+NUM_RUNS = 2_000
 NUM_CANDIDATES = 12
 RISK = 0.5
 _MOST_HABITS = 2**16
@@ -77,10 +78,12 @@ class Channel:
                 table[row, column] += group.share_of(place) if group.shares else 1.0
         return np.asarray(table / table.sum(axis=1, keepdims=True))
 
-    def watch(self, place: Any, key: vr.Key, occasion: str) -> int:
-        """The number of the route that is seen when the playbook is asked for a place."""
-        routes = [self.playbook.route_for(place, trip, key=key, occasion=occasion) for trip in self._trips]
-        return self.seen[self._look(routes)]
+    def watch(self, secrets: Sequence[int], chance: random.Random, *, is_fresh: bool) -> list[int]:
+        """Which routes are seen on days with these secrets; where draws are not fresh, each place keeps its first."""
+        routes = range(len(self.seen))
+        drawn = [chance.choices(routes, self.chances[place].tolist())[0] for place in secrets]
+        habits: dict[int, int] = {}
+        return drawn if is_fresh else [habits.setdefault(place, r) for place, r in zip(secrets, drawn, strict=True)]
 
     @property
     def _trips(self) -> range:
@@ -141,12 +144,9 @@ def simulate(channel: Channel, *, is_one_secret: bool, is_fresh: bool, num_runs:
     figures: list[list[tuple[float, int]]] = [[] for _ in DAYS]
     believe: Callable[..., Beliefs] = channel.one_secret if is_one_secret else channel.own_secrets
     for _ in range(num_runs):
-        key = vr.Key(chance.randbytes(32))
-        num_secrets = 1 if is_one_secret else max(DAYS)
-        secrets = chance.choices(channel.places, weights=channel.prior.tolist(), k=num_secrets) * (
-            max(DAYS) // num_secrets
-        )
-        seen = [channel.watch(place, key, f"day {day}" if is_fresh else "") for day, place in enumerate(secrets)]
+        places, most = range(len(channel.places)), max(DAYS)
+        secrets = chance.choices(places, channel.prior.tolist(), k=1 if is_one_secret else most)
+        seen = channel.watch(secrets * (most // len(secrets)), chance, is_fresh=is_fresh)
         for number, days in enumerate(DAYS):
             beliefs = believe(seen[:days], is_fresh=is_fresh)
             figures[number].append((float(beliefs.max()), int((beliefs > _LEFT).sum())))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -118,3 +119,22 @@ def test_a_partition_by_risk_is_checked_on_the_map(command: Command, two_rooms: 
         replace(whole, privacy=vr.Privacy(risk=0.5, ell=ell), prior=prior).write("risk.json")
         done = command("route", "risk.json", "--transit", "2,2")
         assert done.code == code, done.err
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_planned_playbooks_give_a_route_to_everybody_they_hide(command: Command, book: vr.Playbook, seed: int) -> None:
+    """As the planner makes them, with shares up to rounding, priors that differ by millions and candidates left out."""
+    domain = vr.generate_rooms(16, 24, seed=seed)
+    start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
+    places = vr.draw_candidates(domain, start, goal, 9, seed=seed)
+    chance = random.Random(seed)
+    prior = [1.0 if i % 2 or not seed else 10 ** chance.uniform(-6, 0.5) for i in range(len(places))]
+    problem = vr.Problem(domain, [vr.Trip(start, goal), vr.Trip(goal, start)], places, prior=prior)
+    privacy = vr.Privacy(risk=(0.5, 0.45, 0.6, 0.7)[seed], ell=2, mechanism="randomised")
+    planned = vr.solve(problem, privacy)
+    planned.write("planned.json")
+    hidden = {member for group in planned.hidden_classes for member in group.members}
+    assert hidden
+    for place in places:
+        done = command("route", "planned.json", "--transit", label_text(place), "--key", "key.txt")
+        assert done.code == (0 if place in hidden else 3), done.err

@@ -253,8 +253,9 @@ def is_hidden(playbook: Playbook, groups: Sequence[PlaybookClass]) -> bool:
     rule, beta = Spread(survey, playbook.privacy), playbook.privacy.beta
     for group in groups:
         # By itself: in a randomised playbook its members have other classes as well.
-        alone = replay_playbook(replace(playbook, classes=(group,)), None, survey)
-        mask = mask_of(counted[member] for member in group.members)
+        own = {counted[member]: nodes[counted[member]] for member in group.members}
+        alone = replay_playbook(replace(playbook, classes=(group,)), None, replace(survey, nodes=own))
+        mask = mask_of(own)
         if not mask or any(alone.groups.get(c) != mask for c in members_of(mask)):
             return False
         if beta is None:
