@@ -366,6 +366,8 @@ class Playbook:
 
     def _within_bound(self, masses: Sequence[float], slack: float = ROUNDING) -> bool:
         """Whether no member of a class has more of its probability than is promised."""
+        if not all(0 <= mass <= 1 + slack for mass in masses):  # nor is it NaN
+            return False
         limit = (self.privacy.beta or 0.0) * math.fsum(masses) * (1 + slack)
         return 0 < max(masses) <= limit
 
@@ -549,6 +551,8 @@ def _class_from_dict(entry: dict[str, Any], num_trips: int) -> PlaybookClass:
     if not isinstance(entry["anonymized"], bool):
         raise InvalidInputError("classes.anonymized", "true or false", entry["anonymized"])
     shares = [check_finite("classes.shares", share, least=0) for share in check_list("shares", entry.get("shares", []))]
+    if max(shares, default=0) > 1 + ROUNDING:
+        raise InvalidInputError("classes.shares", "probabilities, from 0 to 1", max(shares))
     if len(shares) not in (0, len(members)):
         raise InvalidInputError("classes.shares", f"one for each of {len(members)} members", len(shares))
     routes = tuple(shared[t] for t in range(num_trips))

@@ -65,12 +65,13 @@ def html_map(playbook: Playbook, *, trip: int = 0) -> str:
         f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
+    texts = _page_texts(playbook, trip)  # first, because it refuses routes that are no walks
     parts = {
         "policy": escape(policy),
         "css": _web("map.css"),
         "js": script,
         "data": _embedded(_data(playbook, domain, trip)),
-        **_page_texts(playbook, trip),
+        **texts,
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda name: parts[name[1]], _web("map.html"))
 

@@ -226,7 +226,8 @@ def rings(playbook: Playbook) -> dict[Label, tuple[tuple[int, float], ...]]:
     for i, group in enumerate(playbook.hidden_classes):
         for member in group.members:
             table.setdefault(member, []).append((i, group.share_of(member)))
-    places = [place for place in playbook.candidates if place in table]
+    # By the order of the candidates; a member that is none, as in damaged files, comes last.
+    places = dict.fromkeys([*(place for place in playbook.candidates if place in table), *table])
     totals = {place: sum(share for _, share in table[place]) or 1.0 for place in places}
     return {place: tuple((i, share / totals[place]) for i, share in table[place]) for place in places}
 
