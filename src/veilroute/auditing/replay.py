@@ -18,6 +18,7 @@ from veilroute.auditing.walking import WalkingMap
 from veilroute.domain.graph import Label
 from veilroute.errors import NotAnonymizedError, UnknownCandidateError
 from veilroute.playbook import Playbook, PlaybookClass, Route
+from veilroute.problem import ROUNDING
 
 Planner = Callable[[Label, int], Route | Sequence[Label]]
 """Anything that gives the route for a candidate on a trip, or raises `NotAnonymizedError` (the paper's Failure)."""
@@ -229,26 +230,45 @@ class ReplayedPlaybook:
         return f" on trip {trip}" if len(self.survey.trips) > 1 else ""
 
 
-def is_hidden(playbook: Playbook, group: PlaybookClass) -> bool:
-    """Whether a class by itself keeps (k, ell, m), worked out from the map with the auditor's own means.
+def is_hidden(playbook: Playbook, groups: Sequence[PlaybookClass]) -> bool:
+    """Whether each of some classes by itself keeps what is promised, worked out from the map with the auditor's means.
 
-    All its members are asked for, so the work tells the class, which whoever sees the route knows anyway, and not which
-    member it is done for. It takes a sweep of the map as far as ell for each member.
+    All their members are asked for, so the work tells the classes and not which member it is done for. It takes a sweep
+    of the map as far as ell for each member. Of a partition one class is enough, which whoever sees the route knows
+    anyway. Of a randomised playbook take all: a member that is refused for the sake of another class hides nobody.
     """
     problem = playbook.problem
     walking = WalkingMap(problem.domain)
     counted = {problem.candidates[c]: c for c in problem.counted}
-    if not all(member in counted for member in group.members):
+    if not all(member in counted for group in groups for member in group.members):
         return False
-    nodes = {counted[member]: problem.candidate_nodes[counted[member]] for member in group.members}
+    members = sorted({counted[member] for group in groups for member in group.members})
+    nodes = {c: problem.candidate_nodes[c] for c in members}
     # No base costs: nothing is asked here about how long the routes are.
     trips = tuple(
         TripDistances(start, goal, [], [], {})
         for start, goal in zip(problem.start_nodes, problem.goal_nodes, strict=True)
     )
     survey = Survey(problem, walking, nodes, find_watchers(problem, walking, nodes), trips)
-    replayed = replay_playbook(playbook, None, survey)
-    return bool(nodes) and all(c in replayed.groups and replayed.hides(c, replayed.groups[c]) for c in nodes)
+    rule, beta = Spread(survey, playbook.privacy), playbook.privacy.beta
+    for group in groups:
+        # By itself: in a randomised playbook its members have other classes as well.
+        own = {counted[member]: nodes[counted[member]] for member in group.members}
+        alone = replay_playbook(replace(playbook, classes=(group,)), None, replace(survey, nodes=own))
+        mask = mask_of(own)
+        if not mask or any(alone.groups.get(c) != mask for c in members_of(mask)):
+            return False
+        if beta is None:
+            if not rule.qualifies(mask):
+                return False
+            continue
+        shares = group.shares or [playbook.coverable_prior.get(member, 0.0) for member in group.members]
+        masses = dict(zip((counted[member] for member in group.members), shares, strict=True))
+        limit = beta * math.fsum(masses.values()) * (1 + ROUNDING)
+        near = [math.fsum(masses[u] for u in members_of(mask & (rule.close[c] | 1 << c))) for c in masses]
+        if not 0 < max(near) <= limit or (rule.is_all_pairs and not rule.is_far(mask)):
+            return False
+    return bool(groups)
 
 
 def replay_playbook(playbook: Playbook, planner: Planner | None, survey: Survey | None = None) -> ReplayedPlaybook:

@@ -26,6 +26,7 @@ COMMANDS = {
     "demo": "demo.run_demo",
     "plan": "plan.run_plan",
     "route": "route.run_route",
+    "key": "route.key_app",
     "audit": "audit.run_audit",
     "risk": "risk.run_risk",
     "draw": "export.run_draw",
