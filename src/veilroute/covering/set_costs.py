@@ -60,7 +60,14 @@ _MARGIN = 1.5
 def set_costs(task: CoveringTask, order: Ints) -> TourCosts | FieldCosts:
     """The way that fits a task; ``order`` has the members by their new numbers."""
     has_one_post_each = bool(np.all(np.diff(task.posts.watch_ptr) == 1))
-    return TourCosts(task, order) if has_one_post_each else FieldCosts(task, order)
+    make = TourCosts if has_one_post_each else FieldCosts
+    if task.kept is None:
+        return make(task, order)
+    key = ("costs", order.tobytes())
+    if key not in task.kept:
+        task.kept[key] = make(task, order)
+    shared: TourCosts | FieldCosts = task.kept[key]
+    return shared
 
 
 class TourCosts:
@@ -314,7 +321,7 @@ def compute_class_costs(
     in_memory = num_bytes <= field_bytes
     if not in_memory:
         check_room(num_bytes)
-    table = PostTable(task.domain, task.posts) if method.by_table else None
+    table = _whole_table(task) if method.by_table else None
     costs = np.full((task.num_trips, needed.size), np.inf)
     if table is not None:
         try:
@@ -356,6 +363,16 @@ def compute_class_costs(
         costs[:, np.bitwise_count(np.arange(needed.size)) > reached] = np.inf
     costs *= task.unit
     return ClassCosts(costs, reached == largest, table)
+
+
+def _whole_table(task: CoveringTask) -> PostTable:
+    """Distances between all posts, from whoever needed them before where plans share them."""
+    if task.kept is None:
+        return PostTable(task.domain, task.posts)
+    if "posts" not in task.kept:
+        task.kept["posts"] = PostTable(task.domain, task.posts)
+    shared: PostTable = task.kept["posts"]
+    return shared
 
 
 class _Side:
