@@ -27,6 +27,7 @@ COMMANDS = {
     "plan": "plan.run_plan",
     "route": "route.run_route",
     "audit": "audit.run_audit",
+    "frontier": "frontier.run_frontier",
     "draw": "export.run_draw",
     "export": "export.run_export",
     "streets": "streets.run_streets",
