@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from veilroute import metrics
 from veilroute.checks import check_whole
+from veilroute.errors import InvalidInputError
 from veilroute.playbook import Claims, Playbook, PlaybookClass, Route
 from veilroute.problem import Privacy, Problem, check_fit, names_sha256
 from veilroute.progress import ProgressCallback, Watch, check_time_limit
@@ -67,6 +68,8 @@ def solve(
     check_whole("seed", seed, "an integer between -2^53 and 2^53", least=1 - 2**53, most=2**53 - 1)
     check_fit(problem, privacy)
     run = find_planner(planner, options)
+    if privacy.mechanism == "randomised" and planner != "optimal":
+        raise InvalidInputError("planner", "optimal for a randomised playbook", planner)
     watch = Watch(progress, check_time_limit(time_limit_s), should_stop, compile_seconds)
     plan = run(problem, privacy, seed=seed, watch=watch, **options)
     return _assemble(problem, privacy, planner, plan)

@@ -11,15 +11,15 @@ from dataclasses import replace
 import numpy as np
 
 from veilroute.arrays import Members
-from veilroute.covering.prefixes import Completions, SharedPrefixes, find_prefixes, fits_memory, has_two_colours
+from veilroute.covering.prefixes import Completions, find_prefixes, fits_memory, has_two_colours
 from veilroute.covering.set_costs import ClassWalks
 from veilroute.covering.task import CoveringTask, mask_of, prepare_task, who_can_hide
-from veilroute.covering.walks import walk_cost
 from veilroute.partition.bitmask import MAX_MEMBERS, mark_classes, partition_by_shares
 from veilroute.partition.exact import is_tried, partition_by_columns
 from veilroute.partition.result import Partition
 from veilroute.planners.pbp import plan_m_pbp, plan_pbp
-from veilroute.planners.plan import Plan, PlannedClass, Routes, among_all, plan_parting, plan_partition
+from veilroute.planners.plan import Plan, PlannedClass, among_all, find_class_prefix, plan_partition, plan_prefix
+from veilroute.planners.randomised import plan_randomised
 from veilroute.problem import Privacy, Problem, Rule
 from veilroute.progress import OutOfTimeError, Watch
 
@@ -33,6 +33,8 @@ def plan_optimal(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch)
     fits the memory; elsewhere it is too much.
     """
     m = privacy.m
+    if privacy.mechanism == "randomised":
+        return plan_randomised(problem, privacy, seed=seed, watch=watch)
     if m is None:
         return plan_pbp(problem, privacy, seed=seed, watch=watch, partitioner="exact")
     watch.tell("covering fields")
@@ -113,23 +115,3 @@ def _generate(
         watch.tell("walks", number, len(partition.classes))
         planned.append(plan_class(members))
     return partition, planned
-
-
-def find_class_prefix(task: CoveringTask, members: Members, m: int, watch: Watch) -> SharedPrefixes | None:
-    """The best prefix of one class by itself, whose bit mask has all bits; ``None`` as for :func:`find_prefixes`."""
-    is_needed = np.ones(1 << len(members), dtype=np.bool_)
-    is_class = np.arange(is_needed.size) == is_needed.size - 1
-    return find_prefixes(task.part(members), is_needed, is_class, m, watch)
-
-
-def plan_prefix(members: Members, shared: SharedPrefixes, mask: int, completions: Completions) -> PlannedClass:
-    """A class with the best prefix that was found for its bit mask, from which each member goes on its own way."""
-    domain = completions.task.domain
-    routes: Routes = {}
-    for trip in range(completions.task.num_trips):
-        walk, is_whole = shared.walk(mask, trip)
-        if is_whole:
-            routes |= dict.fromkeys(((trip, i) for i in members), (walk, walk_cost(domain, walk)))
-        else:
-            routes |= {(trip, i): completions.complete(walk, i, trip) for i in members}
-    return plan_parting(domain, members, routes)
