@@ -107,31 +107,27 @@ def _print(found: Frontier, budget: float | None, out: Path | None) -> None:
 
 
 def _table(found: Frontier, best: FrontierPoint | None) -> Table:
+    """One row a point; what is the same for all is left out, and the best within the budget is marked."""
     unit = "" if found.unit is None else f" ({found.unit})"
+    columns: dict[str, Callable[[FrontierPoint], str]] = {
+        "": lambda point: "*" * (point is best),
+        "privacy": lambda point: _level(point.privacy),
+        "ell": lambda point: point.privacy.distance_text,
+        "m": lambda point: "inf" if point.privacy.m is None else str(point.privacy.m),
+        "mechanism": lambda point: point.privacy.mechanism,
+        "hidden": lambda point: f"{point.num_anonymized}/{point.num_coverable}",
+        "longer": lambda point: "-" if point.longer is None else f"{point.longer:.1%}",
+        f"in all{unit}": lambda point: "-" if point.total_extra is None else f"{point.total_extra:.6g}",
+        f"worst{unit}": lambda point: "-" if point.worst_extra is None else f"{point.worst_extra:.6g}",
+        "status": lambda point: point.status,
+    }
     table = Table(box=None, pad_edge=False, header_style="bold")
-    names = (
-        "k or risk",
-        "ell",
-        "m",
-        "mechanism",
-        "hidden",
-        "longer",
-        f"all together{unit}",
-        f"worst{unit}",
-        "status",
-        "",
-    )
-    for name in names:
-        table.add_column(name, justify="left" if name in ("mechanism", "status", "") else "right")
-    for point in found.points:
-        privacy = point.privacy
-        figures = ("-", "-", "-")
-        if point.longer is not None:
-            figures = (f"{point.longer:.1%}", f"{point.total_extra:.6g}", f"{point.worst_extra:.6g}")
-        table.add_row(
-            _level(privacy), privacy.distance_text, "inf" if privacy.m is None else str(privacy.m), privacy.mechanism,
-            f"{point.num_anonymized}/{point.num_coverable}", *figures, point.status, "<- budget" * (point is best),
-        )  # fmt: skip
+    cells = {name: [show(point) for point in found.points] for name, show in columns.items()}
+    kept = [name for name, texts in cells.items() if name not in ("ell", "m") or len(set(texts)) > 1]
+    for name in kept:
+        table.add_column(name, justify="left" if name in ("mechanism", "status") else "right")
+    for row in zip(*(cells[name] for name in kept), strict=True):
+        table.add_row(*row)
     return table
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import wrap
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -13,13 +14,14 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from veilroute.checks import check_finite
 from veilroute.errors import UnknownMethodError
-from veilroute.formats.geojson import OKABE_ITO
 from veilroute.frontier import Frontier, FrontierPoint
 from veilroute.plotting.palette import DASHES, INK, MARKERS, MUTED
 
 SUFFIXES = (".png", ".svg")
 _METADATA = {".png": {"Software": "veilroute"}, ".svg": {"Creator": "veilroute", "Date": None}}
 _SIZE_IN = (7.6, 4.6)
+# Of Okabe and Ito, without yellow, which is hard to read on white, and black, which marks the best point.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 _GRID = "#DADAD6"
 _LINE = 0.052  # the height of a line of text, as a share of the axes
 _X_LABELS = {
@@ -59,14 +61,16 @@ def plot_frontier(frontier: Frontier, *, budget: float | None = None, ax: Axes |
     ends: list[tuple[float, float, str, str]] = []
     best = None if budget is None else frontier.best_within(budget)
     for number, (name, points) in enumerate(lines.items()):
-        colour, marker = OKABE_ITO[number % len(OKABE_ITO)], MARKERS[number % len(MARKERS)]
-        dashes = DASHES[number // len(OKABE_ITO) % len(DASHES)]
+        colour, marker = _COLOURS[number % len(_COLOURS)], MARKERS[number % len(MARKERS)]
+        dashes = DASHES[number // len(_COLOURS) % len(DASHES)]
         points.sort(key=place)
         xs, ys = [place(point) for point in points], [100 * (point.longer or 0.0) for point in points]
-        ax.plot(xs, ys, color=colour, linewidth=1.8, linestyle=(0, dashes) if dashes else "solid", zorder=2)
+        # The first are the widest: lines that stand on each other all show.
+        width = 1.6 + 1.2 * min(4, len(lines) - 1 - number)
+        ax.plot(xs, ys, color=colour, linewidth=width, linestyle=(0, dashes) if dashes else "solid", zorder=2)
         for x, y, point in zip(xs, ys, points, strict=True):
             face = colour if point.is_proved else "white"
-            ax.plot(x, y, marker, color=colour, markerfacecolor=face, markersize=6.5, zorder=3)
+            ax.plot(x, y, marker, color=colour, markerfacecolor=face, markersize=4.7 + width, zorder=3)
         ends.append((xs[-1], ys[-1], name, colour))
     if best is not None and best.longer is not None:
         spot = (place(best), 100 * best.longer)
@@ -78,9 +82,8 @@ def plot_frontier(frontier: Frontier, *, budget: float | None = None, ax: Axes |
     if budget is not None:
         _draw_budget(ax, budget)
     _label_ends(ax, ends)
-    ax.set_title(
-        "What privacy costs" if budget is None else frontier.answer(budget), fontsize=10.5, color=INK, loc="left"
-    )
+    title = "What privacy costs" if budget is None else frontier.answer(budget)
+    ax.set_title("\n".join(wrap(title, 84)), fontsize=10.5, color=INK, loc="left")
     _add_notes(ax, frontier, shown)
     return ax
 
@@ -165,18 +168,25 @@ def _draw_budget(ax: Axes, budget: float) -> None:
     ax.set_ylim(low, max(high, 112 * budget))
     ax.axhline(100 * budget, color=MUTED, linewidth=1.1, linestyle=(0, (5, 3)), zorder=1)
     where = ax.get_yaxis_transform()
-    ax.text(0.01, 100 * budget, f"budget {100 * budget:g}%", transform=where, va="bottom", fontsize=9, color=MUTED)
+    text = f"budget {100 * budget:g}%"
+    ax.text(0.995, 100 * budget, text, transform=where, ha="right", va="bottom", fontsize=9, color=MUTED)
 
 
 def _label_ends(ax: Axes, ends: list[tuple[float, float, str, str]]) -> None:
-    """Write each line's name beside its last point, moved up where two would stand on each other."""
+    """Write each line's name beside its last point, those that would stand on each other one above the other."""
     low, high = ax.get_ylim()
     height = (high - low) * _LINE
-    free = -1e18
-    for x, y, name, colour in sorted(ends, key=lambda end: (end[1], end[2])):
+    ends = sorted(ends, key=lambda end: (end[1], end[2]))
+    free, heights = low - height, []
+    for _, y, _, _ in ends:
         free = max(y, free + height)
+        heights.append(free)
+    ceiling = high + height
+    for at in reversed(range(len(heights))):
+        ceiling = heights[at] = min(heights[at], ceiling - height)
+    for (x, y, name, colour), at_y in zip(ends, heights, strict=True):
         ax.annotate(
-            name, (x, y), xytext=(1.015, free), textcoords=ax.get_yaxis_transform(), va="center", fontsize=9,
+            name, (x, y), xytext=(1.015, at_y), textcoords=ax.get_yaxis_transform(), va="center", fontsize=9,
             color=colour, annotation_clip=False,
             arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.6, "alpha": 0.6, "shrinkA": 0, "shrinkB": 5},
         )  # fmt: skip
