@@ -49,6 +49,7 @@ _MAX_OWN = 4
 _NUM_AT_LEAST = 1000
 _LARGEST_BACK_SIZE = 4
 _SETS_PER_JOIN = 1 << 14
+_MOST_KEPT = 1 << 16
 _FEW_MEMBERS = 300
 _NUM_TRIED = 40
 _FEW_TRIED = 3
@@ -311,6 +312,21 @@ def compute_class_costs(
     Sets are worked out in order of size, so that an early stop leaves a usable result. Fields beyond ``field_bytes``
     are kept in a file.
     """
+    if task.kept is None or needed.size > _MOST_KEPT:
+        return _compute_class_costs(task, needed, watch, method, field_bytes)
+    key = ("class costs", needed.tobytes(), method)
+    if key not in task.kept:
+        found = _compute_class_costs(task, needed, watch, method, field_bytes)
+        if not found.is_complete:
+            return found
+        task.kept[key] = found
+    shared: ClassCosts = task.kept[key]
+    return shared
+
+
+def _compute_class_costs(
+    task: CoveringTask, needed: Flags, watch: Watch, method: Method | None, field_bytes: int
+) -> ClassCosts:
     masks = np.flatnonzero(needed).astype(np.int64)
     sizes = np.bitwise_count(masks)
     largest = int(sizes.max(initial=0))
