@@ -109,7 +109,7 @@ class Frontier:
         best = self.best_within(budget)
         if best is None or best.longer is None:
             cheapest = min((p.longer for p in self.points if p.longer is not None), default=None)
-            least = "" if cheapest is None else f"; the cheapest of these points costs {cheapest:.1%}"
+            least = "" if cheapest is None else f"; the cheapest costs {cheapest:.1%}"
             return f"For at most {100 * budget:g}% more none of these can be had{least}."
         left = "" if best.hidden >= _FULL else f", which leaves {1 - best.hidden:.1%} without a route"
         apart = f", {best.privacy.distance_text} apart" if len({p.privacy.ell for p in self.points}) > 1 else ""

@@ -100,6 +100,11 @@ def _write(found: Frontier, out: Path, budget: float | None) -> None:
 def _print(found: Frontier, budget: float | None, out: Path | None) -> None:
     screen = console.stdout()
     screen.print(_table(found, None if budget is None else found.best_within(budget)))
+    measure = found.points[0].privacy.measure if found.points else "cost"
+    units = [] if found.unit is None else [f"costs in {found.unit}"]
+    units += [] if measure == "cost" else [f"ell in metres {measure}"]
+    if units:
+        screen.print(f"({', '.join(units)})")
     if budget is not None:
         screen.print(found.answer(budget))
     if out is not None:
@@ -108,17 +113,16 @@ def _print(found: Frontier, budget: float | None, out: Path | None) -> None:
 
 def _table(found: Frontier, best: FrontierPoint | None) -> Table:
     """One row a point; what is the same for all is left out, and the best within the budget is marked."""
-    unit = "" if found.unit is None else f" ({found.unit})"
     columns: dict[str, Callable[[FrontierPoint], str]] = {
         "": lambda point: "*" * (point is best),
         "privacy": lambda point: _level(point.privacy),
-        "ell": lambda point: point.privacy.distance_text,
+        "ell": lambda point: f"{point.privacy.ell:g}",
         "m": lambda point: "inf" if point.privacy.m is None else str(point.privacy.m),
         "mechanism": lambda point: point.privacy.mechanism,
         "hidden": lambda point: f"{point.num_anonymized}/{point.num_coverable}",
         "longer": lambda point: "-" if point.longer is None else f"{point.longer:.1%}",
-        f"in all{unit}": lambda point: "-" if point.total_extra is None else f"{point.total_extra:.6g}",
-        f"worst{unit}": lambda point: "-" if point.worst_extra is None else f"{point.worst_extra:.6g}",
+        "in all": lambda point: "-" if point.total_extra is None else f"{point.total_extra:.6g}",
+        "worst": lambda point: "-" if point.worst_extra is None else f"{point.worst_extra:.6g}",
         "status": lambda point: point.status,
     }
     table = Table(box=None, pad_edge=False, header_style="bold")

@@ -66,11 +66,11 @@ def plot_frontier(frontier: Frontier, *, budget: float | None = None, ax: Axes |
         points.sort(key=place)
         xs, ys = [place(point) for point in points], [100 * (point.longer or 0.0) for point in points]
         # The first are the widest: lines that stand on each other all show.
-        width = 1.6 + 1.2 * min(4, len(lines) - 1 - number)
+        width = 1.6 + 0.9 * min(4, len(lines) - 1 - number)
         ax.plot(xs, ys, color=colour, linewidth=width, linestyle=(0, dashes) if dashes else "solid", zorder=2)
         for x, y, point in zip(xs, ys, points, strict=True):
             face = colour if point.is_proved else "white"
-            ax.plot(x, y, marker, color=colour, markerfacecolor=face, markersize=4.7 + width, zorder=3)
+            ax.plot(x, y, marker, color=colour, markerfacecolor=face, markersize=5 + width, zorder=3, clip_on=False)
         ends.append((xs[-1], ys[-1], name, colour))
     if best is not None and best.longer is not None:
         spot = (place(best), 100 * best.longer)
@@ -83,7 +83,7 @@ def plot_frontier(frontier: Frontier, *, budget: float | None = None, ax: Axes |
         _draw_budget(ax, budget)
     _label_ends(ax, ends)
     title = "What privacy costs" if budget is None else frontier.answer(budget)
-    ax.set_title("\n".join(wrap(title, 84)), fontsize=10.5, color=INK, loc="left")
+    ax.set_title("\n".join(wrap(title, 88)), fontsize=10, color=INK, loc="left")
     _add_notes(ax, frontier, shown)
     return ax
 
@@ -140,14 +140,14 @@ def _tick(point: FrontierPoint, across: str) -> str:
 def _line_name(point: FrontierPoint, points: list[FrontierPoint], across: str) -> str:
     """What a line is called: all that tells it from the others."""
     privacy = point.privacy
-    parts = [privacy.mechanism]
+    parts = [privacy.mechanism] if len({other.privacy.mechanism for other in points}) > 1 else []
     if len({other.privacy.risk is None for other in points}) > 1:
         parts.append("counted" if privacy.risk is None else "by risk")
     if across != "ell" and len({other.privacy.ell for other in points}) > 1:
         parts.append(f"{privacy.distance_text} apart")
     if across != "m" and len({other.privacy.m for other in points}) > 1:
         parts.append("whole route" if privacy.m is None else f"first {privacy.m} nodes")
-    return ", ".join(parts)
+    return ", ".join(parts) or privacy.mechanism
 
 
 def _dress(ax: Axes, across: str) -> None:
