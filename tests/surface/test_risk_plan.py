@@ -110,7 +110,6 @@ def test_the_objective_of_an_instance_counts(command: Command, building: Path) -
         (("--risk", "0.5", "--objective", "total"), ("objective",)),
         (("--risk", "0.5", "--planner", "cbp", "--m", "20"), ("planner", "optimal")),
         (("--risk", "0.5", "--planner", "rbp", "--m", "20"), ("planner", "optimal")),
-        (("--risk", "0.5", "--planner", "pbp", "--partitioner", "naive"), ("optimal",)),
         (("--risk", "0.5", "--planner", "pbp", "--partitioner", "merge-bb"), ("optimal",)),
         (("--risk", "0.5", "--planner", "pbp", "--partitioner", "df-bb"), ("optimal",)),
         (("--mechanism", "randomised", "--planner", "cbp", "--m", "20"), ("optimal",)),
