@@ -25,9 +25,9 @@ UsageProblem: type[BaseException] = next(kind for kind in _ANCESTORS if kind.__n
 COMMANDS = {
     "demo": "demo.run_demo",
     "plan": "plan.run_plan",
+    "frontier": "frontier.run_frontier",
     "route": "route.run_route",
     "audit": "audit.run_audit",
-    "frontier": "frontier.run_frontier",
     "draw": "export.run_draw",
     "export": "export.run_export",
     "streets": "streets.run_streets",
