@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import veilroute as vr
 from commands import Command, assert_refused
+from veilroute.cli.plan import headline
 from veilroute.formats import read_instance
 
 SPOTS = "2,2 2,10 10,2 10,10 20,20 30,40"
@@ -30,6 +32,34 @@ def test_what_the_summary_says(command: Command, building: Path, priors: Path) -
     assert done.code == 0, done.err
     assert "6 of 6 candidates hidden" in done.out and "risk at most 50%" in done.out
     assert "by how probable each is" in done.out and "expected MAC" in done.out
+
+
+@pytest.mark.parametrize(
+    ("privacy", "worst", "mass", "sentences"),
+    [
+        (
+            vr.Privacy(risk=0.5),
+            0.48,
+            0.9,
+            (
+                "The secret is one of those hidden with a probability of 90%.",
+                "Whoever watches and knows the prior guesses right 41% of the time at best; no route points to "
+                "one place with more than 48% (50% promised).",
+            ),
+        ),
+        (vr.Privacy(k=2), 0.5, 1.0, ("no route points to one place with more than 50%.",)),
+        (vr.Privacy(k=2), 0.82, 1.0, ("although k=2; a route points to one place with 82% (--risk bounds that).",)),
+        (vr.Privacy(k=2, ell=2), 0.82, 1.0, ("points to one place and those nearer to it than ell with 82%",)),
+    ],
+)
+def test_the_odds_in_words(privacy: vr.Privacy, worst: float, mass: float, sentences: tuple[str, ...]) -> None:
+    domain = vr.grid_domain(["......", "......"])
+    problem = vr.Problem(domain, [vr.Trip((0, 0), (0, 5))], [(1, 1), (1, 2), (1, 3), (1, 4)], prior=[1, 1, 1, 2])
+    book = vr.solve(problem, privacy)
+    claims = replace(book.claims, worst_posterior=worst, bayes_success=0.41, hidden_mass=mass)
+    lines = " ".join(headline(replace(book, claims=claims)))
+    assert all(sentence in lines for sentence in sentences)
+    assert "The secret is one of" not in lines or mass < 1
 
 
 @pytest.mark.parametrize("mechanism", ["partition", "randomised"])
