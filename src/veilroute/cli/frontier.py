@@ -41,7 +41,7 @@ def run_frontier(
 ) -> int:
     """Compute what privacy costs: how much longer routes get with k or the risk, ell, m and the mechanism.
 
-    Every combination of the values is planned. Points share their work, so that ten cost little more than the dearest.
+    Every combination of the values is planned, and each is what `plan` gives by itself. The points share their work.
     """
     if out is not None:
         console.check_out(out)
