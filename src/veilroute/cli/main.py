@@ -25,6 +25,7 @@ UsageProblem: type[BaseException] = next(kind for kind in _ANCESTORS if kind.__n
 COMMANDS = {
     "demo": "demo.run_demo",
     "plan": "plan.run_plan",
+    "frontier": "frontier.run_frontier",
     "route": "route.run_route",
     "key": "route.key_app",
     "audit": "audit.run_audit",
