@@ -50,8 +50,8 @@ from veilroute.formats import (
     write_movingai,
     write_network,
 )
-from veilroute.keys import Key, new_key, read_key
 from veilroute.frontier import Frontier, FrontierPoint, frontier
+from veilroute.keys import Key, new_key, read_key
 from veilroute.playbook import Claims, Playbook, PlaybookClass, Route, playbook_from_json, read_playbook
 from veilroute.posterior import RiskReport
 from veilroute.posterior import measure_risk as risk
