@@ -29,10 +29,10 @@ _COUNT_SLACK = 1e-6
 _COUNT_ROUNDING = 1e-9
 """How far the prices behind a number of members may sum above it, and for a class below its size."""
 
-_SUM_ROUNDING = 1e-13
+SUM_ROUNDING = 1e-13
 """How far a sum of prices may be off, for each unit that they add up to: some hundred roundings of 2^-53."""
 
-_MOST_ROUNDING = 1e-6
+MOST_ROUNDING = 1e-6
 """Prices whose sums may be off by more, relative to the MAC sum claimed, are refused. Honest ones come near to that on
 maps with costs of 1e-8 and 1e8. What they may be off is added to how far classes are listed and combined."""
 
@@ -71,7 +71,7 @@ def examine_certificate(replayed: ReplayedPlaybook, certificate: Certificate, m:
     return _Examination(replayed, certificate).run(m)
 
 
-def _size(prices: DualPrices) -> float:
+def size_of(prices: DualPrices) -> float:
     """What the prices add up to, whatever their signs."""
     return sum(map(abs, prices.duals)) + sum(cut.dual * len(cut.members) for cut in prices.cuts)
 
@@ -178,8 +178,11 @@ class _Examination:
 
     def __init__(self, replayed: ReplayedPlaybook, certificate: Certificate) -> None:
         self.replayed, self.certificate, self.objective = replayed, certificate, replayed.objective
-        self.num = replayed.playbook.claims.num_anonymized
-        self.rounding = _SUM_ROUNDING * _size(certificate.cost)
+        # Under a bound on the risk the prices are those of plans that hide everybody who can be hidden.
+        is_counted = replayed.rule.beta is None
+        self.num = replayed.playbook.claims.num_anonymized if is_counted else len(certificate.members)
+        self.hidden = self.num if is_counted else replayed.mass(replayed.hideable)
+        self.rounding = SUM_ROUNDING * size_of(certificate.cost)
         self.problems: list[str] = []
 
     # Worked out when asked for: members and sizes are checked before, and what a file holds may overflow.
@@ -188,7 +191,7 @@ class _Examination:
     def claimed(self) -> float:
         """The sum over classes that no plan is said to undercut."""
         stated = self.objective.bound
-        return self.certificate.bound if stated is None else self.objective.total(stated, self.num)
+        return self.certificate.bound if stated is None else self.objective.total(stated, self.hidden)
 
     @cached_property
     def bound(self) -> float:
@@ -215,28 +218,29 @@ class _Examination:
 
     def _wrong_members(self) -> list[str]:
         survey, members = self.replayed.survey, self.certificate.members
+        possible = self.replayed.hideable
         found = [survey.find(label) for label in members]
-        coverable, priced = set(survey.coverable), set(found)
-        missing = [c for c in survey.coverable if c not in priced]
-        strange = [label for label, c in zip(members, found, strict=True) if c not in coverable]
+        missing = sorted(set(possible).difference(found))
+        strange = [label for label, c in zip(members, found, strict=True) if c not in possible]
+        can = "covered" if self.replayed.rule.beta is None else "hidden"
         problems = [f"does not price {survey.names(missing)}"] if missing else []
-        problems += [f"prices {names(strange)}, which cannot be covered"] if strange else []
-        if not problems and len(found) > len(coverable):
-            problems.append(f"prices {len(found)} members where {len(coverable)} can be covered, so some twice")
+        problems += [f"prices {names(strange)}, which cannot be {can}"] if strange else []
+        if not problems and len(found) > len(possible):
+            problems.append(f"prices {len(found)} members where {len(possible)} can be {can}, so some twice")
         if self.num > len(found):
             problems.append(f"prices {len(found)} members, fewer than the {self.num} said to be anonymized")
         return problems
 
     def _wrong_sizes(self) -> list[str]:
         """Whether the prices are so large that their sums, which should nearly cancel, drown in rounding."""
-        tolerance = _MOST_ROUNDING * abs(self.claimed) + ABSOLUTE * self.objective.unit * self.num
-        sizes = [(self.objective.name, _size(self.certificate.cost), tolerance)]
+        tolerance = MOST_ROUNDING * abs(self.claimed) + ABSOLUTE * self.objective.unit * self.hidden
+        sizes = [(self.objective.name, size_of(self.certificate.cost), tolerance)]
         if self.certificate.count is not None:
-            sizes.append(("number of candidates", _size(self.certificate.count), _COUNT_ROUNDING))
+            sizes.append(("number of candidates", size_of(self.certificate.count), _COUNT_ROUNDING))
         return [
             f"its prices for the {what} add up to {size:.3g}, too much to be exact"
             for what, size, most in sizes
-            if not size * _SUM_ROUNDING <= most < math.inf
+            if not size * SUM_ROUNDING <= most < math.inf
         ]
 
     def _wrong_sums(self) -> list[str]:
@@ -263,7 +267,7 @@ class _Examination:
         """
         certificate = self.certificate
         # Less than the sum claimed by more than rounding.
-        target = self.claimed - self.objective.margin(self.claimed, self.num)
+        target = self.claimed - self.objective.margin(self.claimed, self.hidden)
         reach = max(0.0, target - self.bound)
         limit = max(reach, certificate.threshold)
         search = self._list_classes(limit)
@@ -294,6 +298,8 @@ class _Examination:
         proof = Proof(tuple(self.problems), evidence, is_checked=is_counted, most=most, more=more)
         if self.objective.bound is None:
             return replace(proof, effort="no bound is stated")
+        if self.replayed.rule.beta is not None and not set(self.replayed.claimed) >= set(self.replayed.hideable):
+            return replace(proof, effort="its prices are those of plans that hide more")
         # Classes below zero make room for others: each of a partition's may be as far below as the worst.
         slack = target - self.bound - lost + self.rounding
         if slack > limit:
@@ -322,7 +328,7 @@ class _Examination:
 
     def _margin(self, value: float) -> float:
         """How far a sum over the members may be off."""
-        return self.objective.margin(value, max(1, self.num))
+        return self.objective.margin(value, self.hidden or 1)
 
     def _undercut(self, search: Search) -> str:
         worst, reduced = min(search.found.items(), key=lambda item: item[1])
@@ -337,6 +343,8 @@ class _Examination:
         stated, threshold = self.certificate.num_enumerated, self.certificate.threshold
         if not stated and not threshold:
             return  # nothing was listed, because nothing had to be
+        if self.replayed.rule.beta is not None:
+            return  # the planner may know of more classes that are not needed
         if self.replayed.playbook.privacy.m is not None and isinstance(search, ClassSearch):
             return  # here an m counts as infinite for which the planner may have priced prefixes
         rounding = self._rounding(threshold)
@@ -349,6 +357,8 @@ class _Examination:
     def _count_members(self) -> tuple[int | None, int | None]:
         """How many members can be anonymized at most, where that is proved, and a larger number than N that can be."""
         num = len(self.duals)
+        if self.replayed.rule.beta is not None:
+            return num, None  # none but the members can be hidden
         # Without prices: everybody counts once.
         duals, cuts = ([1.0] * num, []) if self.certificate.count is None else self._placed(self.certificate.count)
         # What a class's prices sum to, less its size, stands for its reduced cost; what its walks cost does not matter.
@@ -418,7 +428,7 @@ class _Examination:
                 and all(self.replayed.survey.find(label) in bench.members for label in group.members)
             ]
             if sum(group.bit_count() for group in groups) != self.num:
-                return proof  # this is no plan for as many as it says
+                return proof  # this is no plan for as many as it says, or for all who are priced
             shares = [bench.prices.share(group) for group in groups]
             total = math.fsum(shares)
             for (one, first), (other, second) in combinations(zip(groups, shares, strict=True), 2):

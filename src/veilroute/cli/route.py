@@ -92,7 +92,7 @@ def run_route(
     route = book.route_for(secret, trip, expose=expose)
     group = book.class_of(secret)
     # Without the map nothing is known of whether the class hides the secret.
-    if not expose and book.domain is not None and group is not None and not is_hidden(book, group):
+    if not expose and book.domain is not None and group is not None and not is_hidden(book, [group]):
         raise BrokenPromiseError
     text = _route_text(book, route, wanted)
     if out is None:
