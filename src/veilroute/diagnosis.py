@@ -17,7 +17,7 @@ import numpy as np
 from veilroute.arrays import Flags, Indices
 from veilroute.domain.graph import Domain, Label
 from veilroute.playbook import Playbook
-from veilroute.problem import KAndEll
+from veilroute.problem import ROUNDING, KAndEll, hideable
 
 if TYPE_CHECKING:
     from veilroute.covering.walks import Sweeper
@@ -65,6 +65,12 @@ def find_obstacles(playbook: Playbook, *, limit: int = MAX_OBSTACLES) -> tuple[O
     )
 
 
+def coverable_positions(playbook: Playbook) -> list[int]:
+    """Positions, among the candidates, of those that count and that every trip can cover: whom the prior is about."""
+    blocked = set(playbook.uncoverable)
+    return [i for i in playbook.problem.counted if playbook.candidates[i] not in blocked]
+
+
 class _TripReach:
     """What can be reached from the starts of a playbook's trips, and from where their goals can."""
 
@@ -81,7 +87,7 @@ class _TripReach:
         self.from_start = [np.isfinite(self.out.run(start)) for start, _ in ends]
         self.to_goal = [np.isfinite(self.back.run(goal)) for _, goal in ends]
         # The candidates that every trip can cover, class by class.
-        self.coverable = [label for group in playbook.classes for label in group.members]
+        self.coverable = list(dict.fromkeys(label for group in playbook.classes for label in group.members))
 
     @cached_property
     def watchers(self) -> dict[Label, Indices]:
@@ -134,6 +140,8 @@ class _TripReach:
     def explain_unprotected(self, label: Label) -> Obstacle:
         """Why no class hides a candidate."""
         privacy, claims = self.playbook.privacy, self.playbook.claims
+        if (why := self._improbable(label)) is not None:
+            return Obstacle(label, "unprotected", why)
         # At finite m members share a prefix only, so being on one walk with others is not asked of them.
         others = tuple(other for other in self.coverable if other != label)
         joined = self._joined(label) if privacy.m is None else others
@@ -149,7 +157,8 @@ class _TripReach:
                 why += f": no walk passes both it and {shown}{more}"
             return Obstacle(label, "unprotected", why, parted)
         if len(joined) < _MAX_TRIED and not self._stand_apart(label, joined):
-            apart = f"{privacy.distance_text} apart for k={privacy.k}"
+            wanted = f"k={privacy.k}" if privacy.risk is None else f"a risk of {100 * privacy.risk:.3g}%"
+            apart = f"{privacy.distance_text} apart for {wanted}"
             why = f"of the candidates that share a walk with it, too few stand {apart}"
         elif claims.num_anonymizable is not None and claims.num_anonymizable > claims.num_anonymized:
             why = "no partition hides more candidates at once: a class for it would take members from others"
@@ -160,6 +169,24 @@ class _TripReach:
         else:
             why = "no class for it was found"
         return Obstacle(label, "unprotected", why, parted)
+
+    def _improbable(self, label: Label) -> str | None:
+        """Why probabilities alone leave a candidate out, where a risk is bounded."""
+        beta = self.playbook.privacy.beta
+        if beta is None:
+            return None
+        positions = coverable_positions(self.playbook)
+        masses = self.problem.prior_of(positions)
+        at = positions.index(self.playbook.candidates.index(label))
+        can = hideable(masses, beta)
+        if can[at]:
+            return None
+        if masses[at] == 0:
+            return "it is never the secret: its weight is 0"
+        share, once = float(masses[at]), ""
+        if share <= beta * (1 + ROUNDING):
+            share, once = share / (share + float(masses[can].sum())), " once those with more are left out"
+        return f"it has {100 * share:.3g}% of the probability{once}; no planner hides more than {100 * beta:.3g}%"
 
     def _joined(self, label: Label) -> tuple[Label, ...]:
         """The coverable candidates that a walk of every trip can cover together with this one, in either order."""

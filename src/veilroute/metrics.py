@@ -10,6 +10,7 @@
 """
 
 import math
+import operator
 from collections.abc import Sequence
 
 from veilroute.errors import InvalidInputError
@@ -24,12 +25,17 @@ def anonymized_path_ratio(num_anonymized: int, num_coverable: int) -> float:
 
 
 def mean_anonymization_cost(
-    route_costs: Sequence[float], base_costs: Sequence[float], *, smallest_positive_cost: float
+    route_costs: Sequence[float],
+    base_costs: Sequence[float],
+    weights: Sequence[float] | None = None,
+    *,
+    smallest_positive_cost: float,
 ) -> float | None:
     """MAC of one trip over its anonymized candidates, ``None`` when there are none.
 
     There is one route for each of these, and as its base the cheapest route that covers the candidate alone;
-    ``smallest_positive_cost`` stands in for base costs of 0.
+    ``smallest_positive_cost`` stands in for base costs of 0. With ``weights``, such as probabilities, it is the
+    weighted mean; a candidate may then have several routes.
     """
     if len(route_costs) != len(base_costs):
         raise InvalidInputError("base_costs", f"{len(route_costs)} values, one per route", len(base_costs))
@@ -39,7 +45,9 @@ def mean_anonymization_cost(
         extra / (base if base > 0 else smallest_positive_cost)
         for extra, base in zip(extra_costs(route_costs, base_costs), base_costs, strict=True)
     ]
-    return math.fsum(ratios) / len(ratios)
+    if weights is None or len(set(weights)) == 1:
+        return math.fsum(ratios) / len(ratios)
+    return math.fsum(map(operator.mul, ratios, weights)) / math.fsum(weights)
 
 
 def extra_costs(route_costs: Sequence[float], base_costs: Sequence[float]) -> list[float]:

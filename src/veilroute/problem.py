@@ -182,7 +182,7 @@ class Problem:
         return tuple(i for i, node in enumerate(self.candidate_nodes) if node not in ends)
 
     def prior_of(self, positions: Sequence[int]) -> Floats:
-        """How probable some of the candidates are among themselves; equally where there is no prior, or none for any."""
+        """How probable some of the candidates are among themselves; equally without a prior, or with none for any."""
         weights = np.ones(len(positions)) if self.prior is None else np.array([self.prior[i] for i in positions])
         total = math.fsum(weights.tolist())
         return weights / total if total > 0 else np.full(len(positions), 1 / max(1, len(positions)))
@@ -210,6 +210,11 @@ class Rule(ABC):
     def num(self) -> int:
         """How many members there are."""
         return len(self.together)
+
+    @property
+    def worth(self) -> Floats:
+        """How much it is worth that a class holds each member; partitions are compared by it before what they cost."""
+        return np.ones(self.num)
 
     @abstractmethod
     def qualify(self, sets: Int32s) -> Flags:
@@ -302,6 +307,11 @@ class RiskBound(Rule):
         together = far if spread == "all-pairs" else ~np.eye(num, dtype=np.bool_)
         near = np.eye(num, dtype=np.bool_) if spread == "all-pairs" else ~far
         return cls(together, _least_members(masses, beta), num, near, masses, beta)
+
+    @property
+    def worth(self) -> Floats:
+        """The most hidden probability comes first."""
+        return self.masses
 
     def qualify(self, sets: Int32s) -> Flags:
         """Whether no member is near more than beta of the class, itself included; impossible without any mass."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from veilroute import metrics
 from veilroute.checks import check_whole
+from veilroute.errors import InvalidInputError
 from veilroute.playbook import Claims, Playbook, PlaybookClass, Route
 from veilroute.problem import Privacy, Problem, check_fit, names_sha256
 from veilroute.progress import ProgressCallback, Watch, check_time_limit
@@ -66,6 +68,8 @@ def solve(
     check_whole("seed", seed, "an integer between -2^53 and 2^53", least=1 - 2**53, most=2**53 - 1)
     check_fit(problem, privacy)
     run = find_planner(planner, options)
+    if privacy.mechanism == "randomised" and planner != "optimal":
+        raise InvalidInputError("planner", "optimal for a randomised playbook", planner)
     watch = Watch(progress, check_time_limit(time_limit_s), should_stop, compile_seconds)
     plan = run(problem, privacy, seed=seed, watch=watch, **options)
     return _assemble(problem, privacy, planner, plan)
@@ -85,8 +89,9 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
             (trip, label_of_member[member]): Route(problem.domain.labels_of(walk), cost, trip)
             for (trip, member), (walk, cost) in group.own.items()
         }
-        classes.append(PlaybookClass(members, group.is_anonymized, routes, member_routes))
-    claims = _claims(problem, plan)
+        shares = tuple(group.shares[i] for i in group.members) if group.shares else ()
+        classes.append(PlaybookClass(members, group.is_anonymized, routes, member_routes, shares))
+    claims = _claims(problem, privacy, plan)
     # To meet the bound is not enough: it may be the least for so many candidates while more can be anonymized.
     is_proved = plan.is_optimal and (claims.gap == 0 or not claims.num_anonymized)
     proved = "optimal" if claims.num_anonymized else "infeasible"
@@ -112,23 +117,33 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
     )
 
 
-def _claims(problem: Problem, plan: Plan) -> Claims:
+def _claims(problem: Problem, privacy: Privacy, plan: Plan) -> Claims:
     task = plan.task
     anonymized = [(group, member) for group in plan.classes if group.is_anonymized for member in group.members]
-    num_anonymized = len(anonymized)
-    mac_by_trip, total_by_trip, worst_extra = [], [], 0.0
+    num_anonymized = len({member for _, member in anonymized})
+    prior = problem.prior_of(task.members)
+    # How probable each (class, member) is, and how probable the class is for the member.
+    joint = [group.shares.get(member, float(prior[member])) for group, member in anonymized]
+    chances = [
+        share / float(prior[member]) if group.shares else 1.0
+        for (group, member), share in zip(anonymized, joint, strict=True)
+    ]
+    mac_by_trip, expected_by_trip, total_by_trip, worst_extra = [], [], [], 0.0
     smallest = problem.domain.smallest_positive_cost
     for trip in range(task.num_trips):
         costs = [group.cost_of(member, trip) for group, member in anonymized]
         base = [float(task.base_costs[trip, member]) for _, member in anonymized]
-        mac_by_trip.append(metrics.mean_anonymization_cost(costs, base, smallest_positive_cost=smallest))
+        mac_by_trip.append(metrics.mean_anonymization_cost(costs, base, chances, smallest_positive_cost=smallest))
+        expected_by_trip.append(metrics.mean_anonymization_cost(costs, base, joint, smallest_positive_cost=smallest))
         extra = metrics.extra_costs(costs, base)
-        total_by_trip.append(math.fsum(extra) if extra else None)
+        total_by_trip.append(math.fsum(map(operator.mul, extra, chances)) if extra else None)
         worst_extra = max(worst_extra, *extra, 0.0)
     weights = [trip.weight for trip in problem.trips]
-    mac, total = (metrics.weighted_mean(by_trip, weights) for by_trip in (mac_by_trip, total_by_trip))
-    is_total = problem.objective == "total"
-    reached, bound = (total if is_total else mac), None
+    mac, expected, total = (
+        metrics.weighted_mean(by_trip, weights) for by_trip in (mac_by_trip, expected_by_trip, total_by_trip)
+    )
+    is_total, is_risk = problem.objective == "total", privacy.beta is not None
+    reached, bound = (total if is_total else expected if is_risk else mac), None
     if reached is not None and plan.least_mean is not None:
         bound = plan.least_mean * num_anonymized if is_total else plan.least_mean
         # The walks are priced edge by edge, the bound comes from the fields: where they agree but for rounding, the
@@ -143,9 +158,12 @@ def _claims(problem: Problem, plan: Plan) -> Claims:
         apr=metrics.anonymized_path_ratio(num_anonymized, len(task.members)),
         mac=mac,
         mac_by_trip=tuple(mac_by_trip),
-        mac_lower_bound=None if is_total else bound,
+        mac_lower_bound=None if is_total or is_risk else bound,
         delta=metrics.local_anonymity(num_anonymized, plan.num_anonymizable),
         total_extra=total,
         worst_extra=worst_extra if anonymized else None,
         total_extra_lower_bound=bound if is_total else None,
+        expected_mac=expected,
+        expected_mac_lower_bound=bound if is_risk else None,
+        hidden_mass=math.fsum(joint),
     )

@@ -142,8 +142,7 @@ class Small:
             return None
         assert found.status == 0
         chosen = sorted(np.flatnonzero(found.x[:num_sets] > 0.5).tolist(), key=lambda at: self.sets[at])
-        left_out = as_members(np.flatnonzero(found.x[num_sets:] > 0.5).tolist())
-        return Grouping(tuple(self.sets[i] for i in chosen), tuple(self.shares[chosen].tolist()), left_out)
+        return Grouping.of(np.ones(num), {self.sets[i]: float(self.shares[i]) for i in chosen})
 
 
 def small_problem(rng: Random, *, num: int, privacy: vr.Privacy, m: int | None = None, num_trips: int = 1) -> Small:
@@ -218,7 +217,9 @@ def let_down(small: Small, start: Grouping, rng: Random) -> Iterator[tuple[Recor
     begun.add(space.columns_of(start))
     begun.run(start.total)
     best = begun.prices
-    everything = space.columns_of(Grouping(tuple(small.sets), tuple(small.shares.tolist()), ()))
+    everything = space.columns_of(
+        Grouping.of(np.ones(space.num), dict(zip(small.sets, small.shares.tolist(), strict=True)))
+    )
     for choices in ((0, 0, 1e-12, -1e-12, 0.5, 0.9, 1, 1), (0, 1, 1), (0, 0.99)):
         parts = np.array([rng.choice(choices) for _ in best.duals])
         begun.prices = Prices(np.minimum(best.duals, parts * best.duals), best.cuts, best.cut_duals)

@@ -22,8 +22,8 @@ from veilroute.domain.geography import MEASURES, check_measurable
 from veilroute.domain.graph import label_text
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.formats import Instance, read_domain, read_instance, read_movingai, read_network, read_scenarios
-from veilroute.formats.instance import UNSTATED, with_measure
-from veilroute.formats.tables import read_places
+from veilroute.formats.instance import UNSTATED, with_implied
+from veilroute.formats.tables import read_places, read_prior
 from veilroute.jsontext import read_bytes
 from veilroute.playbook import Playbook, read_playbook
 from veilroute.problem import Privacy, Problem, Trip
@@ -81,6 +81,19 @@ class InstanceOptions:
     ell_measure: _Measure = None
     m: Annotated[str | None, Option(metavar="INT|inf", help="For how many nodes of the route. [inf]")] = None
     spread: Annotated[str | None, Option(metavar="witness|all-pairs", help="Reading of ell. [witness]")] = None
+    risk: Annotated[
+        float | None,
+        Option(metavar="BETA", help="In place of -k: how probable a place may be to whoever saw the route, at most."),
+    ] = None
+    prior: Annotated[
+        Path | None, Option(metavar="FILE", help="How probable each candidate is beforehand: a table of place,weight.")
+    ] = None
+    mechanism: Annotated[
+        str | None,
+        Option(
+            metavar="partition|randomised", help="Each candidate in one class, or one drawn of several. [partition]"
+        ),
+    ] = None
     seed: Annotated[int, Option(help="For everything drawn at random.")] = 0
 
 
@@ -131,6 +144,8 @@ class _FileContent:
     visibility: Visibility = field(default_factory=AtNode)
     privacy: Privacy = field(default_factory=Privacy)
     names: Mapping[Label, str] = field(default_factory=dict)
+    objective: str = "mac"
+    prior: Mapping[Label, float] | None = None
     unstated: frozenset[str] = UNSTATED
 
 
@@ -156,9 +171,11 @@ def _read(path: Path, options: InstanceOptions) -> _FileContent:
     stated, privacy = instance.problem, instance.privacy
     if len(stated.trips) > 1 and options.random_candidates is not None:
         raise InvalidInputError("--random-candidates", _ONE_TRIP_ONLY)
+    prior = None if stated.prior is None else dict(zip(stated.candidates, stated.prior, strict=True))
     return _FileContent(
-        stated.domain, stated.trips, stated.candidates, stated.visibility, privacy, stated.names, instance.unstated
-    )
+        stated.domain, stated.trips, stated.candidates, stated.visibility, privacy, stated.names, stated.objective,
+        prior, instance.unstated,
+    )  # fmt: skip
 
 
 def _is_network(path: Path) -> bool:
@@ -205,7 +222,8 @@ def _complete(content: _FileContent, options: InstanceOptions) -> Instance:
     """Apply the options, and check that places which were typed or listed fit together."""
     domain, trips = content.domain, content.trips
     visibility, changes = _visibility(content.visibility, options), _privacy_changes(domain, options)
-    privacy = replace(content.privacy, **changes)
+    usual = {"spread": "witness"} if "spread" in content.unstated else {}  # as it was before a mechanism changed it
+    privacy = replace(content.privacy, **{**usual, **changes})
     finder = _PlaceFinder(content, options)
     start, goal = finder.end("start"), finder.end("goal")
     if finder.typed and domain.streets is not None:
@@ -227,13 +245,35 @@ def _complete(content: _FileContent, options: InstanceOptions) -> Instance:
     called = {place.label: place.name for place in reversed(places) if place.name is not None}
     names = {place.label: called[place.label] for place in places if place.label in called}
     names |= {label: name for label, name in content.names.items() if label not in names}
-    problem = Problem(domain, trips, [place.label for place in candidates], visibility, names)
+    labels = [place.label for place in candidates]
+    prior = _prior(content, options, trips, labels, names)
+    problem = Problem(domain, trips, labels, visibility, names, content.objective, prior)
     for line in dict.fromkeys(place.warning for place in places if place.warning is not None):
         remark(line)
     stated = set(changes)
     if options.radius is not None or options.sight is not None:
         stated.add("visibility")
-    return Instance(problem, privacy, content.unstated - with_measure(stated))
+    if options.prior is not None:
+        stated.add("prior")
+    return Instance(problem, privacy, content.unstated - with_implied(stated))
+
+
+def _prior(
+    content: _FileContent,
+    options: InstanceOptions,
+    trips: Sequence[Trip],
+    candidates: Sequence[Label],
+    names: Mapping[Label, str],
+) -> Sequence[float] | None:
+    """How probable each candidate is: by the file of ``--prior``, else by the instance."""
+    if options.prior is not None:
+        ends = {end for trip in trips for end in (trip.start, trip.goal)}
+        return read_prior(options.prior, content.domain, candidates, names, ends=ends)
+    if content.prior is None:
+        return None
+    if not set(candidates) <= set(content.prior):
+        raise InvalidInputError("--prior", "a prior for these candidates: that of the instance is for others")
+    return [content.prior[label] for label in candidates]
 
 
 class _PlaceFinder:
@@ -326,7 +366,16 @@ def _visibility(stated: Visibility, options: InstanceOptions) -> Visibility:
 
 def _privacy_changes(domain: Domain, options: InstanceOptions) -> dict[str, Any]:
     """What was typed of the privacy wanted."""
-    changes = {name: value for name in ("k", "ell", "spread") if (value := getattr(options, name)) is not None}
+    names = ("k", "risk", "ell", "spread", "mechanism")
+    changes = {name: value for name in names if (value := getattr(options, name)) is not None}
+    if "risk" in changes:
+        if "k" in changes:
+            raise InvalidInputError("--risk", "either -k or --risk, not both")
+        changes["k"] = None
+    elif "k" in changes:
+        changes["risk"] = None
+    if options.mechanism == "randomised" and options.spread == "witness":
+        raise InvalidInputError("--spread", "all-pairs for a randomised playbook", options.spread)
     if options.m is not None:
         try:
             changes["m"] = None if options.m == "inf" else int(options.m)

@@ -1,5 +1,6 @@
 """`veilroute plan`: compute a playbook."""
 
+import math
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,11 +18,11 @@ from veilroute.checks import check_name
 from veilroute.cli import console
 from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, JsonOption
 from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
-from veilroute.diagnosis import find_obstacles
+from veilroute.diagnosis import coverable_positions, find_obstacles
 from veilroute.domain.graph import Label
 from veilroute.errors import InvalidInputError, VeilrouteError
 from veilroute.playbook import Claims, Playbook, PlaybookClass, read_playbook
-from veilroute.problem import OBJECTIVES, Privacy, Problem
+from veilroute.problem import OBJECTIVES, ROUNDING, Privacy, Problem, least_risk
 from veilroute.registry import read_option
 from veilroute.solver import solve
 
@@ -95,7 +96,22 @@ def run_plan(
     if stop():
         console.remark("interrupted; this is the best playbook so far")
         return INTERRUPTED
-    return DONE if playbook.claims.num_anonymized else NOTHING_ANONYMIZED
+    if playbook.claims.num_anonymized:
+        return DONE
+    if (least := least_possible_risk(playbook)) is not None:
+        console.remark(f"--risk: no plan reaches {playbook.privacy.beta:g}; the least that is possible here is {least}")
+    return NOTHING_ANONYMIZED
+
+
+def least_possible_risk(playbook: Playbook) -> str | None:
+    """The least risk that probabilities allow, rounded up, where less was asked for than that."""
+    beta, problem = playbook.privacy.beta, playbook.problem
+    if beta is None:
+        return None
+    least = least_risk(problem.prior_of(coverable_positions(playbook)))
+    if least is None or least <= beta * (1 + ROUNDING):
+        return None
+    return f"{math.ceil(least * 1e4 - 1e-6) / 1e4:g}"
 
 
 def timed_solve(problem: Problem, privacy: Privacy, **options: Any) -> tuple[Playbook, float]:
@@ -119,12 +135,16 @@ def timed_solve(problem: Problem, privacy: Privacy, **options: Any) -> tuple[Pla
 def plan_summary(playbook: Playbook, runtime_s: float) -> dict[str, Any]:
     """The object that `plan --json` prints."""
     claims, privacy = playbook.claims, playbook.privacy
+    figures = asdict(claims)
+    worst, success = figures.pop("worst_posterior"), figures.pop("bayes_success")
     return {
         "status": playbook.status,
         "planner": playbook.planner,
         "objective": playbook.objective,
         **privacy.to_dict(),
-        **asdict(claims),
+        "mechanism": privacy.mechanism,
+        **figures,
+        "risk": {"bound": privacy.beta, "worst": worst, "bayes_success": success},
         "gap": claims.gap,
         "classes": [_class_summary(group, privacy.m) for group in playbook.classes],
         "uncoverable": playbook.uncoverable,
@@ -144,6 +164,8 @@ def _class_summary(group: PlaybookClass, m: int | None) -> dict[str, Any]:
         name, numbers = "prefixes", range(len(group.routes))
         trips = [{"costs": _member_costs(group, trip), "prefix": group.shared(trip)[:m]} for trip in numbers]
     summary = {"members": group.members, "anonymized": group.anonymized, **trips[0]}
+    if group.shares:
+        summary["shares"] = group.shares
     if m is not None:
         summary["cost"] = sum(summary["costs"]) / len(group.members)
     if len(trips) > 1:
@@ -181,12 +203,15 @@ def print_plan(playbook: Playbook, runtime_s: float, out: Path | None) -> None:
 def _class_table(playbook: Playbook, groups: Sequence[PlaybookClass]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     streets = None if playbook.domain is None else playbook.domain.streets
-    for name in ("class", "size", "cost" if streets is None else streets.unit, "route", "members"):
+    drawn = ("drawn",) if any(group.shares for group in groups) else ()
+    for name in ("class", *drawn, "size", "cost" if streets is None else streets.unit, "route", "members"):
         table.add_column(name, justify="left" if name == "members" else "right", overflow="fold")
     for number, group in enumerate(groups, start=1):
         costs = " ".join(_cost_text(group, route.trip) for route in group.routes)
         nodes = f"{len(group.shared(0))} nodes{' shared' if group.rests(0) else ''}"
-        table.add_row(str(number), str(len(group.members)), costs, nodes, _listing(playbook, group.members))
+        chance = (f"{math.fsum(group.shares):.1%}",) if drawn else ()
+        members = _listing(playbook, group.members)
+        table.add_row(str(number), *chance, str(len(group.members)), costs, nodes, members)
     return table
 
 
@@ -220,9 +245,11 @@ def headline(playbook: Playbook) -> list[str]:
     """What was reached, in two sentences, and what is to be known about them."""
     claims, privacy = playbook.claims, playbook.privacy
     span = "the whole route" if privacy.m is None else f"the first {privacy.m} nodes"
-    goal = f"k={privacy.k}, ell={privacy.distance_text}, {span}, spread by {privacy.spread}"
+    wanted = f"k={privacy.k}" if privacy.risk is None else f"risk at most {percent(privacy.risk)}"
+    goal = f"{wanted}, ell={privacy.distance_text}, {span}, spread by {privacy.spread}"
     if playbook.status == "infeasible":
-        return [f"Nothing can be hidden: no class of candidates reaches {goal}.", "Lower k or ell, or add candidates."]
+        advice = "Lower k or ell, or add candidates." if privacy.risk is None else "Allow more risk, or lower ell."
+        return [f"Nothing can be hidden: no class of candidates reaches {goal}.", advice]
     if not claims.num_anonymized and playbook.planner == "reuse":
         return [
             f"Nothing is hidden: no class of the earlier playbook reaches {goal} on this trip.",
@@ -232,11 +259,17 @@ def headline(playbook: Playbook) -> list[str]:
         return [f"Nothing is hidden: no class was found that reaches {goal}.", "That is not proved impossible."]
     num_classes = len(playbook.hidden_classes)
     word = "class" if num_classes == 1 else "classes"
+    if privacy.mechanism == "randomised":
+        word += ", of which one is drawn"
     proof = f", {_proof_text(playbook)}"
     of_mac, of_total = (proof, "") if playbook.objective == "mac" else ("", proof)
+    average, mean, figure = "on average", claims.mac, "MAC"
+    if playbook.prior is not None and privacy.beta is not None and claims.expected_mac is not None:
+        average, mean, figure = "on average, by how probable each is,", claims.expected_mac, "expected MAC"
     lines = [
         f"{claims.num_anonymized} of {claims.num_coverable} candidates hidden in {num_classes} {word} ({goal}).",
-        f"Routes are {claims.mac:.1%} longer on average than without hiding (MAC {claims.mac:.6g}{of_mac}).",
+        f"Routes are {mean:.1%} longer {average} than without hiding ({figure} {mean:.6g}{of_mac}).",
+        *_odds(playbook),
     ]
     if claims.total_extra is not None and claims.worst_extra is not None:
         unit = f" {playbook.domain.streets.unit}" if playbook.domain and playbook.domain.streets else ""
@@ -253,6 +286,31 @@ def headline(playbook: Playbook) -> list[str]:
     return lines
 
 
+def _odds(playbook: Playbook) -> list[str]:
+    """What whoever watches may believe, in words; nothing where the playbook does not say."""
+    claims, privacy = playbook.claims, playbook.privacy
+    if claims.worst_posterior is None or claims.bayes_success is None:
+        return []
+    lines = []
+    if claims.hidden_mass is not None and claims.hidden_mass < 1 - ROUNDING and playbook.prior is not None:
+        lines.append(f"The secret is one of those hidden with a probability of {percent(claims.hidden_mass)}.")
+    watcher = "Whoever watches" if playbook.prior is None else "Whoever watches and knows the prior"
+    guess = f"{watcher} guesses right {percent(claims.bayes_success)} of the time at best"
+    worst = percent(claims.worst_posterior)
+    spot = "one place" if playbook.domain is None or privacy.ell <= playbook.domain.smallest_cost else "one spot"
+    if privacy.beta is not None:
+        promised = f" ({percent(privacy.beta)} promised)"
+        return [*lines, f"{guess}; no route points to {spot} with more than {worst}{promised}."]
+    if claims.worst_posterior <= (1 / privacy.k) * (1 + ROUNDING):
+        return [*lines, f"{guess}; no route points to {spot} with more than {worst}."]
+    return [*lines, f"{guess}, although k={privacy.k}; a route points to {spot} with {worst} (--risk bounds that)."]
+
+
+def percent(share: float) -> str:
+    """A share as people say it: ``41.2%``, ``50%``."""
+    return f"{100 * share:.3g}%"
+
+
 def _proof_text(playbook: Playbook) -> str:
     """How good the plan is proved to be."""
     claims = playbook.claims
@@ -266,12 +324,22 @@ def _proof_text(playbook: Playbook) -> str:
 
 
 def _bound(claims: Claims) -> float | None:
-    return claims.mac_lower_bound if claims.total_extra_lower_bound is None else claims.total_extra_lower_bound
+    bounds = (claims.total_extra_lower_bound, claims.expected_mac_lower_bound, claims.mac_lower_bound)
+    return next((bound for bound in bounds if bound is not None), None)
 
 
 def _total_cost(playbook: Playbook) -> float:
     """What the routes of all hidden candidates cost together, trips averaged by their weights."""
     weights = [trip.weight for trip in playbook.trips]
     trips, groups = range(len(weights)), playbook.hidden_classes
-    costs = [sum(sum(_member_costs(group, trip)) for group in groups) for trip in trips]
+    drawn: dict[Label, float] = {}
+    for group in groups:
+        for member, share in zip(group.members, group.shares or [1.0] * len(group.members), strict=True):
+            drawn[member] = drawn.get(member, 0.0) + share
+    costs = [0.0] * len(weights)
+    for trip in trips:
+        for group in groups:
+            shares = group.shares or [1.0] * len(group.members)
+            parts = zip(group.members, shares, _member_costs(group, trip), strict=True)
+            costs[trip] += sum(cost * share / drawn[member] for member, share, cost in parts)
     return sum(weight * cost for weight, cost in zip(weights, costs, strict=True)) / sum(weights)

@@ -23,8 +23,9 @@ from veilroute.covering.walks import Sweeper, num_threads
 from veilroute.domain.geography import measured_domain, straight_distances
 from veilroute.domain.graph import Domain, at_least, at_most
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
+from veilroute.errors import InvalidInputError
 from veilroute.kernels.sight import visible_cells
-from veilroute.problem import KAndEll, Privacy, Problem, objective_rates
+from veilroute.problem import KAndEll, Privacy, Problem, RiskBound, Rule, hideable, objective_rates
 from veilroute.progress import Watch
 
 
@@ -287,6 +288,24 @@ def far_matrix(domain: Domain, nodes: Sequence[int], privacy: Privacy) -> Flags:
 
 
 def k_and_ell(problem: Problem, task: CoveringTask, privacy: Privacy) -> KAndEll:
-    """The rule that a privacy makes for the members of a task."""
+    """The rule that a privacy by counting makes for the members of a task."""
+    if privacy.risk is not None:
+        raise InvalidInputError("planner", "optimal, or pbp or m-pbp with exact or local-search, to plan by risk")
     is_far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy)
     return KAndEll.of(is_far, privacy.k, privacy.spread)
+
+
+def who_can_hide(problem: Problem, task: CoveringTask, privacy: Privacy) -> tuple[CoveringTask, Rule]:
+    """The task of those whom some planner could hide, and the rule that a privacy makes for them.
+
+    Where a risk is bounded, these are the members who are not too probable by themselves, and each counts as much as it
+    is probable.
+    """
+    if privacy.risk is None:
+        return task, k_and_ell(problem, task, privacy)
+    prior = problem.prior_of(task.members)
+    kept = np.flatnonzero(hideable(prior, privacy.risk))
+    part = task if kept.size == prior.size else task.part(kept.tolist())
+    part = replace(part, rates=part.rates * prior[kept])
+    is_far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in part.members], privacy)
+    return part, RiskBound.of(is_far, prior[kept], privacy.risk, privacy.spread)

@@ -9,6 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from veilroute.checks import check_list
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
 from veilroute.domain.graph import Domain, plain_label
 from veilroute.domain.visibility import AtNode, visibility_from_dict, visibility_to_dict
@@ -87,7 +88,7 @@ class _Tokens:
         return self.left.pop()
 
 
-UNSTATED = frozenset({"visibility", "k", "ell", "measure", "m", "spread", "objective"})
+UNSTATED = frozenset({"visibility", "k", "risk", "ell", "measure", "m", "spread", "mechanism", "objective", "prior"})
 """What a file may leave open; planning then takes what is usual."""
 
 
@@ -139,12 +140,13 @@ def write_instance(instance: Instance, path: str | Path) -> list[str]:
                 "visibility": not isinstance(problem.visibility, AtNode),
                 "streets": problem.domain.streets is not None,
                 "names": bool(problem.names),
+                "prior": problem.prior is not None,
                 "labels": problem.domain.grid is not None or problem.domain.labels is not None,
             }
             return [part for part, lost in is_lost.items() if lost]
         case ".map":
             write_movingai(problem.domain, path)
-            return ["trips", "candidates", "visibility", "privacy"]
+            return ["trips", "candidates", "visibility", "privacy", *(["prior"] if problem.prior is not None else [])]
         case suffix:
             raise UnknownMethodError("instance format", suffix or str(path), (".json", ".in", ".map"))
 
@@ -161,6 +163,8 @@ def _to_dict(instance: Instance) -> dict[str, Any]:
     }
     if problem.objective != "mac":
         data["objective"] = problem.objective
+    if problem.prior is not None:
+        data["prior"] = list(problem.prior)
     return data | {"names": [[label, name] for label, name in problem.names.items()]} if problem.names else data
 
 
@@ -179,12 +183,14 @@ def _from_data(data: Any, path: str | Path) -> Instance:
             visibility_from_dict(data.get("visibility", {"kind": "at-node"}), domain),
             {plain_label(label, field="names"): name for label, name in names},
             data.get("objective", "mac"),
+            check_list("prior", data["prior"]) if "prior" in data else None,
         )
         privacy = data.get("privacy", {})
-        if not isinstance(privacy, dict) or set(privacy) - {"k", "ell", "m", "spread", "measure"}:
-            raise InvalidInputError("privacy", "an object with k, ell, m, spread and measure", privacy)
-        stated = set(privacy) | ({"visibility", "objective"} & set(data))
-        return Instance(problem, Privacy(**privacy), UNSTATED - with_measure(stated))
+        if not isinstance(privacy, dict) or set(privacy) - set(Privacy.__dataclass_fields__):
+            expected = "an object with k or risk, ell, m, spread, measure and mechanism"
+            raise InvalidInputError("privacy", expected, privacy)
+        stated = set(privacy) | ({"visibility", "objective", "prior"} & set(data))
+        return Instance(problem, Privacy(**privacy), UNSTATED - with_implied(stated))
 
 
 def _domain(data: Any, folder: Path) -> Domain:
@@ -201,9 +207,10 @@ def _trip(data: Any, number: int) -> Trip:
     raise InvalidInputError(f"trips[{number}]", '{"start", "goal"} with an optional weight', data)
 
 
-def with_measure(stated: set[str]) -> set[str]:
-    """What is stated, and the measure with ell: where none is named, it is that of the costs."""
-    return stated | {"measure"} if "ell" in stated else stated
+def with_implied(stated: set[str]) -> set[str]:
+    """What is stated, and what that implies: ell is a cost where no measure is named, and it is either k or a risk."""
+    implied = {"ell": {"measure"}, "k": {"risk"}, "risk": {"k"}}
+    return stated.union(*(more for what, more in implied.items() if what in stated))
 
 
 def _list(data: dict[str, Any], name: str) -> list[Any]:

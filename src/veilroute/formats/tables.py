@@ -5,13 +5,16 @@ An edge list has one row for each edge, and its nodes file, where there is one, 
 A table of points has a header with the columns ``name``, ``lat``, ``lon`` and, where wanted, ``role`` and ``id``; other
 columns are ignored. GeoJSON is a FeatureCollection of Points (RFC 7946) with these as properties. Each point has
 coordinates, or where these are left out the id of a node. Either all points have a name or none has.
+
+A prior is a table of ``place`` and ``weight``, or points with a ``weight``.
 """
 
 import csv
 import io
 import math
 import re
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,10 +22,11 @@ import numpy as np
 
 from veilroute.checks import is_number
 from veilroute.domain.geography import great_circle_m, street_domain
-from veilroute.domain.graph import Domain
-from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError, blame_file, printable
+from veilroute.domain.graph import Domain, Label, label_text
+from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError, blame_file, printable, shorten
 from veilroute.jsontext import parse_json, read_bytes, read_text
-from veilroute.streets.places import ROLES, Place
+from veilroute.problem import checked_prior
+from veilroute.streets.places import ROLES, Place, locate
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".geojson", ".json")
 
@@ -33,6 +37,7 @@ _ALIASES = {
     "node": ("node", "osmid", "id"),
     "role": ("role",),
 }
+_POINT_COLUMNS = {alias for what in ("lat", "lon", "node") for alias in _ALIASES[what]}
 _DEGREES = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 
@@ -102,22 +107,36 @@ class _Table:
 
 def read_places(path: str | Path) -> list[Place]:
     """Read the points of a table (``.csv``, ``.tsv``, ``.txt``) or of a ``.geojson`` or ``.json`` file, in order."""
-    match Path(path).suffix.lower():
-        case ".csv" | ".tsv" | ".txt":
-            places = list(_read_table(path))
-        case ".geojson" | ".json":
-            places = list(_read_geojson(path))
-        case suffix:
-            raise UnknownMethodError("places format", suffix or str(path), SUFFIXES)
+    places = [place for place, _, _ in _read_points(path)]
     if not places:
         raise FileFormatError(path, "no places in the file")
     _check_together(path, places)
     return places
 
 
-def _read_table(path: str | Path) -> Iterator[Place]:
+_Weighted = tuple[Place, object, "_Spot"]  # a place, its weight as the file has it, and where in the file that is
+
+
+def _read_points(path: str | Path, *, is_prior: bool = False) -> Iterator[_Weighted]:
+    match Path(path).suffix.lower():
+        case ".csv" | ".tsv" | ".txt":
+            return _read_table(path, is_prior=is_prior)
+        case ".geojson" | ".json":
+            return _read_geojson(path)
+        case suffix:
+            raise UnknownMethodError("prior format" if is_prior else "places format", suffix or str(path), SUFFIXES)
+
+
+def _read_table(path: str | Path, *, is_prior: bool) -> Iterator[_Weighted]:
     table = _Table(path)
-    columns, width = _columns(table) if table.columns else {}, len(table.columns)
+    has_texts = is_prior and ("place" in table.columns or not set(table.columns) & _POINT_COLUMNS)
+    if has_texts:
+        columns = {"place": table.need("the place", "place", "name")}
+    else:
+        columns = _columns(table) if table.columns else {}
+    if is_prior:
+        columns["weight"] = table.need("the weight", "weight")
+    width = len(table.columns)
     for row in table:
         spot = _Spot(path, table.line)
         if not any(row):
@@ -128,8 +147,12 @@ def _read_table(path: str | Path) -> Iterator[Place]:
                 "text that holds a separator"
             )
         cells = {what: row[i] for what, i in columns.items() if i < len(row)}
-        lat, lon = (_degrees(cells.get(what, ""), what, spot) for what in ("lat", "lon"))
-        yield _place(cells, lat, lon, spot)
+        weight = cells.get("weight")
+        if has_texts:
+            yield Place(node=cells.get("place", ""), origin=f"{path}, {spot.text}"), weight, spot
+        else:
+            lat, lon = (_degrees(cells.get(what, ""), what, spot) for what in ("lat", "lon"))
+            yield _place(cells, lat, lon, spot), weight, spot
 
 
 class _Spot:
@@ -157,7 +180,7 @@ def _columns(table: _Table) -> dict[str, int]:
     return column_of
 
 
-def _read_geojson(path: str | Path) -> Iterator[Place]:
+def _read_geojson(path: str | Path) -> Iterator[_Weighted]:
     data = parse_json(read_bytes(path).removeprefix(b"\xef\xbb\xbf"), path)
     is_collection = isinstance(data, dict) and data.get("type") == "FeatureCollection"
     if not is_collection or not isinstance(data.get("features"), list):
@@ -173,7 +196,8 @@ def _read_geojson(path: str | Path) -> Iterator[Place]:
         given = {"name": properties.get("name"), "role": properties.get("role")}
         given["node"] = next((one for one in ids if one is not None), None)
         lat, lon = _point(feature.get("geometry"), spot)
-        yield _place({what: _text(value, what, spot) for what, value in given.items()}, lat, lon, spot)
+        place = _place({what: _text(value, what, spot) for what, value in given.items()}, lat, lon, spot)
+        yield place, properties.get("weight"), spot
 
 
 def _point(geometry: Any, spot: _Spot) -> tuple[float | None, float | None]:
@@ -238,6 +262,57 @@ def _text(value: object, what: str, spot: _Spot) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise spot.error(f"{what}: expected text")
     return str(value).strip()
+
+
+def read_prior(
+    path: str | Path,
+    domain: Domain,
+    candidates: Sequence[Label],
+    names: Mapping[Label, str],
+    *,
+    ends: Collection[Label] = (),
+) -> tuple[float, ...]:
+    """Read how probable each candidate is beforehand: weights in the order of the candidates, summing to 1.
+
+    The file is a table of ``place`` and ``weight``, or one of points or a GeoJSON file with a ``weight`` for each. In
+    a table, a place is one of the ``names``, or else what :func:`~veilroute.streets.places.locate` makes of the text.
+    Starts and goals (``ends``) may be in the file and need not be: they are never the secret.
+    """
+    known = [Place(name, node=label_text(label)) for label, name in names.items()]
+    weights: dict[Label, float] = {}
+    first: dict[Label, str] = {}  # where each place was first
+    wanted = set(candidates)
+    for place, given, spot in _read_points(path, is_prior=True):
+        # A place of a table is only its text until it is looked up.
+        meant = place.node if place.name is None and place.lat is None and place.node is not None else place
+        label = locate(domain, meant, field=place.origin, places=known).label
+        if label in ends or place.role in ("start", "goal"):
+            continue
+        if label not in wanted:
+            raise spot.error(f"{str(place)[:60]} is not among the candidates; leave it out, or plan for it as well")
+        if first.setdefault(label, spot.text) != spot.text:
+            raise spot.error(f"{str(place)[:60]} has a weight already, in {first[label]}; keep one")
+        weights[label] = _weight(given, spot)
+    for label in candidates:
+        if label not in weights and label not in ends:
+            missing = names.get(label) or label_text(label)
+            raise FileFormatError(path, f"no weight for {missing[:60]}; write 0 for a place that is never the secret")
+    with blame_file(path):
+        return checked_prior([weights.get(label, 0.0) for label in candidates], len(candidates))
+
+
+def _weight(given: object, spot: _Spot) -> float:
+    value: object = given
+    if isinstance(given, str):
+        try:
+            value = number_of_text(given)
+        except ValueError:
+            value = None
+    if not is_number(value, 0, sys.float_info.max):
+        hint = " with a decimal point" if isinstance(given, str) and "," in given else ""
+        got = "nothing" if given is None or given == "" else shorten(given)
+        raise spot.error(f"expected a finite number >= 0{hint} as weight, got {got}")
+    return float(value)
 
 
 def text_columns(**columns: Iterable[str]) -> dict[str, Any]:

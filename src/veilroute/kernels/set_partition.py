@@ -13,15 +13,15 @@ from veilroute.kernels.subsets import count_bits
 
 @jit
 def partition_range(
-    first: int, last: int, max_size: int, needed: Flags, shares: Floats, grouped: Int8s, cost: Floats, choice: Masks,
-    stack: Masks, bits: Masks,
+    first: int, last: int, max_size: int, needed: Flags, shares: Floats, worth: Int8s | Ints, grouped: Int8s | Ints,
+    cost: Floats, choice: Masks, stack: Masks, bits: Masks,
 ) -> None:  # fmt: skip
     """Best grouping of every set from ``first`` up to but not including ``last``.
 
     ``shares[C]`` is the cost of class C, infinite where C may not be a class; classes have at most ``max_size``
     members, and ``needed`` marks them and all their subsets. The lowest member either stays out or is in the class
-    that is tried; classes are tried in lexicographic order of their members and the first best one wins. More members
-    grouped beats a lower cost.
+    that is tried; classes are tried in lexicographic order of their members and the first best one wins. More that is
+    grouped, by what sets are ``worth``, beats a lower cost.
 
     Left out are sets that are not met on the way down from all members up to some number: below its lowest member a set
     has lost everybody, so that above it, it has lost no more than the classes of these can hold. ``stack`` and ``bits``
@@ -59,7 +59,7 @@ def partition_range(
         while True:
             if shares[group] < np.inf:
                 left = mask ^ group
-                total = np.int64(grouped[left]) + depth + 1
+                total = np.int64(grouped[left]) + worth[group]
                 value = cost[left] + shares[group]
                 if total > best_grouped or (total == best_grouped and value < best_cost):
                     best_grouped = total

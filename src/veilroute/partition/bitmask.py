@@ -7,6 +7,7 @@ qualifying ones are needed, because a part never costs more than the whole; unde
 """
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -27,6 +28,7 @@ from veilroute.progress import Watch
 
 MAX_MEMBERS = 20  #: the most coverable candidates that the method takes: its tables have two to that power entries
 _SETS_PER_STEP = 1 << 13
+_UNITS = 1 << 40
 
 
 def partition_by_bitmask(problem: Problem, task: CoveringTask, rule: Rule, *, watch: Watch) -> Partition:
@@ -49,11 +51,15 @@ def partition_by_bitmask(problem: Problem, task: CoveringTask, rule: Rule, *, wa
 class Family:
     """The classes worth considering, as bit masks."""
 
-    # How many members there are, and how many a class has at least.
-    num: int
-    k: int
+    worth: Floats  # what each member is worth
+    k: int  # how many members a class has at least
     needed: Flags  # marks them and all their subsets
     qualifies: Flags  # marks those of ``needed`` that are classes
+
+    @property
+    def num(self) -> int:
+        """How many members there are."""
+        return self.worth.size
 
 
 def mark_classes(rule: Rule) -> Family:
@@ -65,13 +71,13 @@ def mark_classes(rule: Rule) -> Family:
     if isinstance(rule, KAndEll):
         spread = largest_spread(num, rule.far_masks)
         needed = mark_needed(num, rule.k, not rule.is_loose, spread)
-        return Family(num, rule.k, needed, needed & (spread >= rule.k))
+        return Family(rule.worth, rule.k, needed, needed & (spread >= rule.k))
     qualifies = np.zeros(1 << num, dtype=np.bool_)
     masks = np.arange(1 << num, dtype=np.int64)
     for size in range(rule.least, min(rule.largest, num) + 1):
         mine = masks[np.bitwise_count(masks) == size]
         qualifies[mine] = rule.qualify(members_of(mine, size).astype(np.int32))
-    return Family(num, rule.least, with_subsets(num, qualifies), qualifies)
+    return Family(rule.worth, rule.least, with_subsets(num, qualifies), qualifies)
 
 
 def largest_spread(num: int, far: Masks) -> Int8s:
@@ -139,8 +145,8 @@ def partition_by_shares(
     """
     qualifies = family.qualifies & np.isfinite(shares)
     shares = np.where(qualifies, shares, np.inf)
-    classes, least_mean = best_partition(family.num, family.needed, shares, watch)
-    record = Record(Grouping.of(family.num, {each: float(shares[mask_of(each)]) for each in classes}), watch)
+    classes, least_mean = best_partition(family.worth, family.needed, shares, watch)
+    record = Record(Grouping.of(family.worth, {each: float(shares[mask_of(each)]) for each in classes}), watch)
     is_optimal = is_complete and least_mean is not None
     partition = Partition(
         classes=classes,
@@ -167,7 +173,7 @@ def _certify(family: Family, shares: Floats, record: Record, labels: Sequence[La
 
     watch = record.watch
     masks = np.flatnonzero(np.isfinite(shares))
-    space = ListedClasses(family.num, family.k, masks, shares[masks])
+    space = ListedClasses(family.worth, family.k, masks, shares[masks])
     count_prices = prove_count(space, record, watch) if record.best.left_out else None
     proof = prove_cost(space, record, watch)
     reach = (record.best.total - proof.price_bound) * (1 + 1e-9)
@@ -188,29 +194,44 @@ def mac_shares(task: CoveringTask, class_costs: ClassCosts) -> Floats:
     return total
 
 
-def best_partition(num: int, needed: Flags, shares: Floats, watch: Watch) -> tuple[Classes, float | None]:
+def best_partition(worth: Floats, needed: Flags, shares: Floats, watch: Watch) -> tuple[Classes, float | None]:
     """The best classes, and their MAC when no partition of these classes can be better."""
+    num = worth.size
     columns = np.flatnonzero(np.isfinite(shares))
     if columns.size == 0:
         return (), 0.0
     max_size = int(np.bitwise_count(columns).max())
     end = 1 << num
     # Per set of members: how many are grouped at best, at what cost, and one of the classes.
-    grouped, cost, choice = np.zeros(end, dtype=np.int8), np.zeros(end), np.zeros(end, dtype=np.int64)
+    worths = _worth_of_sets(worth)
+    grouped, cost, choice = np.zeros(end, dtype=worths.dtype), np.zeros(end), np.zeros(end, dtype=np.int64)
     scratch = np.empty((2, 64), dtype=np.int64)
     finished = 1
     for first in range(1, end, _SETS_PER_STEP):
         if watch.is_over():
             break
         finished = min(end, first + _SETS_PER_STEP)
-        partition_range(first, finished, max_size, needed, shares, grouped, cost, choice, *scratch)
+        partition_range(first, finished, max_size, needed, shares, worths, grouped, cost, choice, *scratch)
         watch.tell("partition", finished, end)
     if finished == end:
-        return _read_classes(choice, end - 1), float(cost[-1] / grouped[-1])
+        classes = _read_classes(choice, end - 1)
+        return classes, float(cost[-1]) / _hidden(worth, classes)
     # Stopped early: the sets below `finished` are solved, so all subsets of the lowest members are.
     solved = (1 << (finished.bit_length() - 1)) - 1
     classes = _read_classes(choice, solved)
     return _fill_greedily(num, shares, columns, classes), None
+
+
+def _worth_of_sets(worth: Floats) -> Int8s | Ints:
+    """What every set of members is worth, in whole numbers, so that equal is equal: how many, or how probable."""
+    if (worth == worth[0]).all():
+        return np.bitwise_count(np.arange(1 << worth.size, dtype=np.int64)).astype(np.int8)
+    units = np.round(worth / worth.sum() * _UNITS).astype(np.int64)
+    return np.array(subset_sums(units.astype(np.float64)), dtype=np.int64)
+
+
+def _hidden(worth: Floats, classes: Classes) -> float:
+    return math.fsum(float(worth[i]) for members in classes for i in members)
 
 
 def _read_classes(choice: Ints, mask: int) -> Classes:

@@ -112,6 +112,7 @@ class ClassSpace:
         mean_base = np.average(task.base_costs, axis=0, weights=task.weights)
         self.order: Ints = np.argsort(-mean_base, kind="stable")
         self.rule = rule.renumbered(self.order)
+        self.worth: Floats = self.rule.worth
         self.is_known = isinstance(self.rule, KAndEll)
         self.far: Flags = self.rule.far if isinstance(self.rule, KAndEll) else self.rule.together
         self.is_loose = isinstance(self.rule, KAndEll) and self.rule.is_loose
@@ -200,7 +201,7 @@ class ClassSpace:
             sets = np.array(list(alike), dtype=np.int32)
             added = self.measure(sets, Watch())[1]
             shares |= {tuple(row): share for row, share in zip(sets.tolist(), added.tolist(), strict=True)}
-        return Grouping.of(self.num, {members: share for members, share in shares.items() if math.isfinite(share)})
+        return Grouping.of(self.worth, {members: share for members, share in shares.items() if math.isfinite(share)})
 
     def columns_of(self, grouping: Grouping) -> Columns:
         """The classes of a partition."""
@@ -211,7 +212,7 @@ class ClassSpace:
 
     def grouping_of(self, sets: Int32s, shares: Floats, chosen: Ints) -> Grouping:
         """The partition that some of the classes make."""
-        return Grouping.of(self.num, {tuple(sets[at][sets[at] >= 0].tolist()): float(shares[at]) for at in chosen})
+        return Grouping.of(self.worth, {tuple(sets[at][sets[at] >= 0].tolist()): float(shares[at]) for at in chosen})
 
     def partition(self, record: Record, source: WalkSource, **proved: Any) -> Partition:
         """The best partition so far as positions in the task, with what is proved about it."""
@@ -334,8 +335,8 @@ class ListedClasses(ClassSpace):
     to be had.
     """
 
-    def __init__(self, num: int, k: int, masks: Ints, shares: Floats) -> None:
-        self.k = k
+    def __init__(self, worth: Floats, k: int, masks: Ints, shares: Floats) -> None:
+        num, self.k, self.worth = worth.size, k, worth
         self.is_known = self.can_improve = False
         self.order = np.arange(num)
         self.largest = self.max_size = int(np.bitwise_count(masks).max(initial=0))

@@ -132,7 +132,7 @@ def partition_by_columns(
         source,
         is_optimal=is_closed and is_most,
         is_stopped=watch.is_over() and not (is_closed and is_most),
-        least_mean=bound / best.num_grouped if is_bounded else None,
+        least_mean=bound / best.hidden if is_bounded else None,
         num_anonymizable=num_anonymizable,
         certificate=make_certificate(proof, count_prices, labels) if is_bounded else None,
     )

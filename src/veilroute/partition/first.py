@@ -44,7 +44,7 @@ def split_into_classes(group: Sequence[int], rule: KAndEll) -> list[Members]:
 def _group_most(group: Sequence[int], rule: KAndEll) -> list[Members]:
     """Classes that hold as many of a few members as possible, by trying all."""
     family = mark_classes(rule.renumbered(np.array(group, dtype=np.int64)))
-    classes, _ = best_partition(len(group), family.needed, np.where(family.qualifies, 0.0, np.inf), Watch())
+    classes, _ = best_partition(family.worth, family.needed, np.where(family.qualifies, 0.0, np.inf), Watch())
     return sorted(as_members(group[i] for i in members) for members in classes)
 
 

@@ -117,7 +117,7 @@ def greedy_partition(space: ClassSpace, watch: Watch) -> Grouping:
     member bring such about.
     """
     if space.k == 1:
-        return Grouping.of(space.num, {as_members([i]): 0.0 for i in range(space.num)})
+        return Grouping.of(space.worth, {as_members([i]): 0.0 for i in range(space.num)})
     watch.tell("first partition")
     may_begin = space.compatible & space.far if space.is_loose else space.compatible
     order = np.argsort(may_begin.sum(axis=1), kind="stable")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -11,6 +12,8 @@ from veilroute.arrays import Classes, Floats, Members, as_members
 from veilroute.certificate import Certificate
 from veilroute.covering.walks import WalkSource
 from veilroute.progress import Incumbent, Watch
+
+_SAME_WORTH = 1e-9
 
 
 @dataclass(frozen=True)
@@ -55,12 +58,15 @@ class Grouping:
     classes: Classes  # each ascending, ordered by first member
     shares: tuple[float, ...]  # what each adds to the MAC sum
     left_out: Members  # members that no class holds
+    hidden: float  # what those are worth whom classes hold: their number, or how probable they are
 
     @classmethod
-    def of(cls, num: int, shares: Mapping[Members, float]) -> Grouping:
-        """The grouping of ``num`` members into classes with what each adds."""
+    def of(cls, worth: Floats, shares: Mapping[Members, float]) -> Grouping:
+        """The grouping of members, with what each is worth, into classes with what each adds."""
         classes = tuple(sorted(shares))
-        return cls(classes, tuple(shares[members] for members in classes), outside(num, classes))
+        left_out = outside(worth.size, classes)
+        hidden = math.fsum(np.delete(worth, left_out).tolist())
+        return cls(classes, tuple(shares[members] for members in classes), left_out, hidden)
 
     @property
     def num_grouped(self) -> int:
@@ -74,8 +80,10 @@ class Grouping:
 
 
 def better(one: Grouping, other: Grouping) -> Grouping:
-    """The partition that groups more members, or as many for less; the first one when they are equal."""
-    return other if (other.num_grouped, -other.total) > (one.num_grouped, -one.total) else one
+    """The partition that hides more, or as much for less; the first one when they are equal."""
+    if math.isclose(one.hidden, other.hidden, rel_tol=_SAME_WORTH):
+        return other if other.total < one.total else one
+    return other if other.hidden > one.hidden else one
 
 
 @dataclass(eq=False)
@@ -100,5 +108,5 @@ class Record:
 
     def _tell(self) -> None:
         if self.best.classes:
-            mac = self.best.total / self.best.num_grouped
+            mac = self.best.total / self.best.hidden
             self.improvements.append(self.watch.tell_improvement(self.stage, self.best.num_grouped, mac))

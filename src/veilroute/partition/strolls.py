@@ -127,7 +127,7 @@ class _Rounds:
         shares = {members: search.share_of(members) for members in sorted(best.classes, key=len)}
         for members, share in shares.items():
             self.first[list(members)] = share / len(members)
-        mine = space.columns_of(Grouping(tuple(shares), tuple(shares.values()), ()))
+        mine = space.columns_of(Grouping.of(space.worth, shares))
         self.master.add_columns(mine.sets, mine.shares)
         # Until there are enough strolls, nobody is worth more than some of these.
         highest = _HIGHEST * max(float(self.first.max(initial=0.0)), self.tolerance)

@@ -11,15 +11,15 @@ from dataclasses import replace
 import numpy as np
 
 from veilroute.arrays import Members
-from veilroute.covering.prefixes import Completions, SharedPrefixes, find_prefixes, fits_memory, has_two_colours
+from veilroute.covering.prefixes import Completions, find_prefixes, fits_memory, has_two_colours
 from veilroute.covering.set_costs import ClassWalks
-from veilroute.covering.task import CoveringTask, k_and_ell, mask_of, prepare_task
-from veilroute.covering.walks import walk_cost
+from veilroute.covering.task import CoveringTask, mask_of, prepare_task, who_can_hide
 from veilroute.partition.bitmask import MAX_MEMBERS, mark_classes, partition_by_shares
 from veilroute.partition.exact import is_tried, partition_by_columns
 from veilroute.partition.result import Partition
 from veilroute.planners.pbp import plan_m_pbp, plan_pbp
-from veilroute.planners.plan import Plan, PlannedClass, Routes, plan_parting, plan_partition
+from veilroute.planners.plan import Plan, PlannedClass, among_all, find_class_prefix, plan_partition, plan_prefix
+from veilroute.planners.randomised import plan_randomised
 from veilroute.problem import Privacy, Problem, Rule
 from veilroute.progress import OutOfTimeError, Watch
 
@@ -33,20 +33,22 @@ def plan_optimal(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch)
     fits the memory; elsewhere it is too much.
     """
     m = privacy.m
+    if privacy.mechanism == "randomised":
+        return plan_randomised(problem, privacy, seed=seed, watch=watch)
     if m is None:
         return plan_pbp(problem, privacy, seed=seed, watch=watch, partitioner="exact")
     watch.tell("covering fields")
-    task = prepare_task(problem)
+    everyone = prepare_task(problem)
+    task, rule = who_can_hide(problem, everyone, privacy)
     options: dict[str, object] = {"partitioner": "exact", "seed": seed}
     if not task.members:
         nobody = Partition((), (), is_optimal=True, num_anonymizable=0)
-        return plan_partition(task, nobody, (), ClassWalks(task), options)
-    whole = _plan_whole(problem, task, privacy, m, seed, watch)
+        return among_all(plan_partition(task, nobody, (), ClassWalks(task), options), everyone)
+    whole = _plan_whole(problem, task, rule, privacy, seed, watch)
     if whole is not None:
         return whole
     planned = None
     can_pad = has_two_colours(task.domain)
-    rule = k_and_ell(problem, task, privacy)
     if is_tried(rule) or (len(task.members) <= MAX_MEMBERS and not can_pad):
         planned = _try_everything(problem, task, rule, m, watch)
     elif can_pad and fits_memory(task):
@@ -54,24 +56,28 @@ def plan_optimal(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch)
     if planned is None:
         return plan_m_pbp(problem, privacy, seed=seed, watch=watch, partitioner="exact")
     partition, anonymized = planned
-    return plan_partition(task, partition, anonymized, ClassWalks(task), options)
+    return among_all(plan_partition(task, partition, anonymized, ClassWalks(task), options), everyone)
 
 
-def _plan_whole(problem: Problem, task: CoveringTask, privacy: Privacy, m: int, seed: int, watch: Watch) -> Plan | None:
+def _plan_whole(
+    problem: Problem, task: CoveringTask, rule: Rule, privacy: Privacy, seed: int, watch: Watch
+) -> Plan | None:
     """The best plan with whole routes, where going separate ways after m nodes is never worth it.
 
     Whoever does has paid for m - 1 edges by then, and so have at least k members of the class: where that alone costs
     more than the whole plan, and the plan leaves nobody out, it is the best one for this m as well.
     """
+    least, m = rule.least, privacy.m or 1
     paid = (m - 1) * float(task.domain.costs.min()) if task.domain.costs.size else 0.0
-    if not paid > 2 * task.base_costs.max() or len(task.members) < privacy.k:
+    if not paid > 2 * task.base_costs.max() or len(task.members) < least:
         return None
-    extras = np.sort((paid - task.base_costs) * task.rates, axis=1)[:, : privacy.k].sum(axis=1)
+    extras = np.sort((paid - task.base_costs) * task.rates, axis=1)[:, :least].sum(axis=1)
     plan = plan_pbp(problem, replace(privacy, m=None), seed=seed, watch=watch)
     grouped = sum(len(each.members) for each in plan.classes if each.is_anonymized)
     if not plan.is_optimal or plan.least_mean is None or grouped < len(task.members):
         return None
-    is_beyond = bool((np.array(task.weights) * extras > plan.least_mean * grouped).all())
+    total = plan.least_mean * float(rule.worth.sum())
+    is_beyond = bool((np.array(task.weights) * extras > total).all())
     return plan if is_beyond else None
 
 
@@ -109,23 +115,3 @@ def _generate(
         watch.tell("walks", number, len(partition.classes))
         planned.append(plan_class(members))
     return partition, planned
-
-
-def find_class_prefix(task: CoveringTask, members: Members, m: int, watch: Watch) -> SharedPrefixes | None:
-    """The best prefix of one class by itself, whose bit mask has all bits; ``None`` as for :func:`find_prefixes`."""
-    is_needed = np.ones(1 << len(members), dtype=np.bool_)
-    is_class = np.arange(is_needed.size) == is_needed.size - 1
-    return find_prefixes(task.part(members), is_needed, is_class, m, watch)
-
-
-def plan_prefix(members: Members, shared: SharedPrefixes, mask: int, completions: Completions) -> PlannedClass:
-    """A class with the best prefix that was found for its bit mask, from which each member goes on its own way."""
-    domain = completions.task.domain
-    routes: Routes = {}
-    for trip in range(completions.task.num_trips):
-        walk, is_whole = shared.walk(mask, trip)
-        if is_whole:
-            routes |= dict.fromkeys(((trip, i) for i in members), (walk, walk_cost(domain, walk)))
-        else:
-            routes |= {(trip, i): completions.complete(walk, i, trip) for i in members}
-    return plan_parting(domain, members, routes)

@@ -5,10 +5,10 @@ from typing import Any
 
 from veilroute.covering.prefixes import Completions
 from veilroute.covering.set_costs import ClassWalks
-from veilroute.covering.task import k_and_ell, prepare_task
+from veilroute.covering.task import prepare_task, who_can_hide
 from veilroute.covering.walks import walk_cost
 from veilroute.partition import find_partitioner
-from veilroute.planners.plan import Plan, PlannedClass, plan_parting, plan_partition, plan_shared
+from veilroute.planners.plan import Plan, PlannedClass, among_all, plan_parting, plan_partition, plan_shared
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import Watch
 
@@ -23,8 +23,9 @@ def plan_pbp(
     """
     entry = find_partitioner(partitioner, options)
     watch.tell("covering fields")
-    task = prepare_task(problem)
-    partition = entry.function(problem, task, k_and_ell(problem, task, privacy), seed=seed, watch=watch, **options)
+    everyone = prepare_task(problem)
+    task, rule = who_can_hide(problem, everyone, privacy)
+    partition = entry.function(problem, task, rule, seed=seed, watch=watch, **options)
     source = partition.source or ClassWalks(task)
     anonymized = []
     for number, members in enumerate(partition.classes):
@@ -34,7 +35,7 @@ def plan_pbp(
         # More candidates may be anonymizable as well, on directed graphs, than a shared walk can cover.
         partition = replace(partition, is_optimal=False, least_mean=None, num_anonymizable=None, certificate=None)
     record = {"partitioner": partitioner, **entry.record(options), "seed": seed}
-    return plan_partition(task, partition, anonymized, source, record)
+    return among_all(plan_partition(task, partition, anonymized, source, record), everyone)
 
 
 def plan_m_pbp(

@@ -1,16 +1,19 @@
 """What a planner returns: classes and walks in node numbers, before they become a playbook."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from veilroute.arrays import Member, Members, Walk, as_members
 from veilroute.certificate import Certificate
+from veilroute.covering.prefixes import Completions, SharedPrefixes, find_prefixes
+from veilroute.covering.set_costs import ClassWalks
 from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import CoveringWalk, WalkSource, walk_cost
 from veilroute.domain.graph import Domain
 from veilroute.partition.result import Partition, outside
+from veilroute.progress import Watch
 
 Routes = dict[tuple[int, Member], tuple[Walk, float]]  #: walk and cost for each (trip, member)
 
@@ -25,6 +28,8 @@ class PlannedClass:
     costs: tuple[float, ...]
     #: walks and costs by (trip, member): of all members on the trips on which their walks part, else of nobody
     own: Routes = field(default_factory=dict)
+    #: where classes overlap, for each member how probable it is that it is the secret and this class is drawn
+    shares: dict[Member, float] = field(default_factory=dict)
 
     def cost_of(self, member: Member, trip: int) -> float:
         """What a member's walk costs."""
@@ -63,6 +68,23 @@ def plan_partition(
         options={**options, "stopped_early": partition.is_stopped},
         certificate=partition.certificate,
     )
+
+
+def among_all(plan: Plan, task: CoveringTask) -> Plan:
+    """The plan for some of a task's members as one for all of them: the others are left out."""
+    place = {candidate: Member(at) for at, candidate in enumerate(task.members)}
+    now = [place[candidate] for candidate in plan.task.members]
+    classes = [
+        replace(
+            each,
+            members=as_members(now[i] for i in each.members),
+            own={(trip, now[i]): route for (trip, i), route in each.own.items()},
+            shares={now[i]: share for i, share in each.shares.items()},
+        )
+        for each in plan.classes
+    ]
+    others = outside(len(task.members), (each.members for each in classes))
+    return replace(plan, task=task, classes=(*classes, *plan_alone(task, others, ClassWalks(task))))
 
 
 def plan_unproved(
@@ -115,3 +137,23 @@ def _num_shared(walks: Sequence[Walk]) -> int:
     least = min(walk.size for walk in walks)
     differs = np.any([walk[:least] != walks[0][:least] for walk in walks], axis=0)
     return int(np.argmax(differs)) if differs.any() else least
+
+
+def find_class_prefix(task: CoveringTask, members: Members, m: int, watch: Watch) -> SharedPrefixes | None:
+    """The best prefix of one class by itself, whose bit mask has all bits; ``None`` as for :func:`find_prefixes`."""
+    is_needed = np.ones(1 << len(members), dtype=np.bool_)
+    is_class = np.arange(is_needed.size) == is_needed.size - 1
+    return find_prefixes(task.part(members), is_needed, is_class, m, watch)
+
+
+def plan_prefix(members: Members, shared: SharedPrefixes, mask: int, completions: Completions) -> PlannedClass:
+    """A class with the best prefix that was found for its bit mask, from which each member goes on its own way."""
+    domain = completions.task.domain
+    routes: Routes = {}
+    for trip in range(completions.task.num_trips):
+        walk, is_whole = shared.walk(mask, trip)
+        if is_whole:
+            routes |= dict.fromkeys(((trip, i) for i in members), (walk, walk_cost(domain, walk)))
+        else:
+            routes |= {(trip, i): completions.complete(walk, i, trip) for i in members}
+    return plan_parting(domain, members, routes)

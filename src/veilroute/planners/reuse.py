@@ -27,9 +27,8 @@ from veilroute.covering.task import CoveringTask, k_and_ell, prepare_task
 from veilroute.domain.geography import great_circle_m
 from veilroute.domain.graph import Domain, Label, plain_label
 from veilroute.errors import InvalidInputError, TooLargeError
-from veilroute.planners.optimal import find_class_prefix, plan_prefix
 from veilroute.planners.pbp import part_after
-from veilroute.planners.plan import Plan, PlannedClass, plan_unproved, shared_class
+from veilroute.planners.plan import Plan, PlannedClass, find_class_prefix, plan_prefix, plan_unproved, shared_class
 from veilroute.playbook import Playbook
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import OutOfTimeError, Watch

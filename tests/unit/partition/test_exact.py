@@ -63,7 +63,7 @@ def test_partition_kernel_tries_every_class(max_size: int) -> None:
     shares[[mask for mask in range(1 << num) if mask == 0 or mask.bit_count() > max_size]] = np.inf
     columns = [mask for mask in range(1 << num) if np.isfinite(shares[mask])]
     needed = np.array([any(mask & column == mask for column in columns) for mask in range(1 << num)])
-    classes, mean = best_partition(num, needed, shares, Watch())
+    classes, mean = best_partition(np.ones(num), needed, shares, Watch())
     assert mean is not None
     best = (0, 0.0)
     for size in range(num + 1):

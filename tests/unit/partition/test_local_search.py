@@ -55,8 +55,7 @@ def make_grouping(space: ClassSpace, classes: list[tuple[int, ...]]) -> Grouping
         costs = space.prices_of.costs(sets, Watch())
         assert costs is not None
         shares.append(float(space.shares(sets, costs)[0]))
-    inside = set(itertools.chain.from_iterable(groups))
-    return Grouping(tuple(groups), tuple(shares), as_members(i for i in range(space.num) if i not in inside))
+    return Grouping.of(space.worth, dict(zip(groups, shares, strict=True)))
 
 
 def named(space: ClassSpace, grouping: Grouping) -> list[tuple[int, ...]]:

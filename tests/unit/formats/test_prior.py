@@ -1,0 +1,118 @@
+"""Priors from files: how they are written, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable
+from pathlib import Path
+
+import pytest
+
+import veilroute as vr
+from veilroute.domain.geography import street_domain
+from veilroute.formats.tables import read_prior
+
+GRID = vr.grid_domain(["....", "...."])
+SPOTS = [(0, 1), (0, 2), (1, 2)]
+NAMES: dict[Hashable, str] = {(0, 1): "Vault", (1, 2): "Tea room"}
+PLAIN = 'place,weight\nVault,1\n"0,2",2\nTea room,1\n'
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_bytes(text.encode())
+    return path
+
+
+def points(*features: tuple[dict[str, object], object]) -> str:
+    listed = [{"type": "Feature", "properties": p, "geometry": g} for p, g in features]
+    return json.dumps({"type": "FeatureCollection", "features": listed})
+
+
+def point(lon: float, lat: float) -> dict[str, object]:
+    return {"type": "Point", "coordinates": [lon, lat]}
+
+
+def town() -> vr.Domain:
+    lonlat = [(24.93 + 0.01 * i, 60.17) for i in range(4)]
+    return street_domain(
+        lonlat=lonlat, tails=[0, 1, 2], heads=[1, 2, 3], costs=[1, 1, 1], lengths=[555.0] * 3, unit="seconds",
+        labels=[10, 11, 12, 13],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PLAIN,
+        PLAIN.replace("place", "Name").replace("weight", "Weight"),
+        "weight;place\n1;Vault\n2;0,2\n1;1,2\n",
+        "place\tnote\tweight\n0,1\t\t5\n0,2\tfar\t10\n1,2\t\t5.0\n\n",
+    ],
+)
+def test_a_table_of_places_and_weights(tmp_path: Path, text: str) -> None:
+    assert read_prior(write(tmp_path, "p.csv", text), GRID, SPOTS, NAMES) == (0.25, 0.5, 0.25)
+
+
+def test_a_table_of_points(tmp_path: Path) -> None:
+    text = "name,lat,lon,role,weight\nDepot,60.17,24.93,start,\nB,60.1701,24.9501,,3\nA,60.17,24.94,,1\n"
+    names: dict[Hashable, str] = {11: "A", 12: "B"}
+    assert read_prior(write(tmp_path, "p.csv", text), town(), [11, 12], names) == (0.25, 0.75)
+    by_hand = "place;weight\n60.17,24.94;1\nB;3\n10;7\n"
+    assert read_prior(write(tmp_path, "q.csv", by_hand), town(), [11, 12], names, ends=[10]) == (0.25, 0.75)
+
+
+def test_geojson(tmp_path: Path) -> None:
+    text = points(({"weight": 1}, point(24.94, 60.17)), ({"id": 12, "weight": 3.0}, None))
+    assert read_prior(write(tmp_path, "p.geojson", text), town(), [11, 12], {}) == (0.25, 0.75)
+
+
+def test_starts_and_goals_need_no_weight(tmp_path: Path) -> None:
+    path = write(tmp_path, "p.csv", PLAIN)
+    assert read_prior(path, GRID, [*SPOTS, (0, 0)], NAMES, ends=[(0, 0)]) == (0.25, 0.5, 0.25, 0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (",2\n", ",-2\n", ("line 3", ">= 0", "-2")),
+        (",2\n", ",nan\n", ("line 3", "finite", "nan")),
+        (",2\n", ",inf\n", ("line 3", "finite", "inf")),
+        (",2\n", ",1e999\n", ("line 3", "finite")),
+        (",2\n", ",much\n", ("line 3", "finite", "much")),
+        (",2\n", ",\n", ("line 3", "got nothing")),
+        (",2\n", "\n", ("line 3", "got nothing")),
+        (",2\n", ',"0,5"\n', ("line 3", "decimal point")),
+        ('"0,2"', "0,2", ("line 3", "3 values for 2 columns")),
+        ("Vault", "Cellar", ("line 2", "Cellar")),
+        ("Vault", "", ("line 2",)),
+        ("Vault", '"1,3"', ("line 2", "1,3", "not among the candidates")),
+        ("Vault", "Tea room", ("line 4", "Tea room", "line 2")),
+        ('"0,2"', '"0,1"', ("line 3", "0,1", "line 2")),
+        ("Vault,1\n", "", ("no weight for Vault",)),
+        ("weight", "share", ("no column for the weight",)),
+        ("place", "thing", ("no column for the place",)),
+        (PLAIN, "place,weight\n", ("no weight for Vault",)),
+        (PLAIN, PLAIN.replace(",1", ",0").replace(",2\n", ",0\n"), ("above 0", "0 for all")),
+        (PLAIN, PLAIN.replace(",1", ",0"), ("two candidates at least",)),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, old: str, new: str, words: tuple[str, ...]) -> None:
+    assert old in PLAIN
+    path = write(tmp_path, "p.csv", PLAIN.replace(old, new, 1))
+    with pytest.raises(vr.InvalidInputError) as raised:
+        read_prior(path, GRID, SPOTS, NAMES)
+    message = str(raised.value)
+    assert "\n" not in message and all(word in message for word in ("p.csv", *words))
+
+
+@pytest.mark.parametrize("weight", [None, "x", True, -1, [1], "nan"])
+def test_what_is_refused_in_geojson(tmp_path: Path, weight: object) -> None:
+    text = points(({"weight": 1}, point(24.94, 60.17)), ({"id": 12, "weight": weight}, None))
+    with pytest.raises(vr.FileFormatError, match=r"features\[1\]: expected a finite number >= 0 as weight"):
+        read_prior(write(tmp_path, "p.geojson", text), town(), [11, 12], {})
+
+
+def test_other_files(tmp_path: Path) -> None:
+    with pytest.raises(vr.InvalidInputError, match=r"prior format.*\.geojson"):
+        read_prior(write(tmp_path, "p.xlsx", PLAIN), GRID, SPOTS, NAMES)
