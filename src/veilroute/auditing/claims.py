@@ -127,8 +127,8 @@ def check_optimality(
     if status == "infeasible":
         if num_anonymizable:
             problems.append(f"says that nothing can be anonymized, but {num_anonymizable} candidates can be")
-        if not replayed.hideable:
-            return judge("optimality", problems, "infeasible: every candidate is too probable to be hidden")
+        if is_bounded and not replayed.within_reach:
+            return judge("optimality", problems, "infeasible: all are too probable, or too near, to be hidden")
         if _most(proof, num_anonymizable) == 0:
             return judge("optimality", problems, "infeasible: no candidate belongs to a class that could be anonymized")
         return judge("optimality", problems, "infeasible by the planner's word; too large to re-prove", checked=False)

@@ -185,6 +185,11 @@ class _Examination:
         self.rounding = SUM_ROUNDING * size_of(certificate.cost)
         self.problems: list[str] = []
 
+    @property
+    def is_about_plan(self) -> bool:
+        """Whether the plan is one of those that the prices are about: under a bound on the risk, it hides them all."""
+        return self.replayed.rule.beta is None or set(self.replayed.claimed) >= set(self.replayed.hideable)
+
     # Worked out when asked for: members and sizes are checked before, and what a file holds may overflow.
 
     @cached_property
@@ -252,7 +257,7 @@ class _Examination:
         if stated < -self._margin(self.bound):
             problems.append(f"states the bound {stated:.9g}, which says nothing: no {name} is below 0")
         enough = stated + self.certificate.threshold
-        if self.objective.bound is not None and self.claimed > enough + self._margin(self.claimed):
+        if self.objective.bound is not None and self.is_about_plan and self.claimed > enough + self._margin(self.claimed):
             problems.append(
                 f"compares classes up to {self.certificate.threshold:.9g} above its bound, which is enough for a "
                 f"{name} of {enough:.9g} and not for the {self.claimed:.9g} claimed"
@@ -298,7 +303,7 @@ class _Examination:
         proof = Proof(tuple(self.problems), evidence, is_checked=is_counted, most=most, more=more)
         if self.objective.bound is None:
             return replace(proof, effort="no bound is stated")
-        if self.replayed.rule.beta is not None and not set(self.replayed.claimed) >= set(self.replayed.hideable):
+        if not self.is_about_plan:
             return replace(proof, effort="its prices are those of plans that hide more")
         # Classes below zero make room for others: each of a partition's may be as far below as the worst.
         slack = target - self.bound - lost + self.rounding

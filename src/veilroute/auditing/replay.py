@@ -18,6 +18,7 @@ from veilroute.auditing.walking import WalkingMap
 from veilroute.domain.graph import Label
 from veilroute.errors import NotAnonymizedError, UnknownCandidateError
 from veilroute.playbook import Playbook, PlaybookClass, Route
+from veilroute.problem import ROUNDING
 
 Planner = Callable[[Label, int], Route | Sequence[Label]]
 """Anything that gives the route for a candidate on a trip, or raises `NotAnonymizedError` (the paper's Failure)."""
@@ -194,23 +195,32 @@ class ReplayedPlaybook:
         return self.survey.hideable(self.playbook.privacy.beta)
 
     @cached_property
-    def hides_all(self) -> bool:
-        """Whether everybody is hidden who could be.
+    def within_reach(self) -> frozenset[int]:
+        """Those of the hideable whom apartness leaves any hope; all of them where it is not about all members.
 
-        Where all members of a class stand apart, it takes enough probability around oneself that stands far away: those
-        in all classes that hold somebody weigh, with that one, no more than all who are far from it.
+        Where all members of a class stand apart, somebody needs k - 1 others to stand apart with, and enough
+        probability far away: those in the classes that hold it weigh, with it, no more than all who are far from it.
         """
-        prior, beta, close = self.survey.prior, self.playbook.privacy.beta, self.rule.close
+        prior, rule, beta = self.survey.prior, self.rule, self.playbook.privacy.beta
         left = set(self.hideable)
-        lost = left if beta is not None and self.rule.is_all_pairs else set()
-        while lost:
-            lost = {
-                c
-                for c in left
-                if prior[c] > (beta or 1) * self.mass(b for b in left if not close[c] >> b & 1) * (1 + RELATIVE)
-            }
-            left -= lost
-        return left <= set(self.protected)
+        if beta is None or not rule.is_all_pairs:
+            return frozenset(left)
+        while True:
+            kept = set()
+            for c in left:
+                others = [b for b in left if b != c and not rule.close[c] >> b & 1]
+                apart = rule.largest_far_set(mask_of(others), enough=rule.k - 1)
+                is_heavy = prior[c] > beta * self.mass([c, *others]) * (1 + ROUNDING)
+                if not is_heavy and not (apart.is_largest and apart.size < rule.k - 1):
+                    kept.add(c)
+            if kept == left:
+                return frozenset(left)
+            left = kept
+
+    @property
+    def hides_all(self) -> bool:
+        """Whether everybody is hidden who could be."""
+        return self.within_reach <= set(self.protected)
 
     def mass(self, candidates: Iterable[int]) -> float:
         """How probable it is that the secret is one of some candidates."""
