@@ -143,7 +143,7 @@ def _share_out(listed: Listed, hidden: Group) -> float | None:
     costs = [extra for group in sets for extra in listed.extras(group)]
     sums = np.zeros((len(hidden), len(places)))
     limits = np.zeros((len(places), len(places)))
-    for column, (at, i) in enumerate(places):
+    for column, (_, i) in enumerate(places):
         sums[hidden.index(i), column] = 1
         limits[column, column] += 1
     for row, (at, _) in enumerate(places):
@@ -162,7 +162,11 @@ def small_problem(rng: Random, num: int) -> vr.Problem:
     trips = [vr.Trip(labels[-1], labels[-2])]
     if rng.random() < 0.3:
         trips.append(vr.Trip(labels[-3], labels[-4], 2.0))
-    priors = [None, [1 / (i + 1) for i in range(num)], [rng.random() ** 2 for _ in range(num)]]
-    priors += [[rng.choice([0, 1, 1, 2]) for _ in range(num - 2)] + [1, 1]]
-    visibility = rng.choice([vr.AtNode(), vr.AtNode(), vr.WithinDistance(2)])
+    priors: list[list[float] | None] = [
+        None,
+        [1 / (i + 1) for i in range(num)],
+        [rng.random() ** 2 for _ in range(num)],
+    ]
+    priors += [[rng.choice([0.0, 1.0, 1.0, 2.0]) for _ in range(num - 2)] + [1.0, 1.0]]
+    visibility: vr.Visibility = vr.WithinDistance(2) if rng.random() < 0.3 else vr.AtNode()
     return vr.Problem(domain, trips, labels[:num], visibility, prior=rng.choice(priors))

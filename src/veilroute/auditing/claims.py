@@ -124,6 +124,9 @@ def check_optimality(
     if optimum is not None:
         problems += _better_way(replayed, optimum)
         return judge("optimality", problems, f"{status}; re-proved: {optimum.effort}")
+    if replayed.is_all_open and not replayed.hides_all:
+        left = sorted(set(replayed.hideable).difference(replayed.protected))
+        problems.append(f"not optimal: {replayed.survey.names(left)} can be hidden as well")
     if status == "infeasible":
         if num_anonymizable:
             problems.append(f"says that nothing can be anonymized, but {num_anonymizable} candidates can be")

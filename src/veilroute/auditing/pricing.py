@@ -213,11 +213,9 @@ def can_pad(survey: Survey) -> bool:
     or even a number, and all of them cost the same.
     """
     walking = survey.walking
-    if walking.unit is None:
+    if walking.unit is None or not walking.is_two_way:
         return False
-    edges = {(tail, head) for tail in range(walking.num_nodes) for head, _ in walking.edges_from(tail)}
-    if any((head, tail) not in edges for tail, head in edges):
-        return False
+    edges = [(tail, head) for tail in range(walking.num_nodes) for head, _ in walking.edges_from(tail)]
     for trip in survey.trips:
         steps = [distance / walking.unit for distance in trip.from_start]
         if any(steps[tail] < math.inf and (steps[tail] - steps[head]) % 2 == 0 for tail, head in edges):

@@ -257,7 +257,11 @@ class _Examination:
         if stated < -self._margin(self.bound):
             problems.append(f"states the bound {stated:.9g}, which says nothing: no {name} is below 0")
         enough = stated + self.certificate.threshold
-        if self.objective.bound is not None and self.is_about_plan and self.claimed > enough + self._margin(self.claimed):
+        if (
+            self.objective.bound is not None
+            and self.is_about_plan
+            and self.claimed > enough + self._margin(self.claimed)
+        ):
             problems.append(
                 f"compares classes up to {self.certificate.threshold:.9g} above its bound, which is enough for a "
                 f"{name} of {enough:.9g} and not for the {self.claimed:.9g} claimed"

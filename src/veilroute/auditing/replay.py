@@ -222,6 +222,16 @@ class ReplayedPlaybook:
         """Whether everybody is hidden who could be."""
         return self.within_reach <= set(self.protected)
 
+    @property
+    def is_all_open(self) -> bool:
+        """Whether a randomised playbook can certainly hide all of the hideable.
+
+        That is so where nobody of them is close to anybody and every street leads both ways, so that a walk covers
+        them all: then any of them may share a class, and shares of which none exceeds beta always mix to such priors.
+        """
+        near = mask_of(self.hideable)
+        return self.is_randomised and self.rule.is_far(near) and self.survey.walking.is_two_way
+
     def mass(self, candidates: Iterable[int]) -> float:
         """How probable it is that the secret is one of some candidates."""
         return math.fsum(self.survey.prior.get(c, 0.0) for c in candidates)
