@@ -173,6 +173,15 @@ class ClassSpace:
             total += self.pair_shares[one, other]
         return np.asarray(total / (sets.shape[1] - 1))
 
+    def pair_values(self) -> Floats:
+        """What every two members add as a class; infinite where they cannot be one."""
+        if self.prefixes is not None:
+            return np.where(self.compatible, self.pair_shares, np.inf)
+        values = -self.fixed[:, None] - self.fixed
+        for costs, weights in zip(self.pair_costs, self.weights, strict=True):
+            values = values + costs * (weights[:, None] + weights)
+        return np.where(self.compatible, values, np.inf)
+
     def simple_prices(self) -> Prices:
         """Prices that need no programme: each member pays for its (k - 1)-th cheapest partner.
 
@@ -370,6 +379,14 @@ class ListedClasses(ClassSpace):
         at = np.minimum(np.searchsorted(self._masks, masks), self._masks.size - 1)
         shares = np.where(self._masks[at] == masks, self._shares[at], math.inf)
         return np.where(np.isfinite(shares), 0.0, math.inf)[:, None], shares
+
+    def pair_values(self) -> Floats:
+        """What the cheapest class with every two members adds."""
+        values = np.full((self.num, self.num), np.inf)
+        for one, other in combinations(range(self.num), 2):
+            both = self._shares[(self._masks >> one) & (self._masks >> other) & 1 == 1]
+            values[one, other] = values[other, one] = both.min(initial=np.inf)
+        return values
 
     def _sums(self, values: Floats) -> Floats:
         """What the members of each class come to: those of the lower and the upper half, from two short tables."""

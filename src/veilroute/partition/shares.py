@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,7 +34,9 @@ _PER_MEMBER = 3
 _MOST_PER_SEARCH = 20
 _FEW_MEMBERS = 12
 _LEAST_AMOUNT = 1e-9
-_PENALTY = 1e4
+_LEAST_PENALTY = 1e-4
+_MOST_PENALTY = 1e3
+_DEARER = 4.0
 _ROUNDING = 1e-12
 
 
@@ -98,6 +101,7 @@ def share_out(items: Items, space: ClassSpace, amounts: Floats, labels: Sequence
         programme.converge()
         is_stopped = False
     except OutOfTimeError:
+        programme.hurry()
         is_stopped = True
     if programme.is_short:
         kept, is_proved = ((), False) if is_stopped else programme.keep_whole()
@@ -124,17 +128,23 @@ class _Programme:
         self.parts: Floats = items.parts[space.order]
         self.bound, self.duals = 0.0, np.zeros(amounts.size)
         self._known: set[bytes] = set()
-        simple = space.simple_prices()
-        first = self._search(Prices(1.5 * simple.duals), 0.0).columns.best(space.num, 3 * _PER_MEMBER)
-        begun = self._systematic()
-        scale = scale_of(float(begun.shares.sum() + first.shares.sum()), space.k * (len(begun) + len(first)))
+        pairs = space.pair_values()
+        largest = float(pairs.max(initial=0.0, where=np.isfinite(pairs))) or 1.0
+        likely = float(np.mean(np.minimum(pairs.min(axis=1), largest)))
+        scale = scale_of(likely, 1)
         self.master = _ShareMaster(amounts, self.row_of, self.parts, scale)
+        self._penalties = np.full(amounts.size, max(likely, _LEAST_PENALTY * largest))
+        self._most = _MOST_PENALTY * largest
         self._tolerance = 1e-9 / scale
-        for columns in (begun, first):
-            self._add(columns)
+        self._add(self._systematic())
 
     def converge(self) -> None:
-        """Add classes until none with a negative reduced cost is missing."""
+        """Add classes until none with a negative reduced cost is missing.
+
+        To drop a member's probability is cheap at first: prices then stay near those that are right in the end, and few
+        classes are worth adding. It gets dearer for as long as something is dropped.
+        """
+        self.master.set_penalties(self._penalties)
         while True:
             prices = self.master.solve(self.watch)
             self.watch.tell("shares", len(self.master.sets))
@@ -145,7 +155,17 @@ class _Programme:
             if not self._add(found.columns.best(self.space.num, _PER_MEMBER)) and (
                 found.is_complete or not len(found.columns)
             ):
-                return
+                is_cheap = (self.master.dropped > _LEAST_AMOUNT) & (self._penalties < self._most)
+                if not is_cheap.any():
+                    return
+                self._penalties[is_cheap] *= _DEARER
+                self.master.set_penalties(self._penalties)
+
+    def hurry(self) -> None:
+        """Solve it once more with the classes that are there, and everybody to be hidden."""
+        self.master.set_penalties(np.full(self.amounts.size, self._most))
+        with suppress(OutOfTimeError):
+            self.master.solve(Watch())
 
     @property
     def is_short(self) -> bool:
@@ -242,9 +262,15 @@ class _ShareMaster(Master):
         num = self._num_slack = amounts.size
         rows = np.arange(num, dtype=np.int32)
         self._solver.changeRowsBounds(num, rows, amounts, amounts)
-        self._solver.addCols(num, _PENALTY * amounts, np.zeros(num), np.ones(num), num, rows, rows, amounts)
+        self._solver.addCols(num, np.zeros(num), np.zeros(num), np.ones(num), num, rows, rows, amounts)
+        self._amounts = amounts
         self.duals: Floats = np.zeros(num)
         self.dropped: Floats = np.ones(num)
+
+    def set_penalties(self, penalties: Floats) -> None:
+        """What it costs to drop a unit of each member's probability."""
+        columns = np.arange(self._num_slack, dtype=np.int32)
+        self._solver.changeColsCost(columns.size, columns, penalties * self._amounts * self.scale)
 
     def add_columns(self, sets: Int32s, shares: Floats) -> None:
         """Add classes; all have one size."""
@@ -276,7 +302,7 @@ class _ShareMaster(Master):
         solver.changeColsIntegrality(num, columns, np.full(num, int(highspy.HighsVarType.kInteger), dtype=np.uint8))
         self._set("mip_rel_gap", 0.0)
         everything = np.arange(total, dtype=np.int32)
-        weights = np.array(solver.getLp().a_matrix_.value_)[:num]
+        weights = self._amounts
         solver.changeColsCost(total, everything, np.concatenate((weights, np.zeros(len(self.sets)))))
         is_proved = self._run(watch) == highspy.HighsModelStatus.kOptimal
         least = float(solver.getInfo().objective_function_value)
