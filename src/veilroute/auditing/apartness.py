@@ -10,6 +10,7 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from itertools import accumulate
 
 from veilroute.auditing.survey import CrowMap, Survey, measured_map
 from veilroute.auditing.walking import Effort, WalkingMap
@@ -80,11 +81,11 @@ class ClassRule:
         """The same rule, exact, over another numbering of some candidates; with a beta, name the heaviest first."""
         place = {c: i for i, c in enumerate(members)}
         close = {i: mask_of(place[b] for b in members_of(self.close[a]) if b in place) for a, i in place.items()}
-        masses = {i: self.masses[c] for c, i in place.items()} if self.masses else None
+        masses = {i: self.masses[c] for c, i in place.items()} if self.masses else {}
+        k = self.k if self.beta is None else max(self.k, _fewest(sorted(masses.values()), self.beta))
         return ClassRule(
-            self.k, close, is_all_pairs=self.is_all_pairs, effort=effort, beta=self.beta, masses=masses,
-            largest=self.largest,
-        )  # fmt: skip
+            k, close, is_all_pairs=self.is_all_pairs, effort=effort, beta=self.beta, masses=masses, largest=self.largest
+        )
 
     def qualifies(self, group: int) -> bool:
         """Whether the group is a class."""
@@ -205,6 +206,19 @@ class ClassRule:
             found.extend(0, mask)
             self._known[key] = found
         return self._known[key]
+
+
+def _fewest(masses: Sequence[float], beta: float) -> int:
+    """How many members a class has at least, of some with these masses, ascending.
+
+    With a given one for its heaviest, the fewest are enough when they are the next lighter ones.
+    """
+    fewest = len(masses) + 1
+    for last, heaviest in enumerate(masses):
+        totals = accumulate(masses[last::-1])
+        enough = (size for size, total in enumerate(totals, 1) if heaviest <= beta * total * (1 + 2 * ROUNDING))
+        fewest = min(fewest, next(enough, fewest))
+    return fewest
 
 
 class Spread(ClassRule):
