@@ -293,8 +293,9 @@ class _Examination:
             reason = "there are too many classes to price them all"
             evidence = f"no class contradicts its prices so far; {reason}"
             return self._exchange(Proof(tuple(self.problems), evidence, effort=reason), target)
-        is_counted = limit >= certificate.threshold
-        if is_counted:
+        # Under a prior the planner may list classes that are not needed: there is nothing to count again.
+        is_counted = self.replayed.rule.beta is not None or limit >= certificate.threshold
+        if self.replayed.rule.beta is None and is_counted:
             self._count_listed(search)
         most, more = self._count_members()
         evidence = (
@@ -352,8 +353,6 @@ class _Examination:
         stated, threshold = self.certificate.num_enumerated, self.certificate.threshold
         if not stated and not threshold:
             return  # nothing was listed, because nothing had to be
-        if self.replayed.rule.beta is not None:
-            return  # the planner may know of more classes that are not needed
         if self.replayed.playbook.privacy.m is not None and isinstance(search, ClassSearch):
             return  # here an m counts as infinite for which the planner may have priced prefixes
         rounding = self._rounding(threshold)
