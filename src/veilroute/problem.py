@@ -248,14 +248,21 @@ class KAndEll(Rule):
     far: Flags  #: per two members whether they stand far enough apart
     k: int  #: how many members must stand apart
     is_loose: bool  #: whether there are members who stand near each other and may be in one class (witness spread)
+    value: float = 1.0  #: what each member is worth
 
     @classmethod
-    def of(cls, far: Flags, k: int, spread: str) -> KAndEll:
+    def of(cls, far: Flags, k: int, spread: str, value: float = 1.0) -> KAndEll:
         """The rule under a reading of spread."""
         num = len(far)
         everybody = ~np.eye(num, dtype=np.bool_)
         is_loose = spread == "witness" and not np.array_equal(far, everybody)
-        return cls(everybody if is_loose else far, k, num if is_loose else min(2 * k - 1, num), far, k, is_loose)
+        largest = num if is_loose else min(2 * k - 1, num)
+        return cls(everybody if is_loose else far, k, largest, far, k, is_loose, value)
+
+    @property
+    def worth(self) -> Floats:
+        """The same for everybody."""
+        return np.full(self.num, self.value)
 
     def qualify(self, sets: Int32s) -> Flags:
         """At least k members, of which all, or some k, stand apart; classes may be larger than any that are needed."""
@@ -296,7 +303,7 @@ class RiskBound(Rule):
     has to be: docs/theory, :ref:`Classes under a prior <theory-risk>`.
     """
 
-    near: Flags  #: per two members whether they stand too near; true for a member and itself
+    near: Flags  #: per two members whether one class may hold both though they stand near; true for a member and itself
     masses: Floats  #: how probable each member is, in any unit
     beta: float
 
@@ -323,6 +330,11 @@ class RiskBound(Rule):
             size = sets.shape[1]
             is_class &= self.together[sets[:, :, None], sets[:, None, :]].sum(axis=(1, 2)) == size * (size - 1)
         return np.asarray(is_class)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no two members that may be in one class are near each other: only the heaviest one matters then."""
+        return int(self.near.sum()) == self.num
 
     def renumbered(self, order: Ints) -> RiskBound:
         """The same rule where ``order[i]`` is called i."""

@@ -308,4 +308,8 @@ def who_can_hide(problem: Problem, task: CoveringTask, privacy: Privacy) -> tupl
     part = task if kept.size == prior.size else task.part(kept.tolist())
     part = replace(part, rates=part.rates * prior[kept])
     is_far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in part.members], privacy)
-    return part, RiskBound.of(is_far, prior[kept], privacy.risk, privacy.spread)
+    rule = RiskBound.of(is_far, prior[kept], privacy.risk, privacy.spread)
+    if kept.size and rule.is_plain and (rule.masses == rule.masses[0]).all():
+        # Where all are equally probable, probabilities are numbers.
+        return part, KAndEll.of(is_far, privacy.k, "all-pairs", float(rule.masses[0]))
+    return part, rule
