@@ -6,7 +6,7 @@ Costs are the auditor's, which planning does not share.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from random import Random
 
@@ -17,6 +17,8 @@ import veilroute as vr
 from veilroute.auditing.apartness import Spread, members_of
 from veilroute.auditing.optimality import price_prefixes
 from veilroute.auditing.pricing import price_walks
+from veilroute.auditing.replay import replay_playbook
+from veilroute.auditing.risk import measure_risk
 from veilroute.auditing.survey import Survey, survey_problem
 
 Group = tuple[int, ...]
@@ -121,13 +123,13 @@ def best_randomised(problem: vr.Problem, privacy: vr.Privacy) -> Best:
         mass = math.fsum(listed.prior[i] for i in group)
         if found and mass < found[0].hidden_mass - 1e-9:
             break
-        total = _share_out(listed, group)
+        total = share_out(listed, group)
         if total is not None:
             found.append(Best(mass, total))
     return min(found, key=lambda best: best.total)
 
 
-def _share_out(listed: Listed, hidden: Group) -> float | None:
+def share_out(listed: Listed, hidden: Group) -> float | None:
     """The least sum at which all of these are hidden; the shares of a class are one variable for each member."""
     if not hidden:
         return 0.0
@@ -170,3 +172,10 @@ def small_problem(rng: Random, num: int) -> vr.Problem:
     priors += [[rng.choice([0.0, 1.0, 1.0, 2.0]) for _ in range(num - 2)] + [1.0, 1.0]]
     visibility: vr.Visibility = vr.WithinDistance(2) if rng.random() < 0.3 else vr.AtNode()
     return vr.Problem(domain, trips, labels[:num], visibility, prior=rng.choice(priors))
+
+
+def with_risk(playbook: vr.Playbook) -> vr.Playbook:
+    """The same, stating the risk that the auditor finds."""
+    found = measure_risk(replay_playbook(playbook, None))
+    claims = replace(playbook.claims, worst_posterior=found.worst, bayes_success=found.bayes_success)
+    return replace(playbook, claims=claims)

@@ -130,7 +130,7 @@ def check_optimality(
     if status == "infeasible":
         if num_anonymizable:
             problems.append(f"says that nothing can be anonymized, but {num_anonymizable} candidates can be")
-        if is_bounded and not replayed.within_reach:
+        if is_bounded and replayed.hides_all:
             return judge("optimality", problems, "infeasible: all are too probable, or too near, to be hidden")
         if _most(proof, num_anonymizable) == 0:
             return judge("optimality", problems, "infeasible: no candidate belongs to a class that could be anonymized")
@@ -195,12 +195,12 @@ def _better_way(replayed: ReplayedPlaybook, optimum: Optimum) -> list[str]:
 def check_anonymizable(replayed: ReplayedPlaybook, num_anonymizable: int | None) -> ClaimVerdict:
     """How many candidates some planner could anonymize."""
     stated, num_real = replayed.playbook.claims.num_anonymizable, len(replayed.protected)
-    num_coverable = len(replayed.survey.coverable)
+    num_coverable = max(len(replayed.hideable), num_real)
     if stated is None:
         return judge("anonymizable", [], "no number is stated")
     faults = {
         f"states {stated}, fewer than the {num_real} it anonymizes": stated < num_real,
-        f"states {stated}, but only {num_coverable} can be covered at all": stated > num_coverable,
+        f"states {stated}, but only {num_coverable} can be covered at all, or hidden": stated > num_coverable,
         f"states {stated}, yet says that nothing can be anonymized": replayed.playbook.status == "infeasible"
         and stated,
         f"states {stated} anonymizable candidates, in truth there are {num_anonymizable}": (

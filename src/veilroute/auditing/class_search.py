@@ -321,7 +321,7 @@ def count_anonymizable(replayed: ReplayedPlaybook, m: int | None) -> int | None:
     for.
     """
     if replayed.rule.beta is not None:
-        return len(replayed.protected) if replayed.hides_all else None
+        return len(replayed.protected) if replayed.within_reach <= set(replayed.protected) else None
     coverable = replayed.survey.coverable
     protected = set(replayed.protected)
     unclear = [c for c in coverable if c not in protected]

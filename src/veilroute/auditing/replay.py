@@ -7,14 +7,15 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import chain, pairwise
 from typing import Final, NamedTuple
 
-from veilroute.auditing.apartness import Spread, mask_of
+from veilroute.auditing.apartness import Spread, mask_of, members_of
 from veilroute.auditing.survey import Survey, TripDistances, find_watchers, survey_problem
 from veilroute.auditing.verdicts import AnonymityStep
 from veilroute.auditing.walking import WalkingMap
+from veilroute.certificate import MAX_TRIED
 from veilroute.domain.graph import Label
 from veilroute.errors import NotAnonymizedError, UnknownCandidateError
 from veilroute.playbook import Playbook, PlaybookClass, Route
@@ -196,31 +197,49 @@ class ReplayedPlaybook:
 
     @cached_property
     def within_reach(self) -> frozenset[int]:
-        """Those of the hideable whom apartness leaves any hope; all of them where it is not about all members.
+        """Those of the hideable whom apartness leaves any hope; all of them where it is not about all members."""
+        left = mask_of(self.hideable)
+        if self.rule.beta is None or not self.rule.is_all_pairs:
+            return frozenset(self.hideable)
+        while lost := mask_of(c for c in members_of(left) if self._is_crowded(1 << c, left)):
+            left &= ~lost
+        return frozenset(members_of(left))
 
-        Where all members of a class stand apart, somebody needs k - 1 others to stand apart with, and enough
-        probability far away: those in the classes that hold it weigh, with it, no more than all who are far from it.
+    def _is_crowded(self, some: int, pool: int) -> bool:
+        """Whether some, who are all close to each other, cannot all be hidden by classes within a pool that holds them.
+
+        Where all members of a class stand apart, it has at most one of these. So they weigh at most beta of all such
+        classes together, whose other members are far from one of them. And each needs k - 1 others to stand apart with.
         """
-        prior, rule, beta = self.survey.prior, self.rule, self.playbook.privacy.beta
-        left = set(self.hideable)
-        if beta is None or not rule.is_all_pairs:
-            return frozenset(left)
-        while True:
-            kept = set()
-            for c in left:
-                others = [b for b in left if b != c and not rule.close[c] >> b & 1]
-                apart = rule.largest_far_set(mask_of(others), enough=rule.k - 1)
-                is_heavy = prior[c] > beta * self.mass([c, *others]) * (1 + ROUNDING)
-                if not is_heavy and not (apart.is_largest and apart.size < rule.k - 1):
-                    kept.add(c)
-            if kept == left:
-                return frozenset(left)
-            left = kept
+        close, num = self.rule.close, self.rule.k - 1
+        near = reduce(operator.and_, (close[c] for c in members_of(some)))
+        around = members_of(some | pool & ~near)
+        if self.mass(members_of(some)) > (self.rule.beta or 1.0) * self.mass(around) * (1 + ROUNDING):
+            return True
+        apart = [self.rule.largest_far_set(pool & ~(close[c] | 1 << c), enough=num) for c in members_of(some)]
+        return any(each.is_largest and each.size < num for each in apart)
 
-    @property
+    @cached_property
     def hides_all(self) -> bool:
-        """Whether everybody is hidden who could be."""
-        return self.within_reach <= set(self.protected)
+        """Whether everybody is hidden who could be; or, of a few, whether nobody else could be hidden in their place.
+
+        Of a few all sets are tried: each that is as probable must hold some who are too crowded.
+        """
+        if self.within_reach <= set(self.protected):
+            return True
+        if not self.is_randomised or len(self.within_reach) > MAX_TRIED:
+            return False
+        everybody, kept = mask_of(self.within_reach), mask_of(self.protected)
+        close, least = self.rule.close, self.mass(self.protected) - ROUNDING
+        subsets, crowds = [0], [0]
+        for c in members_of(everybody):
+            subsets += [chosen | 1 << c for chosen in subsets]
+            crowds += [some | 1 << c for some in crowds if not some & ~close[c]]
+        return all(
+            any(not some & ~chosen and self._is_crowded(some, chosen) for some in crowds[1:])
+            for chosen in subsets[1:]
+            if chosen != kept and self.mass(members_of(chosen)) >= least
+        )
 
     @property
     def is_all_open(self) -> bool:
@@ -335,7 +354,9 @@ class ReplayedPlaybook:
         """Some draws that look the same."""
         masses: dict[int, float] = {}
         for draw in draws:
-            masses[draw[0]] = masses.get(draw[0], 0.0) + self.joint.get(draw, 0.0)
+            # A planner function may give routes to others than the playbook says.
+            mass = self.joint.get(draw, self.survey.prior.get(draw[0], 0.0))
+            masses[draw[0]] = masses.get(draw[0], 0.0) + mass
         return Group(mask_of(masses), masses)
 
     @cached_property

@@ -105,7 +105,8 @@ def _in_words(risk: Risk) -> str:
 def check_hidden_mass(replayed: ReplayedPlaybook) -> ClaimVerdict:
     """How probable it is that the secret is one of the anonymized candidates."""
     stated, real = replayed.playbook.claims.hidden_mass, replayed.mass(replayed.claimed)
-    problems = [] if stated is None else wrong_figure("hidden mass", stated, real)
+    is_wrong = stated is not None and not is_same(real, stated)
+    problems = [f"states {stated:.9g}, in truth it is {real:.9g}"] if is_wrong else []
     return judge("hidden-mass", problems, f"anonymized candidates are the secret with a probability of {real:.9g}")
 
 
