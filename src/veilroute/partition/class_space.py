@@ -26,9 +26,8 @@ from veilroute.covering.set_costs import MAX_TOUR, FieldCosts, TourCosts, set_co
 from veilroute.covering.task import CoveringTask, mask_of
 from veilroute.covering.walks import WalkSource, num_threads
 from veilroute.kernels.extension import extend_sets, pick_columns
-from veilroute.kernels.weighing import extend_heaviest, mark_splitting
 from veilroute.partition.result import Grouping, Partition, Record, subset_sums
-from veilroute.problem import ROUNDING, KAndEll, RiskBound, Rule
+from veilroute.problem import KAndEll, Rule
 from veilroute.progress import OutOfTimeError, Watch
 
 _CELLS_PER_STEP = 1 << 20
@@ -115,7 +114,6 @@ class ClassSpace:
         self.rule = rule.renumbered(self.order)
         self.worth: Floats = self.rule.worth
         self.is_known = isinstance(self.rule, KAndEll)
-        self.weighed = _Weighed(self.rule) if isinstance(self.rule, RiskBound) and m is None else None
         self.far: Flags = self.rule.far if isinstance(self.rule, KAndEll) else self.rule.together
         self.is_loose = isinstance(self.rule, KAndEll) and self.rule.is_loose
         self.can_improve = m is None  # whether local search can price the classes: it knows whole walks only
@@ -147,8 +145,6 @@ class ClassSpace:
         pairs[~is_there] = 0.0
         if self.prefixes is None:
             self.pair_costs = pairs
-            if self.weighed is not None:
-                self.weighed.sort_by(pairs)
             is_there = np.asarray(is_there.all(axis=0))
         else:
             self.pair_costs = np.zeros((1, self.num, self.num))
@@ -268,7 +264,7 @@ class ClassSpace:
         has_costs = self.prefixes is None
         weights = np.zeros((len(self.pair_costs), self.num)) if is_free or not has_costs else self.weights
         prizes = prices.duals + self.fixed if has_costs and not is_free else prices.duals
-        cuts = _cut_arrays(self.num, prices)
+        cuts = cut_arrays(self.num, prices)
         singles = np.arange(self.num, dtype=np.int32)[:, None]
         if self.k == 1:
             kept = np.flatnonzero(-prices.duals <= threshold)
@@ -307,16 +303,10 @@ class ClassSpace:
                 reduced = (costs * weights[:, sets].sum(axis=2).T).sum(axis=1) + offsets + extras
             is_there = np.isfinite(shares)
             chosen = np.flatnonzero(qualifies[kept] & is_there & (reduced <= threshold))
-            written = sets[chosen] if self.weighed is None else np.sort(sets[chosen], axis=1)
-            yield SearchResult(Columns(written, shares[chosen], reduced[chosen]), kept.size)
+            yield SearchResult(Columns(sets[chosen], shares[chosen], reduced[chosen]), kept.size)
             if size < self.largest:
-                on = np.flatnonzero(is_there if self.is_known else is_there & self._may_grow(sets))
+                on = np.flatnonzero(is_there if self.is_known else is_there & self.rule.may_grow(sets))
                 stack.append(_Frontier(sets[on], costs[on], offsets[on], extras[on]))
-
-    def _may_grow(self, sets: Int32s) -> Flags:
-        if self.weighed is not None:
-            return ~self.weighed.splits(sets)
-        return self.rule.may_grow(sets)
 
     def _extend(
         self, now: _Frontier, weights: Floats, prizes: Floats, cuts: _Cuts, threshold: float
@@ -329,14 +319,6 @@ class ClassSpace:
             sets = np.empty((room, part.sets.shape[1] + 1), dtype=np.int32)
             offsets, bounds = np.empty((2, room))
             qualifies, parents = np.empty(room, dtype=np.bool_), np.empty(room, dtype=np.int64)
-            if self.weighed is not None:
-                num = extend_heaviest(
-                    part.sets, part.costs, part.offsets + part.shares, weights, prizes, self.pair_costs,
-                    self.compatible, self.rule.worth, self.weighed.more, self.weighed.orders,
-                    self.weighed.places, *cuts, threshold, sets, offsets, bounds, parents,
-                )  # fmt: skip
-                parents[:num] += rows.start
-                return sets[:num], offsets[:num], bounds[:num], qualifies[:num], parents[:num]
             num = extend_sets(
                 part.sets, part.costs, part.offsets + part.shares, weights, prizes, self.pair_costs, self.compatible,
                 self.far if self.is_loose else None, self.groups, self.num_groups, self.k, self.largest, *cuts,
@@ -355,34 +337,6 @@ class ClassSpace:
         return sets, offsets, bounds, qualifies, parents
 
 
-class _Weighed:
-    """What the search needs to know of masses: each set begins with its heaviest member, and the others follow."""
-
-    def __init__(self, rule: RiskBound) -> None:
-        self._rule = rule
-        self.more = (1 / rule.beta - 1) * (1 - ROUNDING)
-        self.orders, self.places = np.full((2, rule.num, rule.num), -1, dtype=np.int32)
-
-    def sort_by(self, pairs: Floats) -> None:
-        """Have those follow first with whom it is dearest to cover the heaviest; who is heavier does not follow."""
-        masses = self._rule.masses
-        dear = pairs.sum(axis=0)
-        for heaviest in range(self._rule.num):
-            is_lighter = masses < masses[heaviest]
-            is_lighter[heaviest + 1 :] |= masses[heaviest + 1 :] == masses[heaviest]
-            others = np.flatnonzero(is_lighter)
-            others = others[np.argsort(-dear[heaviest, others], kind="stable")]
-            self.orders[heaviest, : others.size] = others
-            self.places[heaviest, others] = np.arange(others.size)
-
-    def splits(self, sets: Int32s) -> Flags:
-        """Which sets are two classes, and so are all that come of them; none where this is not known."""
-        is_split = np.zeros(len(sets), dtype=np.bool_)
-        if self._rule.is_plain and sets.shape[1] >= 2 * self._rule.least:
-            mark_splitting(sets, self._rule.masses, self._rule.beta, is_split)
-        return is_split
-
-
 class ListedClasses(ClassSpace):
     """All classes of a few members, their shares known: what tables of all sets leave to be proved.
 
@@ -393,7 +347,6 @@ class ListedClasses(ClassSpace):
     def __init__(self, worth: Floats, k: int, masks: Ints, shares: Floats) -> None:
         num, self.k, self.worth = worth.size, k, worth
         self.is_known = self.can_improve = False
-        self.weighed = None
         self.order = np.arange(num)
         self.largest = self.max_size = int(np.bitwise_count(masks).max(initial=0))
         self.prefixes = None
@@ -472,9 +425,11 @@ class SearchResult:
     # The least reduced cost that a class larger than the space's ``max_size`` might have; infinite without any.
     least_beyond: float = math.inf
     is_complete: bool = False  # whether no class within reach of the search is missing
+    # Per heaviest member of a class how far the reduced costs of its classes may lie below 0; only some spaces know.
+    shortfalls: Floats | None = None
 
 
-def _cut_arrays(num: int, prices: Prices) -> _Cuts:
+def cut_arrays(num: int, prices: Prices) -> _Cuts:
     """The cuts as the kernel takes them: members of each cut, duals, cuts of each member."""
     paid = prices.paid_cuts
     members = np.array([i for cut, _ in paid for i in cut], dtype=np.int64)

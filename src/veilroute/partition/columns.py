@@ -31,6 +31,7 @@ from veilroute.partition.local_search import improve
 from veilroute.partition.master import CLOSED, MAX_COMBINED, Bounding, Chosen, choose_classes, combine_few, scale_of
 from veilroute.partition.result import Grouping, Record
 from veilroute.partition.strolls import raise_by_strolls
+from veilroute.partition.weighed_space import WeighedSpace
 from veilroute.progress import OutOfTimeError, Watch
 
 MAX_COLUMNS = 60_000  #: the most classes that the integer programme is given; few members need none and no such limit
@@ -93,6 +94,8 @@ def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
     bounding = Bounding(space, num_left_out, watch, scale_of(total, space.num - num_left_out))
     simple = space.simple_prices()
     bounding.offer(simple, 0.0)
+    if isinstance(space, WeighedSpace) and not num_left_out:
+        bounding.soften(record.best)
     bounding.add(space.columns_of(record.best))
     if _has_large_classes(space):
         with suppress(OutOfTimeError):

@@ -19,7 +19,7 @@ from veilroute.errors import TooLargeError
 from veilroute.partition.bitmask import MAX_MEMBERS, partition_by_bitmask
 from veilroute.partition.first import first_partition, stopped_at_first
 from veilroute.partition.result import Partition, Record, better
-from veilroute.problem import KAndEll, Problem, Rule
+from veilroute.problem import KAndEll, Problem, RiskBound, Rule
 from veilroute.progress import OutOfTimeError, Watch
 
 if TYPE_CHECKING:
@@ -77,9 +77,10 @@ def partition_by_columns(
     from veilroute.partition.columns import count_anonymizable, make_certificate, prove_cost, prove_count
     from veilroute.partition.local_search import greedy_partition, improve
     from veilroute.partition.master import CLOSED
+    from veilroute.partition.weighed_space import make_space
 
     num = len(task.members)
-    space = ClassSpace(task, rule)
+    space = make_space(task, rule)
     rank = np.argsort(space.order)
     source = ClassWalks(task, space.prices_of)
     first = first_partition(task, rule)
@@ -113,6 +114,9 @@ def partition_by_columns(
             record = Record(space.price(record.best.classes), watch)
             return space.partition(record, source, is_optimal=False, is_stopped=True)
         record = Record(space.price(record.best.classes), watch)
+    if record.best.left_out and isinstance(rule, RiskBound):
+        # Bounds are for a number of members that are left out, and here these are not alike.
+        return space.partition(record, source, is_optimal=False, is_stopped=watch.is_over())
     count_prices = prove_count(space, record, watch) if record.best.left_out else None
     is_most = count_prices is not None or not record.best.left_out
     num_anonymizable = count_anonymizable(space, record.best, watch)

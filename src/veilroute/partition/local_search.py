@@ -8,6 +8,8 @@ It begins with what the costs of pairs tell: good partners for each member, and 
 not in kernels: it runs once for a plan, over all pairs, and takes less time than kernels take to load.
 """
 
+import math
+
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Ints, as_members
@@ -20,6 +22,7 @@ from veilroute.kernels.regroup import MAX_UNION, Tours, make_union
 from veilroute.partition.class_space import ClassSpace
 from veilroute.partition.first import first_partition, stopped_at_first
 from veilroute.partition.result import Grouping, Partition, Record
+from veilroute.partition.weighed_space import WeighedSpace, make_space
 from veilroute.problem import Problem, Rule
 from veilroute.progress import OutOfTimeError, Watch
 
@@ -44,7 +47,7 @@ def partition_local_search(problem: Problem, task: CoveringTask, rule: Rule, *, 
     num = len(task.members)
     if num < rule.least:
         return Partition((), as_members(range(num)), is_optimal=False)
-    space = ClassSpace(task, rule)
+    space = make_space(task, rule)
     if rule.least > space.max_size:
         raise TooLargeError("Privacy.k", f"at most {space.max_size} for the partitioner local-search", rule.least)
     source = ClassWalks(task, space.prices_of)
@@ -119,6 +122,8 @@ def greedy_partition(space: ClassSpace, watch: Watch) -> Grouping:
     if space.k == 1:
         return Grouping.of(space.worth, {as_members([i]): 0.0 for i in range(space.num)})
     watch.tell("first partition")
+    if isinstance(space, WeighedSpace):
+        return _weigh_out(space)
     may_begin = space.compatible & space.far if space.is_loose else space.compatible
     order = np.argsort(may_begin.sum(axis=1), kind="stable")
     class_of = np.full(space.num, -1, dtype=np.int64)
@@ -189,6 +194,66 @@ def _join_classes(space: ClassSpace, order: Ints, num_classes: int, class_of: In
             sizes[joined] += 1
             class_costs[:, joined] = wider_costs[:, joined]
             class_weights[:, joined] += weights[:, member]
+
+
+def _weigh_out(space: WeighedSpace) -> Grouping:
+    """A first partition under a prior: the heaviest member in no class yet takes those who bring it mass for the least.
+
+    It needs some mass beside it. Who finds too little joins a class with somebody as heavy, which
+    stays one. So everybody gets a class, unless who is near whom forbids it, or classes get too large to be priced.
+    """
+    masses = space.worth
+    order = np.argsort(-masses, kind="stable")
+    class_of = np.full(space.num, -1, dtype=np.int64)
+    groups: list[list[int]] = []
+    for member in order.tolist():
+        if class_of[member] >= 0:
+            continue
+        for is_hasty in (False, True):
+            chosen = _gather(space, member, space.more * masses[member], class_of < 0, is_hasty=is_hasty)
+            if chosen:
+                class_of[chosen] = len(groups)
+                groups.append(chosen)
+                break
+    for member in order[class_of[order] < 0].tolist():
+        values = [
+            math.inf
+            if len(group) >= space.max_size
+            or masses[group].max() < masses[member]
+            or not space.compatible[member, group].all()
+            else float(_joining(space, group)[member])
+            for group in groups
+        ]
+        if values and min(values) < math.inf:
+            groups[int(np.argmin(values))].append(member)
+    found = [as_members(group) for group in groups]
+    return space.price(filter(space.rule.qualifies, found))
+
+
+def _gather(space: ClassSpace, member: int, missing: float, is_open: Flags, *, is_hasty: bool) -> list[int]:
+    """A class of a member with others who are lighter: the cheapest for their mass, or the heaviest; or none."""
+    masses, chosen = space.worth, [member]
+    is_open = is_open & (masses <= masses[member])
+    while missing > 0:
+        is_open[chosen[-1]] = False
+        is_open &= space.compatible[chosen[-1]]
+        if len(chosen) == space.max_size or not is_open.any():
+            return []
+        values = -masses if is_hasty else _joining(space, chosen) / np.minimum(masses, missing)
+        following = int(np.argmin(np.where(is_open, values, np.inf)))
+        chosen.append(following)
+        missing -= masses[following]
+    return chosen
+
+
+def _joining(space: ClassSpace, group: list[int]) -> Floats:
+    """What each member would add to a class, whose cost is taken to be the most that two of its members cost."""
+    added = -space.fixed
+    for costs, weights in zip(space.pair_costs, space.weights, strict=True):
+        now, weight = costs[np.ix_(group, group)].max(), weights[group].sum()
+        wider = np.maximum(now, costs[group].max(axis=0))
+        added = added + wider * (weight + weights) - now * weight
+    return added
 
 
 def improve(space: ClassSpace, grouping: Grouping, *, seed: int, effort: int, watch: Watch) -> Grouping:

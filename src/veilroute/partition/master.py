@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
 
@@ -27,10 +27,14 @@ from veilroute.arrays import Floats, Int32s, Ints, Members, as_members
 from veilroute.kernels.extension import grow_cuts
 from veilroute.kernels.set_partition import combine_classes
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
+from veilroute.partition.result import Grouping
+from veilroute.partition.weighed_space import WeighedSpace
 from veilroute.progress import OutOfTimeError, Watch
 
 _MEAN_SCALED_SHARE = 100.0  #: shares are scaled so that a member's is about this: HiGHS works with absolute tolerances
 MAX_COMBINED = 20  #: up to so many members the integer programme is not needed (:func:`combine_few`)
+_LEAST_DROPPED = 1e-9
+_DEARER = 4.0
 _SIGNALS = highspy.cb.HighsCallbackType
 
 
@@ -56,6 +60,8 @@ class Master:
         self.sets: Int32s = np.empty((0, 0), dtype=np.int32)
         self.shares: Floats = np.empty(0)
         self.values: Floats = np.empty(0)
+        self.dropped: Floats = np.empty(0)  # how much of each member is left out
+        self._penalties = self._most_penalties = self._amounts = np.empty(0)
         self._num_slack = 0 if num_left_out == 0 else num
         self._first_cut_row = num + (1 if num_left_out else 0)
         self._most = 1.0 if is_whole else math.inf
@@ -79,6 +85,31 @@ class Master:
 
     def _set(self, option: str, value: object) -> None:
         self._solver.setOptionValue(option, value)
+
+    def soften(self, penalties: Floats, most: Floats, amounts: Floats | None = None) -> None:
+        """Let members be dropped at a penalty, of which there are ``amounts``, before any class is added.
+
+        Prices then stay near those that are right in the end, and few classes are worth adding. It gets dearer, up to
+        the ``most``, for as long as somebody is dropped (:meth:`harden`).
+        """
+        self._amounts = np.ones(self.num) if amounts is None else amounts
+        self._penalties, self._most_penalties = penalties, most
+        self._num_slack = num = self.num
+        rows, ones = np.arange(num, dtype=np.int32), np.ones(num)
+        self._solver.addCols(num, np.zeros(num), np.zeros(num), ones, num, rows, rows, self._amounts)
+        self.charge(penalties)
+
+    def harden(self) -> bool:
+        """Make dropping dearer for those who are dropped; whether there was somebody for whom it could be."""
+        is_cheap = (self.dropped > _LEAST_DROPPED) & (self._penalties < self._most_penalties)
+        self._penalties = np.where(is_cheap, self._penalties * _DEARER, self._penalties)
+        self.charge(self._penalties)
+        return bool(is_cheap.any())
+
+    def charge(self, penalties: Floats) -> None:
+        """What it costs to drop each member."""
+        columns = np.arange(self.num, dtype=np.int32)
+        self._solver.changeColsCost(self.num, columns, penalties * self._amounts * self.scale)
 
     def add_columns(self, sets: Int32s, shares: Floats) -> None:
         """Add classes, or strolls that may hold a member more than once: ascending, with -1 behind their members."""
@@ -128,7 +159,8 @@ class Master:
             if self._run(watch) != highspy.HighsModelStatus.kOptimal:
                 raise OutOfTimeError
         solution = self._solver.getSolution()
-        self.values = np.array(solution.col_value)[self._num_slack :]
+        values = np.array(solution.col_value)
+        self.dropped, self.values = values[: self._num_slack], values[self._num_slack :]
         duals = np.array(solution.row_dual) / self.scale
         return Prices(duals[: self.num], tuple(self.cuts), np.maximum(0.0, -duals[self._first_cut_row :]))
 
@@ -306,6 +338,10 @@ _MAX_ROUNDS = 60
 _FEW_ROUNDS = 6
 _MAX_IDLE_ROUNDS = 4
 _LEAST_GAIN = 0.002
+_LEAST_PAID = 0.01
+_QUOTA = 1e6
+_LARGER = 4.0
+_LITTLE = 1e-4
 
 
 class Bounding:
@@ -322,6 +358,17 @@ class Bounding:
         self.master = Master(space.num, num_left_out, scale)
         self._known: set[bytes] = set()
         self._tolerance = 1e-8 / scale
+        self._is_soft, self._quota = False, _QUOTA
+
+    def soften(self, grouping: Grouping) -> None:
+        """Let the prices begin near what members pay in a partition that hides everybody."""
+        paid = np.zeros(self.space.num)
+        sets = self.space.columns_of(grouping).sets
+        for members in (row[row >= 0] for row in sets):
+            costs = self.space.measure(members[None], Watch())[0][0]
+            paid[members] = costs @ self.space.weights[:, members] - self.space.fixed[members]
+        self._is_soft = True
+        self.master.soften(np.maximum(paid, _LEAST_PAID * paid.mean()), np.full(self.space.num, math.inf))
 
     def columns_within(self, reach: float) -> Columns:
         """The classes of the linear programme whose reduced cost is at most ``reach``: a good choice of all there are.
@@ -395,17 +442,28 @@ class Bounding:
 
     def _converge(self) -> None:
         """Add classes until none with a negative reduced cost is missing."""
+        is_weighed = isinstance(self.space, WeighedSpace)
         while True:
             prices = self.master.solve(self.watch)
             self.watch.tell("bounds", len(self.master.sets))
-            most = None if self.space.max_size <= 3 else _MOST_PER_SEARCH * self.space.num
-            found = self.space.search(prices, -self._tolerance, self.watch, most=most, is_free=self.is_free)
-            self.watch.check()
-            if found.is_complete:
+            most = None if self.space.max_size <= 3 or is_weighed else _MOST_PER_SEARCH * self.space.num
+            limits = {"quota": self._quota} if is_weighed else {}
+            found = self.space.search(prices, -self._tolerance, self.watch, most=most, is_free=self.is_free, **limits)
+            is_done = found.is_complete
+            if found.shortfalls is not None:
+                # Of the classes with one heaviest member a partition has one.
+                self.offer(replace(prices, duals=prices.duals + found.shortfalls), -self._tolerance)
+                is_done |= -float(found.shortfalls.sum()) <= _LITTLE * self.bound
+            elif found.is_complete:
                 least = min(float(found.columns.reduced.min(initial=0.0)), found.least_beyond, 0.0)
                 self.offer(prices, least - self._tolerance)
+            self.watch.check()
             # What the programme holds already has a negative reduced cost only within its tolerance.
-            if not self.add(found.columns.best(self.space.num, _PER_MEMBER)) and (
-                found.is_complete or not len(found.columns)
-            ):
+            if self.add(found.columns.best(self.space.num, _PER_MEMBER)):
+                continue
+            if not is_done and len(found.columns) and not is_weighed:
+                continue
+            if not is_done and is_weighed:
+                self._quota *= _LARGER
+            elif not self._is_soft or not self.master.harden():
                 return

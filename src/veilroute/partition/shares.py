@@ -36,7 +36,6 @@ _FEW_MEMBERS = 12
 _LEAST_AMOUNT = 1e-9
 _LEAST_PENALTY = 1e-4
 _MOST_PENALTY = 1e3
-_DEARER = 4.0
 _ROUNDING = 1e-12
 
 
@@ -133,18 +132,13 @@ class _Programme:
         likely = float(np.mean(np.minimum(pairs.min(axis=1), largest)))
         scale = scale_of(likely, 1)
         self.master = _ShareMaster(amounts, self.row_of, self.parts, scale)
-        self._penalties = np.full(amounts.size, max(likely, _LEAST_PENALTY * largest))
-        self._most = _MOST_PENALTY * largest
+        self._most = np.full(amounts.size, _MOST_PENALTY * largest)
+        self.master.soften(np.full(amounts.size, max(likely, _LEAST_PENALTY * largest)), self._most, amounts)
         self._tolerance = 1e-9 / scale
         self._add(self._systematic())
 
     def converge(self) -> None:
-        """Add classes until none with a negative reduced cost is missing.
-
-        To drop a member's probability is cheap at first: prices then stay near those that are right in the end, and few
-        classes are worth adding. It gets dearer for as long as something is dropped.
-        """
-        self.master.set_penalties(self._penalties)
+        """Add classes until none with a negative reduced cost is missing."""
         while True:
             prices = self.master.solve(self.watch)
             self.watch.tell("shares", len(self.master.sets))
@@ -152,18 +146,15 @@ class _Programme:
             self.watch.check()
             if found.is_complete:
                 self._offer(prices, min(float(found.columns.reduced.min(initial=0.0)), 0.0) - self._tolerance)
-            if not self._add(found.columns.best(self.space.num, _PER_MEMBER)) and (
-                found.is_complete or not len(found.columns)
-            ):
-                is_cheap = (self.master.dropped > _LEAST_AMOUNT) & (self._penalties < self._most)
-                if not is_cheap.any():
-                    return
-                self._penalties[is_cheap] *= _DEARER
-                self.master.set_penalties(self._penalties)
+            is_done = found.is_complete or not len(found.columns)
+            if self._add(found.columns.best(self.space.num, _PER_MEMBER)) or not is_done:
+                continue
+            if not self.master.harden():
+                return
 
     def hurry(self) -> None:
         """Solve it once more with the classes that are there, and everybody to be hidden."""
-        self.master.set_penalties(np.full(self.amounts.size, self._most))
+        self.master.charge(self._most)
         with suppress(OutOfTimeError):
             self.master.solve(Watch())
 
@@ -259,18 +250,8 @@ class _ShareMaster(Master):
     def __init__(self, amounts: Floats, row_of: Ints, parts: Floats, scale: float) -> None:
         super().__init__(amounts.size, 0, scale)
         self._row_of, self._parts = row_of, parts
-        num = self._num_slack = amounts.size
-        rows = np.arange(num, dtype=np.int32)
-        self._solver.changeRowsBounds(num, rows, amounts, amounts)
-        self._solver.addCols(num, np.zeros(num), np.zeros(num), np.ones(num), num, rows, rows, amounts)
-        self._amounts = amounts
-        self.duals: Floats = np.zeros(num)
-        self.dropped: Floats = np.ones(num)
-
-    def set_penalties(self, penalties: Floats) -> None:
-        """What it costs to drop a unit of each member's probability."""
-        columns = np.arange(self._num_slack, dtype=np.int32)
-        self._solver.changeColsCost(columns.size, columns, penalties * self._amounts * self.scale)
+        self._solver.changeRowsBounds(self.num, np.arange(self.num, dtype=np.int32), amounts, amounts)
+        self.duals: Floats = np.zeros(self.num)
 
     def add_columns(self, sets: Int32s, shares: Floats) -> None:
         """Add classes; all have one size."""
@@ -288,7 +269,6 @@ class _ShareMaster(Master):
         """The prices of an optimal solution, for each item; those of the members are then in ``duals``."""
         found = super().solve(watch)
         self.duals = found.duals
-        self.dropped = np.array(self._solver.getSolution().col_value)[: self._num_slack]
         return Prices(found.duals[self._row_of] * self._parts)
 
     def keep_whole(self, watch: Watch) -> tuple[Flags, bool]:
