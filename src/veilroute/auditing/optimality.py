@@ -8,7 +8,7 @@ import math
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 
 from veilroute.auditing.apartness import ClassRule, mask_of, members_of
 from veilroute.auditing.pricing import price_walks
@@ -31,38 +31,21 @@ class Optimum:
     What a plan hides is so many candidates or, where a risk is bounded, so much probability.
     """
 
-    ways: Sequence[
-        tuple[float, float]
-    ]  # for all sets of candidates that a plan hides, how much that is and the least sum
+    most: float  # the most that can be hidden at once
+    least: dict[float, float]  # the objective's least sum for everything above 0 that can be hidden
     num_anonymizable: int  # how many belong to some class that can be anonymized
     effort: str  # in words what was tried
     is_mass: bool = False  # whether what is hidden is probability
 
-    @cached_property
-    def most(self) -> float:
-        """The most that can be hidden at once."""
-        return max(hidden for hidden, _ in self.ways)
-
-    @cached_property
+    @property
     def num_anonymized(self) -> int:
-        """The same where it is candidates."""
+        """The most candidates that can be hidden at once, where it is these that count."""
         return round(self.most)
-
-    @cached_property
-    def least(self) -> dict[float, float]:
-        """The objective's least sum for everything above 0 that can be hidden."""
-        least: dict[float, float] = {}
-        for hidden, total in self.ways:
-            if hidden and total < least.get(hidden, math.inf):
-                least[hidden] = total
-        return least
 
     def least_for(self, hidden: float) -> float | None:
         """The least sum of plans that hide so much."""
-        sums = [
-            total for much, total in self.least.items() if not self.exceeds(much, hidden) | self.exceeds(hidden, much)
-        ]
-        return min(sums, default=None)
+        as_much = (much for much in self.least if not (self.exceeds(much, hidden) or self.exceeds(hidden, much)))
+        return min((self.least[much] for much in as_much), default=None)
 
     def exceeds(self, one: float, other: float) -> bool:
         """Whether one plan hides more than another, by more than sums of probabilities are off."""
@@ -93,15 +76,15 @@ def find_optimum(survey: Survey, rule: ClassRule, m: int | None) -> Optimum | No
     }
     sums, num_ways = _best_partitions(len(candidates), classes)
     is_mass = rule.beta is not None
+    least: dict[float, float] = {}
+    for chosen, total in enumerate(sums):
+        masses = (survey.prior[candidates[i]] for i in members_of(chosen))
+        hidden = math.fsum(masses) if is_mass else chosen.bit_count()
+        if total < least.get(hidden, math.inf):
+            least[hidden] = total
     return Optimum(
-        ways=[
-            (
-                math.fsum(survey.prior[candidates[i]] for i in members_of(chosen)) if is_mass else chosen.bit_count(),
-                total,
-            )
-            for chosen, total in enumerate(sums)
-            if total < math.inf
-        ],
+        most=max(least),
+        least={hidden: total for hidden, total in least.items() if hidden},
         num_anonymizable=reduce(operator.or_, classes, 0).bit_count(),
         effort=(
             f"{number(num_ways, 'way')} to group {number(len(candidates), 'coverable candidate')} compared, "
