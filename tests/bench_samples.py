@@ -47,6 +47,7 @@ def make_record(
     runtime_s: float = 1.0,
     improvements: tuple[tuple[float, int, float], ...] = (),
     keep_playbook: bool = False,
+    watching: dict[str, Any] | None = None,
     map_sha256: str = "0" * 64,
     finished_at: str = "2024-05-06T07:08:09.123+00:00",
     **more: Any,
@@ -65,6 +66,7 @@ def make_record(
         time_limit_s,
         pair,
         keep_playbook,
+        **(watching or {}),
     )
     outcome = Outcome(
         status=status,
@@ -100,6 +102,7 @@ def make_run(
                 made += [_partitioned(draw, method, size, where) for method in PARTITIONING]
             made += _bounded(draw, where)
             made += _settings(draw, where)
+            made += _watched(draw, where)
     unique = {record.cell.key: record for record in made}
     return [record for record in unique.values() if methods is None or record.cell.method in methods]
 
@@ -181,4 +184,23 @@ def _settings(draw: random.Random, where: dict[str, Any]) -> list[Record]:
                             **where,
                         )
                     )
+    return made
+
+
+def _watched(draw: random.Random, where: dict[str, Any]) -> list[Record]:
+    plain: list[tuple[Method, float | None, dict[str, Any]]] = [(method, 1.0, {}) for method in BOUNDED] + [
+        (method, None, {}) for method in KLR_METHODS
+    ]
+    bounded: list[tuple[Method, float | None, dict[str, Any]]] = [
+        (OPTIMAL, ratio, {"risk": 0.5, "mechanism": mechanism})
+        for ratio in (1.0, None)
+        for mechanism in ("partition", "randomised")
+    ]
+    made = []
+    for method, ratio, asked in [*plain, *bounded]:
+        chances = sorted(draw.uniform(0.1, 0.9) for _ in range(3))
+        names = ("counting", "goal-recognition", "bayesian")
+        guesses = tuple((name, chance, min(1.0, chance + 0.1)) for name, chance in zip(names, chances, strict=True))
+        watching = {"is_watched": True, **asked}
+        made.append(make_record(method, m_ratio=ratio, guesses=guesses, watching=watching, **where))
     return made

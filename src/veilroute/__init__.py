@@ -4,6 +4,7 @@
 >>> domain = vr.generate_rooms(seed=7)
 """
 
+from veilroute import adversary as adversary
 from veilroute.auditing import AuditReport
 from veilroute.auditing import audit_playbook as audit
 from veilroute.certificate import Certificate, Cut, DualPrices
@@ -49,7 +50,11 @@ from veilroute.formats import (
     write_movingai,
     write_network,
 )
+from veilroute.frontier import Frontier, FrontierPoint, frontier
+from veilroute.keys import Key, new_key, read_key
 from veilroute.playbook import Claims, Playbook, PlaybookClass, Route, playbook_from_json, read_playbook
+from veilroute.posterior import RiskReport
+from veilroute.posterior import measure_risk as risk
 from veilroute.problem import Privacy, Problem, Rule, Trip
 from veilroute.progress import Incumbent, OutOfTimeError, Progress, Watch
 from veilroute.solver import solve
@@ -59,12 +64,13 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AtNode", "AuditReport", "BrokenPromiseError", "Certificate", "Claims", "Cover", "Cut", "Domain", "DownloadError",
-    "DualPrices", "Explicit", "FileFormatError", "Incumbent", "Instance", "InvalidInputError", "LineOfSight",
-    "MissingExtraError", "NetworkReport", "NotAnonymizedError", "Obstacle", "OutOfTimeError", "Playbook",
-    "PlaybookClass", "PluginError", "Privacy", "Problem", "Progress", "Route", "Rule", "StreetNetwork", "TooLargeError",
-    "Trip", "UnknownCandidateError", "UnknownMethodError", "VeilrouteError", "Visibility", "Watch", "WithinDistance",
-    "__version__", "audit", "cover", "domain_from_osmnx", "draw_candidates", "find_obstacles", "generate_rooms",
-    "generate_streets", "grid_domain", "playbook_from_json", "read_dimacs", "read_edge_list", "read_graphml",
-    "read_instance", "read_movingai", "read_network", "read_osm", "read_playbook", "read_scenarios", "solve",
-    "write_instance", "write_movingai", "write_network",
+    "DualPrices", "Explicit", "FileFormatError", "Frontier", "FrontierPoint", "Incumbent", "Instance",
+    "InvalidInputError", "Key", "LineOfSight", "MissingExtraError", "NetworkReport", "NotAnonymizedError", "Obstacle",
+    "OutOfTimeError", "Playbook", "PlaybookClass", "PluginError", "Privacy", "Problem", "Progress", "RiskReport",
+    "Route", "Rule", "StreetNetwork", "TooLargeError", "Trip", "UnknownCandidateError", "UnknownMethodError",
+    "VeilrouteError", "Visibility", "Watch", "WithinDistance", "__version__", "audit", "cover", "domain_from_osmnx",
+    "draw_candidates", "find_obstacles", "frontier", "generate_rooms", "generate_streets", "grid_domain", "new_key",
+    "playbook_from_json", "read_dimacs", "read_edge_list", "read_graphml", "read_instance", "read_key", "read_movingai",
+    "read_network", "read_osm", "read_playbook", "read_scenarios", "risk", "solve", "write_instance", "write_movingai",
+    "write_network",
 ]  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -23,13 +25,17 @@ from veilroute.errors import (
     UnknownCandidateError,
 )
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes
-from veilroute.problem import OBJECTIVES, Privacy, Problem, Trip, checked_names, checked_prior
+from veilroute.keys import Key, draw, occasion_bytes
+from veilroute.problem import OBJECTIVES, ROUNDING, Privacy, Problem, Trip, checked_names, checked_prior
 
 FORMAT = "veilroute-playbook/1"
 _EXTRA = (
     "total_extra", "worst_extra", "total_extra_lower_bound", "expected_mac", "expected_mac_lower_bound", "hidden_mass",
     "worst_posterior", "bayes_success",
 )  # fmt: skip
+
+_DRAWN = 1e-6
+"""So much, relatively, may a posterior exceed its bound because shares sum to tiny priors only up to rounding."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,11 @@ class PlaybookClass:
     #: In a randomised playbook, for each member how probable it is that it is the secret and this class is drawn;
     #: empty in a partition.
     shares: tuple[float, ...] = ()
+
+    def share_of(self, member: Label) -> float:
+        """How probable it is that ``member`` is the secret and this class is drawn; 0 without shares."""
+        pairs = zip(self.members, self.shares, strict=False)
+        return next((share for label, share in pairs if label == member), 0.0)
 
     def route_of(self, member: Label, trip: int) -> Route:
         """The route that ``member`` gets on a trip."""
@@ -203,8 +214,20 @@ class Playbook:
             self.domain, self.trips, self.candidates, self.visibility, self.names, self.objective, self.prior
         )
 
-    def route_for(self, secret: Label, trip: int = 0, *, expose: bool = False) -> Route:
-        """Look the route for a secret transit point up.
+    @cached_property
+    def sha256(self) -> str:
+        """A hash of all that the playbook says, the same whether it holds the map or the map's hash alone."""
+        return hashlib.sha256(b"veilroute-playbook\n" + self.to_json(embed_domain=False)).hexdigest()
+
+    def route_for(
+        self, secret: Label, trip: int = 0, *, key: Key | None = None, occasion: str = "", expose: bool = False
+    ) -> Route:
+        """Give the route for a secret transit point: looked up or, in a randomised playbook, that of a class drawn.
+
+        **A second draw for the same secret leaks**: whoever sees both routes knows that the secret is in both classes.
+        So draw with a key, and keep to one occasion for as long as the secret stays the same: key, secret and occasion
+        settle the class, on all trips. Days with secrets of their own need occasions of their own. In a partition
+        nothing is drawn, and neither key nor occasion matters.
 
         Parameters
         ----------
@@ -212,6 +235,10 @@ class Playbook:
             Label of the transit point.
         trip
             Which trip to take.
+        key
+            From :func:`~veilroute.read_key`. Without one the operating system's randomness is used, afresh each time.
+        occasion
+            What the draw is for, such as a date. It is not secret.
         expose
             Also return the route of a candidate that the playbook could not anonymize. Whoever watches such a route
             learns the secret.
@@ -230,41 +257,126 @@ class Playbook:
         if not is_whole(trip, 0, len(self.trips) - 1):
             # Without what came: with arguments the wrong way round, that is the secret.
             raise InvalidInputError("trip", f"a trip from 0 to {len(self.trips) - 1}")
+        if not isinstance(key, Key | None):
+            raise InvalidInputError("key", "what read_key returns")
+        if occasion_bytes(occasion) and key is None and self.is_randomised:
+            raise InvalidInputError("occasion", "a key beside it: without one each draw is a fresh one")
         label = plain_label(secret)
-        group = self.class_of(label)
-        if group is None:
+        groups = self.classes_of(label)
+        if not groups:
             if label in self.candidates:
                 raise NotAnonymizedError(has_route=False)
             raise UnknownCandidateError
         if not expose:
-            if not group.anonymized:
+            if not any(group.anonymized for group in groups):
                 raise NotAnonymizedError
-            if not self._can_hide(group):
+            if not (self._keeps_shares if self.is_randomised else self._can_hide(groups[0])):
                 raise BrokenPromiseError
+        group = self._draw_class(label, groups, key, occasion) if self.is_randomised else groups[0]
         return group.route_of(label, trip)
+
+    @property
+    def is_randomised(self) -> bool:
+        """Whether a candidate may be in several classes, of which one is drawn."""
+        return self.privacy.mechanism == "randomised"
 
     def class_of(self, label: Label) -> PlaybookClass | None:
         """The class of a candidate, the first that lists it; ``None`` where none does."""
-        return self._class_at.get(label)
+        return next(iter(self.classes_of(label)), None)
+
+    def classes_of(self, label: Label) -> tuple[PlaybookClass, ...]:
+        """All classes that list a candidate: one in a partition, perhaps several in a randomised playbook."""
+        return tuple(self._classes_at.get(label, ()))
 
     @cached_property
-    def _class_at(self) -> dict[Label, PlaybookClass]:
-        table: dict[Label, PlaybookClass] = {}
+    def _classes_at(self) -> dict[Label, list[PlaybookClass]]:
+        table: dict[Label, list[PlaybookClass]] = {}
         for group in self.classes:
             for member in group.members:
                 with suppress(TypeError):  # what no dictionary can hold is nobody's label
-                    table.setdefault(member, group)
+                    groups = table.setdefault(member, [])
+                    if not groups or groups[-1] is not group:
+                        groups.append(group)
         return table
 
+    def _draw_class(
+        self, label: Label, groups: Sequence[PlaybookClass], key: Key | None, occasion: str
+    ) -> PlaybookClass:
+        """One of the classes that hold the secret, with the chance of its share; the trip has no part in it."""
+        weights = [group.share_of(label) for group in groups]
+        if not any(weights):  # not hidden, and to be exposed
+            return groups[0]
+        if key is None:
+            return groups[draw(weights)]
+        parts = (bytes.fromhex(self.sha256), dump_canonical(label), occasion_bytes(occasion))
+        return groups[draw(weights, key.numbers(*parts))]
+
+    @cached_property
+    def coverable_prior(self) -> dict[Label, float]:
+        """How probable each candidate is among those that every trip can cover, before anything is seen."""
+        apart = self._ends | set(self.uncoverable)
+        weights = self.prior or (1.0,) * len(self.candidates)
+        kept = {label: weight for label, weight in zip(self.candidates, weights, strict=True) if label not in apart}
+        total = math.fsum(kept.values())
+        return {label: weight / total if total > 0 else 1 / len(kept) for label, weight in kept.items()}
+
+    def posteriors(self, group: PlaybookClass) -> tuple[float, ...]:
+        """How probable each member of a class is to whoever knows that it is this class, and the prior."""
+        masses = group.shares or tuple(self.coverable_prior.get(member, 0.0) for member in group.members)
+        total = math.fsum(masses)
+        return tuple(mass / total if total > 0 else 1 / len(masses) for mass in masses)
+
+    @property
+    def _ends(self) -> set[Label]:
+        return {end for trip in self.trips for end in (trip.start, trip.goal)}
+
     def _can_hide(self, group: PlaybookClass) -> bool:
-        """Whether nothing in the playbook itself says that a class falls short of (k, ell, m)."""
-        ends = {end for trip in self.trips for end in (trip.start, trip.goal)}
+        """Whether nothing in the playbook itself says that a class of a partition falls short of its promise."""
+        if not self.privacy.k <= len(group.members) or not self._looks_alike(group):
+            return False
+        if any(self.class_of(member) is not group for member in group.members):
+            return False
+        return self.privacy.beta is None or self._within_bound([self.coverable_prior[m] for m in group.members])
+
+    @cached_property
+    def _keeps_shares(self) -> bool:
+        """Whether nothing in a randomised playbook itself says that a class of it falls short of its promise.
+
+        All classes are looked at, whatever the secret is. What an observer believes after one class depends on how
+        often its other members are drawn with their other classes; and a refusal then tells nothing about the secret.
+        """
+        prior, scales = self.coverable_prior, dict[Label, float]()
+        for group in self.hidden_classes:
+            if len(group.shares) != len(group.members) or not self._looks_alike(group):
+                return False
+            if not self._within_bound(group.shares):
+                return False
+            for member in group.members:
+                groups = self.classes_of(member)
+                total = math.fsum(other.share_of(member) for other in groups)
+                if not all(other.anonymized for other in groups) or abs(total - prior[member]) > ROUNDING or not total:
+                    return False
+                scales[member] = prior[member] / total
+        # A draw goes by the shares of its secret alone, whatever they sum to: this is what comes of it.
+        for group in self.hidden_classes:
+            pairs = zip(group.members, group.shares, strict=True)
+            if not self._within_bound([share * scales[member] for member, share in pairs], _DRAWN):
+                return False
+        return True
+
+    def _within_bound(self, masses: Sequence[float], slack: float = ROUNDING) -> bool:
+        """Whether no member of a class has more of its probability than is promised."""
+        if not all(0 <= mass <= 1 + slack for mass in masses):  # nor is it NaN
+            return False
+        limit = (self.privacy.beta or 0.0) * math.fsum(masses) * (1 + slack)
+        return 0 < max(masses) <= limit
+
+    def _looks_alike(self, group: PlaybookClass) -> bool:
+        """Whether a class has distinct members that can be covered, and their routes the same first m nodes."""
         members = set(group.members)
-        if not self.privacy.k <= len(members) == len(group.members) or len(group.routes) != len(self.trips):
+        if not members or len(members) != len(group.members) or len(group.routes) != len(self.trips):
             return False
-        if members & ends or not members <= set(self.candidates):
-            return False
-        if any(self.class_of(member) is not group for member in members):
+        if not members <= self.coverable_prior.keys():
             return False
         for number, trip in enumerate(self.trips):
             routes = [group.route_of(member, number).nodes for member in group.members]
@@ -439,6 +551,8 @@ def _class_from_dict(entry: dict[str, Any], num_trips: int) -> PlaybookClass:
     if not isinstance(entry["anonymized"], bool):
         raise InvalidInputError("classes.anonymized", "true or false", entry["anonymized"])
     shares = [check_finite("classes.shares", share, least=0) for share in check_list("shares", entry.get("shares", []))]
+    if max(shares, default=0) > 1 + ROUNDING:
+        raise InvalidInputError("classes.shares", "probabilities, from 0 to 1", max(shares))
     if len(shares) not in (0, len(members)):
         raise InvalidInputError("classes.shares", f"one for each of {len(members)} members", len(shares))
     routes = tuple(shared[t] for t in range(num_trips))

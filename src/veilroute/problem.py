@@ -145,6 +145,8 @@ class Problem:
     start_nodes: tuple[int, ...] = field(init=False)
     goal_nodes: tuple[int, ...] = field(init=False)
     candidate_nodes: tuple[int, ...] = field(init=False)
+    #: What plans for this problem have worked out for each other (:meth:`sharing_work`); ``None``: each does its own.
+    kept: dict[Any, Any] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         if not isinstance(self.domain, Domain):
@@ -180,6 +182,15 @@ class Problem:
         """Positions of the candidates that count: those that are no trip's start or goal."""
         ends = set(self.start_nodes) | set(self.goal_nodes)
         return tuple(i for i, node in enumerate(self.candidate_nodes) if node not in ends)
+
+    def sharing_work(self) -> Problem:
+        """The same problem for several plans, which then share what does not depend on the privacy wanted.
+
+        The plans are the same, and sooner there. What is shared stays in memory as long as this problem does.
+        """
+        shared = replace(self)
+        object.__setattr__(shared, "kept", {})
+        return shared
 
     def prior_of(self, positions: Sequence[int]) -> Floats:
         """How probable some of the candidates are among themselves; equally without a prior, or with none for any."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from veilroute import metrics
 from veilroute.checks import check_whole
 from veilroute.errors import InvalidInputError
 from veilroute.playbook import Claims, Playbook, PlaybookClass, Route
+from veilroute.posterior import Sights
 from veilroute.problem import Privacy, Problem, check_fit, names_sha256
 from veilroute.progress import ProgressCallback, Watch, check_time_limit
 
@@ -91,7 +92,7 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
         }
         shares = tuple(group.shares[i] for i in group.members) if group.shares else ()
         classes.append(PlaybookClass(members, group.is_anonymized, routes, member_routes, shares))
-    claims = _claims(problem, privacy, plan)
+    claims = _claims(problem, privacy, plan, classes)
     # To meet the bound is not enough: it may be the least for so many candidates while more can be anonymized.
     is_proved = plan.is_optimal and (claims.gap == 0 or not claims.num_anonymized)
     proved = "optimal" if claims.num_anonymized else "infeasible"
@@ -117,17 +118,14 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
     )
 
 
-def _claims(problem: Problem, privacy: Privacy, plan: Plan) -> Claims:
+def _claims(problem: Problem, privacy: Privacy, plan: Plan, classes: Sequence[PlaybookClass]) -> Claims:
     task = plan.task
     anonymized = [(group, member) for group in plan.classes if group.is_anonymized for member in group.members]
     num_anonymized = len({member for _, member in anonymized})
-    prior = problem.prior_of(task.members)
+    sights = Sights(problem, privacy, classes)
+    figures = sights.figures(sights.alike(privacy.m).values())
     # How probable each (class, member) is, and how probable the class is for the member.
-    joint = [group.shares.get(member, float(prior[member])) for group, member in anonymized]
-    chances = [
-        share / float(prior[member]) if group.shares else 1.0
-        for (group, member), share in zip(anonymized, joint, strict=True)
-    ]
+    joint, chances = sights.joint.tolist(), sights.draws.tolist()
     mac_by_trip, expected_by_trip, total_by_trip, worst_extra = [], [], [], 0.0
     smallest = problem.domain.smallest_positive_cost
     for trip in range(task.num_trips):
@@ -165,5 +163,7 @@ def _claims(problem: Problem, privacy: Privacy, plan: Plan) -> Claims:
         total_extra_lower_bound=bound if is_total else None,
         expected_mac=expected,
         expected_mac_lower_bound=bound if is_risk else None,
-        hidden_mass=math.fsum(joint),
+        hidden_mass=sights.hidden_mass,
+        worst_posterior=figures.worst,
+        bayes_success=figures.bayes_success,
     )

@@ -304,7 +304,13 @@ def test_formats_that_say_less_leave_more_open(command: Command, tmp_path: Path,
     data = json.loads(write_meant(tmp_path / "meant.json").read_bytes())
     del data["visibility"], data["privacy"]["spread"], data["privacy"]["measure"]
     (tmp_path / "less.json").write_text(json.dumps(data))
-    assert vr.read_instance(tmp_path / "less.json").unstated == {"visibility", "spread", "objective"}
+    assert vr.read_instance(tmp_path / "less.json").unstated == {
+        "visibility",
+        "spread",
+        "mechanism",
+        "objective",
+        "prior",
+    }
 
 
 def test_a_network_and_a_table_of_places_say_what_was_meant(command: Command, tmp_path: Path) -> None:

@@ -99,13 +99,14 @@ def test_readme_example_runs(
     assert f"it prints `{printed}`" in read("README.md")
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.rst", "docs/commands.rst"])
+@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.rst", "docs/commands.rst", "docs/risk.rst"])
 def test_commands_print_what_the_document_shows(name: str, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In one empty directory: the map that the document shows, its Python examples, then its commands in order."""
+    """In one empty directory: the map and the prior that the document shows, its Python examples, its commands."""
     text = read(name)
     for block in blocks(text, "text"):
-        assert block.startswith("type octile"), "only office.map is shown as text"
-        Path("office.map").write_text(block, encoding="ascii")
+        is_map = block.startswith("type octile")
+        assert is_map or block.startswith("place,weight"), "only office.map and customers.csv are shown as text"
+        Path("office.map" if is_map else "customers.csv").write_text(block, encoding="ascii")
     run_examples(text)
     assert run_commands(text, command, monkeypatch) >= 4
 

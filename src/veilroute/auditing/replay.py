@@ -430,7 +430,7 @@ def is_hidden(playbook: Playbook, groups: Sequence[PlaybookClass]) -> bool:
     problem = playbook.problem
     walking = WalkingMap(problem.domain)
     counted = {problem.candidates[c]: c for c in problem.counted}
-    asked = [group for group in playbook.classes if group in groups or (group.anonymized and playbook.privacy.beta)]
+    asked = [*groups, *(() if playbook.privacy.beta is None else playbook.hidden_classes)]
     if not all(member in counted for group in asked for member in group.members):
         return False
     nodes = {c: problem.candidate_nodes[c] for group in asked for c in map(counted.__getitem__, group.members)}

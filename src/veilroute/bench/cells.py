@@ -87,6 +87,9 @@ class Cell:
     time_limit_s: float
     seed: int = 0
     keep_playbook: bool = False  #: Ask the auditor, and keep the playbook in the record, to draw it.
+    is_watched: bool = False  #: Plan under a prior of 1, 1/2, 1/3, ... and let observers guess.
+    risk: float | None = None  #: What to bound in place of counting to k.
+    mechanism: str = "partition"
 
     @property
     def num_candidates(self) -> int:
@@ -100,9 +103,11 @@ class Cell:
         return (at.map_name, self.map_sha256, at.seed, at.start, at.goal, at.candidates)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for a record; options of plug-ins are there only where there are some."""
+        """Plain data for a record; what only plug-ins or watched cells have is there only where there is some."""
         data = asdict(self)
         extra = data["method"].pop("extra")
+        usual = {"is_watched": False, "risk": None, "mechanism": "partition"}
+        data = {name: value for name, value in data.items() if name not in usual or value != usual[name]}
         data["method"] |= {"extra": dict(extra)} if extra else {}
         return data
 
@@ -130,6 +135,12 @@ class Outcome:
     audit_holds: bool | None = None  #: ``None`` when the auditor was not asked.
     playbook: dict[str, Any] | None = None  #: Without its domain.
     error: str = ""  #: Why there is no playbook, in one line.
+    #: Observers, and how often each guesses right: within the promise, and when all has been seen.
+    guesses: tuple[tuple[str, float, float], ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for a record; guesses are there only where there are some."""
+        return {name: value for name, value in asdict(self).items() if name != "guesses" or value}
 
 
 @dataclass(frozen=True)
@@ -147,7 +158,8 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, one line of a records file."""
-        return {"format": FORMAT, "key": self.cell.key, **asdict(self), "cell": self.cell.to_dict()}
+        parts = {"cell": self.cell.to_dict(), "outcome": self.outcome.to_dict(), "provenance": self.provenance}
+        return {"format": FORMAT, "key": self.cell.key, **parts}
 
 
 def record_from_dict(data: dict[str, Any]) -> Record:
@@ -157,6 +169,7 @@ def record_from_dict(data: dict[str, Any]) -> Record:
     instance |= {name: tuple(instance[name]) for name in ("start", "goal")}
     instance["candidates"] = tuple(map(tuple, instance["candidates"]))
     outcome["improvements"] = tuple(map(tuple, outcome["improvements"]))
+    outcome["guesses"] = tuple((str(name), within, end) for name, within, end in outcome.get("guesses", ()))
     method["extra"] = tuple(sorted(dict(method.pop("extra", {})).items()))
     if not all(isinstance(value, Plain) for _, value in method["extra"]):
         raise TypeError("extra: expected plain values")
@@ -167,6 +180,7 @@ def record_from_dict(data: dict[str, Any]) -> Record:
     numbers += [number for number in optional if number is not None]
     for seconds, num_anonymized, mac in outcome["improvements"]:
         numbers += [seconds, num_anonymized, mac]
+    numbers += [chance for _, *chances in outcome["guesses"] for chance in chances]
     for number in numbers:
         check_finite("outcome", number)
     kinds: dict[str, Any] = {"status": str, "error": str, "is_finished": bool, "audit_holds": bool | None}

@@ -25,6 +25,7 @@ from veilroute.bench import paper
 from veilroute.bench.cells import Method
 from veilroute.bench.design import Selection
 from veilroute.bench.impact import shown_ks
+from veilroute.bench.observing import OBSERVERS, faring, rivals
 from veilroute.bench.paper import method_label
 from veilroute.bench.partitioning import averages_at, compare, relate, steps_of
 from veilroute.plotting.palette import INK, MUTED, mix
@@ -376,3 +377,41 @@ def draw_klr(chosen: Selection) -> Figure:
     """A panel for each k and ell."""
     panels = list(product(paper.KLR_KS, paper.KLR_ELLS))
     return _add_legend(_draw_panels(panels, [partial(plot_klr, chosen)], 3.6, width_in=8.0, is_outer=True))
+
+
+_OBSERVER_COLOURS = dict(zip(OBSERVERS, ("#56B4E9", "#E69F00", "#0072B2"), strict=True))
+
+
+def plot_observers(chosen: Selection, ax: Axes, is_finite: bool) -> None:
+    """How often each observer guesses right against each planner; a dot is what it knows when all has been seen."""
+    shown = rivals(chosen, is_finite=is_finite)
+    height = 0.8 / len(OBSERVERS)
+    for place, rival in enumerate(shown):
+        for i, (name, colour) in enumerate(_OBSERVER_COLOURS.items()):
+            if name not in (guesses := faring(chosen, rival).guesses):
+                continue
+            (within, at_end), at = guesses[name], place + (i - 1) * height
+            label = f"{name.replace('bayes', 'Bayes')} observer" if place == 0 else None
+            ax.barh(at, 100 * within, height * 0.92, color=colour, label=label)
+            text: dict[str, Any] = {"fontsize": TICK_SIZE - 1.5, "color": MUTED, "va": "center"}
+            text["bbox"] = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
+            ax.text(100 * within + 1.2, at, f"{100 * within:.0f}", **text)
+            if is_finite:
+                ax.plot(100 * at_end, at, "o", markersize=3.5, **_hollow(colour))
+    ax.axvline(50, color=MUTED, linewidth=1.0, linestyle=(0, (2, 2)), zorder=1)
+    _dress(ax, "m = the shortest path" if is_finite else "the whole route", "right guesses [%]", grid="x")
+    ax.set_yticks(range(len(shown)), [rival.label for rival in shown])
+    ax.set(xlim=(0, 106), ylim=(len(shown) - 0.4, -0.6))
+
+
+def draw_adversaries(chosen: Selection) -> Figure:
+    """A panel for the finite m, and one below it for whole routes."""
+    figure = Figure(figsize=(7.2, 6.4), facecolor="white", layout="constrained")
+    FigureCanvasAgg(figure)
+    sizes = [len(rivals(chosen, is_finite=is_finite)) for is_finite in (True, False)]
+    upper, lower = figure.subplots(2, 1, height_ratios=sizes, sharex=True)
+    plot_observers(chosen, upper, True)
+    plot_observers(chosen, lower, False)
+    upper.set_xlabel("")
+    half = Line2D([], [], color=MUTED, linewidth=1.0, linestyle=(0, (2, 2)), label="1/k, and the risk that is bounded")
+    return _add_legend(figure, _mark("o", "dots: when all has been seen"), half)

@@ -39,6 +39,12 @@ class Averages:
         #: Whether the runtime is only a lower bound, because the clock stopped some cells: a text of it has a ≥ then.
         self.is_time_bound = self.num_finished < self.num_cells
         at_least = "≥ " if self.is_time_bound else ""
+        #: By observer, over the cells in which somebody is hidden: how often it guesses right, also when all was seen.
+        names = dict.fromkeys(name for outcome in outcomes for name, _, _ in outcome.guesses)
+        told = {
+            name: [(within, end) for o in outcomes for own, within, end in o.guesses if own == name] for name in names
+        }
+        self.guesses = {name: tuple(map(fmean, zip(*chances, strict=True))) for name, chances in told.items()}
         self.time_text = None if self.runtime_s is None else f"{at_least}{format_seconds(self.runtime_s)}"
 
 
@@ -154,7 +160,15 @@ class Variation:
     radii: tuple[float, ...] = (0,)
     m_ratios: tuple[float | None, ...] = (None,)  #: ``None`` for m = infinity.
     keep_playbook: bool = False
+    is_watched: bool = False
+    risks: tuple[float | None, ...] = (None,)  #: ``None`` for counting to k.
+    mechanisms: tuple[str, ...] = ("partition",)
     instances: Literal["all", "first of each map", "first"] = "all"
+
+    @property
+    def is_for_all(self) -> bool:
+        """Whether plug-ins take part: not where playbooks are drawn or a risk is bounded."""
+        return not self.keep_playbook and self.risks == (None,)
 
     def holds(self, cell: Cell) -> bool:
         """Whether a cell has these settings, whatever its map, time limit and seed; a plug-in may be the method."""
@@ -165,6 +179,9 @@ class Variation:
             and cell.radius in self.radii
             and cell.m_ratio in self.m_ratios
             and cell.keep_playbook == self.keep_playbook
+            and cell.is_watched == self.is_watched
+            and cell.risk in self.risks
+            and cell.mechanism in self.mechanisms
             and (cell.method in self.methods or cell.method.is_plugin)
         )
 
@@ -202,13 +219,13 @@ def chart(name: str, caption: str) -> Drawer:
 
 @dataclass(frozen=True)
 class Suite:
-    """An experiment of the paper, and all that a report says about it."""
+    """An experiment of the paper or beyond it, and all that a report says about it."""
 
     name: str
     heading: str
-    where: str  #: Where the paper has it.
+    where: str  #: Where the paper has it; empty for what is beyond it.
     shows: str  #: What it shows there.
-    found: str  #: What its authors found.
+    found: str  #: What its authors found; empty too.
     variations: tuple[Variation, ...]
     tables: Callable[[Selection], list[Table]]
     findings: Callable[[Selection], Iterable[str]]  #: Sentences computed from the records.
@@ -230,7 +247,16 @@ class Suite:
         num_repeated = 0
         for record in sorted(own, key=lambda r: (-r.cell.time_limit_s, r.cell.seed, r.cell.key)):
             cell = record.cell
-            place = (cell.instance_key, cell.method, cell.k, cell.ell, cell.radius, cell.m_ratio)
+            place = (
+                cell.instance_key,
+                cell.method,
+                cell.k,
+                cell.ell,
+                cell.radius,
+                cell.m_ratio,
+                cell.risk,
+                cell.mechanism,
+            )
             num_repeated += best.setdefault(place, record).cell.key != cell.key
         return Selection(tuple(sorted(best.values(), key=order_of)), num_repeated)
 
@@ -246,4 +272,4 @@ def order_of(record: Record) -> tuple[Any, ...]:
     at = cell.instance
     ratio = float("inf") if cell.m_ratio is None else cell.m_ratio
     place = (at.map_name, cell.map_sha256, at.seed, at.start, at.goal, cell.num_candidates)
-    return (*place, cell.k, cell.ell, cell.radius, ratio, cell.method.name, cell.key)
+    return (*place, cell.k, cell.ell, cell.radius, ratio, cell.risk or 0.0, cell.mechanism, cell.method.name, cell.key)

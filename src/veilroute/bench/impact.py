@@ -19,7 +19,8 @@ def _is_bounded_or_limit(cell: Cell) -> bool:
     """Tables 3 and 4 have records of every k and m, not only of those that they vary; Table 4 also has those of m =
     infinity where it was run: what m-Pbp converges to.
     """
-    is_usual = cell.ell == 1 and cell.radius == 0 and cell.num_candidates == 8 and not cell.keep_playbook
+    is_usual = cell.ell == 1 and cell.radius == 0 and cell.num_candidates == 8
+    is_usual = is_usual and not cell.keep_playbook and not cell.is_watched
     if cell.m_ratio is None:
         return is_usual and cell.method in (paper.BEST, paper.OPTIMAL)
     return is_usual and (cell.method in paper.BOUNDED or cell.method.is_plugin)

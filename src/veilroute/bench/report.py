@@ -180,7 +180,8 @@ def write_report(
     paths: list[Path] = []
     for suite in map(find_suite, suite_names):
         page.add_heading(suite.heading, f"suite-{suite.name}")
-        page.add_text(f"In the paper ({suite.where}): {suite.shows} It found: {suite.found}")
+        said = f"In the paper ({suite.where}): {suite.shows} It found: {suite.found}" if suite.where else suite.shows
+        page.add_text(said)
         chosen, tables = suite.select(records), suite.build_tables(records)
         drawn = suite.pictures(chosen, figures, domains) if chosen.records else []
         if not tables:

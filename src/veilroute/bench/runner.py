@@ -5,13 +5,14 @@ not recorded yet, each recorded as soon as it is finished.
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
+from veilroute.adversary import ADVERSARIES, watch_playbook
 from veilroute.auditing import audit_playbook
 from veilroute.bench.cells import Cell, Method, Outcome, Record
 from veilroute.bench.executors import TimeEstimate, Workforce, peak_memory_mb, provenance
@@ -88,7 +89,10 @@ def _run(job: Job) -> Outcome:
     _warm_up(cell.method, cell.radius, cell.m_ratio is not None)
     instance = cell.instance
     problem = Problem(domain, [Trip(instance.start, instance.goal)], instance.candidates, WithinDistance(cell.radius))
-    privacy = Privacy(cell.k, cell.ell, bounded_m(problem, cell.m_ratio), SPREAD)
+    m = bounded_m(problem, cell.m_ratio)
+    privacy = Privacy(cell.k, cell.ell, m, SPREAD, risk=cell.risk, mechanism=cell.mechanism)
+    if cell.is_watched:
+        problem = replace(problem, prior=[1 / rank for rank in range(1, cell.num_candidates + 1)])
     found: list[Incumbent] = []
 
     def collect(progress: Progress) -> None:
@@ -114,7 +118,16 @@ def _run(job: Job) -> Outcome:
         peak_memory_mb=peak_memory_mb(),
         audit_holds=audit_playbook(playbook).holds if cell.keep_playbook else None,
         playbook=playbook.to_dict(embed_domain=False) if cell.keep_playbook else None,
+        guesses=tuple(_guesses(playbook)) if cell.is_watched else (),
     )
+
+
+def _guesses(playbook: Playbook) -> Iterator[tuple[str, float, float]]:
+    """How often each of the built-in observers guesses right, where somebody is hidden."""
+    for name in ADVERSARIES:
+        watched = watch_playbook(playbook, name)
+        if watched.success is not None and watched.success_at_end is not None:
+            yield name, watched.success, watched.success_at_end
 
 
 def _solve(method: Method, problem: Problem, privacy: Privacy, **options: Any) -> Playbook:

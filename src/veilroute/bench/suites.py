@@ -17,6 +17,7 @@ from veilroute.bench.cells import Cell, Instance, Method
 from veilroute.bench.design import Suite, Variation
 from veilroute.bench.examples import EXAMPLES_SUITE
 from veilroute.bench.impact import KLR_SUITE, TABLE3_SUITE, TABLE4_SUITE
+from veilroute.bench.observing import ADVERSARIES_SUITE
 from veilroute.bench.paper import MAPS, SIZES
 from veilroute.bench.partitioning import CONVERGENCE_SUITE, TABLE1_SUITE, TABLE2_SUITE
 from veilroute.checks import check_whole, is_number
@@ -27,7 +28,10 @@ from veilroute.jsontext import parse_json, read_bytes
 from veilroute.maps import MapStore, hash_text
 from veilroute.registry import read_option
 
-_SUITES = (TABLE1_SUITE, TABLE2_SUITE, TABLE3_SUITE, TABLE4_SUITE, CONVERGENCE_SUITE, KLR_SUITE, EXAMPLES_SUITE)
+_SUITES = (
+    TABLE1_SUITE, TABLE2_SUITE, TABLE3_SUITE, TABLE4_SUITE, CONVERGENCE_SUITE, KLR_SUITE, EXAMPLES_SUITE,
+    ADVERSARIES_SUITE,
+)  # fmt: skip
 
 #: By name, in the order of a report; ``all`` stands for all of them.
 SUITES: Mapping[str, Suite] = {suite.name: suite for suite in _SUITES}
@@ -102,7 +106,7 @@ def build_cells(names: Sequence[str], terrain: Terrain, choice: Choice) -> list[
     variations = [variation for name in names for variation in find_suite(name).variations]
     known = tuple(dict.fromkeys(method.name for variation in variations for method in variation.methods))
     plugins = tuple(read_method(text, known) for text in choice.methods if text not in known)
-    joined = [replace(variation, methods=plugins) for variation in variations if not variation.keep_playbook]
+    joined = [replace(variation, methods=plugins) for variation in variations if variation.is_for_all]
     cells = {cell.key: cell for each in (*variations, *joined) for cell in _cells_of(each, terrain, choice)}
     names_wanted = choice.methods or known
     chosen = [each for each in cells.values() if each.method.name in names_wanted or each.method in plugins]
@@ -149,8 +153,11 @@ def _cells_of(variation: Variation, terrain: Terrain, choice: Choice) -> Iterato
     sizes = variation.sizes or tuple(sorted(set(choice.sizes))) or SIZES
     num_instances = {"all": len(terrain.instances), "first of each map": len(terrain.domains), "first": 1}
     for instance in terrain.instances[: num_instances[variation.instances]]:
-        settings = product(sizes, variation.methods, variation.ks, variation.ells, variation.radii, variation.m_ratios)
-        for size, method, k, ell, radius, m_ratio in settings:
+        settings = product(
+            sizes, variation.methods, variation.ks, variation.ells, variation.radii, variation.m_ratios,
+            variation.risks, variation.mechanisms,
+        )  # fmt: skip
+        for size, method, k, ell, radius, m_ratio, risk, mechanism in settings:
             # Numbers of one kind each, because 1 and 1.0 would be two keys.
             yield Cell(
                 instance=replace(instance, candidates=instance.candidates[:size]),
@@ -163,6 +170,9 @@ def _cells_of(variation: Variation, terrain: Terrain, choice: Choice) -> Iterato
                 time_limit_s=float(choice.time_limit_s),
                 seed=instance.seed,
                 keep_playbook=variation.keep_playbook,
+                is_watched=variation.is_watched,
+                risk=risk,
+                mechanism=mechanism,
             )
 
 

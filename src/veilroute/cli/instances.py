@@ -98,9 +98,17 @@ class InstanceOptions:
 
 
 def takes_instance_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the options of :class:`InstanceOptions` on the command line, as its parameter ``options``."""
-    shared = inspect.signature(InstanceOptions, eval_str=True).parameters
-    parameters = {**shared, **inspect.signature(command, eval_str=True).parameters}
+    """Give a command the options of :class:`InstanceOptions` on the command line, as its parameter ``options``.
+
+    An option that the command has itself, in another form, is left to it.
+    """
+    own = inspect.signature(command, eval_str=True).parameters
+    shared = {
+        name: one
+        for name, one in inspect.signature(InstanceOptions, eval_str=True).parameters.items()
+        if name not in own
+    }
+    parameters = {**shared, **own}
     del parameters["options"]
 
     @wraps(command)

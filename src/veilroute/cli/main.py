@@ -25,8 +25,11 @@ UsageProblem: type[BaseException] = next(kind for kind in _ANCESTORS if kind.__n
 COMMANDS = {
     "demo": "demo.run_demo",
     "plan": "plan.run_plan",
+    "frontier": "frontier.run_frontier",
     "route": "route.run_route",
+    "key": "route.key_app",
     "audit": "audit.run_audit",
+    "risk": "risk.run_risk",
     "draw": "export.run_draw",
     "export": "export.run_export",
     "streets": "streets.run_streets",

@@ -297,7 +297,8 @@ def _odds(playbook: Playbook) -> list[str]:
     watcher = "Whoever watches" if playbook.prior is None else "Whoever watches and knows the prior"
     guess = f"{watcher} guesses right {percent(claims.bayes_success)} of the time at best"
     worst = percent(claims.worst_posterior)
-    spot = "one place" if playbook.domain is None or privacy.ell <= playbook.domain.smallest_cost else "one spot"
+    is_alone = playbook.domain is None or privacy.ell <= playbook.domain.smallest_cost
+    spot = "one place" if is_alone else "one place and those nearer to it than ell"
     if privacy.beta is not None:
         promised = f" ({percent(privacy.beta)} promised)"
         return [*lines, f"{guess}; no route points to {spot} with more than {worst}{promised}."]

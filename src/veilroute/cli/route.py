@@ -1,7 +1,7 @@
-"""`veilroute route`: the one command that takes the secret.
+"""`veilroute route`: the one command that takes the secret; `veilroute key`: the key by which it draws.
 
-Whatever goes wrong, what leaves this command is one of the sentences below or of the three errors that hold none: no
-value that was typed, no line of a file, no message of the system. Any of these may be, or quote, the secret.
+Whatever goes wrong, what leaves `route` is one of the sentences below or of the three errors that hold none: no
+value that was typed, no line of a file, no message of the system. Any of these may be, or quote, the secret or the key.
 """
 
 import re
@@ -13,16 +13,17 @@ from getpass import GetPassWarning, getpass
 from pathlib import Path
 
 import typer
-from typer import Option
+from typer import Argument, Option
 
 from veilroute.auditing.replay import is_hidden
-from veilroute.cli.console import BAD_INPUT, DONE, INTERRUPTED, NOTHING_ANONYMIZED, VIOLATED, emit
+from veilroute.cli.console import BAD_INPUT, DONE, INTERRUPTED, NOTHING_ANONYMIZED, VIOLATED, emit, remark
 from veilroute.cli.instances import DomainOption, MovementOption, PlaybookArgument
 from veilroute.domain.graph import Label, label_text, tidy_text
 from veilroute.errors import BrokenPromiseError, NotAnonymizedError, UnknownCandidateError, VeilrouteError
 from veilroute.formats import read_domain
 from veilroute.formats.geojson import route_geojson
 from veilroute.jsontext import dump_canonical
+from veilroute.keys import new_key, read_key
 from veilroute.playbook import Playbook, Route, read_playbook
 from veilroute.streets.directions import directions, directions_text, lay_route
 from veilroute.streets.places import snap
@@ -36,13 +37,16 @@ SENTENCES = {
     "format": f"--format: expected {', '.join(FORMATS[:-1])} or {FORMATS[-1]}",
     "streets": f"--format: expected text or json: only street networks have {', '.join(FORMATS[2:])}",
     "trip": "--trip: expected a trip of the playbook, counted from 0",
+    "key": "--key: expected a file made by veilroute key new that only its owner can read; check path and permissions",
+    "occasion": "--occasion: expected --key FILE beside it: without a key each draw is a fresh one",
+    "drawn": "note: one of several routes was drawn; a second draw for the same secret leaks, so draw with --key FILE",
     "out": "--out: expected a file that can be written; check the path and its permissions",
     "input": "the transit point could not be read; type it, or send it as one line of text in UTF-8",
     "memory": "out of memory; use a smaller map",
     "interrupted": "interrupted",
     "other": "the route could not be given; check the playbook: veilroute audit PLAYBOOK",
 }
-"""All that `route` says of itself when it fails. They are fixed: nothing is ever filled in."""
+"""All that `route` says of itself, most of it when it fails. They are fixed: nothing is ever filled in."""
 
 _FURTHEST_M = 250.0
 _LONGEST = 10_000
@@ -69,6 +73,10 @@ def run_route(
     out: Path | None = Option(
         None, "-o", "--out", metavar="FILE", help="Write the route to a file; the secret is not in it."
     ),
+    key: Path | None = Option(
+        None, metavar="FILE", help="Draw by this key (see key new): repeated, it gives the same route."
+    ),
+    occasion: str = Option("", metavar="TEXT", help="What the draw by key is for, such as a date; not secret."),
     expose: bool = Option(False, "--expose", help="Give a route even if it gives the transit point away."),
     domain: DomainOption = None,
     movement: MovementOption = 4,
@@ -87,14 +95,22 @@ def run_route(
             book = book.with_domain(read_domain(domain, movement=movement))
     if not 0 <= trip < len(book.trips):
         raise RouteError("trip")
+    private = None
+    if key is not None:
+        with _saying_only("key", VeilrouteError):
+            private = read_key(key)
+    elif occasion and book.is_randomised:
+        raise RouteError("occasion")
     # Asked for last, when nothing else is wrong.
     secret = _find_secret(book, _ask() if transit == "-" else transit)
-    route = book.route_for(secret, trip, expose=expose)
-    group = book.class_of(secret)
-    # Without the map nothing is known of whether the class hides the secret.
-    if not expose and book.domain is not None and group is not None and not is_hidden(book, [group]):
-        raise BrokenPromiseError
+    route = book.route_for(secret, trip, key=private, occasion=occasion, expose=expose)
+    if not expose and book.domain is not None:  # without the map, nothing more is known of whether the secret is hidden
+        groups = book.hidden_classes if book.is_randomised else book.classes_of(secret)[:1]
+        if not is_hidden(book, groups):
+            raise BrokenPromiseError
     text = _route_text(book, route, wanted)
+    if book.is_randomised and private is None:
+        remark(SENTENCES["drawn"])
     if out is None:
         # These say in themselves, or are read by programs that take it for granted, that they are UTF-8.
         emit(text, is_utf8=wanted in ("gpx", "geojson"))
@@ -102,6 +118,24 @@ def run_route(
         with _saying_only("out", OSError, ValueError):
             out.write_text(text, encoding="utf-8", newline="\n")
         emit("Route written.\n")
+    return DONE
+
+
+key_app = typer.Typer(name="key", help="Private keys for drawing from randomised playbooks.", no_args_is_help=True)
+
+
+@key_app.callback()
+def _key_options() -> None:
+    """Private keys for drawing from randomised playbooks."""
+
+
+@key_app.command("new")
+def run_new_key(
+    file: Path = Argument(metavar="FILE", help="The file to make; one that is there is not overwritten."),
+) -> int:
+    """Make a private key that only you can read, for `route --key`."""
+    new_key(file)
+    emit("Key written. Keep it private, and keep a copy: another key draws other routes.\n")
     return DONE
 
 

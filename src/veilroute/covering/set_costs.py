@@ -49,6 +49,7 @@ _MAX_OWN = 4
 _NUM_AT_LEAST = 1000
 _LARGEST_BACK_SIZE = 4
 _SETS_PER_JOIN = 1 << 14
+_MOST_KEPT = 1 << 16
 _FEW_MEMBERS = 300
 _NUM_TRIED = 40
 _FEW_TRIED = 3
@@ -60,7 +61,14 @@ _MARGIN = 1.5
 def set_costs(task: CoveringTask, order: Ints) -> TourCosts | FieldCosts:
     """The way that fits a task; ``order`` has the members by their new numbers."""
     has_one_post_each = bool(np.all(np.diff(task.posts.watch_ptr) == 1))
-    return TourCosts(task, order) if has_one_post_each else FieldCosts(task, order)
+    make = TourCosts if has_one_post_each else FieldCosts
+    if task.kept is None:
+        return make(task, order)
+    key = ("costs", order.tobytes())
+    if key not in task.kept:
+        task.kept[key] = make(task, order)
+    shared: TourCosts | FieldCosts = task.kept[key]
+    return shared
 
 
 class TourCosts:
@@ -304,6 +312,21 @@ def compute_class_costs(
     Sets are worked out in order of size, so that an early stop leaves a usable result. Fields beyond ``field_bytes``
     are kept in a file.
     """
+    if task.kept is None or needed.size > _MOST_KEPT:
+        return _compute_class_costs(task, needed, watch, method, field_bytes)
+    key = ("class costs", needed.tobytes(), method)
+    if key not in task.kept:
+        found = _compute_class_costs(task, needed, watch, method, field_bytes)
+        if not found.is_complete:
+            return found
+        task.kept[key] = found
+    shared: ClassCosts = task.kept[key]
+    return shared
+
+
+def _compute_class_costs(
+    task: CoveringTask, needed: Flags, watch: Watch, method: Method | None, field_bytes: int
+) -> ClassCosts:
     masks = np.flatnonzero(needed).astype(np.int64)
     sizes = np.bitwise_count(masks)
     largest = int(sizes.max(initial=0))
@@ -314,7 +337,7 @@ def compute_class_costs(
     in_memory = num_bytes <= field_bytes
     if not in_memory:
         check_room(num_bytes)
-    table = PostTable(task.domain, task.posts) if method.by_table else None
+    table = _whole_table(task) if method.by_table else None
     costs = np.full((task.num_trips, needed.size), np.inf)
     if table is not None:
         try:
@@ -356,6 +379,16 @@ def compute_class_costs(
         costs[:, np.bitwise_count(np.arange(needed.size)) > reached] = np.inf
     costs *= task.unit
     return ClassCosts(costs, reached == largest, table)
+
+
+def _whole_table(task: CoveringTask) -> PostTable:
+    """Distances between all posts, from whoever needed them before where plans share them."""
+    if task.kept is None:
+        return PostTable(task.domain, task.posts)
+    if "posts" not in task.kept:
+        task.kept["posts"] = PostTable(task.domain, task.posts)
+    shared: PostTable = task.kept["posts"]
+    return shared
 
 
 class _Side:

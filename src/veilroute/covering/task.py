@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import repeat
+from typing import Any
 
 import numpy as np
 
@@ -48,6 +49,7 @@ class CoveringTask:
     base_costs: Floats  #: per trip and member the cheapest cost of covering it alone
     rates: Floats  #: per trip and member what a unit of extra cost adds to the objective
     unit: float  #: what one unit of distance costs
+    kept: dict[Any, Any] | None = None  #: what several plans share, see :meth:`Problem.sharing_work`
 
     @property
     def num_trips(self) -> int:
@@ -65,6 +67,7 @@ class CoveringTask:
         # Picking columns turns the memory round; kernels are compiled once for each layout that they are given.
         return replace(
             self,
+            kept=None if self.kept is None else self.kept.setdefault(tuple(chosen), {}),
             members=tuple(self.members[i] for i in members),
             posts=posts,
             from_start=np.ascontiguousarray(self.from_start[:, at]),
@@ -76,6 +79,15 @@ class CoveringTask:
 
 def prepare_task(problem: Problem, positions: Sequence[int] | None = None) -> CoveringTask:
     """The task of the candidates at ``positions``, or of all that count; two sweeps per trip."""
+    if problem.kept is None or positions is not None:
+        return _prepare(problem, positions)
+    if "task" not in problem.kept:
+        problem.kept["task"] = replace(_prepare(problem, None), kept={})
+    shared: CoveringTask = problem.kept["task"]
+    return shared
+
+
+def _prepare(problem: Problem, positions: Sequence[int] | None) -> CoveringTask:
     domain = problem.domain
     counted = [Candidate(i) for i in (problem.counted if positions is None else positions)]
     everyone = Posts.of(find_watchers(domain, problem.visibility, [problem.candidate_nodes[i] for i in counted]))
@@ -263,10 +275,11 @@ def leads_both_ways(domain: Domain) -> bool:
     return all(np.array_equal(one, other) for one, other in zip(domain.reversed_rows, own, strict=True))
 
 
-def far_matrix(domain: Domain, nodes: Sequence[int], privacy: Privacy) -> Flags:
+def far_matrix(domain: Domain, nodes: Sequence[int], privacy: Privacy, kept: dict[Any, Any] | None = None) -> Flags:
     """For every two nodes whether they are at least ell apart, in both directions; false for a node and itself.
 
-    One sweep per node, cut off at ell; none when even neighbours are that far apart.
+    One sweep per node, cut off at ell; none when even neighbours are that far apart. Where work is ``kept`` for plans
+    with another ell, sweeps are not cut off and are made once.
     """
     num = len(nodes)
     is_far = ~np.eye(num, dtype=np.bool_)
@@ -281,8 +294,15 @@ def far_matrix(domain: Domain, nodes: Sequence[int], privacy: Privacy) -> Flags:
         return is_far
     sweeper = Sweeper(measured, backward=False, num_seeds=1)
     limit = least / sweeper.unit
-    for i, node in enumerate(nodes):
-        is_close = sweeper.run(node, limit)[np.array(nodes)] < limit
+    at = np.array(nodes)
+    rows: Iterable[Floats] = (sweeper.run(node, limit)[at] for node in nodes)
+    if kept is not None:
+        key = ("between", privacy.measure)
+        if key not in kept:
+            kept[key] = np.array([sweeper.run(node)[at] for node in nodes])
+        rows = kept[key]
+    for i, row in enumerate(rows):
+        is_close = row < limit
         is_far[i, is_close] = is_far[is_close, i] = False
     return is_far
 
@@ -291,7 +311,7 @@ def k_and_ell(problem: Problem, task: CoveringTask, privacy: Privacy) -> KAndEll
     """The rule that a privacy by counting makes for the members of a task."""
     if privacy.risk is not None:
         raise InvalidInputError("planner", "optimal, or pbp or m-pbp with exact or local-search, to plan by risk")
-    is_far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy)
+    is_far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy, task.kept)
     return KAndEll.of(is_far, privacy.k, privacy.spread)
 
 
@@ -307,7 +327,7 @@ def who_can_hide(problem: Problem, task: CoveringTask, privacy: Privacy) -> tupl
     kept = np.flatnonzero(hideable(prior, privacy.risk))
     part = task if kept.size == prior.size else task.part(kept.tolist())
     part = replace(part, rates=part.rates * prior[kept])
-    is_far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in part.members], privacy)
+    is_far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in part.members], privacy, part.kept)
     rule = RiskBound.of(is_far, prior[kept], privacy.risk, privacy.spread)
     if kept.size and rule.is_plain and (rule.masses == rule.masses[0]).all():
         # Where all are equally probable, probabilities are numbers.

@@ -10,20 +10,65 @@ sum of ``min(0, gain_y - mu * mass_y)``. The best price is found as in a knapsac
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Ints
-from veilroute.kernels.jit import jit
+from veilroute.kernels.jit import inner, jit
+
+
+@inner
+def least_addition(
+    cost: float, weight: float, lacking: float, room: float, listed: Ints, num_listed: int, costs: Floats,
+    weights: Floats, prizes: Floats, masses: Floats, ratios: Floats,
+) -> float:  # fmt: skip
+    """What must be added at least to a set that costs ``cost``, on one trip, to bring it the mass that it is lacking.
+
+    The ``listed`` members may be added, sorted by what a unit of their mass adds; with one of them the set costs its
+    ``costs`` at least. So it does not only matter what they add themselves: whoever is there already, of the weight
+    given, pays as much. Level by level of what the class may cost: at each, those within reach are weighed. Whatever is
+    beyond ``room`` is all the same.
+    """
+    lowest = 0.0
+    for e in range(num_listed):
+        y = listed[e]
+        lowest += min(0.0, cost * weights[y] - prizes[y])
+    best = np.inf
+    level = cost
+    while (level - cost) * weight + lowest < min(best, room):
+        above = np.inf
+        following = level * 1.02
+        price = 0.0
+        left = lacking
+        for e in range(num_listed):
+            y = listed[e]
+            if costs[y] >= following:
+                above = min(above, costs[y])
+            elif left > 0:
+                left -= masses[y]
+                price = (level * weights[y] - prizes[y]) / masses[y]
+        if left <= 0:
+            price = max(0.0, price)
+            value = (level - cost) * weight + price * max(0.0, lacking)
+            for e in range(num_listed):
+                y = listed[e]
+                if costs[y] < following:
+                    value += min(0.0, level * weights[y] - prizes[y] - price * masses[y])
+            best = min(best, value)
+        if above == np.inf:
+            break
+        level = max(following, above / 1.02)
+    return best
 
 
 @jit
 def extend_heaviest(
     sets: Int32s, costs: Floats, offsets: Floats, weights: Floats, prizes: Floats, pair_costs: Floats,
     compatible: Flags, masses: Floats, more: float, orders: Int32s, places: Int32s, cut_ptr: Ints, cut_members: Ints,
-    cut_duals: Floats, member_ptr: Ints, member_cuts: Ints, threshold: float, out_sets: Int32s, out_offsets: Floats,
-    out_bounds: Floats, out_parents: Ints,
+    cut_duals: Floats, member_ptr: Ints, member_cuts: Ints, threshold: float, known: Floats, out_sets: Int32s,
+    out_offsets: Floats, out_bounds: Floats, out_parents: Ints,
 ) -> int:  # fmt: skip
     """Write all sets of one member more whose extensions may become a class within ``threshold``.
 
     ``orders[h]`` lists who may follow the heaviest member h, -1 behind them, and ``places[h]`` where each stands there;
-    a member is added only behind the last one. ``offsets`` and the cuts are those of
+    a member is added only behind the last one. ``known`` has per set and member what the set with this member costs, on
+    the one trip that there is, or 0; it is empty where that is not known yet. ``offsets`` and the cuts are those of
     :func:`~veilroute.kernels.extension.extend_sets`. Returns how many sets there are.
     """
     size = sets.shape[1]
@@ -32,8 +77,7 @@ def extend_heaviest(
     counts = np.zeros(cut_duals.size, dtype=np.int64)
     penalty = np.zeros(num)
     weight = np.empty(num_trips)
-    joined = np.empty((num, num_trips))
-    gains = np.empty(num)
+    joined = np.empty((num_trips, num))
     ratios = np.empty(num)
     listed = np.empty(num, dtype=np.int64)
     found = 0
@@ -82,40 +126,42 @@ def extend_heaviest(
                 cost = costs[s, trip]
                 for i in range(size):
                     cost = max(cost, pair_costs[trip, members[i], x])
-                joined[x, trip] = cost
+                if known.shape[0] > 0:
+                    cost = max(cost, known[s, x])
+                joined[trip, x] = cost
                 gain += cost * weights[trip, x]
                 bound += cost * (weight[trip] + weights[trip, x])
-            # The price of mass at which those behind just bring what is missing.
             lacking = missing - masses[x]
-            price = 0.0
-            left = lacking
-            for e in range(num_listed):
-                if left <= 0:
-                    break
-                left -= masses[listed[e]]
-                price = ratios[listed[e]]
-            price = max(0.0, price)
-            is_possible = left <= 0
-            if is_possible:
-                bound += price * max(0.0, lacking)
+            if num_trips == 1:
+                bound += least_addition(
+                    joined[0, x], weight[0] + weights[0, x], lacking, threshold - bound, listed, num_listed, joined[0],
+                    weights[0], prizes, masses, ratios,
+                )  # fmt: skip
+            else:
+                # The price of mass at which those behind just bring what is missing.
+                price = 0.0
+                left = lacking
+                for e in range(num_listed):
+                    if left <= 0:
+                        break
+                    left -= masses[listed[e]]
+                    price = ratios[listed[e]]
+                price = max(0.0, price)
+                bound += price * max(0.0, lacking) if left <= 0 else np.inf
                 for e in range(num_listed):
                     y = listed[e]
-                    if ratios[y] >= price and ratios[y] >= 0:
-                        break
                     added = -prizes[y] - price * masses[y]
                     for trip in range(num_trips):
-                        added += max(joined[x, trip], joined[y, trip]) * weights[trip, y]
-                    if added < 0:
-                        bound += added
-                if bound <= threshold:
-                    for i in range(size):
-                        out_sets[found, i] = members[i]
-                    out_sets[found, size] = x
-                    out_offsets[found] = offsets[s] - prizes[x] + penalty[x]
-                    out_bounds[found] = bound
-                    out_parents[found] = s
-                    found += 1
-            gains[x] = gain
+                        added += max(joined[trip, x], joined[trip, y]) * weights[trip, y]
+                    bound += min(0.0, added)
+            if bound <= threshold and (known.shape[0] == 0 or known[s, x] > 0):
+                for i in range(size):
+                    out_sets[found, i] = members[i]
+                out_sets[found, size] = x
+                out_offsets[found] = offsets[s] - prizes[x] + penalty[x]
+                out_bounds[found] = bound
+                out_parents[found] = s
+                found += 1
             ratios[x] = gain / masses[x]
             e = num_listed
             while e > 0 and ratios[listed[e - 1]] > ratios[x]:

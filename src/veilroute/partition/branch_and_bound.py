@@ -102,8 +102,9 @@ def search_partitions(
     to be optimal there only if the readings agree: when all members stand far apart, or no class is possible at all.
     ``start`` gives, for a number of members, the root of the tree and how to go on from there.
     """
-    if not isinstance(rule, KAndEll):
-        raise InvalidInputError("rule", "k and ell, the only rule that the paper's searches know", type(rule).__name__)
+    if not isinstance(rule, KAndEll) or rule.value != 1:
+        others = "plan by risk with the planner optimal, or with exact or local-search"
+        raise InvalidInputError("partitioner", f"k and ell, the only rule that the paper's searches know; {others}")
     num = len(task.members)
     if num == 0:
         return Partition((), (), is_optimal=True, num_anonymizable=0, source=memo)

@@ -35,7 +35,7 @@ _CELLS_PER_THREAD = 1 << 18
 _MANY_CUTS = 200
 
 
-_Cuts = tuple[Ints, Ints, Floats, Ints, Ints]
+Cuts = tuple[Ints, Ints, Floats, Ints, Ints]
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,7 +309,7 @@ class ClassSpace:
                 stack.append(_Frontier(sets[on], costs[on], offsets[on], extras[on]))
 
     def _extend(
-        self, now: _Frontier, weights: Floats, prizes: Floats, cuts: _Cuts, threshold: float
+        self, now: _Frontier, weights: Floats, prizes: Floats, cuts: Cuts, threshold: float
     ) -> tuple[Int32s, Floats, Floats, Flags, Ints]:
         """What :func:`extend_sets` writes, by all cores where that is worth it: each has some of the rows."""
 
@@ -427,9 +427,10 @@ class SearchResult:
     is_complete: bool = False  # whether no class within reach of the search is missing
     # Per heaviest member of a class how far the reduced costs of its classes may lie below 0; only some spaces know.
     shortfalls: Floats | None = None
+    phantoms: Sequence[tuple[Ints, float]] = ()  # sets that stand for those that were not looked at, and what they add
 
 
-def cut_arrays(num: int, prices: Prices) -> _Cuts:
+def cut_arrays(num: int, prices: Prices) -> Cuts:
     """The cuts as the kernel takes them: members of each cut, duals, cuts of each member."""
     paid = prices.paid_cuts
     members = np.array([i for cut, _ in paid for i in cut], dtype=np.int64)

@@ -121,6 +121,8 @@ def _round(bounding: Bounding, record: Record) -> None:
     master = bounding.master
     if master.values.size and np.abs(master.values - np.round(master.values)).max() < 1e-6:
         chosen = np.flatnonzero(master.values > 0.5)
+        if (master.sets[chosen, 0] < 0).any():
+            return
         record.offer(bounding.space.grouping_of(master.sets, master.shares, chosen))
 
 

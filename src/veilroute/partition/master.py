@@ -34,7 +34,6 @@ from veilroute.progress import OutOfTimeError, Watch
 _MEAN_SCALED_SHARE = 100.0  #: shares are scaled so that a member's is about this: HiGHS works with absolute tolerances
 MAX_COMBINED = 20  #: up to so many members the integer programme is not needed (:func:`combine_few`)
 _LEAST_DROPPED = 1e-9
-_DEARER = 4.0
 _SIGNALS = highspy.cb.HighsCallbackType
 
 
@@ -99,10 +98,10 @@ class Master:
         self._solver.addCols(num, np.zeros(num), np.zeros(num), ones, num, rows, rows, self._amounts)
         self.charge(penalties)
 
-    def harden(self) -> bool:
-        """Make dropping dearer for those who are dropped; whether there was somebody for whom it could be."""
+    def harden(self, dearer: float) -> bool:
+        """Make dropping so many times dearer for those who are dropped; whether there was anybody."""
         is_cheap = (self.dropped > _LEAST_DROPPED) & (self._penalties < self._most_penalties)
-        self._penalties = np.where(is_cheap, self._penalties * _DEARER, self._penalties)
+        self._penalties = np.where(is_cheap, self._penalties * dearer, self._penalties)
         self.charge(self._penalties)
         return bool(is_cheap.any())
 
@@ -134,6 +133,15 @@ class Master:
             self.sets = np.full((0, sets.shape[1]), -1, dtype=np.int32)
         self.sets = np.concatenate((self.sets, sets))
         self.shares = np.concatenate((self.shares, shares))
+
+    def add_phantoms(self, phantoms: Sequence[tuple[Ints, float]]) -> None:
+        """Add sets that are no classes, with what they add at least; no cut knows of them."""
+        for members, share in phantoms:
+            ones = np.ones(members.size)
+            self._solver.addCol(share * self.scale, 0.0, math.inf, members.size, members.astype(np.int32), ones)
+        nobody = np.full((len(phantoms), self.sets.shape[1]), -1, dtype=np.int32)
+        self.sets = np.concatenate((self.sets, nobody))
+        self.shares = np.concatenate((self.shares, [share for _, share in phantoms]))
 
     def forbid(self, chosen: Ints) -> None:
         """Take none of some columns from now on."""
@@ -340,6 +348,8 @@ _MAX_IDLE_ROUNDS = 4
 _LEAST_GAIN = 0.002
 _LEAST_PAID = 0.01
 _QUOTA = 1e6
+_DEARER = 1.5
+_MOST_QUOTA = 1e8
 _LARGER = 4.0
 _LITTLE = 1e-4
 
@@ -375,7 +385,8 @@ class Bounding:
 
         For whole numbers, those beyond what lies between the bound and the best partition are of no use.
         """
-        sets, shares = self.master.sets, self.master.shares
+        is_class = self.master.sets[:, 0] >= 0
+        sets, shares = self.master.sets[is_class], self.master.shares[is_class]
         if reach == math.inf:
             return Columns(sets, shares, np.zeros(len(sets)))
         reduced = self.prices.reduce(sets, shares)
@@ -447,13 +458,13 @@ class Bounding:
             prices = self.master.solve(self.watch)
             self.watch.tell("bounds", len(self.master.sets))
             most = None if self.space.max_size <= 3 or is_weighed else _MOST_PER_SEARCH * self.space.num
-            limits = {"quota": self._quota} if is_weighed else {}
+            limits: dict[str, Any] = {"quota": self._quota} if is_weighed else {}
             found = self.space.search(prices, -self._tolerance, self.watch, most=most, is_free=self.is_free, **limits)
             is_done = found.is_complete
             if found.shortfalls is not None:
                 # Of the classes with one heaviest member a partition has one.
                 self.offer(replace(prices, duals=prices.duals + found.shortfalls), -self._tolerance)
-                is_done |= -float(found.shortfalls.sum()) <= _LITTLE * self.bound
+                is_done = -float(found.shortfalls.sum()) <= _LITTLE * self.bound
             elif found.is_complete:
                 least = min(float(found.columns.reduced.min(initial=0.0)), found.least_beyond, 0.0)
                 self.offer(prices, least - self._tolerance)
@@ -463,7 +474,19 @@ class Bounding:
                 continue
             if not is_done and len(found.columns) and not is_weighed:
                 continue
-            if not is_done and is_weighed:
-                self._quota *= _LARGER
-            elif not self._is_soft or not self.master.harden():
+            # At prices that are too high there is no end to looking: first they have to be right.
+            if self._is_soft and self.master.harden(_DEARER):
+                continue
+            if is_done or not is_weighed:
                 return
+            phantoms = [
+                (members, share)
+                for members, share in found.phantoms
+                if share - prices.duals[members].sum() < -_LITTLE * self.bound / self.space.num
+            ]
+            if phantoms:
+                self.master.add_phantoms(phantoms)
+            elif self._quota > _MOST_QUOTA:
+                return
+            else:
+                self._quota *= _LARGER

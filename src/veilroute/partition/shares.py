@@ -36,6 +36,7 @@ _FEW_MEMBERS = 12
 _LEAST_AMOUNT = 1e-9
 _LEAST_PENALTY = 1e-4
 _MOST_PENALTY = 1e3
+_DEARER = 4.0
 _ROUNDING = 1e-12
 
 
@@ -149,7 +150,7 @@ class _Programme:
             is_done = found.is_complete or not len(found.columns)
             if self._add(found.columns.best(self.space.num, _PER_MEMBER)) or not is_done:
                 continue
-            if not self.master.harden():
+            if not self.master.harden(_DEARER):
                 return
 
     def hurry(self) -> None:

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from heapq import heappop, heappush
-from typing import Any
+from heapq import heappop, heappush, nsmallest
 
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Ints
 from veilroute.covering.task import CoveringTask
 from veilroute.kernels.weighing import extend_heaviest, mark_splitting
-from veilroute.partition.class_space import ClassSpace, Columns, Prices, SearchResult, cut_arrays
+from veilroute.partition.class_space import ClassSpace, Columns, Cuts, Prices, SearchResult, cut_arrays
 from veilroute.problem import ROUNDING, RiskBound, Rule
 from veilroute.progress import Watch
 
 _SETS_PER_STEP = 64
+_PHANTOMS = 3
 
 
 def make_space(task: CoveringTask, rule: Rule) -> ClassSpace:
@@ -38,7 +38,7 @@ class WeighedSpace(ClassSpace):
         self.more = (1 / rule.beta - 1) * (
             1 - ROUNDING
         )  # how much mass the heaviest member needs beside it, of its own
-        self._orders, self._places = np.full((2, self.num, self.num), -1, dtype=np.int32)
+        self.orders, self.places = np.full((2, self.num, self.num), -1, dtype=np.int32)
 
     def prepare(self, watch: Watch) -> None:
         """Work the costs of all pairs out; those follow first with whom it is dearest to cover the heaviest."""
@@ -51,8 +51,8 @@ class WeighedSpace(ClassSpace):
             is_lighter[heaviest + 1 :] |= masses[heaviest + 1 :] == masses[heaviest]
             others = np.flatnonzero(is_lighter)
             others = others[np.argsort(-dear[heaviest, others], kind="stable")]
-            self._orders[heaviest, : others.size] = others
-            self._places[heaviest, others] = np.arange(others.size)
+            self.orders[heaviest, : others.size] = others
+            self.places[heaviest, others] = np.arange(others.size)
 
     def search(
         self, prices: Prices, threshold: float, watch: Watch, *, most: int | None = None, max_priced: int | None = None,
@@ -64,6 +64,7 @@ class WeighedSpace(ClassSpace):
             self, weights, prices.duals + (0.0 if is_free else self.fixed), cut_arrays(self.num, prices), threshold
         )
         found: list[Columns] = []
+        worst: list[Grown] = []
         shortfalls = np.zeros(self.num)
         num_found = num_priced = num_parts = 0
         least_beyond, is_complete = math.inf, True
@@ -77,12 +78,19 @@ class WeighedSpace(ClassSpace):
                     return SearchResult(columns, num_priced, least_beyond)
                 if work > quota:
                     shortfalls[heaviest] = min(shortfalls[heaviest], waiting[0][0])
+                    worst += [part.part(slice(1)) for _, _, part in nsmallest(_PHANTOMS, waiting)]
                     is_complete = False
                     break
                 _, _, now = heappop(waiting)
-                columns, grown, beyond = look.extend(now, watch)
-                least_beyond = min(least_beyond, beyond)
-                shortfalls[heaviest] = min(shortfalls[heaviest], float(columns.reduced.min(initial=0.0)), beyond)
+                columns, grown = look.extend(now, watch)
+                if grown.sets.shape[1] > self.max_size:
+                    beyond = float(grown.bounds.min(initial=math.inf))
+                    least_beyond = min(least_beyond, beyond)
+                    if beyond < shortfalls[heaviest]:
+                        worst.append(grown.part(slice(int(np.argmin(grown.bounds)), None)).part(slice(1)))
+                        shortfalls[heaviest] = beyond
+                    continue
+                shortfalls[heaviest] = min(shortfalls[heaviest], float(columns.reduced.min(initial=0.0)))
                 if len(columns):
                     found.append(columns)
                     num_found += len(columns)
@@ -96,7 +104,9 @@ class WeighedSpace(ClassSpace):
                             part = grown.part(slice(begin, begin + _SETS_PER_STEP))
                             num_parts += 1
                             heappush(waiting, (float(part.bounds[0]), num_parts, part))
-        return SearchResult(Columns.join(found, self.max_size), num_priced, least_beyond, is_complete, shortfalls)
+        columns = Columns.join(found, self.max_size)
+        phantoms = [] if len(columns) or is_free else [look.phantom(each, watch) for each in worst]
+        return SearchResult(columns, num_priced, least_beyond, is_complete, shortfalls, phantoms)
 
     def _splits(self, sets: Int32s) -> Flags:
         """Which sets are two classes, and so are all that come of them; none where this is not known."""
@@ -105,17 +115,23 @@ class WeighedSpace(ClassSpace):
             mark_splitting(sets, self.worth, self.rule.beta, is_split)
         return is_split
 
-    def extend(self, now: Grown, weights: Floats, prizes: Floats, cuts: Any, threshold: float) -> Grown:
-        """The sets of one member more; their costs are still those of the sets that they came of."""
+    def extend(
+        self, now: Grown, weights: Floats, prizes: Floats, cuts: Cuts, threshold: float, known: Floats | None = None
+    ) -> tuple[Grown, Ints]:
+        """The sets of one member more, at the costs of those that they came of, and which these are.
+
+        ``known`` may have per set and member what the set with this member costs on the only trip; 0 where not asked.
+        """
         room = len(now.sets) * self.num
         sets = np.empty((room, now.sets.shape[1] + 1), dtype=np.int32)
         offsets, bounds = np.empty((2, room))
         parents = np.empty(room, dtype=np.int64)
         num = extend_heaviest(
             now.sets, now.costs, now.offsets, weights, prizes, self.pair_costs, self.compatible, self.worth, self.more,
-            self._orders, self._places, *cuts, threshold, sets, offsets, bounds, parents,
+            self.orders, self.places, *cuts, threshold, np.empty((0, 0)) if known is None else known, sets, offsets,
+            bounds, parents,
         )  # fmt: skip
-        return Grown(sets[:num], now.costs[parents[:num]], offsets[:num], bounds[:num])
+        return Grown(sets[:num], now.costs[parents[:num]], offsets[:num], bounds[:num]), parents[:num]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +155,7 @@ class _Look:
     space: WeighedSpace
     weights: Floats
     prizes: Floats
-    cuts: Any
+    cuts: Cuts
     threshold: float
 
     def first(self, heaviest: int) -> Grown:
@@ -147,13 +163,13 @@ class _Look:
         sets, base = np.array([[heaviest]], dtype=np.int32), self.space.base_costs[:, [heaviest]].T
         return Grown(sets, np.ascontiguousarray(base), -self.prizes[[heaviest]], np.full(1, -math.inf))
 
-    def extend(self, now: Grown, watch: Watch) -> tuple[Columns, Grown, float]:
-        """The classes among the sets of one member more, these sets, and what those that are too large cost at least."""
+    def extend(self, now: Grown, watch: Watch) -> tuple[Columns, Grown]:
+        """The classes among the sets of one member more, and these sets; those that are too large are not priced."""
         space = self.space
-        grown = space.extend(now, self.weights, self.prizes, self.cuts, self.threshold)
+        grown, parents = space.extend(now, self.weights, self.prizes, self.cuts, self.threshold)
         if grown.sets.shape[1] > space.max_size or not len(grown.sets):
             nothing = Columns(np.empty((0, 0), dtype=np.int32), np.empty(0), np.empty(0))
-            return nothing, grown.part(slice(0)), float(grown.bounds.min(initial=math.inf))
+            return nothing, grown
         costs, shares = space.measure(grown.sets, watch)
         with np.errstate(invalid="ignore"):  # what is impossible costs infinity, at a weight of nothing
             reduced = (costs * self.weights[:, grown.sets].sum(axis=2).T).sum(axis=1) + grown.offsets
@@ -161,4 +177,46 @@ class _Look:
         chosen = np.flatnonzero(is_there & (reduced <= self.threshold))
         chosen = chosen[space.rule.qualify(grown.sets[chosen])]
         columns = Columns(np.sort(grown.sets[chosen], axis=1), shares[chosen], reduced[chosen])
-        return columns, replace(grown, costs=costs).part(np.flatnonzero(is_there)), math.inf
+        if costs.shape[1] > 1:
+            return columns, replace(grown, costs=costs).part(np.flatnonzero(is_there))
+        # What each member really costs says more about the others that may follow.
+        known = np.zeros((len(now.sets), space.num))
+        known[parents, grown.sets[:, -1]] = np.where(is_there, costs[:, 0], 0.0)
+        again, parents = space.extend(now, self.weights, self.prizes, self.cuts, self.threshold, known)
+        return columns, replace(again, costs=known[parents, again.sets[:, -1]][:, None])
+
+    def phantom(self, one: Grown, watch: Watch) -> tuple[Ints, float]:
+        """What may come of a set at best, as its bound has it, and what that adds at least; on one trip.
+
+        It need not be a class, and may be too large to be priced: then it costs what a part of it does. Whoever solves
+        the programme with such sets as well gets prices that suit the sets that were not looked at.
+        """
+        space, members = self.space, one.sets[0]
+        heaviest, cost = int(members[0]), float(one.costs[0, 0])
+        masses, weights = space.worth, self.weights[0]
+        behind = (
+            space.orders[heaviest][space.places[heaviest, members[-1]] + 1 :]
+            if len(members) > 1
+            else space.orders[heaviest]
+        )
+        others = behind[behind >= 0]
+        others = others[space.compatible[np.ix_(members, others)].all(axis=0)]
+        costs = np.maximum(cost, space.pair_costs[0][np.ix_(members, others)].max(axis=0, initial=0.0))
+        lacking = space.more * masses[heaviest] - masses[members[1:]].sum()
+        weight = weights[members].sum()
+        best, chosen, at = math.inf, others[:0], cost
+        for level in np.unique(np.concatenate(([cost], costs))):
+            near = others[costs <= level]
+            adds = level * weights[near] - self.prizes[near]
+            ratios = adds / masses[near]
+            order = np.argsort(ratios, kind="stable")
+            before = np.cumsum(masses[near][order]) - masses[near][order]
+            taken = order[(ratios[order] < 0) | (before < lacking)]
+            if masses[near[taken]].sum() >= lacking * (1 - 1e-9):
+                value = (level - cost) * weight + adds[taken].sum()
+                if value < best:
+                    best, chosen, at = value, near[taken], float(level)
+        group = np.concatenate((members, chosen)).astype(np.int32)
+        dearest = group[: space.max_size]
+        at = max(at, float(space.measure(np.sort(dearest)[None], watch)[0][0, 0]))
+        return np.sort(group), float(at * weights[group].sum() - space.fixed[group].sum())

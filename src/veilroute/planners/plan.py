@@ -102,8 +102,10 @@ def plan_alone(task: CoveringTask, members: Iterable[int], source: WalkSource) -
 
 def plan_shared(task: CoveringTask, members: Members, source: WalkSource, *, is_anonymized: bool) -> PlannedClass:
     """A class whose members share the cheapest walk that covers all of them."""
-    covering = [source.find(members, trip) for trip in range(task.num_trips)]
-    return shared_class(members, covering, is_anonymized=is_anonymized)
+    kept = {} if task.kept is None else task.kept
+    if ("walks", members) not in kept:
+        kept["walks", members] = [source.find(members, trip) for trip in range(task.num_trips)]
+    return shared_class(members, kept["walks", members], is_anonymized=is_anonymized)
 
 
 def shared_class(members: Members, covering: Sequence[CoveringWalk], *, is_anonymized: bool = True) -> PlannedClass:

@@ -34,7 +34,7 @@ def plan_randomised(problem: Problem, privacy: Privacy, *, seed: int, watch: Wat
     watch.tell("covering fields")
     everyone = prepare_task(problem)
     prior = problem.prior_of(everyone.members)
-    far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in everyone.members], privacy)
+    far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in everyone.members], privacy, everyone.kept)
     kept = np.flatnonzero(hideable(prior, beta))
     options: dict[str, object] = {"mechanism": "randomised", "seed": seed}
     is_best = True

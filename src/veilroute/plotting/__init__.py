@@ -1,7 +1,16 @@
 """Pictures. Importing this package imports matplotlib, so it is imported only where a picture is made."""
 
 from veilroute.plotting.domain_plot import plot_domain
+from veilroute.plotting.frontier_plot import draw_frontier, plot_frontier
 from veilroute.plotting.html_map import html_map, write_html_map
 from veilroute.plotting.playbook_plot import draw_playbook, plot_playbook
 
-__all__ = ["draw_playbook", "html_map", "plot_domain", "plot_playbook", "write_html_map"]
+__all__ = [
+    "draw_frontier",
+    "draw_playbook",
+    "html_map",
+    "plot_domain",
+    "plot_frontier",
+    "plot_playbook",
+    "write_html_map",
+]

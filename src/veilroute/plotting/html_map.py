@@ -23,9 +23,9 @@ from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook
 from veilroute.plotting.domain_plot import bend_walks, street_lines
 from veilroute.plotting.lanes import Walk, assign_lanes
-from veilroute.plotting.marks import Mark, sight_lines
+from veilroute.plotting.marks import Mark, letters, sight_lines
 from veilroute.plotting.palette import class_style
-from veilroute.plotting.playbook_plot import all_marks, costs_text
+from veilroute.plotting.playbook_plot import all_marks, class_bar, costs_text, drawn, rings
 from veilroute.plotting.routes import class_walks
 from veilroute.streets.directions import ClassRoute, RoutePart, check_trip, class_routes, members_text, total_text
 
@@ -65,12 +65,13 @@ def html_map(playbook: Playbook, *, trip: int = 0) -> str:
         f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
+    texts = _page_texts(playbook, trip)  # first, because it refuses routes that are no walks
     parts = {
         "policy": escape(policy),
         "css": _web("map.css"),
         "js": script,
         "data": _embedded(_data(playbook, domain, trip)),
-        **_page_texts(playbook, trip),
+        **texts,
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda name: parts[name[1]], _web("map.html"))
 
@@ -148,15 +149,19 @@ def _classes(
 def _place(playbook: Playbook, domain: Domain, node: int, mark: Mark) -> dict[str, Any]:
     assert domain.coordinates is not None
     x, y = _whole(domain.coordinates[node]).tolist()
-    role, number, meaning = mark.gid, 0, _ROLES.get(mark.gid)
-    if meaning is None:
-        role, number, meaning = "candidate", int(mark.text), f"Class {mark.text}"
+    role, numbers, meaning = mark.gid, [], _ROLES.get(mark.gid)
+    if mark.ring:
+        chances = ", ".join(f"{number + 1} ({chance:.0%})" for number, chance in mark.ring)
+        role, numbers, meaning = "candidate", [number + 1 for number, _ in mark.ring], f"Class {chances}"
+    elif meaning is None:
+        role, numbers, meaning = "candidate", [int(mark.text)], f"Class {mark.text}"
     return {
         "x": x,
         "y": y,
         "aside": 0,
         "role": role,
-        "number": number,
+        "numbers": numbers,
+        "ring": [{"colour": class_style(number).colour, "part": chance} for number, chance in mark.ring],
         "mark": mark.text or "×",
         "shape": mark.shape if mark.shape in "osD^vp" else "o",
         "face": mark.face if mark.shape != "x" else "#FFFFFF",
@@ -208,8 +213,11 @@ def _page_texts(playbook: Playbook, trip: int) -> dict[str, str]:
 def _summary(playbook: Playbook) -> list[tuple[str, str]]:
     """What was asked and what was reached, as name and value."""
     privacy, claims = playbook.privacy, playbook.claims
+    promise = ("k", f"{privacy.k} places stay possible")
+    if privacy.beta is not None:
+        promise = ("Risk", f"no place is likelier than {privacy.beta:.1%}")
     rows = [
-        ("k", f"{privacy.k} places stay possible"),
+        promise,
         ("ell", f"{privacy.distance_text} apart ({privacy.spread})"),
         ("m", "the whole route" if privacy.m is None else f"the first {privacy.m} nodes"),
         ("Hidden", f"{claims.num_anonymized} of {claims.num_candidates} candidates"),
@@ -217,22 +225,43 @@ def _summary(playbook: Playbook) -> list[tuple[str, str]]:
     ]
     if claims.delta is not None:
         rows.append(("delta", f"{claims.delta:.3g}"))
-    if claims.mac is not None:
+    if privacy.beta is not None and claims.expected_mac is not None:
+        mac = claims.expected_mac
+        rows.append(("Expected MAC", f"{mac:.3f}: routes {mac:.1%} longer on average, by how likely each is"))
+    elif claims.mac is not None:
         rows.append(("MAC", f"{claims.mac:.3f}: routes {claims.mac:.1%} longer on average"))
+    if claims.worst_posterior is not None and claims.bayes_success is not None:
+        rows.append(
+            ("Observer", f"at worst {claims.worst_posterior:.1%} sure, right {claims.bayes_success:.1%} of the time")
+        )
     return [*rows, ("Status", playbook.status), ("Planner", playbook.planner)]
 
 
 def _class_item(playbook: Playbook, route: ClassRoute) -> str:
     style = class_style(route.number - 1)
-    members = escape(members_text(playbook, route.group.members))
+    called = {place: letters(i) for i, place in enumerate(rings(playbook))}
+    names = {member: f"{called[member]} {playbook.name(member)}" for member in route.group.members if called}
+    members = escape(", ".join(names.values()) or members_text(playbook, route.group.members))
     parts = "".join(_directions(playbook, part) for part in route.parts)
     costs = escape(costs_text(playbook, route.group, route.trip))
+    if called:
+        costs += f", drawn {drawn(playbook, route.group):.0%}"
     return (
         f'<li class="class" data-number="{route.number}" style="--class: {style.colour}; --on-class: {style.text}">'
         f'<div class="row"><input type="checkbox" checked aria-label="Show class {route.number}">'
         f'<button type="button" title="Zoom to class {route.number}"><span class="number">{route.number}</span>'
         f'<span class="members">{members}</span> <span class="cost">{costs}</span></button></div>'
-        f"{parts}</li>\n"
+        f"{_bar(playbook, route)}{parts}</li>\n"
+    )
+
+
+def _bar(playbook: Playbook, route: ClassRoute) -> str:
+    """How probable each member is to whoever saw the route, as parts of a bar, the most probable first."""
+    bar = class_bar(playbook, route.group)
+    said = "; ".join(f"{playbook.name(member)} {chance:.0%}" for member, chance in bar)
+    pieces = "".join(f'<i style="width: {100 * chance:.2f}%">{chance:.0%}</i>' for _, chance in bar)
+    return (
+        f'<div class="bar" role="img" title="{escape(said)}" aria-label="{escape(said)}">{pieces}</div>' if bar else ""
     )
 
 

@@ -3,6 +3,7 @@
 Also the lines from candidates that a route only passes by to where it sees them.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.path import Path
 
 from veilroute.arrays import Floats, Points
 from veilroute.domain.visibility import AtNode
@@ -37,6 +39,7 @@ class Mark:
     ink: str  # of the text
     scale: float  # the size relative to the markers of classes
     gid: str  # names the artist, also in SVG files
+    ring: tuple[tuple[int, float], ...] = ()  # the classes of a place that has several, and the chance of each
 
 
 # Cyan and green, as in the paper.
@@ -53,6 +56,31 @@ def class_mark(index: int) -> Mark:
     """The mark of candidates of the class at ``index``, which is shown as number ``index + 1``."""
     style, number = class_style(index), index + 1
     return Mark(str(number), style.marker, style.colour, style.edge, style.text, 1.0, f"candidate-{number}")
+
+
+def ring_mark(position: int, ring: tuple[tuple[int, float], ...]) -> Mark:
+    """The mark of a place in a randomised playbook: its letters, within a ring of the colours of its classes."""
+    return Mark(letters(position), "o", "#FFFFFF", palette.INK, palette.INK, 1.25, f"place-{position + 1}", ring)
+
+
+def letters(position: int) -> str:
+    """``a`` to ``z``, then ``aa``, ``ab`` and so on: what a place is called that has no class of its own."""
+    text = ""
+    position += 1
+    while position:
+        position, digit = divmod(position - 1, 26)
+        text = chr(ord("a") + digit) + text
+    return text
+
+
+def _sector(begin: float, end: float) -> Path:
+    """A slice of the disc of radius 1, clockwise from the top; from and to are shares of the whole."""
+    angles = 2 * math.pi * np.linspace(begin, end, max(3, math.ceil(48 * (end - begin)) + 1))
+    rim = np.column_stack([np.sin(angles), np.cos(angles)])
+    # Two points at the corners make all slices one scale: markers are scaled to their furthest point.
+    vertices = np.concatenate([[(-1.0, -1.0), (1.0, 1.0), (0.0, 0.0)], rim, [(0.0, 0.0)]])
+    codes = [Path.MOVETO, Path.MOVETO, Path.MOVETO, *[Path.LINETO] * len(rim), Path.CLOSEPOLY]
+    return Path(vertices, codes)
 
 
 def spread_marks(places: Points, radii: Floats) -> Points:
@@ -95,9 +123,9 @@ def draw_marks(ax: Axes, marks: Sequence[Mark], places: Points, scale: float, si
             _draw_leader(ax, mark, places[i], placed[i])
         zorder = 8.0 if mark.gid in ("start", "goal") else 7.0
         spot = (float(placed[i, 0]), float(placed[i, 1]))
-        line = mark_line(mark, spot, size)
-        line.set(zorder=zorder, clip_on=False, gid=mark.gid)
-        ax.add_line(line)
+        for step, line in enumerate(mark_lines(mark, spot, size)):
+            line.set(zorder=zorder + 0.01 * step, clip_on=False, gid=mark.gid)
+            ax.add_line(line)
         if mark.text:
             offset = (0.0, text_shift(mark, size))
             text = ax.annotate(mark.text, spot, offset, textcoords="offset points", annotation_clip=False)
@@ -112,14 +140,26 @@ def _draw_leader(ax: Axes, mark: Mark, home: Points, place: Points) -> None:
     ax.plot(*home, "o", color=mark.face, markeredgecolor=mark.edge, markersize=4.0, markeredgewidth=0.8, zorder=6.2)
 
 
-def mark_line(mark: Mark, place: tuple[float, float], size: float) -> Line2D:
-    """The marker without its text, for markers of classes that measure ``size`` points across."""
+def mark_lines(mark: Mark, place: tuple[float, float], size: float) -> list[Line2D]:
+    """The marker without its text, for markers of classes that measure ``size`` points across; a ring in slices."""
     factor, _ = _SHAPE_FIT.get(mark.shape, (1.0, 0.0))
     diameter = size * mark.scale
-    line = Line2D([place[0]], [place[1]], linestyle="none", marker=mark.shape, markersize=diameter * factor)
+
+    def line(shape: str | Path, across: float, face: str, edge: str, outline: float) -> Line2D:
+        made = Line2D([place[0]], [place[1]], linestyle="none", marker=shape, markersize=across)
+        made.set(markerfacecolor=face, markeredgecolor=edge, markeredgewidth=outline)
+        return made
+
     outline = 2.2 if mark.shape == "x" else max(0.9, 0.07 * diameter)
-    line.set(markerfacecolor=mark.face, markeredgecolor=mark.edge, markeredgewidth=outline)
-    return line
+    if not mark.ring:
+        return [line(mark.shape, diameter * factor, mark.face, mark.edge, outline)]
+    lines = [line("o", diameter, mark.face, mark.edge, outline)]
+    end = 0.0
+    for number, chance in mark.ring:
+        begin, end = end, end + chance
+        edge = palette.FLOOR if len(mark.ring) > 1 else class_style(number).colour
+        lines.append(line(_sector(begin, end), diameter, class_style(number).colour, edge, 0.4))
+    return [*lines, line("o", 0.62 * diameter, mark.face, mark.edge, 0.5)]
 
 
 def text_shift(mark: Mark, size: float) -> float:
@@ -129,7 +169,7 @@ def text_shift(mark: Mark, size: float) -> float:
 
 def text_style(mark: Mark, size: float) -> dict[str, Any]:
     """Properties of the text in a marker."""
-    points = size * mark.scale * (0.62 if len(mark.text) == 1 else 0.5)
+    points = size * mark.scale * (0.62 if len(mark.text) == 1 else 0.5) * (0.75 if mark.ring else 1.0)
     return {"ha": "center", "va": "center_baseline", "fontsize": points, "fontweight": "bold", "color": mark.ink}
 
 

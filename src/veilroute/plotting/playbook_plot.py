@@ -20,6 +20,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.legend_handler import HandlerBase
+from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from matplotlib.transforms import ScaledTranslation
 
@@ -30,8 +31,8 @@ from veilroute.playbook import Playbook, PlaybookClass
 from veilroute.plotting import marks
 from veilroute.plotting.domain_plot import bend_walks, draw_domain
 from veilroute.plotting.frame import POINTS_PER_INCH, Frame, frame_of, new_axes
-from veilroute.plotting.marks import Mark, mark_line, sight_lines, text_shift, text_style
-from veilroute.plotting.palette import ClassStyle, class_style
+from veilroute.plotting.marks import Mark, letters, mark_lines, sight_lines, text_shift, text_style
+from veilroute.plotting.palette import ClassStyle, class_style, mix
 from veilroute.plotting.routes import class_walks, draw_routes, route_lines
 from veilroute.streets.directions import check_trip, distance_text, duration_text
 
@@ -51,6 +52,8 @@ _MARK_SIZE = 11.0
 _LINE_WIDTH = 4.0
 _GAP_IN = 0.12
 _COLUMN_SPACING = 2.2
+# Of a bar of posteriors, in lengths of the route beside it.
+_BAR = 1.1
 # Characters of names in one line.
 _LONGEST_NAMES = 48
 
@@ -78,6 +81,10 @@ def plot_playbook(
     both directions share the lane. Where candidates are seen from afar, a dotted line joins each to the nearest node of
     its route that sees it. Candidates that the playbook does not protect are hollow, those that cannot be covered are
     crosses. Markers that would hide each other are moved apart and joined to their place by a line.
+
+    In a randomised playbook a candidate has letters, within a ring: a slice for each of its classes, as large as the
+    chance that this class is drawn for it. Where there is a prior or a bound on the risk, the legend has a bar for each
+    class: how probable its members are to whoever saw the route, the most probable first.
 
     Parameters
     ----------
@@ -183,11 +190,14 @@ def describe(playbook: Playbook, trip: int) -> str:
     """One line: what was asked and what was reached."""
     privacy, claims = playbook.privacy, playbook.claims
     span = "whole route" if privacy.m is None else f"first {privacy.m} nodes"
-    asked = f"k={privacy.k}, ell={privacy.distance_text}, {span}"
+    promise = f"k={privacy.k}" if privacy.beta is None else f"risk {privacy.beta:.3g}"
+    asked = f"{promise}, ell={privacy.distance_text}, {span}"
     if len(playbook.trips) > 1:
         asked = f"Trip {trip}, {asked}"
     reached = f"{claims.num_anonymized} of {claims.num_candidates} candidates hidden"
-    if claims.mac is not None:
+    if privacy.beta is not None and claims.expected_mac is not None:
+        reached += f", expected MAC {claims.expected_mac:.2f}"
+    elif claims.mac is not None:
         reached += f", MAC {claims.mac:.2f}"
     return f"{asked}: {reached} ({playbook.status})"
 
@@ -197,13 +207,29 @@ def all_marks(playbook: Playbook, trip: int) -> list[tuple[int, Mark]]:
     node = playbook.problem.domain.node
     start, goal = node(playbook.trips[trip].start), node(playbook.trips[trip].goal)
     shown = [(start, marks.START), (goal, marks.GOAL)]
-    for i, group in enumerate(playbook.hidden_classes):
+    for i, group in enumerate(() if playbook.is_randomised else playbook.hidden_classes):
         shown += [(node(member), marks.class_mark(i)) for member in group.members]
+    for i, (place, ring) in enumerate(rings(playbook).items()):
+        shown.append((node(place), marks.ring_mark(i, ring)))
     shown += [(node(label), marks.EXPOSED) for label in playbook.exposed_candidates]
     shown += [(node(label), marks.UNCOVERABLE) for label in playbook.uncoverable]
     # Those at the ends of the trip that is drawn are marked S or G already.
     others = {node(label) for label in _uncounted(playbook)} - {start, goal}
     return shown + [(other, marks.UNCOUNTED) for other in sorted(others)]
+
+
+def rings(playbook: Playbook) -> dict[Label, tuple[tuple[int, float], ...]]:
+    """For each place that a randomised playbook hides its classes, from 0, and the chance that each is drawn for it."""
+    if not playbook.is_randomised:
+        return {}
+    table: dict[Label, list[tuple[int, float]]] = {}
+    for i, group in enumerate(playbook.hidden_classes):
+        for member in group.members:
+            table.setdefault(member, []).append((i, group.share_of(member)))
+    # By the order of the candidates; a member that is none, as in damaged files, comes last.
+    places = dict.fromkeys([*(place for place in playbook.candidates if place in table), *table])
+    totals = {place: sum(share for _, share in table[place]) or 1.0 for place in places}
+    return {place: tuple((i, share / totals[place]) for i, share in table[place]) for place in places}
 
 
 def _uncounted(playbook: Playbook) -> list[Label]:
@@ -216,11 +242,21 @@ def legend_entries(playbook: Playbook, trip: int) -> list[Entry]:
     entries, ends = [], playbook.trips[trip]
     for mark, role, end in ((marks.START, "start", ends.start), (marks.GOAL, "goal", ends.goal)):
         entries.append(Entry(mark, f"{role}: {_shortened(playbook.names[end])}" if end in playbook.names else role))
+    called = {place: letters(i) for i, place in enumerate(rings(playbook))}
     for i, group in enumerate(playbook.hidden_classes):
-        label = f"{i + 1}: {_members(playbook, group)}, {costs_text(playbook, group, trip)}"
+        bar = class_bar(playbook, group)
+        members = " ".join(called[member] for member, _ in bar) if called else _members(playbook, group)
+        label = f"{i + 1}: {members}, {costs_text(playbook, group, trip)}"
         if group.rests(trip):
             label += f", {len(group.shared(trip))} nodes shared"
-        entries.append(Entry(marks.class_mark(i), label, class_style(i)))
+        if bar:
+            label += f", drawn {drawn(playbook, group):.0%}" if called else f", best guess {bar[0][1]:.0%}"
+        entries.append(Entry(marks.class_mark(i), label, class_style(i), tuple(chance for _, chance in bar)))
+    entries += [
+        Entry(marks.ring_mark(i, ring), f"{called[place]}: {_shortened(playbook.names[place])}")
+        for i, (place, ring) in enumerate(rings(playbook).items())
+        if place in playbook.names
+    ]
     others = (
         (marks.EXPOSED, "not protected", playbook.exposed_candidates),
         (marks.UNCOVERABLE, "cannot be covered", playbook.uncoverable),
@@ -228,6 +264,19 @@ def legend_entries(playbook: Playbook, trip: int) -> list[Entry]:
     )
     entries += [Entry(mark, f"{reason}: {len(labels)}") for mark, reason, labels in others if labels]
     return entries
+
+
+def class_bar(playbook: Playbook, group: PlaybookClass) -> list[tuple[Label, float]]:
+    """The members of a class and their posteriors, the largest first; none where nobody asked how probable they are."""
+    if playbook.prior is None and playbook.privacy.beta is None:
+        return []
+    pairs = zip(group.members, playbook.posteriors(group), strict=True)
+    return sorted(pairs, key=lambda pair: -pair[1])
+
+
+def drawn(playbook: Playbook, group: PlaybookClass) -> float:
+    """How often a class is drawn, of all trips that a randomised playbook hides."""
+    return sum(group.shares) / (sum(sum(other.shares) for other in playbook.hidden_classes) or 1.0)
 
 
 def _members(playbook: Playbook, group: PlaybookClass) -> str:
@@ -321,6 +370,7 @@ class Entry:
     mark: Mark
     label: str
     style: ClassStyle | None = None
+    bar: tuple[float, ...] = ()  # the parts of a bar, which sum to 1
 
 
 def add_legend(ax: Axes, entries: Sequence[Entry], frame: Frame, *, beside: bool) -> Legend:
@@ -329,11 +379,13 @@ def add_legend(ax: Axes, entries: Sequence[Entry], frame: Frame, *, beside: bool
     shift = (_GAP_IN, 0.0) if beside else (0.0, -_GAP_IN - frame.below_in)
     outside = ax.transAxes + ScaledTranslation(*shift, ax.figure.dpi_scale_trans)
 
+    has_bars = any(entry.bar for entry in entries)
+
     def make(num_columns: int) -> Legend:
         legend = ax.legend(
             cast(list[Artist], list(entries)),
             [entry.label for entry in entries],
-            handler_map={Entry: _EntryHandler()},
+            handler_map={Entry: _EntryHandler(has_bars=has_bars)},
             loc="upper left" if beside else "upper center",
             bbox_to_anchor=(1.0, 1.0) if beside else (0.5, 0.0),
             bbox_transform=outside,
@@ -341,7 +393,7 @@ def add_legend(ax: Axes, entries: Sequence[Entry], frame: Frame, *, beside: bool
             ncols=num_columns,
             fontsize=_FONT_SIZE,
             frameon=False,
-            handlelength=3.4,
+            handlelength=3.4 * (1 + _BAR) if has_bars else 3.4,
             handletextpad=0.7,
             labelspacing=0.75,
             columnspacing=_COLUMN_SPACING,
@@ -360,20 +412,33 @@ def add_legend(ax: Axes, entries: Sequence[Entry], frame: Frame, *, beside: bool
 
 
 class _EntryHandler(HandlerBase):
-    """Draws an entry's route and mark, with the number set as it is on the map."""
+    """Draws an entry's route and mark, with the number set as it is on the map, and its bar where entries have some."""
+
+    def __init__(self, *, has_bars: bool) -> None:
+        super().__init__()
+        self.has_bars = has_bars
 
     def create_artists(self, legend: Legend, orig_handle: Artist, *box: Any, **_: Any) -> Sequence[Artist]:
         """Return the artists of one entry, in the legend's coordinates."""
         xdescent, ydescent, width, height, _fontsize, trans = box
         entry = cast(Entry, orig_handle)
+        whole, width = width, width / (1 + _BAR) if self.has_bars else width
         mark, left, middle, y = entry.mark, -xdescent, width / 2 - xdescent, height / 2 - ydescent
         artists: list[Artist] = []
         if entry.style is not None:
             artists += route_lines(np.array([(left, y), (left + width, y)]), entry.style, _LINE_WIDTH)
-        artists.append(mark_line(mark, (middle, y), _MARK_SIZE))
+        artists += mark_lines(mark, (middle, y), _MARK_SIZE)
         if mark.text:
             shift = text_shift(mark, _MARK_SIZE)
             artists.append(Text(middle, y + shift, mark.text, **text_style(mark, _MARK_SIZE)))
+        if entry.style is not None and entry.bar:
+            begin, length = left + 1.15 * width, whole - 1.15 * width
+            for step, part in enumerate(entry.bar):
+                colour = mix(entry.style.colour, "#FFFFFF", 0.0 if step == 0 else 0.45 + 0.15 * (step % 2))
+                box_of = Rectangle((begin, y - 0.4 * _MARK_SIZE), part * length, 0.8 * _MARK_SIZE)
+                box_of.set(facecolor=colour, edgecolor=entry.style.edge, linewidth=0.5, gid="posterior")
+                artists.append(box_of)
+                begin += part * length
         for artist in artists:
             artist.set_transform(trans)
         return artists

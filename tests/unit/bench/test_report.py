@@ -106,7 +106,7 @@ def test_pictures_are_those_of_the_files(written: ReportFiles) -> None:
     held = [base64.b64decode(str(image["src"]).partition(",")[2]) for image in page.images]
     files = [path for path in written.figures if path.suffix == ".png"]
     assert held == [path.read_bytes() for path in files]
-    assert len(files) == 7
+    assert len(files) == 8
     assert all(image["alt"] for image in page.images)
     assert [path.with_suffix(".png") for path in written.figures if path.suffix == ".svg"] == files
     assert all(path.exists() and path.parent == written.html.parent / "figures" for path in written.figures)
@@ -127,11 +127,11 @@ def test_names_from_files_are_escaped(written: ReportFiles) -> None:
 def test_links_of_the_markdown_lead_to_files(written: ReportFiles) -> None:
     text = written.markdown.read_text(encoding="utf-8")
     links = re.findall(r"(?<!\\)\]\(([^)]+)\)", text)
-    assert len(links) == 7
+    assert len(links) == 8
     assert all((written.markdown.parent / link).is_file() for link in links)
     assert not re.search(r"https?:", text)
     tables = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
-    assert len(tables) == 7
+    assert len(tables) == 8
     for table in tables:
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1
 

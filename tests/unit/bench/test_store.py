@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from bench_runs import quick_cells, small_terrain
-from veilroute.bench.cells import Cell, Outcome, Record
+from bench_samples import make_record
+from veilroute.bench.cells import Cell, Outcome, Record, record_from_dict
 from veilroute.bench.executors import provenance
+from veilroute.bench.paper import OPTIMAL
 from veilroute.bench.results import FILE_NAME, RecordStore, read_records
 from veilroute.bench.runner import failed_outcome
 from veilroute.errors import FileFormatError, InvalidInputError
@@ -195,3 +197,21 @@ def test_a_run_that_records_nothing_leaves_no_trace(tmp_path: Path, cells: list[
     with RecordStore(tmp_path / "new"):
         pass
     assert (tmp_path / "new" / FILE_NAME).exists()
+
+
+def test_guesses_are_kept_and_records_of_old_have_none() -> None:
+    watched = make_record(
+        OPTIMAL,
+        guesses=(("bayesian", 0.5, 0.75),),
+        watching={"is_watched": True, "risk": 0.5, "mechanism": "randomised"},
+    )
+    data = json.loads(json.dumps(watched.to_dict()))
+    assert record_from_dict(data) == watched
+    assert data["cell"]["mechanism"] == "randomised"
+    plain = make_record(OPTIMAL).to_dict()
+    assert not {"is_watched", "risk", "mechanism"} & set(plain["cell"])
+    assert "guesses" not in plain["outcome"]
+    for wrong in ([["bayesian", 0.5]], [["bayesian", 0.5, "all"]], [3]):
+        data["outcome"]["guesses"] = wrong
+        with pytest.raises((TypeError, ValueError)):
+            record_from_dict(data)

@@ -33,6 +33,7 @@ def test_sizes_of_the_suites(terrain: Terrain) -> None:
     assert counts["table3"] == counts["table4"] == 4 * 3 * 6
     assert counts["convergence"] == 5 * 3
     assert counts["klr"] == 2 * 2 * 2 * 3
+    assert counts["adversaries"] == 4 + 2 + 2 * 2
     # The first pair of each map, and the first map once more at ell = 10.
     assert counts["examples"] * num_instances == len(MAPS) + 1
 

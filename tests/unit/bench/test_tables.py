@@ -255,7 +255,8 @@ def test_the_optimum_and_the_paper_are_in_every_table(suite: str) -> None:
     records.append(make_record(OPTIMAL, keep_playbook=True, audit_holds=True))
     for table in build_tables(suite, records):
         assert "optimal (" in table.to_html()
-        assert 'class="number paper"' in table.to_html() or 'class="paper"' in table.to_html()
+        has_paper = 'class="number paper"' in table.to_html() or 'class="paper"' in table.to_html()
+        assert has_paper == bool(SUITES[suite].where)
     assert build_tables(suite, records[::-1]) == build_tables(suite, records) != []
 
 
@@ -263,6 +264,24 @@ def test_the_optimum_and_the_paper_are_in_every_table(suite: str) -> None:
 def test_no_records_no_table(suite: str) -> None:
     assert build_tables(suite, []) == []
     assert build_tables(suite, [make_record(OPTIMAL, status="error", mac=None, error="out of luck")]) == []
+
+
+def test_observers_by_planner() -> None:
+    records = make_run(num_pairs=1, maps=("den101d",), sizes=(8,))
+    (table,) = build_tables("adversaries", records)
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    assert [(row["planner"], row["m"]) for row in rows[-3:]] == [
+        ("optimal (exact), k = 2", "the whole route"),
+        ("optimal (exact), risk 0.5", "the whole route"),
+        ("randomised, risk 0.5", "the whole route"),
+    ]
+    watched = [record.outcome.guesses for record in records if record.cell.mechanism == "randomised"]
+    assert rows[-1]["bayesian"] == watched[-1][2][1]
+    assert rows[-1]["bayesian at the end"] == watched[-1][2][2]
+    others = [record for record in records if not record.cell.is_watched]
+    for suite in SUITES:
+        if suite != "adversaries":
+            assert build_tables(suite, records) == build_tables(suite, others)
 
 
 def test_unknown_suite() -> None:

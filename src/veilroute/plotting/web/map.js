@@ -37,6 +37,7 @@
   const toMap = (px, py) => [(px - width / 2) / view.scale + view.x, view.y - (py - height / 2) / view.scale];
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const isFaded = (number) => chosen !== null && chosen !== number;
+  const isShown = (place) => !place.numbers.length || place.numbers.some((number) => !hidden.has(number));
   const isSeen = (x, y) => x > -20 && y > -20 && x < width + 20 && y < height + 20;
 
   function redraw() {
@@ -52,7 +53,7 @@
     drawStreets(ratio);
     const casing = colour("--casing");
     for (const group of data.classes) if (!hidden.has(group.number)) drawClass(group, casing || group.edge);
-    for (const place of data.places) if (!hidden.has(place.number)) drawPlace(place, casing || place.edge);
+    for (const place of data.places) if (isShown(place)) drawPlace(place, casing || place.edge);
     drawScale();
   }
 
@@ -139,8 +140,8 @@
   };
 
   function drawPlace(place, edge) {
-    const [x, y] = markAt(place), [corners, turn, factor] = SHAPES[place.shape], radius = 10 * factor;
-    ctx.globalAlpha = place.number && isFaded(place.number) ? 0.25 : 1;
+    const [x, y] = markAt(place), [corners, turn, factor] = SHAPES[place.shape], radius = (place.ring.length ? 13 : 10) * factor;
+    ctx.globalAlpha = place.numbers.length && place.numbers.every(isFaded) ? 0.25 : 1;
     ctx.beginPath();
     for (let i = 0; i < corners; i++) {
       const angle = 2 * Math.PI * (i / corners + turn - 1 / 4);
@@ -152,12 +153,31 @@
     ctx.lineWidth = 1.5;
     ctx.strokeStyle = edge;
     ctx.stroke();
+    drawRing(place.ring, x, y, radius, place.face);
     ctx.fillStyle = place.ink;
     ctx.font = "700 12px system-ui, sans-serif";
     ctx.textAlign = "center";
     ctx.textBaseline = "middle";
     ctx.fillText(place.mark, x, y + 0.5);
     ctx.globalAlpha = 1;
+  }
+
+  // A slice for each class of a place, as large as the chance that it is drawn, around the place's letters.
+  function drawRing(ring, x, y, radius, face) {
+    let angle = -Math.PI / 2;
+    for (const { colour, part } of ring) {
+      ctx.beginPath();
+      ctx.moveTo(x, y);
+      ctx.arc(x, y, radius, angle, angle += 2 * Math.PI * part);
+      ctx.closePath();
+      ctx.fillStyle = colour;
+      ctx.fill();
+    }
+    if (!ring.length) return;
+    ctx.beginPath();
+    ctx.arc(x, y, 0.64 * radius, 0, 2 * Math.PI);
+    ctx.fillStyle = face;
+    ctx.fill();
   }
 
   function drawScale() {
@@ -250,7 +270,7 @@
 
   function placeAt(px, py) {
     const isHere = (place) => { const [x, y] = markAt(place); return Math.hypot(x - px, y - py) < 13; };
-    const found = data.places.filter((place) => !hidden.has(place.number) && isHere(place));
+    const found = data.places.filter((place) => isShown(place) && isHere(place));
     return found.length ? found[found.length - 1].text : "";
   }
 

@@ -1,0 +1,171 @@
+"""`veilroute frontier`: what privacy costs."""
+
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import TypeVar
+
+from rich.table import Table
+from typer import Option
+
+from veilroute.checks import check_name
+from veilroute.cli import console
+from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, JsonOption
+from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
+from veilroute.cli.plan import percent
+from veilroute.errors import InvalidInputError, UnknownMethodError
+from veilroute.frontier import Frontier, FrontierPoint, frontier, privacies_of
+from veilroute.jsontext import dump_canonical
+from veilroute.problem import MECHANISMS, Privacy
+
+_OUTPUTS = (".json", ".png", ".svg")
+_USUAL_KS = (2, 3, 4, 5)
+_Number = TypeVar("_Number", int, float)
+
+
+@takes_instance_options
+def run_frontier(
+    instance: FileArgument,
+    options: InstanceOptions,
+    k: str | None = Option(
+        None, "-k", "--k", metavar="INT,...", help="How many candidates must stay possible. [2,3,4,5]"
+    ),
+    risk: str | None = Option(None, metavar="BETA,...", help="How probable a place may be to whoever saw the route."),
+    ell: str | None = Option(None, metavar="FLOAT,...", help="How far apart they must stand. [1]"),
+    m: str | None = Option(None, metavar="INT|inf,...", help="For how many nodes of the route. [inf]"),
+    mechanism: str = Option("both", metavar="partition|randomised|both", help="How candidates get their class."),
+    budget: str | None = Option(None, metavar="PERCENT", help="Name the most private point that costs no more."),
+    time_limit: float | None = Option(None, metavar="SECONDS", help="Stop each point with the best so far."),
+    out: Path | None = Option(None, "-o", "--out", metavar="FILE", help="A chart (.png, .svg), or the points (.json)."),
+    json: JsonOption = False,
+) -> int:
+    """Compute what privacy costs: how much longer routes get with k or the risk, ell, m and the mechanism.
+
+    Every combination of the values is planned, and each is what `plan` gives by itself. The points share their work.
+    """
+    if out is not None:
+        console.check_out(out)
+        if out.suffix.lower() not in _OUTPUTS:
+            raise UnknownMethodError("--out format", out.suffix or str(out), _OUTPUTS)
+    most = None if budget is None else _share(budget)
+    check_name("--mechanism", mechanism, (*MECHANISMS, "both"))
+    ks, risks = _numbers("--k", k, int), _numbers("--risk", risk, float)
+    ells, ms = _numbers("--ell", ell, float), _lengths(m)
+    loaded = load_instance(instance, options)
+    if not ks and not risks:
+        ks = [k for k in _USUAL_KS if k <= len(loaded.problem.counted)] or [2]
+    mechanisms = MECHANISMS if mechanism == "both" else (mechanism,)
+    wanted = list(privacies_of(loaded.privacy, ks=ks, risks=risks, ells=ells, ms=ms, mechanisms=mechanisms))
+    with console.live_progress() as report, console.polite_interrupt("stopping with the points so far") as stop:
+        found = _compute(
+            partial(frontier, loaded.problem, wanted, time_limit_s=time_limit, seed=options.seed, progress=report),
+            stop,
+        )
+    if out is not None:
+        _write(found, out, most)
+    if json:
+        answer = {} if most is None else {"budget": most, "answer": found.answer(most), "best": _best(found, most)}
+        console.emit_json({**found.to_dict(), **answer})
+    else:
+        _print(found, most, out)
+    if stop():
+        console.remark(f"interrupted; these are {len(found.points)} of {len(wanted)} points")
+        return INTERRUPTED
+    return DONE if any(point.num_anonymized for point in found.points) else NOTHING_ANONYMIZED
+
+
+def _compute(work: Callable[..., Frontier], stop: Callable[[], bool]) -> Frontier:
+    """Do the work; says so when kernels must be compiled first."""
+    from veilroute.kernels.jit import remember_types, telling
+
+    remember_types()
+    with telling(cache(partial(console.remark, "compiling for this machine: this takes some seconds, once"))):
+        return work(should_stop=stop)
+
+
+def _best(found: Frontier, budget: float) -> dict[str, object] | None:
+    best = found.best_within(budget)
+    return None if best is None else best.to_dict()
+
+
+def _write(found: Frontier, out: Path, budget: float | None) -> None:
+    if out.suffix.lower() == ".json":
+        out.write_bytes(dump_canonical(found.to_dict()))
+        return
+    from veilroute.plotting import draw_frontier
+
+    draw_frontier(found, out, budget=budget)
+
+
+def _print(found: Frontier, budget: float | None, out: Path | None) -> None:
+    screen = console.stdout()
+    screen.print(_table(found, None if budget is None else found.best_within(budget)))
+    measure = found.points[0].privacy.measure if found.points else "cost"
+    units = [] if found.unit is None else [f"costs in {found.unit}"]
+    units += [] if measure == "cost" else [f"ell in metres {measure}"]
+    if units:
+        screen.print(f"({', '.join(units)})")
+    if budget is not None:
+        screen.print(found.answer(budget))
+    if out is not None:
+        screen.print(f"{'Points' if out.suffix.lower() == '.json' else 'Chart'}: {out}")
+
+
+def _table(found: Frontier, best: FrontierPoint | None) -> Table:
+    """One row a point; what is the same for all is left out, and the best within the budget is marked."""
+    columns: dict[str, Callable[[FrontierPoint], str]] = {
+        "": lambda point: "*" * (point is best),
+        "privacy": lambda point: _level(point.privacy),
+        "ell": lambda point: f"{point.privacy.ell:g}",
+        "m": lambda point: "inf" if point.privacy.m is None else str(point.privacy.m),
+        "mechanism": lambda point: point.privacy.mechanism,
+        "hidden": lambda point: f"{point.num_anonymized}/{point.num_coverable}",
+        "longer": lambda point: "-" if point.longer is None else f"{point.longer:.1%}",
+        "in all": lambda point: "-" if point.total_extra is None else f"{point.total_extra:.6g}",
+        "worst": lambda point: "-" if point.worst_extra is None else f"{point.worst_extra:.6g}",
+        "status": lambda point: point.status,
+    }
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    cells = {name: [show(point) for point in found.points] for name, show in columns.items()}
+    kept = [name for name, texts in cells.items() if name not in ("ell", "m") or len(set(texts)) > 1]
+    for name in kept:
+        table.add_column(name, justify="left" if name in ("mechanism", "status") else "right")
+    for row in zip(*(cells[name] for name in kept), strict=True):
+        table.add_row(*row)
+    return table
+
+
+def _level(privacy: Privacy) -> str:
+    return f"k={privacy.k}" if privacy.risk is None else percent(privacy.risk)
+
+
+def _share(text: str) -> float:
+    """A budget in percent, with or without its sign, as a share."""
+    try:
+        value = float(text.strip().removesuffix("%"))
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise InvalidInputError("--budget", "a percentage >= 0, such as 20%", text)
+    return value / 100
+
+
+def _numbers(option: str, text: str | None, kind: Callable[[str], _Number]) -> list[_Number]:
+    """The numbers of a list with commas, each once."""
+    values: list[_Number] = []
+    for part in [] if text is None else text.split(","):
+        try:
+            values.append(kind(part))
+        except ValueError:
+            raise InvalidInputError(option, "numbers separated by commas, such as 2,3,4", text) from None
+    return list(dict.fromkeys(values))
+
+
+def _lengths(text: str | None) -> Sequence[int | None]:
+    if text is None:
+        return ()
+    parts = [part.strip() for part in text.split(",")]
+    try:
+        return list(dict.fromkeys(None if part == "inf" else int(part) for part in parts))
+    except ValueError:
+        raise InvalidInputError("--m", "whole numbers >= 1 or inf, separated by commas", text) from None

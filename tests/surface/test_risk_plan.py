@@ -1,0 +1,190 @@
+"""Planning by risk on the command line: options, instance files, what is said, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import veilroute as vr
+from commands import Command, assert_refused
+from veilroute.cli.plan import headline
+from veilroute.formats import read_instance
+
+SPOTS = "2,2 2,10 10,2 10,10 20,20 30,40"
+TRIP = ("--start", "1,18", "--goal", "32,60", "--candidates", SPOTS)
+EVEN = "place;weight\n2,2;1\n2,10;1\n10,2;1\n10,10;1\n20,20;1\n30,40;1\n"
+HEAVY = EVEN.replace("30,40;1", "30,40;20")
+NEVER = EVEN.replace("30,40;1", "30,40;0")
+
+
+@pytest.fixture
+def priors(tmp_path: Path) -> Path:
+    for name, text in {"even": EVEN, "heavy": HEAVY, "never": NEVER}.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+    return tmp_path
+
+
+def test_what_the_summary_says(command: Command, building: Path, priors: Path) -> None:
+    done = command("plan", building, *TRIP, "--risk", 0.5, "--prior", "even.csv")
+    assert done.code == 0, done.err
+    assert "6 of 6 candidates hidden" in done.out and "risk at most 50%" in done.out
+    assert "by how probable each is" in done.out and "expected MAC" in done.out
+
+
+@pytest.mark.parametrize(
+    ("privacy", "worst", "mass", "sentences"),
+    [
+        (
+            vr.Privacy(risk=0.5),
+            0.48,
+            0.9,
+            (
+                "The secret is one of those hidden with a probability of 90%.",
+                "Whoever watches and knows the prior guesses right 41% of the time at best; no route points to "
+                "one place with more than 48% (50% promised).",
+            ),
+        ),
+        (vr.Privacy(k=2), 0.5, 1.0, ("no route points to one place with more than 50%.",)),
+        (vr.Privacy(k=2), 0.82, 1.0, ("although k=2; a route points to one place with 82% (--risk bounds that).",)),
+        (vr.Privacy(k=2, ell=2), 0.82, 1.0, ("points to one place and those nearer to it than ell with 82%",)),
+    ],
+)
+def test_the_odds_in_words(privacy: vr.Privacy, worst: float, mass: float, sentences: tuple[str, ...]) -> None:
+    domain = vr.grid_domain(["......", "......"])
+    problem = vr.Problem(domain, [vr.Trip((0, 0), (0, 5))], [(1, 1), (1, 2), (1, 3), (1, 4)], prior=[1, 1, 1, 2])
+    book = vr.solve(problem, privacy)
+    claims = replace(book.claims, worst_posterior=worst, bayes_success=0.41, hidden_mass=mass)
+    lines = " ".join(headline(replace(book, claims=claims)))
+    assert all(sentence in lines for sentence in sentences)
+    assert "The secret is one of" not in lines or mass < 1
+
+
+@pytest.mark.parametrize("mechanism", ["partition", "randomised"])
+def test_json_has_the_risk_of_every_playbook(command: Command, building: Path, mechanism: str) -> None:
+    for privacy in (("-k", 2), ("--risk", 0.4)):
+        done = command("plan", building, *TRIP, *privacy, "--mechanism", mechanism, "--json")
+        data = json.loads(done.out)
+        assert data["mechanism"] == mechanism
+        assert {"expected_mac", "expected_mac_lower_bound", "hidden_mass"} <= set(data)
+        assert set(data["risk"]) == {"bound", "worst", "bayes_success"}
+        assert data["risk"]["bound"] == (0.4 if privacy[0] == "--risk" else 0.5 if mechanism == "randomised" else None)
+        shares = [share for group in data["classes"] for share in group.get("shares", ())]
+        assert sum(shares) == pytest.approx(1.0 if mechanism == "randomised" else 0.0)
+
+
+def test_too_probable_and_never(command: Command, building: Path, priors: Path) -> None:
+    done = command("plan", building, *TRIP, "--risk", 0.5, "--prior", "heavy.csv")
+    assert done.code == 0
+    assert "30,40: it has 80% of the probability; no planner hides more than 50%." in done.out
+    done = command("plan", building, *TRIP, "--risk", 0.5, "--prior", "never.csv", "--json")
+    (why,) = json.loads(done.out)["obstacles"]
+    assert why["candidate"] == [30, 40] and why["reason"] == "it is never the secret: its weight is 0"
+
+
+def test_less_risk_than_is_possible(command: Command, building: Path, priors: Path) -> None:
+    done = command("plan", building, *TRIP, "--risk", 0.1)
+    assert done.code == 3
+    assert "the least that is possible here is 0.1667" in done.err and done.err.count("\n") == 1
+    assert "16.7% of the probability; no planner hides more than 10%" in done.out
+    assert command("plan", building, *TRIP, "--risk", 0.1667).code == 0
+    done = command("plan", building, *TRIP, "--risk", 0.19, "--prior", "heavy.csv", "--json")
+    assert done.code == 3 and "the least that is possible here is 0.2" in done.err
+    assert json.loads(done.out)["status"] == "infeasible"
+
+
+def test_instances_hold_it(command: Command, building: Path, priors: Path) -> None:
+    wanted = ("--risk", 0.4, "--mechanism", "randomised")
+    done = command("convert", building, "a.json", *TRIP, *wanted, "--prior", "heavy.csv")
+    assert done.code == 0, done.err
+    instance = read_instance("a.json")
+    assert instance.privacy == vr.Privacy(risk=0.4, mechanism="randomised")
+    assert instance.problem.prior == pytest.approx([0.04] * 5 + [0.8])
+    assert not {"risk", "k", "mechanism", "prior"} & instance.unstated
+    alone = json.loads(command("plan", building, *TRIP, *wanted, "--prior", "heavy.csv", "--json").out)
+    again = json.loads(command("plan", "a.json", "--json").out)
+    assert all(again[name] == alone[name] for name in ("classes", "expected_mac", "risk", "mechanism"))
+    # Options go before the file.
+    counted = json.loads(command("plan", "a.json", "-k", 3, "--mechanism", "partition", "--json").out)
+    assert (counted["k"], counted["mechanism"], counted["risk"]["bound"]) == (3, "partition", None)
+    done = command("plan", "a.json", "--candidates", "2,2 2,10 10,2", "--json")
+    assert done.code == 0 and len(json.loads(done.out)["classes"][0]["members"]) == 3
+    assert_refused(command("plan", "a.json", "--candidates", "2,2 2,3"), "--prior", "for others")
+    assert command("convert", "a.json", "a.in").err.count("prior") == 1
+
+
+def test_the_objective_of_an_instance_counts(command: Command, building: Path) -> None:
+    assert command("convert", building, "a.json", *TRIP).code == 0
+    data = json.loads(Path("a.json").read_bytes())
+    Path("a.json").write_text(json.dumps(data | {"objective": "total"}))
+    assert json.loads(command("plan", "a.json", "--json").out)["objective"] == "total"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--risk", "0"), ("Privacy.risk", "between 0 and 1")),
+        (("--risk", "1"), ("Privacy.risk", "between 0 and 1")),
+        (("--risk", "-0.5"), ("Privacy.risk",)),
+        (("--risk", "1.5"), ("Privacy.risk",)),
+        (("--risk", "nan"), ("Privacy.risk",)),
+        (("--risk", "half"), ("--risk",)),
+        (("--risk", "0.5", "-k", "2"), ("--risk", "not both")),
+        (("--mechanism", "dice"), ("mechanism", "partition or randomised")),
+        (("--mechanism", "randomised", "--spread", "witness"), ("--spread", "all-pairs")),
+        (("--mechanism", "randomised", "-k", "1"), ("Privacy.k", "at least 2")),
+        (("--prior", "nowhere.csv"), ("nowhere.csv", "no such file")),
+        (("--prior", "even.txt.gz"), ("prior format",)),
+        (("--risk", "0.5", "--objective", "total"), ("objective",)),
+        (("--risk", "0.5", "--planner", "cbp", "--m", "20"), ("planner", "optimal")),
+        (("--risk", "0.5", "--planner", "rbp", "--m", "20"), ("planner", "optimal")),
+        (("--risk", "0.5", "--planner", "pbp", "--partitioner", "merge-bb"), ("optimal",)),
+        (("--risk", "0.5", "--planner", "pbp", "--partitioner", "df-bb"), ("optimal",)),
+        (("--mechanism", "randomised", "--planner", "cbp", "--m", "20"), ("optimal",)),
+        (("--mechanism", "randomised", "--planner", "pbp"), ("optimal",)),
+    ],
+)
+def test_bad_options(
+    command: Command, building: Path, priors: Path, options: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    assert_refused(command("plan", building, *TRIP, *options), *words)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "word"),
+    [
+        ("2,2;1", "2,2;-1", ">= 0"),
+        ("2,2;1", "2,2;nan", "finite"),
+        ("2,2;1", "2,2;inf", "finite"),
+        ("2,2;1", "2,3;1", "not among the candidates"),
+        ("2,2;1", "99,2;1", "line 2"),
+        ("2,2;1\n", "", "no weight for 2,2"),
+        (";1", ";0", "0 for all"),
+        ("2,2;1\n2,10;1\n10,2;1\n10,10;1\n20,20;1", "2,2;0\n2,10;0\n10,2;0\n10,10;0\n20,20;0", "what is certain"),
+    ],
+)
+def test_bad_priors(command: Command, building: Path, tmp_path: Path, old: str, new: str, word: str) -> None:
+    (tmp_path / "p.csv").write_text(EVEN.replace(old, new))
+    assert_refused(command("plan", building, *TRIP, "--risk", 0.5, "--prior", "p.csv"), "p.csv", word)
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"prior": [1, 1]}, "one weight for each of 6"),
+        ({"prior": {"2,2": 1}}, "a list"),
+        ({"prior": [1, 1, 1, 1, 1, -1]}, "prior"),
+        ({"prior": [0] * 6}, "0 for all"),
+        ({"prior": [1, 0, 0, 0, 0, 0]}, "what is certain"),
+        ({"privacy": {"k": 3, "risk": 0.5}}, "not both"),
+        ({"privacy": {"risk": 1}}, "between 0 and 1"),
+        ({"privacy": {"mechanism": 1}}, "mechanism"),
+    ],
+)
+def test_bad_instances(command: Command, building: Path, change: dict[str, object], word: str) -> None:
+    assert command("convert", building, "a.json", *TRIP).code == 0
+    data = json.loads(Path("a.json").read_bytes())
+    Path("a.json").write_text(json.dumps(data | change))
+    assert_refused(command("plan", "a.json"), "a.json", word)

@@ -1,0 +1,130 @@
+"""Observers: what each believes on a corridor, how ties are shared, and those that come from other packages."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import veilroute as vr
+from plugin_packages import install
+from veilroute.adversary import ADVERSARIES, watch_playbook
+from veilroute.errors import PluginError, UnknownMethodError
+
+MODULE = """
+class LastSeen:
+    def __init__(self, playbook, prior):
+        self.candidates = playbook.candidates
+
+    def believe(self, seen, m):
+        return [float(seen[0][-1] == label) for label in self.candidates]
+
+class Fails(LastSeen):
+    def believe(self, seen, m):
+        raise KeyError("wall")
+
+class Negative(LastSeen):
+    def believe(self, seen, m):
+        return [-1.0 for _ in self.candidates]
+
+class Short(LastSeen):
+    def believe(self, seen, m):
+        return [1.0]
+
+class Mute:
+    def __init__(self, playbook, prior):
+        pass
+"""
+
+
+@pytest.fixture
+def book() -> vr.Playbook:
+    """Two arms of a T: one class goes left and one goes right, and both come back to the middle."""
+    domain = vr.grid_domain([".......", "@@@.@@@", "@@@.@@@"])
+    problem = vr.Problem(domain, [vr.Trip((2, 3), (2, 3))], [(0, 0), (0, 1), (0, 5), (0, 6)], prior=[1, 4, 3, 2])
+    return vr.solve(problem, vr.Privacy(k=2))
+
+
+def test_counting_shares_ties_and_the_bayesian_bets_on_the_probable(book: vr.Playbook) -> None:
+    counting, bayesian = (watch_playbook(book, name) for name in ("counting", "bayesian"))
+    assert counting.over_time[0].success == pytest.approx(1 / 4), "one of four at random, whatever the prior"
+    assert bayesian.over_time[0].success == pytest.approx(4 / 10)
+    assert counting.success == counting.success_at_end == pytest.approx(1 / 2)
+    assert bayesian.success == pytest.approx((4 + 3) / 10)
+    uniform = watch_playbook(book, "bayesian", [1, 1, 1, 1])
+    assert uniform.success == watch_playbook(book, "counting", [1, 1, 1, 1]).success == pytest.approx(1 / 2)
+
+
+def test_the_bayesian_observer_is_the_measure_of_risk(book: vr.Playbook) -> None:
+    for prior in (None, [1, 1, 1, 1], [9, 1, 1, 5]):
+        report, watched = vr.risk(book, prior), watch_playbook(book, "bayesian", prior)
+        assert [step.bayes_success for step in report.over_time] == pytest.approx(
+            [step.success for step in watched.over_time]
+        )
+        for name in ADVERSARIES:
+            other = watch_playbook(book, name, prior)
+            for step, best in zip(other.over_time, watched.over_time, strict=True):
+                assert step.success <= best.success + 1e-12, "nobody guesses better"
+
+
+def test_goal_recognition_bets_on_the_cheapest_explanation(book: vr.Playbook) -> None:
+    """Without a prior: at the crossing all are level; on the way to the far end the near one was passed for less."""
+    route = book.route_for((0, 0)).nodes
+    assert route == ((2, 3), (1, 3), (0, 3), (0, 2), (0, 1), (0, 0), (0, 1), (0, 2), (0, 3), (1, 3), (2, 3))
+    observer = ADVERSARIES.find("goal-recognition")(book, (1.0,) * 4)
+    level = observer.believe((route[:3],), 3)
+    assert level == pytest.approx([max(level)] * 4)
+    left = observer.believe((route[:4],), 4)
+    assert left[0] == left[1] == pytest.approx(1.0)
+    assert left[2] == left[3] == pytest.approx(left[0] * 2.718281828459045**-2), "two steps for nothing"
+    beyond = observer.believe((route[:6],), 6)
+    assert beyond[0] == pytest.approx(1.0)
+    assert beyond[1] == pytest.approx(2.718281828459045**-2), "covered on the way, but the way went on"
+    done = observer.believe((route,), 99)
+    assert done[2] == done[3] == 0.0, "not covered, and the trip is over"
+    # The far end explains the route for nothing, so the near ones are never guessed.
+    assert watch_playbook(book, "goal-recognition", [1, 1, 1, 1]).success == pytest.approx(1 / 2)
+
+
+def test_nothing_depends_on_the_order_of_looks(book: vr.Playbook) -> None:
+    """What was covered is remembered from step to step; without it the same is found."""
+    route = book.route_for((0, 0)).nodes
+    make = ADVERSARIES.find("goal-recognition")
+    going = make(book, (0.25,) * 4)
+    for m in range(1, len(route) + 2):
+        assert list(going.believe((route[:m],), m)) == list(make(book, (0.25,) * 4).believe((route[:m],), m))
+
+
+def test_within_the_promise_and_at_the_end_are_told_apart(book: vr.Playbook) -> None:
+    bounded = watch_playbook(replace(book, privacy=replace(book.privacy, m=3)), "bayesian")
+    assert bounded.success == pytest.approx(0.4)
+    assert bounded.success_at_end == pytest.approx(0.7)
+    assert "40.0%" in bounded.to_text()
+    assert "70.0%" in bounded.to_text()
+    assert bounded.to_dict()["over_time"][0] == {"m": 1, "success": pytest.approx(0.4)}
+
+
+def test_observers_from_other_packages(book: vr.Playbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {"last-seen": "LastSeen", "fails": "Fails", "negative": "Negative", "short": "Short", "mute": "Mute"}
+    offers = {"veilroute.adversaries": {name: f"watchers:{value}" for name, value in names.items()}}
+    install(tmp_path, "watchers", MODULE, offers)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "watchers", raising=False)
+    watched = watch_playbook(book, "last-seen")
+    assert watched.over_time[0].success == 0.0, "it believes in nobody"
+    assert watched.over_time[5].success == pytest.approx((1 + 2) / 10), "both far ends"
+    for name, words in {
+        "fails": "failed with KeyError", "negative": "a finite number >= 0", "short": "each of 4", "mute": "believe"
+    }.items():  # fmt: skip
+        with pytest.raises(PluginError, match=f"adversary {name} of the package watchers: .*{words}"):
+            watch_playbook(book, name)
+    with pytest.raises(UnknownMethodError, match="counting, bayesian, goal-recognition"):
+        watch_playbook(book, "nobody")
+
+
+def test_nobody_to_look_for(book: vr.Playbook) -> None:
+    nobody = replace(book, classes=tuple(replace(group, anonymized=False) for group in book.classes))
+    assert watch_playbook(nobody).success is None
+    assert "nobody" in watch_playbook(nobody).to_text()

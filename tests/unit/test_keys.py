@@ -1,0 +1,393 @@
+"""Keys and draws: exact chances, the same draw in any process, and nothing of the key to be seen."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import random
+import stat
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import chi2, chi2_contingency
+
+import veilroute as vr
+from drawn_books import PLACES, triangle_book
+from veilroute.keys import draw, occasion_bytes
+from veilroute.playbook import playbook_from_json
+
+NUM_DRAWS = 100_000
+KEY = vr.Key(bytes(range(32)))
+WEIGHTS = (0.1, 0.25, 0.05, 1 / 3, 0.0, 0.2)
+
+
+@pytest.fixture
+def book() -> vr.Playbook:
+    return triangle_book()
+
+
+def p_value(seen: Sequence[int], weights: Sequence[float]) -> float:
+    """How probable it is that draws with these chances are as far off, by chi-square; nothing of weight 0 was drawn."""
+    pairs = [(number, weight) for number, weight in zip(seen, weights, strict=True) if weight]
+    assert sum(number for number, _ in pairs) == sum(seen)
+    expected = [weight / sum(weights) * sum(seen) for _, weight in pairs]
+    distance = sum((number - mean) ** 2 / mean for (number, _), mean in zip(pairs, expected, strict=True))
+    return float(chi2.sf(distance, len(pairs) - 1))
+
+
+def counts(drawn: Iterable[int], num: int) -> list[int]:
+    seen = Counter(drawn)
+    return [seen[position] for position in range(num)]
+
+
+def drawn_class(book: vr.Playbook, secret: Any, **how: Any) -> int:
+    """The number of the class whose route came; all routes of the little book differ."""
+    route = book.route_for(secret, **how)
+    return next(i for i, group in enumerate(book.classes) if group.routes[0].nodes == route.nodes)
+
+
+def test_a_hundred_thousand_keyed_draws_have_the_chances_of_their_shares() -> None:
+    drawn = (draw(WEIGHTS, KEY.numbers(b"book", b"secret", str(day).encode())) for day in range(NUM_DRAWS))
+    assert p_value(counts(drawn, len(WEIGHTS)), WEIGHTS) > 0.001
+
+
+def test_a_hundred_thousand_draws_of_the_system_have_the_chances_of_their_shares() -> None:
+    drawn = (draw(WEIGHTS) for _ in range(NUM_DRAWS))
+    assert p_value(counts(drawn, len(WEIGHTS)), WEIGHTS) > 1e-9
+
+
+@pytest.mark.parametrize("secret", PLACES)
+def test_a_playbook_draws_by_its_shares(book: vr.Playbook, secret: Any) -> None:
+    weights = [group.share_of(secret) for group in book.classes]
+    keyed = (drawn_class(book, secret, key=KEY, occasion=f"day {day}") for day in range(NUM_DRAWS // 3))
+    assert p_value(counts(keyed, 3), weights) > 0.001
+    fresh = (drawn_class(book, secret) for _ in range(NUM_DRAWS // 3))
+    assert p_value(counts(fresh, 3), weights) > 1e-9
+
+
+def always(number: int) -> Callable[[int], int]:
+    """A source that gives this integer."""
+
+    def below(total: int) -> int:
+        assert number < total
+        return number
+
+    return below
+
+
+def test_chances_are_exact() -> None:
+    """All integers below the total are tried: as many fall to each position as its share says, to the last one."""
+    weights = (0.375, 1.5, 0.0, 0.125)
+    assert counts((draw(weights, always(number)) for number in range(16)), 4) == [3, 12, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        (1 / 3, 1 / 3, 1 / 3),
+        (0.1, 0.2, 0.7),
+        (1e-300, 1.0),
+        (5e-324, 1.7e308),
+        (5e-324, 5e-324),
+        (3e-310, 0.0, 2e-320),
+        (1e308, 1e308, 1e308),
+    ],
+)
+def test_weights_are_never_rounded(weights: tuple[float, ...]) -> None:
+    """The first and the last integer of each share fall to it, also where shares are hugely different."""
+    asked: list[int] = []
+
+    def ask(total: int) -> int:
+        asked.append(total)
+        return 0
+
+    draw(weights, ask)
+    total = sum(map(Fraction, weights))
+    unit = total / asked[0]
+    end = 0
+    for position, weight in enumerate(weights):
+        begin, end = end, end + int(Fraction(weight) / unit)
+        assert (end - begin) * unit == Fraction(weight)
+        if weight:
+            for number in (begin, end - 1):
+                assert draw(weights, always(number)) == position
+    assert end == asked[0]
+    assert end.bit_length() < 2_200
+
+
+def test_integers_below_any_number_are_uniform() -> None:
+    below = KEY.numbers(b"uniform")
+    for total in (1, 2, 3, 7, 2**64 - 1, 2**256, 2**256 + 1, 2**2000 + 12345):
+        numbers = [below(total) for _ in range(600)]
+        assert min(numbers) >= 0
+        assert max(numbers) < total
+        if total > 2:
+            thirds = counts((min(2, 3 * number // total) for number in numbers), 3)
+            sizes = [float(Fraction(-(-total * (i + 1) // 3) - -(-total * i // 3), total)) for i in range(3)]
+            assert p_value(thirds, sizes) > 1e-4
+
+
+def test_secrets_and_occasions_are_independent(book: vr.Playbook) -> None:
+    """For many keys: what one secret or occasion draws says nothing about what another draws."""
+    keys = [vr.Key(random.Random(seed).randbytes(32)) for seed in range(3_000)]
+    for (first, day), (second, other) in (
+        ((PLACES[0], ""), (PLACES[1], "")),
+        ((PLACES[0], "1"), (PLACES[0], "2")),
+        ((PLACES[0], "1"), (PLACES[0], "11")),
+        ((PLACES[2], "a"), (PLACES[1], "b")),
+    ):
+        table = np.zeros((3, 3))
+        for key in keys:
+            row = drawn_class(book, first, key=key, occasion=day)
+            table[row, drawn_class(book, second, key=key, occasion=other)] += 1
+        table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
+        assert chi2_contingency(table).pvalue > 0.001
+
+
+def test_where_one_part_ends_and_the_next_begins_matters() -> None:
+    assert KEY.numbers(b"ab", b"c")(2**128) != KEY.numbers(b"a", b"bc")(2**128)
+    assert KEY.numbers(b"a", b"")(2**128) != KEY.numbers(b"a")(2**128)
+
+
+def test_all_trips_of_an_occasion_take_one_class(book: vr.Playbook) -> None:
+    for day in range(60):
+        nodes = [book.route_for(PLACES[0], trip, key=KEY, occasion=str(day)).nodes for trip in (0, 1)]
+        assert tuple(nodes) in [tuple(route.nodes for route in group.routes) for group in book.classes]
+
+
+def test_the_same_draw_in_every_process(book: vr.Playbook, tmp_path: Path) -> None:
+    book.write(tmp_path / "book.json")
+    book.write(tmp_path / "bare.json", embed_domain=False)
+    vr.new_key(tmp_path / "key")
+    script = (
+        "import sys, json, veilroute as vr\n"
+        "book, key = vr.read_playbook(sys.argv[1]), vr.read_key(sys.argv[2])\n"
+        "days = ['', 'é', *map(str, range(40))]\n"
+        "print(json.dumps([[book.route_for(p, key=key, occasion=d).nodes for d in days] for p in book.candidates]))"
+    )
+    answers = set()
+    for name, seed in (("book.json", "1"), ("book.json", "2"), ("bare.json", "3")):
+        call = [sys.executable, "-c", script, str(tmp_path / name), str(tmp_path / "key")]
+        environment = os.environ | {"PYTHONHASHSEED": seed}
+        answers.add(subprocess.run(call, capture_output=True, text=True, check=True, env=environment).stdout)
+    (answer,) = answers
+    key = vr.read_key(tmp_path / "key")
+    days = ["", "e\u0301", *map(str, range(40))]
+    here = [[book.route_for(place, key=key, occasion=day).nodes for day in days] for place in book.candidates]
+    assert json.loads(answer) == json.loads(json.dumps(here))
+    assert len({str(route) for route in here[0]}) == 2
+
+
+def test_draws_depend_on_the_key_and_on_the_playbook(book: vr.Playbook) -> None:
+    other = replace(book, options={**book.options, "seed": 1})
+    assert other.sha256 != book.sha256
+    bare = playbook_from_json(book.to_json(embed_domain=False))
+    assert bare.sha256 == book.sha256 == playbook_from_json(book.to_json()).sha256
+    days = [str(day) for day in range(64)]
+    drawn = [drawn_class(book, PLACES[0], key=KEY, occasion=day) for day in days]
+    assert drawn != [drawn_class(other, PLACES[0], key=KEY, occasion=day) for day in days]
+    assert drawn != [drawn_class(book, PLACES[0], key=vr.Key(bytes(32)), occasion=day) for day in days]
+    assert drawn == [drawn_class(bare, PLACES[0], key=KEY, occasion=day) for day in days]
+
+
+def test_a_partition_draws_nothing(two_rooms: vr.Domain) -> None:
+    book = vr.solve(vr.Problem(two_rooms, [vr.Trip((0, 0), (2, 6))], [(0, 2), (2, 2)]), vr.Privacy(k=2))
+    routes = {book.route_for((0, 2), key=key, occasion=day) for key in (None, KEY) for day in ("", "a", "b")}
+    assert len(routes) == 1
+
+
+def test_what_is_no_key_or_occasion_is_refused(book: vr.Playbook) -> None:
+    for key in (b"0" * 32, "key.txt", 7):
+        with pytest.raises(vr.InvalidInputError, match="read_key") as refused:
+            book.route_for(PLACES[0], key=key)  # type: ignore[arg-type]
+        assert "0000" not in str(refused.value)
+    with pytest.raises(vr.InvalidInputError, match="occasion: expected text"):
+        book.route_for(PLACES[0], key=KEY, occasion=3)  # type: ignore[arg-type]
+    with pytest.raises(vr.InvalidInputError, match="a key beside it"):
+        book.route_for(PLACES[0], occasion="monday")
+    assert occasion_bytes("\udcff")  # what the shell passes on where it is no text
+    with pytest.raises(vr.InvalidInputError, match="32 bytes"):
+        vr.Key(b"short")
+
+
+def tiny_book() -> vr.Playbook:
+    """The third place has a prior of 1e-12 and shares of 1e-10: it agrees within 1e-9, and hides hardly anything."""
+    book = triangle_book((0.5, 0.5, 1e-12))
+    ab, ac, bc = book.classes
+    tiny = (replace(ac, shares=(1e-10, 1e-10)), replace(bc, shares=(1e-10, 1e-10)))
+    return replace(book, classes=(replace(ab, shares=(0.5, 0.5)), *tiny))
+
+
+def broken_books(book: vr.Playbook) -> dict[str, vr.Playbook]:
+    """Randomised playbooks that do not keep their bound, as anybody who has the file can see, without the map."""
+    ab, ac, bc = book.classes
+    a, b, _ = PLACES
+    route = ab.routes[0]
+    own = {(0, a): replace(route, nodes=(*route.nodes[:-1], route.nodes[-2], route.nodes[-1]))}
+
+    def with_first(**changes: Any) -> vr.Playbook:
+        return replace(book, classes=(replace(ab, **changes), ac, bc))
+
+    return {
+        "unequal shares": with_first(shares=(0.3, 0.2)),
+        "sums beside the prior": with_first(shares=(0.2, 0.2)),
+        "a class left out": replace(book, classes=(ab, ac)),
+        "shares that tiny priors do not have": tiny_book(),
+        "another prior": replace(book, prior=(0.2, 0.4, 0.4)),
+        "no prior": replace(book, prior=None),
+        "no shares": with_first(shares=()),
+        "huge shares": with_first(shares=(1.7e308, 1.7e308)),
+        "shares that are no numbers": with_first(shares=(float("nan"), float("nan"))),
+        "zero shares": with_first(shares=(0.0, 0.0)),
+        "alone": with_first(members=(a,), shares=(0.25,)),
+        "twice": with_first(members=(a, a)),
+        "a start": with_first(members=(a, book.trips[0].start)),
+        "no candidate": with_first(members=(a, (1, 1))),
+        "uncoverable": replace(book, uncoverable=(b,)),
+        "also not hidden": replace(book, classes=(ab, ac, bc, replace(ab, anonymized=False, members=(b,), shares=()))),
+        "decoys that are never drawn": replace(book, prior=(1 - 2e-12, 1e-12, 1e-12)),
+        "a lower bound": replace(book, privacy=vr.Privacy(risk=0.4, ell=1, mechanism="randomised")),
+        "a route of its own": with_first(member_routes=own),
+        "another start": with_first(routes=(replace(route, nodes=route.nodes[1:]), *ab.routes[1:])),
+        "a trip too few": with_first(routes=ab.routes[:1]),
+    }
+
+
+@pytest.mark.parametrize("how", broken_books(triangle_book()))
+def test_a_broken_promise_refuses_everybody(book: vr.Playbook, how: str) -> None:
+    """Whoever the secret is, whatever is drawn: otherwise the refusal would tell something about it."""
+    broken = broken_books(book)[how]
+    for secret in PLACES:
+        for key, day in ((None, ""), (KEY, "1"), (KEY, "2"), (KEY, "3")):
+            with pytest.raises(vr.BrokenPromiseError) as refused:
+                broken.route_for(secret, key=key, occasion=day)
+            assert refused.value.__context__ is None
+    if "no numbers" not in how:
+        assert broken.route_for(PLACES[0], key=KEY, expose=True)
+
+
+def test_files_of_randomised_playbooks_keep_every_byte(book: vr.Playbook, tmp_path: Path) -> None:
+    book.write(tmp_path / "book.json")
+    again = vr.read_playbook(tmp_path / "book.json")
+    assert again.to_json() == book.to_json()
+    assert again.classes_of(PLACES[0]) == book.classes[:2]
+    assert again.class_of(PLACES[0]) == book.classes[0]
+    assert again.classes_of((1, 1)) == ()
+
+
+def test_a_class_under_a_prior_gives_no_route_beyond_its_risk(two_rooms: vr.Domain) -> None:
+    places = [(0, 2), (2, 2), (0, 4)]
+    trips = [vr.Trip((0, 0), (2, 6))]
+    whole = vr.solve(vr.Problem(two_rooms, trips, places), vr.Privacy(k=3, ell=1))
+    for prior, is_kept in (
+        ((0.4, 0.35, 0.25), True),
+        ((0.5, 0.3, 0.2), True),
+        ((0.51, 0.29, 0.2), False),
+        ((0.5, 0.5, 0.0), True),
+        ((0.9, 0.1, 0.0), False),
+    ):
+        book = replace(whole, privacy=vr.Privacy(risk=0.5, ell=1), prior=prior)
+        if is_kept:
+            assert book.route_for(places[0])
+        else:
+            with pytest.raises(vr.BrokenPromiseError):
+                book.route_for(places[0])
+
+
+def test_a_key_file_is_for_its_owner_only(tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    before = os.umask(0)
+    try:
+        vr.new_key(path)
+    finally:
+        os.umask(before)
+    assert vr.read_key(path)
+    (tmp_path / "link").symlink_to(path)
+    assert vr.read_key(tmp_path / "link")
+    if os.name != "posix":
+        return
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    for mode in (0o640, 0o604, 0o620, 0o602, 0o644, 0o666, 0o610):
+        path.chmod(mode)
+        with pytest.raises(vr.FileFormatError, match="chmod 600"):
+            vr.read_key(path)
+    path.chmod(0o400)
+    assert vr.read_key(path)
+
+
+def test_a_key_is_never_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    vr.new_key(path)
+    text = path.read_text()
+    (tmp_path / "dangling").symlink_to(tmp_path / "elsewhere")
+    for name in ("key", "dangling"):
+        with pytest.raises(vr.FileFormatError, match="is there already"):
+            vr.new_key(tmp_path / name)
+    assert path.read_text() == text
+    assert not (tmp_path / "elsewhere").exists()
+    for name in ("no/key", "", "k\0"):
+        with pytest.raises(vr.FileFormatError):
+            vr.new_key(tmp_path / name if name else tmp_path)
+    vr.new_key(tmp_path / "second")
+    assert (tmp_path / "second").read_text() != text
+
+
+def test_a_key_that_cannot_be_written_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*given: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("veilroute.keys.os.fdopen", refuse)
+    with pytest.raises(vr.FileFormatError, match="No space left"):
+        vr.new_key(tmp_path / "key")
+    assert not (tmp_path / "key").exists()
+
+
+DIGITS = "0123456789abcdef" * 4
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        DIGITS,
+        "veilroute-key/2\n" + DIGITS + "\n",
+        "veilroute-key/1\n" + DIGITS[:-1] + "\n",
+        "veilroute-key/1\n" + DIGITS + "0\n",
+        "veilroute-key/1\n" + DIGITS + "\n\n",
+        "veilroute-key/1\n" + DIGITS.upper() + "\n",
+        "veilroute-key/1\r\n" + DIGITS + "\r\n",
+        "veilroute-key/1\n" + "é" * 32 + "\n",
+        "veilroute-key/1\n" + DIGITS + "\n" + "x" * 10_000,
+    ],
+)
+def test_what_is_no_key_is_refused_without_a_word_of_it(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "key"
+    path.write_text(text, newline="")
+    path.chmod(0o600)
+    with pytest.raises(vr.FileFormatError, match="not a key") as refused:
+        vr.read_key(path)
+    assert "01234567" not in f"{refused.value}{refused.value!r}{vars(refused.value)}"
+    assert refused.value.__cause__ is None
+    assert refused.value.__context__ is None
+
+
+def test_nothing_shows_what_a_key_is(tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    vr.new_key(path)
+    digits = path.read_text().splitlines()[1]
+    key = vr.read_key(path)
+    shown = f"{key}{key!r}{[key]}{key._mac!r}{dir(key)}"
+    assert digits not in shown.lower()
+    assert str(bytes.fromhex(digits)) not in shown
+    assert not hasattr(key, "__dict__")
+    with pytest.raises(TypeError):
+        pickle.dumps(key)
