@@ -1,10 +1,22 @@
-"""What risk means in figures. ``--linked``: what an observer learns who watches for twenty days.
+"""What risk means in figures: three tables, and how long the plans take.
 
-Two threat models. In the first, all trips serve one secret: the observer adds up what each day tells about it. In the
-second, each day has a secret of its own, drawn by the prior, and the observer wants to know today's; earlier days help
-only where draws repeat. The observer knows the map, the prior, the playbook and how occasions are chosen, and not the
-key. What it believes is worked out exactly, by Bayes' rule. Secrets, and classes by their shares, are drawn with a
-fixed seed and not by ``route_for``, whose draws differ with every byte of a playbook.
+    python benchmarks/risk.py --linked
+    python benchmarks/risk.py --tables --shared ../shared
+    python benchmarks/risk.py --speed --shared ../shared
+
+``--tables``: what hiding costs on the paper's instances, by partitions and by randomised playbooks, by counting and
+under a Zipf prior, beside the figures of an exact program that shares no code with veilroute. Exits with 1 when a
+printed digit differs.
+
+``--speed``: randomised playbooks against the optimal partition for the same k, in turns and in seconds of the processor
+(others may use the machine); and how far partitions under a Zipf prior are proved. Exits with 1 if a limit is not kept.
+
+``--linked``: what an observer learns who watches for twenty days. Two threat models. In the first, all trips serve one
+secret: the observer adds up what each day tells about it. In the second, each day has a secret of its own, drawn by the
+prior, and the observer wants to know today's; earlier days help only where draws repeat. The observer knows the map,
+the prior, the playbook and how occasions are chosen, and not the key. What it believes is worked out exactly, by Bayes'
+rule. Secrets, and classes by their shares, are drawn with a fixed seed and not by ``route_for``, whose draws differ
+with every byte of a playbook.
 
 The table of docs/risk.rst is what ``python benchmarks/risk.py --linked`` prints.
 """
@@ -13,15 +25,20 @@ from __future__ import annotations
 
 import argparse
 import random
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import veilroute as vr
+from paper_instances import build_problem, read_map, read_rows
 
 DAYS = (1, 2, 5, 10, 20)
 NUM_RUNS = 2_000
@@ -189,15 +206,177 @@ def _linked_table(channels: dict[str, Channel], is_one_secret: bool, num_runs: i
     return [rule, lines[0], rule, *lines[1:], rule]
 
 
-def main() -> None:
+BY_COUNTING = {  # candidates, k: mean MAC of the best partition and of the best randomised playbook
+    (8, 2): (".2288", ".2142"),
+    (8, 3): (".6642", ".4758"),
+    (8, 4): (".7908", ".7908"),
+    (8, 5): ("2.174", "1.323"),
+    (8, 6): ("2.174", "1.704"),
+    (12, 2): (".1860", ".1744"),
+    (12, 3): (".3754", ".3617"),
+    (12, 4): (".6175", ".6002"),
+    (12, 5): (".9929", ".8459"),
+}
+CORRECTED = (
+    "(8 candidates, k=6, randomised: 1.705 was printed; scipy's linear programmes have the mean 1.70446 as well)"
+)
+UNDER_ZIPF = {0.5: ("1.360", "0.549"), 0.4: ("2.671", "0.961")}  # risk: mean expected MAC, eight candidates
+OF_COUNTING = ("0.82", "0.89", "0.73")  # worst posterior on average and at most, and Bayes success, of k=2 under Zipf
+
+
+def zipf(num: int, seed: int) -> list[float]:
+    """The weights 1, 1/2, 1/3 and so on in a shuffled order."""
+    return [1 / float(rank) for rank in np.random.default_rng(seed).permutation(num) + 1]
+
+
+def paper_problems(shared: Path, num: int, *, has_prior: bool) -> list[vr.Problem]:
+    """The paper's instances with so many candidates."""
+    rows = [row for row in read_rows(shared) if row["num_candidates"] == num]
+    problems = [build_problem(shared, row, 0) for row in rows]
+    priors = [zipf(num, row["seed"]) if has_prior else None for row in rows]
+    return [replace(problem, prior=prior) for problem, prior in zip(problems, priors, strict=True)]
+
+
+def show_figures(name: str, figures: Sequence[tuple[float, str]]) -> bool:
+    """A line of the table: what came out, with as many digits as the figure in brackets has; whether all are equal."""
+    shown = [f"{value:.{len(wanted.partition('.')[2])}f}"[-len(wanted) :] for value, wanted in figures]
+    wanted = [figure for _, figure in figures]
+    print(
+        f"  {name:28}",
+        *(f"{a:>6} ({b})" for a, b in zip(shown, wanted, strict=True)),
+        "" if shown == wanted else "DIFFERS",
+    )
+    return shown == wanted
+
+
+def check_tables(shared: Path) -> bool:
+    """Both tables, all plans proved; whether every digit is as it was."""
+
+    def solve(problems: Iterable[vr.Problem], **wanted: Any) -> list[vr.Claims]:
+        books = [vr.solve(problem, vr.Privacy(ell=1, **wanted)) for problem in problems]
+        if any(book.status != "optimal" for book in books):
+            raise SystemExit(f"not proved: {wanted}")
+        return [book.claims for book in books]
+
+    def mean_macs(problems: Sequence[vr.Problem], **wanted: Any) -> list[float]:
+        plans = [solve(problems, mechanism=way, **wanted) for way in ("partition", "randomised")]
+        return [statistics.fmean(each.expected_mac or 0.0 for each in claims) for claims in plans]
+
+    print("\nMean MAC by counting: partition, randomised")
+    is_same = []
+    for (num, k), wanted in BY_COUNTING.items():
+        problems = paper_problems(shared, num, has_prior=False)
+        figures = list(zip(mean_macs(problems, k=k), wanted, strict=True))
+        is_same.append(show_figures(f"{num} candidates, k={k}", figures))
+    print(f"  {CORRECTED}")
+    print("\nMean expected MAC under a Zipf prior, 8 candidates: partition, randomised")
+    problems = paper_problems(shared, 8, has_prior=True)
+    for beta, wanted in UNDER_ZIPF.items():
+        figures = list(zip(mean_macs(problems, risk=beta), wanted, strict=True))
+        is_same.append(show_figures(f"risk {beta}", figures))
+    print("\nThe plan by counting under this prior: worst posterior on average, at most, Bayes success")
+    claims = solve(problems, k=2)
+    worst = [each.worst_posterior or 0.0 for each in claims]
+    guessed = statistics.fmean(each.bayes_success or 0.0 for each in claims)
+    is_same.append(
+        show_figures("k=2", list(zip((statistics.fmean(worst), max(worst), guessed), OF_COUNTING, strict=True)))
+    )
+    print(f"{sum(is_same)} of {len(is_same)} lines are the same to the printed digit")
+    return all(is_same)
+
+
+START, GOAL = (71, 100), (74, 91)
+SIZES = ((2, 100), (2, 300), (2, 1000), (3, 200), (5, 50))
+PARTITION_LIMIT_S = 120.0
+TURNS_S = 10.0  # who took less together takes another turn
+MOST_TURNS = 5
+FEW = 20
+
+
+def large_problem(shared: Path, num: int, *, has_prior: bool = False) -> vr.Problem:
+    """Many candidates on the largest map of the paper."""
+    domain = read_map(shared / "maps" / "dao" / "lak510d.map")
+    candidates = vr.draw_candidates(domain, START, GOAL, num, seed=1)
+    return vr.Problem(domain, [vr.Trip(START, GOAL)], candidates, prior=zipf(num, 1) if has_prior else None)
+
+
+def solve_timed(problem: vr.Problem, privacy: vr.Privacy, limit_s: float | None = None) -> tuple[vr.Playbook, float]:
+    """A playbook, and the seconds that the processor worked for it."""
+    began = time.process_time()
+    book = vr.solve(problem, privacy, time_limit_s=limit_s)
+    return book, time.process_time() - began
+
+
+def describe(book: vr.Playbook, seconds: float) -> str:
+    gap = "" if book.gap is None else f" gap {book.gap:.2%}"
+    return f"{book.status} {seconds:.2f} s{gap} expected MAC {book.claims.expected_mac or 0:.4f}"
+
+
+def compare_mechanisms(shared: Path) -> Iterator[bool]:
+    """Randomised against partition; whether the first is proved, and takes no longer."""
+    print("\nRandomised against the optimal partition, seconds of the processor")
+    for k, num in SIZES:
+        problem = large_problem(shared, num)
+        plans = {vr.Privacy(k, mechanism="randomised"): None, vr.Privacy(k): PARTITION_LIMIT_S}
+        runs: dict[vr.Privacy, list[tuple[vr.Playbook, float]]] = {privacy: [] for privacy in plans}
+        for privacy in plans:
+            vr.solve(large_problem(shared, FEW), privacy)  # loads and compiles
+        for _ in range(MOST_TURNS):
+            for privacy, limit_s in plans.items():
+                runs[privacy].append(solve_timed(problem, privacy, limit_s))
+            if sum(seconds for done in runs.values() for _, seconds in done) > TURNS_S:
+                break
+        (book, seconds), (other, other_s) = ((done[0][0], min(each_s for _, each_s in done)) for done in runs.values())
+        keeps = book.status == "optimal" and seconds <= other_s
+        routes = f"{len(book.hidden_classes)} routes"
+        verdict = f"ratio {seconds / other_s:.2f}: {'kept' if keeps else 'NOT KEPT'}"
+        print(f"  k={k}, {num} candidates: randomised {describe(book, seconds)}, {routes};", end=" ")
+        print(f"partition {describe(other, other_s)}; {verdict}", flush=True)
+        yield keeps
+
+
+def check_partitions(shared: Path) -> Iterator[bool]:
+    """Partitions under a Zipf prior: whether they are proved, or within a gap in time."""
+    print("\nPartitions under a Zipf prior, risk 0.5")
+    privacy = vr.Privacy(risk=0.5)
+    done = [solve_timed(problem, privacy) for problem in paper_problems(shared, 16, has_prior=True)]
+    num_proved = sum(book.status == "optimal" for book, _ in done)
+    slowest = max(seconds for _, seconds in done)
+    print(
+        f"  16 candidates: {num_proved} of {len(done)} of the paper's instances proved, slowest {slowest:.2f} s",
+        flush=True,
+    )
+    yield num_proved == len(done)
+    for num, most in ((50, 0.01), (200, 0.05)):
+        book, seconds = solve_timed(large_problem(shared, num, has_prior=True), privacy, 60.0)
+        keeps = book.gap is not None and book.gap <= most
+        verdict = "kept" if keeps else "NOT KEPT"
+        print(f"  {num} candidates, at most 60 s: {describe(book, seconds)}, limit {most:.0%}: {verdict}", flush=True)
+        yield keeps
+
+
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--linked", action="store_true", help="twenty days of linked and of independent trips")
+    parser.add_argument("--tables", action="store_true", help="what hiding costs on the paper's instances")
+    parser.add_argument("--speed", action="store_true", help="how long plans take, and how far they are proved")
+    parser.add_argument("--shared", type=Path, help="folder with instances/paper.jsonl and maps/")
     options = parser.parse_args()
-    if not options.linked:
-        parser.error("name a table: --linked")
-    for heading, lines in zip(("One secret on all days", "Each day a secret of its own"), linked_tables(), strict=True):
-        print("\n".join([heading, "", *lines, ""]))
+    if not (options.linked or options.tables or options.speed):
+        parser.error("name a table: --linked, --tables or --speed")
+    if (options.tables or options.speed) and options.shared is None:
+        parser.error("--tables and --speed need --shared")
+    is_good = True
+    if options.linked:
+        headings = ("One secret on all days", "Each day a secret of its own")
+        for heading, lines in zip(headings, linked_tables(), strict=True):
+            print("\n".join([heading, "", *lines, ""]))
+    if options.tables:
+        is_good &= check_tables(options.shared)
+    if options.speed:
+        is_good &= all([*compare_mechanisms(options.shared), *check_partitions(options.shared)])
+    return 0 if is_good else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
