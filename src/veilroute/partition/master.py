@@ -64,6 +64,7 @@ class Master:
         self._num_slack = 0 if num_left_out == 0 else num
         self._first_cut_row = num + (1 if num_left_out else 0)
         self._most = 1.0 if is_whole else math.inf
+        self._is_asking = False
         self._solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
         self._set("output_flag", False)
         self._set("threads", 1)  # and so the same result every time
@@ -204,13 +205,14 @@ class Master:
 
     def _run(self, watch: Watch) -> Any:
         """Run the solver, at most until the watch is over; returns its status."""
-        if watch.time_limit_s is not None:
-            self._set("time_limit", self._solver.getRunTime() + max(0.0, watch.left_s()))
-        if watch.should_stop is not None:
-            should_stop = watch.should_stop
+        # Another watch may have been there before, with a limit that is over.
+        is_limited, should_stop = watch.time_limit_s is not None, watch.should_stop
+        self._set("time_limit", self._solver.getRunTime() + max(0.0, watch.left_s()) if is_limited else math.inf)
+        if should_stop is not None or self._is_asking:
+            self._is_asking = True
 
             def ask(_kind: int, _message: str, _out: Any, reply: Any, _mine: Any) -> None:
-                reply.user_interrupt = should_stop()
+                reply.user_interrupt = should_stop is not None and should_stop()
 
             self._solver.setCallback(ask, None)
             self._solver.startCallback(_SIGNALS.kCallbackMipInterrupt)

@@ -224,20 +224,24 @@ class _Programme:
     def _systematic(self) -> Columns:
         """Classes by which everybody can be hidden, where all may be together: a way to begin.
 
-        All probabilities are laid end to end and the line is cut in pieces of equal length, one for each share of a
-        class; put on top of each other, they show a class at every place.
+        All probabilities are laid end to end, the largest first, and the line is cut in pieces of equal length, one for
+        each share of a class, and a shorter one for the lesser share. Stretched to one length and put on top of each
+        other, they show a class at every place. Only whoever lies across the last cut may meet itself there.
         """
         num, size = self.items.num_members, self.space.k
         item_at = np.argsort(self.space.order)  # where the space has each item
-        ends = np.cumsum(self.amounts)
-        length = ends[-1] / (size - (self.items.lesser > 0) + self.items.lesser)
+        order = np.argsort(-self.amounts, kind="stable")
+        ends = np.cumsum(self.amounts[order])
+        steps = np.ones(size)
+        steps[-1] = self.items.lesser or 1.0
+        length = ends[-1] / steps.sum()
         starts = length * np.arange(size)
-        cuts = np.unique(np.concatenate([(ends - start)[(ends > start)] % length for start in starts] + [[0.0]]))
-        cuts = cuts[cuts < length * (1 - 1e-12)]
+        cuts = np.concatenate([[0.0], *((ends - start) / step for start, step in zip(starts, steps, strict=True))])
+        cuts = np.unique(cuts[(cuts >= 0) & (cuts < length * (1 - 1e-12))])
         rows = []
         for low, high in zip(cuts, [*cuts[1:], length], strict=True):
-            places = starts + (low + high) / 2
-            at = np.minimum(np.searchsorted(ends, np.minimum(places, ends[-1])), num - 1)
+            places = starts + steps * (low + high) / 2
+            at = order[np.minimum(np.searchsorted(ends, places), num - 1)]
             chosen = [*at[:-1].tolist(), int(at[-1]) + (num if self.items.lesser else 0)]
             if len({i % num for i in chosen}) == size:
                 rows.append(sorted(item_at[chosen].tolist()))

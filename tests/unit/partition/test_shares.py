@@ -1,0 +1,137 @@
+"""The linear programme of randomised playbooks: its items, what is left of it when it is stopped, equal bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import veilroute as vr
+from veilroute.covering.task import far_matrix, prepare_task
+from veilroute.partition.shares import Items
+
+NUM = 60
+
+
+def large(seed: int = 1, num: int = NUM) -> vr.Problem:
+    """A building with many candidates under a Zipf prior."""
+    domain = vr.generate_rooms(seed=seed)
+    start, goal = domain.label(0), domain.label(domain.num_nodes - 1)
+    ranks = np.random.default_rng(seed).permutation(num) + 1
+    candidates = vr.draw_candidates(domain, start, goal, num, seed=seed)
+    return vr.Problem(domain, [vr.Trip(start, goal)], candidates, prior=(1 / ranks).tolist())
+
+
+@pytest.mark.parametrize(
+    ("beta", "size", "lesser"), [(0.5, 2, 0.0), (1 / 3, 3, 0.0), (0.4, 3, 0.5), (0.3, 4, 1 / 3), (0.9, 2, 1 / 9)]
+)
+def test_items_are_members_at_a_whole_share_and_at_the_rest(beta: float, size: int, lesser: float) -> None:
+    problem = large(num=5)
+    task = prepare_task(problem)
+    privacy = vr.Privacy(risk=beta, mechanism="randomised", ell=0)
+    far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy)
+    items = Items.of(task, far, beta)
+    num = 10 if lesser else 5
+    assert items.rule.k == items.rule.largest == size
+    assert items.rule.num == len(items.parts) == len(items.task.members) == num
+    assert items.lesser == pytest.approx(lesser)
+    assert items.parts == pytest.approx([1.0] * 5 + [lesser] * (num - 5))
+    assert items.task.rates == pytest.approx(np.tile(task.rates, num // 5) * items.parts)
+    # All of a class's shares but one are whole, and nobody is in it twice.
+    assert items.rule.qualifies(range(size))
+    if lesser:
+        assert items.rule.qualifies([*range(size - 1), 5 + size - 1])
+        assert not items.rule.qualifies([*range(size - 1), 5])
+        assert not items.rule.qualifies([*range(size - 2), 5 + size - 2, 5 + size - 1])
+
+
+def check_stopped(book: vr.Playbook, best: vr.Playbook) -> None:
+    """What is left of a plan keeps its promise, and says no more than is true."""
+    assert book.status in ("feasible", "optimal")
+    assert book.status == "optimal" or book.options["stopped_early"]
+    report = vr.audit(book)
+    assert report.holds, report.to_text()
+    claims, optimum = book.claims, best.claims.expected_mac
+    assert claims.hidden_mass is not None and optimum is not None
+    if claims.hidden_mass > 0.999:
+        assert claims.expected_mac is not None and claims.expected_mac >= optimum * (1 - 1e-9)
+    if claims.expected_mac_lower_bound is not None:
+        assert claims.expected_mac_lower_bound <= optimum * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("beta", [0.5, 0.4])
+def test_a_programme_that_is_stopped_gives_what_it_has(beta: float) -> None:
+    """Everybody is hidden as soon as classes are priced, and for less the longer it takes."""
+    problem, privacy = large(), vr.Privacy(risk=beta, mechanism="randomised")
+    asked = count()
+    best = vr.solve(problem, privacy, should_stop=lambda: next(asked) < 0)
+    assert best.status == "optimal"
+    num_looks = next(asked)
+    paid = []
+    for looks in (0, 3, *(num_looks * part // 10 for part in range(1, 10)), num_looks - 1):
+        seen = count()
+        book = vr.solve(problem, privacy, should_stop=lambda seen=seen, looks=looks: next(seen) >= looks)  # type: ignore[misc]
+        check_stopped(book, best)
+        if looks > 20:
+            assert book.claims.hidden_mass == pytest.approx(1.0)
+            paid.append(book.claims.expected_mac or 0.0)
+    assert paid == pytest.approx(sorted(paid, reverse=True), rel=1e-9)
+    assert paid[0] > 1.5 * paid[-1]
+
+
+def test_a_time_limit_is_a_stop() -> None:
+    problem, privacy = large(), vr.Privacy(risk=0.4, mechanism="randomised")
+    best = vr.solve(problem, privacy)
+    for limit_s in (1e-4, 0.01, 0.05):
+        check_stopped(vr.solve(problem, privacy, time_limit_s=limit_s), best)
+
+
+@pytest.mark.parametrize("beta", [0.5, 0.4, 1 / 3])
+def test_several_hundred_candidates_are_no_dearer_than_in_a_partition(beta: float) -> None:
+    problem = large(seed=2, num=300)
+    drawn = vr.solve(problem, vr.Privacy(risk=beta, mechanism="randomised"))
+    assert drawn.status == "optimal" and drawn.claims.hidden_mass == pytest.approx(1.0)
+    assert len(drawn.hidden_classes) <= len(problem.candidates)
+    parted = vr.solve(problem, vr.Privacy(risk=beta), time_limit_s=2)
+    assert parted.claims.hidden_mass is not None and drawn.claims.expected_mac is not None
+    if parted.claims.hidden_mass > 1 - 1e-9:
+        assert drawn.claims.expected_mac <= (parted.claims.expected_mac or 0.0) * (1 + 1e-9)
+
+
+SCRIPT = """
+import hashlib, json, sys
+sys.path[:0] = sys.argv[1:]
+import veilroute as vr
+from test_shares import hashes
+print(json.dumps(hashes()))
+"""
+
+
+def hashes() -> list[str]:
+    """Of some playbooks, whatever process they are made in."""
+    plans = [
+        (large(num=40), vr.Privacy(risk=0.4, mechanism="randomised")),
+        (large(num=18), vr.Privacy(risk=0.5)),
+        (large(num=12), vr.Privacy(risk=0.5, ell=4, m=5, mechanism="randomised")),
+        (large(num=12), vr.Privacy(k=3, mechanism="randomised")),
+    ]
+    return [hashlib.sha256(repr(vr.solve(*plan).to_dict()).encode()).hexdigest() for plan in plans]
+
+
+def test_equal_playbooks_in_any_process() -> None:
+    folders = [str(Path(__file__).parent)]
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT, *folders], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True,
+            text=True, check=True,
+        ).stdout
+        for seed in ("1", "4242")
+    ]  # fmt: skip
+    assert runs[0] == runs[1]
+    assert runs[0].count(",") == 3
