@@ -34,6 +34,7 @@ _PER_MEMBER = 3
 _MOST_PER_SEARCH = 20
 _FEW_MEMBERS = 12
 _LEAST_AMOUNT = 1e-9
+_LEAST_SHARE = 1e-6
 _LEAST_PENALTY = 1e-4
 _MOST_PENALTY = 1e3
 _DEARER = 4.0
@@ -129,7 +130,8 @@ class _Programme:
         self.bound, self.duals = 0.0, np.zeros(amounts.size)
         self._known: set[bytes] = set()
         pairs = space.pair_values()
-        largest = float(pairs.max(initial=0.0, where=np.isfinite(pairs))) or 1.0
+        # What is next to nothing is rounding.
+        largest = max(_LEAST_SHARE, float(pairs.max(initial=0.0, where=np.isfinite(pairs))))
         likely = float(np.mean(np.minimum(pairs.min(axis=1), largest)))
         scale = scale_of(likely, 1)
         self.master = _ShareMaster(amounts, self.row_of, self.parts, scale)
@@ -143,12 +145,13 @@ class _Programme:
         while True:
             prices = self.master.solve(self.watch)
             self.watch.tell("shares", len(self.master.sets))
-            found = self._search(prices, -self._tolerance)
+            found = self._search(prices, 0.0)
             self.watch.check()
             if found.is_complete:
-                self._offer(prices, min(float(found.columns.reduced.min(initial=0.0)), 0.0) - self._tolerance)
+                self._offer(float(found.columns.reduced.min(initial=0.0)))
             is_done = found.is_complete or not len(found.columns)
-            if self._add(found.columns.best(self.space.num, _PER_MEMBER)) or not is_done:
+            better = found.columns.take(found.columns.reduced < -self._tolerance)
+            if self._add(better.best(self.space.num, _PER_MEMBER)) or not is_done:
                 continue
             if not self.master.harden(_DEARER):
                 return
@@ -201,7 +204,7 @@ class _Programme:
         most = None if self.space.max_size <= 3 else _MOST_PER_SEARCH * self.space.num
         return self.space.search(prices, threshold, self.watch, most=most)
 
-    def _offer(self, prices: Prices, least_reduced: float) -> None:
+    def _offer(self, least_reduced: float) -> None:
         """Keep prices whose bound is better, lowered so far that no class has a negative reduced cost."""
         duals = self.master.duals + min(0.0, least_reduced) / (
             self.space.k - (self.items.lesser > 0) + self.items.lesser
