@@ -177,7 +177,8 @@ class _Programme:
 
     def classes(self) -> list[tuple[Members, float]]:
         """The classes that are drawn, as items of the task, and what a whole share of each is."""
-        chosen = np.flatnonzero(self.master.values > _LEAST_AMOUNT)
+        least = self.amounts[self.row_of[self.master.sets]].min(axis=1, initial=math.inf)
+        chosen = np.flatnonzero(self.master.values > _LEAST_AMOUNT * least)
         sets = self.master.sets[chosen]
         values = self._polish(sets, self.master.values[chosen])
         drawn = [(as_members(self.space.order[row].tolist()), value) for row, value in zip(sets, values, strict=True)]
@@ -193,10 +194,11 @@ class _Programme:
         table = np.zeros((self.amounts.size, len(sets)))
         for column in range(sets.shape[1]):
             np.add.at(table, (self.row_of[sets[:, column]], np.arange(len(sets))), self.parts[sets[:, column]])
-        missing = self.amounts - table @ values
+        table /= self.amounts[:, None]
+        missing = 1 - table @ values
         if np.abs(missing).max(initial=0.0) > _ROUNDING:
             better = values + np.linalg.lstsq(table, missing, rcond=None)[0]
-            if (better >= 0).all() and np.abs(self.amounts - table @ better).max() < np.abs(missing).max():
+            if (better >= 0).all() and np.abs(1 - table @ better).max() < np.abs(missing).max():
                 return better
         return values
 
@@ -253,8 +255,8 @@ class _ShareMaster(Master):
 
     def __init__(self, amounts: Floats, row_of: Ints, parts: Floats, scale: float) -> None:
         super().__init__(amounts.size, 0, scale)
-        self._row_of, self._parts = row_of, parts
-        self._solver.changeRowsBounds(self.num, np.arange(self.num, dtype=np.int32), amounts, amounts)
+        # Each row is in parts of the member's own amount: the solver's tolerances are absolute.
+        self._row_of, self._parts, self._own = row_of, parts, amounts
         self.duals: Floats = np.zeros(self.num)
 
     def add_columns(self, sets: Int32s, shares: Floats) -> None:
@@ -264,7 +266,7 @@ class _ShareMaster(Master):
         rows = self._row_of[sets].astype(np.int32).ravel()
         self._solver.addCols(
             num, shares * self.scale, np.zeros(num), np.full(num, math.inf), num * size, starts, rows,
-            self._parts[sets].ravel(),
+            (self._parts[sets] / self._own[self._row_of[sets]]).ravel(),
         )  # fmt: skip
         self.sets = np.concatenate((self.sets.reshape(-1, size), sets))
         self.shares = np.concatenate((self.shares, shares))
@@ -272,8 +274,8 @@ class _ShareMaster(Master):
     def solve(self, watch: Watch) -> Prices:
         """The prices of an optimal solution, for each item; those of the members are then in ``duals``."""
         found = super().solve(watch)
-        self.duals = found.duals
-        return Prices(found.duals[self._row_of] * self._parts)
+        self.duals = found.duals / self._own
+        return Prices(self.duals[self._row_of] * self._parts)
 
     def keep_whole(self, watch: Watch) -> tuple[Flags, bool]:
         """Whom to hide so that all of their probability is, and whether no choice over these classes is better.
