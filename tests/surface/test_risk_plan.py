@@ -43,13 +43,13 @@ def test_what_the_summary_says(command: Command, building: Path, priors: Path) -
             0.9,
             (
                 "The secret is one of those hidden with a probability of 90%.",
-                "Whoever watches and knows the prior guesses right 41% of the time at best; no route points to "
-                "one place with more than 48% (50% promised).",
+                "Whoever watches and knows the prior guesses right at most 41% of the time. No route gives one place "
+                "more than 48% (50% promised).",
             ),
         ),
-        (vr.Privacy(k=2), 0.5, 1.0, ("no route points to one place with more than 50%.",)),
-        (vr.Privacy(k=2), 0.82, 1.0, ("although k=2; a route points to one place with 82% (--risk bounds that).",)),
-        (vr.Privacy(k=2, ell=2), 0.82, 1.0, ("points to one place and those nearer to it than ell with 82%",)),
+        (vr.Privacy(k=2), 0.5, 1.0, ("No route gives one place more than 50%.",)),
+        (vr.Privacy(k=2), 0.82, 1.0, ("A route gives one place 82%: --risk bounds that, k does not.",)),
+        (vr.Privacy(k=2, ell=2), 0.82, 1.0, ("A route gives one place and those closer than ell to it 82%: --risk",)),
     ],
 )
 def test_the_odds_in_words(privacy: vr.Privacy, worst: float, mass: float, sentences: tuple[str, ...]) -> None:
