@@ -173,7 +173,7 @@ def test_the_summary_says_how_far_from_the_optimum_the_plan_may_be(found: vr.Pla
     assert "at most 0.9% above the best that hides as many: bound 0.04371)." in headline(partly)[1]
     useless = replace(found, claims=replace(found.claims, mac=0.0441, mac_lower_bound=0.0))
     assert headline(useless)[1].endswith("(MAC 0.0441, not proved optimal).")
-    assert "bound of 0 says little about how good the plan is" in headline(useless)[3]
+    assert any("bound of 0 says little about how good the plan is" in line for line in headline(useless))
     weak = replace(found, claims=replace(found.claims, mac=0.2, mac_lower_bound=0.004))
     assert "bound of 0.004 says little about how good the plan is" in headline(weak)[3]
     assert len(headline(close)) == len(headline(found)) == 3

@@ -142,6 +142,8 @@ def test_the_objective_of_an_instance_counts(command: Command, building: Path) -
         (("--risk", "0.5", "--planner", "rbp", "--m", "20"), ("planner", "optimal")),
         (("--risk", "0.5", "--planner", "pbp", "--partitioner", "merge-bb"), ("optimal",)),
         (("--risk", "0.5", "--planner", "pbp", "--partitioner", "df-bb"), ("optimal",)),
+        (("--risk", "0.5", "--planner", "pbp", "--partitioner", "naive"), ("optimal",)),
+        (("--risk", "0.5", "--planner", "m-pbp", "--partitioner", "naive", "--m", "20"), ("optimal",)),
         (("--mechanism", "randomised", "--planner", "cbp", "--m", "20"), ("optimal",)),
         (("--mechanism", "randomised", "--planner", "pbp"), ("optimal",)),
     ],
@@ -150,6 +152,14 @@ def test_bad_options(
     command: Command, building: Path, priors: Path, options: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
     assert_refused(command("plan", building, *TRIP, *options), *words)
+
+
+@pytest.mark.parametrize("wanted", [("--risk", "0.5"), ("--mechanism", "randomised")])
+def test_classes_of_an_earlier_trip_are_not_reused_by_risk(
+    command: Command, building: Path, wanted: tuple[str, ...]
+) -> None:
+    assert command("plan", building, *TRIP, "-k", 2, "-o", "first.json").code == 0
+    assert_refused(command("plan", building, *TRIP, *wanted, "--reuse", "first.json"), "planner", "optimal")
 
 
 @pytest.mark.parametrize(

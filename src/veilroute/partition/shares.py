@@ -105,6 +105,8 @@ def share_out(items: Items, space: ClassSpace, amounts: Floats, labels: Sequence
         is_stopped = True
     if programme.is_short:
         kept, is_proved = ((), False) if is_stopped else programme.keep_whole()
+        if len(kept) == amounts.size:  # a matter of rounding, never seen; asked once more, the answer would be the same
+            kept, is_proved = (), False
         return Drawing((), is_proved, kept, is_stopped)
     classes = tuple((members, amount * unit) for members, amount in programme.classes())
     bound = programme.bound
@@ -129,12 +131,14 @@ class _Programme:
         self.bound, self.duals = 0.0, np.zeros(amounts.size)
         self._known: set[bytes] = set()
         pairs = space.pair_values()
-        largest = float(pairs.max(initial=0.0, where=np.isfinite(pairs))) or 1.0
-        likely = float(np.mean(np.minimum(pairs.min(axis=1), largest)))
+        largest = float(pairs.max(initial=0.0, where=np.isfinite(pairs)))
+        if largest <= ROUNDING * (usual := float((items.task.rates * items.task.base_costs).max(initial=0.0))):
+            largest = usual or 1.0  # being together costs nothing but rounding
+        likely = max(float(np.mean(np.minimum(pairs.min(axis=1), largest))), _LEAST_PENALTY * largest)
         scale = scale_of(likely, 1)
         self.master = _ShareMaster(amounts, self.row_of, self.parts, scale)
         self._most = np.full(amounts.size, _MOST_PENALTY * largest)
-        self.master.soften(np.full(amounts.size, max(likely, _LEAST_PENALTY * largest)), self._most, amounts)
+        self.master.soften(np.full(amounts.size, likely), self._most, amounts)
         self._tolerance = 1e-9 / scale
         self._add(self._systematic())
 
