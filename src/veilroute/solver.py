@@ -83,7 +83,7 @@ def solve(
     again = _assemble(problem, privacy, planner, replace(strict, is_optimal=False, least_mean=None, certificate=None))
     if again.claims.hidden_mass != playbook.claims.hidden_mass:
         return again
-    proved = replace(strict, is_optimal=False, least_mean=plan.least_mean, certificate=plan.certificate)
+    proved = replace(strict, is_optimal=plan.is_optimal, least_mean=plan.least_mean, certificate=plan.certificate)
     return _assemble(problem, privacy, planner, proved)
 
 

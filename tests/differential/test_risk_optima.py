@@ -34,6 +34,16 @@ def test_randomised_playbooks_are_the_best(seed: int) -> None:
         compare(vr.solve(problem, privacy), best_randomised(problem, privacy), number)
 
 
+def test_where_being_together_costs_nothing_but_rounding_everybody_is_hidden() -> None:
+    """So did this never end: the programme took what dropping somebody costs for nothing as well."""
+    rooms = vr.generate_rooms(seed=11)
+    start, goal = rooms.label(0), rooms.label(rooms.num_nodes - 1)
+    problem = vr.Problem(rooms, [vr.Trip(start, goal)], vr.draw_candidates(rooms, start, goal, 8, seed=1))
+    playbook = vr.solve(problem, vr.Privacy(risk=0.5, m=5, mechanism="randomised"))
+    assert playbook.status == "optimal" and playbook.claims.hidden_mass == pytest.approx(1)
+    assert playbook.claims.expected_mac == pytest.approx(0, abs=1e-9)
+
+
 def compare(playbook: vr.Playbook, best: Best, number: int) -> None:
     claims = playbook.claims
     assert claims.hidden_mass == pytest.approx(best.hidden_mass, abs=1e-9), number

@@ -48,7 +48,7 @@ def plan_randomised(problem: Problem, privacy: Privacy, *, seed: int, watch: Wat
         labels = [problem.candidates[everyone.members[i]] for i in kept]
         drawing = work.share_out(prior[kept], labels)
         is_best &= drawing.is_optimal
-        if drawing.classes or len(drawing.kept) in (0, kept.size):
+        if drawing.classes or not 0 < len(drawing.kept) < kept.size:
             break
         # Not everybody can be hidden: once more, for those who can.
         kept = kept[list(drawing.kept)]
