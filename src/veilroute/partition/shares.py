@@ -138,7 +138,7 @@ class _Programme:
         scale = scale_of(likely, 1)
         self.master = _ShareMaster(amounts, self.row_of, self.parts, scale)
         self._most = np.full(amounts.size, _MOST_PENALTY * largest)
-        self.master.soften(np.full(amounts.size, likely), self._most, amounts)
+        self.master.soften(np.full(amounts.size, max(likely, _LEAST_PENALTY * largest)), self._most, amounts)
         self._tolerance = 1e-9 / scale
         self._add(self._systematic())
 
