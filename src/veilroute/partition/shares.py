@@ -106,9 +106,7 @@ def share_out(items: Items, space: ClassSpace, amounts: Floats, labels: Sequence
         is_stopped = True
     if programme.is_short:
         kept, is_proved = ((), False) if is_stopped else programme.keep_whole()
-        if len(kept) == amounts.size:  # a matter of rounding, never seen; asked once more, the answer would be the same
-            kept, is_proved = (), False
-        return Drawing((), is_proved, kept, is_stopped)
+        return Drawing((), is_proved and len(kept) < amounts.size, kept, is_stopped)
     classes = tuple((members, amount * unit) for members, amount in programme.classes())
     bound = programme.bound
     return Drawing(
@@ -135,7 +133,7 @@ class _Programme:
         # What is next to nothing is rounding.
         largest = max(_LEAST_SHARE, float(pairs.max(initial=0.0, where=np.isfinite(pairs))))
         likely = float(np.mean(np.minimum(pairs.min(axis=1), largest)))
-        scale = scale_of(likely, 1)
+        scale = scale_of(likely if likely > _LEAST_PENALTY * largest else largest, 1)
         self.master = _ShareMaster(amounts, self.row_of, self.parts, scale)
         self._most = np.full(amounts.size, _MOST_PENALTY * largest)
         self.master.soften(np.full(amounts.size, max(likely, _LEAST_PENALTY * largest)), self._most, amounts)
@@ -247,7 +245,7 @@ class _Programme:
             if len({i % num for i in chosen}) == size:
                 rows.append(sorted(item_at[chosen].tolist()))
         sets = np.unique(np.array(rows, dtype=np.int32).reshape(len(rows), size), axis=0)
-        sets = sets[self.space.rule.qualify(sets)]
+        sets = sets[self.items.rule.qualify(self.space.order[sets].astype(np.int32))]
         shares = self.space.measure(sets, Watch())[1] if len(sets) else np.empty(0)
         return Columns(sets, shares, np.zeros(len(sets))).take(np.isfinite(shares))
 
