@@ -320,12 +320,6 @@ class Playbook:
         total = math.fsum(kept.values())
         return {label: weight / total if total > 0 else 1 / len(kept) for label, weight in kept.items()}
 
-    def posteriors(self, group: PlaybookClass) -> tuple[float, ...]:
-        """How probable each member of a class is to whoever knows that it is this class, and the prior."""
-        masses = group.shares or tuple(self.coverable_prior.get(member, 0.0) for member in group.members)
-        total = math.fsum(masses)
-        return tuple(mass / total if total > 0 else 1 / len(masses) for mass in masses)
-
     @property
     def _ends(self) -> set[Label]:
         return {end for trip in self.trips for end in (trip.start, trip.goal)}

@@ -180,12 +180,15 @@ class PaddedWalks:
     def by_set(self, needed: Masks, watch: Watch) -> Iterator[tuple[int, Floats, float]]:
         """Each set with the least cost at every node, and that of a whole walk of at most m nodes; a sweep for each.
 
-        With a set its subsets must be ``needed``, and smaller sets must come first.
+        Those that m nodes cannot cover are passed over. With a set its subsets must be ``needed``, and smaller
+        sets must come first.
         """
         for number, covered in enumerate(needed.tolist()):
             watch.check()
             watch.tell("prefixes", number, needed.size)
             field = self.sweep(bits(covered))
+            if field is self._nowhere:
+                continue
             at_nodes = np.where((field <= self._limit) & self.is_end, self._limit * self.task.unit, np.inf)
             whole = float(field[self.task.goals[self.trip]])
             yield covered, at_nodes, whole * self.task.unit if whole <= self._limit else np.inf

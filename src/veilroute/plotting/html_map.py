@@ -25,7 +25,7 @@ from veilroute.plotting.domain_plot import bend_walks, street_lines
 from veilroute.plotting.lanes import Walk, assign_lanes
 from veilroute.plotting.marks import Mark, letters, sight_lines
 from veilroute.plotting.palette import class_style
-from veilroute.plotting.playbook_plot import all_marks, class_bar, costs_text, drawn, rings
+from veilroute.plotting.playbook_plot import Belief, alike_text, all_marks, beliefs, costs_text, drawn, rings
 from veilroute.plotting.routes import class_walks
 from veilroute.streets.directions import ClassRoute, RoutePart, check_trip, class_routes, members_text, total_text
 
@@ -196,6 +196,7 @@ def _page_texts(playbook: Playbook, trip: int) -> dict[str, str]:
     left_out = [*playbook.exposed_candidates, *playbook.uncoverable]
     others = f'<p class="others">Not hidden: {escape(members_text(playbook, left_out))}</p>\n' if left_out else ""
     attribution = streets_of(playbook.problem.domain).attribution
+    seen_as = beliefs(playbook)
     seen = "a route" if m is None else f"the first {m} nodes of a route"
     promise = f"Whoever sees {seen} knows its class and no more, if the playbook keeps its word."
     return {
@@ -203,7 +204,7 @@ def _page_texts(playbook: Playbook, trip: int) -> dict[str, str]:
         "map_label": escape(f"Streets with {len(routes)} routes; the list beside it names the places of each"),
         "lead": escape(f"{way} {claims.num_anonymized} of {claims.num_candidates} places hidden behind {behind}."),
         "summary": "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in _summary(playbook)),
-        "classes": "".join(_class_item(playbook, route) for route in routes),
+        "classes": "".join(_class_item(playbook, route, seen_as.get(route.number)) for route in routes),
         "others": others,
         "attribution": escape(f"Map: {attribution}" if attribution else ""),
         "hint": f"{promise} Check it: <code>veilroute audit PLAYBOOK</code>",
@@ -237,7 +238,7 @@ def _summary(playbook: Playbook) -> list[tuple[str, str]]:
     return [*rows, ("Status", playbook.status), ("Planner", playbook.planner)]
 
 
-def _class_item(playbook: Playbook, route: ClassRoute) -> str:
+def _class_item(playbook: Playbook, route: ClassRoute, belief: Belief | None) -> str:
     style = class_style(route.number - 1)
     called = {place: letters(i) for i, place in enumerate(rings(playbook))}
     names = {member: f"{called[member]} {playbook.name(member)}" for member in route.group.members if called}
@@ -246,23 +247,22 @@ def _class_item(playbook: Playbook, route: ClassRoute) -> str:
     costs = escape(costs_text(playbook, route.group, route.trip))
     if called:
         costs += f", drawn {drawn(playbook, route.group):.0%}"
+    costs += alike_text(route.number, belief)
+    bar = _bar(playbook, belief) if belief is not None and belief.is_first(route.number) else ""
     return (
         f'<li class="class" data-number="{route.number}" style="--class: {style.colour}; --on-class: {style.text}">'
         f'<div class="row"><input type="checkbox" checked aria-label="Show class {route.number}">'
         f'<button type="button" title="Zoom to class {route.number}"><span class="number">{route.number}</span>'
         f'<span class="members">{members}</span> <span class="cost">{costs}</span></button></div>'
-        f"{_bar(playbook, route)}{parts}</li>\n"
+        f"{bar}{parts}</li>\n"
     )
 
 
-def _bar(playbook: Playbook, route: ClassRoute) -> str:
-    """How probable each member is to whoever saw the route, as parts of a bar, the most probable first."""
-    bar = class_bar(playbook, route.group)
-    said = "; ".join(f"{playbook.name(member)} {chance:.0%}" for member, chance in bar)
-    pieces = "".join(f'<i style="width: {100 * chance:.2f}%">{chance:.0%}</i>' for _, chance in bar)
-    return (
-        f'<div class="bar" role="img" title="{escape(said)}" aria-label="{escape(said)}">{pieces}</div>' if bar else ""
-    )
+def _bar(playbook: Playbook, belief: Belief) -> str:
+    """How probable each place is to whoever saw the route, as parts of a bar, the most probable first."""
+    said = escape("; ".join(f"{playbook.name(member)} {chance:.0%}" for member, chance in belief.bar))
+    pieces = "".join(f'<i style="width: {100 * chance:.2f}%">{chance:.0%}</i>' for _, chance in belief.bar)
+    return f'<div class="bar" role="img" title="{said}" aria-label="{said}">{pieces}</div>'
 
 
 def _directions(playbook: Playbook, part: RoutePart) -> str:

@@ -34,6 +34,7 @@ from veilroute.plotting.frame import POINTS_PER_INCH, Frame, frame_of, new_axes
 from veilroute.plotting.marks import Mark, letters, mark_lines, sight_lines, text_shift, text_style
 from veilroute.plotting.palette import ClassStyle, class_style, mix
 from veilroute.plotting.routes import class_walks, draw_routes, route_lines
+from veilroute.posterior import find_sights
 from veilroute.streets.directions import check_trip, distance_text, duration_text
 
 # The formats, and what is noted in a file: no dates, and no version that would change the bytes but not the picture.
@@ -54,6 +55,8 @@ _GAP_IN = 0.12
 _COLUMN_SPACING = 2.2
 # Of a bar of posteriors, in lengths of the route beside it.
 _BAR = 1.1
+# Numbers of classes that look the same, in one line.
+_MOST_ALIKE = 4
 # Characters of names in one line.
 _LONGEST_NAMES = 48
 
@@ -84,7 +87,8 @@ def plot_playbook(
 
     In a randomised playbook a candidate has letters, within a ring: a slice for each of its classes, as large as the
     chance that this class is drawn for it. Where there is a prior or a bound on the risk, the legend has a bar for each
-    class: how probable its members are to whoever saw the route, the most probable first.
+    route that can be seen: how probable places are then, the most probable first. Classes whose routes look the same
+    have one bar, at the first of them.
 
     Parameters
     ----------
@@ -243,14 +247,19 @@ def legend_entries(playbook: Playbook, trip: int) -> list[Entry]:
     for mark, role, end in ((marks.START, "start", ends.start), (marks.GOAL, "goal", ends.goal)):
         entries.append(Entry(mark, f"{role}: {_shortened(playbook.names[end])}" if end in playbook.names else role))
     called = {place: letters(i) for i, place in enumerate(rings(playbook))}
+    seen = beliefs(playbook)
     for i, group in enumerate(playbook.hidden_classes):
-        bar = class_bar(playbook, group)
-        members = " ".join(called[member] for member, _ in bar) if called else _members(playbook, group)
+        belief = seen.get(i + 1)
+        bar = belief.bar if belief is not None and belief.is_first(i + 1) else ()
+        members = " ".join(called[member] for member in _by_share(group)) if called else _members(playbook, group)
         label = f"{i + 1}: {members}, {costs_text(playbook, group, trip)}"
         if group.rests(trip):
             label += f", {len(group.shared(trip))} nodes shared"
-        if bar:
-            label += f", drawn {drawn(playbook, group):.0%}" if called else f", best guess {bar[0][1]:.0%}"
+        if called:
+            label += f", drawn {drawn(playbook, group):.0%}"
+        elif bar:
+            label += f", best guess {bar[0][1]:.0%}"
+        label += alike_text(i + 1, belief)
         entries.append(Entry(marks.class_mark(i), label, class_style(i), tuple(chance for _, chance in bar)))
     entries += [
         Entry(marks.ring_mark(i, ring), f"{called[place]}: {_shortened(playbook.names[place])}")
@@ -266,12 +275,48 @@ def legend_entries(playbook: Playbook, trip: int) -> list[Entry]:
     return entries
 
 
-def class_bar(playbook: Playbook, group: PlaybookClass) -> list[tuple[Label, float]]:
-    """The members of a class and their posteriors, the largest first; none where nobody asked how probable they are."""
+@dataclass(frozen=True)
+class Belief:
+    """What whoever sees the route of a class believes."""
+
+    alike: tuple[int, ...]  #: the classes whose routes look the same, numbered from 1
+    bar: tuple[tuple[Label, float], ...]  #: who is possible and how probable each is, the most probable first
+
+    def is_first(self, number: int) -> bool:
+        """Whether a class is the first of those that look the same: it has the bar of all."""
+        return number == self.alike[0]
+
+
+def beliefs(playbook: Playbook) -> dict[int, Belief]:
+    """By class, numbered from 1, what its route is taken for; none where nobody asked how probable places are."""
     if playbook.prior is None and playbook.privacy.beta is None:
-        return []
-    pairs = zip(group.members, playbook.posteriors(group), strict=True)
-    return sorted(pairs, key=lambda pair: -pair[1])
+        return {}
+    found: dict[int, Belief] = {}
+    sights = find_sights(playbook)
+    for group in sights.alike(playbook.privacy.m).values():
+        candidates, masses = sights.masses(group)
+        total = math.fsum(masses.tolist()) or 1.0
+        pairs = [(playbook.candidates[i], mass / total) for i, mass in zip(candidates, masses.tolist(), strict=True)]
+        alike = tuple(dict.fromkeys((sights.classes[group] + 1).tolist()))
+        belief = Belief(alike, tuple(sorted(pairs, key=lambda pair: -pair[1])))
+        for number in alike:
+            found.setdefault(number, belief)
+    return found
+
+
+def alike_text(number: int, belief: Belief | None) -> str:
+    """Which classes look like this one: all where it has their bar, and whose bar it is where it has none."""
+    if belief is None or len(belief.alike) == 1:
+        return ""
+    if not belief.is_first(number):
+        return f", looks like {belief.alike[0]}"
+    others = belief.alike[1:]
+    return f", looks like {', '.join(map(str, others)) if len(others) <= _MOST_ALIKE else f'{len(others)} others'}"
+
+
+def _by_share(group: PlaybookClass) -> list[Label]:
+    """The members of a class that is drawn, those with the largest share first."""
+    return sorted(group.members, key=lambda member: -group.share_of(member))
 
 
 def drawn(playbook: Playbook, group: PlaybookClass) -> float:

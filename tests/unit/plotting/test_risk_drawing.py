@@ -80,6 +80,20 @@ def test_bars_show_what_an_observer_believes(two_rooms: vr.Domain) -> None:
     assert "best guess" not in legend_texts(plain)[2]
 
 
+def test_classes_that_look_the_same_have_one_bar() -> None:
+    book = triangle_book()
+    first = book.classes[0]
+    taken = replace(book.classes[1], routes=first.routes, member_routes={})
+    book = replace(book, classes=(first, taken, book.classes[2]))
+    ax = plot_playbook(book)
+    texts, widths = legend_texts(ax)[2:], bars(ax)
+    assert texts[0].endswith("drawn 50%, looks like 2") and texts[1].endswith("drawn 30%, looks like 1")
+    assert texts[2].endswith("drawn 20%")
+    # Of the shares .25 .25 and .15 .15: the first place has .4 of .8; then the two of the third class.
+    whole = sum(widths) / 2
+    assert [width / whole for width in widths] == pytest.approx([0.5, 0.3125, 0.1875, 0.5, 0.5])
+
+
 def test_letters_go_on_after_z() -> None:
     assert [letters(i) for i in (0, 25, 26, 27, 51, 52, 701, 702)] == ["a", "z", "aa", "ab", "az", "ba", "zz", "aaa"]
     assert len({letters(i) for i in range(2_000)}) == 2_000
@@ -102,7 +116,7 @@ def test_the_html_map_has_rings_and_bars(town: vr.Playbook) -> None:
     for place in places:
         assert len(place["ring"]) == len(place["numbers"]) >= 1
         assert sum(part["part"] for part in place["ring"]) == pytest.approx(1)
-    assert page.count('<div class="bar"') == len(town.hidden_classes)
+    assert page.count('<div class="bar"') == len(vr.risk(town).routes)
     assert "no place is likelier than 45.0%" in page
     assert "<b>North" not in page
     assert "a &lt;b&gt;North" in page
