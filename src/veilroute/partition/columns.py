@@ -289,6 +289,22 @@ def _group_more(bounding: Bounding, record: Record) -> None:
     record.offer(space.price(space.grouping_of(sets, shares, chosen.columns).classes))
 
 
+def hide_more(space: ClassSpace, record: Record, watch: Watch) -> None:
+    """Look for a partition that hides more probability, where members are not alike; nothing is proved about it."""
+    bounding = Bounding(space, None, watch)
+    bounding.add(space.columns_of(record.best))
+    bounding.run(0.0)
+    known = bounding.columns_within(math.inf)
+    if not len(known):
+        return
+    watch.tell(f"choice among {len(known)} classes")
+    nothing = np.zeros(len(known))
+    chosen = choose_classes(
+        space.num, None, known.sets, nothing, (), 1.0, watch, max_nodes=_FIRST_NODES, worth=bounding.worth
+    )
+    record.offer(space.price(space.grouping_of(known.sets, nothing, chosen.columns).classes))
+
+
 def count_anonymizable(space: ClassSpace, grouping: Grouping, watch: Watch) -> int | None:
     """How many members belong to some class; ``None`` when that takes too long."""
     num = grouping.num_grouped

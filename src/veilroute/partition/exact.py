@@ -74,7 +74,7 @@ def partition_by_columns(
     """
     # Here and not at the top: who plans for a dozen candidates need not wait until HiGHS is loaded.
     from veilroute.partition.class_space import ClassSpace
-    from veilroute.partition.columns import count_anonymizable, make_certificate, prove_cost, prove_count
+    from veilroute.partition.columns import count_anonymizable, hide_more, make_certificate, prove_cost, prove_count
     from veilroute.partition.local_search import greedy_partition, improve
     from veilroute.partition.master import CLOSED
     from veilroute.partition.weighed_space import make_space
@@ -114,6 +114,10 @@ def partition_by_columns(
             record = Record(space.price(record.best.classes), watch)
             return space.partition(record, source, is_optimal=False, is_stopped=True)
         record = Record(space.price(record.best.classes), watch)
+    if record.best.left_out and isinstance(rule, RiskBound):
+        hide_more(space, record, watch)
+        if m is None:
+            record.offer(improve(space, record.best, seed=0, effort=_EFFORT_PER_MEMBER * num, watch=watch))
     if record.best.left_out and isinstance(rule, RiskBound):
         # Bounds are for a number of members that are left out, and here these are not alike.
         return space.partition(record, source, is_optimal=False, is_stopped=watch.is_over())

@@ -45,14 +45,15 @@ def scale_of(total: float, num: int) -> float:
 class Master:
     """The programme: solved again and again as a linear one with more columns and cuts, or once in whole numbers.
 
-    ``num_left_out`` members must stay out; ``None`` leaves out as few as possible, at a cost of 1 each. Shares are
-    multiplied by ``scale``. Where it ``is_covering``, members may be in several classes, so that no price is negative:
-    that takes far fewer rounds.
+    ``num_left_out`` members must stay out; ``None`` leaves out as few as possible, at a cost of 1 each or of what they
+    are ``worth``. Shares are multiplied by ``scale``. Where it ``is_covering``, members may be in several classes, so
+    that no price is negative: that takes far fewer rounds.
     """
 
     def __init__(
-        self, num: int, num_left_out: int | None, scale: float, *, is_covering: bool = False, is_whole: bool = False
-    ) -> None:
+        self, num: int, num_left_out: int | None, scale: float, *, worth: Floats | None = None,
+        is_covering: bool = False, is_whole: bool = False,
+    ) -> None:  # fmt: skip
         self.num = num
         self.scale = scale
         self.cuts: list[Members] = []
@@ -77,7 +78,7 @@ class Master:
         for _ in range(num):
             self._solver.addRow(1.0, math.inf if is_covering else 1.0, 0, np.empty(0, dtype=np.int32), np.empty(0))
         if num_left_out != 0:
-            cost = np.full(num, 1.0 if num_left_out is None else 0.0)
+            cost = np.full(num, 1.0 if num_left_out is None else 0.0) if worth is None else worth
             rows = np.arange(num, dtype=np.int32)
             self._solver.addCols(num, cost, np.zeros(num), np.ones(num), num, rows, rows, np.ones(num))
             if num_left_out is not None:
@@ -233,14 +234,14 @@ class Chosen:
 
 def choose_classes(
     num: int, num_left_out: int | None, sets: Int32s, shares: Floats, cuts: Sequence[Members], scale: float,
-    watch: Watch, *, start: Ints | None = None, max_nodes: int | None = None,
+    watch: Watch, *, start: Ints | None = None, max_nodes: int | None = None, worth: Floats | None = None,
 ) -> Chosen:  # fmt: skip
     """The cheapest partition that consists of given classes and leaves ``num_left_out`` members out.
 
     ``start`` are positions of classes that make a partition, to begin with. After ``max_nodes`` it gives up, where the
     time is not what limits.
     """
-    whole = Master(num, num_left_out, scale, is_whole=True)
+    whole = Master(num, num_left_out, scale, worth=worth, is_whole=True)
     whole.add_columns(sets, shares)
     whole.add_cuts(cuts)
     return whole.choose(watch, start, max_nodes)
@@ -367,7 +368,8 @@ class Bounding:
         self.is_free = num_left_out is None
         self.bound, self.prices = 0.0, Prices(np.zeros(space.num))
         self.is_converged = False
-        self.master = Master(space.num, num_left_out, scale)
+        self.worth: Floats = space.worth / space.worth.mean()
+        self.master = Master(space.num, num_left_out, scale, worth=self.worth if self.is_free else None)
         self._known: set[bytes] = set()
         self._tolerance = 1e-8 / scale
         self._is_soft, self._quota = False, _QUOTA
@@ -387,7 +389,7 @@ class Bounding:
 
         For whole numbers, those beyond what lies between the bound and the best partition are of no use.
         """
-        is_class = self.master.sets[:, 0] >= 0
+        is_class = (self.master.sets >= 0).any(axis=1)
         sets, shares = self.master.sets[is_class], self.master.shares[is_class]
         if reach == math.inf:
             return Columns(sets, shares, np.zeros(len(sets)))
@@ -412,7 +414,7 @@ class Bounding:
         """The bound that prices prove when no class has a lower reduced cost than the one given."""
         duals = prices.duals
         if self.num_left_out is None:
-            num_grouped, total = self.space.num, float(np.minimum(duals, 1.0).sum())
+            num_grouped, total = self.space.num, float(np.minimum(duals, self.worth).sum())
         else:
             num_grouped = self.space.num - self.num_left_out
             total = float(np.sort(duals)[:num_grouped].sum())
