@@ -188,19 +188,19 @@ def total_of(found: Partition, task: CoveringTask, rule: Rule) -> tuple[float, f
 
 
 def check_both_ways(seed: int) -> None:
-    """What columns prove is so, and they prove it wherever they leave nobody out."""
+    """What columns prove is so; where they prove nothing, they hide no more, and their bound is none too high."""
     problem, task, rule = make(seed, 13 + seed % 4)
     by_table = partition_by_bitmask(problem, task, rule, watch=Watch())
     by_columns = partition_by_columns(problem, task, rule, watch=Watch())
     best, found = total_of(by_table, task, rule), total_of(by_columns, task, rule)
     assert by_table.is_optimal
-    if not by_columns.left_out:
-        assert by_columns.is_optimal
+    assert found[0] <= best[0] * (1 + 1e-9)
+    if by_columns.least_mean is not None:
+        assert found[0] == pytest.approx(best[0])
+        assert by_columns.least_mean <= best[1] / best[0] * (1 + 1e-9)
+    if by_columns.is_optimal:
         assert found == pytest.approx(best, rel=1e-9)
         assert by_columns.least_mean == pytest.approx(best[1] / best[0], rel=1e-6)
-    else:
-        assert not by_columns.is_optimal
-        assert found[0] <= best[0] * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("seed", range(8))
