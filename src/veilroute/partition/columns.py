@@ -102,7 +102,12 @@ def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
             raise_by_strolls(bounding, record)
         total = record.best.total
     bounding.add_first(Prices(1.5 * simple.duals))
-    bounding.run(total)
+    if isinstance(space, WeighedSpace) and space.num > MAX_COMBINED:
+        # The classes that stand in for others would be in the way.
+        bounding.find_classes()
+        if not watch.is_over():
+            _choose(bounding, bounding.columns_within(math.inf), record, max_nodes=_FIRST_NODES)
+    bounding.run(record.best.total)
     _round(bounding, record)
     if space.num > MAX_COMBINED and space.k > 2 and record.best.total - bounding.bound > _WIDE_GAP * record.best.total:
         # What lies within reach grows fast with the gap, among large classes: worth a longer search.

@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush, nsmallest
+from itertools import groupby
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Int32s, Ints
+from veilroute.arrays import Flags, Floats, Int32s, Ints, as_members
 from veilroute.covering.task import CoveringTask
+from veilroute.kernels.touring import gather_class
 from veilroute.kernels.weighing import extend_heaviest, mark_splitting
 from veilroute.partition.class_space import ClassSpace, Columns, Cuts, Prices, SearchResult, cut_arrays
 from veilroute.problem import ROUNDING, RiskBound, Rule
@@ -21,6 +23,9 @@ from veilroute.progress import Watch
 
 _SETS_PER_STEP = 64
 _PHANTOMS = 3
+_LEVEL_STEP = 1.1
+_NUM_LEVELS = 10
+_RATES = np.array([0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
 
 
 def make_space(task: CoveringTask, rule: Rule) -> ClassSpace:
@@ -104,9 +109,37 @@ class WeighedSpace(ClassSpace):
                             part = grown.part(slice(begin, begin + _SETS_PER_STEP))
                             num_parts += 1
                             heappush(waiting, (float(part.bounds[0]), num_parts, part))
+        if not is_free and len(self.weights) == 1:
+            for heaviest in np.flatnonzero(shortfalls < threshold).tolist():
+                found.append(self._gather(heaviest, look, watch))
         columns = Columns.join(found, self.max_size)
         phantoms = [] if len(columns) or is_free else [look.phantom(each, watch) for each in worst]
         return SearchResult(columns, num_priced, least_beyond, is_complete, shortfalls, phantoms)
+
+    def _gather(self, heaviest: int, look: _Look, watch: Watch) -> Columns:
+        """Good classes of a heaviest member who has so many that they are not all looked at."""
+        from_start, to_goal, between = self.prices_of.steps(watch)
+        others = self.orders[heaviest]
+        others = others[(others >= 0) & self.compatible[heaviest, others]].astype(np.int64)
+        missing = self.more * self.worth[heaviest]
+        least = float(self.pair_costs[0, heaviest, others].min())
+        order, known = np.empty(self.max_size, dtype=np.int64), {}
+        for level in least * _LEVEL_STEP ** np.arange(_NUM_LEVELS):
+            for rate in self.weights[0, heaviest] * _RATES:
+                size, reduced = gather_class(
+                    heaviest, others, missing, level, rate, self.weights[0], look.prizes, self.worth,
+                    self.compatible, from_start[0], to_goal[0], np.ascontiguousarray(between), order,
+                )  # fmt: skip
+                if size and reduced < look.threshold:
+                    known[as_members(order[:size].tolist())] = reduced
+        parts = []
+        for size, alike in groupby(sorted(known, key=len), key=len):
+            sets = np.array(list(alike), dtype=np.int32)
+            sets = sets[self.rule.qualify(sets)]
+            shares = self.measure(sets, watch)[1]
+            prices = Prices(look.prizes - self.fixed)
+            parts.append(Columns(sets, shares, prices.reduce(sets, shares)))
+        return Columns.join(parts, self.max_size)
 
     def _splits(self, sets: Int32s) -> Flags:
         """Which sets are two classes, and so are all that come of them; none where this is not known."""
