@@ -212,7 +212,7 @@ def _choose(bounding: Bounding, columns: Columns, record: Record, *, max_nodes: 
     is_missing = np.array([row.tobytes() not in known for row in mine.sets], dtype=np.bool_)
     for at, row in enumerate(mine.sets[is_missing], len(columns)):
         known[row.tobytes()] = at
-    columns = Columns.join((columns, mine.take(is_missing)), space.max_size)
+    columns = Columns.join((columns, mine.take(is_missing)), space.width)
     start = np.array([known[row.tobytes()] for row in mine.sets], dtype=np.int64)
     watch.tell(f"choice among {len(columns)} classes")
     num_left_out = len(record.best.left_out)

@@ -260,8 +260,10 @@ def improve(space: ClassSpace, grouping: Grouping, *, seed: int, effort: int, wa
     """Improve a partition by local search; the space must be prepared.
 
     ``effort`` is how many sets to look at after the first local optimum; a hundred thousand take some hundredths of a
-    second. When the time is over, the best so far is returned.
+    second. When the time is over, the best so far is returned. Where a class is too large for it, nothing is done.
     """
+    if max(map(len, grouping.classes), default=0) > space.max_size:
+        return grouping
     running = LocalSearch(space, grouping, seed=seed, watch=watch)
     running.descend(watch)
     running.go_on(effort, watch)

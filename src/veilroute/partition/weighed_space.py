@@ -14,6 +14,7 @@ from itertools import groupby
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Ints, as_members
+from veilroute.covering.set_costs import TourCosts
 from veilroute.covering.task import CoveringTask
 from veilroute.kernels.touring import gather_class
 from veilroute.kernels.weighing import extend_heaviest, mark_splitting
@@ -23,6 +24,7 @@ from veilroute.progress import Watch
 
 _SETS_PER_STEP = 64
 _PHANTOMS = 3
+_MAX_GATHERED = 64
 _LEVEL_STEP = 1.1
 _NUM_LEVELS = 10
 _RATES = np.array([0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
@@ -43,6 +45,8 @@ class WeighedSpace(ClassSpace):
         self.more = (1 / rule.beta - 1) * (
             1 - ROUNDING
         )  # how much mass the heaviest member needs beside it, of its own
+        if isinstance(self.prices_of, TourCosts) and task.num_trips == 1:
+            self.width = min(self.largest, _MAX_GATHERED)
         self.orders, self.places = np.full((2, self.num, self.num), -1, dtype=np.int32)
 
     def prepare(self, watch: Watch) -> None:
@@ -79,7 +83,7 @@ class WeighedSpace(ClassSpace):
             while waiting:
                 is_enough = most is not None and num_found >= most
                 if is_enough or watch.is_over() or (max_priced is not None and num_priced > max_priced):
-                    columns = Columns.join(found, self.max_size)
+                    columns = Columns.join(found, self.width)
                     return SearchResult(columns, num_priced, least_beyond)
                 if work > quota:
                     shortfalls[heaviest] = min(shortfalls[heaviest], waiting[0][0])
@@ -112,7 +116,7 @@ class WeighedSpace(ClassSpace):
         if not is_free and len(self.weights) == 1:
             for heaviest in np.flatnonzero(shortfalls < threshold).tolist():
                 found.append(self._gather(heaviest, look, watch))
-        columns = Columns.join(found, self.max_size)
+        columns = Columns.join(found, self.width)
         phantoms = [] if len(columns) or is_free else [look.phantom(each, watch) for each in worst]
         return SearchResult(columns, num_priced, least_beyond, is_complete, shortfalls, phantoms)
 
@@ -123,7 +127,7 @@ class WeighedSpace(ClassSpace):
         others = others[(others >= 0) & self.compatible[heaviest, others]].astype(np.int64)
         missing = self.more * self.worth[heaviest]
         least = float(self.pair_costs[0, heaviest, others].min())
-        order, known = np.empty(self.max_size, dtype=np.int64), {}
+        order, known = np.empty(self.width, dtype=np.int64), {}
         for level in least * _LEVEL_STEP ** np.arange(_NUM_LEVELS):
             for rate in self.weights[0, heaviest] * _RATES:
                 size, reduced = gather_class(
@@ -139,7 +143,7 @@ class WeighedSpace(ClassSpace):
             shares = self.measure(sets, watch)[1]
             prices = Prices(look.prizes - self.fixed)
             parts.append(Columns(sets, shares, prices.reduce(sets, shares)))
-        return Columns.join(parts, self.max_size)
+        return Columns.join(parts, self.width)
 
     def _splits(self, sets: Int32s) -> Flags:
         """Which sets are two classes, and so are all that come of them; none where this is not known."""
