@@ -95,7 +95,7 @@ class TourCosts:
     @property
     def is_prepared(self) -> bool:
         """Whether the distances between members are there."""
-        return self.between.shape[0] > 0
+        return bool(self.between.shape[0])
 
     def table_of(self, members: Sequence[int], posts: Posts) -> PostTable | None:
         """Distances between the ``posts`` of some members (positions in the task); ``None`` before they are there."""

@@ -10,15 +10,14 @@ from veilroute.arrays import Flags, Floats, Ints
 from veilroute.kernels.jit import inner, jit
 
 _LEAST_GAIN = 1e-9
-_KICKS_PER_MEMBER = 10
+_KICKS_PER_MEMBER = 5
 
 
 @inner
 def leg(a: int, b: int, from_start: Floats, to_goal: Floats, between: Floats) -> float:
     """How long the way from a to b is."""
-    if a < 0:
-        return from_start[b]
-    return to_goal[a] if b < 0 else between[a, b]
+    length: float = from_start[b] if a < 0 else to_goal[a] if b < 0 else between[a, b]
+    return length
 
 
 @inner
@@ -31,7 +30,7 @@ def detour(a: int, x: int, b: int, from_start: Floats, to_goal: Floats, between:
 @inner
 def length_of(order: Ints, size: int, from_start: Floats, to_goal: Floats, between: Floats) -> float:
     """How long a way is."""
-    total = from_start[order[0]] + to_goal[order[size - 1]]
+    total: float = from_start[order[0]] + to_goal[order[size - 1]]
     for i in range(1, size):
         total += between[order[i - 1], order[i]]
     return total

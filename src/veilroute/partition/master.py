@@ -395,10 +395,10 @@ class Bounding:
 
     def add(self, columns: Columns) -> int:
         """Add the classes that are new; returns how many."""
-        is_new = np.array([row.tobytes() not in self._known for row in columns.sets], dtype=np.bool_)
-        new = columns.take(is_new)
+        first = {row.tobytes(): at for at, row in reversed(list(enumerate(columns.sets)))}
+        new = columns.take(np.array(sorted(at for key, at in first.items() if key not in self._known), dtype=np.int64))
         if len(new):
-            self._known.update(row.tobytes() for row in new.sets)
+            self._known.update(first)
             self.master.add_columns(new.sets, np.zeros(len(new)) if self.is_free else new.shares)
         return len(new)
 

@@ -13,7 +13,7 @@ from itertools import groupby
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Int32s, Ints, as_members
+from veilroute.arrays import Flags, Floats, Int32s, Ints, Members, as_members
 from veilroute.covering.set_costs import TourCosts
 from veilroute.covering.task import CoveringTask
 from veilroute.kernels.touring import gather_class
@@ -25,6 +25,7 @@ from veilroute.progress import Watch
 _SETS_PER_STEP = 64
 _PHANTOMS = 3
 _MAX_GATHERED = 64
+_MOST_GATHERED = 8
 _LEVEL_STEP = 1.1
 _NUM_LEVELS = 10
 _RATES = np.array([0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
@@ -77,6 +78,7 @@ class WeighedSpace(ClassSpace):
         shortfalls = np.zeros(self.num)
         num_found = num_priced = num_parts = 0
         least_beyond, is_complete = math.inf, True
+        unfinished: set[int] = set()  # whose classes are not all looked at
         for heaviest in np.argsort(self.worth, kind="stable").tolist():
             # What may become best comes first.
             waiting, work = [(-math.inf, 0, look.first(heaviest))], 0.0
@@ -89,6 +91,7 @@ class WeighedSpace(ClassSpace):
                     shortfalls[heaviest] = min(shortfalls[heaviest], waiting[0][0])
                     worst += [part.part(slice(1)) for _, _, part in nsmallest(_PHANTOMS, waiting)]
                     is_complete = False
+                    unfinished.add(heaviest)
                     break
                 _, _, now = heappop(waiting)
                 columns, grown = look.extend(now, watch)
@@ -98,6 +101,7 @@ class WeighedSpace(ClassSpace):
                     if beyond < shortfalls[heaviest]:
                         worst.append(grown.part(slice(int(np.argmin(grown.bounds)), None)).part(slice(1)))
                         shortfalls[heaviest] = beyond
+                        unfinished.add(heaviest)
                     continue
                 shortfalls[heaviest] = min(shortfalls[heaviest], float(columns.reduced.min(initial=0.0)))
                 if len(columns):
@@ -114,20 +118,20 @@ class WeighedSpace(ClassSpace):
                             num_parts += 1
                             heappush(waiting, (float(part.bounds[0]), num_parts, part))
         if not is_free and len(self.weights) == 1:
-            for heaviest in np.flatnonzero(shortfalls < threshold).tolist():
-                found.append(self._gather(heaviest, look, watch))
+            found += [self._gather(heaviest, prices, look, watch) for heaviest in sorted(unfinished)]
         columns = Columns.join(found, self.width)
         phantoms = [] if len(columns) or is_free else [look.phantom(each, watch) for each in worst]
         return SearchResult(columns, num_priced, least_beyond, is_complete, shortfalls, phantoms)
 
-    def _gather(self, heaviest: int, look: _Look, watch: Watch) -> Columns:
+    def _gather(self, heaviest: int, prices: Prices, look: _Look, watch: Watch) -> Columns:
         """Good classes of a heaviest member who has so many that they are not all looked at."""
         from_start, to_goal, between = self.prices_of.steps(watch)
         others = self.orders[heaviest]
         others = others[(others >= 0) & self.compatible[heaviest, others]].astype(np.int64)
         missing = self.more * self.worth[heaviest]
         least = float(self.pair_costs[0, heaviest, others].min())
-        order, known = np.empty(self.width, dtype=np.int64), {}
+        order = np.empty(self.width, dtype=np.int64)
+        gathered: dict[Members, float] = {}
         for level in least * _LEVEL_STEP ** np.arange(_NUM_LEVELS):
             for rate in self.weights[0, heaviest] * _RATES:
                 size, reduced = gather_class(
@@ -135,15 +139,16 @@ class WeighedSpace(ClassSpace):
                     self.compatible, from_start[0], to_goal[0], np.ascontiguousarray(between), order,
                 )  # fmt: skip
                 if size and reduced < look.threshold:
-                    known[as_members(order[:size].tolist())] = reduced
+                    gathered[as_members(order[:size].tolist())] = reduced
+        best = sorted(gathered, key=lambda members: (gathered[members], members))[:_MOST_GATHERED]
         parts = []
-        for size, alike in groupby(sorted(known, key=len), key=len):
+        for _, alike in groupby(sorted(best, key=len), key=len):
             sets = np.array(list(alike), dtype=np.int32)
             sets = sets[self.rule.qualify(sets)]
             shares = self.measure(sets, watch)[1]
-            prices = Prices(look.prizes - self.fixed)
             parts.append(Columns(sets, shares, prices.reduce(sets, shares)))
-        return Columns.join(parts, self.width)
+        columns = Columns.join(parts, self.width)
+        return columns.take(columns.reduced <= look.threshold)
 
     def _splits(self, sets: Int32s) -> Flags:
         """Which sets are two classes, and so are all that come of them; none where this is not known."""
