@@ -124,29 +124,41 @@ class World:
                 self.ac[group] = self.price(group, costs)
 
         self.problem, self.trips = problem, trips
+        self._rests: dict[tuple[int, int, int | None], float] = {}
 
     def bounded_price(self, group: Sequence[int], m: int) -> float:
         """The least that a group adds to MAC's sum when its members share their first ``m`` nodes on every trip."""
-        return sum(weight * self._bounded_trip_price(group, m, trip) for trip, weight in enumerate(self.weights))
+        total = 0.0
+        for trip, weight in enumerate(self.weights):
+            ways = self.bounded_costs(group, m, trip)
+            total += weight * min((self._spend(group, costs, trip) for costs in ways), default=math.inf)
+        return total
 
-    def _bounded_trip_price(self, group: Sequence[int], m: int, trip: int) -> float:
+    def bounded_costs(self, group: Sequence[int], m: int, trip: int) -> Iterator[list[float]]:
+        """What each member pays, for all that they can share: their first ``m`` nodes, or a shorter whole walk.
+
+        Only what is cheapest to each end and having covered the same is listed.
+        """
         start, goal = self.trips[trip]
         layer = {(start, frozenset(i for i in group if start in self.seen[i])): 0.0}
-        best = math.inf
         for length in range(1, m + 1):
             for (node, seen), paid in layer.items():
                 if node == goal and len(seen) == len(group):  # all of them walk this and stop here
-                    best = min(best, self._spend(group, [paid] * len(group), trip))
+                    yield [paid] * len(group)
                 if length == m:
-                    rest = [covering_cost(self.graph, node, goal, [] if i in seen else [self.seen[i]]) for i in group]
-                    best = min(best, self._spend(group, [paid + cost for cost in rest], trip))
+                    yield [paid + self._rest(node, goal, None if i in seen else i) for i in group]
             ahead: dict[tuple[int, frozenset[int]], float] = {}
             for (node, seen), paid in layer.items():
                 for other, cost in self.graph[node]:
                     state = (other, seen | {i for i in group if other in self.seen[i]})
                     ahead[state] = min(ahead.get(state, math.inf), paid + cost)
             layer = ahead
-        return best
+
+    def _rest(self, node: int, goal: int, member: int | None) -> float:
+        key = (node, goal, member)
+        if key not in self._rests:
+            self._rests[key] = covering_cost(self.graph, node, goal, [] if member is None else [self.seen[member]])
+        return self._rests[key]
 
     def _spend(self, group: Sequence[int], costs: Sequence[float], trip: int) -> float:
         base, divisors = self.base[trip], self.divisors[trip]

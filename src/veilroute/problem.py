@@ -314,17 +314,16 @@ class RiskBound(Rule):
     has to be: docs/theory, :ref:`Classes under a prior <theory-risk>`.
     """
 
-    near: Flags  #: per two members whether one class may hold both though they stand near; true for a member and itself
+    near: Flags  #: per two members whether they stand near each other; true for a member and itself
     masses: Floats  #: how probable each member is, in any unit
     beta: float
+    is_strict: bool = False  #: whether also those count whom the class does not hold: then classes can be put together
 
     @classmethod
-    def of(cls, far: Flags, masses: Floats, beta: float, spread: str) -> RiskBound:
+    def of(cls, far: Flags, masses: Floats, beta: float, spread: str, *, is_strict: bool = False) -> RiskBound:
         """The rule under a reading of spread."""
-        num = len(far)
-        together = far if spread == "all-pairs" else ~np.eye(num, dtype=np.bool_)
-        near = np.eye(num, dtype=np.bool_) if spread == "all-pairs" else ~far
-        return cls(together, _least_members(masses, beta), num, near, masses, beta)
+        together = far if spread == "all-pairs" else ~np.eye(len(far), dtype=np.bool_)
+        return cls(together, _least_members(masses, beta), len(far), ~far, masses, beta, is_strict)
 
     @property
     def worth(self) -> Floats:
@@ -334,9 +333,11 @@ class RiskBound(Rule):
     def qualify(self, sets: Int32s) -> Flags:
         """Whether no member is near more than beta of the class, itself included; impossible without any mass."""
         masses = self.masses[sets]
-        near = np.where(self.near[sets[:, :, None], sets[:, None, :]], masses[:, None, :], 0.0).sum(axis=2)
         total = masses.sum(axis=1)
-        is_class = (near.max(axis=1) <= self.beta * total * (1 + ROUNDING)) & (total > 0)
+        is_class = total > 0
+        whom = np.arange(self.num)[:, None] if self.is_strict else sets.T
+        for near in (self.near[each[:, None], sets] for each in whom):
+            is_class &= np.where(near, masses, 0.0).sum(axis=1) <= self.beta * total * (1 + ROUNDING)
         if not self.together.all():
             size = sets.shape[1]
             is_class &= self.together[sets[:, :, None], sets[:, None, :]].sum(axis=(1, 2)) == size * (size - 1)
@@ -345,7 +346,7 @@ class RiskBound(Rule):
     @property
     def is_plain(self) -> bool:
         """Whether no two members that may be in one class are near each other: only the heaviest one matters then."""
-        return int(self.near.sum()) == self.num
+        return not self.is_strict and int((self.near & self.together).sum()) == 0
 
     def renumbered(self, order: Ints) -> RiskBound:
         """The same rule where ``order[i]`` is called i."""

@@ -86,7 +86,11 @@ class Fraud:
 
 
 def sum_of(playbook: vr.Playbook) -> float:
-    """What the classes of a plan add up to, by its own word: N times the MAC, or the total extra cost."""
+    """What the classes of a plan add up to, by its own word: N times the MAC, the total extra cost, or with a prior."""
+    if playbook.privacy.risk is not None:
+        assert playbook.claims.expected_mac is not None
+        assert playbook.claims.hidden_mass is not None
+        return playbook.claims.expected_mac * playbook.claims.hidden_mass
     if playbook.objective == "total":
         assert playbook.claims.total_extra is not None
         return playbook.claims.total_extra
@@ -99,14 +103,22 @@ def value_of(prices: DualPrices, num: int) -> float:
     return sum(sorted(prices.duals)[:num]) - sum(cut.dual * (len(cut.members) // 2) for cut in prices.cuts)
 
 
-def defraud(problem: vr.Problem, privacy: vr.Privacy, seed: int, *, num_swaps: int | None = None) -> Fraud:
-    """Random classes, or the best ones with some members exchanged; routes and figures are true but for "optimal"."""
+def defraud(
+    problem: vr.Problem, privacy: vr.Privacy, seed: int, *, num_swaps: int | None = None, num_joined: int = 0
+) -> Fraud:
+    """Random classes, or the best ones with some members exchanged, or some joined to the first.
+
+    Routes and figures are true but for "optimal".
+    """
     best = vr.solve(problem, privacy)
     assert best.status == "optimal"
     assert best.certificate is not None
     rng = Random(seed)
     groups = [list(group.members) for group in best.classes if group.anonymized]
-    if num_swaps is None:
+    for group in groups[1 : 1 + num_joined]:
+        groups.remove(group)
+        groups[0] += group
+    if num_swaps is None and not num_joined:
         members = [label for group in groups for label in group]
         rng.shuffle(members)
         sizes = [len(group) for group in groups]
@@ -123,15 +135,21 @@ def defraud(problem: vr.Problem, privacy: vr.Privacy, seed: int, *, num_swaps: i
     left_out = tuple(group for group in best.classes if not group.anonymized)
     playbook = replace(best, classes=(*classes, *left_out))
     real = replay_playbook(playbook, None).real_costs
-    is_mac = problem.objective == "mac"
+    is_total, is_risk = problem.objective == "total", privacy.risk is not None
     claims = replace(
-        best.claims, mac=real.mac, mac_by_trip=real.mac_by_trip, mac_lower_bound=real.mac if is_mac else None,
-        total_extra=real.total_extra, worst_extra=real.worst_extra,
-        total_extra_lower_bound=None if is_mac else real.total_extra,
+        best.claims, mac=real.mac, mac_by_trip=real.mac_by_trip, total_extra=real.total_extra,
+        mac_lower_bound=None if is_total or is_risk else real.mac, worst_extra=real.worst_extra,
+        total_extra_lower_bound=real.total_extra if is_total else None, expected_mac=real.expected_mac,
+        expected_mac_lower_bound=real.expected_mac if is_risk else None, worst_posterior=None, bayes_success=None,
     )  # fmt: skip
     playbook = replace(playbook, claims=claims)
     assert sum_of(playbook) > sum_of(best) * (1 + 1e-6)
     return Fraud(playbook, replay_playbook(playbook, None), best)
+
+
+def weighed(problem: vr.Problem) -> vr.Problem:
+    """The same with a prior: the tenth candidate is half as probable as the first."""
+    return replace(problem, prior=[1 / (10 + i) for i in range(len(problem.candidates))])
 
 
 def rooms(num: int, seed: int, size: tuple[int, int] = (30, 44), num_trips: int = 1) -> vr.Problem:
@@ -151,6 +169,10 @@ FRAUDS: dict[str, Callable[[], Fraud]] = {
     "28, k=3": lambda: defraud(rooms(28, 5), vr.Privacy(k=3), 6),
     "16, prefixes": lambda: defraud(rooms(16, 7), vr.Privacy(k=2, m=30), 7),
     "16, total": lambda: defraud(replace(rooms(16, 2), objective="total"), vr.Privacy(k=2), 2, num_swaps=1),
+    "15, risk": lambda: defraud(weighed(rooms(15, 11)), vr.Privacy(risk=0.5), 11, num_joined=1),
+    "14, risk and near pairs": lambda: defraud(
+        weighed(rooms(14, 6, (14, 20))), vr.Privacy(risk=0.45, ell=4), 12, num_joined=2
+    ),
     "40, almost": lambda: defraud(rooms(40, 8), vr.Privacy(k=2), 8, num_swaps=1),
     "70": lambda: defraud(rooms(70, 9), vr.Privacy(k=2), 9),
     "130": lambda: defraud(rooms(130, 10), vr.Privacy(k=2), 10),
@@ -210,7 +232,7 @@ ATTACKS: dict[str, Callable[[Fraud], Certificate]] = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.parametrize("name", ["13", "28, k=3", "16, prefixes", "16, total"])
+@pytest.mark.parametrize("name", ["13", "28, k=3", "16, prefixes", "16, total", "15, risk"])
 def test_no_attack_made_by_hand_is_accepted(name: str, attack: str) -> None:
     assert not fraud(name).is_accepted(ATTACKS[attack](fraud(name)), effort=200_000)
 
@@ -242,7 +264,7 @@ def test_the_forged_playbooks_that_once_passed_are_refused(
 
 def test_the_best_plans_themselves_are_accepted() -> None:
     """What refuses everything would pass all of the above."""
-    for name in ("13", "20, two trips", "18, k=3", "70", "16, total"):
+    for name in ("13", "20, two trips", "18, k=3", "70", "16, total", "15, risk", "14, risk and near pairs"):
         report = vr.audit(fraud(name).best)
         assert report.verdict == "holds", name
 
@@ -363,7 +385,9 @@ def count_accepted(name: str, num_forged: int) -> int:
     return sum(book.is_accepted(forge(book, rng), rng.choice(efforts)) for _ in range(num_forged))
 
 
-@pytest.mark.parametrize("name", ["13", "18, k=3", "14, near pairs", "16, prefixes", "16, total"])
+@pytest.mark.parametrize(
+    "name", ["13", "18, k=3", "14, near pairs", "16, prefixes", "16, total", "15, risk", "14, risk and near pairs"]
+)
 def test_no_forged_certificate_is_accepted(name: str) -> None:
     assert count_accepted(name, 15) == 0
 

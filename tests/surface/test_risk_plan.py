@@ -43,13 +43,13 @@ def test_what_the_summary_says(command: Command, building: Path, priors: Path) -
             0.9,
             (
                 "The secret is one of those hidden with a probability of 90%.",
-                "Whoever watches and knows the prior guesses right 41% of the time at best; no route points to "
-                "one place with more than 48% (50% promised).",
+                "Whoever watches and knows the prior guesses right at most 41% of the time. No route gives one place "
+                "more than 48% (50% promised).",
             ),
         ),
-        (vr.Privacy(k=2), 0.5, 1.0, ("no route points to one place with more than 50%.",)),
-        (vr.Privacy(k=2), 0.82, 1.0, ("although k=2; a route points to one place with 82% (--risk bounds that).",)),
-        (vr.Privacy(k=2, ell=2), 0.82, 1.0, ("points to one place and those nearer to it than ell with 82%",)),
+        (vr.Privacy(k=2), 0.5, 1.0, ("No route gives one place more than 50%.",)),
+        (vr.Privacy(k=2), 0.82, 1.0, ("A route gives one place 82%: --risk bounds that, k does not.",)),
+        (vr.Privacy(k=2, ell=2), 0.82, 1.0, ("A route gives one place and those closer than ell to it 82%: --risk",)),
     ],
 )
 def test_the_odds_in_words(privacy: vr.Privacy, worst: float, mass: float, sentences: tuple[str, ...]) -> None:
@@ -142,6 +142,8 @@ def test_the_objective_of_an_instance_counts(command: Command, building: Path) -
         (("--risk", "0.5", "--planner", "rbp", "--m", "20"), ("planner", "optimal")),
         (("--risk", "0.5", "--planner", "pbp", "--partitioner", "merge-bb"), ("optimal",)),
         (("--risk", "0.5", "--planner", "pbp", "--partitioner", "df-bb"), ("optimal",)),
+        (("--risk", "0.5", "--planner", "pbp", "--partitioner", "naive"), ("optimal",)),
+        (("--risk", "0.5", "--planner", "m-pbp", "--partitioner", "naive", "--m", "20"), ("optimal",)),
         (("--mechanism", "randomised", "--planner", "cbp", "--m", "20"), ("optimal",)),
         (("--mechanism", "randomised", "--planner", "pbp"), ("optimal",)),
     ],
@@ -150,6 +152,14 @@ def test_bad_options(
     command: Command, building: Path, priors: Path, options: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
     assert_refused(command("plan", building, *TRIP, *options), *words)
+
+
+@pytest.mark.parametrize("wanted", [("--risk", "0.5"), ("--mechanism", "randomised")])
+def test_classes_of_an_earlier_trip_are_not_reused_by_risk(
+    command: Command, building: Path, wanted: tuple[str, ...]
+) -> None:
+    assert command("plan", building, *TRIP, "-k", 2, "-o", "first.json").code == 0
+    assert_refused(command("plan", building, *TRIP, *wanted, "--reuse", "first.json"), "planner", "optimal")
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,12 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from itertools import accumulate
 
 from veilroute.auditing.survey import CrowMap, Survey, measured_map
 from veilroute.auditing.walking import Effort, WalkingMap
 from veilroute.domain.graph import at_least
-from veilroute.problem import Privacy
+from veilroute.problem import ROUNDING, Privacy
 
 _APART_STEP = 2  #: what asking who stands apart takes, measured in visits by breadth-first search
 
@@ -39,6 +40,9 @@ def members_of(mask: int) -> Iterator[int]:
 class ClassRule:
     """What a class must be: at least k members, of whom k (``witness``) or all (``all-pairs``) stand ell apart.
 
+    Or, with a ``beta``: no member weighs, with those close to it, more than beta of the whole class. ``largest`` is how
+    many members a class that matters has at most, where that is known otherwise.
+
     ``close`` has for each candidate a mask of those close to it. Everything in the auditor that asks whether candidates
     are a class, or could become one, asks here. With an ``effort`` every answer is exact or `TooMuchError`. Without
     one, a group of which k members apart cannot be found in 20,000 steps does not qualify.
@@ -49,27 +53,66 @@ class ClassRule:
     A bound on all partitions into such classes is therefore one on all partitions. The same holds for the number of
     anonymized candidates. A set that can be split makes all larger sets splittable, so a search that adds members one
     by one may stop there.
+
+    With a beta this is true only as long as members are added from the heaviest to the lightest, and even then only of
+    those who stand far from everybody else. Let A and B be two classes, and x be no heavier than any member of A. If x
+    is far from all of A, then A with x is a class: what is close to others weighs as before, the whole weighs more, and
+    x itself weighs no more than the heaviest of A, so no more than beta of it. Where x is close to somebody in A and
+    to somebody in B, or to others still to come, nothing follows. A heavier x may need everybody.
     """
 
-    def __init__(self, k: int, close: Mapping[int, int], *, is_all_pairs: bool, effort: Effort | None = None) -> None:
+    def __init__(
+        self,
+        k: int,
+        close: Mapping[int, int],
+        *,
+        is_all_pairs: bool,
+        effort: Effort | None = None,
+        beta: float | None = None,
+        masses: Mapping[int, float] | None = None,
+        largest: int | None = None,
+    ) -> None:
         self.k, self.close, self.is_all_pairs, self.effort = k, close, is_all_pairs, effort
+        self.beta, self.masses, self.largest = beta, masses or {}, largest
         self._known: dict[tuple[int, int | None], FarSet] = {}
+        self._splits: dict[int, tuple[int, int] | None] = {}
 
     def renumbered(self, members: Sequence[int], effort: Effort) -> ClassRule:
-        """The same rule, exact, over another numbering of some candidates."""
+        """The same rule, exact, over another numbering of some candidates; with a beta, name the heaviest first."""
         place = {c: i for i, c in enumerate(members)}
         close = {i: mask_of(place[b] for b in members_of(self.close[a]) if b in place) for a, i in place.items()}
-        return ClassRule(self.k, close, is_all_pairs=self.is_all_pairs, effort=effort)
+        masses = {i: self.masses[c] for c, i in place.items()} if self.masses else {}
+        k = self.k if self.beta is None else max(self.k, _fewest(sorted(masses.values()), self.beta))
+        return ClassRule(
+            k, close, is_all_pairs=self.is_all_pairs, effort=effort, beta=self.beta, masses=masses, largest=self.largest
+        )
 
     def qualifies(self, group: int) -> bool:
         """Whether the group is a class."""
         if group.bit_count() < self.k:
             return False
+        if self.beta is not None:
+            if self.is_all_pairs and not self.is_far(group):
+                return False
+            return self.is_within({c: self.masses[c] for c in members_of(group)})
         if self._is_all_far:
             return self.is_far(group)
         if self.effort is None:
             return self.largest_far_set(group, enough=self.k).size >= self.k
         return self.has_far(group, self.k)
+
+    def is_within(self, masses: Mapping[int, float]) -> bool:
+        """Whether nobody of a group, with those close to it, weighs more than beta of the group."""
+        total = math.fsum(masses.values())
+        return total > 0 and self.heaviest(masses)[1] <= (self.beta or 0.0) * total * (1 + ROUNDING)
+
+    def heaviest(self, masses: Mapping[int, float]) -> tuple[int, float]:
+        """The member of a group that weighs most together with those close to it, and how much that is."""
+        group = mask_of(masses)
+        near = {
+            c: math.fsum([own, *(masses[b] for b in members_of(self.close[c] & group))]) for c, own in masses.items()
+        }
+        return max(near.items(), key=lambda item: item[1])
 
     @cached_property
     def _is_all_far(self) -> bool:
@@ -79,6 +122,8 @@ class ClassRule:
     @cached_property
     def max_size(self) -> int:
         """How many members a class has at most that cannot be split: 2k - 1, where any k of them are a class."""
+        if self.largest is not None or self.beta is not None:
+            return min(len(self.close), self.largest or len(self.close))
         return min(len(self.close), 2 * self.k - 1) if self._is_all_far else len(self.close)
 
     def may_join(self, group: int, member: int) -> bool:
@@ -86,6 +131,8 @@ class ClassRule:
         grown = group | 1 << member
         if self.is_all_pairs and not self.is_far(grown):
             return False
+        if self.beta is not None:
+            return not self._is_split_for_good(group, member)
         if self._is_all_far:
             return group.bit_count() < self.max_size
         # The group itself cannot be split, so the new member is needed for it.
@@ -93,6 +140,36 @@ class ClassRule:
             self.has_far(grown & ~(apart | 1 << member), self.k)
             for apart in self.far_sets(group & ~self.close[member], self.k - 1)
         )
+
+    def _is_split_for_good(self, group: int, first: int) -> bool:
+        """Whether all that comes of a group by adding lighter members, from ``first`` on, splits as the group does."""
+        if group not in self._splits:
+            self._splits[group] = self._find_split(group)
+        split = self._splits[group]
+        if split is None or self._is_all_far:
+            return split is not None
+        later = (1 << len(self.close)) - (1 << first)
+        return all(
+            not self.close[x] & later and not all(self.close[x] & part for part in split) for x in members_of(later)
+        )
+
+    def _find_split(self, group: int) -> tuple[int, int] | None:
+        """Two classes that make up the group, if there are some of which one has neighbours by mass only."""
+        if group.bit_count() < 2 * self.k:
+            return None
+        members = list(members_of(group))
+        if self.effort is not None:
+            self.effort.spend(_APART_STEP * len(members))
+        for at, heaviest in enumerate(members[1:], 1):
+            part, mass = 0, 0.0
+            for member in members[at:]:
+                part |= 1 << member
+                mass += self.masses[member]
+                if self.masses[heaviest] <= (self.beta or 0.0) * mass:
+                    if self.qualifies(part) and self.qualifies(group ^ part):
+                        return part, group ^ part
+                    break
+        return None
 
     def is_far(self, mask: int) -> bool:
         """Whether all members of a set are pairwise far apart."""
@@ -131,6 +208,19 @@ class ClassRule:
         return self._known[key]
 
 
+def _fewest(masses: Sequence[float], beta: float) -> int:
+    """How many members a class has at least, of some with these masses, ascending.
+
+    With a given one for its heaviest, the fewest are enough when they are the next lighter ones.
+    """
+    fewest = len(masses) + 1
+    for last, heaviest in enumerate(masses):
+        totals = accumulate(masses[last::-1])
+        enough = (size for size, total in enumerate(totals, 1) if heaviest <= beta * total * (1 + 2 * ROUNDING))
+        fewest = min(fewest, next(enough, fewest))
+    return fewest
+
+
 class Spread(ClassRule):
     """The rule of a privacy on a map: distances between candidates as far as it needs them.
 
@@ -140,7 +230,9 @@ class Spread(ClassRule):
     def __init__(self, survey: Survey, privacy: Privacy) -> None:
         # Who is close to whom is kept as bits, and how close is worked out again when asked: there may be many pairs.
         close = dict.fromkeys(survey.nodes, 0)
-        super().__init__(privacy.k, close, is_all_pairs=privacy.spread == "all-pairs")
+        is_all_pairs, beta = privacy.spread == "all-pairs", privacy.beta
+        masses = dict.fromkeys(survey.nodes, 0.0) | ({} if beta is None else survey.prior)
+        super().__init__(privacy.k, close, is_all_pairs=is_all_pairs, beta=beta, masses=masses)
         self._survey, self._measure = survey, privacy.measure
         is_cost = privacy.measure == "cost"
         self._limit = at_least(privacy.ell, exact=is_cost and survey.problem.domain.has_integer_costs)

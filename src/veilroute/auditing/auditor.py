@@ -1,11 +1,12 @@
 """The audit itself: replay, check every claim, watch the anonymity set over time."""
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
-from veilroute.auditing import claims
+from veilroute.auditing import claims, risk
 from veilroute.auditing.binding import bind, check_instance, check_shown
 from veilroute.auditing.class_search import count_anonymizable
+from veilroute.auditing.mixtures import examine_mixture
 from veilroute.auditing.optimality import find_optimum
 from veilroute.auditing.proofs import check_certificate, examine_certificate
 from veilroute.auditing.replay import Planner, ReplayedPlaybook, replay_playbook, watch_trips
@@ -21,6 +22,7 @@ def audit_playbook(
     instance: Problem | None = None,
     privacy: Privacy | None = None,
     unstated: Collection[str] = (),
+    prior: Sequence[float] | None = None,
 ) -> AuditReport:
     """Check every claim of a playbook by playing the adversary, with code that planning does not share.
 
@@ -38,8 +40,10 @@ def audit_playbook(
         What was meant. With either there is one more claim, ``instance``: that the playbook is about this map, these
         trips and candidates in this order, this visibility, these names, and promises this privacy.
     unstated
-        What of these nobody stated and is not to be compared: ``visibility`` or fields of the privacy, as in
+        What of these nobody stated and is not to be compared: ``visibility``, ``prior`` or fields of the privacy, as in
         ``Instance.unstated``.
+    prior
+        A weight for each candidate under which to measure the risk as well, with one more claim, ``prior``.
 
     Returns
     -------
@@ -58,11 +62,15 @@ def audit_playbook(
     m = find_nodes_that_matter(replayed)
     if playbook.status != "feasible" or replayed.objective.bound is not None or stated.num_anonymizable is not None:
         # Only trying everything can settle such claims.
-        optimum = find_optimum(survey, replayed.rule, m)
+        optimum = None if replayed.is_randomised else find_optimum(survey, replayed.rule, m)
         num_anonymizable = count_anonymizable(replayed, m) if optimum is None else optimum.num_anonymizable
     if playbook.certificate is not None:
-        proof = examine_certificate(replayed, playbook.certificate, m)
+        examine = examine_mixture if replayed.is_randomised else examine_certificate
+        proof = examine(replayed, playbook.certificate, m)
     has_extra_cost = stated.total_extra is not None or stated.worst_extra is not None
+    is_bounded = playbook.privacy.beta is not None
+    has_shares = replayed.is_randomised or any(group.shares for group in playbook.classes)
+    has_risk = is_bounded or stated.worst_posterior is not None or stated.bayes_success is not None
     is_compared = instance is not None or privacy is not None
     verdicts: tuple[ClaimVerdict, ...] = (
         claims.check_walk(replayed),
@@ -74,9 +82,14 @@ def audit_playbook(
         claims.check_spread(replayed),
         claims.check_coverable(replayed),
         claims.check_anonymized(replayed),
+        *([risk.check_shares(replayed)] if has_shares else []),
+        *([risk.check_risk(replayed)] if has_risk else []),
+        *([risk.check_prior(replayed, prior)] if prior is not None else []),
         claims.check_apr(replayed),
         claims.check_mac(replayed),
         *([claims.check_extra_cost(replayed)] if has_extra_cost else []),
+        *([risk.check_hidden_mass(replayed)] if is_bounded or stated.hidden_mass is not None else []),
+        *([risk.check_expected_mac(replayed)] if is_bounded or stated.expected_mac is not None else []),
         check_certificate(proof),
         claims.check_bound(replayed, optimum, proof),
         claims.check_optimality(replayed, optimum, proof, num_anonymizable),
@@ -107,18 +120,20 @@ def find_nodes_that_matter(replayed: ReplayedPlaybook) -> int | None:
 
     Whoever goes their own way after m nodes has paid for m - 1 edges, and so have at least k members of the class.
     Where that alone costs more, on every trip, than the sum stated, all classes of a plan that costs no more share
-    whole routes. Only while everybody is anonymized: to anonymize more, a plan may take any detour.
+    whole routes. Only while everybody is anonymized who can be: to anonymize more, a plan may take any detour. And only
+    in a partition: what is drawn seldom costs little, however long it is.
     """
-    survey, objective, num = replayed.survey, replayed.objective, len(replayed.protected)
+    survey, objective, hidden = replayed.survey, replayed.objective, replayed.real_size
     k, m = replayed.playbook.privacy.k, replayed.playbook.privacy.m
-    if m is None or objective.stated is None or num < len(survey.coverable):
+    everybody = replayed.hideable
+    if m is None or objective.stated is None or replayed.is_randomised or not set(everybody) <= set(replayed.protected):
         return m
     # With room for rounding: a MAC of 0 may be stated as a little less, which no detour could undercut.
-    total = objective.total(max(0.0, objective.stated), num)
-    total += objective.margin(total, num)
+    total = objective.total(max(0.0, objective.stated), hidden)
+    total += objective.margin(total, hidden)
     least = (m - 1) * survey.walking.smallest_cost
     for trip, share in zip(survey.trips, survey.trip_shares, strict=True):
-        extras = sorted(max(0.0, least - trip.base_costs[c]) * survey.weight(trip, c) for c in survey.coverable)
+        extras = sorted(max(0.0, least - trip.base_costs[c]) * survey.weight(trip, c) for c in everybody)
         if share * math.fsum(extras[:k]) <= total:
             return m
     return None

@@ -16,8 +16,15 @@ from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook
 from veilroute.problem import Privacy, Problem, Trip, names_sha256
 
-_PROMISES = ("k", "ell", "measure", "m", "spread")
+_PROMISES = ("k", "ell", "measure", "m", "spread", "risk", "mechanism")
 _NOTHING = Said(None, "none")
+_EVEN = Said(None, "all candidates the same")
+_USUAL = {
+    "risk": _NOTHING,
+    "mechanism": Said("partition", "partition"),
+    "prior": _EVEN,
+    "objective": Said("mac", "mac"),
+}
 
 
 def bind(
@@ -26,17 +33,22 @@ def bind(
     """Everything that the claims of a playbook are about, beside what was meant where that is stated.
 
     ``unstated`` is what ``instance`` and ``privacy`` hold only because something must stand there: ``visibility``,
-    ``objective`` or names of fields of :class:`Privacy`.
+    ``objective``, ``prior`` or names of fields of :class:`Privacy`. It is either k or a risk that is stated.
     """
     if instance is not None and not isinstance(instance, Problem):
         raise InvalidInputError("instance", "a Problem, such as read_instance(path).problem", type(instance).__name__)
     found = playbook.problem
     stated = {**_about(found), **_promised(playbook.privacy)}
     meant = {**({} if instance is None else _about(instance)), **({} if privacy is None else _promised(privacy))}
-    if {"mac"} != {problem.objective for problem in (found, instance) if problem is not None}:
-        # Nobody had a choice of it for long, so it is said only where it is not the MAC.
-        stated["objective"] = Said(found.objective, found.objective)
-        meant |= {} if instance is None else {"objective": Said(instance.objective, instance.objective)}
+    # Nobody had a choice of these for long, so they are said only where they are not the usual.
+    for name, usual in _USUAL.items():
+        said = stated.pop(name)
+        if not said == usual == meant.get(name, usual):
+            stated[name] = said
+    if privacy is None or privacy.risk is None:
+        unstated = {*unstated, *({"risk"} if "k" in unstated else ())}
+    else:
+        unstated = set(unstated) - {"k", "risk"}
     bound = []
     for what, said in stated.items():
         wanted = None if what in unstated else meant.get(what)
@@ -105,13 +117,23 @@ def _about(problem: Problem) -> dict[str, Said]:
         "candidates": Said(stops, f"{len(problem.candidates):,}, {stops['sha256']}"),
         "visibility": _sight(problem.visibility),
         "names": _NOTHING if called is None else Said({"number": num, "sha256": called}, f"{num:,}, {called}"),
+        "prior": _prior(problem),
+        "objective": Said(problem.objective, problem.objective),
     }
 
 
 def _promised(privacy: Privacy) -> dict[str, Said]:
     values = {name: getattr(privacy, name) for name in _PROMISES}
     texts = {"ell": f"{privacy.ell:.15g}"} | ({"m": "the whole route"} if privacy.m is None else {})
+    texts |= {"risk": "none" if privacy.risk is None else f"{privacy.risk:.15g}"}
     return {name: Said(value, texts.get(name, str(value))) for name, value in values.items()}
+
+
+def _prior(problem: Problem) -> Said:
+    if problem.prior is None or len(set(problem.prior)) == 1:
+        return _EVEN
+    weights = {"number": len(problem.prior), "sha256": _sha256(problem.prior)}
+    return Said(weights, f"for {weights['number']:,}, {weights['sha256']}")
 
 
 def _sight(visibility: Visibility) -> Said:
@@ -152,6 +174,8 @@ def _difference(what: str, meant: Problem, found: Problem) -> str:
             return _candidates_difference(meant.candidates, found.candidates)
         case "names":
             return _names_difference(meant.names, found.names)
+        case "prior" if meant.candidates == found.candidates:
+            return _prior_difference(meant, found)
         case "drawing" if meant.domain.sha256 == found.domain.sha256:
             return _drawing_difference(meant.domain, found.domain)
     return ""
@@ -199,6 +223,13 @@ def _names_difference(meant: Mapping[Label, str], found: Mapping[Label, str]) ->
     wanted, stated = (repr(held[odd[0]][:60]) if odd[0] in held else "nothing" for held in (meant, found))
     others = f"; {len(odd) - 1} more differ" if len(odd) > 1 else ""
     return f"{odd[0]} is called {wanted} in the instance, {stated} in the playbook{others}"
+
+
+def _prior_difference(meant: Problem, found: Problem) -> str:
+    everybody = range(len(meant.candidates))
+    pairs = [(meant.prior_of(everybody)[i], found.prior_of(everybody)[i], meant.candidates[i]) for i in everybody]
+    wanted, stated, label = max(pairs, key=lambda pair: abs(pair[0] - pair[1]))
+    return f"{label} has a probability of {wanted:.9g} in the instance, of {stated:.9g} in the playbook"
 
 
 def _drawing_difference(meant: Domain, found: Domain) -> str:

@@ -4,10 +4,10 @@ import math
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 
-from veilroute.auditing.apartness import mask_of, members_of
+from veilroute.auditing.apartness import members_of
 from veilroute.auditing.optimality import Optimum
 from veilroute.auditing.proofs import Proof
-from veilroute.auditing.replay import UNSTATED, ReplayedPlaybook, ReplayedRoute, is_same
+from veilroute.auditing.replay import UNSTATED, ReplayedPlaybook, ReplayedRoute, is_same, wrong_figure
 from veilroute.auditing.verdicts import ClaimVerdict, first_nodes, judge, number
 from veilroute.certificate import MAX_TRIED
 from veilroute.domain.graph import Label
@@ -27,11 +27,11 @@ def check_mac(replayed: ReplayedPlaybook) -> ClaimVerdict:
     problems = []
     if len(claims.mac_by_trip) != len(real.mac_by_trip):
         problems.append(f"states {len(claims.mac_by_trip)} values for {number(len(real.mac_by_trip), 'trip')}")
-    problems += _wrong_figure("MAC", claims.mac, real.mac)
+    problems += wrong_figure("MAC", claims.mac, real.mac)
     # With a single trip its MAC is the MAC: say the same thing only once.
     if not problems or len(real.mac_by_trip) > 1:
         for trip, (stated, found) in enumerate(zip(claims.mac_by_trip, real.mac_by_trip, strict=False)):
-            problems += _wrong_figure(f"MAC of trip {trip}", stated, found)
+            problems += wrong_figure(f"MAC of trip {trip}", stated, found)
     shown = "nothing is anonymized, so there is none" if real.mac is None else f"MAC recomputed: {real.mac:.9g}"
     return judge("mac", problems, shown)
 
@@ -45,9 +45,9 @@ def check_extra_cost(replayed: ReplayedPlaybook) -> ClaimVerdict:
     largest = max((trip.base_costs[c] for trip in replayed.survey.trips for c in claimed), default=0.0)
     problems = []
     if claims.total_extra is not None:
-        problems += _wrong_figure("total extra cost", claims.total_extra, real.total_extra, largest * len(claimed))
+        problems += wrong_figure("total extra cost", claims.total_extra, real.total_extra, largest * len(claimed))
     if claims.worst_extra is not None:
-        problems += _wrong_figure("worst extra cost", claims.worst_extra, real.worst_extra, largest)
+        problems += wrong_figure("worst extra cost", claims.worst_extra, real.worst_extra, largest)
     if real.total_extra is None or real.worst_extra is None:
         return judge("extra-cost", problems, "nothing is anonymized, so there is none")
     figures = f"total extra cost recomputed: {real.total_extra:.9g}, worst single detour: {real.worst_extra:.9g}"
@@ -59,23 +59,17 @@ def _judge_unknown(claim: str, replayed: ReplayedPlaybook) -> ClaimVerdict:
     return judge(claim, [f"cannot be recomputed for {who}: no walk, so no cost"], "")
 
 
-def _wrong_figure(name: str, stated: float | None, real: float | None, unit: float = 1.0) -> list[str]:
-    if stated is None or real is None:
-        shown = ("none" if value is None else f"{value:.9g}" for value in (stated, real))
-        return [] if stated is real else ["{}: stated {}, recomputed {}".format(name, *shown)]
-    if is_same(real, stated, unit):
-        return []
-    side = "better" if real < stated else "worse"
-    return [f"{name} is {side} than stated: {real:.9g} instead of {stated:.9g}"]
-
-
 def check_bound(replayed: ReplayedPlaybook, optimum: Optimum | None, proof: Proof | None) -> ClaimVerdict:
     """The lower bound is none that the playbook, or any other way to group so many candidates, undercuts."""
-    objective, num = replayed.objective, replayed.playbook.claims.num_anonymized
+    objective, hidden = replayed.objective, replayed.stated_size
     bound, name, reached = objective.bound, objective.name, objective.reached
     # Bounds are proved for what the plan keeps small; nobody would check one on the other figure.
     claims = replayed.playbook.claims
-    others = {"MAC": claims.mac_lower_bound, "total extra cost": claims.total_extra_lower_bound}
+    others = {
+        "MAC": claims.mac_lower_bound,
+        "total extra cost": claims.total_extra_lower_bound,
+        "expected MAC": claims.expected_mac_lower_bound,
+    }
     problems = [
         f"states that no {other} is below {stated:.9g}, but it is the {name} that is kept small"
         for other, stated in others.items()
@@ -87,12 +81,12 @@ def check_bound(replayed: ReplayedPlaybook, optimum: Optimum | None, proof: Proo
         problems.append("states a bound that is no number")
     if reached is None and not replayed.real_costs.unknown:
         problems.append(f"states the bound {bound:.9g} where nothing is anonymized")
-    elif reached is not None and reached < bound and not objective.is_same(reached, bound, num):
+    elif reached is not None and reached < bound and not objective.is_same(reached, bound, hidden):
         problems.append(f"states that no {name} is below {bound:.9g}, but its own is {reached:.9g}")
-    best = None if optimum is None else optimum.least.get(num)
+    best = None if optimum is None else optimum.least_for(hidden)
     least = proof.cheaper if best is None and proof is not None else best
-    cheaper = None if least is None else objective.figure(least, num)
-    if cheaper is not None and cheaper < bound and not objective.is_same(cheaper, bound, num):
+    cheaper = None if least is None else objective.figure(least, hidden)
+    if cheaper is not None and cheaper < bound and not objective.is_same(cheaper, bound, hidden):
         problems.append(f"states that no {name} is below {bound:.9g}, but {cheaper:.9g} is possible")
     if best is not None:
         return judge("bound", problems, f"{bound:.9g} is not above {cheaper:.9g}, the least possible")
@@ -107,7 +101,7 @@ def check_bound(replayed: ReplayedPlaybook, optimum: Optimum | None, proof: Proo
 
 def _gives_evidence(replayed: ReplayedPlaybook) -> bool:
     """Whether the planner hands a certificate over with its bounds, where there is too much to try it all."""
-    is_small = len(replayed.survey.coverable) <= MAX_TRIED
+    is_small = len(replayed.hideable) <= MAX_TRIED and not replayed.is_randomised
     return not is_small and replayed.playbook.options.get("partitioner") not in _WITHOUT_EVIDENCE
 
 
@@ -116,7 +110,7 @@ def check_optimality(
 ) -> ClaimVerdict:
     """What the status says: proved optimal, or that nothing can be anonymized."""
     status, num_stated = replayed.playbook.status, replayed.playbook.claims.num_anonymized
-    objective, num_real = replayed.objective, len(replayed.protected)
+    objective, num_real, is_bounded = replayed.objective, len(replayed.protected), replayed.rule.beta is not None
     if status not in _STATUSES:
         return judge("optimality", [f"unknown status {status!r}"], "")
     if status == "feasible":
@@ -130,16 +124,21 @@ def check_optimality(
     if optimum is not None:
         problems += _better_way(replayed, optimum)
         return judge("optimality", problems, f"{status}; re-proved: {optimum.effort}")
+    if replayed.is_all_open and not replayed.hides_all:
+        left = sorted(set(replayed.hideable).difference(replayed.protected))
+        problems.append(f"not optimal: {replayed.survey.names(left)} can be hidden as well")
     if status == "infeasible":
         if num_anonymizable:
             problems.append(f"says that nothing can be anonymized, but {num_anonymizable} candidates can be")
+        if is_bounded and replayed.hides_all:
+            return judge("optimality", problems, "infeasible: all are too probable, or too near, to be hidden")
         if _most(proof, num_anonymizable) == 0:
             return judge("optimality", problems, "infeasible: no candidate belongs to a class that could be anonymized")
         return judge("optimality", problems, "infeasible by the planner's word; too large to re-prove", checked=False)
     if proof is not None and proof.more is not None:
         problems.append(f"not optimal: {proof.more} candidates can be anonymized, not only {num_stated}")
     if proof is not None and proof.cheaper is not None:
-        cheaper = objective.figure(proof.cheaper, num_stated)
+        cheaper = objective.figure(proof.cheaper, replayed.stated_size)
         problems.append(f"not optimal: a {objective.name} of {cheaper:.9g} is possible")
     if proof is None:
         if _gives_evidence(replayed):
@@ -147,7 +146,7 @@ def check_optimality(
         return judge("optimality", problems, "optimal by the planner's word; too large to re-prove", checked=False)
     if not proof.has_bound:
         return judge("optimality", problems, f"optimal by the planner's word: {proof.effort}", checked=False)
-    if _most(proof, num_anonymizable) > num_stated:
+    if not replayed.hides_all if is_bounded else _most(proof, num_anonymizable) > num_stated:
         reason = "that no more can be anonymized was not worked out"
         return judge("optimality", problems, f"optimal by the planner's word: {reason}", checked=False)
     return judge("optimality", problems, f"optimal (certificate: {proof.effort})")
@@ -155,14 +154,14 @@ def check_optimality(
 
 def _unmet_bound(replayed: ReplayedPlaybook) -> list[str]:
     """What is wrong with the figures of a plan that is said to be optimal: both must meet the bound."""
-    objective, num = replayed.objective, replayed.playbook.claims.num_anonymized
+    objective, hidden = replayed.objective, replayed.stated_size
     name, stated, bound, reached = objective.name, objective.stated, objective.bound, objective.reached
     if bound is None or stated is None:
         return [f"says optimal without a {name} and a bound that meets it"]
     problems = []
-    if not objective.is_same(stated, bound, num):
+    if not objective.is_same(stated, bound, hidden):
         problems.append(f"says optimal, but the {name} {stated:.9g} does not meet the bound")
-    if reached is not None and not objective.is_same(reached, bound, num):
+    if reached is not None and not objective.is_same(reached, bound, hidden):
         side = "worse" if reached > bound else "lower"
         problems.append(f"the real {name} {reached:.9g} is {side} than the {bound:.9g} claimed as optimal")
     return problems
@@ -175,18 +174,18 @@ def _most(proof: Proof | None, num_anonymizable: int | None) -> float:
 
 
 def _better_way(replayed: ReplayedPlaybook, optimum: Optimum) -> list[str]:
-    objective, num_real, num_best = replayed.objective, len(replayed.protected), optimum.num_anonymized
-    if num_best > num_real:
-        return [f"not optimal: {num_best} candidates can be anonymized, not only {num_real}"]
-    if not num_best and replayed.playbook.status == "optimal":
+    objective, hidden, most = replayed.objective, replayed.real_size, optimum.most
+    if optimum.exceeds(most, hidden):
+        return [f"not optimal: {optimum.size_text(most)} can be anonymized, not only {hidden:.9g}"]
+    if not most and replayed.playbook.status == "optimal":
         return ["not optimal but infeasible: no candidate can be anonymized"]
-    if num_best < num_real:
-        return [f"at most {num_best} candidates can be anonymized, yet {num_real} seem to be"]
-    name, reached = objective.name, objective.reached
-    if not num_best or reached is None:
+    if optimum.exceeds(hidden, most):
+        return [f"at most {optimum.size_text(most)} can be anonymized, yet {hidden:.9g} seem to be"]
+    name, reached, least = objective.name, objective.reached, optimum.least_for(most)
+    if not most or reached is None or least is None:
         return []
-    best = objective.figure(optimum.least[num_best], num_best)
-    if objective.is_same(reached, best, num_best):
+    best = objective.figure(least, most)
+    if objective.is_same(reached, best, most):
         return []
     if reached < best:
         return [f"the {name} {reached:.9g} lies below the least possible, {best:.9g}"]
@@ -196,12 +195,12 @@ def _better_way(replayed: ReplayedPlaybook, optimum: Optimum) -> list[str]:
 def check_anonymizable(replayed: ReplayedPlaybook, num_anonymizable: int | None) -> ClaimVerdict:
     """How many candidates some planner could anonymize."""
     stated, num_real = replayed.playbook.claims.num_anonymizable, len(replayed.protected)
-    num_coverable = len(replayed.survey.coverable)
+    num_coverable = max(len(replayed.hideable), num_real)
     if stated is None:
         return judge("anonymizable", [], "no number is stated")
     faults = {
         f"states {stated}, fewer than the {num_real} it anonymizes": stated < num_real,
-        f"states {stated}, but only {num_coverable} can be covered at all": stated > num_coverable,
+        f"states {stated}, but only {num_coverable} can be covered at all, or hidden": stated > num_coverable,
         f"states {stated}, yet says that nothing can be anonymized": replayed.playbook.status == "infeasible"
         and stated,
         f"states {stated} anonymizable candidates, in truth there are {num_anonymizable}": (
@@ -215,20 +214,25 @@ def check_anonymizable(replayed: ReplayedPlaybook, num_anonymizable: int | None)
 
 
 def check_partition(replayed: ReplayedPlaybook) -> ClaimVerdict:
-    """Classes are disjoint and hold each counted candidate once, except those listed as uncoverable."""
+    """Classes hold each counted candidate once, except those listed as uncoverable.
+
+    In a randomised playbook a candidate may stand in several anonymized classes, and then in nothing else.
+    """
     survey, playbook = replayed.survey, replayed.playbook
     problems = []
-    home: dict[int, str] = {}
+    home: dict[int, tuple[str, bool]] = {}
     places = [(f"class {i}", group.members) for i, group in enumerate(playbook.classes)]
-    for place, members in (*places, ("the uncoverable list", playbook.uncoverable)):
+    overlapping = [group.anonymized and replayed.is_randomised for group in playbook.classes]
+    everything = [*places, ("the uncoverable list", playbook.uncoverable)]
+    for (place, members), may_overlap in zip(everything, [*overlapping, False], strict=True):
         for label in members:
             c = survey.find(label)
             if c is None:
                 problems.append(f"{place} holds {label}, which is no candidate that counts")
-            elif c in home:
-                problems.append(f"{label} is both in {home[c]} and in {place}")
+            elif c in home and not (may_overlap and home[c][1] and home[c][0] != place):
+                problems.append(f"{label} is both in {home[c][0]} and in {place}")
             else:
-                home[c] = place
+                home[c] = (place, may_overlap)
     missing = [c for c in survey.counted if c not in home]
     if missing:
         problems.append(f"in no class and not listed as uncoverable: {survey.names(missing)}")
@@ -243,16 +247,17 @@ def check_partition(replayed: ReplayedPlaybook) -> ClaimVerdict:
             if member not in known
         ]
     homes = f"{len(playbook.classes)} classes or among {len(playbook.uncoverable)} uncoverable"
-    return judge("partition", problems, f"{number(len(survey.counted), 'candidate')} stand once each in {homes}")
+    once = "stand" if replayed.is_randomised else "stand once each"
+    return judge("partition", problems, f"{number(len(survey.counted), 'candidate')} {once} in {homes}")
 
 
 def check_class_size(replayed: ReplayedPlaybook) -> ClaimVerdict:
     """Every candidate claimed anonymized shares its first m nodes with at least k - 1 others."""
     survey, k, m = replayed.survey, replayed.rule.k, replayed.playbook.privacy.m
     shared = "route" if m is None else first_nodes(m)
-    lost = [c for c in replayed.claimed if c not in replayed.groups]
+    lost = sorted({draw[0] for draw in replayed.listed if draw not in replayed.groups})
     problems = [f"without a sound route, and so nobody to hide among: {survey.names(lost)}"] if lost else []
-    groups = {group: group.bit_count() for group in _claimed_groups(replayed)}
+    groups = {group.mask: group.mask.bit_count() for group in replayed.claimed_groups}
     for group, size in groups.items():
         if size < k:
             who = survey.names(members_of(group))
@@ -271,13 +276,16 @@ def check_spread(replayed: ReplayedPlaybook) -> ClaimVerdict:
     if not replayed.claimed:
         return judge("spread", [], "no class is said to be anonymized")
     if rule.is_all_pairs:
-        for own in dict.fromkeys(replayed.groups.get(c, 1 << c) & replayed.listed[c] for c in replayed.claimed):
+        groups = replayed.groups
+        for own in dict.fromkeys(groups[draw].mask & mask for draw, mask in replayed.listed.items() if draw in groups):
             problems += [
                 f"{survey.label(a)} and {survey.label(b)} share a class but are only {gap:.6g} apart, less than {apart}"
                 for a, b, gap in rule.close_pairs(own)
             ]
         return judge("spread", problems, f"all members of each class are pairwise at least {apart} apart")
-    for group in _claimed_groups(replayed):
+    if rule.beta is not None:
+        return judge("spread", [], f"those less than {apart} apart are counted together in the claim risk")
+    for group in dict.fromkeys(group.mask for group in replayed.claimed_groups):
         needed = min(rule.k, group.bit_count())
         far = rule.largest_far_set(group, enough=needed)
         if far.size < needed:
@@ -308,7 +316,7 @@ def check_coverable(replayed: ReplayedPlaybook) -> ClaimVerdict:
 
 
 def check_anonymized(replayed: ReplayedPlaybook) -> ClaimVerdict:
-    """The number of anonymized candidates is the number for which (k, ell, m) really holds."""
+    """The number of anonymized candidates is the number for which what was promised really holds."""
     stated, real = replayed.playbook.claims.num_anonymized, len(replayed.protected)
     lost = sorted(set(replayed.claimed).difference(replayed.protected))
     who = replayed.survey.names(lost)
@@ -318,7 +326,8 @@ def check_anonymized(replayed: ReplayedPlaybook) -> ClaimVerdict:
         problems.append(f"states {stated} anonymized candidates, in truth there are {real}{tail}")
     elif lost:
         problems.append(f"classes called anonymized hold {who}, for whom it is not true")
-    return judge("anonymized", problems, f"(k, ell, m) holds for {number(real, 'candidate')}, as stated")
+    promise = "(k, ell, m)" if replayed.rule.beta is None else "the bound on the risk"
+    return judge("anonymized", problems, f"{promise} holds for {number(real, 'candidate')}, as stated")
 
 
 def check_apr(replayed: ReplayedPlaybook) -> ClaimVerdict:
@@ -331,12 +340,6 @@ def check_apr(replayed: ReplayedPlaybook) -> ClaimVerdict:
         if not is_same(delta, claims.delta):
             problems.append(f"states a delta of {claims.delta:.6g}, in truth it is {delta:.6g}")
     return judge("apr", problems, f"{num_real} / {num_coverable} = {real:.6g}")
-
-
-def _claimed_groups(replayed: ReplayedPlaybook) -> list[int]:
-    """The distinct replayed groups that hold a candidate claimed anonymized."""
-    promised = mask_of(replayed.claimed)
-    return list(dict.fromkeys(group for group in replayed.groups.values() if group & promised))
 
 
 def check_walk(replayed: ReplayedPlaybook) -> ClaimVerdict:
@@ -356,8 +359,8 @@ def check_coverage(replayed: ReplayedPlaybook) -> ClaimVerdict:
     problems = [
         f"the route for {replayed.survey.label(c)}{replayed.on_trip(trip)} leaves it out: "
         f"none of its {number(len(route.nodes), 'node')} sees it"
-        for (c, trip), route in given.items()
-        if route.nodes and (c, trip) not in replayed.covered
+        for (c, position, trip), route in given.items()
+        if route.nodes and (c, position, trip) not in replayed.covered
     ]
     return judge("coverage", problems, f"each of {number(len(given), 'answer')} covers the candidate it was given for")
 
@@ -393,7 +396,7 @@ def check_same_route(replayed: ReplayedPlaybook) -> ClaimVerdict:
         if not group.anonymized or not members:
             continue
         for trip in range(len(replayed.survey.trips)):
-            answers = [(c, replayed.routes.get((c, trip))) for c in members]
+            answers = [(c, replayed.routes.get((c, replayed.home(c, position), trip))) for c in members]
             num_compared += len(answers)
             if problem := _first_difference(replayed, answers, m):
                 problems.append(f"class {position}{replayed.on_trip(trip)}: {problem}")
@@ -432,7 +435,8 @@ def _shown_only(replayed: ReplayedPlaybook) -> Iterator[tuple[str, Route, Replay
     for position, group in enumerate(replayed.playbook.classes):
         members = replayed.members(group)
         for trip, shown in enumerate(group.routes[: len(replayed.survey.trips)]):
-            own = [given[c, trip] for c in members if (c, trip) in given]
+            places = ((c, replayed.home(c, position), trip) for c in members)
+            own = [given[each] for each in places if each in given]
             if own and all((trip, label) in group.member_routes for label in group.members):
                 place = f"class {position}{replayed.on_trip(trip)}"
                 least = m if group.anonymized or m is None else 1
@@ -444,6 +448,6 @@ def _shown_only(replayed: ReplayedPlaybook) -> Iterator[tuple[str, Route, Replay
 def _distinct(replayed: ReplayedPlaybook) -> list[tuple[ReplayedRoute, str, int]]:
     """Each route once, with the candidates that get it and the trip."""
     holders: dict[int, tuple[ReplayedRoute, list[int], int]] = {}
-    for (c, trip), route in replayed.answers.items():
+    for (c, _, trip), route in replayed.answers.items():
         holders.setdefault(id(route), (route, [], trip))[1].append(c)
     return [(route, replayed.survey.names(candidates), trip) for route, candidates, trip in holders.values()]

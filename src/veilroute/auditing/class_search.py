@@ -16,12 +16,14 @@ from veilroute.auditing.apartness import ClassRule, members_of
 from veilroute.auditing.pricing import PrefixPrices, SetPrices
 from veilroute.auditing.replay import ReplayedPlaybook
 from veilroute.auditing.walking import Effort, TooMuchError
+from veilroute.problem import ROUNDING
 
 _CLASS_STEP = 40
 _MEMBER_STEP = 8
 _CUT_STEP = 0.25
-"""What a class, holding one more member against it, and holding a group against a cut take, measured in visits by
-breadth-first search."""
+_MASS_STEP = 0.5
+"""What a class, holding one more member against it, holding a group against a cut, and adding a mass take, measured in
+visits by breadth-first search."""
 
 FEW_CUTS = 200  #: so many cuts are part of what a class takes; a file may hold a hundred thousand
 MAX_MEMBERS = 200  #: more coverable candidates than this are not even tried; up to there the effort decides
@@ -42,6 +44,7 @@ class Search:
     limit: float
     effort: Effort
     is_free: bool = False  # only who can be grouped matters, and sharing adds nothing
+    rest: float = 1.0  # how much the member counts that adds most, where all others count once: in mixtures only
     found: dict[int, float] = field(default_factory=dict)  # the reduced costs by bit mask
     num_priced: int = 0
     is_complete: bool = False  # whether the effort sufficed
@@ -68,9 +71,13 @@ class Search:
     def _note(self, group: int, share: float) -> None:
         """Keep a group that adds ``share`` if it is a class within the limit."""
         if self.rule.qualifies(group):
-            reduced = share - self._gains_of(group) + self.surcharge(group)
+            reduced = share - self._gains_of(group) + self.surcharge(group) - self._discount(group)
             if reduced <= self.limit:
                 self.found[group] = reduced
+
+    def _discount(self, group: int) -> float:
+        """What is taken off because one member, whichever makes that the most, counts only for ``rest``."""
+        raise NotImplementedError
 
 
 class ClassSearch(Search):
@@ -91,6 +98,8 @@ class ClassSearch(Search):
         self._weights = [[0.0] * num] * len(weights) if self.is_free else weights
         credits_ = [0.0] * num if self.is_free else self.prices.credits
         self._taken_off = [credit + gain for credit, gain in zip(credits_, self.gains, strict=True)]
+        masses = self.rule.masses
+        self._least_mass = [masses[i] / self.rule.beta * (1 - ROUNDING) for i in range(num)] if self.rule.beta else None
         alone = [self.prices.costs(1 << i) for i in range(num)]
         lows = [[costs[trip] for costs in alone] for trip in range(len(weights))]
         self._extend(0, 0, 0.0, [0.0] * len(lows), lows)
@@ -104,6 +113,7 @@ class ClassSearch(Search):
         needed, room = self.rule.k - size - 1, self.rule.max_size - size - 1
         self.effort.spend(_MEMBER_STEP * (num - first) * len(lows))
         adding: list[float] = []  # what members after the one looked at add at least, ascending
+        weighing: list[tuple[float, float]] = []  # the same for a unit of mass, and how many units they have
         for x in range(num - 1, first - 1, -1):
             own = spent - self._taken_off[x]
             alone = -self._taken_off[x]
@@ -116,12 +126,48 @@ class ClassSearch(Search):
                 ahead = sum(adding[: max(0, needed)])
                 ahead += sum(part for part in adding[max(0, needed) : room] if part < 0)
                 grown = group | 1 << x
+                if self.rest < 1:
+                    most = max(self._terms(grown, [low[x] for low in lows]))
+                    ahead -= (1 - self.rest) * max(0.0, most, adding[needed - 1] if needed > 0 else 0.0)
+                if self._least_mass is not None and own + ahead <= self.limit:
+                    ahead = max(ahead, self._weigh(grown, weighing))
                 # What cuts add is asked last: there may be many of them.
                 if own + ahead <= self.limit:
                     self.effort.spend(self._cut_effort)
                     if own + ahead + self.surcharge(grown) <= self.limit and self.rule.may_join(group, x):
                         self._visit(grown, x, spent - self._taken_off[x], weight, lows)
             insort(adding, alone)
+            if self._least_mass is not None:
+                insort(weighing, (alone / self.rule.masses[x], self.rule.masses[x]))
+
+    def _weigh(self, group: int, weighing: list[tuple[float, float]]) -> float:
+        """What members still to come add at least, so that the group is heavy enough for its heaviest, its first.
+
+        Where parts of members would do: all who add less than nothing, then those who add least for their mass.
+        """
+        self.effort.spend(_MASS_STEP * len(weighing))
+        heaviest = (group & -group).bit_length() - 1
+        lacking = (self._least_mass or [])[heaviest] - sum(self.rule.masses[i] for i in members_of(group))
+        added = 0.0
+        for each, mass in weighing:
+            if each >= 0 and lacking <= 0:
+                break
+            taken = mass if each < 0 else min(mass, lacking)
+            added += each * taken
+            lacking -= taken
+        return added if lacking <= 1e-12 else math.inf
+
+    def _terms(self, group: int, costs: Sequence[float]) -> list[float]:
+        """What each member of the group adds when the walk costs so much on each trip, less its gain."""
+        return [
+            sum(cost * own[i] for cost, own in zip(costs, self._weights, strict=True)) - self._taken_off[i]
+            for i in members_of(group)
+        ]
+
+    def _discount(self, group: int) -> float:
+        if self.rest == 1:
+            return 0.0
+        return (1 - self.rest) * max(self._terms(group, self.prices.costs(group)))
 
     def _visit(self, group: int, newest: int, spent: float, weight: list[float], lows: list[list[float]]) -> None:
         self.effort.spend(_CLASS_STEP + self._cut_effort)
@@ -152,6 +198,13 @@ class PrefixSearch(Search):
     """
 
     prices: PrefixPrices
+
+    def _discount(self, group: int) -> float:
+        if self.rest == 1:
+            return 0.0
+        # Where somebody counts for less, another prefix may be the best.
+        reduced = [self.prices.share(group, i, self.rest) + (1 - self.rest) * self.gains[i] for i in members_of(group)]
+        return self.prices.share(group) - min(reduced)
 
     def _begin(self) -> None:
         num = len(self.gains)
@@ -192,6 +245,8 @@ class PrefixSearch(Search):
     def _least(self, group: int, first: int, share: float, inner: float, joining: Floats) -> float:
         """A bound on the reduced cost of the group, which adds at least ``share``, and of all that extend it."""
         size, num_members = group.bit_count(), len(self.gains)
+        if self.rest < 1:
+            return -math.inf  # there is no telling how much the one pays who counts for less
         sizes = range(max(size, self.rule.k), min(self.rule.max_size, size + num_members - first) + 1)
         self.effort.spend(len(sizes) * (_CLASS_STEP + num_members) + self._cut_effort)
         gains = self._gain_row[first:]
@@ -211,19 +266,30 @@ class PrefixSearch(Search):
 class Workbench:
     """The coverable candidates as members, dearest first; sets of them are bit masks over that order.
 
+    Where a risk is bounded: those of them who can be hidden, the heaviest first. Or the ``members`` given.
+
     ``prices`` say what classes add to the objective's sum, whose members share their first ``m`` nodes or whole walks;
     ``effort`` is what is left of the allowance. Opening it raises `TooMuchError` when the map is too large.
     """
 
-    def __init__(self, replayed: ReplayedPlaybook, max_effort: float, m: int | None = None) -> None:
+    def __init__(
+        self,
+        replayed: ReplayedPlaybook,
+        max_effort: float,
+        m: int | None = None,
+        members: Sequence[int] | None = None,
+        rule: ClassRule | None = None,
+    ) -> None:
         self.survey = survey = replayed.survey
 
         def base_cost(c: int) -> float:
             return math.fsum(map(operator.mul, survey.trip_shares, (trip.base_costs[c] for trip in survey.trips)))
 
-        self.members = tuple(sorted(survey.coverable, key=lambda c: (-base_cost(c), c)))
+        rule = rule or replayed.rule
+        chosen = replayed.hideable if members is None else members
+        self.members = tuple(sorted(chosen, key=lambda c: (-rule.masses.get(c, 0.0), -base_cost(c), c)))
         self.effort = Effort(max_effort)
-        self.rule = replayed.rule.renumbered(self.members, self.effort)
+        self.rule = rule.renumbered(self.members, self.effort)
         self.prices: SetPrices | PrefixPrices
         if m is None:
             self.prices = SetPrices(survey, self.members, self.rule.k - 1, self.effort)
@@ -238,19 +304,24 @@ class Workbench:
         """A group in words."""
         return self.survey.names(sorted(self.members[i] for i in members_of(group)))
 
-    def search(self, gains: Sequence[float], cuts: Cuts, limit: float, *, is_free: bool = False) -> Search:
+    def search(
+        self, gains: Sequence[float], cuts: Cuts, limit: float, *, is_free: bool = False, rest: float = 1.0
+    ) -> Search:
         """List the classes with a reduced cost of at most ``limit``, with the whole allowance."""
         self.effort.renew()
         kind = PrefixSearch if isinstance(self.prices, PrefixPrices) else ClassSearch
-        return kind(self.rule, self.prices, gains, cuts, limit, self.effort, is_free).run()
+        return kind(self.rule, self.prices, gains, cuts, limit, self.effort, is_free, rest).run()
 
 
 def count_anonymizable(replayed: ReplayedPlaybook, m: int | None) -> int | None:
     """How many candidates belong to some class that could be anonymized; ``None`` when that is too much work.
 
     Who is anonymized by the playbook, could be. For everybody else k candidates are looked for who are far enough apart
-    and whom a walk can cover together with this one.
+    and whom a walk can cover together with this one. Under a bound on the risk that is not enough, and nobody is looked
+    for.
     """
+    if replayed.rule.beta is not None:
+        return len(replayed.protected) if replayed.within_reach <= set(replayed.protected) else None
     coverable = replayed.survey.coverable
     protected = set(replayed.protected)
     unclear = [c for c in coverable if c not in protected]

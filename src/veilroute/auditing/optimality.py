@@ -18,6 +18,7 @@ from veilroute.auditing.walking import HEAP_VISIT, TABLE_STEP, TooMuchError
 from veilroute.certificate import MAX_TRIED
 
 MAX_EFFORT = 4_000_000  #: node visits (or steps of similar cost) after which a price list is given up: a few seconds
+_MASS_ROUNDING = 1e-9  #: how far sums of probabilities may be off
 _LAYER_VISIT = 4  #: what keeping one (node, covered set) takes, measured in visits by breadth-first search
 
 Prices = list[float]  #: one figure per subset of the candidates, by bit mask; infinite where there is no walk
@@ -25,20 +26,43 @@ Prices = list[float]  #: one figure per subset of the candidates, by bit mask; i
 
 @dataclass(frozen=True)
 class Optimum:
-    """The best that any planner can do."""
+    """The best that any planner can do.
 
-    num_anonymized: int  # the most candidates that can be anonymized at once
-    least: dict[int, float]  # the objective's least sum for each number of anonymized candidates that can be reached
+    What a plan hides is so many candidates or, where a risk is bounded, so much probability.
+    """
+
+    most: float  # the most that can be hidden at once
+    least: dict[float, float]  # the objective's least sum for everything above 0 that can be hidden
     num_anonymizable: int  # how many belong to some class that can be anonymized
     effort: str  # in words what was tried
+    is_mass: bool = False  # whether what is hidden is probability
+
+    @property
+    def num_anonymized(self) -> int:
+        """The most candidates that can be hidden at once, where it is these that count."""
+        return round(self.most)
+
+    def least_for(self, hidden: float) -> float | None:
+        """The least sum of plans that hide so much."""
+        as_much = (much for much in self.least if not (self.exceeds(much, hidden) or self.exceeds(hidden, much)))
+        return min((self.least[much] for much in as_much), default=None)
+
+    def exceeds(self, one: float, other: float) -> bool:
+        """Whether one plan hides more than another, by more than sums of probabilities are off."""
+        return one > other + _MASS_ROUNDING * self.is_mass
+
+    def size_text(self, hidden: float) -> str:
+        """So much in words."""
+        return f"a probability of {hidden:.9g}" if self.is_mass else number(round(hidden), "candidate")
 
 
 def find_optimum(survey: Survey, rule: ClassRule, m: int | None) -> Optimum | None:
     """Try every class and every partition; ``None`` when that is too much work.
 
-    Takes 2^n prices and 3^n steps for n coverable candidates; kept to a few seconds, of which 3^12 steps take two.
+    Takes 2^n prices and 3^n steps for n coverable candidates, or those of them that could be hidden under a bound on
+    the risk; kept to a few seconds, of which 3^12 steps take two.
     """
-    candidates = survey.coverable
+    candidates = survey.hideable(rule.beta)
     if len(candidates) > MAX_TRIED:
         return None
     try:
@@ -50,15 +74,23 @@ def find_optimum(survey: Survey, rule: ClassRule, m: int | None) -> Optimum | No
         for chosen, share in enumerate(shares)
         if share < math.inf and rule.qualifies(mask_of(candidates[i] for i in members_of(chosen)))
     }
-    least, num_ways = _best_partitions(len(candidates), classes)
+    sums, num_ways = _best_partitions(len(candidates), classes)
+    is_mass = rule.beta is not None
+    least: dict[float, float] = {}
+    for chosen, total in enumerate(sums):
+        masses = (survey.prior[candidates[i]] for i in members_of(chosen))
+        hidden = math.fsum(masses) if is_mass else chosen.bit_count()
+        if total < least.get(hidden, math.inf):
+            least[hidden] = total
     return Optimum(
-        num_anonymized=max(least),
-        least={count: share for count, share in least.items() if count},
+        most=max(least),
+        least={hidden: total for hidden, total in least.items() if hidden},
         num_anonymizable=reduce(operator.or_, classes, 0).bit_count(),
         effort=(
             f"{number(num_ways, 'way')} to group {number(len(candidates), 'coverable candidate')} compared, "
             f"from {number(len(classes), 'possible class', 'possible classes')}"
         ),
+        is_mass=is_mass,
     )
 
 
@@ -84,32 +116,28 @@ def _walk_shares(survey: Survey, trip: TripDistances, candidates: Sequence[int],
     ]
 
 
-def _best_partitions(num: int, classes: dict[int, float]) -> tuple[dict[int, float], int]:
-    """The least total share for every number of anonymized candidates, and how many ways there were.
+def _best_partitions(num: int, classes: dict[int, float]) -> tuple[Prices, int]:
+    """The least total share at which a plan hides exactly each set of candidates, and how many plans there are.
 
-    Candidate by candidate: the first one of a set is either left out or in one of the classes within the set.
+    Candidate by candidate: the first one of a set is in one of the classes within the set.
     """
-    best: list[dict[int, float]] = [{0: 0.0}]
-    ways = [1]
+    best, ways = [0.0], [1]
     for chosen in range(1, 1 << num):
         first = chosen & -chosen
         others = rest = chosen ^ first
-        found, count = dict(best[rest]), ways[rest]
+        found, count = math.inf, 0
         while True:
             group = others | first
             share = classes.get(group)
             if share is not None:
-                size = group.bit_count()
                 count += ways[chosen ^ group]
-                for covered, sofar in best[chosen ^ group].items():
-                    if share + sofar < found.get(covered + size, math.inf):
-                        found[covered + size] = share + sofar
+                found = min(found, share + best[chosen ^ group])
             if not others:
                 break
             others = (others - 1) & rest
         best.append(found)
         ways.append(count)
-    return best[-1], ways[-1]
+    return best, sum(ways)
 
 
 def price_prefixes(

@@ -196,8 +196,10 @@ class PrefixPrices:
             self._trips.append(_TripPrefixes(survey, trip, members, places, np.array(weights), walks, effort))
         self._known: dict[int, float] = {}
 
-    def share(self, chosen: int) -> float:
-        """What the class adds, over all trips; infinite when it is impossible."""
+    def share(self, chosen: int, member: int | None = None, rest: float = 1.0) -> float:
+        """What the class adds, over all trips, where one ``member`` may count for less; infinite when impossible."""
+        if member is not None:
+            return math.fsum(trip.share(chosen, member, rest) for trip in self._trips)
         if chosen not in self._known:
             self._known[chosen] = math.fsum(trip.share(chosen) for trip in self._trips)
         return self._known[chosen]
@@ -211,11 +213,9 @@ def can_pad(survey: Survey) -> bool:
     or even a number, and all of them cost the same.
     """
     walking = survey.walking
-    if walking.unit is None:
+    if walking.unit is None or not walking.is_two_way:
         return False
-    edges = {(tail, head) for tail in range(walking.num_nodes) for head, _ in walking.edges_from(tail)}
-    if any((head, tail) not in edges for tail, head in edges):
-        return False
+    edges = [(tail, head) for tail in range(walking.num_nodes) for head, _ in walking.edges_from(tail)]
     for trip in survey.trips:
         steps = [distance / walking.unit for distance in trip.from_start]
         if any(steps[tail] < math.inf and (steps[tail] - steps[head]) % 2 == 0 for tail, head in edges):
@@ -349,23 +349,25 @@ class _TripPrefixes:
             self._past.append(weight * np.array(survey.walking.distances(seeds, backwards=True))[walks.ends])
         self._kept: dict[int, _Walks] = {}
 
-    def share(self, chosen: int) -> float:
-        """What a class adds to the objective's sum on this trip."""
+    def share(self, chosen: int, member: int | None = None, rest: float = 1.0) -> float:
+        """What a class adds to the objective's sum on this trip; one ``member`` may count for less."""
         members = list(members_of(chosen))
-        whole = math.fsum(self._weights[members])
+        counts = {i: rest if i == member else 1.0 for i in members}
+        whole = math.fsum(self._weights[i] * count for i, count in counts.items())
         best = self._walks(chosen).complete * whole
         self._effort.spend((1 << len(members)) * (4 * _ARRAY_STEP + 4 * _ARRAY_CELL * self._to_goal.size))
         # Those who are covered on the way go straight to the goal, the others past a watcher of their own.
         subsets = [(0, 0.0, np.zeros(self._to_goal.size))]
-        for i in members:
-            going = [(covered, weight, past + self._past[i]) for covered, weight, past in subsets]
-            subsets = [(covered | 1 << i, weight + self._weights[i], past) for covered, weight, past in subsets] + going
+        for i, count in counts.items():
+            going = [(covered, weight, past + count * self._past[i]) for covered, weight, past in subsets]
+            weighed = count * self._weights[i]
+            subsets = [(covered | 1 << i, weight + weighed, past) for covered, weight, past in subsets] + going
         for covered, weight, past in subsets:
             total = self._walks(covered).last * whole + past
             if covered:
                 total += self._to_goal * weight
             best = min(best, float(total.min(initial=math.inf)))
-        return best - math.fsum(self._credits[members])
+        return best - math.fsum(self._credits[i] * count for i, count in counts.items())
 
     def _walks(self, chosen: int) -> _Walks:
         if chosen not in self._kept:

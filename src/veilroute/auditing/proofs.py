@@ -29,10 +29,10 @@ _COUNT_SLACK = 1e-6
 _COUNT_ROUNDING = 1e-9
 """How far the prices behind a number of members may sum above it, and for a class below its size."""
 
-_SUM_ROUNDING = 1e-13
+SUM_ROUNDING = 1e-13
 """How far a sum of prices may be off, for each unit that they add up to: some hundred roundings of 2^-53."""
 
-_MOST_ROUNDING = 1e-6
+MOST_ROUNDING = 1e-6
 """Prices whose sums may be off by more, relative to the MAC sum claimed, are refused. Honest ones come near to that on
 maps with costs of 1e-8 and 1e8. What they may be off is added to how far classes are listed and combined."""
 
@@ -71,7 +71,7 @@ def examine_certificate(replayed: ReplayedPlaybook, certificate: Certificate, m:
     return _Examination(replayed, certificate).run(m)
 
 
-def _size(prices: DualPrices) -> float:
+def size_of(prices: DualPrices) -> float:
     """What the prices add up to, whatever their signs."""
     return sum(map(abs, prices.duals)) + sum(cut.dual * len(cut.members) for cut in prices.cuts)
 
@@ -178,9 +178,17 @@ class _Examination:
 
     def __init__(self, replayed: ReplayedPlaybook, certificate: Certificate) -> None:
         self.replayed, self.certificate, self.objective = replayed, certificate, replayed.objective
-        self.num = replayed.playbook.claims.num_anonymized
-        self.rounding = _SUM_ROUNDING * _size(certificate.cost)
+        # Under a bound on the risk the prices are those of plans that hide everybody who can be hidden.
+        is_counted = replayed.rule.beta is None
+        self.num = replayed.playbook.claims.num_anonymized if is_counted else len(certificate.members)
+        self.hidden = self.num if is_counted else replayed.mass(replayed.hideable)
+        self.rounding = SUM_ROUNDING * size_of(certificate.cost)
         self.problems: list[str] = []
+
+    @property
+    def is_about_plan(self) -> bool:
+        """Whether the plan is one of those that the prices are about: under a bound on the risk, it hides them all."""
+        return self.replayed.rule.beta is None or set(self.replayed.claimed) >= set(self.replayed.hideable)
 
     # Worked out when asked for: members and sizes are checked before, and what a file holds may overflow.
 
@@ -188,7 +196,7 @@ class _Examination:
     def claimed(self) -> float:
         """The sum over classes that no plan is said to undercut."""
         stated = self.objective.bound
-        return self.certificate.bound if stated is None else self.objective.total(stated, self.num)
+        return self.certificate.bound if stated is None else self.objective.total(stated, self.hidden)
 
     @cached_property
     def bound(self) -> float:
@@ -215,28 +223,29 @@ class _Examination:
 
     def _wrong_members(self) -> list[str]:
         survey, members = self.replayed.survey, self.certificate.members
+        possible = self.replayed.hideable
         found = [survey.find(label) for label in members]
-        coverable, priced = set(survey.coverable), set(found)
-        missing = [c for c in survey.coverable if c not in priced]
-        strange = [label for label, c in zip(members, found, strict=True) if c not in coverable]
+        missing = sorted(set(possible).difference(found))
+        strange = [label for label, c in zip(members, found, strict=True) if c not in possible]
+        can = "covered" if self.replayed.rule.beta is None else "hidden"
         problems = [f"does not price {survey.names(missing)}"] if missing else []
-        problems += [f"prices {names(strange)}, which cannot be covered"] if strange else []
-        if not problems and len(found) > len(coverable):
-            problems.append(f"prices {len(found)} members where {len(coverable)} can be covered, so some twice")
+        problems += [f"prices {names(strange)}, which cannot be {can}"] if strange else []
+        if not problems and len(found) > len(possible):
+            problems.append(f"prices {len(found)} members where {len(possible)} can be {can}, so some twice")
         if self.num > len(found):
             problems.append(f"prices {len(found)} members, fewer than the {self.num} said to be anonymized")
         return problems
 
     def _wrong_sizes(self) -> list[str]:
         """Whether the prices are so large that their sums, which should nearly cancel, drown in rounding."""
-        tolerance = _MOST_ROUNDING * abs(self.claimed) + ABSOLUTE * self.objective.unit * self.num
-        sizes = [(self.objective.name, _size(self.certificate.cost), tolerance)]
+        tolerance = MOST_ROUNDING * abs(self.claimed) + ABSOLUTE * self.objective.unit * self.hidden
+        sizes = [(self.objective.name, size_of(self.certificate.cost), tolerance)]
         if self.certificate.count is not None:
-            sizes.append(("number of candidates", _size(self.certificate.count), _COUNT_ROUNDING))
+            sizes.append(("number of candidates", size_of(self.certificate.count), _COUNT_ROUNDING))
         return [
             f"its prices for the {what} add up to {size:.3g}, too much to be exact"
             for what, size, most in sizes
-            if not size * _SUM_ROUNDING <= most < math.inf
+            if not size * SUM_ROUNDING <= most < math.inf
         ]
 
     def _wrong_sums(self) -> list[str]:
@@ -248,7 +257,11 @@ class _Examination:
         if stated < -self._margin(self.bound):
             problems.append(f"states the bound {stated:.9g}, which says nothing: no {name} is below 0")
         enough = stated + self.certificate.threshold
-        if self.objective.bound is not None and self.claimed > enough + self._margin(self.claimed):
+        if (
+            self.objective.bound is not None
+            and self.is_about_plan
+            and self.claimed > enough + self._margin(self.claimed)
+        ):
             problems.append(
                 f"compares classes up to {self.certificate.threshold:.9g} above its bound, which is enough for a "
                 f"{name} of {enough:.9g} and not for the {self.claimed:.9g} claimed"
@@ -263,7 +276,7 @@ class _Examination:
         """
         certificate = self.certificate
         # Less than the sum claimed by more than rounding.
-        target = self.claimed - self.objective.margin(self.claimed, self.num)
+        target = self.claimed - self.objective.margin(self.claimed, self.hidden)
         reach = max(0.0, target - self.bound)
         limit = max(reach, certificate.threshold)
         search = self._list_classes(limit)
@@ -280,8 +293,9 @@ class _Examination:
             reason = "there are too many classes to price them all"
             evidence = f"no class contradicts its prices so far; {reason}"
             return self._exchange(Proof(tuple(self.problems), evidence, effort=reason), target)
-        is_counted = limit >= certificate.threshold
-        if is_counted:
+        # Under a prior the planner may list classes that are not needed: there is nothing to count again.
+        is_counted = self.replayed.rule.beta is not None or limit >= certificate.threshold
+        if self.replayed.rule.beta is None and is_counted:
             self._count_listed(search)
         most, more = self._count_members()
         evidence = (
@@ -294,6 +308,8 @@ class _Examination:
         proof = Proof(tuple(self.problems), evidence, is_checked=is_counted, most=most, more=more)
         if self.objective.bound is None:
             return replace(proof, effort="no bound is stated")
+        if not self.is_about_plan:
+            return replace(proof, effort="its prices are those of plans that hide more")
         # Classes below zero make room for others: each of a partition's may be as far below as the worst.
         slack = target - self.bound - lost + self.rounding
         if slack > limit:
@@ -322,7 +338,7 @@ class _Examination:
 
     def _margin(self, value: float) -> float:
         """How far a sum over the members may be off."""
-        return self.objective.margin(value, max(1, self.num))
+        return self.objective.margin(value, self.hidden or 1)
 
     def _undercut(self, search: Search) -> str:
         worst, reduced = min(search.found.items(), key=lambda item: item[1])
@@ -349,6 +365,8 @@ class _Examination:
     def _count_members(self) -> tuple[int | None, int | None]:
         """How many members can be anonymized at most, where that is proved, and a larger number than N that can be."""
         num = len(self.duals)
+        if self.replayed.rule.beta is not None:
+            return num, None  # none but the members can be hidden
         # Without prices: everybody counts once.
         duals, cuts = ([1.0] * num, []) if self.certificate.count is None else self._placed(self.certificate.count)
         # What a class's prices sum to, less its size, stands for its reduced cost; what its walks cost does not matter.
@@ -418,7 +436,7 @@ class _Examination:
                 and all(self.replayed.survey.find(label) in bench.members for label in group.members)
             ]
             if sum(group.bit_count() for group in groups) != self.num:
-                return proof  # this is no plan for as many as it says
+                return proof  # this is no plan for as many as it says, or for all who are priced
             shares = [bench.prices.share(group) for group in groups]
             total = math.fsum(shares)
             for (one, first), (other, second) in combinations(zip(groups, shares, strict=True), 2):

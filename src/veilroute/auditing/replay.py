@@ -7,14 +7,15 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import pairwise
-from typing import Final
+from functools import cached_property, reduce
+from itertools import chain, pairwise
+from typing import Final, NamedTuple
 
 from veilroute.auditing.apartness import Spread, mask_of, members_of
 from veilroute.auditing.survey import Survey, TripDistances, find_watchers, survey_problem
 from veilroute.auditing.verdicts import AnonymityStep
 from veilroute.auditing.walking import WalkingMap
+from veilroute.certificate import MAX_TRIED
 from veilroute.domain.graph import Label
 from veilroute.errors import NotAnonymizedError, UnknownCandidateError
 from veilroute.playbook import Playbook, PlaybookClass, Route
@@ -38,12 +39,24 @@ def is_same(real: float, stated: float, unit: float = 1.0) -> bool:
     return abs(real - stated) <= RELATIVE * max(abs(real), abs(stated)) + ABSOLUTE * unit
 
 
+def wrong_figure(name: str, stated: float | None, real: float | None, unit: float = 1.0) -> list[str]:
+    """What is wrong with a figure that is stated, in words; nothing where it is the real one."""
+    if stated is None or real is None:
+        shown = ("none" if value is None else f"{value:.9g}" for value in (stated, real))
+        return [] if stated is real else ["{}: stated {}, recomputed {}".format(name, *shown)]
+    if is_same(real, stated, unit):
+        return []
+    side = "better" if real < stated else "worse"
+    return [f"{name} is {side} than stated: {real:.9g} instead of {stated:.9g}"]
+
+
 @dataclass(frozen=True)
 class Objective:
     """The figure that the playbook says to keep small, and what it states of it.
 
     Plans are compared by a sum over their classes. The MAC is that sum divided by the number of anonymized candidates,
-    the total extra cost is the sum itself.
+    the total extra cost is the sum itself. The sum behind the expected MAC counts each candidate as it is probable, and
+    is divided by how probable the anonymized ones are. This number, or probability, is what a plan *hides*.
     """
 
     name: str
@@ -53,32 +66,38 @@ class Objective:
     reached: float | None  # the real figure, None where some route has no cost
     unit: float  # what a base cost comes to in the sum, on average, which rounding is relative to: 1 in the MAC
 
-    def figure(self, total: float, num: int) -> float:
-        """The figure of a plan for ``num`` candidates whose classes add up to ``total``."""
-        return total / num if self.name == "MAC" else total
+    @property
+    def is_mean(self) -> bool:
+        """Whether it is divided by what the plan hides."""
+        return self.name.endswith("MAC")
 
-    def total(self, figure: float, num: int) -> float:
+    def figure(self, total: float, hidden: float) -> float:
+        """The figure of a plan that hides so much and whose classes add up to ``total``."""
+        return total / hidden if self.is_mean else total
+
+    def total(self, figure: float, hidden: float) -> float:
         """The sum over the classes behind a figure."""
-        return figure * num if self.name == "MAC" else figure
+        return figure * hidden if self.is_mean else figure
 
-    def margin(self, value: float, num: int) -> float:
-        """How far a sum over so many candidates may be off: as far as the MAC itself may, for each of them."""
-        return RELATIVE * abs(value) + ABSOLUTE * self.unit * num
+    def margin(self, value: float, hidden: float) -> float:
+        """How far the sum of a plan that hides so much may be off: as far as the MAC itself may, for each of them."""
+        return RELATIVE * abs(value) + ABSOLUTE * self.unit * hidden
 
-    def is_same(self, real: float, stated: float, num: int) -> bool:
-        """Whether two figures of plans for ``num`` candidates agree up to rounding."""
-        return is_same(real, stated, self.unit * (1 if self.name == "MAC" else num))
+    def is_same(self, real: float, stated: float, hidden: float) -> bool:
+        """Whether two figures of plans that hide so much agree up to rounding."""
+        return is_same(real, stated, self.unit * (1 if self.is_mean else hidden))
 
 
 @dataclass(frozen=True)
 class RealCosts:
     """What the candidates claimed anonymized pay, worked out from the replayed routes and the auditor's base costs.
 
-    All figures are ``None`` when nothing is anonymized.
+    Where a class is drawn, it is what they pay on average. All figures are ``None`` when nothing is anonymized.
     """
 
     mac_by_trip: tuple[float | None, ...]
     mac: float | None = None
+    expected_mac: float | None = None  # each candidate weighted as it is probable; None where all are impossible
     total_extra: float | None = None  # the trips averaged by their weights
     worst_extra: float | None = None  # the largest over all trips
     unknown: tuple[int, ...] = ()  # candidates without a cost: their routes are no walks
@@ -104,7 +123,19 @@ class ReplayedRoute:
         return not watchers.isdisjoint(node for node in self.nodes if node is not None)
 
 
-_Routes = dict[tuple[int, int], ReplayedRoute]  #: routes by candidate and trip
+Draw = tuple[int, int]
+"""A candidate and the number of a class that is drawn for it. In a partition each candidate has one."""
+
+_Routes = dict[tuple[int, int, int], ReplayedRoute]  #: routes by candidate, class and trip
+
+_FOREIGN = -1  #: stands for the class where the routes come from a planner function
+
+
+class Group(NamedTuple):
+    """Who looks the same to an observer."""
+
+    mask: int  # the candidates
+    masses: dict[int, float]  # how probable it is, for each, that it is the secret and looks like this
 
 
 @dataclass(frozen=True)
@@ -117,6 +148,125 @@ class ReplayedPlaybook:
     exposed: _Routes  # what it holds for those it does not anonymize: they protect nobody, but must be what they say
     is_foreign: bool = False  # whether the routes come from a planner function rather than from the playbook
 
+    @property
+    def is_randomised(self) -> bool:
+        """Whether a candidate may be in several classes, of which one is drawn."""
+        return self.playbook.privacy.mechanism == "randomised" and not self.is_foreign
+
+    @cached_property
+    def homes(self) -> dict[int, tuple[int, ...]]:
+        """The numbers of the classes from which each candidate gets a route: one, or those that may be drawn."""
+        homes: dict[int, dict[int, None]] = {}
+        for c, position, _ in self.answers:
+            homes.setdefault(c, {})[position] = None
+        return {c: tuple(positions) for c, positions in homes.items()}
+
+    def home(self, candidate: int, position: int) -> int:
+        """The class from which a member of a class gets its route: that one, if it is drawn or lists it first."""
+        homes = self.homes.get(candidate, ())
+        return position if position in homes or not homes or self.is_randomised else homes[0]
+
+    @cached_property
+    def chances(self) -> dict[Draw, float]:
+        """How probable each class claimed anonymized is for each of its members: 1 where nothing is drawn.
+
+        In proportion to the shares, because that is how it is drawn, whether they sum to the prior or not.
+        """
+        if not self.is_randomised:
+            return dict.fromkeys(self.listed, 1.0)
+        shares: dict[Draw, float] = {}
+        for draw in self.listed:
+            group = self.playbook.classes[draw[1]]
+            at = [self.survey.find(label) for label in group.members].index(draw[0])
+            share = group.shares[at] if at < len(group.shares) else 0.0
+            shares[draw] = share if 0 < share < math.inf else 0.0
+        sums: dict[int, float] = {}
+        for (c, _), share in shares.items():
+            sums[c] = sums.get(c, 0.0) + share
+        return {draw: share / sums[draw[0]] if sums[draw[0]] else 0.0 for draw, share in shares.items()}
+
+    @cached_property
+    def joint(self) -> dict[Draw, float]:
+        """How probable it is that a candidate is the secret and a class is drawn for it."""
+        return {draw: chance * self.survey.prior.get(draw[0], 0.0) for draw, chance in self.chances.items()}
+
+    @cached_property
+    def hideable(self) -> tuple[int, ...]:
+        """The candidates that some plan could hide, as far as numbers and probabilities say."""
+        return self.survey.hideable(self.playbook.privacy.beta)
+
+    @cached_property
+    def within_reach(self) -> frozenset[int]:
+        """Those of the hideable whom apartness leaves any hope; all of them where it is not about all members."""
+        left = mask_of(self.hideable)
+        if self.rule.beta is None or not self.rule.is_all_pairs:
+            return frozenset(self.hideable)
+        while lost := mask_of(c for c in members_of(left) if self._is_crowded(1 << c, left)):
+            left &= ~lost
+        return frozenset(members_of(left))
+
+    def _is_crowded(self, some: int, pool: int) -> bool:
+        """Whether some, who are all close to each other, cannot all be hidden by classes within a pool that holds them.
+
+        Where all members of a class stand apart, it has at most one of these. So they weigh at most beta of all such
+        classes together, whose other members are far from one of them. And each needs k - 1 others to stand apart with.
+        """
+        close, num = self.rule.close, self.rule.k - 1
+        near = reduce(operator.and_, (close[c] for c in members_of(some)))
+        around = members_of(some | pool & ~near)
+        if self.mass(members_of(some)) > (self.rule.beta or 1.0) * self.mass(around) * (1 + ROUNDING):
+            return True
+        apart = [self.rule.largest_far_set(pool & ~(close[c] | 1 << c), enough=num) for c in members_of(some)]
+        return any(each.is_largest and each.size < num for each in apart)
+
+    @cached_property
+    def hides_all(self) -> bool:
+        """Whether everybody is hidden who could be; or, of a few, whether nobody else could be hidden in their place.
+
+        Of a few all sets are tried: each that is as probable must hold some who are too crowded.
+        """
+        if self.within_reach <= set(self.protected):
+            return True
+        if not self.is_randomised or len(self.within_reach) > MAX_TRIED:
+            return False
+        everybody, kept = mask_of(self.within_reach), mask_of(self.protected)
+        close, least = self.rule.close, self.mass(self.protected) - ROUNDING
+        subsets, crowds = [0], [0]
+        for c in members_of(everybody):
+            subsets += [chosen | 1 << c for chosen in subsets]
+            crowds += [some | 1 << c for some in crowds if not some & ~close[c]]
+        return all(
+            any(not some & ~chosen and self._is_crowded(some, chosen) for some in crowds[1:])
+            for chosen in subsets[1:]
+            if chosen != kept and self.mass(members_of(chosen)) >= least
+        )
+
+    @property
+    def is_all_open(self) -> bool:
+        """Whether a randomised playbook can certainly hide all of the hideable.
+
+        That is so where nobody of them is close to anybody and every street leads both ways, so that a walk covers
+        them all: then any of them may share a class, and shares of which none exceeds beta always mix to such priors.
+        """
+        near = mask_of(self.hideable)
+        return self.is_randomised and self.rule.is_far(near) and self.survey.walking.is_two_way
+
+    def mass(self, candidates: Iterable[int]) -> float:
+        """How probable it is that the secret is one of some candidates."""
+        return math.fsum(self.survey.prior.get(c, 0.0) for c in candidates)
+
+    @property
+    def stated_size(self) -> float:
+        """What the playbook says to hide: so many candidates, or where a risk is bounded, so much probability."""
+        if self.playbook.privacy.beta is None:
+            return self.playbook.claims.num_anonymized
+        return self.mass(self.claimed)
+
+    @property
+    def real_size(self) -> float:
+        """What it really hides."""
+        return len(self.protected) if self.playbook.privacy.beta is None else self.mass(self.protected)
+
     @cached_property
     def rule(self) -> Spread:
         """What the playbook promises that each class is, and who stands far from whom."""
@@ -125,30 +275,36 @@ class ReplayedPlaybook:
     @cached_property
     def real_costs(self) -> RealCosts:
         """The costs of the candidates claimed anonymized, each with the route that it really gets."""
-        survey = self.survey
+        survey, trips = self.survey, range(len(self.survey.trips))
         costs = {
-            (c, trip): route.real_cost
-            for (c, trip), route in self.routes.items()
-            if route.real_cost is not None and survey.trips[trip].base_costs[c] < math.inf
+            place: route.real_cost
+            for place, route in self.routes.items()
+            if route.real_cost is not None and survey.trips[place[2]].base_costs[place[0]] < math.inf
         }
-        known = [c for c in self.claimed if all((c, trip) in costs for trip in range(len(survey.trips)))]
-        unknown = tuple(sorted(set(self.claimed).difference(known)))
-        if not known:
+        paid = [draw for draw in self.listed if all((*draw, trip) in costs for trip in trips)]
+        unknown = tuple(sorted({c for c, _ in self.listed.keys() - set(paid)}))
+        if not paid:
             return RealCosts((None,) * len(survey.trips), unknown=unknown)
-        macs, totals, worst = [], [], 0.0
+        num, mass = len({c for c, _ in paid}), math.fsum(self.joint[draw] for draw in paid)
+        macs, expected, totals, worst = [], [], [], 0.0
         for i, trip in enumerate(survey.trips):
-            extra = {c: costs[c, i] - trip.base_costs[c] for c in known}
-            macs.append(math.fsum(extra[c] * survey.weight(trip, c, "mac") for c in known) / len(known))
-            totals.append(math.fsum(extra.values()))
+            extra = {draw: costs[*draw, i] - trip.base_costs[draw[0]] for draw in paid}
+            ratios = {draw: extra[draw] * survey.weight(trip, draw[0], "mac") for draw in paid}
+            macs.append(math.fsum(ratios[draw] * self.chances[draw] for draw in paid) / num)
+            expected.append(math.fsum(ratios[draw] * self.joint[draw] for draw in paid) / (mass or math.inf))
+            totals.append(math.fsum(extra[draw] * self.chances[draw] for draw in paid))
             worst = max(worst, *extra.values())
-        mac, total = (math.fsum(map(operator.mul, survey.trip_shares, by_trip)) for by_trip in (macs, totals))
-        return RealCosts(tuple(macs), mac, total, worst, unknown)
+        mac, mean, total = (math.fsum(map(operator.mul, survey.trip_shares, each)) for each in (macs, expected, totals))
+        return RealCosts(tuple(macs), mac, mean if mass else None, total, worst, unknown)
 
     @cached_property
     def objective(self) -> Objective:
         """What the playbook says to keep small."""
         claims, survey = self.playbook.claims, self.survey
         real = RealCosts(()) if self.real_costs.unknown else self.real_costs
+        if self.playbook.privacy.beta is not None:
+            name, bound = "expected MAC", claims.expected_mac_lower_bound
+            return Objective(name, "expected MAC sum", claims.expected_mac, bound, real.expected_mac, 1.0)
         if self.playbook.objective == "mac":
             return Objective("MAC", "MAC sum", claims.mac, claims.mac_lower_bound, real.mac, 1.0)
         base_costs = survey.credits(survey.coverable)
@@ -162,68 +318,101 @@ class ReplayedPlaybook:
         return {**self.routes, **self.exposed}
 
     @cached_property
-    def covered(self) -> frozenset[tuple[int, int]]:
-        """The pairs (candidate, trip) whose route covers the candidate."""
+    def covered(self) -> frozenset[tuple[int, int, int]]:
+        """The answers (candidate, class, trip) whose route covers the candidate."""
         watchers = self.survey.watchers
         return frozenset(place for place, route in self.answers.items() if route.covers(watchers[place[0]]))
 
     @cached_property
-    def listed(self) -> dict[int, int]:
-        """The class of each candidate claimed anonymized; the first that lists it, as in ``route_for``."""
-        listed: dict[int, int] = {}
+    def listed(self) -> dict[Draw, int]:
+        """The members of each class claimed anonymized, by each of them; of a partition the first that lists it."""
+        listed: dict[Draw, int] = {}
         seen: set[int] = set()
-        for group in self.playbook.classes:
+        for position, group in enumerate(self.playbook.classes):
             members = self.members(group)
             if group.anonymized:
-                listed.update(dict.fromkeys((c for c in members if c not in seen), mask_of(members)))
+                mask, at = mask_of(members), _FOREIGN if self.is_foreign else position
+                listed.update(((c, at), mask) for c in members if self.is_randomised or c not in seen)
             seen.update(members)
         return listed
 
     @cached_property
-    def groups(self) -> dict[int, int]:
-        """For each candidate those with the same first m nodes on every trip, itself included.
+    def groups(self) -> dict[Draw, Group]:
+        """For each draw those with the same first m nodes on every trip, its own candidate included.
 
         An observer may link the trips, so all of them must agree. Candidates without a sound route on every trip are in
         no group: Failure equals nothing, itself included.
         """
         trips, m = range(len(self.survey.trips)), self.playbook.privacy.m
-        groups: dict[tuple[_Nodes, ...], list[int]] = {}
-        for c in self.survey.counted:
-            if all(self.is_sound(c, trip) for trip in trips):
-                groups.setdefault(tuple(self.routes[c, trip].nodes[:m] for trip in trips), []).append(c)
-        return {c: mask_of(group) for group in groups.values() for c in group}
+        sights: dict[tuple[_Nodes, ...], list[Draw]] = {}
+        for draw in dict.fromkeys(place[:2] for place in self.routes):
+            if all(self.is_sound(draw, trip) for trip in trips):
+                sights.setdefault(tuple(self.routes[*draw, trip].nodes[:m] for trip in trips), []).append(draw)
+        return {draw: group for draws in sights.values() for group in [self.group_of(draws)] for draw in draws}
 
-    @property
+    def group_of(self, draws: Iterable[Draw]) -> Group:
+        """Some draws that look the same."""
+        masses: dict[int, float] = {}
+        for draw in draws:
+            # A planner function may give routes to others than the playbook says.
+            mass = self.joint.get(draw, self.survey.prior.get(draw[0], 0.0))
+            masses[draw[0]] = masses.get(draw[0], 0.0) + mass
+        return Group(mask_of(masses), masses)
+
+    @cached_property
+    def claimed_groups(self) -> tuple[Group, ...]:
+        """The distinct groups that hold a candidate claimed anonymized."""
+        distinct = {id(self.groups[draw]): self.groups[draw] for draw in self.listed if draw in self.groups}
+        return tuple(distinct.values())
+
+    @cached_property
     def claimed(self) -> tuple[int, ...]:
         """The candidates that the playbook claims to anonymize."""
-        return tuple(sorted(self.listed))
+        return tuple(sorted({c for c, _ in self.listed}))
 
     @cached_property
     def protected(self) -> tuple[int, ...]:
-        """Those for which the claim is true."""
-        return tuple(c for c in self.claimed if c in self.groups and self.hides(c, self.groups[c]))
+        """Those for which the claim is true, whichever class is drawn."""
+        kept = {id(group): self.is_kept(group) for group in self.claimed_groups}
+        lost = {
+            draw[0]
+            for draw in self.listed
+            if draw not in self.groups or not (kept[id(self.groups[draw])] and self.fits(draw, self.groups[draw]))
+        }
+        return tuple(c for c in self.claimed if c not in lost)
 
     def members(self, group: PlaybookClass) -> list[int]:
         """The counted candidates that a class of the playbook lists."""
         return [c for c in map(self.survey.find, group.members) if c is not None]
 
-    def is_sound(self, candidate: int, trip: int) -> bool:
+    def is_sound(self, draw: Draw, trip: int) -> bool:
         """Whether the candidate gets a true walk of the trip that covers it.
 
         A route that is no walk, or passes its candidate by, protects nobody: an observer with the same map rules
         the candidate out.
         """
-        route = self.routes.get((candidate, trip))
-        return route is not None and not route.fault and (candidate, trip) in self.covered
+        route = self.routes.get((*draw, trip))
+        return route is not None and not route.fault and (*draw, trip) in self.covered
 
-    def hides(self, candidate: int, group: int) -> bool:
-        """Whether a candidate is hidden among those of ``group``, who look the same.
+    def is_kept(self, group: Group) -> bool:
+        """Whether those who look the same keep what was promised, as far as it is about all of them.
+
+        A bound on the risk is about what is seen: where two classes look the same, about both together.
+        """
+        if self.rule.beta is not None:
+            return self.rule.is_within(group.masses)
+        return self.rule.is_all_pairs or self.rule.qualifies(group.mask)
+
+    def fits(self, draw: Draw, group: Group) -> bool:
+        """Whether those of its own class who look the same are what was promised, where it is about classes.
 
         Under the ``all-pairs`` reading the members of its own class must be k and all far apart; candidates of
         other classes that happen to look the same (all do, at first) can only add to the doubt.
         """
-        own = group & self.listed.get(candidate, group) if self.rule.is_all_pairs else group
-        return self.rule.qualifies(own)
+        if not self.rule.is_all_pairs:
+            return True
+        own = group.mask & self.listed.get(draw, group.mask)
+        return self.rule.is_far(own) if self.rule.beta is not None else self.rule.qualifies(own)
 
     def on_trip(self, trip: int) -> str:
         """`` on trip 1``, or nothing when there is only one."""
@@ -231,44 +420,29 @@ class ReplayedPlaybook:
 
 
 def is_hidden(playbook: Playbook, groups: Sequence[PlaybookClass]) -> bool:
-    """Whether each of some classes by itself keeps what is promised, worked out from the map with the auditor's means.
+    """Whether some classes keep what is promised, worked out from the map with the auditor's own means.
 
     All their members are asked for, so the work tells the classes and not which member it is done for. It takes a sweep
-    of the map as far as ell for each member. Of a partition one class is enough, which whoever sees the route knows
-    anyway. Of a randomised playbook take all: a member that is refused for the sake of another class hides nobody.
+    of the map as far as ell for each member. Of a partition by counting one class is enough, which whoever sees the
+    route knows anyway. Where a risk is bounded all that are hidden are looked at, as others may look the same. Of a
+    randomised playbook take all: a member that is refused for the sake of another class hides nobody.
     """
     problem = playbook.problem
     walking = WalkingMap(problem.domain)
     counted = {problem.candidates[c]: c for c in problem.counted}
-    if not all(member in counted for group in groups for member in group.members):
+    asked = [*groups, *(() if playbook.privacy.beta is None else playbook.hidden_classes)]
+    if not all(member in counted for group in asked for member in group.members):
         return False
-    members = sorted({counted[member] for group in groups for member in group.members})
-    nodes = {c: problem.candidate_nodes[c] for c in members}
-    # No base costs: nothing is asked here about how long the routes are.
+    nodes = {c: problem.candidate_nodes[c] for group in asked for c in map(counted.__getitem__, group.members)}
+    # Whatever the base costs: nothing is asked here about how long the routes are.
     trips = tuple(
-        TripDistances(start, goal, [], [], {})
+        TripDistances(start, goal, [], [], dict.fromkeys(nodes, 0.0))
         for start, goal in zip(problem.start_nodes, problem.goal_nodes, strict=True)
     )
     survey = Survey(problem, walking, nodes, find_watchers(problem, walking, nodes), trips)
-    rule, beta = Spread(survey, playbook.privacy), playbook.privacy.beta
-    for group in groups:
-        # By itself: in a randomised playbook its members have other classes as well.
-        own = {counted[member]: nodes[counted[member]] for member in group.members}
-        alone = replay_playbook(replace(playbook, classes=(group,)), None, replace(survey, nodes=own))
-        mask = mask_of(own)
-        if not mask or any(alone.groups.get(c) != mask for c in members_of(mask)):
-            return False
-        if beta is None:
-            if not rule.qualifies(mask):
-                return False
-            continue
-        shares = group.shares or [playbook.coverable_prior.get(member, 0.0) for member in group.members]
-        masses = dict(zip((counted[member] for member in group.members), shares, strict=True))
-        limit = beta * math.fsum(masses.values()) * (1 + ROUNDING)
-        near = [math.fsum(masses[u] for u in members_of(mask & (rule.close[c] | 1 << c))) for c in masses]
-        if not 0 < max(near) <= limit or (rule.is_all_pairs and not rule.is_far(mask)):
-            return False
-    return bool(groups)
+    replayed = replay_playbook(playbook, None, survey)
+    wanted = {counted[member] for group in groups for member in group.members}
+    return bool(wanted) and wanted <= set(replayed.protected)
 
 
 def replay_playbook(playbook: Playbook, planner: Planner | None, survey: Survey | None = None) -> ReplayedPlaybook:
@@ -277,7 +451,9 @@ def replay_playbook(playbook: Playbook, planner: Planner | None, survey: Survey 
     What the playbook holds is looked up here: ``route_for`` refuses what it can see to be wrong, and the auditor is to
     say what that is.
     """
-    survey = survey or survey_problem(playbook.problem)
+    privacy = playbook.privacy
+    is_weighted = privacy.beta is not None and privacy.mechanism == "partition"
+    survey = replace(survey or survey_problem(playbook.problem), is_weighted=is_weighted)
     routes: _Routes = {}
     exposed: _Routes = {}
     # By identity, because members of a class usually share one object. The route is kept so that it stays alive.
@@ -288,6 +464,7 @@ def replay_playbook(playbook: Playbook, planner: Planner | None, survey: Survey 
             known[trip, id(given)] = (given, _walk(given, trip, survey))
         return known[trip, id(given)][1]
 
+    homes = _find_homes(playbook, survey)
     for candidate in survey.counted:
         label = survey.label(candidate)
         for trip in range(len(survey.trips)):
@@ -296,15 +473,30 @@ def replay_playbook(playbook: Playbook, planner: Planner | None, survey: Survey 
                     given = planner(label, trip)
                 except (NotAnonymizedError, UnknownCandidateError):
                     continue
-                routes[candidate, trip] = walk(given, trip)
-            elif (group := playbook.class_of(label)) is not None:
+                routes[candidate, _FOREIGN, trip] = walk(given, trip)
+                continue
+            for position in homes.get(candidate, ()):
+                group = playbook.classes[position]
                 own = group.member_routes.get((trip, label))
                 held = group.routes[trip] if own is None and trip < len(group.routes) else own
                 if group.anonymized:
-                    routes[candidate, trip] = walk(held, trip)
+                    routes[candidate, position, trip] = walk(held, trip)
                 elif held is not None:
-                    exposed[candidate, trip] = walk(held, trip)
+                    exposed[candidate, position, trip] = walk(held, trip)
     return ReplayedPlaybook(playbook, survey, routes, exposed, planner is not None)
+
+
+def _find_homes(playbook: Playbook, survey: Survey) -> dict[int, list[int]]:
+    """For each candidate the number of the first class that lists it; or of all that may be drawn, where some may."""
+    homes: dict[int, list[int]] = {}
+    drawn: dict[int, list[int]] = {}
+    for position, group in enumerate(playbook.classes):
+        for c in dict.fromkeys(survey.find(label) for label in group.members):
+            if c is not None:
+                homes.setdefault(c, [position])
+                if group.anonymized:
+                    drawn.setdefault(c, []).append(position)
+    return homes | drawn if playbook.privacy.mechanism == "randomised" else homes
 
 
 def _walk(given: object, trip: int, survey: Survey) -> ReplayedRoute:
@@ -347,17 +539,16 @@ def watch_trips(replayed: ReplayedPlaybook) -> tuple[AnonymityStep, ...]:
     """
     steps: list[AnonymityStep] = []
     for trip in range(len(replayed.survey.trips)):
-        masks: dict[_Nodes, int] = {}
-        for c in replayed.survey.counted:
-            if replayed.is_sound(c, trip):
-                nodes = replayed.routes[c, trip].nodes
-                masks[nodes] = masks.get(nodes, 0) | 1 << c
-        if not masks:
+        sights: dict[_Nodes, list[Draw]] = {}
+        for c, position, at in replayed.routes:
+            if at == trip and replayed.is_sound((c, position), trip):
+                sights.setdefault(replayed.routes[c, position, trip].nodes, []).append((c, position))
+        if not sights:
             continue
-        undecided = [list(masks)]
-        settled: list[int] = []
-        state = _judge_groups(trip, [sum(masks.values())], replayed)
-        for m in range(1, max(map(len, masks)) + 1):
+        undecided = [list(sights)]
+        settled: list[list[Draw]] = []
+        state = _judge_groups(trip, [list(chain.from_iterable(sights.values()))], replayed)
+        for m in range(1, max(map(len, sights)) + 1):
             pieces: list[list[_Nodes]] = []
             for routes in undecided:
                 by_node: dict[int | None, list[_Nodes]] = {}
@@ -365,25 +556,30 @@ def watch_trips(replayed: ReplayedPlaybook) -> tuple[AnonymityStep, ...]:
                     by_node.setdefault(route[m - 1] if m <= len(route) else None, []).append(route)
                 pieces += by_node.values()
             if len(pieces) > len(undecided):
-                settled += [masks[piece[0]] for piece in pieces if len(piece) == 1]
+                settled += [sights[piece[0]] for piece in pieces if len(piece) == 1]
                 undecided = [piece for piece in pieces if len(piece) > 1]
-                groups = settled + [sum(masks[route] for route in piece) for piece in undecided]
-                state = _judge_groups(trip, groups, replayed)
+                open_ = [[draw for route in piece for draw in sights[route]] for piece in undecided]
+                state = _judge_groups(trip, settled + open_, replayed)
             steps.append(replace(state, m=m))
     return tuple(steps)
 
 
-def _judge_groups(trip: int, groups: list[int], replayed: ReplayedPlaybook) -> AnonymityStep:
-    """What an observer knows while these are the groups; the caller says for which number of nodes."""
-    promised = mask_of(replayed.listed)
-    watched = [group for group in groups if group & promised] or groups
-    revealed = [group.bit_length() - 1 for group in groups if group.bit_count() == 1]
-    exposed = [c for group in groups for c in members_of(group) if not replayed.hides(c, group)]
+def _judge_groups(trip: int, parts: list[list[Draw]], replayed: ReplayedPlaybook) -> AnonymityStep:
+    """What an observer knows while these look the same; the caller says for which number of nodes."""
+    groups = [replayed.group_of(draws) for draws in parts]
+    watched = [
+        group for group, draws in zip(groups, parts, strict=True) if not replayed.listed.keys().isdisjoint(draws)
+    ]
+    revealed = {group.mask.bit_length() - 1 for group in groups if group.mask.bit_count() == 1}
+    exposed: set[int] = set()
+    for group, draws in zip(groups, parts, strict=True):
+        is_kept = replayed.is_kept(group)
+        exposed |= {draw[0] for draw in draws if not (is_kept and replayed.fits(draw, group))}
     return AnonymityStep(
         trip,
         1,
-        min(group.bit_count() for group in watched),
-        min(replayed.rule.largest_far_set(group).size for group in watched),
+        min(group.mask.bit_count() for group in watched or groups),
+        min(replayed.rule.largest_far_set(group.mask).size for group in watched or groups),
         tuple(replayed.survey.label(c) for c in sorted(revealed)),
         tuple(replayed.survey.label(c) for c in sorted(exposed)),
     )

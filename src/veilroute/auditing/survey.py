@@ -25,7 +25,7 @@ from veilroute.domain.graph import Domain, Label, at_most
 from veilroute.domain.grid import Grid
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, WithinDistance
 from veilroute.errors import InvalidInputError
-from veilroute.problem import Problem
+from veilroute.problem import ROUNDING, Problem
 
 _MOST_DISTANCES = 1 << 26
 _MOST_WATCHERS = 1 << 24
@@ -153,6 +153,7 @@ class Survey:
     nodes: dict[int, int]
     watchers: dict[int, frozenset[int]]
     trips: tuple[TripDistances, ...]
+    is_weighted: bool = False  # whether the objective's sum counts each candidate as much as it is probable
 
     @property
     def counted(self) -> tuple[int, ...]:
@@ -163,6 +164,30 @@ class Survey:
     def coverable(self) -> tuple[int, ...]:
         """Positions of the candidates that a walk of every trip can cover."""
         return tuple(c for c in self.nodes if all(trip.base_costs[c] < math.inf for trip in self.trips))
+
+    @cached_property
+    def prior(self) -> dict[int, float]:
+        """How probable each coverable candidate is among them; all the same without a prior, or with none for any."""
+        given = self.problem.prior
+        weights = {c: 1.0 if given is None else given[c] for c in self.coverable}
+        total = math.fsum(weights.values())
+        if total > 0:
+            return {c: weight / total for c, weight in weights.items()}
+        return dict.fromkeys(weights, 1 / max(1, len(weights)))
+
+    def hideable(self, beta: float | None) -> tuple[int, ...]:
+        """The coverable candidates that somebody could hide, as far as probabilities say; all where none is bounded.
+
+        Those whom a plan hides hold their heaviest one to beta of what they weigh together. So does everybody who is as
+        light, with all of these: the heaviest one who can be hidden is the last, by weight, that weighs no more than
+        beta of all up to it. Who is impossible anyway needs no hiding.
+        """
+        if beta is None:
+            return self.coverable
+        ordered = sorted((c for c in self.coverable if self.prior[c] > 0), key=lambda c: (self.prior[c], c))
+        sums = list(accumulate(self.prior[c] for c in ordered))
+        fitting = (i for i, c in enumerate(ordered) if self.prior[c] <= beta * sums[i] * (1 + ROUNDING))
+        return tuple(sorted(ordered[: max(fitting, default=-1) + 1]))
 
     def label(self, candidate: int) -> Label:
         """What users call a candidate."""
@@ -199,11 +224,12 @@ class Survey:
         """What a unit of a candidate's extra cost adds to the objective's sum on a trip; the problem's when left out.
 
         The MAC divides by the base cost. One of 0 has no ratio, so the smallest positive edge cost stands in for it. In
-        the total every unit counts once.
+        the total every unit counts once. In the expected MAC of a partition a candidate counts as it is probable.
         """
         if (objective or self.problem.objective) == "total":
             return 1.0
-        return 1 / (trip.base_costs[candidate] or self.walking.smallest_positive_cost)
+        ratio = 1 / (trip.base_costs[candidate] or self.walking.smallest_positive_cost)
+        return ratio * self.prior[candidate] if self.is_weighted and objective is None else ratio
 
     def weights(self, members: Sequence[int]) -> list[list[float]]:
         """By trip and member, what a unit of a walk's cost adds to the objective's sum over all trips."""
@@ -213,7 +239,7 @@ class Survey:
         ]
 
     def credits(self, members: Sequence[int]) -> list[float]:
-        """What each member's own base costs take off that sum: 1 for the MAC, unless a base cost is 0."""
+        """What each member's own base costs take off that sum: for the MAC 1 (or its prior), unless one is 0."""
         by_trip = list(zip(self.trips, self.weights(members), strict=True))
         return [math.fsum(trip.base_costs[c] * own[i] for trip, own in by_trip) for i, c in enumerate(members)]
 

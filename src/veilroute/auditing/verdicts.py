@@ -51,7 +51,8 @@ class AnonymityStep:
     smallest_class: int
     widest_witness: int  #: The least, over the same groups, of how many members stand pairwise at least ell apart.
     revealed: tuple[Label, ...]  #: Candidates that are alone in their group: the observer knows them.
-    exposed: tuple[Label, ...]  #: Candidates whose group no longer has k members that are far enough apart.
+    #: Candidates whose group no longer has k members that are far enough apart, or exceeds the risk promised.
+    exposed: tuple[Label, ...]
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class AuditReport:
     """Everything that an audit found."""
 
     holds: bool  #: Whether no claim is violated. Some may be unproved: :attr:`verdict` tells.
-    #: One verdict per claim, always in the same order; ``extra-cost`` and ``instance``, where there is one.
+    #: One verdict per claim, always in the same order; the auditing page says which are not always there.
     claims: tuple[ClaimVerdict, ...]
     anonymity: tuple[AnonymityStep, ...]  #: One entry per trip and number of nodes seen.
     summary: AuditSummary  #: The recomputed figures behind the text.
@@ -161,6 +162,12 @@ class AuditReport:
             f"is left with at least {number(p.k, 'possible transit point')}{apart if p.k > 1 else ''}: "
             f"that holds for {s.num_protected} of {number(s.num_candidates, 'candidate')}."
         )
+        if p.beta is not None:
+            left = (
+                f"takes no place, with all closer than {p.distance_text} to it, to be the transit point with a "
+                f"probability above {p.beta:.9g}: that holds for {s.num_protected} of "
+                f"{number(s.num_candidates, 'candidate')}."
+            )
         found = left if s.num_protected else "finds no candidate protected."
         lines = [f"Whoever watches {seen} with our map and our code {found}"]
         rest, lost = s.num_candidates - s.num_protected, s.num_claimed - s.num_protected
@@ -221,10 +228,12 @@ class AuditReport:
             f"  {trip}{seen} seen: smallest group {first.smallest_class}, of whom "
             f"{first.widest_witness} at least {self.summary.privacy.distance_text} apart"
         )
+        is_bounded = self.summary.privacy.beta is not None
+        weakness = "too probable in their group" if is_bounded else "in a group too small or too close"
         named, weak = (before.revealed, before.exposed) if before else ((), ())
         for what, labels, known in (
             ("revealed", first.revealed, {*named}),
-            ("in a group too small or too close", first.exposed, {*first.revealed, *weak}),
+            (weakness, first.exposed, {*first.revealed, *weak}),
         ):
             if new := [label for label in labels if label not in known]:
                 text += f"; now {what}: {names(new)}"

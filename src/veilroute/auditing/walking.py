@@ -73,6 +73,12 @@ class WalkingMap:
         return 1 if self.unit is not None else HEAP_VISIT
 
     @cached_property
+    def is_two_way(self) -> bool:
+        """Whether every edge leads back as well."""
+        edges = {(tail, head) for tail in range(self.num_nodes) for head, _ in self.edges_from(tail)}
+        return all((head, tail) in edges for tail, head in edges)
+
+    @cached_property
     def edges_into(self) -> Rows:
         """The rows with every edge turned round."""
         offsets, heads, costs = self._out

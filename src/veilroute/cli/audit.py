@@ -10,6 +10,7 @@ from veilroute.auditing import audit_playbook
 from veilroute.cli import instances
 from veilroute.cli.console import DONE, VIOLATED, JsonOption, emit, emit_json, live_progress, remark
 from veilroute.errors import InvalidInputError
+from veilroute.formats.tables import read_prior
 from veilroute.playbook import read_playbook
 
 
@@ -35,15 +36,20 @@ def run_audit(
 
     The auditor shares no code with the planners. It asks for the route of every candidate in turn and works coverage,
     costs, spread and anonymity out again from the map. A playbook may keep its word and yet be about something else
-    than was meant: name the instance with --instance, and the options that `plan` was given.
+    than was meant: name the instance with --instance, and the options that `plan` was given. Without it, --prior alone
+    measures what an observer with that prior makes of the routes.
     """
     meant: dict[str, Any] = {}
     if instance is None:
         for field in fields(options):
-            if field.name != "movement" and getattr(options, field.name) != field.default:
+            if field.name not in ("movement", "prior") and getattr(options, field.name) != field.default:
                 option = "-k" if field.name == "k" else "--" + field.name.replace("_", "-")
                 raise InvalidInputError(option, "--instance FILE as well, of which this is a part")
         book = instances.load_playbook(playbook, domain, options.movement or 4)
+        if options.prior is not None:
+            stated = book.problem
+            ends = {end for trip in book.trips for end in (trip.start, trip.goal)}
+            meant["prior"] = read_prior(options.prior, stated.domain, book.candidates, book.names, ends=ends)
     else:
         if domain is not None:
             raise InvalidInputError("--domain", "--instance alone, which says what the map is")

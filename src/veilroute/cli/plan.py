@@ -242,7 +242,7 @@ def _cost_text(group: PlaybookClass, trip: int) -> str:
 
 
 def headline(playbook: Playbook) -> list[str]:
-    """What was reached, in two sentences, and what is to be known about them."""
+    """What was reached, in a few sentences, and what is to be known about them."""
     claims, privacy = playbook.claims, playbook.privacy
     span = "the whole route" if privacy.m is None else f"the first {privacy.m} nodes"
     wanted = f"k={privacy.k}" if privacy.risk is None else f"risk at most {percent(privacy.risk)}"
@@ -295,16 +295,16 @@ def _odds(playbook: Playbook) -> list[str]:
     if claims.hidden_mass is not None and claims.hidden_mass < 1 - ROUNDING and playbook.prior is not None:
         lines.append(f"The secret is one of those hidden with a probability of {percent(claims.hidden_mass)}.")
     watcher = "Whoever watches" if playbook.prior is None else "Whoever watches and knows the prior"
-    guess = f"{watcher} guesses right {percent(claims.bayes_success)} of the time at best"
+    lines.append(f"{watcher} guesses right at most {percent(claims.bayes_success)} of the time.")
     worst = percent(claims.worst_posterior)
     is_alone = playbook.domain is None or privacy.ell <= playbook.domain.smallest_cost
-    spot = "one place" if is_alone else "one place and those nearer to it than ell"
-    if privacy.beta is not None:
-        promised = f" ({percent(privacy.beta)} promised)"
-        return [*lines, f"{guess}; no route points to {spot} with more than {worst}{promised}."]
-    if claims.worst_posterior <= (1 / privacy.k) * (1 + ROUNDING):
-        return [*lines, f"{guess}; no route points to {spot} with more than {worst}."]
-    return [*lines, f"{guess}, although k={privacy.k}; a route points to {spot} with {worst} (--risk bounds that)."]
+    spot = "one place" if is_alone else "one place and those closer than ell to it"
+    promised = "" if privacy.beta is None else f" ({percent(privacy.beta)} promised)"
+    if privacy.beta is not None or claims.worst_posterior <= (1 / privacy.k) * (1 + ROUNDING):
+        lines.append(f"No route gives {spot} more than {worst}{promised}.")
+    else:
+        lines.append(f"A route gives {spot} {worst}: --risk bounds that, k does not.")
+    return lines
 
 
 def percent(share: float) -> str:

@@ -315,11 +315,13 @@ def k_and_ell(problem: Problem, task: CoveringTask, privacy: Privacy) -> KAndEll
     return KAndEll.of(is_far, privacy.k, privacy.spread)
 
 
-def who_can_hide(problem: Problem, task: CoveringTask, privacy: Privacy) -> tuple[CoveringTask, Rule]:
+def who_can_hide(
+    problem: Problem, task: CoveringTask, privacy: Privacy, *, is_strict: bool = False
+) -> tuple[CoveringTask, Rule]:
     """The task of those whom some planner could hide, and the rule that a privacy makes for them.
 
     Where a risk is bounded, these are the members who are not too probable by themselves, and each counts as much as it
-    is probable.
+    is probable. Under a strict rule an observer may take classes for one another (:class:`RiskBound`).
     """
     if privacy.risk is None:
         return task, k_and_ell(problem, task, privacy)
@@ -328,7 +330,7 @@ def who_can_hide(problem: Problem, task: CoveringTask, privacy: Privacy) -> tupl
     part = task if kept.size == prior.size else task.part(kept.tolist())
     part = replace(part, rates=part.rates * prior[kept])
     is_far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in part.members], privacy, part.kept)
-    rule = RiskBound.of(is_far, prior[kept], privacy.risk, privacy.spread)
+    rule = RiskBound.of(is_far, prior[kept], privacy.risk, privacy.spread, is_strict=is_strict)
     if kept.size and rule.is_plain and (rule.masses == rule.masses[0]).all():
         # Where all are equally probable, probabilities are numbers.
         return part, KAndEll.of(is_far, privacy.k, "all-pairs", float(rule.masses[0]))

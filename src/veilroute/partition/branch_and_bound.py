@@ -9,12 +9,12 @@ import numpy as np
 from veilroute.arrays import Members
 from veilroute.covering.engines import CoverMemo
 from veilroute.covering.task import CoveringTask, bits
-from veilroute.errors import InvalidInputError, TooLargeError
+from veilroute.errors import TooLargeError
 from veilroute.kernels import branching as kernel
 from veilroute.kernels.branching import Pool, Tree
 from veilroute.kernels.tables import fill_slots
-from veilroute.partition.result import Partition, outside
-from veilroute.problem import KAndEll, Rule
+from veilroute.partition.result import Partition, k_and_ell_only, outside
+from veilroute.problem import Rule
 from veilroute.progress import Incumbent, OutOfTimeError, Watch
 
 MAX_MEMBERS = 62  #: the most members of a search: a set is the bits of one integer
@@ -102,9 +102,7 @@ def search_partitions(
     to be optimal there only if the readings agree: when all members stand far apart, or no class is possible at all.
     ``start`` gives, for a number of members, the root of the tree and how to go on from there.
     """
-    if not isinstance(rule, KAndEll) or rule.value != 1:
-        others = "plan by risk with the planner optimal, or with exact or local-search"
-        raise InvalidInputError("partitioner", f"k and ell, the only rule that the paper's searches know; {others}")
+    rule = k_and_ell_only(rule)
     num = len(task.members)
     if num == 0:
         return Partition((), (), is_optimal=True, num_anonymizable=0, source=memo)

@@ -377,8 +377,9 @@ class ListedClasses(ClassSpace):
     def measure(self, sets: Int32s, watch: Watch) -> tuple[Floats, Floats]:
         """What sets of one size add to the MAC sum; infinite when they are no classes."""
         masks = (np.int64(1) << sets.astype(np.int64)).sum(axis=1)
-        at = np.minimum(np.searchsorted(self._masks, masks), self._masks.size - 1)
-        shares = np.where(self._masks[at] == masks, self._shares[at], math.inf)
+        at = np.searchsorted(self._masks, masks)
+        is_listed = np.append(self._masks, -1)[at] == masks
+        shares = np.where(is_listed, np.append(self._shares, math.inf)[at], math.inf)
         return np.where(np.isfinite(shares), 0.0, math.inf)[:, None], shares
 
     def pair_values(self) -> Floats:

@@ -46,6 +46,7 @@ _WIDE_GAP = 0.02
 _EFFORT_PER_MEMBER = 100_000
 _MAX_EFFORT = 10_000_000
 _FREE = 1e-9
+_NOTHING = 1e-13  #: detours that are less of the base costs than this are not 0 by rounding only
 _ROUNDING = 1e-6
 _MAX_PRICED = 2_000_000
 
@@ -89,7 +90,7 @@ def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
     """Look for the best partition that leaves as many members out as the best so far, and prove what can be proved."""
     num_left_out = len(record.best.left_out)
     total = record.best.total
-    if total <= 0:
+    if total <= _NOTHING * float(space.fixed.sum()):
         return Proof(total, Prices(np.zeros(space.num)), total)
     bounding = Bounding(space, num_left_out, watch, scale_of(total, space.num - num_left_out))
     simple = space.simple_prices()

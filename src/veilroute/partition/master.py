@@ -87,7 +87,7 @@ class Master:
         self._solver.setOptionValue(option, value)
 
     def soften(self, penalties: Floats, most: Floats, amounts: Floats | None = None) -> None:
-        """Let members be dropped at a penalty, of which there are ``amounts``, before any class is added.
+        """Let members be dropped at a penalty, for each unit of their ``amounts``, before any class is added.
 
         Prices then stay near those that are right in the end, and few classes are worth adding. It gets dearer, up to
         the ``most``, for as long as somebody is dropped (:meth:`harden`).
@@ -96,7 +96,7 @@ class Master:
         self._penalties, self._most_penalties = penalties, most
         self._num_slack = num = self.num
         rows, ones = np.arange(num, dtype=np.int32), np.ones(num)
-        self._solver.addCols(num, np.zeros(num), np.zeros(num), ones, num, rows, rows, self._amounts)
+        self._solver.addCols(num, np.zeros(num), np.zeros(num), ones, num, rows, rows, ones)
         self.charge(penalties)
 
     def harden(self, dearer: float) -> bool:

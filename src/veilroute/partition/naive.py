@@ -12,7 +12,7 @@ import numpy as np
 from veilroute.arrays import as_members
 from veilroute.covering.engines import CoverMemo
 from veilroute.covering.task import CoveringTask
-from veilroute.partition.result import Partition, outside
+from veilroute.partition.result import Partition, k_and_ell_only, outside
 from veilroute.problem import Problem, Rule
 from veilroute.progress import OutOfTimeError, Watch
 
@@ -31,6 +31,7 @@ def partition_naive(
 
     ``engine`` and ``heuristic`` choose what finds covering walks, see :class:`~veilroute.covering.engines.CoverMemo`.
     """
+    rule = k_and_ell_only(rule)
     num, k = len(task.members), rule.least
     memo = CoverMemo(task, engine=engine, heuristic=heuristic)
     order = list(range(num))

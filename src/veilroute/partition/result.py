@@ -11,6 +11,8 @@ import numpy as np
 from veilroute.arrays import Classes, Floats, Members, as_members
 from veilroute.certificate import Certificate
 from veilroute.covering.walks import WalkSource
+from veilroute.errors import InvalidInputError
+from veilroute.problem import KAndEll, Rule
 from veilroute.progress import Incumbent, Watch
 
 _SAME_WORTH = 1e-9
@@ -35,6 +37,14 @@ class Partition:
     certificate: Certificate | None = None  #: what the proof rests on, for who checks it; ``None`` where all was tried
     #: where to get the classes' walks, with what the method has worked out already; ``None`` when it has nothing
     source: WalkSource | None = None
+
+
+def k_and_ell_only(rule: Rule) -> KAndEll:
+    """The rule of a method from the paper, which counts; refuses to plan by risk."""
+    if not isinstance(rule, KAndEll) or rule.value != 1:
+        others = "plan by risk with the planner optimal, or with exact or local-search"
+        raise InvalidInputError("partitioner", f"k and ell, the only rule that the paper's methods know; {others}")
+    return rule
 
 
 def outside(num: int, classes: Iterable[Iterable[int]]) -> Members:

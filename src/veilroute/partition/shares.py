@@ -34,6 +34,7 @@ _PER_MEMBER = 3
 _MOST_PER_SEARCH = 20
 _FEW_MEMBERS = 12
 _LEAST_AMOUNT = 1e-9
+_LEAST_SHARE = 1e-6
 _LEAST_PENALTY = 1e-4
 _MOST_PENALTY = 1e3
 _DEARER = 4.0
@@ -105,7 +106,7 @@ def share_out(items: Items, space: ClassSpace, amounts: Floats, labels: Sequence
         is_stopped = True
     if programme.is_short:
         kept, is_proved = ((), False) if is_stopped else programme.keep_whole()
-        return Drawing((), is_proved, kept, is_stopped)
+        return Drawing((), is_proved and len(kept) < amounts.size, kept, is_stopped)
     classes = tuple((members, amount * unit) for members, amount in programme.classes())
     bound = programme.bound
     return Drawing(
@@ -129,9 +130,10 @@ class _Programme:
         self.bound, self.duals = 0.0, np.zeros(amounts.size)
         self._known: set[bytes] = set()
         pairs = space.pair_values()
-        largest = float(pairs.max(initial=0.0, where=np.isfinite(pairs))) or 1.0
+        # What is next to nothing is rounding.
+        largest = max(_LEAST_SHARE, float(pairs.max(initial=0.0, where=np.isfinite(pairs))))
         likely = float(np.mean(np.minimum(pairs.min(axis=1), largest)))
-        scale = scale_of(likely, 1)
+        scale = scale_of(likely if likely > _LEAST_PENALTY * largest else largest, 1)
         self.master = _ShareMaster(amounts, self.row_of, self.parts, scale)
         self._most = np.full(amounts.size, _MOST_PENALTY * largest)
         self.master.soften(np.full(amounts.size, max(likely, _LEAST_PENALTY * largest)), self._most, amounts)
@@ -143,12 +145,13 @@ class _Programme:
         while True:
             prices = self.master.solve(self.watch)
             self.watch.tell("shares", len(self.master.sets))
-            found = self._search(prices, -self._tolerance)
+            found = self._search(prices, 0.0)
             self.watch.check()
             if found.is_complete:
-                self._offer(prices, min(float(found.columns.reduced.min(initial=0.0)), 0.0) - self._tolerance)
+                self._offer(float(found.columns.reduced.min(initial=0.0)))
             is_done = found.is_complete or not len(found.columns)
-            if self._add(found.columns.best(self.space.num, _PER_MEMBER)) or not is_done:
+            better = found.columns.take(found.columns.reduced < -self._tolerance)
+            if self._add(better.best(self.space.num, _PER_MEMBER)) or not is_done:
                 continue
             if not self.master.harden(_DEARER):
                 return
@@ -174,7 +177,8 @@ class _Programme:
 
     def classes(self) -> list[tuple[Members, float]]:
         """The classes that are drawn, as items of the task, and what a whole share of each is."""
-        chosen = np.flatnonzero(self.master.values > _LEAST_AMOUNT)
+        least = self.amounts[self.row_of[self.master.sets]].min(axis=1, initial=math.inf)
+        chosen = np.flatnonzero(self.master.values > _LEAST_AMOUNT * least)
         sets = self.master.sets[chosen]
         values = self._polish(sets, self.master.values[chosen])
         drawn = [(as_members(self.space.order[row].tolist()), value) for row, value in zip(sets, values, strict=True)]
@@ -190,10 +194,11 @@ class _Programme:
         table = np.zeros((self.amounts.size, len(sets)))
         for column in range(sets.shape[1]):
             np.add.at(table, (self.row_of[sets[:, column]], np.arange(len(sets))), self.parts[sets[:, column]])
-        missing = self.amounts - table @ values
+        table /= self.amounts[:, None]
+        missing = 1 - table @ values
         if np.abs(missing).max(initial=0.0) > _ROUNDING:
             better = values + np.linalg.lstsq(table, missing, rcond=None)[0]
-            if (better >= 0).all() and np.abs(self.amounts - table @ better).max() < np.abs(missing).max():
+            if (better >= 0).all() and np.abs(1 - table @ better).max() < np.abs(missing).max():
                 return better
         return values
 
@@ -201,7 +206,7 @@ class _Programme:
         most = None if self.space.max_size <= 3 else _MOST_PER_SEARCH * self.space.num
         return self.space.search(prices, threshold, self.watch, most=most)
 
-    def _offer(self, prices: Prices, least_reduced: float) -> None:
+    def _offer(self, least_reduced: float) -> None:
         """Keep prices whose bound is better, lowered so far that no class has a negative reduced cost."""
         duals = self.master.duals + min(0.0, least_reduced) / (
             self.space.k - (self.items.lesser > 0) + self.items.lesser
@@ -240,7 +245,7 @@ class _Programme:
             if len({i % num for i in chosen}) == size:
                 rows.append(sorted(item_at[chosen].tolist()))
         sets = np.unique(np.array(rows, dtype=np.int32).reshape(len(rows), size), axis=0)
-        sets = sets[self.space.rule.qualify(sets)]
+        sets = sets[self.items.rule.qualify(self.space.order[sets].astype(np.int32))]
         shares = self.space.measure(sets, Watch())[1] if len(sets) else np.empty(0)
         return Columns(sets, shares, np.zeros(len(sets))).take(np.isfinite(shares))
 
@@ -250,8 +255,8 @@ class _ShareMaster(Master):
 
     def __init__(self, amounts: Floats, row_of: Ints, parts: Floats, scale: float) -> None:
         super().__init__(amounts.size, 0, scale)
-        self._row_of, self._parts = row_of, parts
-        self._solver.changeRowsBounds(self.num, np.arange(self.num, dtype=np.int32), amounts, amounts)
+        # Each row is in parts of the member's own amount: the solver's tolerances are absolute.
+        self._row_of, self._parts, self._own = row_of, parts, amounts
         self.duals: Floats = np.zeros(self.num)
 
     def add_columns(self, sets: Int32s, shares: Floats) -> None:
@@ -261,7 +266,7 @@ class _ShareMaster(Master):
         rows = self._row_of[sets].astype(np.int32).ravel()
         self._solver.addCols(
             num, shares * self.scale, np.zeros(num), np.full(num, math.inf), num * size, starts, rows,
-            self._parts[sets].ravel(),
+            (self._parts[sets] / self._own[self._row_of[sets]]).ravel(),
         )  # fmt: skip
         self.sets = np.concatenate((self.sets.reshape(-1, size), sets))
         self.shares = np.concatenate((self.shares, shares))
@@ -269,8 +274,8 @@ class _ShareMaster(Master):
     def solve(self, watch: Watch) -> Prices:
         """The prices of an optimal solution, for each item; those of the members are then in ``duals``."""
         found = super().solve(watch)
-        self.duals = found.duals
-        return Prices(found.duals[self._row_of] * self._parts)
+        self.duals = found.duals / self._own
+        return Prices(self.duals[self._row_of] * self._parts)
 
     def keep_whole(self, watch: Watch) -> tuple[Flags, bool]:
         """Whom to hide so that all of their probability is, and whether no choice over these classes is better.

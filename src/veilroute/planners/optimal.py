@@ -20,11 +20,11 @@ from veilroute.partition.result import Partition
 from veilroute.planners.pbp import plan_m_pbp, plan_pbp
 from veilroute.planners.plan import Plan, PlannedClass, among_all, find_class_prefix, plan_partition, plan_prefix
 from veilroute.planners.randomised import plan_randomised
-from veilroute.problem import Privacy, Problem, Rule
+from veilroute.problem import Privacy, Problem, RiskBound, Rule
 from veilroute.progress import OutOfTimeError, Watch
 
 
-def plan_optimal(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch) -> Plan:
+def plan_optimal(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch, is_strict: bool = False) -> Plan:
     """Pbp with the exact partitioner for whole routes; for a finite m the plan that shares no more than it must.
 
     For a finite m it is m-Pbp's over the exact partition where that is too much work or the time is over. An m that no
@@ -34,17 +34,17 @@ def plan_optimal(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch)
     """
     m = privacy.m
     if privacy.mechanism == "randomised":
-        return plan_randomised(problem, privacy, seed=seed, watch=watch)
+        return plan_randomised(problem, privacy, seed=seed, watch=watch, is_strict=is_strict)
     if m is None:
-        return plan_pbp(problem, privacy, seed=seed, watch=watch, partitioner="exact")
+        return plan_pbp(problem, privacy, seed=seed, watch=watch, partitioner="exact", is_strict=is_strict)
     watch.tell("covering fields")
     everyone = prepare_task(problem)
-    task, rule = who_can_hide(problem, everyone, privacy)
+    task, rule = who_can_hide(problem, everyone, privacy, is_strict=is_strict)
     options: dict[str, object] = {"partitioner": "exact", "seed": seed}
     if not task.members:
         nobody = Partition((), (), is_optimal=True, num_anonymizable=0)
         return among_all(plan_partition(task, nobody, (), ClassWalks(task), options), everyone)
-    whole = _plan_whole(problem, task, rule, privacy, seed, watch)
+    whole = None if is_strict else _plan_whole(problem, task, rule, privacy, seed, watch)
     if whole is not None:
         return whole
     planned = None
@@ -53,8 +53,12 @@ def plan_optimal(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch)
         planned = _try_everything(problem, task, rule, m, watch)
     elif can_pad and fits_memory(task):
         planned = _generate(problem, task, rule, m, watch)
+        if isinstance(rule, RiskBound) and not (planned[0].is_optimal or planned[0].is_stopped):
+            # Columns prove nothing where somebody is left out; tables do, for as many as they have room for.
+            few = len(task.members) <= MAX_MEMBERS
+            planned = (few and _try_everything(problem, task, rule, m, watch)) or planned
     if planned is None:
-        return plan_m_pbp(problem, privacy, seed=seed, watch=watch, partitioner="exact")
+        return plan_m_pbp(problem, privacy, seed=seed, watch=watch, partitioner="exact", is_strict=is_strict)
     partition, anonymized = planned
     return among_all(plan_partition(task, partition, anonymized, ClassWalks(task), options), everyone)
 

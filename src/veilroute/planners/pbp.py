@@ -14,8 +14,9 @@ from veilroute.progress import Watch
 
 
 def plan_pbp(
-    problem: Problem, privacy: Privacy, *, seed: int, watch: Watch, partitioner: str = "exact", **options: Any
-) -> Plan:
+    problem: Problem, privacy: Privacy, *, seed: int, watch: Watch, partitioner: str = "exact", is_strict: bool = False,
+    **options: Any,
+) -> Plan:  # fmt: skip
     """Group the candidates with ``partitioner`` and give each class the cheapest walk that covers it.
 
     All members of a class share their whole walk, so the plan reaches (k, ell, m) for every m. Whether it is the
@@ -24,7 +25,7 @@ def plan_pbp(
     entry = find_partitioner(partitioner, options)
     watch.tell("covering fields")
     everyone = prepare_task(problem)
-    task, rule = who_can_hide(problem, everyone, privacy)
+    task, rule = who_can_hide(problem, everyone, privacy, is_strict=is_strict)
     partition = entry.function(problem, task, rule, seed=seed, watch=watch, **options)
     source = partition.source or ClassWalks(task)
     anonymized = []

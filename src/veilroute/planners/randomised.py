@@ -24,10 +24,12 @@ from veilroute.problem import Privacy, Problem, hideable
 from veilroute.progress import OutOfTimeError, Watch
 
 
-def plan_randomised(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch) -> Plan:
+def plan_randomised(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch, is_strict: bool = False) -> Plan:
     """Hide as much probability as possible behind posteriors of at most beta, at the least expected MAC.
 
-    For a finite m where prefixes cannot be priced, the plan for whole routes is cut after m nodes, without proof.
+    For a finite m where prefixes cannot be priced, the plan for whole routes is cut after m nodes, without proof. In a
+    strict plan no class holds two members that are near the same candidate, whoever that is: an observer who takes
+    classes for one another, because their routes are the same, learns no more than from one.
     """
     beta = privacy.beta
     assert beta is not None, "a randomised playbook bounds posteriors"
@@ -36,6 +38,9 @@ def plan_randomised(problem: Problem, privacy: Privacy, *, seed: int, watch: Wat
     prior = problem.prior_of(everyone.members)
     far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in everyone.members], privacy, everyone.kept)
     kept = np.flatnonzero(hideable(prior, beta))
+    if is_strict:
+        near = (~far)[kept].astype(np.int64)
+        far &= near.T @ near == 0
     options: dict[str, object] = {"mechanism": "randomised", "seed": seed}
     is_best = True
     while True:
@@ -43,7 +48,7 @@ def plan_randomised(problem: Problem, privacy: Privacy, *, seed: int, watch: Wat
         labels = [problem.candidates[everyone.members[i]] for i in kept]
         drawing = work.share_out(prior[kept], labels)
         is_best &= drawing.is_optimal
-        if drawing.classes or not drawing.kept:
+        if drawing.classes or not 0 < len(drawing.kept) < kept.size:
             break
         # Not everybody can be hidden: once more, for those who can.
         kept = kept[list(drawing.kept)]

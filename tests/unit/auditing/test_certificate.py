@@ -506,7 +506,8 @@ def test_any_prices_that_hold_lead_to_the_optimum(problem: vr.Problem, privacy: 
     lacking = max(0.0, float((world.sizes - world.paid(count.duals)).max())) / privacy.k
     count = DualPrices(tuple(dual + lacking for dual in count.duals))
     playbook = replace(vr.solve(problem, privacy), status="optimal")
-    for num, least in optimum.least.items():
+    for hidden, least in optimum.least.items():
+        num = int(hidden)
         mac = least / num
         bound = sum(sorted(prices.duals)[:num]) - sum(cut.dual for cut in cuts)
         for claimed in (mac * (1 - 1e-6) - 1e-6, mac, mac * (1 + 1e-6) + 1e-6):

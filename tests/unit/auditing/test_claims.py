@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import veilroute as vr
+from risk_plans import with_risk
 from veilroute.auditing import AuditReport, ClaimVerdict, survey
 from veilroute.domain import Label
 
@@ -22,9 +23,12 @@ CLAIMS = [
     "spread",
     "coverable",
     "anonymized",
+    "risk",
     "apr",
     "mac",
     "extra-cost",
+    "hidden-mass",
+    "expected-mac",
     "certificate",
     "bound",
     "optimality",
@@ -33,17 +37,20 @@ CLAIMS = [
 ]
 
 
+NO_RISK: Any = dict.fromkeys(("expected_mac", "hidden_mass", "worst_posterior", "bayes_success"))
+
+
 @pytest.fixture
 def playbook(two_rooms: vr.Domain) -> vr.Playbook:
     problem = vr.Problem(two_rooms, [vr.Trip((0, 0), (2, 6))], [(0, 2), (2, 2), (0, 4), (2, 4)])
-    return vr.solve(problem, vr.Privacy(k=2, ell=2))
+    return with_risk(vr.solve(problem, vr.Privacy(k=2, ell=2)))
 
 
 @pytest.fixture
 def dead_end() -> vr.Playbook:
     """0 <-> 1 <-> 2 -> 3 from 0 to 2: whoever is at 3 does not come back, so 3 is uncoverable; 0 does not count."""
     domain = vr.Domain.from_edges(4, [0, 1, 1, 2, 2], [1, 0, 2, 1, 3], [1] * 5)
-    return vr.solve(vr.Problem(domain, [vr.Trip(0, 2)], [0, 1, 3]), vr.Privacy(k=1, ell=1))
+    return with_risk(vr.solve(vr.Problem(domain, [vr.Trip(0, 2)], [0, 1, 3]), vr.Privacy(k=1, ell=1)))
 
 
 def verdict_of(report: AuditReport, claim: str) -> ClaimVerdict:
@@ -111,7 +118,7 @@ def test_giving_up_too_early_is_not_infeasible(playbook: vr.Playbook) -> None:
     idle = replace(
         playbook.claims, num_anonymized=0, apr=0.0, mac=None, mac_by_trip=(None,), mac_lower_bound=None, delta=None
     )
-    idle = replace(idle, total_extra=None, worst_extra=None)
+    idle = replace(idle, total_extra=None, worst_extra=None, **NO_RISK)
     classes = tuple(replace(group, anonymized=False) for group in playbook.classes)
     found = broken(playbook, status="infeasible", claims=idle, classes=classes)
     assert found == {
@@ -123,7 +130,7 @@ def test_giving_up_too_early_is_not_infeasible(playbook: vr.Playbook) -> None:
 
 def test_a_bound_needs_something_anonymized(playbook: vr.Playbook) -> None:
     idle = replace(playbook.claims, num_anonymized=0, apr=0.0, mac=None, mac_by_trip=(None,), delta=None)
-    idle = replace(idle, total_extra=None, worst_extra=None)
+    idle = replace(idle, total_extra=None, worst_extra=None, **NO_RISK)
     classes = tuple(replace(group, anonymized=False) for group in playbook.classes)
     found = broken(playbook, status="feasible", claims=idle, classes=classes)
     assert found.keys() == {"bound"}

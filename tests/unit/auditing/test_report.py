@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 import veilroute as vr
+from risk_plans import with_risk
 from veilroute.auditing import AnonymityStep, AuditReport, AuditSummary, ClaimVerdict
 from veilroute.auditing.verdicts import judge, names, number
 
@@ -13,7 +14,7 @@ from veilroute.auditing.verdicts import judge, names, number
 @pytest.fixture
 def report(two_rooms: vr.Domain) -> AuditReport:
     problem = vr.Problem(two_rooms, [vr.Trip((0, 0), (2, 6))], [(0, 2), (2, 2), (0, 4), (2, 4)])
-    return vr.audit(vr.solve(problem, vr.Privacy(k=2, ell=2)))
+    return vr.audit(with_risk(vr.solve(problem, vr.Privacy(k=2, ell=2))))
 
 
 def test_json_holds_what_the_contract_promises(report: AuditReport) -> None:
@@ -35,7 +36,7 @@ def test_cells_are_lists_in_json(report: AuditReport) -> None:
 
 def test_text_begins_with_the_verdict_in_plain_words(report: AuditReport) -> None:
     lines = report.to_text().splitlines()
-    assert lines[0] == "The playbook keeps its word: all 17 claims hold."
+    assert lines[0] == "The playbook keeps its word: all 20 claims hold."
     assert " ".join(lines[2:4]) == (
         "Whoever watches a whole trip with our map and our code is left with at least 2 possible transit points, "
         "2 of them at least 2 apart on foot: that holds for 4 of 4 candidates."
@@ -51,7 +52,7 @@ def test_text_names_the_broken_claims(report: AuditReport) -> None:
     assert one.to_text().startswith("Do not rely on this playbook: the claim 'walk' is violated.\n")
     assert "  VIOLATED  walk          jumps\n" in one.to_text()
     two = replace(report, holds=False, claims=(walk, cost, *report.claims[2:]))
-    assert two.to_text().startswith("Do not rely on this playbook: 2 of 17 claims are violated.\n")
+    assert two.to_text().startswith("Do not rely on this playbook: 2 of 20 claims are violated.\n")
 
 
 def words(report: AuditReport, **changes: object) -> str:
