@@ -25,7 +25,7 @@ from veilroute.progress import Watch
 _SETS_PER_STEP = 64
 _PHANTOMS = 3
 _MAX_GATHERED = 64
-_MOST_GATHERED = 8
+_MOST_GATHERED = 20
 _LEVEL_STEP = 1.1
 _NUM_LEVELS = 10
 _RATES = np.array([0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
@@ -78,7 +78,6 @@ class WeighedSpace(ClassSpace):
         shortfalls = np.zeros(self.num)
         num_found = num_priced = num_parts = 0
         least_beyond, is_complete = math.inf, True
-        unfinished: set[int] = set()  # whose classes are not all looked at
         for heaviest in np.argsort(self.worth, kind="stable").tolist():
             # What may become best comes first.
             waiting, work = [(-math.inf, 0, look.first(heaviest))], 0.0
@@ -91,7 +90,6 @@ class WeighedSpace(ClassSpace):
                     shortfalls[heaviest] = min(shortfalls[heaviest], waiting[0][0])
                     worst += [part.part(slice(1)) for _, _, part in nsmallest(_PHANTOMS, waiting)]
                     is_complete = False
-                    unfinished.add(heaviest)
                     break
                 _, _, now = heappop(waiting)
                 columns, grown = look.extend(now, watch)
@@ -101,7 +99,6 @@ class WeighedSpace(ClassSpace):
                     if beyond < shortfalls[heaviest]:
                         worst.append(grown.part(slice(int(np.argmin(grown.bounds)), None)).part(slice(1)))
                         shortfalls[heaviest] = beyond
-                        unfinished.add(heaviest)
                     continue
                 shortfalls[heaviest] = min(shortfalls[heaviest], float(columns.reduced.min(initial=0.0)))
                 if len(columns):
@@ -117,8 +114,9 @@ class WeighedSpace(ClassSpace):
                             part = grown.part(slice(begin, begin + _SETS_PER_STEP))
                             num_parts += 1
                             heappush(waiting, (float(part.bounds[0]), num_parts, part))
-        if not is_free and len(self.weights) == 1:
-            found += [self._gather(heaviest, prices, look, watch) for heaviest in sorted(unfinished)]
+        if not is_free and len(self.weights) == 1 and quota < math.inf:
+            short = np.flatnonzero(shortfalls < threshold)
+            found += [self._gather(heaviest, prices, look, watch) for heaviest in short.tolist()]
         columns = Columns.join(found, self.width)
         phantoms = [] if len(columns) or is_free else [look.phantom(each, watch) for each in worst]
         return SearchResult(columns, num_priced, least_beyond, is_complete, shortfalls, phantoms)
