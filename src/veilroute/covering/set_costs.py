@@ -37,8 +37,9 @@ import numpy as np
 from veilroute.arrays import Flags, Floats, Int32s, Ints, Masks, Members, as_members
 from veilroute.covering.fields import FIELD_BYTES, FieldsEngine, FieldStepper, allocate_rows, check_room
 from veilroute.covering.task import CoveringTask, Posts, PostTable, members_of
-from veilroute.covering.walks import CoveringWalk, Sweeper, Sweepers, estimate_sweep
+from veilroute.covering.walks import Counts, CoveringWalk, Sweeper, Sweepers, estimate_sweep, walk_cost
 from veilroute.kernels.subsets import join_fields, pair_costs, tour_costs
+from veilroute.kernels.touring import order_members
 from veilroute.progress import OutOfTimeError, Watch
 
 #: The most members that a set may have out of many: for :class:`TourCosts` it takes two to that power times its square.
@@ -91,6 +92,11 @@ class TourCosts:
             distances = self._table.distances
             self.between = distances if self.task.unit == 1 else distances * self.task.unit
 
+    @property
+    def is_prepared(self) -> bool:
+        """Whether the distances between members are there."""
+        return bool(self.between.shape[0])
+
     def table_of(self, members: Sequence[int], posts: Posts) -> PostTable | None:
         """Distances between the ``posts`` of some members (positions in the task); ``None`` before they are there."""
         if not self._table.is_complete:
@@ -107,10 +113,17 @@ class TourCosts:
         return out
 
     def costs(self, sets: Int32s, watch: Watch) -> Floats:
-        """Costs per set, of one size each, and trip; infinite where no walk covers one."""
+        """Costs per set, of one size each, and trip; infinite where no walk covers one.
+
+        Beyond :data:`MAX_TOUR` members these are the costs of short walks, which need not be the cheapest.
+        """
         self.prepare(watch)
         out = np.empty((len(sets), self.task.num_trips))
         size = sets.shape[1]
+        if size > MAX_TOUR:
+            for row, members in enumerate(sets):
+                out[row] = [self._order(members, trip)[1] for trip in range(self.task.num_trips)]
+            return out
         per_look = max(1, _STEPS_PER_LOOK // (2**size * size * size * self.task.num_trips))
         for first in range(0, len(sets), per_look):
             if first:
@@ -118,6 +131,18 @@ class TourCosts:
             part = slice(first, first + per_look)
             tour_costs(sets[part], self.from_start, self.to_goal, self.between, out[part])
         return out
+
+    def _order(self, members: Int32s | Ints, trip: int) -> tuple[Ints, float]:
+        """Many members in the order of a short walk, and what it costs."""
+        order = np.empty(members.size, dtype=np.int64)
+        ascending = np.sort(members).astype(np.int64)
+        cost = order_members(ascending, self.from_start[trip], self.to_goal[trip], self.between, order)
+        return order, cost
+
+    def stops_past(self, members: Members, trip: int) -> Ints | None:
+        """The posts of many members (positions in the task) in the order of the walk that :meth:`costs` has priced."""
+        order, cost = self._order(self._rank[list(members)], trip)
+        return self._posts[order] if math.isfinite(cost) else None
 
     def steps(self, watch: Watch) -> tuple[Floats, Floats, Floats]:
         """What walks go at least: from the start to each member and from each to the goal, per trip; between members.
@@ -441,6 +466,8 @@ class ClassWalks:
             return self._walks[ordered, trip]
         if self._fields is not None and self._fields.has_fields(ordered, trip):
             return self._fields.find(ordered, trip)
+        if len(ordered) > MAX_TOUR and self._tours is not None and self._tours.is_prepared:
+            return self._find_long(ordered, trip)
         everybody = range(len(self.task.members))
         if self._together is None and self._tours is not None and len(everybody) <= _FEW_MEMBERS:
             # Where members are few and their distances known, one engine for all classes is quicker than one for each.
@@ -452,6 +479,25 @@ class ClassWalks:
         if self._last is None or self._last[0] != ordered:
             self._last = (ordered, self._engine_of(ordered))
         return self._last[1].find(range(len(ordered)), trip)
+
+    def _find_long(self, ordered: Members, trip: int) -> CoveringWalk:
+        """A short walk past many members, in the order in which they were priced."""
+        assert self._tours is not None
+        task = self.task
+        swept = self._sweepers.num_sweeps
+        lower = float(task.least_costs(ordered, trip).max())
+        stops = self._tours.stops_past(ordered, trip)
+        if stops is None:
+            return CoveringWalk.none("unknown", lower, Counts())
+        forward = self._sweepers.sweeper(backward=False)
+        walk = np.array([task.starts[trip]], dtype=np.int64)
+        for stop in task.posts.nodes[stops].tolist():
+            forward.run(int(walk[-1]))
+            walk = np.concatenate((walk, forward.follow(stop)[::-1][1:]))
+        walk = np.concatenate((walk, self._sweepers.path_to_goal(int(walk[-1]), task.goals[trip])[1:]))
+        cost = walk_cost(task.domain, walk)
+        counts = Counts(num_sweeps=self._sweepers.num_sweeps - swept)
+        return CoveringWalk(walk, cost, "feasible", min(lower, cost), counts)
 
     def has_walks(self, members: Sequence[int]) -> bool:
         """Whether some walk of each trip covers the class; they are kept for who asks for them later."""

@@ -120,6 +120,7 @@ class ClassSpace:
         self.prices_of: TourCosts | FieldCosts = set_costs(task, self.order)
         self.largest = rule.largest
         self.max_size = min(self.largest, MAX_TOUR)
+        self.width = self.max_size  # the most members of a class in a programme
         # In one layout for any number of trips: kernels are compiled once for each.
         ratios = np.ascontiguousarray(task.rates[:, self.order])
         self.weights: Floats = np.array(task.weights)[:, None] * ratios
@@ -205,7 +206,7 @@ class ClassSpace:
     def price(self, classes: Iterable[Members]) -> Grouping:
         """These classes at their exact shares, whatever the time; what cannot be walked or priced is dissolved."""
         shares: dict[Members, float] = {}
-        by_size = sorted((members for members in classes if len(members) <= self.max_size), key=len)
+        by_size = sorted((members for members in classes if len(members) <= self.width), key=len)
         for _, alike in groupby(by_size, key=len):
             sets = np.array(list(alike), dtype=np.int32)
             added = self.measure(sets, Watch())[1]
@@ -214,7 +215,7 @@ class ClassSpace:
 
     def columns_of(self, grouping: Grouping) -> Columns:
         """The classes of a partition."""
-        sets = np.full((len(grouping.classes), self.max_size), -1, dtype=np.int32)
+        sets = np.full((len(grouping.classes), self.width), -1, dtype=np.int32)
         for row, members in enumerate(grouping.classes):
             sets[row, : len(members)] = sorted(members)
         return Columns(sets, np.array(grouping.shares), np.zeros(len(sets)))
@@ -348,7 +349,7 @@ class ListedClasses(ClassSpace):
         num, self.k, self.worth = worth.size, k, worth
         self.is_known = self.can_improve = False
         self.order = np.arange(num)
-        self.largest = self.max_size = int(np.bitwise_count(masks).max(initial=0))
+        self.largest = self.max_size = self.width = int(np.bitwise_count(masks).max(initial=0))
         self.prefixes = None
         self.pair_costs = np.zeros((1, num, num))
         self.compatible = np.zeros((num, num), dtype=np.bool_)

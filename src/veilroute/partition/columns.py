@@ -103,7 +103,12 @@ def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
             raise_by_strolls(bounding, record)
         total = record.best.total
     bounding.add_first(Prices(1.5 * simple.duals))
-    bounding.run(total)
+    if isinstance(space, WeighedSpace) and space.num > MAX_COMBINED:
+        # The classes that stand in for others would be in the way.
+        bounding.find_classes()
+        if not watch.is_over():
+            _choose(bounding, bounding.columns_within(math.inf), record, max_nodes=_FIRST_NODES)
+    bounding.run(record.best.total)
     _round(bounding, record)
     if space.num > MAX_COMBINED and space.k > 2 and record.best.total - bounding.bound > _WIDE_GAP * record.best.total:
         # What lies within reach grows fast with the gap, among large classes: worth a longer search.
@@ -208,7 +213,7 @@ def _choose(bounding: Bounding, columns: Columns, record: Record, *, max_nodes: 
     is_missing = np.array([row.tobytes() not in known for row in mine.sets], dtype=np.bool_)
     for at, row in enumerate(mine.sets[is_missing], len(columns)):
         known[row.tobytes()] = at
-    columns = Columns.join((columns, mine.take(is_missing)), space.max_size)
+    columns = Columns.join((columns, mine.take(is_missing)), space.width)
     start = np.array([known[row.tobytes()] for row in mine.sets], dtype=np.int64)
     watch.tell(f"choice among {len(columns)} classes")
     num_left_out = len(record.best.left_out)

@@ -209,8 +209,9 @@ def _weigh_out(space: WeighedSpace) -> Grouping:
     for member in order.tolist():
         if class_of[member] >= 0:
             continue
-        for is_hasty in (False, True):
-            chosen = _gather(space, member, space.more * masses[member], class_of < 0, is_hasty=is_hasty)
+        # Local search knows no larger classes than those up to the first of these sizes.
+        for is_hasty, most in ((False, space.max_size), (True, space.max_size), (True, space.width)):
+            chosen = _gather(space, member, space.more * masses[member], class_of < 0, most, is_hasty=is_hasty)
             if chosen:
                 class_of[chosen] = len(groups)
                 groups.append(chosen)
@@ -230,14 +231,14 @@ def _weigh_out(space: WeighedSpace) -> Grouping:
     return space.price(filter(space.rule.qualifies, found))
 
 
-def _gather(space: ClassSpace, member: int, missing: float, is_open: Flags, *, is_hasty: bool) -> list[int]:
-    """A class of a member with others who are lighter: the cheapest for their mass, or the heaviest; or none."""
+def _gather(space: ClassSpace, member: int, missing: float, is_open: Flags, most: int, *, is_hasty: bool) -> list[int]:
+    """A class of up to ``most``: a member, and lighter ones, the cheapest for their mass or the heaviest; or none."""
     masses, chosen = space.worth, [member]
     is_open = is_open & (masses <= masses[member])
     while missing > 0:
         is_open[chosen[-1]] = False
         is_open &= space.compatible[chosen[-1]]
-        if len(chosen) == space.max_size or not is_open.any():
+        if len(chosen) == most or not is_open.any():
             return []
         values = -masses if is_hasty else _joining(space, chosen) / np.minimum(masses, missing)
         following = int(np.argmin(np.where(is_open, values, np.inf)))
@@ -260,8 +261,10 @@ def improve(space: ClassSpace, grouping: Grouping, *, seed: int, effort: int, wa
     """Improve a partition by local search; the space must be prepared.
 
     ``effort`` is how many sets to look at after the first local optimum; a hundred thousand take some hundredths of a
-    second. When the time is over, the best so far is returned.
+    second. When the time is over, the best so far is returned. Where a class is too large for it, nothing is done.
     """
+    if max(map(len, grouping.classes), default=0) > space.max_size:
+        return grouping
     running = LocalSearch(space, grouping, seed=seed, watch=watch)
     running.descend(watch)
     running.go_on(effort, watch)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
@@ -398,10 +399,10 @@ class Bounding:
 
     def add(self, columns: Columns) -> int:
         """Add the classes that are new; returns how many."""
-        is_new = np.array([row.tobytes() not in self._known for row in columns.sets], dtype=np.bool_)
-        new = columns.take(is_new)
+        first = {row.tobytes(): at for at, row in reversed(list(enumerate(columns.sets)))}
+        new = columns.take(np.array(sorted(at for key, at in first.items() if key not in self._known), dtype=np.int64))
         if len(new):
-            self._known.update(row.tobytes() for row in new.sets)
+            self._known.update(first)
             self.master.add_columns(new.sets, np.zeros(len(new)) if self.is_free else new.shares)
         return len(new)
 
@@ -455,8 +456,16 @@ class Bounding:
                 return
             self.master.add_cuts(cuts)
 
-    def _converge(self) -> None:
-        """Add classes until none with a negative reduced cost is missing."""
+    def find_classes(self) -> None:
+        """Add classes until no search finds another, whatever the bound; not for those that are never looked at."""
+        with suppress(OutOfTimeError):
+            self._converge(has_stand_ins=False)
+
+    def _converge(self, *, has_stand_ins: bool = True) -> None:
+        """Add classes until none with a negative reduced cost is missing.
+
+        Where classes are not all looked at, sets stand in for them, unless there are none.
+        """
         is_weighed = isinstance(self.space, WeighedSpace)
         while True:
             prices = self.master.solve(self.watch)
@@ -481,7 +490,7 @@ class Bounding:
             # At prices that are too high there is no end to looking: first they have to be right.
             if self._is_soft and self.master.harden(_DEARER):
                 continue
-            if is_done or not is_weighed:
+            if is_done or not is_weighed or not has_stand_ins:
                 return
             phantoms = [
                 (members, share)

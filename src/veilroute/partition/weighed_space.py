@@ -9,11 +9,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush, nsmallest
+from itertools import groupby
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Int32s, Ints
+from veilroute.arrays import Flags, Floats, Int32s, Ints, Members, as_members
+from veilroute.covering.set_costs import TourCosts
 from veilroute.covering.task import CoveringTask
+from veilroute.kernels.touring import gather_class
 from veilroute.kernels.weighing import extend_heaviest, mark_splitting
 from veilroute.partition.class_space import ClassSpace, Columns, Cuts, Prices, SearchResult, cut_arrays
 from veilroute.problem import ROUNDING, RiskBound, Rule
@@ -21,6 +24,11 @@ from veilroute.progress import Watch
 
 _SETS_PER_STEP = 64
 _PHANTOMS = 3
+_MAX_GATHERED = 64
+_MOST_GATHERED = 20
+_LEVEL_STEP = 1.1
+_NUM_LEVELS = 10
+_RATES = np.array([0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
 
 
 def make_space(task: CoveringTask, rule: Rule) -> ClassSpace:
@@ -38,6 +46,8 @@ class WeighedSpace(ClassSpace):
         self.more = (1 / rule.beta - 1) * (
             1 - ROUNDING
         )  # how much mass the heaviest member needs beside it, of its own
+        if isinstance(self.prices_of, TourCosts) and task.num_trips == 1:
+            self.width = min(self.largest, _MAX_GATHERED)
         self.orders, self.places = np.full((2, self.num, self.num), -1, dtype=np.int32)
 
     def prepare(self, watch: Watch) -> None:
@@ -74,7 +84,7 @@ class WeighedSpace(ClassSpace):
             while waiting:
                 is_enough = most is not None and num_found >= most
                 if is_enough or watch.is_over() or (max_priced is not None and num_priced > max_priced):
-                    columns = Columns.join(found, self.max_size)
+                    columns = Columns.join(found, self.width)
                     return SearchResult(columns, num_priced, least_beyond)
                 if work > quota:
                     shortfalls[heaviest] = min(shortfalls[heaviest], waiting[0][0])
@@ -104,9 +114,39 @@ class WeighedSpace(ClassSpace):
                             part = grown.part(slice(begin, begin + _SETS_PER_STEP))
                             num_parts += 1
                             heappush(waiting, (float(part.bounds[0]), num_parts, part))
-        columns = Columns.join(found, self.max_size)
+        if not is_free and len(self.weights) == 1 and quota < math.inf:
+            short = np.flatnonzero(shortfalls < threshold)
+            found += [self._gather(heaviest, prices, look, watch) for heaviest in short.tolist()]
+        columns = Columns.join(found, self.width)
         phantoms = [] if len(columns) or is_free else [look.phantom(each, watch) for each in worst]
         return SearchResult(columns, num_priced, least_beyond, is_complete, shortfalls, phantoms)
+
+    def _gather(self, heaviest: int, prices: Prices, look: _Look, watch: Watch) -> Columns:
+        """Good classes of a heaviest member who has so many that they are not all looked at."""
+        from_start, to_goal, between = self.prices_of.steps(watch)
+        others = self.orders[heaviest]
+        others = others[(others >= 0) & self.compatible[heaviest, others]].astype(np.int64)
+        missing = self.more * self.worth[heaviest]
+        least = float(self.pair_costs[0, heaviest, others].min())
+        order = np.empty(self.width, dtype=np.int64)
+        gathered: dict[Members, float] = {}
+        for level in least * _LEVEL_STEP ** np.arange(_NUM_LEVELS):
+            for rate in self.weights[0, heaviest] * _RATES:
+                size, reduced = gather_class(
+                    heaviest, others, missing, level, rate, self.weights[0], look.prizes, self.worth,
+                    self.compatible, from_start[0], to_goal[0], np.ascontiguousarray(between), order,
+                )  # fmt: skip
+                if size and reduced < look.threshold:
+                    gathered[as_members(order[:size].tolist())] = reduced
+        best = sorted(gathered, key=lambda members: (gathered[members], members))[:_MOST_GATHERED]
+        parts = []
+        for _, alike in groupby(sorted(best, key=len), key=len):
+            sets = np.array(list(alike), dtype=np.int32)
+            sets = sets[self.rule.qualify(sets)]
+            shares = self.measure(sets, watch)[1]
+            parts.append(Columns(sets, shares, prices.reduce(sets, shares)))
+        columns = Columns.join(parts, self.width)
+        return columns.take(columns.reduced <= look.threshold)
 
     def _splits(self, sets: Int32s) -> Flags:
         """Which sets are two classes, and so are all that come of them; none where this is not known."""

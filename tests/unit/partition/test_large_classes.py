@@ -1,0 +1,91 @@
+"""Classes under a prior of more members than are priced exactly."""
+
+from itertools import pairwise
+from random import Random
+
+import numpy as np
+
+import veilroute as vr
+from veilroute.covering.set_costs import MAX_TOUR, ClassWalks, TourCosts
+from veilroute.covering.task import prepare_task
+from veilroute.kernels.touring import gather_class, order_members
+from veilroute.progress import Watch
+
+
+def rooms(num: int, seed: int, prior: list[float] | None = None) -> vr.Problem:
+    domain = vr.generate_rooms(25, 25, seed=seed)
+    rng = Random(seed)
+    cells = [domain.label(node) for node in range(domain.num_nodes)]
+    trip = vr.Trip(rng.choice(cells), rng.choice(cells))
+    candidates = vr.draw_candidates(domain, trip.start, trip.goal, num, seed=seed)
+    return vr.Problem(domain, [trip], candidates, prior=prior)
+
+
+def costs_of(problem: vr.Problem) -> TourCosts:
+    task = prepare_task(problem)
+    costs = TourCosts(task, np.arange(len(task.members)))
+    costs.prepare(Watch())
+    return costs
+
+
+def length_of(costs: TourCosts, order: list[int]) -> float:
+    steps = sum(costs.between[a, b] for a, b in pairwise(order))
+    return float(costs.from_start[0, order[0]] + steps + costs.to_goal[0, order[-1]])
+
+
+def test_ways_past_few_members_are_hardly_longer_than_the_shortest() -> None:
+    costs = costs_of(rooms(30, seed=1))
+    num_shortest = 0
+    for seed in range(20):
+        members = np.sort(np.random.default_rng(seed).choice(30, 9, replace=False)).astype(np.int64)
+        order = np.empty(9, dtype=np.int64)
+        length = order_members(members, costs.from_start[0], costs.to_goal[0], costs.between, order)
+        assert sorted(order.tolist()) == members.tolist()
+        assert length == length_of(costs, order.tolist())
+        least = costs.costs(members.astype(np.int32)[None], Watch())[0, 0]
+        assert least <= length <= 1.1 * least
+        num_shortest += length == least
+    assert num_shortest >= 15
+
+
+def test_walk_of_a_large_class_costs_what_it_is_priced_at() -> None:
+    problem = rooms(40, seed=2)
+    costs = costs_of(problem)
+    members = tuple(range(0, 40, 2))
+    walk = ClassWalks(costs.task, costs).find(members)
+    assert walk.cost == costs.costs(np.array([members], dtype=np.int32), Watch())[0, 0]
+    passed = set(walk.walk.tolist())
+    nodes = costs.task.posts.nodes[costs.task.posts.watch_posts[list(members)]]
+    assert passed.issuperset(nodes.tolist())
+
+
+def test_gathered_classes_are_heavy_enough_and_cost_what_is_said() -> None:
+    costs = costs_of(rooms(40, seed=3))
+    rng = np.random.default_rng(3)
+    masses = 1 / (rng.permutation(40) + 1.0)
+    heaviest = int(masses.argmax())
+    others = np.delete(np.arange(40), heaviest)
+    weights, prizes = masses / 50, rng.random(40) * masses
+    apart = ~np.eye(40, dtype=np.bool_)
+    order = np.empty(40, dtype=np.int64)
+    for rate in (0.001, 0.01, 0.1):
+        size, reduced = gather_class(
+            heaviest, others, 1.0, 60.0, rate, weights, prizes, masses, apart, costs.from_start[0], costs.to_goal[0],
+            costs.between, order,
+        )  # fmt: skip
+        members = order[:size].tolist()
+        assert heaviest in members
+        assert len(set(members)) == size
+        assert masses[members].sum() >= 2.0
+        assert np.isclose(reduced, length_of(costs, members) * weights[members].sum() - prizes[members].sum())
+
+
+def test_who_needs_more_light_ones_than_are_priced_exactly_is_hidden() -> None:
+    prior = [18.0] + [1.0] * 39
+    problem = rooms(40, seed=4, prior=prior)
+    playbook = vr.solve(problem, vr.Privacy(risk=0.5), time_limit_s=20)
+    assert playbook.claims.hidden_mass == 1.0
+    assert playbook.claims.worst_posterior is not None
+    assert playbook.claims.worst_posterior <= 0.5 + 1e-9
+    assert max(len(each.members) for each in playbook.classes) > MAX_TOUR
+    assert vr.audit(playbook).holds
