@@ -310,8 +310,8 @@ def _has_far(members: list[int], far: Flags, num: int) -> bool:
 class RiskBound(Rule):
     """The rule of a risk under a prior: no member, with those who stand near it, holds more than beta of its class.
 
-    A class that splits into two that qualify is never needed: a part costs no more. So is none that is heavier than it
-    has to be: docs/theory, :ref:`Classes under a prior <theory-risk>`.
+    A class that splits into two that qualify is never needed, because a part costs no more: docs/theory,
+    :ref:`Classes under a prior <theory-risk>`.
     """
 
     near: Flags  #: per two members whether they stand near each other; true for a member and itself

@@ -43,9 +43,8 @@ class WeighedSpace(ClassSpace):
 
     def __init__(self, task: CoveringTask, rule: RiskBound) -> None:
         super().__init__(task, rule)
-        self.more = (1 / rule.beta - 1) * (
-            1 - ROUNDING
-        )  # how much mass the heaviest member needs beside it, of its own
+        # How much mass the heaviest member needs beside it, of its own.
+        self.more = (1 / rule.beta - 1) * (1 - ROUNDING)
         if isinstance(self.prices_of, TourCosts) and task.num_trips == 1:
             self.width = min(self.largest, _MAX_GATHERED)
         self.orders, self.places = np.full((2, self.num, self.num), -1, dtype=np.int32)
