@@ -67,9 +67,8 @@ class Sights:
         counted = set(problem.counted)
         if any(place.get(member) not in counted for group in classes for member in group.members):
             raise InvalidInputError("playbook", "classes of candidates that count; audit it")
-        self.refused = [
-            place[member] for group in alone for member in group.members
-        ]  #: who can be covered and gets no route
+        #: Who can be covered and gets no route.
+        self.refused = [place[member] for group in alone for member in group.members]
         entries = [(place[label], at) for at, group in enumerate(hidden) for label in group.members]
         self.candidates: Ints = np.array([c for c, _ in entries], dtype=np.int64)
         self.classes: Ints = np.array([at for _, at in entries], dtype=np.int64)

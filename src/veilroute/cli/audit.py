@@ -1,4 +1,4 @@
-"""`veilroute audit`: replay the adversary against a playbook."""
+"""`veilroute audit` and `veilroute risk`: whether a playbook keeps its word, and what it tells an observer."""
 
 from dataclasses import fields
 from pathlib import Path
@@ -6,12 +6,14 @@ from typing import Any
 
 from typer import Option
 
+from veilroute.adversary import watch_playbook
 from veilroute.auditing import audit_playbook
 from veilroute.cli import instances
 from veilroute.cli.console import DONE, VIOLATED, JsonOption, emit, emit_json, live_progress, remark
 from veilroute.errors import InvalidInputError
 from veilroute.formats.tables import read_prior
-from veilroute.playbook import read_playbook
+from veilroute.playbook import Playbook, read_playbook
+from veilroute.posterior import measure_risk
 
 
 @instances.takes_instance_options
@@ -47,9 +49,7 @@ def run_audit(
                 raise InvalidInputError(option, "--instance FILE as well, of which this is a part")
         book = instances.load_playbook(playbook, domain, options.movement or 4)
         if options.prior is not None:
-            stated = book.problem
-            ends = {end for trip in book.trips for end in (trip.start, trip.goal)}
-            meant["prior"] = read_prior(options.prior, stated.domain, book.candidates, book.names, ends=ends)
+            meant["prior"] = _read_prior(options.prior, book)
     else:
         if domain is not None:
             raise InvalidInputError("--domain", "--instance alone, which says what the map is")
@@ -66,3 +66,41 @@ def run_audit(
     if domain is not None:
         remark("of --domain only the map was compared; --instance compares the rest too")
     return DONE if verdict.verdict in (("holds",) if strict else ("holds", "unproved")) else VIOLATED
+
+
+def run_risk(
+    playbook: instances.PlaybookArgument,
+    prior: Path | None = Option(
+        None,
+        metavar="FILE",
+        help="How probable each place is: CSV with place,weight, or a places file with weights. [that of the playbook]",
+    ),
+    adversary: str | None = Option(
+        None, metavar="NAME", help="Also let this observer guess: counting, bayesian or goal-recognition."
+    ),
+    domain: instances.DomainOption = None,
+    movement: instances.MovementOption = 4,
+    json: JsonOption = False,
+) -> int:
+    """Say how much a playbook tells an observer who knows how probable each place is.
+
+    By route, and all together: the largest posterior of a place, and of the places closer than ell to one, and how
+    often the best guess is right; both also after every node of the way. Who gets no route is given away by that where
+    a trip is expected: this is said too.
+    """
+    book = instances.load_playbook(playbook, domain, movement)
+    weights = None if prior is None else _read_prior(prior, book)
+    with live_progress("watching every trip"):
+        report = measure_risk(book, weights)
+        guesses = None if adversary is None else watch_playbook(book, adversary, weights)
+    if json:
+        emit_json(report.to_dict() | ({} if guesses is None else {"adversary": guesses.to_dict()}))
+        return DONE
+    emit(report.to_text() + ("" if guesses is None else guesses.to_text()))
+    return DONE
+
+
+def _read_prior(path: Path, book: Playbook) -> tuple[float, ...]:
+    """How probable each of a playbook's candidates is to somebody else."""
+    ends = {end for trip in book.trips for end in (trip.start, trip.goal)}
+    return read_prior(path, book.problem.domain, book.candidates, book.names, ends=ends)

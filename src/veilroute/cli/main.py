@@ -29,7 +29,7 @@ COMMANDS = {
     "route": "route.run_route",
     "key": "route.key_app",
     "audit": "audit.run_audit",
-    "risk": "risk.run_risk",
+    "risk": "audit.run_risk",
     "draw": "export.run_draw",
     "export": "export.run_export",
     "streets": "streets.run_streets",

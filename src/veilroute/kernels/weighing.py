@@ -16,7 +16,7 @@ from veilroute.kernels.jit import inner, jit
 @inner
 def least_addition(
     cost: float, weight: float, lacking: float, room: float, listed: Ints, num_listed: int, costs: Floats,
-    weights: Floats, prizes: Floats, masses: Floats, ratios: Floats,
+    weights: Floats, prizes: Floats, masses: Floats,
 ) -> float:  # fmt: skip
     """What must be added at least to a set that costs ``cost``, on one trip, to bring it the mass that it is lacking.
 
@@ -135,7 +135,7 @@ def extend_heaviest(
             if num_trips == 1:
                 bound += least_addition(
                     joined[0, x], weight[0] + weights[0, x], lacking, threshold - bound, listed, num_listed, joined[0],
-                    weights[0], prizes, masses, ratios,
+                    weights[0], prizes, masses,
                 )  # fmt: skip
             else:
                 # The price of mass at which those behind just bring what is missing.

@@ -16,7 +16,6 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
 import highspy
 import numpy as np
@@ -25,7 +24,7 @@ from veilroute.arrays import Flags, Floats, Int32s, Ints, Members, as_members
 from veilroute.certificate import Certificate, DualPrices
 from veilroute.covering.task import CoveringTask
 from veilroute.domain.graph import Label
-from veilroute.partition.class_space import ClassSpace, Columns, Prices
+from veilroute.partition.class_space import ClassSpace, Columns, Prices, SearchResult
 from veilroute.partition.master import Master, scale_of
 from veilroute.problem import ROUNDING, KAndEll
 from veilroute.progress import OutOfTimeError, Watch
@@ -48,6 +47,7 @@ class Items:
     task: CoveringTask  #: of the items; the lesser ones have rates to match
     rule: KAndEll  #: sets of ``ceil(1 / beta)`` items that stand apart, at most one of them a lesser one
     num_members: int
+    beta: float
     lesser: float  #: what the lesser share is of a whole one; 0 where there is none
 
     @classmethod
@@ -56,11 +56,11 @@ class Items:
         num, whole = len(task.members), math.floor(1 / beta + ROUNDING)
         lesser = 1 / beta - whole
         if lesser <= ROUNDING:
-            return cls(task, KAndEll(far, whole, whole, far, whole, False), num, 0.0)
+            return cls(task, KAndEll(far, whole, whole, far, whole, False), num, beta, 0.0)
         items = task.part([*range(num), *range(num)])
         items = replace(items, rates=np.concatenate((task.rates, lesser * task.rates), axis=1))
         together = np.block([[far, far], [far, np.zeros_like(far)]])
-        return cls(items, KAndEll(together, whole + 1, whole + 1, together, whole + 1, False), num, lesser)
+        return cls(items, KAndEll(together, whole + 1, whole + 1, together, whole + 1, False), num, beta, lesser)
 
     @property
     def parts(self) -> Floats:
@@ -72,16 +72,14 @@ class Items:
 class Drawing:
     """Which classes there are, and how much of each member's probability goes to each of them."""
 
-    classes: tuple[
-        tuple[Members, float], ...
-    ]  #: items, and how much a whole share is; none where not all can be hidden
+    #: Items, and how much a whole share is; none where not all can be hidden.
+    classes: tuple[tuple[Members, float], ...]
     is_optimal: bool
     #: Members who can all be hidden, with all of their probability: everybody, or whom to ask for alone.
     kept: Members
     is_stopped: bool = False
-    least_mean: float | None = (
-        None  #: what no randomised playbook for the same members undercuts; ``None`` without proof
-    )
+    #: What no randomised playbook for the same members undercuts; ``None`` without proof.
+    least_mean: float | None = None
     certificate: Certificate | None = None
 
 
@@ -146,6 +144,8 @@ class _Programme:
             prices = self.master.solve(self.watch)
             self.watch.tell("shares", len(self.master.sets))
             found = self._search(prices, 0.0)
+            if not found.is_complete:  # it may have met nothing but classes that cost as much as their prices
+                found = self._search(prices, -self._tolerance)
             self.watch.check()
             if found.is_complete:
                 self._offer(float(found.columns.reduced.min(initial=0.0)))
@@ -202,15 +202,13 @@ class _Programme:
                 return better
         return values
 
-    def _search(self, prices: Prices, threshold: float) -> Any:
+    def _search(self, prices: Prices, threshold: float) -> SearchResult:
         most = None if self.space.max_size <= 3 else _MOST_PER_SEARCH * self.space.num
         return self.space.search(prices, threshold, self.watch, most=most)
 
     def _offer(self, least_reduced: float) -> None:
         """Keep prices whose bound is better, lowered so far that no class has a negative reduced cost."""
-        duals = self.master.duals + min(0.0, least_reduced) / (
-            self.space.k - (self.items.lesser > 0) + self.items.lesser
-        )
+        duals = self.master.duals + min(0.0, least_reduced) * self.items.beta
         value = float(self.amounts @ duals)
         if value > self.bound:
             self.bound, self.duals = value, duals
