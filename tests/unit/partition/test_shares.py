@@ -135,3 +135,12 @@ def test_equal_playbooks_in_any_process() -> None:
     ]  # fmt: skip
     assert runs[0] == runs[1]
     assert runs[0].count(",") == 3
+
+
+def test_it_ends_where_thousands_of_classes_cost_nothing() -> None:
+    domain = vr.grid_domain(["." * 64])
+    problem = vr.Problem(domain, [vr.Trip((0, 0), (0, 63))], [(0, i) for i in range(1, 31)])
+    playbook = vr.solve(problem, vr.Privacy(k=4, mechanism="randomised"))
+    assert playbook.status == "optimal"
+    assert playbook.claims.expected_mac == 0
+    assert playbook.claims.worst_posterior == pytest.approx(1 / 4)
