@@ -143,4 +143,4 @@ def test_it_ends_where_thousands_of_classes_cost_nothing() -> None:
     playbook = vr.solve(problem, vr.Privacy(k=4, mechanism="randomised"))
     assert playbook.status == "optimal"
     assert playbook.claims.expected_mac == 0
-    assert playbook.claims.worst_posterior == pytest.approx(1 / 4)
+    assert playbook.claims.worst_posterior == pytest.approx(1 / 30)  # all routes are the same one
