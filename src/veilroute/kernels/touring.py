@@ -146,23 +146,25 @@ def order_members(members: Ints, from_start: Floats, to_goal: Floats, between: F
 @jit
 def gather_class(
     heaviest: int, others: Ints, missing: float, level: float, rate: float, weights: Floats, prizes: Floats,
-    masses: Floats, compatible: Flags, from_start: Floats, to_goal: Floats, between: Floats, order: Ints,
+    masses: Floats, compatible: Flags, from_start: Floats, to_goal: Floats, between: Floats, order: Ints, size: int,
 ) -> tuple[int, float]:  # fmt: skip
     """Write a class of low reduced cost in the order of a short way; returns its size and reduced cost.
 
     ``others``: who may join the heaviest member. ``missing``: the mass that they must bring. It begins with those who
     are cheapest for their mass where the class costs about ``level`` and a longer way the ``rate``. Then members
-    leave, join or give way to others for as long as that helps. ``order`` has room for the largest class. The size is
-    0 where there is none.
+    leave, join or give way to others for as long as that helps. ``order`` has room for the largest class, and at first
+    ``size`` members, the heaviest one among them. The size is 0 where there is none.
     """
     room = order.size
     num = others.size
     is_in = np.zeros(masses.size, dtype=np.bool_)
-    order[0] = heaviest
-    size = 1
-    mass = 0.0
-    weight = weights[heaviest]
-    prize = prizes[heaviest]
+    mass = -masses[heaviest]
+    weight = prize = 0.0
+    for i in range(size):
+        is_in[order[i]] = True
+        mass += masses[order[i]]
+        weight += weights[order[i]]
+        prize += prizes[order[i]]
     while mass < missing:
         best, who, where = np.inf, -1, -1
         for e in range(num):

@@ -429,7 +429,6 @@ class SearchResult:
     is_complete: bool = False  # whether no class within reach of the search is missing
     # Per heaviest member of a class how far the reduced costs of its classes may lie below 0; only some spaces know.
     shortfalls: Floats | None = None
-    phantoms: Sequence[tuple[Ints, float]] = ()  # sets that stand for those that were not looked at, and what they add
 
 
 def cut_arrays(num: int, prices: Prices) -> Cuts:

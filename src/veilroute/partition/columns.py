@@ -40,6 +40,7 @@ LARGE_K = 5  #: from this k on a bound is worked out before classes are priced o
 FEW_MEMBERS = 60  #: it does end where members are so few and all classes have a price
 _FIRST_COLUMNS = 20
 _FIRST_NODES = 500
+_FEW_PARTS = 40
 _MANY_COLUMNS = 8_000
 _SLACK = 1 + 1e-9
 _WIDE_GAP = 0.02
@@ -104,10 +105,12 @@ def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
         total = record.best.total
     bounding.add_first(Prices(1.5 * simple.duals))
     if isinstance(space, WeighedSpace) and space.num > MAX_COMBINED:
-        # The classes that stand in for others would be in the way.
-        bounding.find_classes()
-        if not watch.is_over():
-            _choose(bounding, bounding.columns_within(math.inf), record, max_nodes=_FIRST_NODES)
+        # A good partition comes first: the proof takes long.
+        for max_parts in (0, _FEW_PARTS):
+            before = len(bounding.master.sets)
+            bounding.find_classes(max_parts)
+            if not watch.is_over() and (not max_parts or len(bounding.master.sets) > before):
+                _choose(bounding, bounding.columns_within(math.inf), record, max_nodes=_FIRST_NODES)
     bounding.run(record.best.total)
     _round(bounding, record)
     if space.num > MAX_COMBINED and space.k > 2 and record.best.total - bounding.bound > _WIDE_GAP * record.best.total:
@@ -127,8 +130,6 @@ def _round(bounding: Bounding, record: Record) -> None:
     master = bounding.master
     if master.values.size and np.abs(master.values - np.round(master.values)).max() < 1e-6:
         chosen = np.flatnonzero(master.values > 0.5)
-        if (master.sets[chosen, 0] < 0).any():
-            return
         record.offer(bounding.space.grouping_of(master.sets, master.shares, chosen))
 
 

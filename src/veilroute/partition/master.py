@@ -27,7 +27,7 @@ import numpy as np
 from veilroute.arrays import Floats, Int32s, Ints, Members, as_members
 from veilroute.kernels.extension import grow_cuts
 from veilroute.kernels.set_partition import combine_classes
-from veilroute.partition.class_space import ClassSpace, Columns, Prices
+from veilroute.partition.class_space import ClassSpace, Columns, Prices, SearchResult
 from veilroute.partition.result import Grouping
 from veilroute.partition.weighed_space import WeighedSpace
 from veilroute.progress import OutOfTimeError, Watch
@@ -136,15 +136,6 @@ class Master:
             self.sets = np.full((0, sets.shape[1]), -1, dtype=np.int32)
         self.sets = np.concatenate((self.sets, sets))
         self.shares = np.concatenate((self.shares, shares))
-
-    def add_phantoms(self, phantoms: Sequence[tuple[Ints, float]]) -> None:
-        """Add sets that are no classes, with what they add at least; no cut knows of them."""
-        for members, share in phantoms:
-            ones = np.ones(members.size)
-            self._solver.addCol(share * self.scale, 0.0, math.inf, members.size, members.astype(np.int32), ones)
-        nobody = np.full((len(phantoms), self.sets.shape[1]), -1, dtype=np.int32)
-        self.sets = np.concatenate((self.sets, nobody))
-        self.shares = np.concatenate((self.shares, [share for _, share in phantoms]))
 
     def forbid(self, chosen: Ints) -> None:
         """Take none of some columns from now on."""
@@ -356,6 +347,9 @@ _DEARER = 1.5
 _MOST_QUOTA = 1e8
 _LARGER = 4.0
 _LITTLE = 1e-4
+_MAX_PARTS = 1000
+_SLACK = 2e-3
+_LEAST_SLACK = 1e-5
 
 
 class Bounding:
@@ -373,7 +367,7 @@ class Bounding:
         self.master = Master(space.num, num_left_out, scale, worth=self.worth if self.is_free else None)
         self._known: set[bytes] = set()
         self._tolerance = 1e-8 / scale
-        self._is_soft, self._quota = False, _QUOTA
+        self._is_soft, self._is_short, self._quota, self._slack = False, False, _QUOTA, _SLACK
 
     def soften(self, grouping: Grouping) -> None:
         """Let the prices begin near what members pay in a partition that hides everybody."""
@@ -445,27 +439,44 @@ class Bounding:
                 return
             gain = self.bound - before
             idle = idle + 1 if gain < _LEAST_GAIN * (target - self.bound) else 0
-            if idle >= _MAX_IDLE_ROUNDS:
-                return
             num = self.space.num
             # Larger cuts once those of three members bring little.
             cuts = separate(
                 num, self.master.sets, self.master.values, self.master.cuts, max(30, num // 2), is_wide=idle > 0
             )
-            if not cuts:
-                return
+            if idle >= _MAX_IDLE_ROUNDS or not cuts:
+                if not self._is_short or self._slack < _LEAST_SLACK:
+                    return
+                idle, self._slack = 0, self._slack / _LARGER
             self.master.add_cuts(cuts)
 
-    def find_classes(self) -> None:
-        """Add classes until no search finds another, whatever the bound; not for those that are never looked at."""
-        with suppress(OutOfTimeError):
-            self._converge(has_stand_ins=False)
+    def find_classes(self, max_parts: int = 0) -> None:
+        """Add classes until no search finds another, whatever the bound.
 
-    def _converge(self, *, has_stand_ins: bool = True) -> None:
-        """Add classes until none with a negative reduced cost is missing.
-
-        Where classes are not all looked at, sets stand in for them, unless there are none.
+        ``max_parts``: how far to look at classes that it does not get to (:meth:`WeighedSpace.look_further`).
         """
+        with suppress(OutOfTimeError):
+            prices, found = self._search()
+            if max_parts and self._look_further(prices, found, max_parts):
+                self._search()
+
+    def _converge(self) -> None:
+        """Add classes until none with a negative reduced cost is missing, or none that matters much."""
+        while True:
+            prices, found = self._search()
+            self._is_short = found.shortfalls is not None and self._lacks(found, _LITTLE * self.bound)
+            if not self._is_short:
+                return
+            if isinstance(self.space, WeighedSpace) and self.space.can_look_further and not self.is_free:
+                if not self._look_further(prices, found, _MAX_PARTS):
+                    return
+            elif self._quota > _MOST_QUOTA:
+                return
+            else:
+                self._quota *= _LARGER
+
+    def _search(self) -> tuple[Prices, SearchResult]:
+        """Add classes until a search finds no other; returns the last prices, and what it found there."""
         is_weighed = isinstance(self.space, WeighedSpace)
         while True:
             prices = self.master.solve(self.watch)
@@ -473,11 +484,9 @@ class Bounding:
             most = None if self.space.max_size <= 3 or is_weighed else _MOST_PER_SEARCH * self.space.num
             limits: dict[str, Any] = {"quota": self._quota} if is_weighed else {}
             found = self.space.search(prices, -self._tolerance, self.watch, most=most, is_free=self.is_free, **limits)
-            is_done = found.is_complete
             if found.shortfalls is not None:
                 # Of the classes with one heaviest member a partition has one.
                 self.offer(replace(prices, duals=prices.duals + found.shortfalls), -self._tolerance)
-                is_done = -float(found.shortfalls.sum()) <= _LITTLE * self.bound
             elif found.is_complete:
                 least = min(float(found.columns.reduced.min(initial=0.0)), found.least_beyond, 0.0)
                 self.offer(prices, least - self._tolerance)
@@ -485,21 +494,25 @@ class Bounding:
             # What the programme holds already has a negative reduced cost only within its tolerance.
             if self.add(found.columns.best(self.space.num, _PER_MEMBER)):
                 continue
-            if not is_done and len(found.columns) and not is_weighed:
+            if not found.is_complete and len(found.columns) and not is_weighed:
                 continue
             # At prices that are too high there is no end to looking: first they have to be right.
-            if self._is_soft and self.master.harden(_DEARER):
-                continue
-            if is_done or not is_weighed or not has_stand_ins:
-                return
-            phantoms = [
-                (members, share)
-                for members, share in found.phantoms
-                if share - prices.duals[members].sum() < -_LITTLE * self.bound / self.space.num
-            ]
-            if phantoms:
-                self.master.add_phantoms(phantoms)
-            elif self._quota > _MOST_QUOTA:
-                return
-            else:
-                self._quota *= _LARGER
+            if not (self._is_soft and self.master.harden(_DEARER)):
+                return prices, found
+
+    def _look_further(self, prices: Prices, found: SearchResult, max_parts: int) -> bool:
+        """Look at the classes that the search has not got to; whether there are some that matter."""
+        space = self.space
+        if not (isinstance(space, WeighedSpace) and space.can_look_further and found.shortfalls is not None):
+            return False
+        slack = self._slack * self.value_of(prices, 0.0)
+        found = space.look_further(prices, found, -self._tolerance, slack, max_parts, self.watch)
+        assert found.shortfalls is not None
+        self.offer(replace(prices, duals=prices.duals + found.shortfalls), -self._tolerance)
+        self.watch.check()
+        return self.add(found.columns) > 0 and self._lacks(found, 2 * slack)
+
+    @staticmethod
+    def _lacks(found: SearchResult, little: float) -> bool:
+        """Whether prices are too high by more than a little."""
+        return found.shortfalls is not None and -float(found.shortfalls.sum()) > little

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from heapq import heappop, heappush, nsmallest
+from heapq import heappop, heappush
 from itertools import groupby
 
 import numpy as np
@@ -19,13 +19,14 @@ from veilroute.covering.task import CoveringTask
 from veilroute.kernels.touring import gather_class
 from veilroute.kernels.weighing import extend_heaviest, mark_splitting
 from veilroute.partition.class_space import ClassSpace, Columns, Cuts, Prices, SearchResult, cut_arrays
+from veilroute.partition.outings import Network, Outings
 from veilroute.problem import ROUNDING, RiskBound, Rule
 from veilroute.progress import Watch
 
 _SETS_PER_STEP = 64
-_PHANTOMS = 3
 _MAX_GATHERED = 64
 _MOST_GATHERED = 20
+_MAX_SEEDS = 64
 _LEVEL_STEP = 1.1
 _NUM_LEVELS = 10
 _RATES = np.array([0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
@@ -47,7 +48,15 @@ class WeighedSpace(ClassSpace):
         self.more = (1 / rule.beta - 1) * (1 - ROUNDING)
         if isinstance(self.prices_of, TourCosts) and task.num_trips == 1:
             self.width = min(self.largest, _MAX_GATHERED)
+        self._network: Network | None = None
+        self._outings: dict[int, Outings] = {}
+        self._seeds: dict[int, list[Members]] = {}  # large classes, to begin with the next time
         self.orders, self.places = np.full((2, self.num, self.num), -1, dtype=np.int32)
+
+    @property
+    def can_look_further(self) -> bool:
+        """Whether there are bounds on classes that no search gets to."""
+        return len(self.weights) == 1
 
     def prepare(self, watch: Watch) -> None:
         """Work the costs of all pairs out; those follow first with whom it is dearest to cover the heaviest."""
@@ -73,7 +82,6 @@ class WeighedSpace(ClassSpace):
             self, weights, prices.duals + (0.0 if is_free else self.fixed), cut_arrays(self.num, prices), threshold
         )
         found: list[Columns] = []
-        worst: list[Grown] = []
         shortfalls = np.zeros(self.num)
         num_found = num_priced = num_parts = 0
         least_beyond, is_complete = math.inf, True
@@ -87,7 +95,6 @@ class WeighedSpace(ClassSpace):
                     return SearchResult(columns, num_priced, least_beyond)
                 if work > quota:
                     shortfalls[heaviest] = min(shortfalls[heaviest], waiting[0][0])
-                    worst += [part.part(slice(1)) for _, _, part in nsmallest(_PHANTOMS, waiting)]
                     is_complete = False
                     break
                 _, _, now = heappop(waiting)
@@ -95,9 +102,7 @@ class WeighedSpace(ClassSpace):
                 if grown.sets.shape[1] > self.max_size:
                     beyond = float(grown.bounds.min(initial=math.inf))
                     least_beyond = min(least_beyond, beyond)
-                    if beyond < shortfalls[heaviest]:
-                        worst.append(grown.part(slice(int(np.argmin(grown.bounds)), None)).part(slice(1)))
-                        shortfalls[heaviest] = beyond
+                    shortfalls[heaviest] = min(shortfalls[heaviest], beyond)
                     continue
                 shortfalls[heaviest] = min(shortfalls[heaviest], float(columns.reduced.min(initial=0.0)))
                 if len(columns):
@@ -113,30 +118,77 @@ class WeighedSpace(ClassSpace):
                             part = grown.part(slice(begin, begin + _SETS_PER_STEP))
                             num_parts += 1
                             heappush(waiting, (float(part.bounds[0]), num_parts, part))
-        if not is_free and len(self.weights) == 1 and quota < math.inf:
+        if not is_free and self.can_look_further and quota < math.inf:
             short = np.flatnonzero(shortfalls < threshold)
             found += [self._gather(heaviest, prices, look, watch) for heaviest in short.tolist()]
         columns = Columns.join(found, self.width)
-        phantoms = [] if len(columns) or is_free else [look.phantom(each, watch) for each in worst]
-        return SearchResult(columns, num_priced, least_beyond, is_complete, shortfalls, phantoms)
+        return SearchResult(columns, num_priced, least_beyond, is_complete, shortfalls)
 
     def _gather(self, heaviest: int, prices: Prices, look: _Look, watch: Watch) -> Columns:
         """Good classes of a heaviest member who has so many that they are not all looked at."""
         from_start, to_goal, between = self.prices_of.steps(watch)
+        between = np.ascontiguousarray(between)
         others = self.orders[heaviest]
         others = others[(others >= 0) & self.compatible[heaviest, others]].astype(np.int64)
         missing = self.more * self.worth[heaviest]
         least = float(self.pair_costs[0, heaviest, others].min())
         order = np.empty(self.width, dtype=np.int64)
         gathered: dict[Members, float] = {}
-        for level in least * _LEVEL_STEP ** np.arange(_NUM_LEVELS):
-            for rate in self.weights[0, heaviest] * _RATES:
-                size, reduced = gather_class(
-                    heaviest, others, missing, level, rate, self.weights[0], look.prizes, self.worth,
-                    self.compatible, from_start[0], to_goal[0], np.ascontiguousarray(between), order,
-                )  # fmt: skip
-                if size and reduced < look.threshold:
-                    gathered[as_members(order[:size].tolist())] = reduced
+        rates = self.weights[0, heaviest] * _RATES
+        levels = least * _LEVEL_STEP ** np.arange(_NUM_LEVELS)
+        starts = [(as_members([heaviest]), level, rate) for level in levels for rate in rates]
+        starts += [(seed, least, rates[0]) for seed in self._seeds.get(heaviest, [])]
+        for seed, level, rate in starts:
+            order[: len(seed)] = seed
+            size, reduced = gather_class(
+                heaviest, others, missing, level, rate, self.weights[0], look.prizes, self.worth, self.compatible,
+                from_start[0], to_goal[0], between, order, len(seed),
+            )  # fmt: skip
+            if size and reduced < look.threshold:
+                gathered[as_members(order[:size].tolist())] = reduced
+        if heaviest in self._seeds:
+            self._remember(heaviest, gathered)
+        return self._best_of(gathered, prices, look.threshold, watch)
+
+    def look_further(
+        self, prices: Prices, found: SearchResult, threshold: float, slack: float, max_parts: int, watch: Watch
+    ) -> SearchResult:
+        """After a search: more classes, and better bounds, for the heaviest members of whom it has not looked at all.
+
+        ``slack`` and ``max_parts`` are those of :meth:`Outings.look`.
+        """
+        assert found.shortfalls is not None
+        shortfalls, parts = found.shortfalls.copy(), []
+        for heaviest in np.flatnonzero(shortfalls < threshold).tolist():
+            least, gathered = self._outings_of(heaviest, watch).look(prices, threshold, slack, max_parts, watch)
+            shortfalls[heaviest] = max(shortfalls[heaviest], least)
+            self._remember(heaviest, gathered)
+            parts.append(self._best_of(gathered, prices, threshold, watch))
+        return replace(found, columns=Columns.join(parts, self.width), shortfalls=shortfalls)
+
+    def _remember(self, heaviest: int, gathered: dict[Members, float]) -> None:
+        """Begin with these classes the next time, the best of the last ones first."""
+        best = sorted(gathered, key=lambda members: (gathered[members], members))
+        self._seeds[heaviest] = list(dict.fromkeys([*best, *self._seeds.get(heaviest, [])]))[:_MAX_SEEDS]
+
+    def _outings_of(self, heaviest: int, watch: Watch) -> Outings:
+        if self._network is None:
+            from_start, to_goal, between = self.prices_of.steps(watch)
+            is_exact = isinstance(self.prices_of, TourCosts)
+            self._network = Network(from_start[0], to_goal[0], np.ascontiguousarray(between), is_exact=is_exact)
+        if heaviest not in self._outings:
+            others = self.orders[heaviest]
+            may_join = np.zeros(self.num, dtype=np.bool_)
+            may_join[others[others >= 0]] = True
+            may_join &= self.compatible[heaviest]
+            self._outings[heaviest] = Outings(
+                self._network, heaviest, may_join, self.more * self.worth[heaviest], self.worth, self.weights[0],
+                self.fixed, self.pair_costs[0, heaviest], self.compatible, self.width,
+            )  # fmt: skip
+        return self._outings[heaviest]
+
+    def _best_of(self, gathered: dict[Members, float], prices: Prices, threshold: float, watch: Watch) -> Columns:
+        """The best of some classes, whose reduced costs are known but for the cuts."""
         best = sorted(gathered, key=lambda members: (gathered[members], members))[:_MOST_GATHERED]
         parts = []
         for _, alike in groupby(sorted(best, key=len), key=len):
@@ -145,7 +197,7 @@ class WeighedSpace(ClassSpace):
             shares = self.measure(sets, watch)[1]
             parts.append(Columns(sets, shares, prices.reduce(sets, shares)))
         columns = Columns.join(parts, self.width)
-        return columns.take(columns.reduced <= look.threshold)
+        return columns.take(columns.reduced <= threshold)
 
     def _splits(self, sets: Int32s) -> Flags:
         """Which sets are two classes, and so are all that come of them; none where this is not known."""
@@ -223,39 +275,3 @@ class _Look:
         known[parents, grown.sets[:, -1]] = np.where(is_there, costs[:, 0], 0.0)
         again, parents = space.extend(now, self.weights, self.prizes, self.cuts, self.threshold, known)
         return columns, replace(again, costs=known[parents, again.sets[:, -1]][:, None])
-
-    def phantom(self, one: Grown, watch: Watch) -> tuple[Ints, float]:
-        """What may come of a set at best, as its bound has it, and what that adds at least; on one trip.
-
-        It need not be a class, and may be too large to be priced: then it costs what a part of it does. Whoever solves
-        the programme with such sets as well gets prices that suit the sets that were not looked at.
-        """
-        space, members = self.space, one.sets[0]
-        heaviest, cost = int(members[0]), float(one.costs[0, 0])
-        masses, weights = space.worth, self.weights[0]
-        behind = (
-            space.orders[heaviest][space.places[heaviest, members[-1]] + 1 :]
-            if len(members) > 1
-            else space.orders[heaviest]
-        )
-        others = behind[behind >= 0]
-        others = others[space.compatible[np.ix_(members, others)].all(axis=0)]
-        costs = np.maximum(cost, space.pair_costs[0][np.ix_(members, others)].max(axis=0, initial=0.0))
-        lacking = space.more * masses[heaviest] - masses[members[1:]].sum()
-        weight = weights[members].sum()
-        best, chosen, at = math.inf, others[:0], cost
-        for level in np.unique(np.concatenate(([cost], costs))):
-            near = others[costs <= level]
-            adds = level * weights[near] - self.prizes[near]
-            ratios = adds / masses[near]
-            order = np.argsort(ratios, kind="stable")
-            before = np.cumsum(masses[near][order]) - masses[near][order]
-            taken = order[(ratios[order] < 0) | (before < lacking)]
-            if masses[near[taken]].sum() >= lacking * (1 - 1e-9):
-                value = (level - cost) * weight + adds[taken].sum()
-                if value < best:
-                    best, chosen, at = value, near[taken], float(level)
-        group = np.concatenate((members, chosen)).astype(np.int32)
-        dearest = group[: space.max_size]
-        at = max(at, float(space.measure(np.sort(dearest)[None], watch)[0][0, 0]))
-        return np.sort(group), float(at * weights[group].sum() - space.fixed[group].sum())

@@ -67,13 +67,14 @@ def test_gathered_classes_are_heavy_enough_and_cost_what_is_said() -> None:
     others = np.delete(np.arange(40), heaviest)
     weights, prizes = masses / 50, rng.random(40) * masses
     apart = ~np.eye(40, dtype=np.bool_)
-    order = np.empty(40, dtype=np.int64)
+    order = np.full(40, heaviest)
     for rate in (0.001, 0.01, 0.1):
         size, reduced = gather_class(
             heaviest, others, 1.0, 60.0, rate, weights, prizes, masses, apart, costs.from_start[0], costs.to_goal[0],
-            costs.between, order,
+            costs.between, order, 1,
         )  # fmt: skip
         members = order[:size].tolist()
+        order[0] = heaviest
         assert heaviest in members
         assert len(set(members)) == size
         assert masses[members].sum() >= 2.0
