@@ -8,7 +8,7 @@ import numpy as np
 from veilroute.arrays import Flags, Floats, Ints
 from veilroute.kernels.jit import inner, jit
 
-_SAME = 1e-12
+_SAME = 1e-15
 _NOTHING = 1e-9
 
 

@@ -56,6 +56,13 @@ class Prices:
         """The cuts that an integer programme is quicker with: all, or when they are many, those with a price."""
         return list(self.cuts) if len(self.cuts) <= _MANY_CUTS else [cut for cut, _ in self.paid_cuts]
 
+    def mixed(self, earlier: Prices, part: float) -> Prices:
+        """Prices between these and earlier ones, which may lack the last cuts: so much ``part`` of the earlier."""
+        cut_duals = np.pad(earlier.cut_duals, (0, len(self.cuts) - len(earlier.cuts)))
+        return Prices(
+            (1 - part) * self.duals + part * earlier.duals, self.cuts, (1 - part) * self.cut_duals + part * cut_duals
+        )
+
     def reduce(self, sets: Int32s, shares: Floats) -> Floats:
         """The reduced costs of classes, each with -1 behind its members."""
         reduced: Floats = shares - np.append(self.duals, 0.0)[sets].sum(axis=1)

@@ -28,7 +28,16 @@ from veilroute.domain.graph import Label
 from veilroute.kernels.extension import pick_columns
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
 from veilroute.partition.local_search import improve
-from veilroute.partition.master import CLOSED, MAX_COMBINED, Bounding, Chosen, choose_classes, combine_few, scale_of
+from veilroute.partition.master import (
+    CLOSED,
+    FEW_MEMBERS,
+    MAX_COMBINED,
+    Bounding,
+    Chosen,
+    choose_classes,
+    combine_few,
+    scale_of,
+)
 from veilroute.partition.result import Grouping, Record
 from veilroute.partition.strolls import raise_by_strolls
 from veilroute.partition.weighed_space import WeighedSpace
@@ -37,7 +46,6 @@ from veilroute.progress import OutOfTimeError, Watch
 MAX_COLUMNS = 60_000  #: the most classes that the integer programme is given; few members need none and no such limit
 MAX_ENUMERATED = 1 << 20  #: the most classes that are looked at to find those within reach
 LARGE_K = 5  #: from this k on a bound is worked out before classes are priced one by one, if that may never end
-FEW_MEMBERS = 60  #: it does end where members are so few and all classes have a price
 _FIRST_COLUMNS = 20
 _FIRST_NODES = 500
 _FEW_PARTS = 40

@@ -33,6 +33,7 @@ from veilroute.partition.weighed_space import WeighedSpace
 from veilroute.progress import OutOfTimeError, Watch
 
 _MEAN_SCALED_SHARE = 100.0  #: shares are scaled so that a member's is about this: HiGHS works with absolute tolerances
+FEW_MEMBERS = 60  #: pricing classes one by one ends where members are so few and all classes have a price
 MAX_COMBINED = 20  #: up to so many members the integer programme is not needed (:func:`combine_few`)
 _LEAST_DROPPED = 1e-9
 _SIGNALS = highspy.cb.HighsCallbackType
@@ -347,7 +348,11 @@ _DEARER = 1.5
 _MOST_QUOTA = 1e8
 _LARGER = 4.0
 _LITTLE = 1e-4
-_MAX_PARTS = 1000
+_MAX_PARTS = 200
+_MOST_PARTS = 1000
+_PULL = 0.5
+_LEAST_PULL = 0.05
+_LEAST_RAISED = 0.5
 _SLACK = 2e-3
 _LEAST_SLACK = 1e-5
 
@@ -367,7 +372,12 @@ class Bounding:
         self.master = Master(space.num, num_left_out, scale, worth=self.worth if self.is_free else None)
         self._known: set[bytes] = set()
         self._tolerance = 1e-8 / scale
-        self._is_soft, self._is_short, self._quota, self._slack = False, False, _QUOTA, _SLACK
+        self._is_soft, self._is_short, self._quota, self._slack = (
+            False,
+            False,
+            _QUOTA,
+            _SLACK if space.num > FEW_MEMBERS else 0.0,
+        )
 
     def soften(self, grouping: Grouping) -> None:
         """Let the prices begin near what members pay in a partition that hides everybody."""
@@ -445,9 +455,9 @@ class Bounding:
                 num, self.master.sets, self.master.values, self.master.cuts, max(30, num // 2), is_wide=idle > 0
             )
             if idle >= _MAX_IDLE_ROUNDS or not cuts:
-                if not self._is_short or self._slack < _LEAST_SLACK:
+                if not self._is_short or not self._slack:
                     return
-                idle, self._slack = 0, self._slack / _LARGER
+                idle, self._slack = 0, self._slack / _LARGER if self._slack > _LEAST_SLACK else 0.0
             self.master.add_cuts(cuts)
 
     def find_classes(self, max_parts: int = 0) -> None:
@@ -457,19 +467,35 @@ class Bounding:
         """
         with suppress(OutOfTimeError):
             prices, found = self._search()
-            if max_parts and self._look_further(prices, found, max_parts):
+            if max_parts and self._can_look_further and self._look_further(prices, found, max_parts):
                 self._search()
+
+    @property
+    def _can_look_further(self) -> bool:
+        """Whether there are bounds on what a search does not get to; where members are few, it first tries hard."""
+        is_hard = self.space.num > FEW_MEMBERS or self._quota > _MOST_QUOTA
+        return is_hard and isinstance(self.space, WeighedSpace) and self.space.can_look_further and not self.is_free
 
     def _converge(self) -> None:
         """Add classes until none with a negative reduced cost is missing, or none that matters much."""
+        pull = _PULL if self._slack else 0.0
         while True:
             prices, found = self._search()
-            self._is_short = found.shortfalls is not None and self._lacks(found, _LITTLE * self.bound)
+            self._is_short = found.shortfalls is not None and -float(found.shortfalls.sum()) > _LITTLE * self.bound
             if not self._is_short:
                 return
-            if isinstance(self.space, WeighedSpace) and self.space.can_look_further and not self.is_free:
-                if not self._look_further(prices, found, _MAX_PARTS):
+            if self._can_look_further:
+                # Prices of the programme may be odd ones. Near those of the best bound so far there is less to look at.
+                before, most = self.bound, self.value_of(prices, 0.0)
+                mixed = prices.mixed(self.prices, pull)
+                max_parts = _MAX_PARTS if self._slack else _MOST_PARTS
+                is_new = self._look_further(mixed, self._search_at(mixed), max_parts)
+                if most - self.bound <= 2 * self._slack * most:
                     return
+                if not is_new and self.bound - before <= _LEAST_RAISED * pull * (most - before):
+                    if not pull:
+                        return
+                    pull = pull / _LARGER if pull > _LEAST_PULL else 0.0
             elif self._quota > _MOST_QUOTA:
                 return
             else:
@@ -481,9 +507,7 @@ class Bounding:
         while True:
             prices = self.master.solve(self.watch)
             self.watch.tell("bounds", len(self.master.sets))
-            most = None if self.space.max_size <= 3 or is_weighed else _MOST_PER_SEARCH * self.space.num
-            limits: dict[str, Any] = {"quota": self._quota} if is_weighed else {}
-            found = self.space.search(prices, -self._tolerance, self.watch, most=most, is_free=self.is_free, **limits)
+            found = self._search_at(prices)
             if found.shortfalls is not None:
                 # Of the classes with one heaviest member a partition has one.
                 self.offer(replace(prices, duals=prices.duals + found.shortfalls), -self._tolerance)
@@ -500,19 +524,20 @@ class Bounding:
             if not (self._is_soft and self.master.harden(_DEARER)):
                 return prices, found
 
-    def _look_further(self, prices: Prices, found: SearchResult, max_parts: int) -> bool:
-        """Look at the classes that the search has not got to; whether there are some that matter."""
-        space = self.space
-        if not (isinstance(space, WeighedSpace) and space.can_look_further and found.shortfalls is not None):
-            return False
+    def _search_at(self, prices: Prices) -> SearchResult:
+        is_weighed = isinstance(self.space, WeighedSpace)
+        most = None if self.space.max_size <= 3 or is_weighed else _MOST_PER_SEARCH * self.space.num
+        limits: dict[str, Any] = {"quota": self._quota} if is_weighed else {}
+        return self.space.search(prices, -self._tolerance, self.watch, most=most, is_free=self.is_free, **limits)
+
+    def _look_further(self, prices: Prices, searched: SearchResult, max_parts: int) -> bool:
+        """Look at the classes that a search has not got to; whether there are new ones."""
+        assert isinstance(self.space, WeighedSpace)
+        self.watch.check()
         slack = self._slack * self.value_of(prices, 0.0)
-        found = space.look_further(prices, found, -self._tolerance, slack, max_parts, self.watch)
+        found = self.space.look_further(prices, searched, -self._tolerance, slack, max_parts, self.watch)
         assert found.shortfalls is not None
         self.offer(replace(prices, duals=prices.duals + found.shortfalls), -self._tolerance)
         self.watch.check()
-        return self.add(found.columns) > 0 and self._lacks(found, 2 * slack)
-
-    @staticmethod
-    def _lacks(found: SearchResult, little: float) -> bool:
-        """Whether prices are too high by more than a little."""
-        return found.shortfalls is not None and -float(found.shortfalls.sum()) > little
+        num = self.add(searched.columns.best(self.space.num, _PER_MEMBER))
+        return num + self.add(found.columns) > 0

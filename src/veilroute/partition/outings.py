@@ -28,16 +28,17 @@ from veilroute.progress import OutOfTimeError, Watch
 
 _LEVEL_STEP = 1.06
 _NUM_LEVELS = 20
-_SCALE = 1e4  #: what all shares are multiplied by: HiGHS works with absolute tolerances
-_TOLERANCE = 1e-7  #: which of HiGHS these are
+_SCALE = 1e5  #: what all shares are multiplied by: HiGHS works with absolute tolerances
+_TOLERANCE = 1e-9  #: how far the reduced costs of its solutions may be below 0, then
 _LEAST_LACKING = 0.05
 _ENTRIES_PER_ROUND = 30
-_MAX_ROUNDS = 40
+_MAX_ROUNDS = 200
 _ROUNDS_BACK = 6
 _LEAST_GAIN = 0.1
 _MAX_ENTRIES = 500
 _LIKELY = 0.5
 _LEAST_SPLIT = 1e-9
+_LEAST_ROUNDING = 1e-12
 
 
 class Network:
@@ -57,7 +58,8 @@ class Network:
         kept = np.zeros(lengths.shape, dtype=np.bool_)
         keep_edges(lengths, num, kept)
         self.tails, self.heads = (ends.astype(np.int64) for ends in np.nonzero(np.triu(kept)))
-        self.lengths: Floats = lengths[self.tails, self.heads] * (1 - ROUNDING)
+        # Ways by others that count as no longer may be a little longer.
+        self.lengths: Floats = lengths[self.tails, self.heads] * (1 - _LEAST_ROUNDING)
         # Both directions, sorted by where they begin; the last edge closes the walk.
         tails = np.concatenate((self.tails, [self.start], self.heads, [self.goal]))
         heads = np.concatenate((self.heads, [self.goal], self.tails, [self.start]))
@@ -122,13 +124,15 @@ class Outings:
         self._fixed, self._scale, self._room = fixed, _SCALE / float(fixed.sum()), room
         self._prizes: Floats = fixed
         self._num_edges = len(network)
-        self._flow = self._collected = self._reduced = np.empty(0)
+        self._flow = self._collected = self._reduced = self._values = np.empty(0)
+        self._paid: list[tuple[Members, float]] = []
         self._length = self._value = 0.0
         self._cut_columns: dict[Members, int] = {}
         self._entries: list[tuple[bytes, int] | None] = []  # which rows the last ones are; None for those of cuts
         self._solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
         for option, value in (("output_flag", False), ("threads", 1), ("random_seed", 0), ("presolve", "off")):
             self._solver.setOptionValue(option, value)
+        self._solver.setOptionValue("dual_feasibility_tolerance", _TOLERANCE)
         self._build()
 
     def _build(self) -> None:
@@ -160,8 +164,8 @@ class Outings:
     ) -> tuple[float, dict[Members, float]]:
         """What the reduced cost of all classes is at least, or the threshold; and some classes that may be below it.
 
-        Beside each class is its reduced cost, less what it pays for cuts. The bound is good enough when it is below the
-        best class by no more than the ``slack``. No more than ``max_parts`` parts of the outings are looked at.
+        Beside each class is its reduced cost. The bound is good enough when it is below the best class by no more than
+        the ``slack``. No more than ``max_parts`` parts of the outings are looked at.
         """
         self._prizes = prices.duals + self._fixed
         self._pay(prices)
@@ -240,15 +244,18 @@ class Outings:
             np.concatenate((2.0 * edges, may.astype(np.float64), [part.high])),
         )
         values: list[float] = []
-        for _ in range(_MAX_ROUNDS):
+        while len(values) < _MAX_ROUNDS:
             self._value = value = self._solve(watch) - least_weight * part.low
             values.append(max([value, *values[-1:]]))
             if values[-1] >= enough:
                 break
-            is_idle = len(values) > _ROUNDS_BACK and (
-                value - values[-1 - _ROUNDS_BACK] < _LEAST_GAIN * (enough - value)
+            # Where there is nobody to decide about, only more of this helps.
+            is_idle = (
+                len(values) > _ROUNDS_BACK
+                and value - values[-1 - _ROUNDS_BACK] < _LEAST_GAIN * (enough - value)
+                and self._doubt(part).max() > _LEAST_SPLIT * self._missing
             )
-            if is_idle or not self._enter_more():
+            if is_idle or not self._enter_more() + self._pay_more():
                 break
         return values[-1]
 
@@ -266,7 +273,8 @@ class Outings:
                 self._collected, self._length = np.zeros(self._network.num), 0.0
                 return -math.inf
         solution = self._solver.getSolution()
-        values, self._reduced = np.array(solution.col_value), np.array(solution.col_dual)
+        self._values = values = np.array(solution.col_value)
+        self._reduced = np.array(solution.col_dual)
         self._flow = np.maximum(0.0, values[: self._num_edges])
         self._collected = values[self._num_edges : self._length_column]
         self._length = float(values[self._length_column])
@@ -319,25 +327,36 @@ class Outings:
             self._entries = [key for key, out in zip(self._entries, is_met, strict=True) if not out]
 
     def _pay(self, prices: Prices) -> None:
-        """Charge for the subset-row cuts that have a price: at least half of the members but one, as for classes."""
-        paid = {cut: dual for cut, dual in prices.paid_cuts if self._may[list(cut)].sum() > 1}
-        for cut in sorted(paid.keys() - self._cut_columns.keys()):
-            column = int(self._solver.getNumCol())
+        """Charge for the subset-row cuts that have a price; how much of it is learned as sets to enter are."""
+        self._paid = [(cut, dual) for cut, dual in prices.paid_cuts if self._may[list(cut)].sum() > 1]
+        for cut in sorted({cut for cut, _ in self._paid} - self._cut_columns.keys()):
+            self._cut_columns[cut] = int(self._solver.getNumCol())
             self._add_columns(1, math.inf)
-            self._cut_columns[cut] = column
-            members = self._num_edges + np.array(cut)
-            self._add_row(-1.0, math.inf, np.append(members, column), [*-np.ones(len(cut)), 2.0])
+            # At least half of its members that are collected, less one half.
+            columns = np.append(self._num_edges + np.array(cut), self._cut_columns[cut])
+            self._add_row(-1.0, math.inf, columns, [*-np.ones(len(cut)), 2.0])
             self._entries.append(None)
-            if len(cut) == 3:
-                for left_out in range(3):
-                    pair = np.delete(members, left_out)
-                    self._add_row(-1.0, math.inf, np.append(pair, column), [-1.0, -1.0, 1.0])
-                    self._entries.append(None)
+        costs = dict(self._paid)
         for cut, column in self._cut_columns.items():
-            self._solver.changeColCost(column, paid.get(cut, 0.0) * self._scale)
+            self._solver.changeColCost(column, costs.get(cut, 0.0) * self._scale)
+
+    def _pay_more(self) -> int:
+        """Demand of cuts the number of members in an even set of them less half of that set; returns how many sets."""
+        num = 0
+        for cut, _ in self._paid:
+            column, members = self._cut_columns[cut], np.array(cut)
+            members = members[np.argsort(-self._collected[members], kind="stable")]
+            wanted = np.cumsum(self._collected[members])[1::2] - np.arange(1, members.size // 2 + 1)
+            half = int(np.argmax(wanted)) + 1
+            if wanted[half - 1] > self._values[column] + _LEAST_LACKING:
+                some = np.append(self._num_edges + members[: 2 * half], column)
+                self._add_row(-float(half), math.inf, some, [*-np.ones(2 * half), 1.0])
+                self._entries.append((b"", num))
+                num += 1
+        return num
 
     def _round(self) -> tuple[Members, float]:
-        """A class of those who are collected for the most part, and its reduced cost without that of cuts; or none."""
+        """A class of those who are collected for the most part, and its reduced cost; or none."""
         network, chosen = self._network, [self._heaviest]
         likely = self._others[np.argsort(-self._collected[self._others], kind="stable")]
         for member in likely[self._collected[likely] > _LIKELY].tolist():
@@ -352,7 +371,8 @@ class Outings:
             self._weights, self._prizes, self._masses, self._compatible, network.from_start, network.to_goal,
             network.between, order, way.size,
         )  # fmt: skip
-        return as_members(order[:size].tolist()), reduced
+        members = as_members(order[:size].tolist())
+        return members, reduced + sum(dual * (len({*cut} & {*members}) // 2) for cut, dual in self._paid)
 
     def _narrow(self, part: _Part, enough: float) -> _Part:
         """The part without what, by the prices of the programme, is in no class that is better than ``enough``."""
@@ -366,11 +386,15 @@ class Outings:
             must=part.must | (is_open & (members < -gap)),
         )
 
+    def _doubt(self, part: _Part) -> Floats:
+        """How much mass of each member is neither in nor out."""
+        return self._masses * np.minimum(self._collected, 1 - self._collected) * (part.may & ~part.must)
+
     def _split(self, part: _Part, gap: float) -> tuple[_Part, ...]:
         """Two parts of a part: at a level where that matters, else by somebody who is in or out; or none."""
         weight = float(self._weights @ self._collected)
         error = (self._length - part.low) * (weight - self._weigh(part)[1])
-        doubt = self._masses * np.minimum(self._collected, 1 - self._collected) * (part.may & ~part.must)
+        doubt = self._doubt(part)
         who = int(np.argmax(doubt))
         if doubt[who] <= _LEAST_SPLIT * self._missing or error > 0.3 * gap:
             middle = (part.low + part.high) / 2 if part.high < math.inf else part.low * _LEVEL_STEP
