@@ -21,7 +21,7 @@ they advise to plan again for a secret that has no route: two public playbooks o
 the secret tell what was wrong with the first.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 
@@ -179,7 +179,7 @@ class UnsafeLedgerError(VeilrouteError):
         )
 
     @classmethod
-    def unknown(cls) -> UnsafeLedgerError:
+    def unknown(cls) -> "UnsafeLedgerError":
         """The playbook is in no line of the ledger."""
         error = cls("", ())
         error.args = ("the playbook is not in the ledger; enter it first: veilroute ledger add LEDGER PLAYBOOK",)

@@ -16,6 +16,7 @@ from typing import Any
 from veilroute.domain.graph import Label
 from veilroute.errors import FileFormatError, InvalidInputError, UnsafeLedgerError
 from veilroute.journal import Journal, append, new_journal, read_journal
+from veilroute.jsontext import dump_canonical, parse_json
 from veilroute.linking import Entry, Linking, check_date, entry_from_dict, entry_of, pairs_within, places_of
 from veilroute.playbook import Playbook
 from veilroute.problem import ROUNDING, Past, Privacy, Problem
@@ -164,7 +165,7 @@ class Ledger:
             _check_promise(entry, privacy)
             if privacy.risk is not None:
                 weights = dict(zip(counted, problem.prior_of(problem.counted).tolist(), strict=True))
-                _check_prior(entry, [weights.get(label.get(number)) for number in ids])  # type: ignore[arg-type]
+                _check_prior(entry, [weights.get(label.get(number)) for number in ids])
             for one, other in entry.near:
                 if {ids[one], ids[other]} <= label.keys():
                     near[label[ids[one]], label[ids[other]]] = None
@@ -203,7 +204,8 @@ class Ledger:
                 short = [each for each in after if each.is_hidden and not each.qualifies and each.name not in before]
                 if short:
                     raise UnsafeLedgerError(entry.date, [each.name for each in short])
-            return entry.to_dict()
+            plain: dict[str, Any] = parse_json(dump_canonical(entry.to_dict()), "entry")  # labels may be tuples
+            return plain
 
         return Ledger(append(self.journal.path, FORMAT, decide))
 
@@ -285,9 +287,13 @@ def _check_place(ledger: Ledger, entry: Entry) -> None:
     if entry.parent is not None and not ledger.journal.holds(entry.parent):
         expected = "the ledger that the playbook was planned under: this is another one, or lines of it are missing"
         raise InvalidInputError("ledger", expected)
-    same = [each for each in ledger.entries if each.playbook == entry.playbook and each.kind == entry.kind == "playbook"]
+    same = [
+        each for each in ledger.entries if each.playbook == entry.playbook and each.kind == entry.kind == "playbook"
+    ]
     if any(not each.shares or (each.occasion is not None and each.occasion == entry.occasion) for each in same):
-        raise InvalidInputError("playbook", "one that is not in the ledger yet (it counts once, however often it is used)")
+        raise InvalidInputError(
+            "playbook", "one that is not in the ledger yet (it counts once, however often it is used)"
+        )
 
 
 def _check_promise(entry: Entry, privacy: Privacy) -> None:
@@ -341,16 +347,21 @@ def _explain(
         entry = linking.entries[seen[at][0].entry]
         gone = {n for n in people if n not in can}
         left = tuple(label[n] for n in sorted(people & can))
-        reason = f"since {entry.date}, linked trips leave {names(set(people & can))}"
+        day, rest = entry.date, names(set(people & can))
+        reason = f"since {day} linked trips leave {rest}"
         if len(people) >= k:
-            reason += f"; {names(gone)} {'is' if len(gone) == 1 else 'are'} no longer there to be covered"
-            advice = f"keep {names(gone)} as a candidate"
+            listed = [e.date for e, ids in zip(linking.entries, linking.ids, strict=True) if gone & set(ids)]
+            day = max(listed)
+            reason = (
+                f"of those with whom it was hidden on {entry.date}, {rest} can be covered now: {names(gone)} cannot"
+            )
+            advice = f"keeping {names(gone)}, last listed on {day}, as a candidate"
         elif seen[at][0].group < 0:
             reason += ": it had no route then, which is seen as well"
-            advice = f"a k or ell on {entry.date} that hides it, or leaving it out of the candidates"
+            advice = f"a k or ell on {day} that hides it, or leaving it out of the candidates"
         elif entry.parent is None and at:
-            advice = f"planning the playbook of {entry.date} under the ledger"
+            advice = f"planning the playbook of {day} under the ledger"
         else:
-            advice = f"k={k} already on {entry.date}"
-        return Shortfall(label[number], entry.date, left, reason, advice)
+            advice = f"k={k} already on {day}"
+        return Shortfall(label[number], day, left, reason, advice)
     return None

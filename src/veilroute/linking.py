@@ -192,7 +192,9 @@ class Roster:
         found = [self._find(domain, place) for place in places]
         known = [number for number in found if number is not None]
         if len(set(known)) < len(known):
-            twice = next(place for at, place in enumerate(places) if found[at] is not None and found.count(found[at]) > 1)
+            twice = next(
+                place for at, place in enumerate(places) if found[at] is not None and found.count(found[at]) > 1
+            )
             raise _ambiguous(twice, "two places of this map are one place of the ledger")
         numbers = []
         for place, number in zip(places, found, strict=True):
@@ -220,7 +222,9 @@ class Roster:
         found = named | there
         if not found:
             if self._maps - {domain} and not _called(place) and place.at is None:
-                raise _ambiguous(place, "a number alone does not say who it is on another map: give names or coordinates")
+                raise _ambiguous(
+                    place, "a number alone does not say who it is on another map: give names or coordinates"
+                )
             return None
         if len(found) > 1:
             raise _ambiguous(place, "its name or its coordinates fit several places of the ledger")
@@ -244,7 +248,7 @@ def _is_elsewhere(at: Spot | None, spots: Iterable[Spot]) -> bool:
         return False
     if at[0] != "earth":
         return True
-    return all(float(great_circle_m(spot[1:], at[1:])) > FURTHEST_M for spot in others)  # type: ignore[arg-type]
+    return all(float(great_circle_m(spot[1:], at[1:])) > FURTHEST_M for spot in others)
 
 
 def _kind(at: Spot) -> int:
@@ -289,12 +293,11 @@ class Linking:
             for person, sightings in options.items():
                 self._seen.setdefault(person, []).append(tuple(sightings))
 
-    def sightings(
-        self, person: int, since: str | None = None, until: int | None = None
-    ) -> list[tuple[Sighting, ...]]:
+    def sightings(self, person: int, since: str | None = None, until: int | None = None) -> list[tuple[Sighting, ...]]:
         """For each trip that can be linked what may have been seen of somebody: one class, or one of several drawn.
 
-        ``since`` is a day and ``until`` the number of the last entry. Trips of a randomised playbook on one occasion show the same class, so they count once.
+        ``since`` is a day and ``until`` the number of the last entry. Trips of a randomised playbook on one occasion
+        show the same class, so they count once.
         """
         seen: list[tuple[Sighting, ...]] = []
         drawn: set[tuple[str, str]] = set()
@@ -315,11 +318,10 @@ class Linking:
     ) -> Iterator[tuple[Sighting, ...]]:
         """All that may have been seen of somebody, one sighting for each trip."""
         seen = self.sightings(person, since, until)
-        if math.prod(map(len, seen)) > MAX_COMBINATIONS:
+        if (num := math.prod(map(len, seen))) > MAX_COMBINATIONS:
             raise TooLargeError(
-                "ledger", f"at most {MAX_COMBINATIONS:,} ways in which draws may have gone together (forget some: since)",
-                math.prod(map(len, seen)),
-            )  # fmt: skip
+                "ledger", f"draws that may have gone together in at most {MAX_COMBINATIONS:,} ways", num
+            )
         return product(*seen)
 
     def left(self, person: int, since: str | None = None) -> frozenset[int]:
@@ -340,7 +342,9 @@ class Linking:
             else:
                 found = {one & other for one in found for other in now} if found else now
             if len(found) > MAX_COMBINATIONS:
-                raise TooLargeError("ledger", f"at most {MAX_COMBINATIONS:,} histories (forget some: since)", len(found))
+                raise TooLargeError(
+                    "ledger", f"at most {MAX_COMBINATIONS:,} histories (forget some: since)", len(found)
+                )
         return sorted(found, key=lambda people: (len(people), sorted(people)))
 
     def keeps(self, number: int, seen: Sequence[Sighting], people: frozenset[int]) -> bool:
@@ -386,9 +390,7 @@ class Linking:
 
     def promises(self, person: int) -> list[int]:
         """The entries that promise to hide somebody."""
-        return [
-            sightings[0].entry for sightings in self._seen.get(person, []) if any(s.group >= 0 for s in sightings)
-        ]
+        return [sightings[0].entry for sightings in self._seen.get(person, []) if any(s.group >= 0 for s in sightings)]
 
     def is_refused(self, person: int) -> bool:
         """Whether the last entry that lists somebody gives it no route."""

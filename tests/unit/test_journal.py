@@ -105,7 +105,7 @@ def test_every_change_of_a_single_byte_is_detected(path: Path) -> None:
         others = {byte ^ 1, byte ^ 32, 0, *b'\n"}'} - {byte}
         damaged = [raw[:spot] + bytes([other]) + raw[spot + 1 :] for other in others]
         damaged += [raw[:spot] + raw[spot + 1 :]]
-        damaged += [raw[:spot] + bytes([other]) + raw[spot:] for other in b'\n 0\\']
+        damaged += [raw[:spot] + bytes([other]) + raw[spot:] for other in b"\n 0\\"]
         for changed in damaged:
             try:
                 book = journal._parse(changed, path, FORMAT)
