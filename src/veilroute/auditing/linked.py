@@ -248,12 +248,13 @@ def _report(sights: Sequence[Sight], is_at_hand: Sequence[bool], extra: Iterable
 def _shortfall(observer: Observer, person: int, at: int) -> str:
     """A promise that does not hold, in words."""
     places, promised = observer.people.last, observer.sights[observer.broken[person]]
-    left = names(places[other].text for other in sorted(observer.left(person)))
+    others = names(places[other].text for other in sorted(observer.left(person)) if other != person)
     privacy = promised.privacy
-    what = f"{privacy.k} places" if privacy.beta is None else f"no place above {privacy.beta:.9g}"
-    what += f", {privacy.distance_text} apart," if privacy.ell > 0 else ""
+    what = f"{privacy.k} places" if privacy.beta is None else f"that no place is more probable than {privacy.beta:.9g}"
+    what += f", {privacy.distance_text} apart" if privacy.ell > 0 and privacy.beta is None else ""
     after, by = (_called(observer.sights, which) for which in (at, observer.broken[person]))
-    return f"after {after} {left} are left of {places[person].text}, where {what} were promised by {by}"
+    left = f"it and {others}" if others else "it alone"
+    return f"after {after} whoever links the trips of {places[person].text} is left with {left}; {by} promised {what}"
 
 
 def _called(sights: Sequence[Sight], at: int) -> str:
