@@ -26,7 +26,17 @@ from veilroute.errors import (
 )
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes
 from veilroute.keys import Key, draw, occasion_bytes
-from veilroute.problem import OBJECTIVES, ROUNDING, Privacy, Problem, Trip, checked_names, checked_prior
+from veilroute.problem import (
+    OBJECTIVES,
+    ROUNDING,
+    Past,
+    Privacy,
+    Problem,
+    Trip,
+    checked_names,
+    checked_prior,
+    past_from_dict,
+)
 
 FORMAT = "veilroute-playbook/1"
 _EXTRA = (
@@ -174,6 +184,7 @@ class Playbook:
     drawing_sha256: str | None = None  #: that of the domain when it was planned
     objective: str = "mac"
     prior: tuple[float, ...] | None = None  #: how probable each candidate is beforehand; ``None`` for all the same
+    past: Past | None = None  #: what earlier trips had shown when it was planned under a ledger
 
     @property
     def apr(self) -> float:
@@ -211,7 +222,7 @@ class Playbook:
         if self.domain is None:
             raise InvalidInputError("Playbook.domain", "the domain: this playbook holds only its hash; supply the file")
         return Problem(
-            self.domain, self.trips, self.candidates, self.visibility, self.names, self.objective, self.prior
+            self.domain, self.trips, self.candidates, self.visibility, self.names, self.objective, self.prior, self.past
         )
 
     @cached_property
@@ -415,6 +426,7 @@ class Playbook:
         optional = {
             "objective": None if self.objective == "mac" else self.objective,
             "prior": None if self.prior is None else list(self.prior),
+            "past": None if self.past is None else self.past.to_dict(),
             "certificate": None if self.certificate is None else asdict(self.certificate),
             "names": [[label, name] for label, name in self.names.items()] or None,
             "names_sha256": self.names_sha256,
@@ -495,6 +507,7 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
         drawing_sha256=data.get("drawing_sha256"),
         objective=check_name("objective", data.get("objective", "mac"), OBJECTIVES),
         prior=checked_prior(check_list("prior", data["prior"]), len(data["candidates"])) if "prior" in data else None,
+        past=past_from_dict(data["past"]) if "past" in data else None,
     )
 
 
