@@ -329,6 +329,7 @@ class Playbook:
         closed_nodes: Sequence[Label] = (),
         costs: Sequence[Sequence[Any]] = (),
         choice: str | None = None,
+        after: Replan | None = None,
     ) -> Replan:
         """Find the rest of a class's route from a node on the way, on a map that has changed.
 
@@ -357,6 +358,8 @@ class Playbook:
             What to do where too few members stay covered: ``"go-on"`` past those who do, or ``"give-up"`` and go
             straight to the goal. Nothing is chosen for you: when left out, the result then has no route. Where enough
             stay covered the way goes on, unless ``"give-up"`` is said.
+        after
+            The replan by which the vehicle goes already; what was closed there stays closed.
 
         Returns
         -------
@@ -368,7 +371,7 @@ class Playbook:
         # By name, because what plans stands above the playbook, and must not come along with it.
         found: Replan = import_module("veilroute.replanning").replan(
             self, number, at, position=position, trip=trip, closed=closed, closed_one_way=closed_one_way,
-            closed_nodes=closed_nodes, costs=costs, choice=choice,
+            closed_nodes=closed_nodes, costs=costs, choice=choice, after=after,
         )  # fmt: skip
         return found
 

@@ -78,7 +78,7 @@ def check_contingencies(playbook: Playbook, survey: Survey, rule: ClassRule) -> 
 def _misplaced(playbook: Playbook, entry: Replan) -> Faults:
     """What is wrong with where a contingency begins, or with what it chooses."""
     closure, walked = entry.closure, entry.walked
-    if len(closure.roads) != 1 or closure.one_way or closure.nodes or closure.costs:
+    if len(closure.roads) != 1 or closure.one_way or closure.nodes or closure.costs or entry.after is not None:
         return {"closed": ["closes something else than one road"]}
     road, problems = frozenset(closure.roads[0]), []
     if not 1 <= entry.number <= len(_hidden(playbook)) or entry.trip >= len(playbook.trips):
@@ -130,6 +130,12 @@ class _Check:
             return {"walk": [f"closes {unknown}, which is no road of the map"]}
         walked = entry.walked
         routes = [group.route_of(member, entry.trip).nodes for member in group.members]
+        if (earlier := entry.after) is not None:
+            about = (earlier.number, earlier.trip, earlier.members)
+            before = _Check(self.playbook, self.survey, self.rule, earlier).faults()
+            if about != (entry.number, entry.trip, entry.members) or any(before.values()):
+                return {"begins": ["the replan before it is of another class, or not what it says"]}
+            routes = [earlier.walk_of(member) for member in entry.members]
         if any(nodes[: len(walked)] != walked for nodes in routes):
             return {"begins": ["does not begin as the routes of all members do"]}
         found: Faults = {}
