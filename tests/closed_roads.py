@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import combinations, pairwise
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import veilroute as vr
 from reference import Adjacency, adjacency, covering_cost, distances
@@ -92,13 +92,16 @@ def check_walk(book: vr.Playbook, entry: vr.Replan, way: vr.Way) -> None:
     assert tuple(covered) == way.left
 
 
-def draw_closure(rng: Random, book: vr.Playbook, ahead: Sequence[object]) -> dict[str, list[object]]:
+def draw_closure(rng: Random, book: vr.Playbook, ahead: Sequence[object]) -> dict[str, Any]:
     """Some roads of the way ahead or from anywhere, in one direction or both; sometimes a node, or new costs."""
     domain = book.problem.domain
     tails, heads, costs = (array.tolist() for array in domain.edge_arrays())
     edges = [(domain.label(tail), domain.label(head)) for tail, head in zip(tails, heads, strict=True)]
     on_way = list(pairwise(ahead))
-    closed, one_way, nodes, changes = [], [], [], {}
+    closed: list[tuple[object, object]] = []
+    one_way: list[tuple[object, object]] = []
+    nodes: list[object] = []
+    changes: dict[tuple[object, object], float] = {}
     for _ in range(rng.randint(0, 3)):
         (closed if rng.random() < 0.7 else one_way).append(
             rng.choice(on_way if on_way and rng.random() < 0.7 else edges)
