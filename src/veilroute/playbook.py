@@ -28,7 +28,17 @@ from veilroute.errors import (
 )
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes
 from veilroute.keys import Key, draw, occasion_bytes
-from veilroute.problem import OBJECTIVES, ROUNDING, Privacy, Problem, Trip, checked_names, checked_prior
+from veilroute.problem import (
+    OBJECTIVES,
+    ROUNDING,
+    Past,
+    Privacy,
+    Problem,
+    Trip,
+    checked_names,
+    checked_prior,
+    past_from_dict,
+)
 
 FORMAT = "veilroute-playbook/1"
 _EXTRA = (
@@ -178,6 +188,7 @@ class Playbook:
     prior: tuple[float, ...] | None = None  #: how probable each candidate is beforehand; ``None`` for all the same
     #: What the vehicles do where a road is closed, worked out beforehand (:meth:`with_contingencies`).
     contingencies: tuple[Replan, ...] = ()
+    past: Past | None = None  #: what earlier trips had shown when it was planned under a ledger
 
     @property
     def apr(self) -> float:
@@ -215,7 +226,7 @@ class Playbook:
         if self.domain is None:
             raise InvalidInputError("Playbook.domain", "the domain: this playbook holds only its hash; supply the file")
         return Problem(
-            self.domain, self.trips, self.candidates, self.visibility, self.names, self.objective, self.prior
+            self.domain, self.trips, self.candidates, self.visibility, self.names, self.objective, self.prior, self.past
         )
 
     @cached_property
@@ -489,6 +500,7 @@ class Playbook:
         optional = {
             "objective": None if self.objective == "mac" else self.objective,
             "prior": None if self.prior is None else list(self.prior),
+            "past": None if self.past is None else self.past.to_dict(),
             "certificate": None if self.certificate is None else asdict(self.certificate),
             "contingencies": [entry.to_dict() for entry in self.contingencies] or None,
             "names": [[label, name] for label, name in self.names.items()] or None,
@@ -574,6 +586,7 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
             replan_from_dict(entry, where=f"contingencies[{i}]")
             for i, entry in enumerate(check_list("contingencies", data.get("contingencies", [])))
         ),
+        past=past_from_dict(data["past"]) if "past" in data else None,
     )
 
 

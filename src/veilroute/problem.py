@@ -10,12 +10,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Ints, Masks
-from veilroute.checks import check_finite, check_name, check_whole, is_number, is_whole, plain_number
+from veilroute.checks import check_finite, check_list, check_name, check_whole, is_number, is_whole, plain_number
 from veilroute.domain.geography import MEASURES, check_measurable
 from veilroute.domain.graph import Domain, Label, label_text, plain_label
 from veilroute.domain.visibility import AtNode, Visibility, check_visibility
@@ -122,6 +123,47 @@ class Privacy:
         return data | {name: value for name, value in optional.items() if value is not None}
 
 
+@dataclass(frozen=True)
+class Past:
+    """What whoever links the trips of one secret knows already: who is still possible, for each candidate.
+
+    It comes from a ledger (:meth:`Ledger.past`). A candidate that is not named has no history: it may be anybody.
+    Histories name candidates of the problem only, because nobody else can be in a class with them.
+    """
+
+    #: A candidate and who is left beside it, itself included; under a risk one candidate may have several such lines,
+    #: one for what each part of its trips leaves, because less knowledge is not always less risk.
+    left: tuple[tuple[Label, tuple[Label, ...]], ...]
+    near: tuple[tuple[Label, Label], ...] = ()  #: those that stood closer than ell when they were promised to be hidden
+    ledger: str | None = None  #: the hash of the ledger's last line
+    since: str | None = None  #: the day before which nothing can be linked, if that is assumed
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for a JSON file."""
+        left = [[label, list(others)] for label, others in self.left]
+        data: dict[str, Any] = {"ledger": self.ledger, "left": left}
+        optional = {"near": [list(pair) for pair in self.near] or None, "since": self.since}
+        return data | {name: value for name, value in optional.items() if value is not None}
+
+
+def past_from_dict(data: Any) -> Past:
+    """Read what :meth:`Past.to_dict` wrote, or raise naming what is wrong."""
+    if not isinstance(data, dict):
+        raise InvalidInputError("past", "an object", type(data).__name__)
+    for name in ("ledger", "since"):
+        if not isinstance(data.get(name), str | None):
+            raise InvalidInputError(f"past.{name}", "text", data[name])
+    left = []
+    for line in check_list("past.left", data["left"]):
+        label, others = check_list("past.left", line)
+        left.append((plain_label(label), tuple(plain_label(other) for other in check_list("past.left", others))))
+    near = []
+    for pair in check_list("past.near", data.get("near", [])):
+        one, other = check_list("past.near", pair)
+        near.append((plain_label(one), plain_label(other)))
+    return Past(tuple(left), tuple(near), data.get("ledger"), data.get("since"))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Problem:
     """A domain, one or several trips, the candidates and what can be seen from where.
@@ -141,6 +183,8 @@ class Problem:
     #: How probable an observer takes each candidate to be beforehand: weights >= 0, kept so that they sum to 1.
     #: ``None`` when nobody knows more about one than about another.
     prior: Sequence[float] | None = None
+    #: What earlier trips have shown, where a ledger is to be kept safe; ``None`` for a trip by itself.
+    past: Past | None = None
 
     start_nodes: tuple[int, ...] = field(init=False)
     goal_nodes: tuple[int, ...] = field(init=False)
@@ -176,6 +220,14 @@ class Problem:
                 raise InvalidInputError("Problem.prior", "a weight above 0 for a candidate that is no start or goal")
         for label in self.names:
             node(label, field="names")
+        if self.past is not None:
+            known = set(candidates)
+            for owner, others in self.past.left:
+                if owner not in others or not known.issuperset(others):
+                    raise InvalidInputError("Problem.past", "for a candidate, candidates and itself among them", owner)
+            for pair in self.past.near:
+                if not known.issuperset(pair):
+                    raise InvalidInputError("Problem.past", "near pairs of candidates", pair)
 
     @property
     def counted(self) -> tuple[int, ...]:
@@ -226,6 +278,11 @@ class Rule(ABC):
     def worth(self) -> Floats:
         """How much it is worth that a class holds each member; partitions are compared by it before what they cost."""
         return np.ones(self.num)
+
+    @property
+    def is_alike(self) -> bool:
+        """Whether everybody is worth the same, so that those who are left out need only be counted."""
+        return True
 
     @abstractmethod
     def qualify(self, sets: Int32s) -> Flags:
@@ -284,6 +341,13 @@ class KAndEll(Rule):
         num_far = self.far[sets[:, :, None], sets[:, None, :]].sum(axis=(1, 2))
         return np.asarray(num_far == sets.shape[1] * (sets.shape[1] - 1))
 
+    def hides(self, sets: Int32s, is_left: Flags) -> Flags:
+        """Whether k of those who are left stand apart; all do where the rule is not loose and the set is a class."""
+        if not self.is_loose:
+            return np.asarray(is_left.sum(axis=1) >= self.k)
+        rows = (row[left].tolist() for row, left in zip(sets, is_left, strict=True))
+        return np.array([_has_far(row, self.far, self.k) for row in rows], dtype=np.bool_)
+
     def renumbered(self, order: Ints) -> KAndEll:
         """The same rule where ``order[i]`` is called i."""
         far = self.far[np.ix_(order, order)]
@@ -332,16 +396,28 @@ class RiskBound(Rule):
 
     def qualify(self, sets: Int32s) -> Flags:
         """Whether no member is near more than beta of the class, itself included; impossible without any mass."""
-        masses = self.masses[sets]
-        total = masses.sum(axis=1)
-        is_class = total > 0
-        whom = np.arange(self.num)[:, None] if self.is_strict else sets.T
-        for near in (self.near[each[:, None], sets] for each in whom):
-            is_class &= np.where(near, masses, 0.0).sum(axis=1) <= self.beta * total * (1 + ROUNDING)
+        is_class = self.hides(sets, np.ones(sets.shape, dtype=np.bool_))
         if not self.together.all():
             size = sets.shape[1]
             is_class &= self.together[sets[:, :, None], sets[:, None, :]].sum(axis=(1, 2)) == size * (size - 1)
         return np.asarray(is_class)
+
+    def hides(self, sets: Int32s, is_left: Flags) -> Flags:
+        """Whether no member who is left is near more than beta of those who are."""
+        masses = np.where(is_left, self.masses[sets], 0.0)
+        total = masses.sum(axis=1)
+        hides = total > 0
+        whom = np.arange(self.num)[:, None] if self.is_strict else sets.T
+        for at, each in enumerate(whom):
+            near = np.where(self.near[each[:, None], sets], masses, 0.0).sum(axis=1)
+            is_within = near <= self.beta * total * (1 + ROUNDING)
+            hides &= is_within if self.is_strict else is_within | ~is_left[:, at]
+        return np.asarray(hides)
+
+    @property
+    def is_alike(self) -> bool:
+        """No: members differ in their probabilities."""
+        return False
 
     @property
     def is_plain(self) -> bool:
@@ -352,6 +428,84 @@ class RiskBound(Rule):
         """The same rule where ``order[i]`` is called i."""
         at = np.ix_(order, order)
         return replace(self, together=self.together[at], near=self.near[at], masses=self.masses[order])
+
+
+@dataclass(frozen=True, eq=False)
+class Linked(Rule):
+    """The rule of a ledger: whatever earlier trips have left of a class for each member hides that member still.
+
+    Docs/theory, :ref:`Linked trips <theory-linking>`: which classes are needed, and why nobody who counts need be in
+    one with members that neither's history holds.
+    """
+
+    own: KAndEll | RiskBound  #: what the privacy asks for by itself
+    owners: Ints  #: whose history each line is
+    left: Flags  #: per line and member whether it is still possible
+
+    @classmethod
+    def of(cls, own: KAndEll | RiskBound, owners: Ints, left: Flags) -> Linked:
+        """The rule with the classes that some best partition needs."""
+        after = np.ones((own.num, own.num), dtype=np.bool_)
+        np.logical_and.at(after, owners, left)
+        if isinstance(own, RiskBound) or not _is_nested(after):
+            return cls(own.together, own.least, own.num, own, owners, left)
+        largest = own.num
+        if not own.is_loose:
+            # A core in the smallest history, and for each wider one fewer newcomers than would be a class themselves.
+            levels = max((np.unique(after.sum(axis=1)[after[:, i]]).size for i in range(own.num)), default=1) - 1
+            largest = min(own.num, 2 * own.k - 1 + levels * (own.k - 1))
+        return cls(own.together & (after | after.T), own.least, largest, own, owners, left)
+
+    @property
+    def worth(self) -> Floats:
+        """What the privacy says."""
+        return self.own.worth
+
+    @property
+    def is_alike(self) -> bool:
+        """What the privacy says."""
+        return self.own.is_alike
+
+    @cached_property
+    def _lines(self) -> Ints:
+        """Per member the lines of its history, with -1 behind them."""
+        counts = np.bincount(self.owners, minlength=self.num)
+        lines = np.full((self.num, int(counts.max(initial=0))), -1, dtype=np.int64)
+        for line, owner in enumerate(self.owners.tolist()):
+            counts[owner] -= 1
+            lines[owner, counts[owner]] = line
+        return lines
+
+    def qualify(self, sets: Int32s) -> Flags:
+        """Whether a set is a class by itself, and what is left of it for each member hides that one."""
+        size = sets.shape[1]
+        is_class = self.own.qualify(sets)
+        is_class &= self.together[sets[:, :, None], sets[:, None, :]].sum(axis=(1, 2)) == size * (size - 1)
+        for lines in (self._lines[members, which] for members in sets.T for which in range(self._lines.shape[1])):
+            rows = np.flatnonzero(is_class & (lines >= 0))
+            is_class[rows] = self.own.hides(sets[rows], self.left[lines[rows][:, None], sets[rows]])
+        return is_class
+
+    def renumbered(self, order: Ints) -> Linked:
+        """The same rule where ``order[i]`` is called i."""
+        place = np.full(self.num, -1, dtype=np.int64)
+        place[order] = np.arange(order.size)
+        kept = np.flatnonzero(place[self.owners] >= 0)
+        together = self.together[np.ix_(order, order)]
+        left = self.left[np.ix_(kept, order)]
+        return replace(
+            self, together=together, own=self.own.renumbered(order), owners=place[self.owners[kept]], left=left
+        )
+
+
+def _is_nested(after: Flags) -> bool:
+    """Whether each history holds those of all in it, and any two have nobody in common or one holds the other."""
+    who = after.astype(np.float32)
+    if ((who @ who > 0) & ~after).any():
+        return False
+    histories = np.unique(who, axis=0)
+    common, sizes = histories @ histories.T, histories.sum(axis=1)
+    return bool(((common == 0) | (common == np.minimum(sizes[:, None], sizes))).all())
 
 
 def _least_members(masses: Floats, beta: float) -> int:

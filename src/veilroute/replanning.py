@@ -192,8 +192,8 @@ class _Replanner:
         if here in closure.nodes:
             expected = "other nodes than the one where the vehicle stands"
             raise InvalidInputError("closed_nodes", expected, label_text(here))
-        journey = _Journey(self, change_domain(self.domain, closure), walked)
-        going_on, giving_up = journey.go_on(), journey.give_up()
+        rest = _Rest(self, change_domain(self.domain, closure), walked)
+        going_on, giving_up = rest.go_on(), rest.give_up()
         if choice is None and going_on.qualifies:
             choice = GO_ON
         if choice is not None and not giving_up.route:
@@ -201,7 +201,7 @@ class _Replanner:
         return Replan(self.number, self.labels, self.trip, walked, closure, going_on, giving_up, choice, after)
 
 
-class _Journey:
+class _Rest:
     """The rest of a trip on the changed map, as a covering task: whoever was covered is seen from where it begins."""
 
     def __init__(self, replanner: _Replanner, changed: Domain, walked: Sequence[Label]) -> None:

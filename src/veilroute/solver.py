@@ -72,6 +72,12 @@ def solve(
     run = find_planner(planner, options)
     if privacy.mechanism == "randomised" and planner != "optimal":
         raise InvalidInputError("planner", "optimal for a randomised playbook", planner)
+    if problem.past is not None:
+        if privacy.mechanism == "randomised":
+            expected = "partition under a ledger: every draw that can be linked with an earlier one tells more"
+            raise InvalidInputError("Privacy.mechanism", expected, privacy.mechanism)
+        if planner in PLANNERS and planner not in ("optimal", "pbp", "m-pbp"):
+            raise InvalidInputError("planner", "optimal, pbp or m-pbp to plan under a ledger", planner)
     watch = Watch(progress, check_time_limit(time_limit_s), should_stop, compile_seconds)
     plan = run(problem, privacy, seed=seed, watch=watch, **options)
     playbook = _assemble(problem, privacy, planner, plan)
@@ -132,6 +138,7 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
         drawing_sha256=problem.domain.drawing_sha256,
         objective=problem.objective,
         prior=None if problem.prior is None else tuple(problem.prior),
+        past=problem.past,
     )
 
 

@@ -23,7 +23,7 @@ from veilroute.domain.graph import Label
 from veilroute.errors import TooLargeError
 from veilroute.kernels.set_partition import partition_range
 from veilroute.partition.result import Grouping, Partition, Record, subset_sums
-from veilroute.problem import KAndEll, Problem, Rule
+from veilroute.problem import KAndEll, Linked, Problem, Rule
 from veilroute.progress import Watch
 
 MAX_MEMBERS = 20  #: the most coverable candidates that the method takes: its tables have two to that power entries
@@ -72,12 +72,27 @@ def mark_classes(rule: Rule) -> Family:
         spread = largest_spread(num, rule.far_masks)
         needed = mark_needed(num, rule.k, not rule.is_loose, spread)
         return Family(rule.worth, rule.k, needed, needed & (spread >= rule.k))
-    qualifies = np.zeros(1 << num, dtype=np.bool_)
     masks = np.arange(1 << num, dtype=np.int64)
+    if isinstance(rule, Linked) and isinstance(rule.own, KAndEll):
+        qualifies = _mark_linked(rule, rule.own, masks)
+        return Family(rule.worth, rule.least, with_subsets(num, qualifies), qualifies)
+    qualifies = np.zeros(1 << num, dtype=np.bool_)
     for size in range(rule.least, min(rule.largest, num) + 1):
         mine = masks[np.bitwise_count(masks) == size]
         qualifies[mine] = rule.qualify(members_of(mine, size).astype(np.int32))
     return Family(rule.worth, rule.least, with_subsets(num, qualifies), qualifies)
+
+
+def _mark_linked(rule: Linked, own: KAndEll, masks: Masks) -> Flags:
+    """The sets of which every history leaves k members that stand apart, and that are not larger than needed."""
+    spread, sizes = largest_spread(rule.num, own.far_masks), np.bitwise_count(masks)
+    qualifies = (spread >= own.k) & (sizes <= rule.largest)
+    bit = np.int64(1) << np.arange(rule.num, dtype=np.int64)
+    for member, fits in enumerate(rule.together.astype(np.int64) @ bit):
+        qualifies &= (masks >> member & 1 == 0) | (masks & ~(fits | bit[member]) == 0)
+    for owner, left in zip(rule.owners.tolist(), rule.left.astype(np.int64) @ bit, strict=True):
+        qualifies &= (masks >> owner & 1 == 0) | (spread[masks & left] >= own.k)
+    return np.asarray(qualifies)
 
 
 def largest_spread(num: int, far: Masks) -> Int8s:
