@@ -199,11 +199,16 @@ class Ledger:
             now = Ledger(journal)
             _check_place(now, entry)
             if not anyway:
-                before = {each.name for each in now.check().short}
-                after = _standings([*now.entries, entry])
-                short = [each for each in after if each.is_hidden and not each.qualifies and each.name not in before]
+                linking = Linking([*now.entries, entry])
+                people = [number for number in linking.ids[-1] if not linking.is_refused(number)]
+                last = len(now.entries)
+                short = [
+                    number
+                    for number in people
+                    if linking.broken(number) is not None and linking.broken(number, until=last - 1) is None
+                ]
                 if short:
-                    raise UnsafeLedgerError(entry.date, [each.name for each in short])
+                    raise UnsafeLedgerError(entry.date, [linking.roster.places[number].text for number in short])
             plain: dict[str, Any] = parse_json(dump_canonical(entry.to_dict()), "entry")  # labels may be tuples
             return plain
 
@@ -255,11 +260,6 @@ def near_pairs(playbook: Playbook) -> list[tuple[Label, Label]]:
     return [(hidden[one], hidden[other]) for one, other in pairs if not far[one, other]]
 
 
-def _standings(entries: Sequence[Entry]) -> list[Standing]:
-    linking = Linking(entries)
-    return [_standing(linking, number, None) for number in range(len(linking.roster.places))]
-
-
 def _standing(linking: Linking, number: int, since: str | None) -> Standing:
     places, broken = linking.roster.places, linking.broken(number, since)
     left = sorted(linking.left(number, since))
@@ -284,6 +284,10 @@ def _check_place(ledger: Ledger, entry: Entry) -> None:
     """Raise when an entry does not belong at the end of a ledger."""
     if ledger.entries and entry.date < ledger.entries[-1].date:
         raise InvalidInputError("date", f"a day from {ledger.entries[-1].date} on, that of the last entry", entry.date)
+    if entry.since is not None and entry.since > entry.date:
+        raise InvalidInputError(
+            "since", f"a day up to {entry.date}, the first on which the playbook is used", entry.since
+        )
     if entry.parent is not None and not ledger.journal.holds(entry.parent):
         expected = "the ledger that the playbook was planned under: this is another one, or lines of it are missing"
         raise InvalidInputError("ledger", expected)
