@@ -172,6 +172,10 @@ class _Replanner:
         self.masses: Floats = np.ones(len(self.labels))
         if privacy.beta is not None:
             self.masses = np.array(self.group.shares or [prior.get(label, 0.0) for label in self.labels])
+        # Who is left for each member by earlier trips, where the playbook was planned under a ledger.
+        place = {label: i for i, label in enumerate(self.labels)}
+        past = () if problem.past is None else problem.past.left
+        self.lines = [(place[one], {place.get(other) for other in others}) for one, others in past if one in place]
         # What a unit of each member's route adds to what the playbook keeps small, on its own map.
         self.rates: Floats = task.rates[trip] * self.masses
         self.own_rule = self.rule_on(self.domain)
@@ -180,9 +184,17 @@ class _Replanner:
         """What the playbook's privacy makes of the members on a map."""
         privacy = self.playbook.privacy
         far = far_matrix(domain, self.nodes, privacy)
+        near = () if self.playbook.past is None else self.playbook.past.near
+        for one, other in ((self.labels.index(a), self.labels.index(b)) for a, b in near if {a, b} <= {*self.labels}):
+            far[one, other] = far[other, one] = False
         if privacy.beta is None:
             return KAndEll.of(far, privacy.k, privacy.spread)
         return RiskBound.of(far, self.masses, privacy.beta, privacy.spread)
+
+    def keeps(self, rule: Rule, members: Members) -> bool:
+        """Whether some members keep the promise, and so does what earlier trips leave of them for each."""
+        histories = [[i for i in members if i in line] for owner, line in self.lines if owner in members]
+        return rule.qualifies(members) and all(rule.qualifies(left) for left in histories)
 
     def replan(
         self, walked: tuple[Label, ...], closure: Closure, choice: str | None = None, after: Replan | None = None
@@ -286,7 +298,7 @@ class _Rest:
         return math.fsum(float(self.task.rates[0, i]) * planned.cost_of(i, 0) for i in planned.members)
 
     def _qualifies(self, members: Members) -> bool:
-        return self.owner.own_rule.qualifies(members) and self.rule.qualifies(members)
+        return self.owner.keeps(self.owner.own_rule, members) and self.owner.keeps(self.rule, members)
 
     def _nowhere(self) -> Way:
         return Way((), None, tuple(self.owner.labels[i] for i in self.covered), False)

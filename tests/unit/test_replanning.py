@@ -11,6 +11,7 @@ import veilroute as vr
 from drawn_books import PLACES, triangle_book
 from reference import adjacency
 from street_samples import little_book, little_town, two_trip_book
+from veilroute.auditing.detours import audit_replan
 from veilroute.closures import replan_from_dict
 from veilroute.jsontext import dump_canonical, parse_json
 from veilroute.replanning import change_domain
@@ -197,6 +198,19 @@ def test_under_a_prior_the_bound_decides() -> None:
     assert book.replan(1, (0, 0), closed=[((0, 1), (0, 2))]).qualifies
     made = book.replan(1, (0, 0), closed_nodes=[(0, 2)])
     assert (made.still_hidden, made.qualifies) == (((0, 1), (0, 3)), False)
+
+
+def test_what_earlier_trips_left_must_do_as_well(comb: vr.Playbook) -> None:
+    """4 was seen with 5 alone: without 5, the third place does not help it."""
+    past = vr.Past(((4, (4, 5)), (5, (4, 5))))
+    linked = replace(comb, past=past)
+    for book, qualifies in ((comb, True), (linked, False)):
+        made = book.replan(1, 0, closed=[(2, 5)])
+        assert (made.still_hidden, made.qualifies) == ((4, 6), qualifies)
+        assert all(claim.holds for claim in audit_replan(book, made))
+    assert linked.replan(1, 0, closed=[(3, 6)]).qualifies
+    near = replace(comb, past=vr.Past((), near=((4, 6),)))
+    assert not near.replan(1, 0, closed=[(2, 5)]).qualifies, "they stood near each other when they were hidden first"
 
 
 def test_contingencies_begin_where_the_road_is_met() -> None:

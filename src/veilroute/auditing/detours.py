@@ -271,17 +271,24 @@ class _Check:
         """
         group = _hidden(self.playbook)[self.entry.number - 1]
         prior = dict(zip(group.members, group.shares, strict=False)) if group.shares else None
-        masses = {}
+        masses: dict[int, float] = {}
         for label in left:
             candidate = self.survey.find(label)
             if candidate is None:
                 return False
             masses[candidate] = self.survey.prior.get(candidate, 0.0) if prior is None else prior.get(label, 0.0)
-        if not _is_class(self.rule, masses):
+        # What earlier trips have left for a member, where the playbook was planned under a ledger, must do as well.
+        groups, past = [masses], () if self.playbook.past is None else self.playbook.past.left
+        for owner, others in past:
+            if self.survey.find(owner) in masses:
+                known = {self.survey.find(other) for other in others}
+                groups.append({c: mass for c, mass in masses.items() if c in known})
+        if not all(_is_class(self.rule, group) for group in groups):
             return False
         if not self.entry.closure.costs or self.playbook.privacy.measure != "cost":
             return True
-        return _is_class(Spread(replace(self.survey, walking=self.changed), self.playbook.privacy), masses)
+        rule = Spread(replace(self.survey, walking=self.changed), self.playbook.privacy)
+        return all(_is_class(rule, group) for group in groups)
 
     def _undercut(self) -> list[str]:
         """Whether a cheaper rest covers those left, or some rest covers more of them; only where one walk is shared."""
