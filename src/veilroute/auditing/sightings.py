@@ -302,8 +302,11 @@ def _is_before(sight: Sight, since: str | None) -> bool:
 
 def _is_same_draw(one: Sight, other: Sight) -> bool:
     """Whether two are one playbook of which one class was drawn for both: the second shows nothing new."""
-    is_one = one.playbook == other.playbook and one.occasion == other.occasion
-    return is_one and one.occasion is not None and one.privacy.mechanism == "randomised"
+    if one.occasion is None or one.privacy.mechanism != "randomised":
+        return False
+    return all(
+        getattr(one, name) == getattr(other, name) for name in ("playbook", "occasion", "domain", "places", "shown")
+    )
 
 
 def _continued(stories: list[Story], options: list[Story]) -> list[Story]:
