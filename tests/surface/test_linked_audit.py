@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -109,3 +110,19 @@ def test_equal_reports_give_equal_charts(safe: list[str], tmp_path: Path) -> Non
         for number in (1, 2):
             draw_linked(vr.audit_linked(books), tmp_path / f"{number}.{suffix}")
         assert (tmp_path / f"1.{suffix}").read_bytes() == (tmp_path / f"2.{suffix}").read_bytes()
+
+
+def test_a_promise_about_whole_routes_is_held_against_whole_routes(tmp_path: Path) -> None:
+    """A playbook that hides everybody behind its first node must not pass for one that shows nothing."""
+    problem = random_days(Random(5), vr.Privacy(k=2), 7, 1)[0]
+    first = vr.solve(problem, vr.Privacy(k=2))
+    ledger = vr.new_ledger(tmp_path / "ledger.jsonl").add(first, day="2026-11-01")
+    under = replace(problem, past=ledger.past(problem, vr.Privacy(k=2)))
+    books = [first, vr.solve(under, vr.Privacy(k=2, m=1))]
+    ledger = ledger.add(books[1], day="2026-11-02")
+    assert ledger.check().safe  # as far as classes say
+    for order in (books, books[::-1]):
+        assert vr.audit_linked(order).verdict == "violated"
+    assert vr.audit_linked(books, ledger=tmp_path / "ledger.jsonl").verdict == "violated"
+    alone = vr.audit_linked([], ledger=tmp_path / "ledger.jsonl").claims[0]
+    assert alone.verdict == "unproved" and "is not known" in alone.evidence

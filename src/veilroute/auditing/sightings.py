@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -44,6 +44,7 @@ class Sight:
     date: str | None = None
     since: str | None = None  #: the day before which, as it assumes, nothing can be linked
     occasion: str | None = None
+    is_promised: bool = True  #: whether its promise is about what is seen here
 
     @property
     def start(self) -> str | None:
@@ -75,15 +76,19 @@ class Sight:
         return False
 
 
-def see_playbook(playbook: Playbook) -> Sight:
-    """A playbook by its routes, walked on the map: who show the same first m nodes on every trip.
+_OWN: Final = -1  #: stands for the m of the playbook itself
+
+
+def see_playbook(playbook: Playbook, m: int | None = _OWN) -> Sight:
+    """A playbook by its routes, walked on the map: who show the same first m nodes on every trip; its own m if unsaid.
 
     Under the ``all-pairs`` reading what is promised is about classes, so only those of the same class count as looking
     the same. Who is said to be hidden and has no sound route shows something of its own.
     """
     problem = replace(playbook.problem, past=None)
     survey = survey_problem(problem)
-    replayed = replay_playbook(playbook, None, survey)
+    seen_nodes = replace(playbook.privacy, m=playbook.privacy.m if m == _OWN else m)
+    replayed = replay_playbook(replace(playbook, privacy=seen_nodes), None, survey)
     apart = Spread(survey, playbook.privacy)
     at = {c: place for place, c in enumerate(survey.counted)}
     seen: dict[object, dict[int, float]] = {}
@@ -284,7 +289,8 @@ class Observer:
             return
         for at, sight in enumerate(self.sights):
             place, stories = self._places[at], self.stories(person, sight.start)
-            if place.get(person, -1) not in sight.hidden or self._kept.get((at, person)) is stories:
+            is_promised = sight.is_promised and place.get(person, -1) in sight.hidden
+            if not is_promised or self._kept.get((at, person)) is stories:
                 continue
             self._kept[at, person] = stories
             for story in stories:
