@@ -8,12 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, overload
 
 from veilroute.certificate import Certificate, certificate_from_dict
 from veilroute.checks import check_count, check_finite, check_list, check_name, is_whole
+from veilroute.closures import Replan, replan_from_dict
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
 from veilroute.domain.graph import Domain, Label, label_text, plain_label
 from veilroute.domain.visibility import Visibility, visibility_from_dict, visibility_to_dict
@@ -185,6 +187,8 @@ class Playbook:
     objective: str = "mac"
     prior: tuple[float, ...] | None = None  #: how probable each candidate is beforehand; ``None`` for all the same
     past: Past | None = None  #: what earlier trips had shown when it was planned under a ledger
+    #: What the vehicles do where a road is closed, worked out beforehand (:meth:`with_contingencies`).
+    contingencies: tuple[Replan, ...] = ()
 
     @property
     def apr(self) -> float:
@@ -319,8 +323,24 @@ class Playbook:
             return groups[0]
         if key is None:
             return groups[draw(weights)]
-        parts = (bytes.fromhex(self.sha256), dump_canonical(label), occasion_bytes(occasion))
+        # Contingencies have no part in it: a playbook that gets some later must not draw anew.
+        plain = replace(self, contingencies=()) if self.contingencies else self
+        parts = (bytes.fromhex(plain.sha256), dump_canonical(label), occasion_bytes(occasion))
         return groups[draw(weights, key.numbers(*parts))]
+
+    def replan(self, number: int, at: Label, **given: Any) -> Replan:
+        """Find the rest of a class's route where a road is closed; the options are those of :func:`~veilroute.replan`.
+
+        It takes class, position and closure, and nothing else: whichever member is the secret, it is the same.
+        """
+        # By name, because what plans stands above the playbook, and must not come along with it.
+        found: Replan = import_module("veilroute.replanning").replan(self, number, at, **given)
+        return found
+
+    def with_contingencies(self, closed: Sequence[Sequence[Label]] = (), *, worst: int = 0) -> Playbook:
+        """The same playbook with replans for the closed roads, or for the ``worst`` ones that there are."""
+        made: Playbook = import_module("veilroute.replanning").with_contingencies(self, closed, worst=worst)
+        return made
 
     @cached_property
     def coverable_prior(self) -> dict[Label, float]:
@@ -428,6 +448,7 @@ class Playbook:
             "prior": None if self.prior is None else list(self.prior),
             "past": None if self.past is None else self.past.to_dict(),
             "certificate": None if self.certificate is None else asdict(self.certificate),
+            "contingencies": [entry.to_dict() for entry in self.contingencies] or None,
             "names": [[label, name] for label, name in self.names.items()] or None,
             "names_sha256": self.names_sha256,
             "drawing_sha256": self.drawing_sha256,
@@ -508,6 +529,10 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
         objective=check_name("objective", data.get("objective", "mac"), OBJECTIVES),
         prior=checked_prior(check_list("prior", data["prior"]), len(data["candidates"])) if "prior" in data else None,
         past=past_from_dict(data["past"]) if "past" in data else None,
+        contingencies=tuple(
+            replan_from_dict(entry, where=f"contingencies[{i}]")
+            for i, entry in enumerate(check_list("contingencies", data.get("contingencies", [])))
+        ),
     )
 
 

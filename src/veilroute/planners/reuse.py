@@ -80,7 +80,7 @@ def plan_reuse(
     planned = []
     for number, members in enumerate(classes):
         watch.tell("walks", number, len(classes))
-        planned.append(_plan_class(members, privacy.m, engine, completions, watch))
+        planned.append(plan_class(members, privacy.m, engine, completions, watch))
     anonymized = [each for each, _ in planned if each is not None]
     is_stopped = any(was_stopped for _, was_stopped in planned)
     return plan_unproved(task, anonymized, engine, {"seed": seed, "stopped_early": is_stopped})
@@ -194,7 +194,7 @@ def remaining_classes(problem: Problem, task: CoveringTask, privacy: Privacy, ea
     return qualified
 
 
-def _plan_class(
+def plan_class(
     members: Members, m: int | None, engine: FieldsEngine, completions: Completions, watch: Watch
 ) -> tuple[PlannedClass | None, bool]:
     """The class with its walks, or nothing when there are none; and whether the time was too short for the best."""
