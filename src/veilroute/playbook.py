@@ -328,17 +328,68 @@ class Playbook:
         parts = (bytes.fromhex(plain.sha256), dump_canonical(label), occasion_bytes(occasion))
         return groups[draw(weights, key.numbers(*parts))]
 
-    def replan(self, number: int, at: Label, **given: Any) -> Replan:
-        """Find the rest of a class's route where a road is closed; the options are those of :func:`~veilroute.replan`.
+    def replan(
+        self,
+        number: int,
+        at: Label,
+        *,
+        position: int | None = None,
+        trip: int = 0,
+        closed: Sequence[Sequence[Label]] = (),
+        closed_one_way: Sequence[Sequence[Label]] = (),
+        closed_nodes: Sequence[Label] = (),
+        costs: Sequence[Sequence[Any]] = (),
+        choice: str | None = None,
+    ) -> Replan:
+        """Find the rest of a class's route from a node on the way, on a map that has changed.
 
-        It takes class, position and closure, and nothing else: whichever member is the secret, it is the same.
+        It depends on class, position and closure alone: whichever member is the secret, it is the same. What is seen
+        from where stays as it was: a road that is closed hides nothing.
+
+        Parameters
+        ----------
+        number
+            Of the class among :attr:`hidden_classes`, from 1, as in tables, pictures and directions.
+        at
+            The node where the vehicle stands, on the way that all members share.
+        position
+            Where on the route that is, from 0; needed only where the route passes the node more than once.
+        trip
+            Which trip, from 0. Each trip is replanned by itself.
+        closed
+            Roads as pairs of nodes, closed in both directions.
+        closed_one_way
+            Pairs of nodes, closed from the first to the second only.
+        closed_nodes
+            Nodes, closed with all roads to them and away.
+        costs
+            Directed edges with new costs, as ``(from, to, cost)``.
+        choice
+            What to do where too few members stay covered: ``"go-on"`` past those who do, or ``"give-up"`` and go
+            straight to the goal. Nothing is chosen for you: when left out, the result then has no route. Where enough
+            stay covered the way goes on, unless ``"give-up"`` is said.
+
+        Returns
+        -------
+        Replan
+            Both ways on, whom each leaves an observer with, and whether these keep the promise. They must stand apart
+            on the playbook's own map, for which the promise was made, and on the changed one, which is what an observer
+            of today knows.
         """
         # By name, because what plans stands above the playbook, and must not come along with it.
-        found: Replan = import_module("veilroute.replanning").replan(self, number, at, **given)
+        found: Replan = import_module("veilroute.replanning").replan(
+            self, number, at, position=position, trip=trip, closed=closed, closed_one_way=closed_one_way,
+            closed_nodes=closed_nodes, costs=costs, choice=choice,
+        )  # fmt: skip
         return found
 
     def with_contingencies(self, closed: Sequence[Sequence[Label]] = (), *, worst: int = 0) -> Playbook:
-        """The same playbook with replans for the closed roads, or for the ``worst`` ones that there are."""
+        """The same playbook with replans for roads that may be closed, so that a driver needs no computer.
+
+        There is one for each road of ``closed`` (pairs of nodes), or of the ``worst`` ones that there are, and each
+        class and trip whose shared route uses it: from the node before the road, where the vehicle first meets it. The
+        worst roads are those whose closing costs most members their hiding, and then those that cost the most.
+        """
         made: Playbook = import_module("veilroute.replanning").with_contingencies(self, closed, worst=worst)
         return made
 

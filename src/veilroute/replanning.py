@@ -52,40 +52,7 @@ def replan(
     costs: Iterable[Sequence[Any]] = (),
     choice: str | None = None,
 ) -> Replan:
-    """Find the rest of a class's route from a node on the way, on a map that has changed.
-
-    Parameters
-    ----------
-    playbook
-        With its domain.
-    number
-        Of the class among those that are anonymized, from 1, as in tables, pictures and directions.
-    at
-        The node where the vehicle stands. All members must still be on the way that they share.
-    position
-        Where on the route that is, from 0; needed only where the route passes the node more than once.
-    trip
-        Which trip, from 0. Each trip is replanned by itself.
-    closed
-        Roads as pairs of nodes, closed in both directions.
-    closed_one_way
-        Pairs of nodes, closed from the first to the second only.
-    closed_nodes
-        Nodes, closed with all roads to them and away.
-    costs
-        Directed edges with new costs, as ``(from, to, cost)``.
-    choice
-        What to do where too few members stay covered: ``"go-on"`` past those who do, or ``"give-up"`` and go straight
-        to the goal. Nothing is chosen for you: when left out, the result then has no route. ``"give-up"`` may be chosen
-        where nobody is dropped as well.
-
-    Returns
-    -------
-    Replan
-        Both ways on, whom each leaves an observer with, and whether these keep the playbook's promise. They must stand
-        apart on the playbook's map, for which the promise was made, and on the changed one, which is what an observer
-        of today knows.
-    """
+    """What :meth:`Playbook.replan` does; parameters and result are those of it."""
     if choice is not None:
         check_name("choice", choice, CHOICES)
     closure = Closure.of(closed, closed_one_way, closed_nodes, costs)

@@ -28,6 +28,7 @@ COMMANDS = {
     "frontier": "frontier.run_frontier",
     "route": "route.run_route",
     "key": "route.key_app",
+    "replan": "replan.run_replan",
     "audit": "audit.run_audit",
     "risk": "audit.run_risk",
     "draw": "export.run_draw",

@@ -1,6 +1,7 @@
 """`veilroute plan`: compute a playbook."""
 
 import math
+import re
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -23,6 +24,7 @@ from veilroute.domain.graph import Label
 from veilroute.errors import InvalidInputError, VeilrouteError
 from veilroute.playbook import Claims, Playbook, PlaybookClass, read_playbook
 from veilroute.problem import OBJECTIVES, ROUNDING, Privacy, Problem, least_risk
+from veilroute.progress import Watch
 from veilroute.registry import read_option
 from veilroute.solver import solve
 
@@ -48,6 +50,11 @@ def run_plan(
     ),
     objective: str | None = Option(
         None, help="What to keep small: mac (the mean ratio of detours) or total (their sum). [mac]"
+    ),
+    contingencies: str | None = Option(
+        None,
+        metavar="'A,B C,D'|'worst N'",
+        help="Also plan what to do where one of these roads is closed, or one of the N that hurt most.",
     ),
     time_limit: float | None = Option(None, metavar="SECONDS", help="Stop with the best so far."),
     out: Path | None = Option(None, "-o", "--out", metavar="FILE", help="Write the playbook here."),
@@ -87,6 +94,8 @@ def run_plan(
         extra |= {"seed": options.seed, "time_limit_s": time_limit, "progress": report, "should_stop": stop}
         chosen = "optimal" if planner is None else planner
         playbook, runtime_s = timed_solve(problem, loaded.privacy, planner=chosen, **extra)
+        if contingencies is not None:
+            playbook = _with_contingencies(playbook, contingencies, Watch(report))
     if out is not None:
         playbook.write(out, embed_domain=embed)
     if json:
@@ -101,6 +110,22 @@ def run_plan(
     if (least := least_possible_risk(playbook)) is not None:
         console.remark(f"--risk: no plan reaches {playbook.privacy.beta:g}; the least that is possible here is {least}")
     return NOTHING_ANONYMIZED
+
+
+def _with_contingencies(playbook: Playbook, wanted: str, watch: Watch) -> Playbook:
+    """The playbook with what to do where roads are closed: those that were typed, or the worst ones."""
+    from veilroute.cli.replan import read_roads
+    from veilroute.replanning import with_contingencies
+
+    field = "--contingencies"
+    if worst := re.fullmatch(r"\s*worst\s+(\d{1,6})\s*", wanted):
+        if int(worst[1]) < 1:
+            raise InvalidInputError(field, "worst N with a number >= 1", wanted)
+        return with_contingencies(playbook, worst=int(worst[1]), watch=watch)
+    roads, one_way = read_roads(playbook, wanted, field)
+    if one_way or not roads:
+        raise InvalidInputError(field, "roads as A,B, closed in both directions, or worst N", wanted)
+    return with_contingencies(playbook, roads, watch=watch)
 
 
 def least_possible_risk(playbook: Playbook) -> str | None:
@@ -150,6 +175,7 @@ def plan_summary(playbook: Playbook, runtime_s: float) -> dict[str, Any]:
         "uncoverable": playbook.uncoverable,
         "obstacles": [obstacle.to_dict() for obstacle in find_obstacles(playbook)],
         "names": [[label, name] for label, name in playbook.names.items()],
+        **({"contingencies": [one.to_dict() for one in playbook.contingencies]} if playbook.contingencies else {}),
         "runtime_s": runtime_s,
         "peak_memory_mb": peak_memory_mb(),
     }
@@ -194,6 +220,10 @@ def print_plan(playbook: Playbook, runtime_s: float, out: Path | None) -> None:
         screen.print(f"Cannot be covered: {_listing(playbook, playbook.uncoverable)}")
     if exposed or playbook.uncoverable:
         _print_shortfall(screen, playbook)
+    if playbook.contingencies:
+        undecided = sum(entry.choice is None for entry in playbook.contingencies)
+        told = f"Contingencies: {len(playbook.contingencies)}"
+        screen.print(told + (f", of which {undecided} leave too few possible." if undecided else "."))
     peak = peak_memory_mb()
     screen.print(f"Planned in {runtime_s:.2f} s" + (f", peak memory {peak:.0f} MB." if peak is not None else "."))
     hint = "Add -o FILE to keep the playbook."
