@@ -7,12 +7,13 @@ for the next trip has to know the earlier ones. The ledger is a file that only g
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from veilroute.closures import Replan
 from veilroute.domain.graph import Label
 from veilroute.errors import FileFormatError, InvalidInputError, UnsafeLedgerError
 from veilroute.journal import Journal, append, new_journal, read_journal
@@ -192,6 +193,22 @@ class Ledger:
         entry = entry_of(playbook, near, date.today().isoformat() if day is None else day, occasion)
         return self.enter(entry, anyway=anyway)
 
+    def add_replan(self, playbook: Playbook, found: Replan, *, day: str | None = None, anyway: bool = False) -> Ledger:
+        """Enter a trip that was planned again on the way, of a playbook that is in the ledger.
+
+        Whoever watches is left with the members still covered. Those who dropped out are, for this trip, as good as
+        refused. The line says which class was on the way, as the trip did to whoever watched it.
+        """
+        if not self.holds(playbook):
+            raise UnsafeLedgerError.unknown()
+        if playbook.is_randomised:
+            raise InvalidInputError("ledger", "a partition: what a draw shows that was planned again is not recorded")
+        if found.choice is None:
+            raise InvalidInputError("replan", "one for which it was chosen how to go on")
+        near = [pair for pair in near_pairs(playbook) if set(pair) <= set(found.members)]
+        whole = entry_of(playbook, near, date.today().isoformat() if day is None else day)
+        return self.enter(_part_of(whole, found), anyway=anyway)
+
     def enter(self, entry: Entry, *, anyway: bool = False) -> Ledger:
         """Enter what :meth:`add` makes of a playbook, or the record of a trip that was planned again on the way."""
 
@@ -253,6 +270,24 @@ def near_pairs(playbook: Playbook) -> list[tuple[Label, Label]]:
     far = far_matrix(domain, [domain.node(label) for label in hidden], playbook.privacy)
     pairs = pairs_within([place[m] for m in group.members] for group in playbook.hidden_classes)
     return [(hidden[one], hidden[other]) for one, other in pairs if not far[one, other]]
+
+
+def _part_of(whole: Entry, found: Replan) -> Entry:
+    """What one class's trip shows that was planned again, of the entry of its playbook."""
+    at = [i for i, place in enumerate(whole.places) if place.label in set(found.members)]
+    new = {old: number for number, old in enumerate(at)}
+    left = tuple(new[i] for i in at if whole.places[i].label in set(found.still_hidden))
+    return replace(
+        whole,
+        trips=(whole.trips[found.trip],),
+        places=tuple(whole.places[i] for i in at),
+        classes=(left,) if left else (),
+        refused=tuple(number for number in new.values() if number not in left),
+        near=tuple((new[one], new[other]) for one, other in whole.near),
+        prior=None if whole.prior is None else tuple(whole.prior[i] for i in at),
+        parent=None,
+        kind="replan",
+    )
 
 
 def _standings(entries: Sequence[Entry]) -> list[Standing]:
