@@ -50,9 +50,9 @@ def run_new(
 def run_add(
     file: LedgerArgument,
     playbook: PlaybookArgument,
-    date: Annotated[
-        str | None, Option(metavar="DATE", help="The first day on which it is used, as 2026-11-16. [today]")
-    ] = None,
+    date: str | None = Option(
+        None, "--date", metavar="DATE", help="The first day on which it is used, as 2026-11-16. [today]"
+    ),
     occasion: str | None = Option(None, metavar="TEXT", help="For a randomised playbook: that of `route --occasion`."),
     anyway: bool = Option(False, "--anyway", help="Enter it also where linked trips then leave somebody too few."),
     domain: DomainOption = None,

@@ -55,7 +55,7 @@ def run_replan(
         None, "-o", "--out", metavar="FILE", help="Write it to a .json file; on streets also .gpx, .geojson or .txt."
     ),
     ledger: Path | None = Option(None, metavar="FILE", help="Enter the trip as it goes on now in this ledger."),
-    date: str | None = Option(None, metavar="DATE", help="The day of the trip, for the ledger. [today]"),
+    date: str | None = Option(None, "--date", metavar="DATE", help="The day of the trip, for the ledger. [today]"),
     domain: instances.DomainOption = None,
     movement: instances.MovementOption = 4,
     json: JsonOption = False,
@@ -110,7 +110,7 @@ def run_replan(
             if not error.names:
                 raise
             remark(
-                f"nothing was written: linked with earlier trips, this one leaves too few for {', '.join(error.names)}; "
+                f"nothing was written: with earlier trips this one leaves too few for {', '.join(error.names)}; "
                 "--go-on or --give-up does it all the same"
             )
             return VIOLATED
