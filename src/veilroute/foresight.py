@@ -11,9 +11,10 @@ from typing import Any
 from veilroute.closures import Closure
 from veilroute.domain.graph import Label, label_text, plain_label
 from veilroute.errors import InvalidInputError, UnsafeLedgerError
-from veilroute.ledger import Ledger, Shortfall
+from veilroute.ledger import Ledger
 from veilroute.playbook import Playbook
 from veilroute.problem import Privacy
+from veilroute.shortfalls import Shortfall
 from veilroute.solver import solve
 
 

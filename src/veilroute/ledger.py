@@ -21,6 +21,7 @@ from veilroute.jsontext import dump_canonical, parse_json
 from veilroute.linking import Entry, Linking, check_date, entry_from_dict, entry_of, pairs_within, places_of
 from veilroute.playbook import Playbook
 from veilroute.problem import ROUNDING, Past, Privacy, Problem
+from veilroute.shortfalls import Shortfall, explain_shortfalls
 
 FORMAT = "veilroute-ledger/1"
 
@@ -72,27 +73,6 @@ class LedgerReport:
         """Plain data for JSON."""
         candidates = [each.to_dict() for each in self.candidates]
         return {"safe": self.safe, "playbooks": self.playbooks, "head": self.head, "candidates": candidates}
-
-
-@dataclass(frozen=True)
-class Shortfall:
-    """Why a plan under a ledger does not hide a candidate."""
-
-    candidate: Label
-    since: str  #: the day from which on there was too little left
-    left: tuple[Label, ...]  #: who was still possible then, of those that the plan could hide it with
-    reason: str
-    advice: str  #: what would have avoided it
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "candidate": self.candidate,
-            "since": self.since,
-            "left": list(self.left),
-            "reason": self.reason,
-            "advice": self.advice,
-        }
 
 
 def new_ledger(path: str | Path) -> Ledger:
@@ -215,12 +195,8 @@ class Ledger:
         def decide(journal: Journal) -> dict[str, Any]:
             now = Ledger(journal)
             _check_place(now, entry)
-            if not anyway:
-                before = {each.name for each in now.check().short}
-                after = _standings([*now.entries, entry])
-                short = [each for each in after if each.is_hidden and not each.qualifies and each.name not in before]
-                if short:
-                    raise UnsafeLedgerError(entry.date, [each.name for each in short])
+            if not anyway and (short := _broken_by(Linking([*now.entries, entry]))):
+                raise UnsafeLedgerError(entry.date, short)
             plain: dict[str, Any] = parse_json(dump_canonical(entry.to_dict()), "entry")  # labels may be tuples
             return plain
 
@@ -247,16 +223,7 @@ class Ledger:
 
     def explain(self, playbook: Playbook) -> tuple[Shortfall, ...]:
         """Whom a plan under this ledger does not hide because of their history, since when and why."""
-        problem = playbook.problem
-        counted = [problem.candidates[i] for i in problem.counted]
-        linking = Linking(self.entries)
-        numbers = linking.roster.enter(problem.domain.sha256, places_of(problem.domain, counted, problem.names))
-        label = dict(zip(numbers, counted, strict=True))
-        can = {n for n, own in label.items() if own not in set(playbook.uncoverable)}
-        wanted = set(playbook.exposed_candidates) | set(playbook.uncoverable)
-        since = None if playbook.past is None else playbook.past.since
-        found = (_explain(linking, n, label, can, playbook, since) for n, own in label.items() if own in wanted)
-        return tuple(each for each in found if each is not None)
+        return explain_shortfalls(Linking(self.entries), playbook)
 
 
 def near_pairs(playbook: Playbook) -> list[tuple[Label, Label]]:
@@ -290,9 +257,11 @@ def _part_of(whole: Entry, found: Replan) -> Entry:
     )
 
 
-def _standings(entries: Sequence[Entry]) -> list[Standing]:
-    linking = Linking(entries)
-    return [_standing(linking, number, None) for number in range(len(linking.roster.places))]
+def _broken_by(linking: Linking) -> list[str]:
+    """Who is hidden by the last entry and yet falls short, because linked trips leave too few; nobody else can."""
+    entry, ids = linking.entries[-1], linking.ids[-1]
+    hidden = sorted({ids[i] for members in entry.classes for i in members})
+    return [linking.roster.places[n].text for n in hidden if linking.broken(n, entry.since) is not None]
 
 
 def _standing(linking: Linking, number: int, since: str | None) -> Standing:
@@ -358,45 +327,3 @@ def _check_prior(entry: Entry, weights: Sequence[float | None]) -> None:
     if any(abs(old * new_sum - new * old_sum) > ROUNDING * old_sum * new_sum for old, new in pairs):
         expected = f"the weights of {entry.date} for who was listed then (or assume that it cannot be linked: since)"
         raise InvalidInputError("prior", expected)
-
-
-def _explain(
-    linking: Linking, number: int, label: dict[int, Label], can: set[int], playbook: Playbook, since: str | None
-) -> Shortfall | None:
-    """What somebody's history is short of, if that is why it is not hidden."""
-    seen = linking.sightings(number, since)
-    k, places = playbook.privacy.k, linking.roster.places
-
-    def names(people: set[int]) -> str:
-        return ", ".join(playbook.name(label[n]) if n in label else places[n].text for n in sorted(people)) or "nobody"
-
-    if not seen:
-        return None
-    if number not in can:
-        reason = "no walk of this trip covers it, and that no trip takes place is seen as well"
-        return Shortfall(label[number], linking.entries[seen[-1][0].entry].date, (), reason, "another goal or trip")
-    for at in range(len(seen)):
-        people = frozenset.intersection(*(min((s.members for s in each), key=len) for each in seen[: at + 1]))
-        if len(people & can) >= k:
-            continue
-        entry = linking.entries[seen[at][0].entry]
-        gone = {n for n in people if n not in can}
-        left = tuple(label[n] for n in sorted(people & can))
-        day, rest = entry.date, names(set(people & can))
-        reason = f"since {day} linked trips leave {rest}"
-        if len(people) >= k:
-            listed = [e.date for e, ids in zip(linking.entries, linking.ids, strict=True) if gone & set(ids)]
-            day = max(listed)
-            reason = (
-                f"of those with whom it was hidden on {entry.date}, {rest} can be covered now: {names(gone)} cannot"
-            )
-            advice = f"keeping {names(gone)}, last listed on {day}, as a candidate"
-        elif seen[at][0].group < 0:
-            reason += ": it had no route then, which is seen as well"
-            advice = f"a k or ell on {day} that hides it, or leaving it out of the candidates"
-        elif entry.parent is None and at:
-            advice = f"planning the playbook of {day} under the ledger"
-        else:
-            advice = f"k={k} already on {day}"
-        return Shortfall(label[number], day, left, reason, advice)
-    return None

@@ -18,11 +18,12 @@ from veilroute.cli.replan import find_node, read_roads, split_items
 from veilroute.closures import Closure
 from veilroute.diagnosis import find_obstacles
 from veilroute.domain.graph import Label, label_text
-from veilroute.errors import InvalidInputError
+from veilroute.errors import InvalidInputError, listing
 from veilroute.foresight import WhatIf, what_if
-from veilroute.ledger import Ledger, LedgerReport, Shortfall, Standing, new_ledger, read_ledger
+from veilroute.ledger import Ledger, LedgerReport, Standing, new_ledger, read_ledger
 from veilroute.playbook import Playbook
 from veilroute.problem import Privacy
+from veilroute.shortfalls import Shortfall
 
 _MOST_ROWS = 200
 _MOST_NAMES = 12
@@ -93,7 +94,7 @@ def enter_playbook(
         number = sum(entry.kind == "playbook" for entry in ledger.entries)
         emit(f"Entered: playbook {number} of {ledger.journal.path}, in use from {ledger.entries[-1].date}.\n")
         _emit_head(ledger)
-    report = ledger.check()
+    report = ledger.check(None if book.past is None else book.past.since)
     if not report.safe:
         remark(f"linked trips leave too few for {_names(report.short)}; see why: veilroute ledger check")
     return DONE
@@ -212,7 +213,9 @@ def _print_report(ledger: Ledger, report: LedgerReport, since: str | None) -> No
     screen = console.stdout()
     count = f"{report.playbooks} playbook{'' if report.playbooks == 1 else 's'}"
     linked = f"whoever links {'all trips' if since is None else f'the trips from {since} on'}"
-    if report.safe:
+    if not report.playbooks:
+        screen.print(f"No playbook was entered yet{'' if since is None else f' from {since} on'}.")
+    elif report.safe:
         screen.print(f"Safe: {linked} of the {count} is left with what was promised.")
     else:
         screen.print(f"NOT SAFE: {linked} of the {count} is left with too few for {_names(report.short)}.")
@@ -238,9 +241,8 @@ def _table(report: LedgerReport) -> Table:
             state = "kept" if each.is_hidden else "no route now"
         else:
             state = f"that of {each.broken} broken on {each.since}" + ("" if each.is_hidden else ", no route now")
-        people = ", ".join(name(label) for label in each.left[:_MOST_NAMES])
-        more = f" and {len(each.left) - _MOST_NAMES} more" if len(each.left) > _MOST_NAMES else ""
-        table.add_row(each.name, str(len(each.left)), state, people + more)
+        people = listing([name(label) for label in each.left], _MOST_NAMES)
+        table.add_row(each.name, str(len(each.left)), state, people)
     return table
 
 
@@ -253,8 +255,7 @@ def _namer(report: LedgerReport) -> Callable[[Label], str]:
 
 
 def _names(people: Sequence[Standing]) -> str:
-    more = f" and {len(people) - _MOST_NAMES} more" if len(people) > _MOST_NAMES else ""
-    return ", ".join(each.name for each in people[:_MOST_NAMES]) + more
+    return listing([each.name for each in people], _MOST_NAMES)
 
 
 def _promise(privacy: Privacy) -> str:
@@ -269,7 +270,7 @@ def _print_answer(answer: WhatIf, out: Path | None) -> None:
     if not lost:
         screen.print("Nobody who is hidden now would lose that.")
     else:
-        screen.print(f"No longer hidden: {', '.join(plan.name(label) for label in lost)}.")
+        screen.print(f"No longer hidden: {listing([plan.name(label) for label in lost], _MOST_NAMES)}.")
     for line in shortfall_lines(plan, answer.shortfalls):
         screen.print(line)
     explained = {each.candidate for each in answer.shortfalls}

@@ -23,11 +23,12 @@ from veilroute.cli.ledger import SinceOption, enter_playbook, shortfall_lines
 from veilroute.diagnosis import MAX_OBSTACLES, Obstacle, coverable_positions, find_obstacles
 from veilroute.domain.graph import Label
 from veilroute.errors import InvalidInputError, VeilrouteError
-from veilroute.ledger import Ledger, Shortfall, read_ledger
+from veilroute.ledger import Ledger, read_ledger
 from veilroute.playbook import Claims, Playbook, PlaybookClass, read_playbook
 from veilroute.problem import OBJECTIVES, ROUNDING, Past, Privacy, Problem, least_risk
 from veilroute.progress import Watch
 from veilroute.registry import read_option
+from veilroute.shortfalls import Shortfall
 from veilroute.solver import solve
 
 _SAYS_LITTLE = 1.0  # a gap above which the bound is of no use to judge a plan by
@@ -121,6 +122,8 @@ def run_plan(
     if playbook.claims.num_anonymized:
         if record is not None and enter:
             return enter_playbook(record, playbook, is_quiet=json)
+        if record is not None and not json:
+            console.emit(f"Before it is used, enter it: veilroute ledger add {ledger} {out or 'PLAYBOOK'}\n")
         return DONE
     if (least := least_possible_risk(playbook)) is not None:
         console.remark(f"--risk: no plan reaches {playbook.privacy.beta:g}; the least that is possible here is {least}")
@@ -272,8 +275,6 @@ def print_plan(playbook: Playbook, runtime_s: float, out: Path | None, shortfall
     screen.print(f"Planned in {runtime_s:.2f} s" + (f", peak memory {peak:.0f} MB." if peak is not None else "."))
     hint = "Add -o FILE to keep the playbook."
     screen.print(hint if out is None else f"Playbook: {out}   (check it: veilroute audit {out})")
-    if playbook.past is not None and playbook.claims.num_anonymized:
-        screen.print(f"Before it is used, enter it: veilroute ledger add LEDGER {out or 'FILE'}")
 
 
 def _class_table(playbook: Playbook, groups: Sequence[PlaybookClass]) -> Table:
@@ -329,6 +330,9 @@ def headline(playbook: Playbook) -> list[str]:
     goal = f"{wanted}, ell={privacy.distance_text}, {span}, spread by {privacy.spread}"
     if playbook.status == "infeasible":
         advice = "Lower k or ell, or add candidates." if privacy.risk is None else "Allow more risk, or lower ell."
+        if playbook.past is not None and playbook.past.left:
+            goal += " after what earlier trips have shown"
+            advice = "Add candidates who were never listed; --since says which trips nobody can link any more."
         return [f"Nothing can be hidden: no class of candidates reaches {goal}.", advice]
     if not claims.num_anonymized and playbook.planner == "reuse":
         return [

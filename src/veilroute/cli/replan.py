@@ -23,7 +23,13 @@ from veilroute.cli.console import (
 )
 from veilroute.closures import GIVE_UP, GO_ON, Pair, Replan, Way
 from veilroute.domain.graph import Label, label_text
-from veilroute.errors import BrokenPromiseError, InvalidInputError, UnknownMethodError, UnsafeLedgerError
+from veilroute.errors import (
+    BrokenPromiseError,
+    InvalidInputError,
+    UnknownMethodError,
+    UnsafeLedgerError,
+    listing,
+)
 from veilroute.formats.geojson import route_geojson
 from veilroute.formats.tables import read_edge_costs
 from veilroute.jsontext import dump_canonical
@@ -110,7 +116,7 @@ def run_replan(
             if not error.names:
                 raise
             remark(
-                f"nothing was written: with earlier trips this one leaves too few for {', '.join(error.names)}; "
+                f"nothing was written: with earlier trips this one leaves too few for {listing(error.names)}; "
                 "--go-on or --give-up does it all the same"
             )
             return VIOLATED

@@ -162,7 +162,7 @@ def _check_ledger(ledger: Ledger, book: Playbook) -> None:
     if not ledger.holds(book):
         raise RouteError("unlisted", VIOLATED)
     try:
-        ledger.check_use(book)
+        ledger.check_use(book, None if book.past is None else book.past.since)
     except UnsafeLedgerError:
         raise RouteError("linked", VIOLATED) from None
 
