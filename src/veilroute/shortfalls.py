@@ -130,4 +130,5 @@ class _Explainer:
             return None
         reason = f"of those with whom it could be hidden, {self.names(lost)} cannot be hidden any more"
         day = max(found[n].since for n in lost)
-        return Shortfall(self.label[number], day, self.labels(people - lost), reason, "what would have helped them")
+        advice = "; ".join(dict.fromkeys(found[n].advice for n in sorted(lost)))
+        return Shortfall(self.label[number], day, self.labels(people - lost), reason, advice)

@@ -221,6 +221,9 @@ def _print_report(ledger: Ledger, report: LedgerReport, since: str | None) -> No
         screen.print(f"NOT SAFE: {linked} of the {count} is left with too few for {_names(report.short)}.")
     for text in dict.fromkeys(_promise(entry.privacy) for entry in ledger.entries):
         screen.print(f"Promised: {text}.")
+    for entry in ledger.entries:
+        if entry.since is not None:
+            screen.print(f"Assumed for the playbook of {entry.date}: trips before {entry.since} cannot be linked.")
     if report.candidates:
         screen.print(_table(report))
     if len(report.candidates) > _MOST_ROWS:
