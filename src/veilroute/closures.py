@@ -52,6 +52,22 @@ class Closure:
             tuple((tail, head, cost) for (tail, head), cost in new_costs.items()),
         )
 
+    def shuts(self, tail: Label, head: Label) -> bool:
+        """Whether one cannot go from a node to another any more."""
+        is_road = (tail, head) in self.roads or (head, tail) in self.roads
+        return is_road or (tail, head) in self.one_way or tail in self.nodes or head in self.nodes
+
+    def with_earlier(self, earlier: Closure) -> Closure:
+        """This closure on top of an earlier one: what was closed stays closed, and new costs replace old ones."""
+        costs = {(tail, head): cost for tail, head, cost in earlier.costs if not self.shuts(tail, head)}
+        costs |= {(tail, head): cost for tail, head, cost in self.costs}
+        return Closure(
+            tuple(dict.fromkeys((*earlier.roads, *self.roads))),
+            tuple(dict.fromkeys((*earlier.one_way, *self.one_way))),
+            tuple(dict.fromkeys((*earlier.nodes, *self.nodes))),
+            tuple((tail, head, cost) for (tail, head), cost in costs.items()),
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a JSON file; what there is none of is left out, but for the roads."""
         data: dict[str, Any] = {"closed": [list(pair) for pair in self.roads]}
@@ -103,6 +119,7 @@ class Replan:
     going_on: Way  #: the cheapest rest past everybody not yet covered who still can be
     giving_up: Way  #: the cheapest rest, past nobody in particular
     choice: str | None  #: one of :data:`CHOICES`; ``None`` where nobody chose and the promise is not kept
+    after: Replan | None = None  #: the one before, where the vehicle was on a detour already
 
     @property
     def position(self) -> int:
@@ -145,8 +162,8 @@ class Replan:
         return self.way.qualifies
 
     def walk_of(self, member: Label) -> tuple[Label, ...]:
-        """The whole walk of a member, from the trip's start to its goal; needs a choice."""
-        return self.walked[:-1] + self.way.rest_of(member)
+        """The whole walk of a member, from the trip's start to its goal; nothing where nothing is chosen."""
+        return self.walked[:-1] + self.way.rest_of(member) if self.choice is not None else ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a JSON file."""
@@ -168,7 +185,8 @@ class Replan:
             "going_on": self.going_on.to_dict(),
             "giving_up": self.giving_up.to_dict(),
         }
-        return data | ({"member_routes": chosen["member_routes"]} if "member_routes" in chosen else {})
+        data |= {"member_routes": chosen["member_routes"]} if "member_routes" in chosen else {}
+        return data | ({} if self.after is None else {"after": self.after.to_dict()})
 
 
 def replan_from_dict(data: Any, *, where: str = "replan") -> Replan:
@@ -186,6 +204,7 @@ def replan_from_dict(data: Any, *, where: str = "replan") -> Replan:
         going_on=_way_from_dict(f"{where}.going_on", data["going_on"]),
         giving_up=_way_from_dict(f"{where}.giving_up", data["giving_up"]),
         choice=None if choice is None else check_name(f"{where}.choice", choice, CHOICES),
+        after=replan_from_dict(data["after"], where=f"{where}.after") if "after" in data else None,
     )
     if not read.walked:
         raise InvalidInputError(f"{where}.walked", "at least the start")

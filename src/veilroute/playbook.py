@@ -186,9 +186,9 @@ class Playbook:
     drawing_sha256: str | None = None  #: that of the domain when it was planned
     objective: str = "mac"
     prior: tuple[float, ...] | None = None  #: how probable each candidate is beforehand; ``None`` for all the same
-    past: Past | None = None  #: what earlier trips had shown when it was planned under a ledger
     #: What the vehicles do where a road is closed, worked out beforehand (:meth:`with_contingencies`).
     contingencies: tuple[Replan, ...] = ()
+    past: Past | None = None  #: what earlier trips had shown when it was planned under a ledger
 
     @property
     def apr(self) -> float:
@@ -340,6 +340,7 @@ class Playbook:
         closed_nodes: Sequence[Label] = (),
         costs: Sequence[Sequence[Any]] = (),
         choice: str | None = None,
+        after: Replan | None = None,
     ) -> Replan:
         """Find the rest of a class's route from a node on the way, on a map that has changed.
 
@@ -368,6 +369,8 @@ class Playbook:
             What to do where too few members stay covered: ``"go-on"`` past those who do, or ``"give-up"`` and go
             straight to the goal. Nothing is chosen for you: when left out, the result then has no route. Where enough
             stay covered the way goes on, unless ``"give-up"`` is said.
+        after
+            The replan by which the vehicle goes already; what was closed there stays closed.
 
         Returns
         -------
@@ -379,7 +382,7 @@ class Playbook:
         # By name, because what plans stands above the playbook, and must not come along with it.
         found: Replan = import_module("veilroute.replanning").replan(
             self, number, at, position=position, trip=trip, closed=closed, closed_one_way=closed_one_way,
-            closed_nodes=closed_nodes, costs=costs, choice=choice,
+            closed_nodes=closed_nodes, costs=costs, choice=choice, after=after,
         )  # fmt: skip
         return found
 
@@ -579,11 +582,11 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
         drawing_sha256=data.get("drawing_sha256"),
         objective=check_name("objective", data.get("objective", "mac"), OBJECTIVES),
         prior=checked_prior(check_list("prior", data["prior"]), len(data["candidates"])) if "prior" in data else None,
-        past=past_from_dict(data["past"]) if "past" in data else None,
         contingencies=tuple(
             replan_from_dict(entry, where=f"contingencies[{i}]")
             for i, entry in enumerate(check_list("contingencies", data.get("contingencies", [])))
         ),
+        past=past_from_dict(data["past"]) if "past" in data else None,
     )
 
 

@@ -51,6 +51,7 @@ def replan(
     closed_nodes: Iterable[Label] = (),
     costs: Iterable[Sequence[Any]] = (),
     choice: str | None = None,
+    after: Replan | None = None,
 ) -> Replan:
     """What :meth:`Playbook.replan` does; parameters and result are those of it."""
     if choice is not None:
@@ -59,8 +60,14 @@ def replan(
     group = find_class(playbook, number)
     last = len(playbook.trips) - 1
     trip = check_whole("trip", plain_number(trip), f"a trip from 0 to {last}", least=0, most=last)
-    stands = find_position(group.shared(trip), plain_label(at, field="at"), plain_number(position))
-    return _Replanner(playbook, number, trip).replan(stands, closure, choice)
+    shared, first = group.shared(trip), 0
+    if after is not None:
+        if (after.number, after.trip) != (number, trip) or after.members != group.members or after.choice is None:
+            raise InvalidInputError("after", "an earlier replan of the same class and trip, with a route")
+        closure = closure.with_earlier(after.closure)
+        shared, first = after.walked[:-1] + after.way.route, after.position
+    stands = find_position(shared, plain_label(at, field="at"), plain_number(position), first)
+    return _Replanner(playbook, number, trip).replan(shared[: stands + 1], closure, choice, after)
 
 
 def find_class(playbook: Playbook, number: object) -> PlaybookClass:
@@ -72,9 +79,9 @@ def find_class(playbook: Playbook, number: object) -> PlaybookClass:
     return classes[check_whole("class", plain_number(number), expected, least=1, most=len(classes)) - 1]
 
 
-def find_position(shared: Sequence[Label], at: Label, position: object = None) -> int:
-    """Where on the way that all members share a vehicle stands."""
-    places = [place for place, node in enumerate(shared) if node == at]
+def find_position(shared: Sequence[Label], at: Label, position: object = None, first: int = 0) -> int:
+    """Where on the way that all members share a vehicle stands, from the ``first`` position that is in question."""
+    places = [place for place, node in enumerate(shared) if node == at and place >= first]
     if not places:
         raise InvalidInputError("at", "a node that all members of the class pass on this trip", label_text(at))
     listed = ", ".join(map(str, places))
@@ -165,6 +172,10 @@ class _Replanner:
         self.masses: Floats = np.ones(len(self.labels))
         if privacy.beta is not None:
             self.masses = np.array(self.group.shares or [prior.get(label, 0.0) for label in self.labels])
+        # Who is left for each member by earlier trips, where the playbook was planned under a ledger.
+        place = {label: i for i, label in enumerate(self.labels)}
+        past = () if problem.past is None else problem.past.left
+        self.lines = [(place[one], {place.get(other) for other in others}) for one, others in past if one in place]
         # What a unit of each member's route adds to what the playbook keeps small, on its own map.
         self.rates: Floats = task.rates[trip] * self.masses
         self.own_rule = self.rule_on(self.domain)
@@ -173,26 +184,36 @@ class _Replanner:
         """What the playbook's privacy makes of the members on a map."""
         privacy = self.playbook.privacy
         far = far_matrix(domain, self.nodes, privacy)
+        near = () if self.playbook.past is None else self.playbook.past.near
+        for one, other in ((self.labels.index(a), self.labels.index(b)) for a, b in near if {a, b} <= {*self.labels}):
+            far[one, other] = far[other, one] = False
         if privacy.beta is None:
             return KAndEll.of(far, privacy.k, privacy.spread)
         return RiskBound.of(far, self.masses, privacy.beta, privacy.spread)
 
-    def replan(self, position: int, closure: Closure, choice: str | None = None) -> Replan:
-        """The ways on from a position of the class's route under a closure."""
-        walked, here = self.shared[: position + 1], self.shared[position]
+    def keeps(self, rule: Rule, members: Members) -> bool:
+        """Whether some members keep the promise, and so does what earlier trips leave of them for each."""
+        histories = [[i for i in members if i in line] for owner, line in self.lines if owner in members]
+        return rule.qualifies(members) and all(rule.qualifies(left) for left in histories)
+
+    def replan(
+        self, walked: tuple[Label, ...], closure: Closure, choice: str | None = None, after: Replan | None = None
+    ) -> Replan:
+        """The ways on under a closure, after what was walked so far."""
+        here = walked[-1]
         if here in closure.nodes:
             expected = "other nodes than the one where the vehicle stands"
             raise InvalidInputError("closed_nodes", expected, label_text(here))
-        journey = _Journey(self, change_domain(self.domain, closure), walked)
-        going_on, giving_up = journey.go_on(), journey.give_up()
+        rest = _Rest(self, change_domain(self.domain, closure), walked)
+        going_on, giving_up = rest.go_on(), rest.give_up()
         if choice is None and going_on.qualifies:
             choice = GO_ON
         if choice is not None and not giving_up.route:
             choice = None  # there is nothing to choose where no road leads to the goal
-        return Replan(self.number, self.labels, self.trip, walked, closure, going_on, giving_up, choice)
+        return Replan(self.number, self.labels, self.trip, walked, closure, going_on, giving_up, choice, after)
 
 
-class _Journey:
+class _Rest:
     """The rest of a trip on the changed map, as a covering task: whoever was covered is seen from where it begins."""
 
     def __init__(self, replanner: _Replanner, changed: Domain, walked: Sequence[Label]) -> None:
@@ -277,7 +298,7 @@ class _Journey:
         return math.fsum(float(self.task.rates[0, i]) * planned.cost_of(i, 0) for i in planned.members)
 
     def _qualifies(self, members: Members) -> bool:
-        return self.owner.own_rule.qualifies(members) and self.rule.qualifies(members)
+        return self.owner.keeps(self.owner.own_rule, members) and self.owner.keeps(self.rule, members)
 
     def _nowhere(self) -> Way:
         return Way((), None, tuple(self.owner.labels[i] for i in self.covered), False)
@@ -325,7 +346,7 @@ def with_contingencies(
     for done, road in enumerate(wanted):
         watch.tell("contingencies", done, len(wanted))
         closure = Closure((names[road],))
-        found[road] = [replanner.replan(position, closure) for replanner, position in uses.get(road, ())]
+        found[road] = [one.replan(one.shared[: position + 1], closure) for one, position in uses.get(road, ())]
     if worst:
         check_whole("worst", worst, "a number of roads >= 1", least=1)
         found = dict(sorted(found.items(), key=lambda item: _harm(playbook, item[1]), reverse=True)[:worst])

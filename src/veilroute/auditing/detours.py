@@ -78,7 +78,7 @@ def check_contingencies(playbook: Playbook, survey: Survey, rule: ClassRule) -> 
 def _misplaced(playbook: Playbook, entry: Replan) -> Faults:
     """What is wrong with where a contingency begins, or with what it chooses."""
     closure, walked = entry.closure, entry.walked
-    if len(closure.roads) != 1 or closure.one_way or closure.nodes or closure.costs:
+    if len(closure.roads) != 1 or closure.one_way or closure.nodes or closure.costs or entry.after is not None:
         return {"closed": ["closes something else than one road"]}
     road, problems = frozenset(closure.roads[0]), []
     if not 1 <= entry.number <= len(_hidden(playbook)) or entry.trip >= len(playbook.trips):
@@ -130,6 +130,12 @@ class _Check:
             return {"walk": [f"closes {unknown}, which is no road of the map"]}
         walked = entry.walked
         routes = [group.route_of(member, entry.trip).nodes for member in group.members]
+        if (earlier := entry.after) is not None:
+            about = (earlier.number, earlier.trip, earlier.members)
+            before = _Check(self.playbook, self.survey, self.rule, earlier).faults()
+            if about != (entry.number, entry.trip, entry.members) or any(before.values()):
+                return {"begins": ["the replan before it is of another class, or not what it says"]}
+            routes = [earlier.walk_of(member) for member in entry.members]
         if any(nodes[: len(walked)] != walked for nodes in routes):
             return {"begins": ["does not begin as the routes of all members do"]}
         found: Faults = {}
@@ -265,17 +271,24 @@ class _Check:
         """
         group = _hidden(self.playbook)[self.entry.number - 1]
         prior = dict(zip(group.members, group.shares, strict=False)) if group.shares else None
-        masses = {}
+        masses: dict[int, float] = {}
         for label in left:
             candidate = self.survey.find(label)
             if candidate is None:
                 return False
             masses[candidate] = self.survey.prior.get(candidate, 0.0) if prior is None else prior.get(label, 0.0)
-        if not _is_class(self.rule, masses):
+        # What earlier trips have left for a member, where the playbook was planned under a ledger, must do as well.
+        groups, past = [masses], () if self.playbook.past is None else self.playbook.past.left
+        for owner, others in past:
+            if self.survey.find(owner) in masses:
+                known = {self.survey.find(other) for other in others}
+                groups.append({c: mass for c, mass in masses.items() if c in known})
+        if not all(_is_class(self.rule, group) for group in groups):
             return False
         if not self.entry.closure.costs or self.playbook.privacy.measure != "cost":
             return True
-        return _is_class(Spread(replace(self.survey, walking=self.changed), self.playbook.privacy), masses)
+        rule = Spread(replace(self.survey, walking=self.changed), self.playbook.privacy)
+        return all(_is_class(rule, group) for group in groups)
 
     def _undercut(self) -> list[str]:
         """Whether a cheaper rest covers those left, or some rest covers more of them; only where one walk is shared."""

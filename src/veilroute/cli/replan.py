@@ -21,10 +21,11 @@ from veilroute.cli.console import (
     live_progress,
     remark,
 )
-from veilroute.closures import GIVE_UP, GO_ON, Pair, Replan, Way
+from veilroute.closures import GIVE_UP, GO_ON, Pair, Replan, Way, replan_from_dict
 from veilroute.domain.graph import Label, label_text
 from veilroute.errors import (
     BrokenPromiseError,
+    FileFormatError,
     InvalidInputError,
     UnknownMethodError,
     UnsafeLedgerError,
@@ -32,7 +33,7 @@ from veilroute.errors import (
 )
 from veilroute.formats.geojson import route_geojson
 from veilroute.formats.tables import read_edge_costs
-from veilroute.jsontext import dump_canonical
+from veilroute.jsontext import dump_canonical, parse_json, read_bytes
 from veilroute.ledger import read_ledger
 from veilroute.playbook import Playbook
 from veilroute.streets.directions import closed_text, detour_parts, detour_text, members_text
@@ -55,6 +56,9 @@ def run_replan(
     ),
     closed_nodes: str = Option("", metavar="'A B ...'", help="Closed nodes, with all roads to them and away."),
     costs: Path | None = Option(None, metavar="FILE", help="What edges cost now: CSV with from,to,cost."),
+    after: Path | None = Option(
+        None, metavar="FILE", help="The .json of the replan by which the vehicle goes already; its roads stay closed."
+    ),
     go_on: bool = Option(False, "--go-on", help="Go on even where too few members stay covered."),
     give_up: bool = Option(False, "--give-up", help="Go straight to the goal."),
     out: Path | None = Option(
@@ -87,13 +91,13 @@ def run_replan(
     roads, one_way = read_roads(book, closed)
     new_costs = [] if costs is None else read_edge_costs(costs, book.problem.domain, book.names)
     shut = [find_node(book, text, "--closed-nodes") for text in split_items(closed_nodes)]
-    if not (roads or one_way or shut or new_costs):
+    if not (roads or one_way or shut or new_costs or after):
         raise InvalidInputError("--closed", "roads as A,B or A>B, or --closed-nodes, or --costs: what has changed")
     with live_progress("replanning"):
         choice = GO_ON if go_on else GIVE_UP if give_up else None
         found = book.replan(
             number, find_node(book, at, "--at"), position=position, trip=trip, closed=roads, closed_one_way=one_way,
-            closed_nodes=shut, costs=new_costs, choice=choice,
+            closed_nodes=shut, costs=new_costs, choice=choice, after=None if after is None else _read(book, after),
         )  # fmt: skip
         if not is_hidden(book, book.hidden_classes if book.is_randomised else [book.hidden_classes[number - 1]]):
             raise BrokenPromiseError
@@ -132,6 +136,19 @@ def run_replan(
 def replan_file(book: Playbook, found: Replan) -> dict[str, Any]:
     """A replan as it stands in a file."""
     return {"format": FORMAT, "playbook_sha256": book.sha256, **found.to_dict()}
+
+
+def _read(book: Playbook, path: Path) -> Replan:
+    """A replan of a playbook from its file."""
+    data = parse_json(read_bytes(path), path)
+    if not isinstance(data, dict) or data.pop("format", None) != FORMAT:
+        raise FileFormatError(path, f"not a replan; expected a JSON object with format {FORMAT}")
+    if data.pop("playbook_sha256", None) != book.sha256:
+        raise FileFormatError(path, "a replan of another playbook")
+    try:
+        return replan_from_dict(data)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise FileFormatError(path, f"damaged replan ({error}); make it again") from None
 
 
 def read_roads(book: Playbook, text: str, field: str = "--closed") -> tuple[list[Pair], list[Pair]]:
