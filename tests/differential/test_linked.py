@@ -16,12 +16,11 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
-import numpy as np
 import pytest
 
 import veilroute as vr
 from reference import adjacency, distances
-from scipy_optima import Numbers, Oracle, draw_case
+from scipy_optima import Oracle, draw_case
 
 NUM_QUICK, NUM_PROBLEMS = 40, 300
 
@@ -62,12 +61,6 @@ class LinkedOracle(Oracle):
     def labels(self) -> list[Any]:
         problem = self.world.problem
         return [problem.candidates[problem.counted[i]] for i in self.world.coverable]
-
-    @cached_property
-    def prior(self) -> Numbers:
-        if self.privacy.risk is None:
-            return np.full(len(self.labels), 1 / len(self.labels))
-        return Oracle.prior.func(self)
 
     @cached_property
     def near(self) -> set[tuple[int, int]]:
@@ -193,7 +186,7 @@ def draw_linked(seed: int) -> LinkedOracle:
         if privacy.risk is None and privacy.k > len(world.problem.counted):
             continue
         if world.problem.domain.grid is None:  # numbers alone say nothing where the map has changed
-            names = {node: f"place {node}" for node in range(world.problem.domain.num_nodes)}
+            names: dict[Any, str] = {node: f"place {node}" for node in range(world.problem.domain.num_nodes)}
             world.problem = replace(world.problem, names=names)
         for _ in range(4):
             books = draw_days(rng, world.problem, privacy)
