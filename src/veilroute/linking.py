@@ -14,6 +14,8 @@ from datetime import date
 from itertools import combinations, product
 from typing import Any
 
+import numpy as np
+
 from veilroute.checks import check_finite, check_list, check_whole
 from veilroute.domain.geography import great_circle_m
 from veilroute.domain.graph import Domain, Label, label_text, plain_label
@@ -43,20 +45,24 @@ class Place:
         return self.name or label_text(self.label)
 
 
-def spot_of(domain: Domain | None, node: int) -> Spot | None:
-    """Where a node is; ``None`` where that is not known."""
-    if domain is None:
-        return None
+def spots_of(domain: Domain | None, nodes: Sequence[int]) -> list[Spot | None]:
+    """Where some nodes are; ``None`` for each where that is not known."""
+    at = list(nodes)
+    if domain is None or (domain.grid is None and domain.streets is None and domain.coordinates is None):
+        return [None] * len(at)
     if domain.grid is not None:
-        return ("cell", *domain.grid.free.shape, *domain.grid.cells[node].tolist())
+        return [("cell", *domain.grid.free.shape, *cell) for cell in domain.grid.cells[at].tolist()]
     if domain.streets is not None:
-        return ("earth", *(round(value, 6) for value in domain.streets.lonlat[node].tolist()))
-    return None if domain.coordinates is None else ("plane", *domain.coordinates[node].tolist())
+        return [("earth", *place) for place in np.round(domain.streets.lonlat[at], 6).tolist()]
+    assert domain.coordinates is not None
+    return [("plane", *place) for place in domain.coordinates[at].tolist()]
 
 
 def places_of(domain: Domain, candidates: Iterable[Label], names: Mapping[Label, str]) -> tuple[Place, ...]:
     """The candidates with all that tells them on other maps."""
-    return tuple(Place(label, names.get(label), spot_of(domain, domain.node(label))) for label in candidates)
+    labels = list(candidates)
+    spots = spots_of(domain, [domain.node(label) for label in labels])
+    return tuple(Place(label, names.get(label), spot) for label, spot in zip(labels, spots, strict=True))
 
 
 def check_date(value: object, field_name: str = "date") -> str:
@@ -205,7 +211,7 @@ class Roster:
             self.places[number] = place
             self._labels[domain, place.label] = number
             self._on_map[domain, number] = place.label
-            for name in _called(place):
+            for name in called(place):
                 self._names.setdefault(name, set()).add(number)
             if place.at is not None:
                 self._spots.setdefault(place.at, set()).add(number)
@@ -217,11 +223,11 @@ class Roster:
     def _find(self, domain: str, place: Place) -> int | None:
         if (domain, place.label) in self._labels:
             return self._labels[domain, place.label]
-        named = {number for name in _called(place) for number in self._names.get(name, ())}
+        named = {number for name in called(place) for number in self._names.get(name, ())}
         there = set() if place.at is None else self._spots.get(place.at, set())
         found = named | there
         if not found:
-            if self._maps - {domain} and not _called(place) and place.at is None:
+            if self._maps - {domain} and not called(place) and place.at is None:
                 raise _ambiguous(
                     place, "a number alone does not say who it is on another map: give names or coordinates"
                 )
@@ -231,20 +237,20 @@ class Roster:
         number = next(iter(found))
         if (domain, number) in self._on_map:
             raise _ambiguous(place, f"that is {label_text(self._on_map[domain, number])} on this map")
-        if not there and _is_elsewhere(place.at, self._all_spots[number]):
+        if not there and is_elsewhere(place.at, self._all_spots[number]):
             raise _ambiguous(place, "the place of that name was elsewhere: give it a name of its own")
         return number
 
 
-def _called(place: Place) -> set[str]:
+def called(place: Place) -> set[str]:
     """What a place is called: its name, and a label that is text."""
     return {name for name in (place.name, place.label) if isinstance(name, str) and name}
 
 
-def _is_elsewhere(at: Spot | None, spots: Iterable[Spot]) -> bool:
+def is_elsewhere(at: Spot | None, spots: Iterable[Spot | None]) -> bool:
     """Whether all that is known of where a place was is of the same kind, and not here."""
-    others = [spot for spot in spots if at is not None and spot[: _kind(at)] == at[: _kind(at)]]
-    if not others or at is None:
+    others = [spot for spot in spots if at is not None and spot is not None and spot[: _kind(at)] == at[: _kind(at)]]
+    if not others or at is None or at in others:
         return False
     if at[0] != "earth":
         return True
