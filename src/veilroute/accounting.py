@@ -5,8 +5,8 @@ other occasions, and other playbooks, tell more: what is seen of each is multipl
 :ref:`Linked trips <theory-linking>`). The same occasion repeats its draw, and adds nothing. Which draw came first does
 not matter, so repeated ones are counted and not listed.
 
-Classes count as told apart also where their routes look alike, because a ledger does not hold routes: what is worked out
-is then more than the observer has, never less.
+Classes count as told apart also where their routes look alike, because a ledger does not hold routes. The observer then
+knows less than what is worked out, never more.
 """
 
 import math
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from veilroute.domain.graph import Label
 from veilroute.errors import InvalidInputError
-from veilroute.linking import Entry, Linking, Sighting
+from veilroute.linking import Entry, Linking, Sighting, remaining
 from veilroute.problem import checked_prior
 
 
@@ -66,9 +66,10 @@ def account_draws(
     linking = Linking(entries)
     accounts = []
     linked = [number for number, entry in enumerate(entries) if since is None or entry.date >= since]
-    for name in dict.fromkeys(entries[number].playbook for number in linked if entries[number].shares):
-        first = next(number for number in linked if entries[number].playbook == name)
-        own = [entries[number] for number in linked if entries[number].playbook == name]
+    drawn = [number for number in linked if entries[number].shares and entries[number].kind == "playbook"]
+    for name in dict.fromkeys(entries[number].playbook for number in drawn):
+        numbers = [number for number in drawn if entries[number].playbook == name]
+        own = [entries[number] for number in numbers]
         weights = _weights(own[0], prior)
         another = Linking([*entries, replace(own[-1], occasion=None)])
         beta = own[0].privacy.beta
@@ -79,8 +80,8 @@ def account_draws(
                 own[0].date,
                 sum(entry.occasion is None for entry in own) + len({entry.occasion for entry in own} - {None}),
                 beta,
-                _watch(linking, first, weights, since),
-                _watch(another, first, weights, since),
+                _watch(linking, numbers[0], weights, since),
+                _watch(another, numbers[0], weights, since),
             )
         )
     return tuple(accounts)
@@ -97,27 +98,33 @@ def _weights(entry: Entry, prior: Mapping[Label, float] | None) -> Sequence[floa
 
 def _watch(linking: Linking, number: int, weights: Sequence[float], since: str | None) -> Knowledge:
     """What is known of those whom an entry hides: nobody else is possible once its class has been seen."""
-    entry, ids = linking.entries[number], linking.ids[number]
-    hidden = sorted({at for members in entry.classes for at in members if weights[at] > 0})
-    person = {at: ids[at] for at in hidden}
-    total = math.fsum(weights[at] for at in hidden)
+    ids = linking.ids[number]
+    logs = {
+        ids[at]: math.log(weights[at])
+        for at in sorted({at for members in linking.entries[number].classes for at in members})
+        if weights[at] > 0
+    }
+    total = math.fsum(map(math.exp, logs.values()))
     worst, guessed = 0.0, []
-    for at in hidden:
-        for seen in linking.combinations(person[at], since):
-            joint = [weights[u] * _chance(linking, seen, person[u]) for u in hidden]
-            top = max(joint) / math.fsum(joint)
+    for secret in logs:
+        for seen in linking.combinations(secret, since):
+            joint = {
+                person: logs[person] + _log_chance(linking, seen, person)
+                for person in sorted(remaining(seen) & logs.keys())
+            }
+            most = max(joint.values())
+            top = 1 / math.fsum(math.exp(log - most) for log in joint.values())
             worst = max(worst, top)
-            guessed.append(weights[at] / total * _orders(seen) * _chance(linking, seen, person[at]) * top)
+            guessed.append(math.exp(joint[secret] + math.log(_orders(seen))) / total * top)
     return Knowledge(worst, math.fsum(guessed))
 
 
-def _chance(linking: Linking, seen: Sequence[Sighting], person: int) -> float:
-    """How probable it is that a secret shows this, in this order."""
-    return math.prod(linking.chance(sighting, person) for sighting in seen)
+def _log_chance(linking: Linking, seen: Sequence[Sighting], person: int) -> float:
+    """The logarithm of how probable it is that a secret shows this, in this order: a product may be too small."""
+    return math.fsum(num * math.log(linking.chance(sighting, person)) for sighting, num in Counter(seen).items())
 
 
 def _orders(seen: Sequence[Sighting]) -> int:
     """In how many orders the draws of each playbook may have gone."""
-    draws = Counter(sighting.entry for sighting in seen)
-    repeats = Counter(seen)
+    draws, repeats = Counter(sighting.entry for sighting in seen), Counter(seen)
     return math.prod(map(math.factorial, draws.values())) // math.prod(map(math.factorial, repeats.values()))

@@ -6,13 +6,14 @@ for the next trip has to know the earlier ones. The ledger is a file that only g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from veilroute.accounting import Account, account_draws
 from veilroute.domain.graph import Label
 from veilroute.errors import FileFormatError, InvalidInputError, UnsafeLedgerError
 from veilroute.journal import Journal, append, new_journal, read_journal
@@ -144,6 +145,13 @@ class Ledger:
             self.head,
         )
 
+    def account(self, prior: Mapping[Label, float] | None = None, *, since: str | None = None) -> tuple[Account, ...]:
+        """What linked draws tell about those whom each randomised playbook hides, and what one more would cost.
+
+        ``prior`` says how probable places are, by label, in place of what the playbooks say.
+        """
+        return account_draws(self.entries, prior, None if since is None else check_date(since, "since"))
+
     def past(self, problem: Problem, privacy: Privacy, *, since: str | None = None) -> Past:
         """What a plan for this problem has to take into account.
 
@@ -196,15 +204,14 @@ class Ledger:
         """Enter what :meth:`add` makes of a playbook, or the record of a trip that was planned again on the way."""
 
         def decide(journal: Journal) -> dict[str, Any]:
+            plain: dict[str, Any] = parse_json(dump_canonical(entry.to_dict()), "entry")  # labels may be tuples
+            entry_from_dict(plain)  # what could not be read again would spoil the ledger
             now = Ledger(journal)
             _check_place(now, entry)
-            if not anyway:
-                before = {each.name for each in now.check().short}
-                after = _standings([*now.entries, entry])
-                short = [each for each in after if each.is_hidden and not each.qualifies and each.name not in before]
-                if short:
-                    raise UnsafeLedgerError(entry.date, [each.name for each in short])
-            plain: dict[str, Any] = parse_json(dump_canonical(entry.to_dict()), "entry")  # labels may be tuples
+            before, after = _short(now.entries), _short([*now.entries, entry])
+            short = [name for number, name in after.items() if number not in before]
+            if short and not anyway:
+                raise UnsafeLedgerError(entry.date, short)
             return plain
 
         return Ledger(append(self.journal.path, FORMAT, decide))
@@ -255,9 +262,11 @@ def near_pairs(playbook: Playbook) -> list[tuple[Label, Label]]:
     return [(hidden[one], hidden[other]) for one, other in pairs if not far[one, other]]
 
 
-def _standings(entries: Sequence[Entry]) -> list[Standing]:
+def _short(entries: Sequence[Entry]) -> dict[int, str]:
+    """Who is hidden by the last playbook that lists it and falls short, by number, as names are not always distinct."""
     linking = Linking(entries)
-    return [_standing(linking, number, None) for number in range(len(linking.roster.places))]
+    people = {number: place.text for number, place in enumerate(linking.roster.places)}
+    return {n: name for n, name in people.items() if not linking.is_refused(n) and linking.broken(n) is not None}
 
 
 def _standing(linking: Linking, number: int, since: str | None) -> Standing:

@@ -11,12 +11,12 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from itertools import combinations, product
+from itertools import chain, combinations, combinations_with_replacement, product
 from typing import Any
 
 import numpy as np
 
-from veilroute.checks import check_finite, check_list, check_whole
+from veilroute.checks import check_finite, check_list, check_whole, is_number
 from veilroute.domain.geography import great_circle_m
 from veilroute.domain.graph import Domain, Label, label_text, plain_label
 from veilroute.errors import InvalidInputError, TooLargeError
@@ -156,6 +156,8 @@ def entry_from_dict(data: Mapping[str, Any]) -> Entry:
         raise InvalidInputError("places", "places that are distinct, and pairs of them that are near")
     if (weights is not None and len(weights) != num) or (shares and [*map(len, shares)] != [*map(len, classes)]):
         raise InvalidInputError("prior", "a weight for each place, and shares for each member")
+    if not all(is_number(share, 1e-300, 1) for each in shares for share in each):
+        raise InvalidInputError("shares", "probabilities above 0")
     for name in ("playbook", "domain", "kind"):
         if not isinstance(data[name], str):
             raise InvalidInputError(name, "text", data[name])
@@ -173,7 +175,7 @@ def entry_from_dict(data: Mapping[str, Any]) -> Entry:
         refused=refused,
         near=tuple((pair[0], pair[1]) for pair in near),
         prior=None if weights is None else tuple(float(check_finite("prior", w, least=0)) for w in weights),
-        shares=tuple(tuple(float(check_finite("shares", x, least=0)) for x in each) for each in shares),
+        shares=tuple(tuple(map(float, each)) for each in shares),
         parent=data["parent"],
         since=None if data.get("since") is None else check_date(data["since"], "since"),
         occasion=data.get("occasion"),
@@ -287,6 +289,7 @@ class Linking:
         for entry in self.entries:
             self.ids.append(self.roster.enter(entry.domain, entry.places))
         self._seen: dict[int, list[tuple[Sighting, ...]]] = {}
+        self._chances: dict[int, dict[int, dict[int, float]]] = {}
         self._places = [{person: at for at, person in enumerate(ids)} for ids in self.ids]
         self._near = [{frozenset(pair) for pair in entry.near} for entry in self.entries]
         for number, entry in enumerate(self.entries):
@@ -322,13 +325,22 @@ class Linking:
     def combinations(
         self, person: int, since: str | None = None, until: int | None = None
     ) -> Iterator[tuple[Sighting, ...]]:
-        """All that may have been seen of somebody, one sighting for each trip."""
-        seen = self.sightings(person, since, until)
-        if (num := math.prod(map(len, seen))) > MAX_COMBINATIONS:
-            raise TooLargeError(
-                "ledger", f"draws that may have gone together in at most {MAX_COMBINATIONS:,} ways", num
-            )
-        return product(*seen)
+        """All that may have been seen of somebody, one sighting for each trip; the order of repeated draws is left out.
+
+        What is seen of several draws of one playbook stands where the first of them does.
+        """
+        options: dict[object, tuple[tuple[Sighting, ...], int]] = {}
+        for sightings in self.sightings(person, since, until):
+            entry = self.entries[sightings[0].entry]
+            same = (entry.playbook, entry.shares, tuple((s.group, s.members) for s in sightings))
+            first, repeats = options.get(same, (sightings, 0))
+            options[same] = (first, repeats + 1)
+        ways = [math.comb(len(each) + repeats - 1, repeats) for each, repeats in options.values()]
+        if (num := math.prod(ways)) > MAX_COMBINATIONS:
+            expected = f"draws that may have gone together in at most {MAX_COMBINATIONS:,} ways (forget some: since)"
+            raise TooLargeError("ledger", expected, num)
+        parts = product(*(combinations_with_replacement(each, repeats) for each, repeats in options.values()))
+        return (tuple(chain.from_iterable(part)) for part in parts)
 
     def left(self, person: int, since: str | None = None) -> frozenset[int]:
         """Who is still possible to who has linked all trips; where classes were drawn, after the worst of the draws."""
@@ -381,18 +393,25 @@ class Linking:
 
     def chance(self, sighting: Sighting, person: int) -> float:
         """How probable it is that a secret shows this class, or no trip: certain in a partition."""
-        entry = self.entries[sighting.entry]
         if person not in sighting.members:
             return 0.0
-        if not entry.shares or sighting.group < 0:
+        if sighting.group < 0 or not self.entries[sighting.entry].shares:
             return 1.0
-        at = self._places[sighting.entry][person]
-        mine = [
-            (group, shares[members.index(at)])
-            for group, (members, shares) in enumerate(zip(entry.classes, entry.shares, strict=True))
-            if at in members
-        ]
-        return dict(mine)[sighting.group] / math.fsum(share for _, share in mine)
+        return self._draws(sighting.entry)[person][sighting.group]
+
+    def _draws(self, number: int) -> dict[int, dict[int, float]]:
+        """Per person in a randomised playbook how probable it is that each of its classes is drawn."""
+        if number not in self._chances:
+            entry, ids = self.entries[number], self.ids[number]
+            shares: dict[int, dict[int, float]] = {}
+            for group, members in enumerate(entry.classes):
+                for at, share in zip(members, entry.shares[group], strict=True):
+                    shares.setdefault(ids[at], {})[group] = share
+            self._chances[number] = {
+                person: {group: share / math.fsum(own.values()) for group, share in own.items()}
+                for person, own in shares.items()
+            }
+        return self._chances[number]
 
     def promises(self, person: int) -> list[int]:
         """The entries that promise to hide somebody."""
