@@ -208,10 +208,10 @@ class Ledger:
             entry_from_dict(plain)  # what could not be read again would spoil the ledger
             now = Ledger(journal)
             _check_place(now, entry)
-            before, after = _short(now.entries), _short([*now.entries, entry])
-            short = [name for number, name in after.items() if number not in before]
+            before, after = Linking(now.entries), Linking([*now.entries, entry])
+            short = [number for number in after.ids[-1] if _is_short(after, number) and not _is_short(before, number)]
             if short and not anyway:
-                raise UnsafeLedgerError(entry.date, short)
+                raise UnsafeLedgerError(entry.date, [after.roster.places[number].text for number in short])
             return plain
 
         return Ledger(append(self.journal.path, FORMAT, decide))
@@ -262,11 +262,9 @@ def near_pairs(playbook: Playbook) -> list[tuple[Label, Label]]:
     return [(hidden[one], hidden[other]) for one, other in pairs if not far[one, other]]
 
 
-def _short(entries: Sequence[Entry]) -> dict[int, str]:
-    """Who is hidden by the last playbook that lists it and falls short, by number, as names are not always distinct."""
-    linking = Linking(entries)
-    people = {number: place.text for number, place in enumerate(linking.roster.places)}
-    return {n: name for n, name in people.items() if not linking.is_refused(n) and linking.broken(n) is not None}
+def _is_short(linking: Linking, number: int) -> bool:
+    """Whether somebody is hidden by the last playbook that lists it, but not from who links it with earlier ones."""
+    return not linking.is_refused(number) and linking.broken(number) is not None
 
 
 def _standing(linking: Linking, number: int, since: str | None) -> Standing:
@@ -293,6 +291,10 @@ def _check_place(ledger: Ledger, entry: Entry) -> None:
     """Raise when an entry does not belong at the end of a ledger."""
     if ledger.entries and entry.date < ledger.entries[-1].date:
         raise InvalidInputError("date", f"a day from {ledger.entries[-1].date} on, that of the last entry", entry.date)
+    if entry.since is not None and entry.since > entry.date:
+        raise InvalidInputError(
+            "since", f"a day up to {entry.date}, the first on which the playbook is used", entry.since
+        )
     if entry.parent is not None and not ledger.journal.holds(entry.parent):
         expected = "the ledger that the playbook was planned under: this is another one, or lines of it are missing"
         raise InvalidInputError("ledger", expected)

@@ -225,9 +225,11 @@ class Roster:
     def _find(self, domain: str, place: Place) -> int | None:
         if (domain, place.label) in self._labels:
             return self._labels[domain, place.label]
+        # Whoever is called otherwise on this very map is somebody else, whatever the name.
         named = {number for name in called(place) for number in self._names.get(name, ())}
         there = set() if place.at is None else self._spots.get(place.at, set())
-        found = named | there
+        named, there = ({n for n in some if (domain, n) not in self._on_map} for some in (named, there))
+        found = named & there or named | there
         if not found:
             if self._maps - {domain} and not called(place) and place.at is None:
                 raise _ambiguous(
@@ -237,8 +239,6 @@ class Roster:
         if len(found) > 1:
             raise _ambiguous(place, "its name or its coordinates fit several places of the ledger")
         number = next(iter(found))
-        if (domain, number) in self._on_map:
-            raise _ambiguous(place, f"that is {label_text(self._on_map[domain, number])} on this map")
         if not there and is_elsewhere(place.at, self._all_spots[number]):
             raise _ambiguous(place, "the place of that name was elsewhere: give it a name of its own")
         return number

@@ -8,6 +8,7 @@ import json
 import os
 import random
 import signal
+import stat
 import sys
 import threading
 import time
@@ -338,6 +339,22 @@ def test_a_new_journal_is_for_everybody_whom_the_user_lets_in(tmp_path: Path) ->
     assert (tmp_path / "ledger").stat().st_mode & 0o777 == 0o640
 
 
+@POSIX_ONLY
+def test_first_the_line_is_on_the_disk_then_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "ledger"
+    synced: list[tuple[bool, bool]] = []
+    real = os.fsync
+
+    def sync(handle: int) -> None:
+        synced.append((stat.S_ISDIR(os.fstat(handle).st_mode), path.exists()))
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    book = new_journal(path, FORMAT)
+    assert synced == [(False, False), (True, True)]
+    assert book == read_journal(path, FORMAT)
+
+
 def test_a_journal_behind_a_link_stays_there(path: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(path)
     append(tmp_path / "link", FORMAT, {"through": "link"})
@@ -563,32 +580,47 @@ def test_four_processes_add_a_hundred_entries(tmp_path: Path) -> None:
 
 def kill_writers(folder: Path, num_kills: int, seed: int) -> int:
     """Kill one of two writers again and again, stop and wake the other; return how many lines were torn."""
-    chance = random.Random(seed)
     num_torn = 0
     for episode in range(0, num_kills, 20):  # a new file now and then, because each entry reads all before it
         path = folder / f"ledger-{episode}"
         new_journal(path, FORMAT)
         reported: dict[str, list[str]] = {}
         writers: list[Writer] = []
-        for number in range(episode, min(episode + 20, num_kills) + 2):
-            if number >= episode + 2:
-                victim, other = (writers.pop(chance.randrange(2)), writers[0])
-                is_paused = chance.random() < 0.3
-                if is_paused:  # perhaps amid a line, with the lock: then the victim waits for it
-                    os.kill(other.process.pid or 0, signal.SIGSTOP)
-                time.sleep(chance.random() * 0.03)
-                reported[victim.name] += victim.end(kill=True)
-                seen = read_journal(path, FORMAT)
-                num_torn += seen.torn
-                assert {one for ids in reported.values() for one in ids} <= {entry["id"] for entry in seen.entries}
-                if is_paused:
-                    os.kill(other.process.pid or 0, signal.SIGCONT)
-            writer = Writer(path, f"{seed}.{number}", slowly=chance.random() < 0.6)
-            reported[writer.name] = writer.wait_for_one() if chance.random() < 0.8 else []
-            writers.append(writer)
-        for writer in writers:
-            reported[writer.name] += writer.end(kill=True)
+        try:
+            num_torn += run_episode(
+                path, min(20, num_kills - episode), random.Random(seed + episode), writers, reported
+            )
+        finally:
+            for writer in writers:
+                reported[writer.name] += writer.end(kill=True)
         check_kept(path, reported)
+    return num_torn
+
+
+def run_episode(
+    path: Path, num_kills: int, chance: random.Random, writers: list[Writer], reported: dict[str, list[str]]
+) -> int:
+    """Leaves two writers at work; ``reported`` has by name what came from those that were killed."""
+    num_torn = 0
+    for number in range(num_kills + 2):
+        if number >= 2:
+            victim = writers.pop(chance.randrange(2))
+            (other,) = writers
+            is_paused = chance.random() < 0.3
+            if is_paused:  # perhaps amid a line, with the lock: then the victim waits for it
+                os.kill(other.process.pid or 0, signal.SIGSTOP)
+            time.sleep(chance.random() * 0.03)
+            reported[victim.name] += victim.end(kill=True)
+            seen = read_journal(path, FORMAT)
+            num_torn += seen.torn
+            assert {one for ids in reported.values() for one in ids} <= {entry["id"] for entry in seen.entries}
+            if is_paused:
+                os.kill(other.process.pid or 0, signal.SIGCONT)
+        writer = Writer(path, str(number), slowly=chance.random() < 0.6)
+        reported[writer.name] = []
+        writers.append(writer)
+        if chance.random() < 0.8:  # otherwise it may be killed before its first entry
+            reported[writer.name] += writer.wait_for_one()
     return num_torn
 
 
