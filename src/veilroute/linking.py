@@ -25,6 +25,8 @@ from veilroute.problem import ROUNDING, Privacy
 
 #: How far from where it was a place of the same name may be on another map: it may be nearest to another junction.
 FURTHEST_M = 250.0
+#: What is closer than this on another map may be the same place, drawn more exactly.
+CLOSEST_M = 5.0
 #: The most ways in which the draws of randomised playbooks may have gone together, for one candidate.
 MAX_COMBINATIONS = 100_000
 
@@ -191,9 +193,9 @@ class Roster:
         self._labels: dict[tuple[str, Label], int] = {}
         self._names: dict[str, set[int]] = {}
         self._spots: dict[Spot, set[int]] = {}
+        self._all_names: list[set[str]] = []
         self._all_spots: list[set[Spot]] = []
-        self._on_map: dict[tuple[str, int], Label] = {}
-        self._maps: set[str] = set()
+        self._on_map: set[tuple[str, int]] = set()
 
     def enter(self, domain: str, places: Sequence[Place]) -> tuple[int, ...]:
         """The numbers of some places, new ones for those never listed; an ambiguous match is an error."""
@@ -204,23 +206,36 @@ class Roster:
                 place for at, place in enumerate(places) if found[at] is not None and found.count(found[at]) > 1
             )
             raise _ambiguous(twice, "two places of this map are one place of the ledger")
+        for place, number in zip(places, found, strict=True):
+            if number is None:
+                self._check_new(domain, place, set(known))
         numbers = []
         for place, number in zip(places, found, strict=True):
             if number is None:
                 number = len(self.places)
                 self.places.append(place)
+                self._all_names.append(set())
                 self._all_spots.append(set())
             self.places[number] = place
             self._labels[domain, place.label] = number
-            self._on_map[domain, number] = place.label
+            self._on_map.add((domain, number))
             for name in called(place):
                 self._names.setdefault(name, set()).add(number)
+                self._all_names[number].add(name)
             if place.at is not None:
                 self._spots.setdefault(place.at, set()).add(number)
                 self._all_spots[number].add(place.at)
             numbers.append(number)
-        self._maps.add(domain)
         return tuple(numbers)
+
+    def _check_new(self, domain: str, place: Place, taken: set[int]) -> None:
+        """Raise when somebody who seems to be new may be somebody of another map: a newcomer has no history."""
+        for number, spots in enumerate(self._all_spots):
+            if number in taken or (domain, number) in self._on_map or (called(place) and self._all_names[number]):
+                continue
+            if not is_elsewhere(place.at, spots, CLOSEST_M):
+                other = self.places[number].text
+                raise _ambiguous(place, f"neither names nor coordinates say whether it is {other}: give names")
 
     def _find(self, domain: str, place: Place) -> int | None:
         if (domain, place.label) in self._labels:
@@ -231,10 +246,6 @@ class Roster:
         named, there = ({n for n in some if (domain, n) not in self._on_map} for some in (named, there))
         found = named & there or named | there
         if not found:
-            if self._maps - {domain} and not called(place) and place.at is None:
-                raise _ambiguous(
-                    place, "a number alone does not say who it is on another map: give names or coordinates"
-                )
             return None
         if len(found) > 1:
             raise _ambiguous(place, "its name or its coordinates fit several places of the ledger")
@@ -249,14 +260,14 @@ def called(place: Place) -> set[str]:
     return {name for name in (place.name, place.label) if isinstance(name, str) and name}
 
 
-def is_elsewhere(at: Spot | None, spots: Iterable[Spot | None]) -> bool:
+def is_elsewhere(at: Spot | None, spots: Iterable[Spot | None], furthest_m: float = FURTHEST_M) -> bool:
     """Whether all that is known of where a place was is of the same kind, and not here."""
     others = [spot for spot in spots if at is not None and spot is not None and spot[: _kind(at)] == at[: _kind(at)]]
     if not others or at is None or at in others:
         return False
     if at[0] != "earth":
         return True
-    return all(float(great_circle_m(spot[1:], at[1:])) > FURTHEST_M for spot in others)
+    return all(float(great_circle_m(spot[1:], at[1:])) > furthest_m for spot in others)
 
 
 def _kind(at: Spot) -> int:
