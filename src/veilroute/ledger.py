@@ -6,13 +6,14 @@ for the next trip has to know the earlier ones. The ledger is a file that only g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from veilroute.accounting import Account, account_draws
 from veilroute.closures import Replan
 from veilroute.domain.graph import Label
 from veilroute.errors import FileFormatError, InvalidInputError, UnsafeLedgerError
@@ -125,6 +126,13 @@ class Ledger:
             self.head,
         )
 
+    def account(self, prior: Mapping[Label, float] | None = None, *, since: str | None = None) -> tuple[Account, ...]:
+        """What linked draws tell about those whom each randomised playbook hides, and what one more would cost.
+
+        ``prior`` says how probable places are, by label, in place of what the playbooks say.
+        """
+        return account_draws(self.entries, prior, None if since is None else check_date(since, "since"))
+
     def past(self, problem: Problem, privacy: Privacy, *, since: str | None = None) -> Past:
         """What a plan for this problem has to take into account.
 
@@ -193,11 +201,14 @@ class Ledger:
         """Enter what :meth:`add` makes of a playbook, or the record of a trip that was planned again on the way."""
 
         def decide(journal: Journal) -> dict[str, Any]:
+            plain: dict[str, Any] = parse_json(dump_canonical(entry.to_dict()), "entry")  # labels may be tuples
+            entry_from_dict(plain)  # what could not be read again would spoil the ledger
             now = Ledger(journal)
             _check_place(now, entry)
-            if not anyway and (short := _broken_by(Linking([*now.entries, entry]))):
+            # Built also where nothing is refused by it: places that cannot be told would spoil the ledger.
+            short = _broken_by(Linking([*now.entries, entry]))
+            if short and not anyway:
                 raise UnsafeLedgerError(entry.date, short)
-            plain: dict[str, Any] = parse_json(dump_canonical(entry.to_dict()), "entry")  # labels may be tuples
             return plain
 
         return Ledger(append(self.journal.path, FORMAT, decide))

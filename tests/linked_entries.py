@@ -1,0 +1,32 @@
+"""Entries of ledgers written by hand: places are letters, classes are words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import veilroute as vr
+from veilroute.linking import Entry, Linking, Place
+
+
+def entry(classes: str, refused: str = "", *, day: int = 1, **given: Any) -> Entry:
+    """The playbook of a day of November: ``entry("abc de", "f")`` hides two groups and gives f no route."""
+    groups = classes.split()
+    letters = sorted({*"".join(groups), *refused})
+    place = {letter: at for at, letter in enumerate(letters)}
+    usual: dict[str, Any] = {
+        "date": f"2026-11-{day:02}",
+        "playbook": f"{classes}/{refused}/{day}",
+        "domain": "a map",
+        "trips": (("start", "goal"),),
+        "privacy": vr.Privacy(k=2),
+        "places": tuple(Place(letter) for letter in letters),
+        "classes": tuple(tuple(place[letter] for letter in group) for group in groups),
+        "refused": tuple(place[letter] for letter in refused),
+    }
+    return Entry(**usual | given)
+
+
+def left_of(linking: Linking, letter: str, since: str | None = None) -> str:
+    """Who is still possible where a letter is the secret."""
+    texts = [place.text for place in linking.roster.places]
+    return "".join(sorted(texts[number] for number in linking.left(texts.index(letter), since)))
