@@ -16,15 +16,13 @@ from typing import Any
 from veilroute.accounting import Account, account_draws
 from veilroute.closures import Replan
 from veilroute.domain.graph import Label
-from veilroute.errors import FileFormatError, InvalidInputError, UnsafeLedgerError
+from veilroute.errors import InvalidInputError, UnsafeLedgerError
 from veilroute.journal import Journal, append, new_journal, read_journal
 from veilroute.jsontext import dump_canonical, parse_json
-from veilroute.linking import Entry, Linking, check_date, entry_from_dict, entry_of, pairs_within, places_of
+from veilroute.linking import LEDGER_FORMAT, Entry, Linking, check_date, entry_of, pairs_within, places_of, read_entries
 from veilroute.playbook import Playbook
 from veilroute.problem import ROUNDING, Past, Privacy, Problem
 from veilroute.shortfalls import Shortfall, explain_shortfalls
-
-FORMAT = "veilroute-ledger/1"
 
 
 @dataclass(frozen=True)
@@ -78,12 +76,12 @@ class LedgerReport:
 
 def new_ledger(path: str | Path) -> Ledger:
     """Make a ledger without playbooks; a file that is there is never overwritten."""
-    return Ledger(new_journal(path, FORMAT))
+    return Ledger(new_journal(path, LEDGER_FORMAT))
 
 
 def read_ledger(path: str | Path) -> Ledger:
     """Read a ledger; damage is an error that names the line."""
-    return Ledger(read_journal(path, FORMAT))
+    return Ledger(read_journal(path, LEDGER_FORMAT))
 
 
 @dataclass(frozen=True)
@@ -95,16 +93,7 @@ class Ledger:
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
         """What is recorded of each playbook."""
-        entries: list[Entry] = []
-        for number, data in enumerate(self.journal.entries):
-            try:
-                entries.append(entry_from_dict(data))
-                if number and entries[-1].date < entries[-2].date:
-                    raise InvalidInputError("date", f"a day from {entries[-2].date} on", entries[-1].date)
-            except (KeyError, TypeError, ValueError, AttributeError) as error:
-                what = f"field {error}" if isinstance(error, KeyError) else str(error)
-                raise FileFormatError(self.journal.path, f"not an entry of a ledger ({what})", number + 2) from None
-        return tuple(entries)
+        return read_entries(self.journal)
 
     @property
     def head(self) -> str:
@@ -211,7 +200,7 @@ class Ledger:
                 raise UnsafeLedgerError(entry.date, short)
             return plain
 
-        return Ledger(append(self.journal.path, FORMAT, decide))
+        return Ledger(append(self.journal.path, LEDGER_FORMAT, decide))
 
     def holds(self, playbook: Playbook) -> bool:
         """Whether a playbook is in the ledger."""

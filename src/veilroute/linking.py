@@ -19,7 +19,8 @@ import numpy as np
 from veilroute.checks import check_finite, check_list, check_whole, is_number
 from veilroute.domain.geography import great_circle_m
 from veilroute.domain.graph import Domain, Label, label_text, plain_label
-from veilroute.errors import InvalidInputError, TooLargeError
+from veilroute.errors import FileFormatError, InvalidInputError, TooLargeError
+from veilroute.journal import Journal
 from veilroute.playbook import Playbook
 from veilroute.problem import ROUNDING, Privacy
 
@@ -29,6 +30,8 @@ FURTHEST_M = 250.0
 CLOSEST_M = 5.0
 #: The most ways in which the draws of randomised playbooks may have gone together, for one candidate.
 MAX_COMBINATIONS = 100_000
+
+LEDGER_FORMAT = "veilroute-ledger/1"
 
 Spot = tuple[str | float, ...]
 
@@ -183,6 +186,20 @@ def entry_from_dict(data: Mapping[str, Any]) -> Entry:
         occasion=data.get("occasion"),
         kind=data["kind"],
     )
+
+
+def read_entries(journal: Journal) -> tuple[Entry, ...]:
+    """What the lines of a ledger say, or raise naming the line that is none of a ledger."""
+    entries: list[Entry] = []
+    for number, data in enumerate(journal.entries):
+        try:
+            entries.append(entry_from_dict(data))
+            if number and entries[-1].date < entries[-2].date:
+                raise InvalidInputError("date", f"a day from {entries[-2].date} on", entries[-1].date)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            what = f"field {error}" if isinstance(error, KeyError) else str(error)
+            raise FileFormatError(journal.path, f"not an entry of a ledger ({what})", number + 2) from None
+    return tuple(entries)
 
 
 class Roster:

@@ -60,10 +60,10 @@ class ClassRule:
     x itself weighs no more than the heaviest of A, so no more than beta of it. Where x is close to somebody in A and
     to somebody in B, or to others still to come, nothing follows. A heavier x may need everybody.
 
-    ``lines`` are histories: for a candidate masks of those who are left beside it after earlier trips. What each line of
-    each member leaves of a class must be a class as well. A candidate without lines may be anybody. Then a set that can
-    be split may be part of one that cannot. But where everybody has one history at most, and each holds the histories
-    of all in it (as those of a ledger do, :attr:`stories`), this is true of a class C that cannot be split:
+    ``lines`` are histories: for a candidate masks of those who are left beside it after earlier trips. What each line
+    of each member leaves of a class must be a class as well. A candidate without lines may be anybody. Then a set that
+    can be split may be part of one that cannot. But where everybody has one history at most, and each holds the
+    histories of all in it (as those of a ledger do, :attr:`stories`), this is true of a class C that cannot be split:
 
     - Of the histories of its members take one, M, that holds no other. Those of C in M all have the history M, so they
       are a class: a *core*. Each further member has a history that holds a core, and stays hidden among that core
@@ -72,8 +72,9 @@ class ClassRule:
     - Were the core two classes, the others could go with either. Were those of C with another history than M a class,
       they could leave it: the rest has the core still.
 
-    With a beta, let A and B be the two parts of a split. Members still to come, lighter and far from everybody as above,
-    may join A if all their lines hold A: what a line leaves of A with some of these is heavier than what it leaves of A.
+    With a beta, let A and B be the two parts of a split. Members still to come, lighter and far from everybody as
+    above, may join A if all their lines hold A: what a line leaves of A and some of these outweighs what it
+    leaves of A.
     """
 
     def __init__(
@@ -210,9 +211,7 @@ class ClassRule:
             self.effort.spend(_APART_STEP * grown.bit_count())
         possible = grown | (1 << len(self.close)) - (1 << newest)
         if self.stories is None:
-            return all(
-                self._is_enough(c, line & possible) for c in members_of(grown) for line in self.lines.get(c, ())
-            )
+            return all(self._is_enough(c, line & possible) for c in members_of(grown) for line in self.lines.get(c, ()))
         levels: dict[int, int] = {}
         for c in members_of(grown):
             levels[self.stories[c]] = levels.get(self.stories[c], 0) | 1 << c
@@ -381,7 +380,9 @@ class Spread(ClassRule):
         group = mask_of(masses)
         for line in self.lines.get(member, ()):
             left = line & group
-            if not (self.hides(left) if self.beta is None else self.is_within({c: masses[c] for c in members_of(left)})):
+            if not (
+                self.hides(left) if self.beta is None else self.is_within({c: masses[c] for c in members_of(left)})
+            ):
                 return left
         return None
 

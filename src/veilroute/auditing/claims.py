@@ -307,7 +307,9 @@ def check_history(replayed: ReplayedPlaybook) -> ClaimVerdict:
         if left is not None:
             needed = f"{rule.k} are needed" if rule.beta is None else f"no place may exceed {rule.beta:.9g}"
             who = survey.names(members_of(left)) or "nobody"
-            problems.append(f"whoever linked earlier trips of {survey.label(draw[0])} is left with {who} where {needed}")
+            problems.append(
+                f"whoever linked earlier trips of {survey.label(draw[0])} is left with {who} where {needed}"
+            )
     num = sum(c in rule.lines for c in replayed.claimed)
     shown = f"{number(num, 'candidate')} with a history stay hidden from who links the trips, as far as it says"
     return judge("history", problems, shown)

@@ -55,9 +55,7 @@ def plainly_hides(rule: ClassRule, group: tuple[int, ...]) -> bool:
     if rule.is_all_pairs and any(near(a, b) for a, b in combinations(group, 2)):
         return False
     if rule.beta is None:
-        return any(
-            not any(near(a, b) for a, b in combinations(some, 2)) for some in combinations(group, rule.k)
-        )
+        return any(not any(near(a, b) for a, b in combinations(some, 2)) for some in combinations(group, rule.k))
     total = sum(rule.masses[c] for c in group)
     around = (sum(rule.masses[b] for b in group if a == b or near(a, b)) for a in group)
     return bool(group) and max(around) <= rule.beta * total * (1 + 1e-9)
