@@ -19,7 +19,17 @@ from veilroute.domain.graph import Label
 from veilroute.errors import InvalidInputError, UnsafeLedgerError
 from veilroute.journal import Journal, append, new_journal, read_journal
 from veilroute.jsontext import dump_canonical, parse_json
-from veilroute.linking import LEDGER_FORMAT, Entry, Linking, check_date, entry_of, pairs_within, places_of, read_entries
+from veilroute.linking import (
+    LEDGER_FORMAT,
+    Entry,
+    Linking,
+    check_date,
+    entry_from_dict,
+    entry_of,
+    pairs_within,
+    places_of,
+    read_entries,
+)
 from veilroute.playbook import Playbook
 from veilroute.problem import ROUNDING, Past, Privacy, Problem
 from veilroute.shortfalls import Shortfall, explain_shortfalls

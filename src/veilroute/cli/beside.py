@@ -11,12 +11,13 @@ from pathlib import Path
 
 from veilroute.domain.graph import Label
 from veilroute.errors import VeilrouteError
-from veilroute.ledger import FORMAT, read_ledger
+from veilroute.ledger import read_ledger
+from veilroute.linking import LEDGER_FORMAT
 from veilroute.playbook import Playbook, playbook_from_json
 
 _MOST_FILES = 200
 _MOST_BYTES = 2**26
-_LEDGER = b'{"entry":{"format":"' + FORMAT.encode() + b'"}'
+_LEDGER = b'{"entry":{"format":"' + LEDGER_FORMAT.encode() + b'"}'
 
 
 def playbooks_beside(folder: Path, domain_sha256: str) -> Iterator[tuple[Path, Playbook]]:
