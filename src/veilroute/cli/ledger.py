@@ -9,6 +9,7 @@ import typer
 from rich.table import Table
 from typer import Argument, Option
 
+from veilroute.accounting import Account, Knowledge
 from veilroute.auditing import audit_playbook
 from veilroute.cli import console
 from veilroute.cli.beside import playbooks_beside
@@ -18,7 +19,7 @@ from veilroute.cli.replan import find_node, read_roads, split_items
 from veilroute.closures import Closure
 from veilroute.diagnosis import find_obstacles
 from veilroute.domain.graph import Label, label_text
-from veilroute.errors import InvalidInputError, listing
+from veilroute.errors import InvalidInputError, TooLargeError, listing
 from veilroute.foresight import WhatIf, what_if
 from veilroute.ledger import Ledger, LedgerReport, Standing, new_ledger, read_ledger
 from veilroute.playbook import Playbook
@@ -54,7 +55,7 @@ def run_add(
     date: str | None = Option(
         None, "--date", metavar="DATE", help="The first day on which it is used, as 2026-11-16. [today]"
     ),
-    occasion: str | None = Option(None, metavar="TEXT", help="For a randomised playbook: that of `route --occasion`."),
+    occasion: str = Option("", metavar="TEXT", help="For a randomised playbook: that of `route --occasion`."),
     anyway: bool = Option(False, "--anyway", help="Enter it also where linked trips then leave somebody too few."),
     domain: DomainOption = None,
     movement: MovementOption = 4,
@@ -74,7 +75,7 @@ def enter_playbook(
     book: Playbook,
     *,
     date: str | None = None,
-    occasion: str | None = None,
+    occasion: str = "",
     anyway: bool = False,
     is_quiet: bool = False,
 ) -> int:
@@ -115,10 +116,11 @@ def run_check(
     report = ledger.check(since)
     if ledger.journal.torn:
         remark(f"{file}: an unfinished line at the end was passed over; the next add takes it away")
+    accounts = _accounts(ledger, since)
     if json:
-        emit_json(report.to_dict())
+        emit_json(report.to_dict() | ({"accounts": [each.to_dict() for each in accounts]} if accounts else {}))
     else:
-        _print_report(ledger, report, since)
+        _print_report(ledger, report, since, accounts)
     if head is not None and not ledger.journal.holds(head):
         remark("--head: the ledger does not hold this line: it is another one, or lines are missing or were changed")
         return VIOLATED
@@ -209,7 +211,16 @@ def _emit_head(ledger: Ledger) -> None:
     emit(f"Head: {ledger.head}\n")
 
 
-def _print_report(ledger: Ledger, report: LedgerReport, since: str | None) -> None:
+def _accounts(ledger: Ledger, since: str | None) -> tuple[Account, ...]:
+    """What linked draws tell; nothing, and a remark, where that is too much to work out."""
+    try:
+        return ledger.account(since=since)
+    except TooLargeError as error:
+        remark(f"what linked draws tell was not worked out: {error}")
+        return ()
+
+
+def _print_report(ledger: Ledger, report: LedgerReport, since: str | None, accounts: Sequence[Account]) -> None:
     screen = console.stdout()
     count = f"{report.playbooks} playbook{'' if report.playbooks == 1 else 's'}"
     linked = f"whoever links {'all trips' if since is None else f'the trips from {since} on'}"
@@ -228,8 +239,17 @@ def _print_report(ledger: Ledger, report: LedgerReport, since: str | None) -> No
         screen.print(_table(report))
     if len(report.candidates) > _MOST_ROWS:
         screen.print(f"... and {len(report.candidates) - _MOST_ROWS} candidates more: --json")
+    for each in accounts:
+        drawn = "once" if each.draws == 1 else f"on {each.draws} occasions"
+        screen.print(f"Drawn {drawn} from the playbook of {each.date}: {_odds(each.now)} ({each.bound:.3g} promised).")
+        screen.print(f"  After one more draw, for the same secret on another occasion: {_odds(each.after_another)}.")
     screen.print(f"Head: {report.head}")
     screen.print("Keep a copy of the head elsewhere: a ledger whose last lines were cut off looks sound (--head HASH).")
+
+
+def _odds(knowledge: Knowledge) -> str:
+    right = f"{knowledge.bayes_success:.1%}"
+    return f"a place has at most {knowledge.worst:.3g}, and the best guess is right {right} of the time"
 
 
 def _table(report: LedgerReport) -> Table:

@@ -46,7 +46,8 @@ SENTENCES = {
     "streets": f"--format: expected text or json: only street networks have {', '.join(FORMATS[2:])}",
     "trip": "--trip: expected a trip of the playbook, counted from 0",
     "ledger": "--ledger: expected a file made by veilroute ledger new; check the path, and the file with ledger check",
-    "unlisted": "the playbook is not in the ledger; enter it first: veilroute ledger add LEDGER PLAYBOOK",
+    "unlisted": "the playbook, or its --occasion, is not in the ledger; enter it first: veilroute ledger add",
+    "fresh": "--ledger: expected --key FILE beside it for a randomised playbook: each fresh draw would be a new entry",
     "linked": "linked trips leave somebody whom the playbook hides too few; see who: veilroute ledger check LEDGER",
     "key": "--key: expected a file made by veilroute key new that only its owner can read; check path and permissions",
     "occasion": "--occasion: expected --key FILE beside it: without a key each draw is a fresh one",
@@ -112,7 +113,9 @@ def run_route(
         raise RouteError("trip")
     if ledger is not None:
         with _saying_only("ledger", InvalidInputError):
-            _check_ledger(read_ledger(ledger), book)
+            if book.is_randomised and key is None:
+                raise RouteError("fresh")
+            _check_ledger(read_ledger(ledger), book, occasion)
     private = None
     if key is not None:
         with _saying_only("key", VeilrouteError):
@@ -157,9 +160,10 @@ def run_new_key(
     return DONE
 
 
-def _check_ledger(ledger: Ledger, book: Playbook) -> None:
+def _check_ledger(ledger: Ledger, book: Playbook, occasion: str) -> None:
     """Refuse the playbook for every secret, or for none: the secret is not known yet."""
-    if not ledger.holds(book):
+    mine = [entry for entry in ledger.entries if entry.playbook == book.sha256 and entry.kind == "playbook"]
+    if not any(not entry.shares or entry.occasion == occasion for entry in mine):
         raise RouteError("unlisted", VIOLATED)
     try:
         ledger.check_use(book, None if book.past is None else book.past.since)
