@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from veilroute.arrays import Ints
 from veilroute.auditing.apartness import ClassRule, Spread, mask_of
 from veilroute.auditing.pricing import price_walks
 from veilroute.auditing.replay import is_same, wrong_figure
@@ -24,6 +25,7 @@ from veilroute.domain.graph import Label
 from veilroute.playbook import Playbook, PlaybookClass
 
 _EFFORT = 3e7  #: visits of nodes after which it is not asked whether a rest is the cheapest
+_SHARED_BY = 30  #: contingencies share that, and each gets at least this part of it
 _MOST_PRICED = 10  #: members still to be covered beyond which it is not asked either
 
 _TOPICS = ("begins", "walk", "cost", "same-route", "coverage", "qualifies", "cheapest")
@@ -55,8 +57,11 @@ def check_contingencies(playbook: Playbook, survey: Survey, rule: ClassRule) -> 
     """Every replan in the playbook is what it says, and for its road each class that uses it has one."""
     problems: list[str] = []
     met: dict[tuple[int, int, frozenset[Label]], None] = {}
+    num, num_priced = len(playbook.contingencies), 0
     for place, entry in enumerate(playbook.contingencies):
-        found = _Check(playbook, survey, rule, entry).faults() | _misplaced(playbook, entry)
+        check = _Check(playbook, survey, rule, entry, _EFFORT / min(num, _SHARED_BY))
+        found = check.faults() | _misplaced(playbook, entry)
+        num_priced += check.is_priced
         problems += [f"contingency {place}: {fault}" for faults in found.values() for fault in faults]
         key = (entry.number, entry.trip, frozenset(entry.closure.roads[0]) if entry.closure.roads else frozenset())
         if key in met:
@@ -71,8 +76,9 @@ def check_contingencies(playbook: Playbook, survey: Survey, rule: ClassRule) -> 
                 for road in roads
                 if road in used and (at, trip, road) not in met
             ]
-    num = len(playbook.contingencies)
-    return judge("contingencies", problems, f"{number(num, 'replan')}, each walked without its road: as stated")
+    priced = "" if num_priced < num else ", and the cheapest"
+    shown = f"{number(num, 'replan')}, each walked without its road, as stated{priced}"
+    return judge("contingencies", problems, shown)
 
 
 def _misplaced(playbook: Playbook, entry: Replan) -> Faults:
@@ -109,8 +115,10 @@ def _shared(group: PlaybookClass, trip: int) -> list[Label]:
 class _Check:
     """One replan, on the map as it has changed."""
 
-    def __init__(self, playbook: Playbook, survey: Survey, rule: ClassRule, entry: Replan) -> None:
-        self.playbook, self.survey, self.rule, self.entry = playbook, survey, rule, entry
+    def __init__(
+        self, playbook: Playbook, survey: Survey, rule: ClassRule, entry: Replan, effort: float = _EFFORT
+    ) -> None:
+        self.playbook, self.survey, self.rule, self.entry, self.effort = playbook, survey, rule, entry, effort
         self.is_priced = False
         self.closed: set[tuple[int, int]] = set()
         self.shut: set[int] = set()
@@ -182,12 +190,18 @@ class _Check:
     def changed(self) -> WalkingMap:
         """The whole map as it has changed."""
         domain = self.survey.problem.domain
-        tails, heads, _ = domain.edge_arrays()
-        pairs = list(zip(tails.tolist(), heads.tolist(), strict=True))
-        prices = [self.step(*pair) for pair in pairs]
-        kept = [i for i, price in enumerate(prices) if price is not None]
-        costs = np.array([prices[i] for i in kept], dtype=np.float64)
-        return WalkingMap(domain, make_rows(domain.num_nodes, tails[kept], heads[kept], costs))
+        tails, heads, costs = domain.edge_arrays()
+        keys = tails * domain.num_nodes + heads
+
+        def among(edges: Iterable[tuple[int, int]]) -> Ints:
+            return np.searchsorted(keys, np.array([a * domain.num_nodes + b for a, b in edges], dtype=np.int64))
+
+        shut = np.array(sorted(self.shut), dtype=np.int64)
+        is_open = ~(np.isin(tails, shut) | np.isin(heads, shut))
+        is_open[among(self.closed)] = False
+        prices = costs.astype(np.float64)
+        prices[among(self.costs)] = list(self.costs.values())
+        return WalkingMap(domain, make_rows(domain.num_nodes, tails[is_open], heads[is_open], prices[is_open]))
 
     @cached_property
     def goal(self) -> int:
@@ -309,7 +323,7 @@ class _Check:
         trip = TripDistances(self.here, self.goal, from_here, to_goal, {c: 0.0 for _, c in ahead})
         survey = replace(self.survey, walking=self.changed, trips=(trip,))
         try:
-            prices = price_walks(survey, trip, [c for _, c in ahead], _EFFORT)
+            prices = price_walks(survey, trip, [c for _, c in ahead], self.effort)
         except TooMuchError:
             return problems
         self.is_priced = True
