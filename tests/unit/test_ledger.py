@@ -4,31 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain, combinations
+from itertools import chain
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
 
 import veilroute as vr
 from drawn_books import triangle_book
-from linked_entries import entry
+from linked_entries import THERE, entry, plan, town
 from veilroute.journal import append
 from veilroute.ledger import FORMAT, Ledger
 from veilroute.linking import Entry, Place
 
-ROWS = ["......", ".@..@.", "......", "..@...", "......"]
 PLACES = [(0, 2), (0, 5), (2, 0), (2, 3), (4, 2), (4, 5)]
 A, B, C, D, E, F = PLACES
-THERE = vr.Trip((0, 0), (4, 4))
-
-
-def town(*closed: tuple[int, int]) -> vr.Domain:
-    rows = [list(row) for row in ROWS]
-    for row, col in closed:
-        rows[row][col] = "@"
-    return vr.grid_domain(["".join(row) for row in rows])
 
 
 def book_of(*classes: Sequence[Any], refused: Sequence[Any] = (), **given: Any) -> vr.Playbook:
@@ -51,14 +41,6 @@ def enter(ledger: Ledger, *entries: Entry) -> Ledger:
     for each in entries:
         ledger = ledger.enter(each, anyway=True)
     return ledger
-
-
-def plan(ledger: Ledger, places: Sequence[Any], privacy: vr.Privacy | None = None, **given: Any) -> vr.Playbook:
-    """A plan under a ledger."""
-    privacy = privacy or vr.Privacy(k=2)
-    since = given.pop("since", None)
-    problem = vr.Problem(given.pop("domain", town()), given.pop("trips", [THERE]), places, **given)
-    return vr.solve(replace(problem, past=ledger.past(problem, privacy, since=since)), privacy)
 
 
 def standings(ledger: Ledger, since: str | None = None) -> dict[str, tuple[str, bool, bool, str | None, str | None]]:
@@ -297,7 +279,7 @@ class TestPast:
     def test_less_than_was_promised_is_refused(
         self, ledger: Ledger, promised: dict[str, Any], asked: dict[str, Any], field: str
     ) -> None:
-        shares = {"shares": ((0.5, 0.5),)} if "mechanism" in promised else {}
+        shares: dict[str, Any] = {"shares": ((0.5, 0.5),)} if "mechanism" in promised else {}
         places = (Place(A, "Shop"), Place(B, "Office"))
         ledger = enter(ledger, entry("ab", places=places, privacy=vr.Privacy(**promised), **shares))
         problem = vr.Problem(town(), [THERE], [A, B], names={A: "Shop", B: "Office"})
@@ -406,77 +388,3 @@ class TestUse:
                 ledger.check_use(book)
             assert set(caught.value.names) == {"2,0", "2,3", "4,2", "4,5"}
         ledger.check_use(third, since="2026-11-18")
-
-
-def subsets(items: Sequence[Any]) -> list[tuple[Any, ...]]:
-    return list(chain.from_iterable(combinations(items, num) for num in range(1, len(items) + 1)))
-
-
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("k", [2, 3])
-def test_whichever_days_are_linked_k_are_left(seed: int, k: int, ledger: Ledger) -> None:
-    """Six days of customers who come and go, other trips and closed cells, all planned under the ledger."""
-    rng = Random(seed)
-    cells = [(row, col) for row, line in enumerate(ROWS) for col, sign in enumerate(line) if sign == "."]
-    rng.shuffle(cells)
-    customers, others = cells[:10], cells[10:]
-    sights: dict[Any, list[frozenset[Any]]] = {}
-    num_hidden = 0
-    for day in range(6):
-        start, goal = rng.sample(others, 2)
-        free = [cell for cell in others if cell not in (start, goal)]
-        domain = town(rng.choice(free)) if rng.random() < 0.5 else town()
-        book = plan(ledger, customers, vr.Privacy(k=k), domain=domain, trips=[vr.Trip(start, goal)])
-        ledger = ledger.add(book, day=f"2026-11-{day + 1:02}")
-        assert ledger.check().safe
-        hidden = [frozenset(group.members) for group in book.hidden_classes]
-        for group in [*hidden, frozenset(customers) - frozenset().union(*hidden)]:
-            for member in group:
-                sights.setdefault(member, []).append(group)
-        for member in chain.from_iterable(hidden):
-            assert all(len(frozenset.intersection(*linked)) >= k for linked in subsets(sights[member]))
-            num_hidden += 1
-        if rng.random() < 0.7:
-            customers, others = customers[1:], [*others, customers[0]]
-        customers, others = [*customers, others[0]], others[1:]
-    assert num_hidden > 20
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_the_classes_of_reuse_are_always_safe(seed: int, ledger: Ledger) -> None:
-    rng = Random(seed)
-    cells = [(row, col) for row, line in enumerate(ROWS) for col, sign in enumerate(line) if sign == "."]
-    rng.shuffle(cells)
-    customers, others = cells[:8], cells[8:]
-    book = vr.solve(vr.Problem(town(), [vr.Trip(*others[:2])], customers), vr.Privacy(k=2))
-    ledger = ledger.add(book, day="2026-11-01")
-    for day in range(2, 6):
-        customers = [cell for cell in customers if rng.random() < 0.95]
-        closed = rng.sample(others[6:], 2)
-        problem = vr.Problem(town(*closed), [vr.Trip(*rng.sample(others[:6], 2))], customers)
-        later = vr.solve(problem, vr.Privacy(k=2), planner="reuse", partition=book)
-        if not later.hidden_classes:
-            break
-        book = later
-        ledger = ledger.add(book, day=f"2026-11-{day:02}")
-        assert ledger.check().safe
-    # What reuse keeps, a plan under the ledger may keep as well, and costs no more.
-    best = plan(ledger, book.candidates, domain=book.domain, trips=book.trips)
-    again = vr.solve(replace(best.problem, past=None), vr.Privacy(k=2), planner="reuse", partition=book)
-    assert best.claims.num_anonymized >= again.claims.num_anonymized
-    if best.claims.num_anonymized == again.claims.num_anonymized:
-        assert (best.mac or 0) <= (again.mac or 0) + 1e-9
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_a_newcomer_takes_nothing_from_the_others(seed: int, ledger: Ledger) -> None:
-    """Whoever was hidden can be hidden again, beside a customer who joins."""
-    rng = Random(seed)
-    cells = [(row, col) for row, line in enumerate(ROWS) for col, sign in enumerate(line) if sign == "."]
-    rng.shuffle(cells)
-    customers, trip = cells[:7], vr.Trip(*cells[7:9])
-    first = plan(ledger, customers, trips=[trip])
-    ledger = ledger.add(first, day="2026-11-01")
-    second = plan(ledger, [*customers, cells[9]], trips=[trip])
-    assert second.claims.num_anonymized == first.claims.num_anonymized + 1 == 8
-    assert ledger.add(second, day="2026-11-02").check().safe
