@@ -16,7 +16,7 @@ Each run draws a trip and 16 candidates on the map. The days:
 ``swapped``          every day one candidate leaves and another one joins
 ``k raised``         k on the first day, k + 1 from the second day on. The ledger says beforehand whom k + 1 cannot hide
                      any more (the line below the table), so under a ledger the days go on with k
-``k for newcomers``  16 more candidates join on the second day and want k + 1: without a ledger all are planned again
+``k for newcomers``  8 more candidates join on the second day and want k + 1: without a ledger all are planned again
                      with k + 1, under a ledger the newcomers get a playbook of their own
 ``roads closed``     every day another 2 % of the map's free cells are closed
 
@@ -42,7 +42,7 @@ from paper_instances import read_map
 
 MAPS = ("dao/den101d.map", "dao/lak102d.map", "street/Berlin_0_256.map")
 DAYS = (2, 5, 20)
-NUM_CANDIDATES = 16
+NUM_CANDIDATES, NUM_NEWCOMERS = 16, 8
 CLOSED = 0.02
 
 Cells = list[Any]
@@ -119,7 +119,7 @@ def k_raised(first: vr.Problem, k: int, rng: random.Random) -> Iterator[Day]:
 def k_for_newcomers(first: vr.Problem, k: int, rng: random.Random) -> Iterator[Day]:
     yield Day(first, k)
     taken = {first.trips[0].start, first.trips[0].goal, *first.candidates}
-    more = rng.sample([cell for cell in cells_of(first.domain) if cell not in taken], NUM_CANDIDATES)
+    more = rng.sample([cell for cell in cells_of(first.domain) if cell not in taken], NUM_NEWCOMERS)
     later = Day(replace(first, candidates=[*first.candidates, *more]), k + 1, tuple(more))
     while True:
         yield later
@@ -249,7 +249,7 @@ def main() -> int:
     parser.add_argument("--shared", type=Path, required=True, help="folder with maps/")
     parser.add_argument("--maps", nargs="+", default=MAPS, help="files below maps/")
     parser.add_argument("--k", nargs="+", type=int, default=(2, 3))
-    parser.add_argument("--runs", type=int, default=5, help="how often each scenario is drawn")
+    parser.add_argument("--runs", type=int, default=6, help="how often each scenario is drawn")
     options = parser.parse_args()
     rows, notes, is_safe = [HEADINGS], [], True
     for file in options.maps:

@@ -1,11 +1,16 @@
-"""Entries of ledgers written by hand: places are letters, classes are words."""
+"""Entries of ledgers written by hand, where places are letters and classes are words; plans in a small town."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import veilroute as vr
 from veilroute.linking import Entry, Linking, Place
+
+ROWS = ["......", ".@..@.", "......", "..@...", "......"]
+THERE = vr.Trip((0, 0), (4, 4))
 
 
 def entry(classes: str, refused: str = "", *, day: int = 1, **given: Any) -> Entry:
@@ -30,3 +35,19 @@ def left_of(linking: Linking, letter: str, since: str | None = None) -> str:
     """Who is still possible where a letter is the secret."""
     texts = [place.text for place in linking.roster.places]
     return "".join(sorted(texts[number] for number in linking.left(texts.index(letter), since)))
+
+
+def town(*closed: tuple[int, int]) -> vr.Domain:
+    """A grid of five rows, some of its cells closed."""
+    rows = [list(row) for row in ROWS]
+    for row, col in closed:
+        rows[row][col] = "@"
+    return vr.grid_domain(["".join(row) for row in rows])
+
+
+def plan(ledger: vr.Ledger, places: Sequence[Any], privacy: vr.Privacy | None = None, **given: Any) -> vr.Playbook:
+    """A plan under a ledger."""
+    privacy = privacy or vr.Privacy(k=2)
+    since = given.pop("since", None)
+    problem = vr.Problem(given.pop("domain", town()), given.pop("trips", [THERE]), places, **given)
+    return vr.solve(replace(problem, past=ledger.past(problem, privacy, since=since)), privacy)

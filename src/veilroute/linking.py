@@ -486,6 +486,8 @@ def entry_of(playbook: Playbook, near: Iterable[tuple[Label, Label]], day: str, 
     ends = {end for trip in playbook.trips for end in (trip.start, trip.goal)}
     listed = [label for label in playbook.candidates if label not in ends]
     place = {label: at for at, label in enumerate(listed)}
+    if any(member not in place for group in playbook.hidden_classes for member in group.members):
+        raise InvalidInputError("playbook", "classes of candidates that count; audit it")
     weights = dict(zip(playbook.candidates, playbook.prior or (), strict=False))
     past = playbook.past
     return Entry(
