@@ -302,7 +302,7 @@ def _differences(entry: Entry, book: Playbook, sight: Sight) -> list[str]:
     is_randomised = book.privacy.mechanism == "randomised"
 
     def plain(groups: Iterable[tuple[Sequence[int | None], Sequence[float]]]) -> list[Any]:
-        return sorted([*zip(members, shares or [0.0] * len(members), strict=False)] for members, shares in groups)
+        return sorted(sorted(zip(members, shares or [0.0] * len(members), strict=False)) for members, shares in groups)
 
     recorded = [(list(members), entry.shares[i] if entry.shares else ()) for i, members in enumerate(entry.classes)]
     planned = [([place.get(label) for label in group.members], group.shares) for group in classes]
