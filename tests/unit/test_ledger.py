@@ -14,8 +14,8 @@ import veilroute as vr
 from drawn_books import triangle_book
 from linked_entries import THERE, entry, plan, town
 from veilroute.journal import append
-from veilroute.ledger import FORMAT, Ledger
-from veilroute.linking import Entry, Place
+from veilroute.ledger import Ledger
+from veilroute.linking import LEDGER_FORMAT, Entry, Place
 
 PLACES = [(0, 2), (0, 5), (2, 0), (2, 3), (4, 2), (4, 5)]
 A, B, C, D, E, F = PLACES
@@ -225,7 +225,7 @@ class TestAdd:
     def test_forged_lines_are_refused_with_their_number(self, ledger: Ledger, change: dict[str, Any]) -> None:
         """Whoever makes all hashes anew can write what is no entry."""
         ledger.enter(entry("abc"))
-        append(ledger.journal.path, FORMAT, entry("abc", day=2).to_dict() | change)
+        append(ledger.journal.path, LEDGER_FORMAT, entry("abc", day=2).to_dict() | change)
         with pytest.raises(vr.FileFormatError, match="not an entry of a ledger") as caught:
             vr.read_ledger(ledger.journal.path).check()
         assert caught.value.line == 3
@@ -234,7 +234,7 @@ class TestAdd:
 
     def test_lines_out_of_order_are_refused(self, ledger: Ledger) -> None:
         ledger.enter(entry("abc", day=9))
-        append(ledger.journal.path, FORMAT, entry("abc", day=2).to_dict())
+        append(ledger.journal.path, LEDGER_FORMAT, entry("abc", day=2).to_dict())
         with pytest.raises(vr.FileFormatError, match=r"line 3: .*a day from 2026-11-09 on"):
             vr.read_ledger(ledger.journal.path).check()
 
@@ -326,9 +326,7 @@ class TestExplain:
         assert set(found) == {A, B}
         assert found[A].left == (A, B)
         assert found[A].since == "2026-11-16"
-        assert (
-            found[A].reason == "of those with whom it was hidden on 2026-11-16, 0,2, 0,5 can be covered now: 2,0 cannot"
-        )
+        assert found[A].reason == "on 2026-11-16 it was hidden with 0,5 2,0, and 2,0 is no longer listed"
         assert found[A].advice == "keeping 2,0, last listed on 2026-11-16, as a candidate"
         assert set(found[A].to_dict()) == {"candidate", "since", "left", "reason", "advice"}
         after = ledger.add(book, day="2026-11-17")
@@ -339,7 +337,7 @@ class TestExplain:
         book = plan(ledger, PLACES, vr.Privacy(k=3))
         (one, two) = ledger.explain(book)
         assert (one.candidate, two.candidate) == (A, B)
-        assert one.reason == "since 2026-11-16 linked trips leave 0,2, 0,5"
+        assert one.reason == "since 2026-11-16 linked trips leave 0,2 0,5"
         assert one.advice == "k=3 already on 2026-11-16"
 
     def test_a_playbook_was_planned_by_itself(self, ledger: Ledger) -> None:
