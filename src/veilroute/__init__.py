@@ -37,6 +37,7 @@ from veilroute.errors import (
     UnsafeLedgerError,
     VeilrouteError,
 )
+from veilroute.foresight import WhatIf, what_if
 from veilroute.formats import (
     Instance,
     domain_from_osmnx,
@@ -72,10 +73,10 @@ __all__ = [
     "MissingExtraError", "NetworkReport", "NotAnonymizedError", "Obstacle", "OutOfTimeError", "Past", "Playbook",
     "PlaybookClass", "PluginError", "Privacy", "Problem", "Progress", "Replan", "RiskReport", "Route", "Rule",
     "StreetNetwork", "TooLargeError", "Trip", "UnknownCandidateError", "UnknownMethodError", "UnsafeLedgerError",
-    "VeilrouteError", "Visibility", "Watch", "Way", "WithinDistance", "__version__", "audit", "audit_linked",
-    "cover", "domain_from_osmnx", "draw_candidates", "find_obstacles", "frontier", "generate_rooms",
+    "VeilrouteError", "Visibility", "Watch", "Way", "WhatIf", "WithinDistance", "__version__", "audit",
+    "audit_linked", "cover", "domain_from_osmnx", "draw_candidates", "find_obstacles", "frontier", "generate_rooms",
     "generate_streets", "grid_domain", "new_key", "new_ledger", "playbook_from_json", "read_dimacs",
     "read_edge_list", "read_graphml", "read_instance", "read_key", "read_ledger", "read_movingai", "read_network",
-    "read_osm", "read_playbook", "read_scenarios", "risk", "solve", "write_instance", "write_movingai",
+    "read_osm", "read_playbook", "read_scenarios", "risk", "solve", "what_if", "write_instance", "write_movingai",
     "write_network",
 ]  # fmt: skip
