@@ -19,7 +19,7 @@ from veilroute.auditing.replay import replay_playbook
 from veilroute.auditing.survey import metres_apart, on_sphere, survey_problem
 from veilroute.domain.graph import Domain
 from veilroute.errors import InvalidInputError, TooLargeError
-from veilroute.linking import FURTHEST_M, Entry, Place, Spot
+from veilroute.linking import CLOSEST_M, FURTHEST_M, Entry, Place, Spot
 from veilroute.playbook import Playbook
 from veilroute.problem import ROUNDING, Privacy
 
@@ -163,11 +163,13 @@ class People:
         self.last: list[Place] = []  # how each was listed last
         self._marks: list[set[Any]] = []
         self._with_mark: dict[Any, set[int]] = {}
-        self._maps: set[str] = set()
 
     def enter(self, domain: str, places: Iterable[Place]) -> tuple[int, ...]:
         """The numbers of some places of a map; those who were never listed get new ones."""
         listed = [(place, self._find(domain, place)) for place in places]
+        known = {found for _, found in listed}
+        for place in (place for place, found in listed if found is None):
+            self._check_new(domain, place, known)
         numbers: list[int] = []
         for place, found in listed:
             if found is not None and found in numbers:
@@ -183,7 +185,6 @@ class People:
             self._marks[found] |= marks
             for mark in marks:
                 self._with_mark.setdefault(mark, set()).add(found)
-        self._maps.add(domain)
         return tuple(numbers)
 
     def _find(self, domain: str, place: Place) -> int | None:
@@ -197,30 +198,38 @@ class People:
         if len(fitting) > 1:
             raise _unclear(place, "its name and coordinates fit several places")
         if not fitting:
-            if self._maps - {domain} and place.at is None and not _names(place):
-                raise _unclear(place, "on another map a number alone does not say who it is")
             return None
         number = min(fitting)
         spots = [mark[1] for mark in self._marks[number] if mark[0] == "at"]
-        if not here and _is_elsewhere(place.at, spots):
+        if not here and _is_elsewhere(place.at, spots, FURTHEST_M):
             raise _unclear(place, "a place of that name was elsewhere")
         return number
+
+    def _check_new(self, domain: str, place: Place, known: set[int | None]) -> None:
+        """Raise where somebody who seems to be new may be one of another map: who is new has no history."""
+        for number, marks in enumerate(self._marks):
+            if number in known or ("map", domain) in marks:
+                continue
+            are_named = _names(place) and any(mark[0] == "name" for mark in marks)
+            spots = [mark[1] for mark in marks if mark[0] == "at"]
+            if not are_named and not _is_elsewhere(place.at, spots, CLOSEST_M):
+                raise _unclear(place, f"it may be {self.last[number].text}, as far as names and coordinates say")
 
 
 def _names(place: Place) -> list[tuple[str, str]]:
     return [("name", name) for name in (place.name, place.label) if isinstance(name, str) and name]
 
 
-def _is_elsewhere(at: Spot | None, spots: Iterable[Spot]) -> bool:
-    """Whether a place is not where one of its name was, as far as the two can be compared."""
+def _is_elsewhere(at: Spot | None, spots: Iterable[Spot], furthest_m: float) -> bool:
+    """Whether a place is certainly not where another was; that cannot be said where the two cannot be compared."""
     if at is None:
         return False
     size = 3 if at[0] == "cell" else 1  # cells of grids of different sizes cannot be
     others = [spot for spot in spots if spot[:size] == at[:size]]
     if at[0] != "earth":
-        return bool(others)
+        return bool(others) and at not in others
     points = on_sphere(np.array([spot[1:] for spot in (at, *others)], dtype=np.float64))
-    return bool(others) and bool((metres_apart(points[0], points[1:]) > FURTHEST_M).all())
+    return bool(others) and bool((metres_apart(points[0], points[1:]) > furthest_m).all())
 
 
 def _unclear(place: Place, why: str) -> InvalidInputError:
