@@ -5,7 +5,7 @@
 """
 
 from veilroute import adversary as adversary
-from veilroute.auditing import AuditReport
+from veilroute.auditing import AuditReport, LinkedReport, audit_linked
 from veilroute.auditing import audit_playbook as audit
 from veilroute.certificate import Certificate, Cut, DualPrices
 from veilroute.closures import Closure, Replan, Way
@@ -37,6 +37,7 @@ from veilroute.errors import (
     UnsafeLedgerError,
     VeilrouteError,
 )
+from veilroute.foresight import WhatIf, what_if
 from veilroute.formats import (
     Instance,
     domain_from_osmnx,
@@ -68,13 +69,14 @@ __version__ = "0.1.0"
 __all__ = [
     "AtNode", "AuditReport", "BrokenPromiseError", "Certificate", "Claims", "Closure", "Cover", "Cut", "Domain",
     "DownloadError", "DualPrices", "Explicit", "FileFormatError", "Frontier", "FrontierPoint", "Incumbent",
-    "Instance", "InvalidInputError", "Key", "Ledger", "LedgerReport", "LineOfSight", "MissingExtraError",
-    "NetworkReport", "NotAnonymizedError", "Obstacle", "OutOfTimeError", "Past", "Playbook", "PlaybookClass",
-    "PluginError", "Privacy", "Problem", "Progress", "Replan", "RiskReport", "Route", "Rule", "StreetNetwork",
-    "TooLargeError", "Trip", "UnknownCandidateError", "UnknownMethodError", "UnsafeLedgerError", "VeilrouteError",
-    "Visibility", "Watch", "Way", "WithinDistance", "__version__", "audit", "cover", "domain_from_osmnx",
-    "draw_candidates", "find_obstacles", "frontier", "generate_rooms", "generate_streets", "grid_domain", "new_key",
-    "new_ledger", "playbook_from_json", "read_dimacs", "read_edge_list", "read_graphml", "read_instance",
-    "read_key", "read_ledger", "read_movingai", "read_network", "read_osm", "read_playbook", "read_scenarios",
-    "risk", "solve", "write_instance", "write_movingai", "write_network",
+    "Instance", "InvalidInputError", "Key", "Ledger", "LedgerReport", "LineOfSight", "LinkedReport",
+    "MissingExtraError", "NetworkReport", "NotAnonymizedError", "Obstacle", "OutOfTimeError", "Past", "Playbook",
+    "PlaybookClass", "PluginError", "Privacy", "Problem", "Progress", "Replan", "RiskReport", "Route", "Rule",
+    "StreetNetwork", "TooLargeError", "Trip", "UnknownCandidateError", "UnknownMethodError", "UnsafeLedgerError",
+    "VeilrouteError", "Visibility", "Watch", "Way", "WhatIf", "WithinDistance", "__version__", "audit",
+    "audit_linked", "cover", "domain_from_osmnx", "draw_candidates", "find_obstacles", "frontier", "generate_rooms",
+    "generate_streets", "grid_domain", "new_key", "new_ledger", "playbook_from_json", "read_dimacs",
+    "read_edge_list", "read_graphml", "read_instance", "read_key", "read_ledger", "read_movingai", "read_network",
+    "read_osm", "read_playbook", "read_scenarios", "risk", "solve", "what_if", "write_instance", "write_movingai",
+    "write_network",
 ]  # fmt: skip

@@ -164,11 +164,17 @@ class BrokenPromiseError(NotAnonymizedError):
         )
 
 
+def listing(names: Sequence[str], most: int = 12) -> str:
+    """Names one after the other, with spaces between those that have commas themselves, as cells do; only so many."""
+    between = " " if any("," in name and " " not in name for name in names) else ", "
+    return between.join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
 class UnsafeLedgerError(VeilrouteError):
     """Linked trips would break, or have broken, what a ledger's playbooks promise."""
 
     def __init__(self, day: str, names: Sequence[str], *, in_use: bool = False) -> None:
-        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        shown = listing(names, 5)
         self.names = tuple(names)
         super().__init__(
             f"whoever links trips of this playbook ({day}) with others in the ledger is left with too few for {shown}; "

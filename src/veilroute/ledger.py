@@ -6,22 +6,33 @@ for the next trip has to know the earlier ones. The ledger is a file that only g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from veilroute.accounting import Account, account_draws
+from veilroute.closures import Replan
 from veilroute.domain.graph import Label
-from veilroute.errors import FileFormatError, InvalidInputError, UnsafeLedgerError
+from veilroute.errors import InvalidInputError, UnsafeLedgerError
 from veilroute.journal import Journal, append, new_journal, read_journal
 from veilroute.jsontext import dump_canonical, parse_json
-from veilroute.linking import Entry, Linking, check_date, entry_from_dict, entry_of, pairs_within, places_of
+from veilroute.linking import (
+    LEDGER_FORMAT,
+    Entry,
+    Linking,
+    check_date,
+    entry_from_dict,
+    entry_of,
+    pairs_within,
+    places_of,
+    read_entries,
+)
 from veilroute.playbook import Playbook
 from veilroute.problem import ROUNDING, Past, Privacy, Problem
-
-FORMAT = "veilroute-ledger/1"
+from veilroute.shortfalls import Shortfall, explain_shortfalls
 
 
 @dataclass(frozen=True)
@@ -73,35 +84,14 @@ class LedgerReport:
         return {"safe": self.safe, "playbooks": self.playbooks, "head": self.head, "candidates": candidates}
 
 
-@dataclass(frozen=True)
-class Shortfall:
-    """Why a plan under a ledger does not hide a candidate."""
-
-    candidate: Label
-    since: str  #: the day from which on there was too little left
-    left: tuple[Label, ...]  #: who was still possible then, of those that the plan could hide it with
-    reason: str
-    advice: str  #: what would have avoided it
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "candidate": self.candidate,
-            "since": self.since,
-            "left": list(self.left),
-            "reason": self.reason,
-            "advice": self.advice,
-        }
-
-
 def new_ledger(path: str | Path) -> Ledger:
     """Make a ledger without playbooks; a file that is there is never overwritten."""
-    return Ledger(new_journal(path, FORMAT))
+    return Ledger(new_journal(path, LEDGER_FORMAT))
 
 
 def read_ledger(path: str | Path) -> Ledger:
     """Read a ledger; damage is an error that names the line."""
-    return Ledger(read_journal(path, FORMAT))
+    return Ledger(read_journal(path, LEDGER_FORMAT))
 
 
 @dataclass(frozen=True)
@@ -113,16 +103,7 @@ class Ledger:
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
         """What is recorded of each playbook."""
-        entries: list[Entry] = []
-        for number, data in enumerate(self.journal.entries):
-            try:
-                entries.append(entry_from_dict(data))
-                if number and entries[-1].date < entries[-2].date:
-                    raise InvalidInputError("date", f"a day from {entries[-2].date} on", entries[-1].date)
-            except (KeyError, TypeError, ValueError, AttributeError) as error:
-                what = f"field {error}" if isinstance(error, KeyError) else str(error)
-                raise FileFormatError(self.journal.path, f"not an entry of a ledger ({what})", number + 2) from None
-        return tuple(entries)
+        return read_entries(self.journal)
 
     @property
     def head(self) -> str:
@@ -143,6 +124,13 @@ class Ledger:
             tuple(_standing(linking, number, since) for number in people),
             self.head,
         )
+
+    def account(self, prior: Mapping[Label, float] | None = None, *, since: str | None = None) -> tuple[Account, ...]:
+        """What linked draws tell about those whom each randomised playbook hides, and what one more would cost.
+
+        ``prior`` says how probable places are, by label, in place of what the playbooks say.
+        """
+        return account_draws(self.entries, prior, None if since is None else check_date(since, "since"))
 
     def past(self, problem: Problem, privacy: Privacy, *, since: str | None = None) -> Past:
         """What a plan for this problem has to take into account.
@@ -192,27 +180,37 @@ class Ledger:
         entry = entry_of(playbook, near, date.today().isoformat() if day is None else day, occasion)
         return self.enter(entry, anyway=anyway)
 
+    def add_replan(self, playbook: Playbook, found: Replan, *, day: str | None = None, anyway: bool = False) -> Ledger:
+        """Enter a trip that was planned again on the way, of a playbook that is in the ledger.
+
+        Whoever watches is left with the members still covered. Those who dropped out are, for this trip, as good as
+        refused. The line says which class was on the way, as the trip did to whoever watched it.
+        """
+        if not self.holds(playbook):
+            raise UnsafeLedgerError.unknown()
+        if playbook.is_randomised:
+            raise InvalidInputError("ledger", "a partition: what a draw shows that was planned again is not recorded")
+        if found.choice is None:
+            raise InvalidInputError("replan", "one for which it was chosen how to go on")
+        near = [pair for pair in near_pairs(playbook) if set(pair) <= set(found.members)]
+        whole = entry_of(playbook, near, date.today().isoformat() if day is None else day)
+        return self.enter(_part_of(whole, found), anyway=anyway)
+
     def enter(self, entry: Entry, *, anyway: bool = False) -> Ledger:
         """Enter what :meth:`add` makes of a playbook, or the record of a trip that was planned again on the way."""
 
         def decide(journal: Journal) -> dict[str, Any]:
+            plain: dict[str, Any] = parse_json(dump_canonical(entry.to_dict()), "entry")  # labels may be tuples
+            entry_from_dict(plain)  # what could not be read again would spoil the ledger
             now = Ledger(journal)
             _check_place(now, entry)
-            if not anyway:
-                linking = Linking([*now.entries, entry])
-                people = [number for number in linking.ids[-1] if not linking.is_refused(number)]
-                last = len(now.entries)
-                short = [
-                    number
-                    for number in people
-                    if linking.broken(number) is not None and linking.broken(number, until=last - 1) is None
-                ]
-                if short:
-                    raise UnsafeLedgerError(entry.date, [linking.roster.places[number].text for number in short])
-            plain: dict[str, Any] = parse_json(dump_canonical(entry.to_dict()), "entry")  # labels may be tuples
+            # Built also where nothing is refused by it: places that cannot be told would spoil the ledger.
+            short = _broken_by(Linking([*now.entries, entry]))
+            if short and not anyway:
+                raise UnsafeLedgerError(entry.date, short)
             return plain
 
-        return Ledger(append(self.journal.path, FORMAT, decide))
+        return Ledger(append(self.journal.path, LEDGER_FORMAT, decide))
 
     def holds(self, playbook: Playbook) -> bool:
         """Whether a playbook is in the ledger."""
@@ -235,16 +233,7 @@ class Ledger:
 
     def explain(self, playbook: Playbook) -> tuple[Shortfall, ...]:
         """Whom a plan under this ledger does not hide because of their history, since when and why."""
-        problem = playbook.problem
-        counted = [problem.candidates[i] for i in problem.counted]
-        linking = Linking(self.entries)
-        numbers = linking.roster.enter(problem.domain.sha256, places_of(problem.domain, counted, problem.names))
-        label = dict(zip(numbers, counted, strict=True))
-        can = {n for n, own in label.items() if own not in set(playbook.uncoverable)}
-        wanted = set(playbook.exposed_candidates) | set(playbook.uncoverable)
-        since = None if playbook.past is None else playbook.past.since
-        found = (_explain(linking, n, label, can, playbook, since) for n, own in label.items() if own in wanted)
-        return tuple(each for each in found if each is not None)
+        return explain_shortfalls(Linking(self.entries), playbook)
 
 
 def near_pairs(playbook: Playbook) -> list[tuple[Label, Label]]:
@@ -258,6 +247,31 @@ def near_pairs(playbook: Playbook) -> list[tuple[Label, Label]]:
     far = far_matrix(domain, [domain.node(label) for label in hidden], playbook.privacy)
     pairs = pairs_within([place[m] for m in group.members] for group in playbook.hidden_classes)
     return [(hidden[one], hidden[other]) for one, other in pairs if not far[one, other]]
+
+
+def _part_of(whole: Entry, found: Replan) -> Entry:
+    """What one class's trip shows that was planned again, of the entry of its playbook."""
+    at = [i for i, place in enumerate(whole.places) if place.label in set(found.members)]
+    new = {old: number for number, old in enumerate(at)}
+    left = tuple(new[i] for i in at if whole.places[i].label in set(found.still_hidden))
+    return replace(
+        whole,
+        trips=(whole.trips[found.trip],),
+        places=tuple(whole.places[i] for i in at),
+        classes=(left,) if left else (),
+        refused=tuple(number for number in new.values() if number not in left),
+        near=tuple((new[one], new[other]) for one, other in whole.near),
+        prior=None if whole.prior is None else tuple(whole.prior[i] for i in at),
+        parent=None,
+        kind="replan",
+    )
+
+
+def _broken_by(linking: Linking) -> list[str]:
+    """Who is hidden by the last entry and yet falls short, because linked trips leave too few; nobody else can."""
+    entry, ids = linking.entries[-1], linking.ids[-1]
+    hidden = sorted({ids[i] for members in entry.classes for i in members})
+    return [linking.roster.places[n].text for n in hidden if linking.broken(n, entry.since) is not None]
 
 
 def _standing(linking: Linking, number: int, since: str | None) -> Standing:
@@ -327,45 +341,3 @@ def _check_prior(entry: Entry, weights: Sequence[float | None]) -> None:
     if any(abs(old * new_sum - new * old_sum) > ROUNDING * old_sum * new_sum for old, new in pairs):
         expected = f"the weights of {entry.date} for who was listed then (or assume that it cannot be linked: since)"
         raise InvalidInputError("prior", expected)
-
-
-def _explain(
-    linking: Linking, number: int, label: dict[int, Label], can: set[int], playbook: Playbook, since: str | None
-) -> Shortfall | None:
-    """What somebody's history is short of, if that is why it is not hidden."""
-    seen = linking.sightings(number, since)
-    k, places = playbook.privacy.k, linking.roster.places
-
-    def names(people: set[int]) -> str:
-        return ", ".join(playbook.name(label[n]) if n in label else places[n].text for n in sorted(people)) or "nobody"
-
-    if not seen:
-        return None
-    if number not in can:
-        reason = "no walk of this trip covers it, and that no trip takes place is seen as well"
-        return Shortfall(label[number], linking.entries[seen[-1][0].entry].date, (), reason, "another goal or trip")
-    for at in range(len(seen)):
-        people = frozenset.intersection(*(min((s.members for s in each), key=len) for each in seen[: at + 1]))
-        if len(people & can) >= k:
-            continue
-        entry = linking.entries[seen[at][0].entry]
-        gone = {n for n in people if n not in can}
-        left = tuple(label[n] for n in sorted(people & can))
-        day, rest = entry.date, names(set(people & can))
-        reason = f"since {day} linked trips leave {rest}"
-        if len(people) >= k:
-            listed = [e.date for e, ids in zip(linking.entries, linking.ids, strict=True) if gone & set(ids)]
-            day = max(listed)
-            reason = (
-                f"of those with whom it was hidden on {entry.date}, {rest} can be covered now: {names(gone)} cannot"
-            )
-            advice = f"keeping {names(gone)}, last listed on {day}, as a candidate"
-        elif seen[at][0].group < 0:
-            reason += ": it had no route then, which is seen as well"
-            advice = f"a k or ell on {day} that hides it, or leaving it out of the candidates"
-        elif entry.parent is None and at:
-            advice = f"planning the playbook of {day} under the ledger"
-        else:
-            advice = f"k={k} already on {day}"
-        return Shortfall(label[number], day, left, reason, advice)
-    return None

@@ -11,22 +11,27 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from itertools import combinations, product
+from itertools import chain, combinations, combinations_with_replacement, product
 from typing import Any
 
 import numpy as np
 
-from veilroute.checks import check_finite, check_list, check_whole
+from veilroute.checks import check_finite, check_list, check_whole, is_number
 from veilroute.domain.geography import great_circle_m
 from veilroute.domain.graph import Domain, Label, label_text, plain_label
-from veilroute.errors import InvalidInputError, TooLargeError
+from veilroute.errors import FileFormatError, InvalidInputError, TooLargeError
+from veilroute.journal import Journal
 from veilroute.playbook import Playbook
 from veilroute.problem import ROUNDING, Privacy
 
 #: How far from where it was a place of the same name may be on another map: it may be nearest to another junction.
 FURTHEST_M = 250.0
+#: What is closer than this on another map may be the same place, drawn more exactly.
+CLOSEST_M = 5.0
 #: The most ways in which the draws of randomised playbooks may have gone together, for one candidate.
 MAX_COMBINATIONS = 100_000
+
+LEDGER_FORMAT = "veilroute-ledger/1"
 
 Spot = tuple[str | float, ...]
 
@@ -156,6 +161,8 @@ def entry_from_dict(data: Mapping[str, Any]) -> Entry:
         raise InvalidInputError("places", "places that are distinct, and pairs of them that are near")
     if (weights is not None and len(weights) != num) or (shares and [*map(len, shares)] != [*map(len, classes)]):
         raise InvalidInputError("prior", "a weight for each place, and shares for each member")
+    if not all(is_number(share, 1e-300, 1) for each in shares for share in each):
+        raise InvalidInputError("shares", "probabilities above 0")
     for name in ("playbook", "domain", "kind"):
         if not isinstance(data[name], str):
             raise InvalidInputError(name, "text", data[name])
@@ -173,12 +180,26 @@ def entry_from_dict(data: Mapping[str, Any]) -> Entry:
         refused=refused,
         near=tuple((pair[0], pair[1]) for pair in near),
         prior=None if weights is None else tuple(float(check_finite("prior", w, least=0)) for w in weights),
-        shares=tuple(tuple(float(check_finite("shares", x, least=0)) for x in each) for each in shares),
+        shares=tuple(tuple(map(float, each)) for each in shares),
         parent=data["parent"],
         since=None if data.get("since") is None else check_date(data["since"], "since"),
         occasion=data.get("occasion"),
         kind=data["kind"],
     )
+
+
+def read_entries(journal: Journal) -> tuple[Entry, ...]:
+    """What the lines of a ledger say, or raise naming the line that is none of a ledger."""
+    entries: list[Entry] = []
+    for number, data in enumerate(journal.entries):
+        try:
+            entries.append(entry_from_dict(data))
+            if number and entries[-1].date < entries[-2].date:
+                raise InvalidInputError("date", f"a day from {entries[-2].date} on", entries[-1].date)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            what = f"field {error}" if isinstance(error, KeyError) else str(error)
+            raise FileFormatError(journal.path, f"not an entry of a ledger ({what})", number + 2) from None
+    return tuple(entries)
 
 
 class Roster:
@@ -189,9 +210,9 @@ class Roster:
         self._labels: dict[tuple[str, Label], int] = {}
         self._names: dict[str, set[int]] = {}
         self._spots: dict[Spot, set[int]] = {}
+        self._all_names: list[set[str]] = []
         self._all_spots: list[set[Spot]] = []
-        self._on_map: dict[tuple[str, int], Label] = {}
-        self._maps: set[str] = set()
+        self._on_map: set[tuple[str, int]] = set()
 
     def enter(self, domain: str, places: Sequence[Place]) -> tuple[int, ...]:
         """The numbers of some places, new ones for those never listed; an ambiguous match is an error."""
@@ -202,23 +223,36 @@ class Roster:
                 place for at, place in enumerate(places) if found[at] is not None and found.count(found[at]) > 1
             )
             raise _ambiguous(twice, "two places of this map are one place of the ledger")
+        for place, number in zip(places, found, strict=True):
+            if number is None:
+                self._check_new(domain, place, set(known))
         numbers = []
         for place, number in zip(places, found, strict=True):
             if number is None:
                 number = len(self.places)
                 self.places.append(place)
+                self._all_names.append(set())
                 self._all_spots.append(set())
             self.places[number] = place
             self._labels[domain, place.label] = number
-            self._on_map[domain, number] = place.label
+            self._on_map.add((domain, number))
             for name in called(place):
                 self._names.setdefault(name, set()).add(number)
+                self._all_names[number].add(name)
             if place.at is not None:
                 self._spots.setdefault(place.at, set()).add(number)
                 self._all_spots[number].add(place.at)
             numbers.append(number)
-        self._maps.add(domain)
         return tuple(numbers)
+
+    def _check_new(self, domain: str, place: Place, taken: set[int]) -> None:
+        """Raise when somebody who seems to be new may be somebody of another map: a newcomer has no history."""
+        for number, spots in enumerate(self._all_spots):
+            if number in taken or (domain, number) in self._on_map or (called(place) and self._all_names[number]):
+                continue
+            if not is_elsewhere(place.at, spots, CLOSEST_M):
+                other = self.places[number].text
+                raise _ambiguous(place, f"neither names nor coordinates say whether it is {other}: give names")
 
     def _find(self, domain: str, place: Place) -> int | None:
         if (domain, place.label) in self._labels:
@@ -229,10 +263,6 @@ class Roster:
         named, there = ({n for n in some if (domain, n) not in self._on_map} for some in (named, there))
         found = named & there or named | there
         if not found:
-            if self._maps - {domain} and not called(place) and place.at is None:
-                raise _ambiguous(
-                    place, "a number alone does not say who it is on another map: give names or coordinates"
-                )
             return None
         if len(found) > 1:
             raise _ambiguous(place, "its name or its coordinates fit several places of the ledger")
@@ -247,14 +277,14 @@ def called(place: Place) -> set[str]:
     return {name for name in (place.name, place.label) if isinstance(name, str) and name}
 
 
-def is_elsewhere(at: Spot | None, spots: Iterable[Spot | None]) -> bool:
+def is_elsewhere(at: Spot | None, spots: Iterable[Spot | None], furthest_m: float = FURTHEST_M) -> bool:
     """Whether all that is known of where a place was is of the same kind, and not here."""
     others = [spot for spot in spots if at is not None and spot is not None and spot[: _kind(at)] == at[: _kind(at)]]
     if not others or at is None or at in others:
         return False
     if at[0] != "earth":
         return True
-    return all(float(great_circle_m(spot[1:], at[1:])) > FURTHEST_M for spot in others)
+    return all(float(great_circle_m(spot[1:], at[1:])) > furthest_m for spot in others)
 
 
 def _kind(at: Spot) -> int:
@@ -287,6 +317,7 @@ class Linking:
         for entry in self.entries:
             self.ids.append(self.roster.enter(entry.domain, entry.places))
         self._seen: dict[int, list[tuple[Sighting, ...]]] = {}
+        self._chances: dict[int, dict[int, dict[int, float]]] = {}
         self._places = [{person: at for at, person in enumerate(ids)} for ids in self.ids]
         self._near = [{frozenset(pair) for pair in entry.near} for entry in self.entries]
         for number, entry in enumerate(self.entries):
@@ -322,13 +353,22 @@ class Linking:
     def combinations(
         self, person: int, since: str | None = None, until: int | None = None
     ) -> Iterator[tuple[Sighting, ...]]:
-        """All that may have been seen of somebody, one sighting for each trip."""
-        seen = self.sightings(person, since, until)
-        if (num := math.prod(map(len, seen))) > MAX_COMBINATIONS:
-            raise TooLargeError(
-                "ledger", f"draws that may have gone together in at most {MAX_COMBINATIONS:,} ways", num
-            )
-        return product(*seen)
+        """All that may have been seen of somebody, one sighting for each trip; the order of repeated draws is left out.
+
+        What is seen of several draws of one playbook stands where the first of them does.
+        """
+        options: dict[object, tuple[tuple[Sighting, ...], int]] = {}
+        for sightings in self.sightings(person, since, until):
+            entry = self.entries[sightings[0].entry]
+            same = (entry.playbook, entry.shares, tuple((s.group, s.members) for s in sightings))
+            first, repeats = options.get(same, (sightings, 0))
+            options[same] = (first, repeats + 1)
+        ways = [math.comb(len(each) + repeats - 1, repeats) for each, repeats in options.values()]
+        if (num := math.prod(ways)) > MAX_COMBINATIONS:
+            expected = f"draws that may have gone together in at most {MAX_COMBINATIONS:,} ways (forget some: since)"
+            raise TooLargeError("ledger", expected, num)
+        parts = product(*(combinations_with_replacement(each, repeats) for each, repeats in options.values()))
+        return (tuple(chain.from_iterable(part)) for part in parts)
 
     def left(self, person: int, since: str | None = None) -> frozenset[int]:
         """Who is still possible to who has linked all trips; where classes were drawn, after the worst of the draws."""
@@ -381,18 +421,25 @@ class Linking:
 
     def chance(self, sighting: Sighting, person: int) -> float:
         """How probable it is that a secret shows this class, or no trip: certain in a partition."""
-        entry = self.entries[sighting.entry]
         if person not in sighting.members:
             return 0.0
-        if not entry.shares or sighting.group < 0:
+        if sighting.group < 0 or not self.entries[sighting.entry].shares:
             return 1.0
-        at = self._places[sighting.entry][person]
-        mine = [
-            (group, shares[members.index(at)])
-            for group, (members, shares) in enumerate(zip(entry.classes, entry.shares, strict=True))
-            if at in members
-        ]
-        return dict(mine)[sighting.group] / math.fsum(share for _, share in mine)
+        return self._draws(sighting.entry)[person][sighting.group]
+
+    def _draws(self, number: int) -> dict[int, dict[int, float]]:
+        """Per person in a randomised playbook how probable it is that each of its classes is drawn."""
+        if number not in self._chances:
+            entry, ids = self.entries[number], self.ids[number]
+            shares: dict[int, dict[int, float]] = {}
+            for group, members in enumerate(entry.classes):
+                for at, share in zip(members, entry.shares[group], strict=True):
+                    shares.setdefault(ids[at], {})[group] = share
+            self._chances[number] = {
+                person: {group: share / math.fsum(own.values()) for group, share in own.items()}
+                for person, own in shares.items()
+            }
+        return self._chances[number]
 
     def promises(self, person: int) -> list[int]:
         """The entries that promise to hide somebody."""
@@ -439,6 +486,8 @@ def entry_of(playbook: Playbook, near: Iterable[tuple[Label, Label]], day: str, 
     ends = {end for trip in playbook.trips for end in (trip.start, trip.goal)}
     listed = [label for label in playbook.candidates if label not in ends]
     place = {label: at for at, label in enumerate(listed)}
+    if any(member not in place for group in playbook.hidden_classes for member in group.members):
+        raise InvalidInputError("playbook", "classes of candidates that count; audit it")
     weights = dict(zip(playbook.candidates, playbook.prior or (), strict=False))
     past = playbook.past
     return Entry(

@@ -81,6 +81,7 @@ def audit_playbook(
         claims.check_partition(replayed),
         claims.check_class_size(replayed),
         claims.check_spread(replayed),
+        *([claims.check_history(replayed)] if playbook.past is not None else []),
         claims.check_coverable(replayed),
         claims.check_anonymized(replayed),
         *([risk.check_shares(replayed)] if has_shares else []),

@@ -14,9 +14,9 @@ from typing import Any
 import typer
 
 from veilroute import __version__
-from veilroute.cli.console import BAD_INPUT, DONE, INTERRUPTED, NOTHING_ANONYMIZED, emit, remark
+from veilroute.cli.console import BAD_INPUT, DONE, INTERRUPTED, NOTHING_ANONYMIZED, VIOLATED, emit, remark
 from veilroute.cli.route import SENTENCES, failure
-from veilroute.errors import NotAnonymizedError, VeilrouteError
+from veilroute.errors import NotAnonymizedError, UnsafeLedgerError, VeilrouteError
 
 # Typer carries a copy of click in some versions and imports it in others; either way this is its base of usage errors.
 _ANCESTORS: tuple[type, ...] = typer.BadParameter.__mro__
@@ -29,6 +29,7 @@ COMMANDS = {
     "route": "route.run_route",
     "key": "route.key_app",
     "replan": "replan.run_replan",
+    "ledger": "ledger.app",
     "audit": "audit.run_audit",
     "risk": "audit.run_risk",
     "draw": "export.run_draw",
@@ -126,6 +127,8 @@ def run(arguments: list[str]) -> int:
     try:
         code = build_app(arguments)(args=arguments, prog_name="veilroute", standalone_mode=False)
         return code if isinstance(code, int) else DONE
+    except UnsafeLedgerError as error:
+        return _fail(str(error), VIOLATED)
     except VeilrouteError as error:
         return _fail(str(error), NOTHING_ANONYMIZED if isinstance(error, NotAnonymizedError) else BAD_INPUT)
     except MemoryError:

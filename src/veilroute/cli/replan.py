@@ -23,10 +23,18 @@ from veilroute.cli.console import (
 )
 from veilroute.closures import GIVE_UP, GO_ON, Pair, Replan, Way, replan_from_dict
 from veilroute.domain.graph import Label, label_text
-from veilroute.errors import BrokenPromiseError, FileFormatError, InvalidInputError, UnknownMethodError
+from veilroute.errors import (
+    BrokenPromiseError,
+    FileFormatError,
+    InvalidInputError,
+    UnknownMethodError,
+    UnsafeLedgerError,
+    listing,
+)
 from veilroute.formats.geojson import route_geojson
 from veilroute.formats.tables import read_edge_costs
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes
+from veilroute.ledger import read_ledger
 from veilroute.playbook import Playbook
 from veilroute.streets.directions import closed_text, detour_parts, detour_text, members_text
 from veilroute.streets.places import Place, locate
@@ -56,6 +64,8 @@ def run_replan(
     out: Path | None = Option(
         None, "-o", "--out", metavar="FILE", help="Write it to a .json file; on streets also .gpx, .geojson or .txt."
     ),
+    ledger: Path | None = Option(None, metavar="FILE", help="Enter the trip as it goes on now in this ledger."),
+    date: str | None = Option(None, "--date", metavar="DATE", help="The day of the trip, for the ledger. [today]"),
     domain: instances.DomainOption = None,
     movement: instances.MovementOption = 4,
     json: JsonOption = False,
@@ -68,6 +78,9 @@ def run_replan(
     """
     if go_on and give_up:
         raise InvalidInputError("--go-on", "either --go-on or --give-up, not both")
+    if date is not None and ledger is None:
+        raise InvalidInputError("--date", "--ledger FILE as well")
+    record = None if ledger is None else read_ledger(ledger)
     if out is not None:
         if out.suffix.lower() not in FORMATS:
             raise UnknownMethodError("replan format", out.suffix or str(out), FORMATS)
@@ -77,13 +90,13 @@ def run_replan(
         raise InvalidInputError("--out", "a .json file: only street networks have directions and places on earth")
     roads, one_way = read_roads(book, closed)
     new_costs = [] if costs is None else read_edge_costs(costs, book.problem.domain, book.names)
-    shut = [_node(book, text, "--closed-nodes") for text in _split(closed_nodes)]
+    shut = [find_node(book, text, "--closed-nodes") for text in split_items(closed_nodes)]
     if not (roads or one_way or shut or new_costs or after):
         raise InvalidInputError("--closed", "roads as A,B or A>B, or --closed-nodes, or --costs: what has changed")
     with live_progress("replanning"):
         choice = GO_ON if go_on else GIVE_UP if give_up else None
         found = book.replan(
-            number, _node(book, at, "--at"), position=position, trip=trip, closed=roads, closed_one_way=one_way,
+            number, find_node(book, at, "--at"), position=position, trip=trip, closed=roads, closed_one_way=one_way,
             closed_nodes=shut, costs=new_costs, choice=choice, after=None if after is None else _read(book, after),
         )  # fmt: skip
         if not is_hidden(book, book.hidden_classes if book.is_randomised else [book.hidden_classes[number - 1]]):
@@ -100,6 +113,19 @@ def run_replan(
         return VIOLATED
     if found.choice is None:
         return NOTHING_ANONYMIZED
+    if record is not None:
+        try:
+            record = record.add_replan(book, found, day=date, anyway=go_on or give_up)
+        except UnsafeLedgerError as error:
+            if not error.names:
+                raise
+            remark(
+                f"nothing was written: with earlier trips this one leaves too few for {listing(error.names)}; "
+                "--go-on or --give-up does it all the same"
+            )
+            return VIOLATED
+        if not json:
+            emit(f"Entered: {ledger}, on {record.entries[-1].date}.\nHead: {record.head}\n")
     if out is not None:
         _write(book, found, out)
         if not json:
@@ -129,7 +155,7 @@ def read_roads(book: Playbook, text: str, field: str = "--closed") -> tuple[list
     """The roads that were typed: those closed in both directions, and those in one."""
     roads: list[Pair] = []
     one_way: list[Pair] = []
-    for item in _split(text):
+    for item in split_items(text):
         ends, pairs = item.split(">"), one_way
         if len(ends) == 1:
             # A node may be typed with commas in it, as a cell is: then both have as many.
@@ -138,19 +164,20 @@ def read_roads(book: Playbook, text: str, field: str = "--closed") -> tuple[list
             ends = [",".join(parts[:half]), ",".join(parts[half:])] if len(parts) % 2 == 0 else []
         if len(ends) != 2:
             raise InvalidInputError(field, "roads as two nodes, A,B or A>B, with spaces or semicolons between", item)
-        tail, head = (_node(book, end, field) for end in ends)
+        tail, head = (find_node(book, end, field) for end in ends)
         pairs.append((tail, head))
     return roads, one_way
 
 
-def _split(text: str) -> list[str]:
+def split_items(text: str) -> list[str]:
     """The items of a list: separated by spaces, or by semicolons if there are any."""
     if ";" in text:
         return [part.strip() for part in text.split(";") if part.strip()]
     return re.sub(r"\s*([,>])\s*", r"\1", text).split()
 
 
-def _node(book: Playbook, text: str, field: str) -> Label:
+def find_node(book: Playbook, text: str, field: str) -> Label:
+    """A node as people type it: its label, a name that the playbook knows, or LAT,LON."""
     known = [Place(name, node=label_text(label)) for label, name in book.names.items()]
     found = locate(book.problem.domain, text.strip(), field=field, places=known)
     if found.warning is not None:

@@ -68,7 +68,7 @@ def plan_reuse(
     if stranger is not None:
         raise InvalidInputError(
             "Problem.candidates",
-            "candidates that the reused partition knows (to add others, plan all trips together in one problem)",
+            "candidates that the reused partition knows (for others, plan under a ledger: plan --ledger)",
             problem.candidates[stranger],
         )
     watch.tell("covering fields")
