@@ -95,7 +95,7 @@ def test_what_cannot_be_asked_is_refused(tmp_path: Path) -> None:
         ({"privacy": vr.Privacy(k=1)}, "Privacy.k: expected at least 2"),
     ):
         with pytest.raises(vr.InvalidInputError, match=words):
-            vr.what_if(ledger, book, **change)  # type: ignore[arg-type]
+            vr.what_if(ledger, book, **change)
     other = vr.solve(vr.Problem(TOWN, [TRIPS[0]], PLACES[:4]), vr.Privacy(k=2))
     with pytest.raises(vr.UnsafeLedgerError, match="not in the ledger"):
         vr.what_if(ledger, other, remove=PLACES[:1])
