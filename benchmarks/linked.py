@@ -33,12 +33,16 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import veilroute as vr
 from paper_instances import read_map
+from veilroute.domain.connectivity import largest_component
 
 MAPS = ("dao/den101d.map", "dao/lak102d.map", "street/Berlin_0_256.map")
 DAYS = (2, 5, 20)
@@ -87,8 +91,11 @@ def draw_day(domain: vr.Domain, rng: random.Random) -> vr.Problem:
     return vr.Problem(domain, [vr.Trip(start, goal)], places)
 
 
+@cache
 def cells_of(domain: vr.Domain) -> Cells:
-    return [domain.label(node) for node in range(domain.num_nodes)]
+    """Those of the largest part that hangs together."""
+    tails, heads, _ = domain.edge_arrays()
+    return list(domain.labels_of(np.flatnonzero(largest_component(domain.num_nodes, tails, heads))))
 
 
 def other_trips(first: vr.Problem, k: int, rng: random.Random) -> Iterator[Day]:

@@ -173,6 +173,8 @@ def check(playbook: vr.Playbook, oracle: LinkedOracle) -> None:
     place = {label: at for at, label in enumerate(oracle.labels)}
     for group in playbook.hidden_classes:
         assert oracle.is_class([place[label] for label in group.members])
+    report = vr.audit(playbook)
+    assert report.holds, report.to_text()
 
 
 def draw_linked(seed: int) -> LinkedOracle:
