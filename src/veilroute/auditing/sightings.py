@@ -45,6 +45,11 @@ class Sight:
     since: str | None = None  #: the day before which, as it assumes, nothing can be linked
     occasion: str | None = None
 
+    @property
+    def start(self) -> str | None:
+        """The day from which on trips are held against its promise; its own are in any case."""
+        return self.since if self.date is None or self.since is None else min(self.since, self.date)
+
     def keeps(self, chances: Mapping[int, float]) -> bool:
         """Whether its promise holds while some of its places are possible, with these chances of what was seen."""
         privacy, left = self.privacy, sorted(chances)
@@ -179,8 +184,11 @@ class People:
     def _find(self, domain: str, place: Place) -> int | None:
         for known in self._with_mark.get(("on", domain, place.label), ()):
             return known
-        here = set() if place.at is None else self._with_mark.get(("at", place.at), set())
-        fitting = here.union(*(self._with_mark.get(name, ()) for name in _names(place)))
+        # Whoever is somebody else on this very map is not meant, whatever it was called on others.
+        others = self._with_mark.get(("map", domain), set())
+        here = self._with_mark.get(("at", place.at), set()) - others if place.at is not None else set()
+        named = set().union(*(self._with_mark.get(name, ()) for name in _names(place))) - others
+        fitting = here & named or here | named
         if len(fitting) > 1:
             raise _unclear(place, "its name and coordinates fit several places")
         if not fitting:
@@ -188,8 +196,6 @@ class People:
                 raise _unclear(place, "on another map a number alone does not say who it is")
             return None
         number = min(fitting)
-        if ("map", domain) in self._marks[number]:
-            raise _unclear(place, "another place of its map fits the same name or coordinates")
         spots = [mark[1] for mark in self._marks[number] if mark[0] == "at"]
         if not here and _is_elsewhere(place.at, spots):
             raise _unclear(place, "a place of that name was elsewhere")
@@ -241,25 +247,29 @@ class Observer:
             story = {numbers[place]: chance for place, chance in shown.items()}
             for person in story:
                 options.setdefault(person, []).append(story)
-        seen_before = [*zip(self.sights, self._options, strict=True)]
         self.sights.append(sight)
         self.numbers.append(numbers)
         self._places.append({person: place for place, person in enumerate(numbers)})
-        is_again = any(_is_same_draw(sight, other) for other, _ in seen_before)
-        self._options.append({} if is_again else options)
+        self._options.append(options)
         for since, person in list(self._stories):
-            if person in self._options[-1] and not _is_before(sight, since):
-                self._stories[since, person] = _continued(self._stories[since, person], options[person])
+            if person in options and self._is_news(len(self.sights) - 1, since):
+                before = self._stories[since, person]
+                self._stories[since, person] = _continued(before, options[person]) if before else options[person]
         for person in options:
             self.hidden[person] = self._places[-1][person] in sight.hidden
             self._look_after(person)
+
+    def _is_news(self, at: int, since: str | None) -> bool:
+        """Whether a sight shows something to who links trips from a day on: a draw that was seen before does not."""
+        sight, earlier = self.sights[at], (other for other in self.sights[:at] if not _is_before(other, since))
+        return not _is_before(sight, since) and not any(_is_same_draw(sight, other) for other in earlier)
 
     def stories(self, person: int, since: str | None = None) -> list[Story]:
         """All that may have been seen of somebody from a day on; without dates from the beginning."""
         if (since, person) not in self._stories:
             found: list[Story] = []
-            for sight, options in zip(self.sights, self._options, strict=True):
-                if person in options and not _is_before(sight, since):
+            for at, options in enumerate(self._options):
+                if person in options and self._is_news(at, since):
                     found = _continued(found, options[person]) if found else options[person]
             self._stories[since, person] = found
         return self._stories[since, person]
@@ -273,7 +283,7 @@ class Observer:
         if person in self.broken:
             return
         for at, sight in enumerate(self.sights):
-            place, stories = self._places[at], self.stories(person, sight.since)
+            place, stories = self._places[at], self.stories(person, sight.start)
             if place.get(person, -1) not in sight.hidden or self._kept.get((at, person)) is stories:
                 continue
             self._kept[at, person] = stories
@@ -285,9 +295,9 @@ class Observer:
     def parts(self, person: int, since: str | None, *, is_parted: bool) -> set[frozenset[int]]:
         """What is left after all trips of somebody or, where ``is_parted``, after any of them and not others."""
         found: set[frozenset[int]] = set()
-        for sight, options in zip(self.sights, self._options, strict=True):
+        for at, options in enumerate(self._options):
             now = {frozenset(story) for story in options.get(person, ())}
-            if _is_before(sight, since) or not now:
+            if not now or not self._is_news(at, since):
                 continue
             both = {one & other for one in found for other in now}
             found = (found | now | both) if is_parted else (both or now)
@@ -302,8 +312,11 @@ def _is_before(sight: Sight, since: str | None) -> bool:
 
 def _is_same_draw(one: Sight, other: Sight) -> bool:
     """Whether two are one playbook of which one class was drawn for both: the second shows nothing new."""
-    is_one = one.playbook == other.playbook and one.occasion == other.occasion
-    return is_one and one.occasion is not None and one.privacy.mechanism == "randomised"
+    if one.occasion is None or one.privacy.mechanism != "randomised":
+        return False
+    return all(
+        getattr(one, name) == getattr(other, name) for name in ("playbook", "occasion", "domain", "places", "shown")
+    )
 
 
 def _continued(stories: list[Story], options: list[Story]) -> list[Story]:
