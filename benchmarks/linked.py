@@ -14,6 +14,7 @@ Each run draws a trip and 16 candidates on the map. The days:
 
 ``other trips``      every day from another start to another goal
 ``swapped``          every day one candidate leaves and another one joins
+``swapped, kept``    the same days; under a ledger those who have left stay on the list, and the van passes them as before
 ``k raised``         k on the first day, k + 1 from the second day on. The ledger says beforehand whom k + 1 cannot hide
                      any more (the line below the table), so under a ledger the days go on with k
 ``k for newcomers``  8 more candidates join on the second day and want k + 1: without a ledger all are planned again
@@ -59,6 +60,7 @@ class Day:
     problem: vr.Problem
     k: int
     joined: tuple[Any, ...] = ()  #: who is new, where they want more than the others
+    kept: tuple[Any, ...] = ()  #: who has left, where the plan under the ledger lists them all the same
 
 
 @dataclass
@@ -116,6 +118,14 @@ def swapped(first: vr.Problem, k: int, rng: random.Random) -> Iterator[Day]:
         places[rng.randrange(NUM_CANDIDATES)] = newcomer
 
 
+def swapped_kept(first: vr.Problem, k: int, rng: random.Random) -> Iterator[Day]:
+    known: dict[Any, None] = {}
+    for day in swapped(first, k, rng):
+        known |= dict.fromkeys(day.problem.candidates)
+        gone = known.keys() - set(day.problem.candidates)
+        yield replace(day, kept=tuple(each for each in known if each in gone))
+
+
 def k_raised(first: vr.Problem, k: int, rng: random.Random) -> Iterator[Day]:
     yield Day(first, k)
     later = Day(first, k + 1)
@@ -148,6 +158,7 @@ def roads_closed(first: vr.Problem, k: int, rng: random.Random) -> Iterator[Day]
 SCENARIOS: dict[str, Callable[[vr.Problem, int, random.Random], Iterator[Day]]] = {
     "other trips": other_trips,
     "swapped": swapped,
+    "swapped, kept": swapped_kept,
     "k raised": k_raised,
     "k for newcomers": k_for_newcomers,
     "roads closed": roads_closed,
@@ -169,7 +180,7 @@ def plan_linked(days: Sequence[Day], path: Path, wishes: list[vr.Playbook]) -> I
     books: list[vr.Playbook] = []
     for number, day in enumerate(days):
         if number == 0 or day is not days[number - 1]:
-            problem = replace(day.problem, candidates=day.joined or day.problem.candidates)
+            problem = replace(day.problem, candidates=day.joined or [*day.problem.candidates, *day.kept])
             privacy = vr.Privacy(k=day.k)
             book = vr.solve(replace(problem, past=ledger.past(problem, privacy)), privacy)
             if day.k > days[0].k and not day.joined:
