@@ -75,8 +75,8 @@ class LedgerReport:
 
     @property
     def short(self) -> tuple[Standing, ...]:
-        """Those who are hidden by the last playbook that lists them, but not from who links it with earlier ones."""
-        return tuple(each for each in self.candidates if each.is_hidden and not each.qualifies)
+        """Those about whom a promise was broken by trips; that somebody gets no route by now breaks none."""
+        return tuple(each for each in self.candidates if each.broken is not None)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -183,8 +183,8 @@ class Ledger:
     def add_replan(self, playbook: Playbook, found: Replan, *, day: str | None = None, anyway: bool = False) -> Ledger:
         """Enter a trip that was planned again on the way, of a playbook that is in the ledger.
 
-        Whoever watches is left with the members still covered. Those who dropped out are, for this trip, as good as
-        refused. The line says which class was on the way, as the trip did to whoever watched it.
+        Whoever watches is left with the members still covered. Those who dropped out are not listed for this trip: it
+        looked for them as it did for all. The line says which class was on the way, as the trip did to whoever watched it.
         """
         if not self.holds(playbook):
             raise UnsafeLedgerError.unknown()
@@ -251,16 +251,15 @@ def near_pairs(playbook: Playbook) -> list[tuple[Label, Label]]:
 
 def _part_of(whole: Entry, found: Replan) -> Entry:
     """What one class's trip shows that was planned again, of the entry of its playbook."""
-    at = [i for i, place in enumerate(whole.places) if place.label in set(found.members)]
+    at = [i for i, place in enumerate(whole.places) if place.label in set(found.still_hidden)]
     new = {old: number for number, old in enumerate(at)}
-    left = tuple(new[i] for i in at if whole.places[i].label in set(found.still_hidden))
     return replace(
         whole,
         trips=(whole.trips[found.trip],),
         places=tuple(whole.places[i] for i in at),
-        classes=(left,) if left else (),
-        refused=tuple(number for number in new.values() if number not in left),
-        near=tuple((new[one], new[other]) for one, other in whole.near),
+        classes=(tuple(new.values()),) if new else (),
+        refused=(),
+        near=tuple((new[one], new[other]) for one, other in whole.near if {one, other} <= new.keys()),
         prior=None if whole.prior is None else tuple(whole.prior[i] for i in at),
         parent=None,
         kind="replan",
@@ -275,23 +274,17 @@ def _broken_by(linking: Linking) -> list[str]:
 
 
 def _standing(linking: Linking, number: int, since: str | None) -> Standing:
-    places, broken = linking.roster.places, linking.broken(number, since)
+    places, fell = linking.roster.places, linking.fell_short(number, since)
     left = sorted(linking.left(number, since))
     return Standing(
         places[number].label,
         places[number].text,
         tuple(places[other].label for other in left),
-        broken is None,
+        fell is None and linking.broken(number, since) is None,
         not linking.is_refused(number),
-        None if broken is None else linking.entries[broken].date,
-        None if broken is None else _when(linking, number, since),
+        None if fell is None else linking.entries[fell[0]].date,
+        None if fell is None else linking.entries[fell[1]].date,
     )
-
-
-def _when(linking: Linking, number: int, since: str | None) -> str:
-    """The day of the first playbook after which a promise about somebody did not hold any more."""
-    days = (e.date for last, e in enumerate(linking.entries) if linking.broken(number, since, last) is not None)
-    return next(days)
 
 
 def _check_place(ledger: Ledger, entry: Entry) -> None:

@@ -163,6 +163,8 @@ def entry_from_dict(data: Mapping[str, Any]) -> Entry:
         raise InvalidInputError("prior", "a weight for each place, and shares for each member")
     if not all(is_number(share, 1e-300, 1) for each in shares for share in each):
         raise InvalidInputError("shares", "probabilities above 0")
+    if data.get("since") is not None and check_date(data["since"], "since") > check_date(data["date"]):
+        raise InvalidInputError("since", f"a day up to {data['date']}, that of the entry", data["since"])
     for name in ("playbook", "domain", "kind"):
         if not isinstance(data[name], str):
             raise InvalidInputError(name, "text", data[name])
@@ -337,16 +339,17 @@ class Linking:
         show the same class, so they count once.
         """
         seen: list[tuple[Sighting, ...]] = []
-        drawn: set[tuple[str, str]] = set()
+        drawn: set[object] = set()
         for sightings in self._seen.get(person, []):
             number = sightings[0].entry
             entry = self.entries[number]
             if (since is not None and entry.date < since) or (until is not None and number > until):
                 continue
             if entry.shares and entry.occasion is not None:
-                if (entry.playbook, entry.occasion) in drawn:
+                draw = (entry.playbook, entry.occasion, entry.shares, tuple((s.group, s.members) for s in sightings))
+                if draw in drawn:
                     continue
-                drawn.add((entry.playbook, entry.occasion))
+                drawn.add(draw)
             seen.append(sightings)
         return seen
 
@@ -401,7 +404,9 @@ class Linking:
         def are_near(one: int, other: int) -> bool:
             return one == other or frozenset((one, other)) in near
 
-        beta = entry.privacy.beta
+        beta, watched = entry.privacy.beta, _watched(entry)
+        if any(_watched(self.entries[each.entry]) < watched for each in seen if each.group >= 0):
+            return False  # routes may have parted where that playbook promised nothing any more, but this one does
         if beta is None:
             if entry.privacy.spread == "all-pairs" or not near:
                 return len(left) >= entry.privacy.k
@@ -463,6 +468,25 @@ class Linking:
                 people = remaining(seen)
                 found += [number for number in numbers if not self.keeps(number, seen, people)][:1]
         return min(found, default=None)
+
+    def fell_short(self, person: int, since: str | None = None) -> tuple[int, int] | None:
+        """The first promise about somebody that trips have broken, and the entry that broke it; ``None`` without any.
+
+        A promise is about trips: what is seen after the last one that somebody is hidden on breaks none. Under a risk
+        it may be broken for some time only.
+        """
+        hidden = self.promises(person)
+        if hidden and self.broken(person, since, hidden[-1]) is None:
+            hidden = [number for number in hidden if self.entries[number].privacy.beta is not None]
+        for last in hidden:
+            if (promise := self.broken(person, since, last)) is not None:
+                return promise, last
+        return None
+
+
+def _watched(entry: Entry) -> float:
+    """For how many nodes of a route an entry promises anything."""
+    return math.inf if entry.privacy.m is None else entry.privacy.m
 
 
 def remaining(seen: Iterable[Sighting]) -> frozenset[int]:

@@ -218,7 +218,7 @@ def best_partition(worth: Floats, needed: Flags, shares: Floats, watch: Watch) -
     max_size = int(np.bitwise_count(columns).max())
     end = 1 << num
     # Per set of members: how many are grouped at best, at what cost, and one of the classes.
-    worths = _worth_of_sets(worth)
+    worths, slack = _worth_of_sets(worth)
     grouped, cost, choice = np.zeros(end, dtype=worths.dtype), np.zeros(end), np.zeros(end, dtype=np.int64)
     scratch = np.empty((2, 64), dtype=np.int64)
     finished = 1
@@ -226,7 +226,7 @@ def best_partition(worth: Floats, needed: Flags, shares: Floats, watch: Watch) -
         if watch.is_over():
             break
         finished = min(end, first + _SETS_PER_STEP)
-        partition_range(first, finished, max_size, needed, shares, worths, grouped, cost, choice, *scratch)
+        partition_range(first, finished, max_size, needed, shares, worths, grouped, slack, cost, choice, *scratch)
         watch.tell("partition", finished, end)
     if finished == end:
         classes = _read_classes(choice, end - 1)
@@ -237,12 +237,15 @@ def best_partition(worth: Floats, needed: Flags, shares: Floats, watch: Watch) -
     return _fill_greedily(num, shares, columns, classes), None
 
 
-def _worth_of_sets(worth: Floats) -> Int8s | Ints:
-    """What every set of members is worth, in whole numbers, so that equal is equal: how many, or how probable."""
+def _worth_of_sets(worth: Floats) -> tuple[Int8s | Ints, int]:
+    """What every set of members is worth, in whole numbers: how many, or how probable; and up to what these are equal.
+
+    Probabilities are rounded member by member, so that equal sums of other members may differ by one for each.
+    """
     if (worth == worth[0]).all():
-        return np.bitwise_count(np.arange(1 << worth.size, dtype=np.int64)).astype(np.int8)
+        return np.bitwise_count(np.arange(1 << worth.size, dtype=np.int64)).astype(np.int8), 0
     units = np.round(worth / worth.sum() * _UNITS).astype(np.int64)
-    return np.array(subset_sums(units.astype(np.float64)), dtype=np.int64)
+    return np.array(subset_sums(units.astype(np.float64)), dtype=np.int64), worth.size
 
 
 def _hidden(worth: Floats, classes: Classes) -> float:
