@@ -75,8 +75,8 @@ __all__ = [
     "StreetNetwork", "TooLargeError", "Trip", "UnknownCandidateError", "UnknownMethodError", "UnsafeLedgerError",
     "VeilrouteError", "Visibility", "Watch", "Way", "WhatIf", "WithinDistance", "__version__", "audit",
     "audit_linked", "cover", "domain_from_osmnx", "draw_candidates", "find_obstacles", "frontier", "generate_rooms",
-    "generate_streets", "grid_domain", "new_key", "new_ledger", "playbook_from_json", "read_dimacs", "read_edge_list",
-    "read_graphml", "read_instance", "read_key", "read_ledger", "read_movingai", "read_network", "read_osm",
-    "read_playbook", "read_scenarios", "risk", "solve", "what_if", "write_instance", "write_movingai",
+    "generate_streets", "grid_domain", "new_key", "new_ledger", "playbook_from_json", "read_dimacs",
+    "read_edge_list", "read_graphml", "read_instance", "read_key", "read_ledger", "read_movingai", "read_network",
+    "read_osm", "read_playbook", "read_scenarios", "risk", "solve", "what_if", "write_instance", "write_movingai",
     "write_network",
 ]  # fmt: skip

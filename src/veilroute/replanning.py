@@ -13,21 +13,22 @@ A *contingency* is a replan that was made beforehand: for a class whose route us
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from typing import Any
 
 import numpy as np
 
-from veilroute.arrays import Floats, Ints, Members, as_members
+from veilroute.arrays import Floats, Indices, Ints, Members, as_members
 from veilroute.checks import check_name, check_whole, plain_number
 from veilroute.closures import CHOICES, GO_ON, Closure, Pair, Replan, Way
 from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.prefixes import Completions
 from veilroute.covering.task import far_matrix, find_watchers, prepare_task
-from veilroute.covering.walks import Sweepers, walk_cost
-from veilroute.domain.graph import Domain, Label, checked_costs, label_text, plain_label, spans
+from veilroute.covering.walks import Sweeper, Sweepers, walk_cost
+from veilroute.domain.graph import CostArray, Domain, Label, checked_costs, label_text, plain_label, spans
 from veilroute.domain.visibility import Explicit
 from veilroute.errors import BrokenPromiseError, InvalidInputError, TooLargeError
 from veilroute.planners.plan import PlannedClass
@@ -97,36 +98,35 @@ def find_position(shared: Sequence[Label], at: Label, position: object = None, f
 
 def change_domain(domain: Domain, closure: Closure) -> Domain:
     """The domain with roads closed and costs changed; labels, cells and streets are what they were."""
-    tails, heads, costs = domain.edge_arrays()
-    keys = tails * domain.num_nodes + heads
 
-    def find(tail: Label, head: Label, name: str) -> Ints:
-        key = domain.node(tail, field=name) * domain.num_nodes + domain.node(head, field=name)
-        edge = np.searchsorted(keys, key)
-        return np.array([edge] if edge < keys.size and keys[edge] == key else [], dtype=np.int64)
+    def find(tail: Label, head: Label, name: str) -> list[int]:
+        there = domain.node(head, field=name)
+        first, last = domain.indptr[[(node := domain.node(tail, field=name)), node + 1]].tolist()
+        edge = first + int(np.searchsorted(domain.indices[first:last], there))
+        return [edge] if edge < last and domain.indices[edge] == there else []
 
-    is_open = np.ones(keys.size, dtype=np.bool_)
+    shut: set[int] = set()
     for pairs, name, both in ((closure.roads, "closed", True), (closure.one_way, "closed_one_way", False)):
         for tail, head in pairs:
-            edges = np.concatenate([find(tail, head, name), *([find(head, tail, name)] if both else [])])
-            if not edges.size:
+            edges = find(tail, head, name) + (find(head, tail, name) if both else [])
+            if not edges:
                 raise InvalidInputError(name, "roads of the map", f"{label_text(tail)} to {label_text(head)}")
-            is_open[edges] = False
+            shut.update(edges)
     for label in closure.nodes:
         node = domain.node(label, field="closed_nodes")
-        is_open[(tails == node) | (heads == node)] = False
-    is_float = any(isinstance(cost, float) for _, _, cost in closure.costs)
-    costs = costs.astype(np.float64) if is_float else costs.copy()
+        shut.update(range(*domain.indptr[[node, node + 1]].tolist()), np.flatnonzero(domain.indices == node).tolist())
+    costs = domain.costs
+    if closure.costs:
+        costs = costs.astype(np.float64) if any(isinstance(cost, float) for *_, cost in closure.costs) else costs.copy()
     for tail, head, cost in closure.costs:
         edges = find(tail, head, "costs")
-        if not edges.size or not is_open[edges[0]]:
+        if not edges or edges[0] in shut:
             there = f"{label_text(tail)} to {label_text(head)}"
             raise InvalidInputError("costs", "edges of the map that are open", there)
         costs[edges] = cost
-    kept = np.flatnonzero(is_open)
-    ends = np.concatenate([[0], np.cumsum(is_open)])[domain.indptr.astype(np.int64)]
-    streets = domain.streets
+    gone, streets = np.array(sorted(shut), dtype=np.int64), domain.streets
     if streets is not None:
+        kept = np.delete(np.arange(domain.num_edges), gone)
         sizes = np.diff(streets.shape_ptr)[kept]
         streets = replace(
             streets,
@@ -137,13 +137,23 @@ def change_domain(domain: Domain, closure: Closure) -> Domain:
             shape_ptr=np.concatenate([[0], np.cumsum(sizes)]),
             shape=streets.shape[spans(streets.shape_ptr[:-1][kept], sizes)],
         )
-    return replace(
-        domain,
-        indptr=ends.astype(domain.indptr.dtype),
-        indices=domain.indices[kept],
-        costs=np.ascontiguousarray(checked_costs(costs[kept], field="costs")) if kept.size else costs[kept],
-        streets=streets,
-    )
+    indptr, indices, prices = _without(domain.indptr, domain.indices, costs, gone)
+    prices = checked_costs(prices, field="costs") if closure.costs else prices
+    changed = replace(domain, indptr=indptr, indices=indices, costs=prices, streets=streets)
+    if not closure.costs:
+        # Turned round as well here, where it is a matter of leaving edges out: sorting them all anew takes far longer.
+        tails = np.searchsorted(domain.indptr, gone, side="right") - 1
+        into, sources, _ = domain.reversed_rows
+        ends = zip(tails.tolist(), domain.indices[gone].tolist(), strict=True)
+        turned = [int(into[b]) + int(np.searchsorted(sources[into[b] : into[b + 1]], a)) for a, b in ends]
+        vars(changed)["reversed_rows"] = _without(*domain.reversed_rows, np.array(sorted(turned), dtype=np.int64))
+    return changed
+
+
+def _without(indptr: Indices, indices: Indices, costs: CostArray, gone: Ints) -> tuple[Indices, Indices, CostArray]:
+    """Rows of a graph without some of the edges, which are given in ascending order."""
+    left = indptr - np.searchsorted(gone, indptr).astype(indptr.dtype)
+    return left, np.delete(indices, gone), np.delete(costs, gone)
 
 
 class _Replanner:
@@ -204,7 +214,7 @@ class _Replanner:
         if here in closure.nodes:
             expected = "other nodes than the one where the vehicle stands"
             raise InvalidInputError("closed_nodes", expected, label_text(here))
-        rest = _Rest(self, change_domain(self.domain, closure), walked)
+        rest = _Rest(self, change_domain(self.domain, closure), walked, has_new_costs=bool(closure.costs))
         going_on, giving_up = rest.go_on(), rest.give_up()
         if choice is None and going_on.qualifies:
             choice = GO_ON
@@ -216,9 +226,10 @@ class _Replanner:
 class _Rest:
     """The rest of a trip on the changed map, as a covering task: whoever was covered is seen from where it begins."""
 
-    def __init__(self, replanner: _Replanner, changed: Domain, walked: Sequence[Label]) -> None:
+    def __init__(self, replanner: _Replanner, changed: Domain, walked: Sequence[Label], *, has_new_costs: bool) -> None:
         self.owner, self.changed, self.position = replanner, changed, len(walked) - 1
-        self.rule = replanner.rule_on(changed)
+        # Closing roads makes no way shorter: only new costs can bring members closer together.
+        self.rule = replanner.rule_on(changed) if has_new_costs else replanner.own_rule
         labels, here = replanner.labels, walked[-1]
         self.start, self.goal = changed.node(here), changed.node(replanner.goal)
         passed = np.array([changed.node(label) for label in walked])
@@ -320,40 +331,59 @@ def with_contingencies(
 
     A road is the worse the more members lose their hiding when it alone is closed, and of as many the more the routes
     of all members cost then. Those who lose it are those dropped, and all of a class that keeps its promise no more. Of
-    equally bad roads the one that comes first on the routes, class by class, is the worse.
+    equally bad roads the one is worse around which the way is longer for all who use it, or which comes first on the
+    routes, class by class.
     """
-    replanners = {
-        (number, trip): _Replanner(playbook, number, trip)
-        for number in range(1, len(playbook.hidden_classes) + 1)
-        for trip in range(len(playbook.trips))
-    }
+    check_whole("worst", worst, "a number of roads >= 0", least=0)
+    watch, domain = watch or Watch(), playbook.problem.domain
     uses: dict[frozenset[Label], list[tuple[_Replanner, int]]] = {}
-    names: dict[frozenset[Label], Pair] = {}
-    for replanner in replanners.values():
-        met: set[frozenset[Label]] = set()
-        for position, pair in enumerate(pairwise(replanner.shared)):
-            road = frozenset(pair)
-            if road not in met:
-                met.add(road)
-                names.setdefault(road, pair)
-                uses.setdefault(road, []).append((replanner, position))
-    roads = Closure.of(closed).roads
-    change_domain(playbook.problem.domain, Closure(roads))  # or it says which road there is not
-    names |= {frozenset(pair): pair for pair in roads}
-    watch = watch or Watch()
-    found: dict[frozenset[Label], list[Replan]] = {}
-    wanted = list(uses) if worst else [frozenset(pair) for pair in roads]
-    for done, road in enumerate(wanted):
-        watch.tell("contingencies", done, len(wanted))
-        closure = Closure((names[road],))
-        found[road] = [one.replan(one.shared[: position + 1], closure) for one, position in uses.get(road, ())]
-    if worst:
-        check_whole("worst", worst, "a number of roads >= 1", least=1)
-        found = dict(sorted(found.items(), key=lambda item: _harm(playbook, item[1]), reverse=True)[:worst])
-    return replace(playbook, contingencies=tuple(one for entries in found.values() for one in entries))
+    steps: dict[frozenset[Label], Counter[Pair]] = {}
+    for number, trip in product(range(1, len(playbook.hidden_classes) + 1), range(len(playbook.trips))):
+        replanner = _Replanner(playbook, number, trip)
+        for position, (tail, head) in enumerate(pairwise(replanner.shared)):
+            road = frozenset((tail, head))
+            if not any(one is replanner for one, _ in uses.setdefault(road, [])):
+                uses[road].append((replanner, position))
+            steps.setdefault(road, Counter())[tail, head] += len(replanner.labels)
+
+    def replans(closure: Closure) -> list[Replan]:
+        met = uses.get(frozenset(closure.roads[0]), ())
+        return [one.replan(one.shared[: position + 1], closure) for one, position in met]
+
+    if not worst:
+        roads = [Closure((pair,)) for pair in Closure.of(closed).roads]
+        change_domain(domain, Closure(tuple(closure.roads[0] for closure in roads)))  # or it names what is no road
+        return replace(playbook, contingencies=tuple(entry for closure in roads for entry in replans(closure)))
+    bounds = {Closure((next(iter(used)),)): _most_harm(playbook, used) for used in steps.values()}
+    found: list[tuple[tuple[float, float], list[Replan]]] = []
+    for done, (closure, bound) in enumerate(sorted(bounds.items(), key=lambda item: item[1], reverse=True)):
+        watch.tell("contingencies", done, len(bounds))
+        if len(found) == worst and found[-1][0] >= bound:
+            break  # nor is any road after this one worse
+        entries = replans(closure)
+        found = sorted([*found, (_harm(playbook, entries), entries)], key=lambda one: one[0], reverse=True)[:worst]
+    return replace(playbook, contingencies=tuple(entry for _, entries in found for entry in entries))
 
 
-def _harm(playbook: Playbook, entries: Sequence[Replan]) -> tuple[int, float]:
+def _most_harm(playbook: Playbook, steps: Mapping[Pair, int]) -> tuple[float, float]:
+    """What closing a road can cost at most: everybody may go around it, each time that they would go along it.
+
+    That covers whom the route covered. Without a way around, or where routes part after m nodes and are not the
+    cheapest each, nothing is known.
+    """
+    domain, extra = playbook.problem.domain, 0.0
+    if playbook.privacy.m is not None:
+        return math.inf, math.inf
+    sweeper = Sweeper(change_domain(domain, Closure((next(iter(steps)),))), backward=False, num_seeds=1)
+    for pair, num in steps.items():
+        tail, head = map(domain.node, pair)
+        around = float(sweeper.near(tail, np.array([head]))[0]) * sweeper.unit
+        extra += num * (around - walk_cost(domain, np.array([tail, head])))
+    # Costs that are added up in another order differ by rounding.
+    return (math.inf if math.isinf(extra) else 0), extra * (1.0 if domain.has_integer_costs else 1 + 1e-9)
+
+
+def _harm(playbook: Playbook, entries: Sequence[Replan]) -> tuple[float, float]:
     """How many members lose their hiding by a closure, and what it adds to the cost of all their routes."""
     lost, extra = 0, 0.0
     for entry in entries:

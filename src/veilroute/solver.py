@@ -86,6 +86,7 @@ def solve(
     # Classes whose routes are the same look like one, and there members stand near each other whom no class holds
     # together. What is proved about plans stays true of those that avoid this, if they hide as much.
     strict = run(problem, privacy, seed=seed, watch=watch, is_strict=True, **options)
+    strict = replace(strict, num_anonymizable=plan.num_anonymizable)
     again = _assemble(problem, privacy, planner, replace(strict, is_optimal=False, least_mean=None, certificate=None))
     if again.claims.hidden_mass != playbook.claims.hidden_mass:
         return again

@@ -177,3 +177,27 @@ def check_shared(book: vr.Playbook, entry: vr.Replan) -> None:
     for label in entry.dropped:
         assert math.isinf(price((*way.left, label))), "could be kept as well"
     assert math.isfinite(covering_cost(world.graph, here, goal, []))
+
+
+@pytest.mark.parametrize("mechanism", ["partition", "randomised"])
+@pytest.mark.parametrize("num", [6, pytest.param(NUM, marks=pytest.mark.slow)])
+def test_under_a_prior_the_auditor_finds_the_same(mechanism: str, num: int) -> None:
+    """Who is left, and whether the bound holds for them by their priors or shares, worked out a second time."""
+    rng, done, broken = Random(f"{mechanism} replans"), 0, 0
+    while done < num:
+        height, width = rng.randint(3, 5), rng.randint(4, 7)
+        rows = ["".join("@" if rng.random() < 0.1 else "." for _ in range(width)) for _ in range(height)]
+        domain = vr.grid_domain(["." * width, *rows])
+        labels = [domain.label(node) for node in range(domain.num_nodes)]
+        start, goal, *places = rng.sample(labels, 8)
+        prior = [rng.choice([1, 1, 2, 3]) for _ in places]
+        problem = vr.Problem(domain, [vr.Trip(start, goal)], places, prior=prior)
+        privacy = vr.Privacy(risk=rng.choice([0.34, 0.5, 0.6]), ell=rng.choice([0, 1, 2]), mechanism=mechanism)
+        book = vr.solve(problem, privacy)
+        if not book.hidden_classes:
+            continue
+        entry = drawn_replan(rng, book)
+        assert [v.evidence for v in audit_replan(book, entry) if not v.holds] == []
+        assert all(v.checked for v in audit_replan(book, entry))
+        done, broken = done + 1, broken + (not entry.going_on.qualifies)
+    assert broken or num < NUM

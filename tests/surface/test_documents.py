@@ -219,9 +219,10 @@ def test_every_option_of_every_command_is_described(command: Command) -> None:
     described = dict(zip(sections[1::2], sections[2::2], strict=True))
     names = re.findall(r"^  ([a-z]+)  ", command("--help").out.partition("Commands:")[2], re.MULTILINE)
     assert {f"veilroute {name}" for name in names} == set(described)
-    several = [("maps", kind) for kind in ("list", "get", "add")]
+    kinds = {"maps": ("list", "get", "add"), "ledger": ("new", "add", "check", "what-if")}
+    several = [(name, kind) for name, listed in kinds.items() for kind in listed]
     assert len(options_of(command, "plan")) >= 20
-    for name in [(name,) for name in names if name != "maps"] + several:
+    for name in [(name,) for name in names if name not in kinds] + several:
         section = described[f"veilroute {name[0]}"]
         for option in options_of(command, *name):
             assert re.search(rf"``{option}(?![\w-])", section), f"{' '.join(name)} {option}"

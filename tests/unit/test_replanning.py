@@ -158,6 +158,19 @@ def test_a_changed_street_network_keeps_names_and_bends() -> None:
         assert changed.costs[edge] == (99.5 if is_new else town.costs[before])
 
 
+@pytest.mark.parametrize("closure", [vr.Closure.of([(101, 102)], [(106, 107)], [110]), vr.Closure()])
+def test_a_changed_domain_is_the_one_that_its_edges_make(closure: vr.Closure) -> None:
+    town = little_town()
+    changed = change_domain(town, closure)
+    tails, heads, costs = (part.tolist() for part in town.edge_arrays())
+    rows = [edge for edge in zip(tails, heads, costs, strict=True) if not closure.shuts(*map(town.label, edge[:2]))]
+    plain = vr.Domain.from_edges(town.num_nodes, *zip(*rows, strict=True), labels=town.labels)
+    for mine, theirs in ((changed.edge_arrays(), plain.edge_arrays()), (changed.reversed_rows, plain.reversed_rows)):
+        assert [part.tolist() for part in mine] == [part.tolist() for part in theirs]
+        assert [part.dtype for part in mine] == [part.dtype for part in theirs]
+    assert changed.indptr.dtype == plain.indptr.dtype
+
+
 def test_whole_numbers_stay_whole(comb: vr.Playbook) -> None:
     assert isinstance(comb.replan(1, 0, costs=[(0, 1, 5)]).cost, int)
     assert comb.replan(1, 0, costs=[(0, 1, 0.5)]).cost == 8.5
@@ -240,6 +253,10 @@ def test_the_worst_roads_are_those_that_cost_most_members_their_hiding(comb: vr.
         harm.append((lost, round(len(entry.members) * (before + entry.going_on.cost - old.cost), 6)))
     assert len(harm) == 10
     assert harm == sorted(harm, reverse=True)
+    # What is not looked at, because going around costs less than what was found, is not among the worst.
+    for num in range(1, 10):
+        some = town.with_contingencies(worst=num).contingencies
+        assert some == town.with_contingencies(worst=20).contingencies[: len(some)]
 
 
 def test_contingencies_change_neither_older_files_nor_draws() -> None:
