@@ -351,3 +351,43 @@ def test_plans_that_could_be_linked_are_warned_of_without_a_ledger(command: Comm
     assert (kept.code, kept.err) == (0, ""), "its classes are those of the first"
     shown = command("plan", "office.map", *ELSEWHERE)
     assert shown.err == "", "what is not kept is not used"
+
+
+def test_what_is_interrupted_enters_nothing(office: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    before = Path("week.jsonl").read_bytes()
+    asked = ("--candidates", f"{CUSTOMERS} 2,12", "--ledger", "week.jsonl")
+    assert office("plan", "office.map", *THERE, *asked, "-o", "tuesday.json").code == 0
+    for name in ("audit_playbook", "what_if"):
+        monkeypatch.setattr(f"veilroute.cli.ledger.{name}", interrupt)
+    for words in (("add", "week.jsonl", "tuesday.json"), ("what-if", "week.jsonl", "-k", 3)):
+        assert office("ledger", *words) == (130, "", "veilroute: interrupted\n")
+    assert Path("week.jsonl").read_bytes() == before
+
+
+def test_names_on_streets_outlive_a_changed_map(command: Command) -> None:
+    rows = [f"N{r}{c},N{r}{c + 1},{200 + 7 * r + c},no" for r in range(4) for c in range(4)]
+    rows += [f"N{r}{c},N{r + 1}{c},{230 + r + 5 * c},no" for r in range(3) for c in range(5)]
+    nodes = [f"N{r}{c},{60.17 + 0.002 * r:.3f},{24.94 + 0.004 * c:.3f}" for r in range(4) for c in range(5)]
+    for name, roads in (("town", rows), ("closed", [row for row in rows if not row.startswith("N11,N12,")])):
+        Path(f"{name}.csv").write_text("\n".join(["from,to,metres,oneway", *roads, ""]), encoding="utf-8")
+        Path(f"{name}.nodes.csv").write_text("\n".join(["id,lat,lon", *nodes, ""]), encoding="utf-8")
+    shops = ["North Bank,N04", "South Shop,N31", "Corner Cafe,N22", "Old Mill,N11"]
+    Path("places.csv").write_text("\n".join(["name,id", *shops, ""]), encoding="utf-8")
+    asked = ("--start", "N00", "--goal", "N34", "--places", "places.csv", "--ledger", "week.jsonl")
+    command("ledger", "new", "week.jsonl")
+    assert command("plan", "town.csv", *asked, "--no-embed", "-o", "monday.json").code == 0
+    add = ("ledger", "add", "week.jsonl", "monday.json", "--date", "2026-11-16")
+    assert_refused(command(*add), "--domain", "holds only its hash")
+    assert command(*add, "--domain", "town.csv").code == 0
+    leaves = ("ledger", "what-if", "week.jsonl", "--remove", "Old Mill;")
+    assert_refused(command(*leaves), "--domain", "holds only its hash")
+    done = command(*leaves, "--domain", "town.csv")
+    assert done.code == 0
+    assert "it was hidden with Old Mill, and Old Mill is no longer listed" in done.out
+    assert command("plan", "closed.csv", *asked, "-o", "tuesday.json").code == 0
+    assert command("ledger", "add", "week.jsonl", "tuesday.json", "--date", "2026-11-17").code == 0
+    data = json.loads(command("ledger", "check", "week.jsonl", "--json").out)
+    assert (data["safe"], len(data["candidates"])) == (True, 4), "they are the same four on both maps"

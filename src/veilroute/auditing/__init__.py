@@ -4,7 +4,7 @@ It imports the data model (`domain`, `problem`, `playbook`) and nothing that pla
 """
 
 from veilroute.auditing.auditor import audit_playbook
-from veilroute.auditing.linked import LinkedReport, audit_linked
+from veilroute.auditing.linked import LinkedCandidate, LinkedPlaybook, LinkedReport, LinkedStep, audit_linked
 from veilroute.auditing.replay import Planner
 from veilroute.auditing.verdicts import AnonymityStep, AuditReport, AuditSummary, BoundTo, ClaimVerdict
 
@@ -14,7 +14,10 @@ __all__ = [
     "AuditSummary",
     "BoundTo",
     "ClaimVerdict",
+    "LinkedCandidate",
+    "LinkedPlaybook",
     "LinkedReport",
+    "LinkedStep",
     "Planner",
     "audit_linked",
     "audit_playbook",

@@ -333,6 +333,7 @@ class Spread(ClassRule):
     """The rule of a privacy on a map: distances between candidates as far as it needs them.
 
     The distance of two candidates is the smaller of both directions; a candidate is infinitely far from itself.
+    ``here`` is the same without any past.
     """
 
     def __init__(self, survey: Survey, privacy: Privacy) -> None:
@@ -357,6 +358,7 @@ class Spread(ClassRule):
                 if a != b and around[there] < self._limit:
                     close[a] |= 1 << b
                     close[b] |= 1 << a
+        self.here = ClassRule(privacy.k, dict(close), is_all_pairs=is_all_pairs, beta=beta, masses=masses)
         # A promise holds on the map that it was made for, also where places are farther apart by now.
         for one, other in () if past is None else past.near:
             pair = survey.find(one), survey.find(other)

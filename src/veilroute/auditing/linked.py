@@ -6,6 +6,7 @@ that it names.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -121,7 +122,8 @@ class LinkedReport:
             "violated": f"Do not rely on these playbooks together: {num}, a claim is violated.",
         }
         width = max(len(claim.claim) for claim in self.claims)
-        claims = (f"  {claim.word:8}  {claim.claim:{width}}  {claim.evidence}" for claim in self.claims)
+        claims = [f"  {claim.word:8}  {claim.claim:{width}}  {claim.evidence}" for claim in self.claims]
+        claims.append("  (What each playbook claims by itself is not among these: see `veilroute audit PLAYBOOK`.)")
         return "\n".join([first[self.verdict], "", "Claims", *claims, "", *self._over_time()]) + "\n"
 
     def _over_time(self) -> list[str]:
@@ -183,18 +185,17 @@ def audit_linked(playbooks: Sequence[Playbook], *, ledger: str | Path | None = N
         if not books:
             raise InvalidInputError("playbooks", "at least one, or a ledger")
         sights = [see_playbook(book) for book in books.values()]
-        return _report(sights, [True] * len(sights), _unknown_pasts(books.values()))
+        return _report(sights, list(books.values()), _unknown_pasts(books.values()))
     journal = read_journal(ledger, LEDGER_FORMAT)
     entries = read_entries(journal)
     said = [see_entry(entry) for entry in entries]
     seen = {sha256: see_playbook(book) for sha256, book in books.items()}
-    is_at_hand = [entry.kind == "playbook" and entry.playbook in books for entry in entries]
+    at_hand = [books.get(entry.playbook) if entry.kind == "playbook" else None for entry in entries]
     sights = [
-        _dated(seen[entry.playbook], each) if at_hand else each
-        for entry, each, at_hand in zip(entries, said, is_at_hand, strict=True)
+        each if book is None else _dated(seen[book.sha256], each) for each, book in zip(said, at_hand, strict=True)
     ]
     extra = [_check_recorded(journal, entries, books, seen), _check_past(journal, entries, books, seen, said)]
-    return _report(sights, is_at_hand, extra)
+    return _report(sights, at_hand, extra)
 
 
 def _dated(sight: Sight, said: Sight) -> Sight:
@@ -202,27 +203,42 @@ def _dated(sight: Sight, said: Sight) -> Sight:
     return replace(sight, date=said.date, occasion=said.occasion)
 
 
-def _report(sights: Sequence[Sight], is_at_hand: Sequence[bool], extra: Iterable[ClaimVerdict]) -> LinkedReport:
-    observer = Observer()
+def _seen_by(m: int | None, sight: Sight, book: Playbook | None) -> Sight:
+    """A playbook to who sees so many nodes of its trips, which may be more, or fewer, than it makes promises about."""
+    if sight.privacy.m == m:
+        return sight
+    other = sight if book is None else _dated(see_playbook(book, m), sight)
+    return replace(other, is_promised=False)
+
+
+def _report(sights: Sequence[Sight], at_hand: Sequence[Playbook | None], extra: Iterable[ClaimVerdict]) -> LinkedReport:
+    # A promise about whole routes is held against whole routes of all trips, one about m nodes against so many.
+    lengths = sorted({sight.privacy.m for sight in sights}, key=lambda m: math.inf if m is None else m)
+    observers = {m: Observer() for m in lengths or [None]}
+    observer = list(observers.values())[-1]  # who sees most
     playbooks: list[LinkedPlaybook] = []
     steps: list[dict[int, LinkedStep]] = []
     problems: dict[int, str] = {}
-    for at, (sight, at_hand) in enumerate(zip(sights, is_at_hand, strict=True)):
-        observer.link(sight)
+    for at, (sight, book) in enumerate(zip(sights, at_hand, strict=True)):
+        for m, each in observers.items():
+            each.link(_seen_by(m, sight, book))
         now = {
-            person: LinkedStep(len(observer.left(person)), hidden, person in observer.broken)
+            person: LinkedStep(
+                len(observer.left(person)), hidden, any(person in each.broken for each in observers.values())
+            )
             for person, hidden in observer.hidden.items()
         }
         steps.append(now)
         hidden = [person for person, step in now.items() if step.is_hidden]
         for person in hidden:
             if now[person].is_short and person not in problems:
-                problems[person] = _shortfall(observer, person, at)
+                who = next(each for each in observers.values() if person in each.broken)
+                problems[person] = _shortfall(who, person, at)
         playbooks.append(
             LinkedPlaybook(
                 playbook=sight.playbook,
                 date=sight.date,
-                is_at_hand=at_hand,
+                is_at_hand=book is not None,
                 num_hidden=len(sight.hidden),
                 num_refused=len(sight.places) - len(sight.hidden),
                 smallest_left=min((now[person].num_left for person in hidden), default=None),
@@ -241,7 +257,12 @@ def _report(sights: Sequence[Sight], is_at_hand: Sequence[bool], extra: Iterable
         for person in sorted(observer.hidden)
     )
     shown = f"{number(len(candidates), 'candidate')} over {number(len(sights), 'playbook')}: whoever is hidden stays so"
-    claims = (judge("linked", list(problems.values()), shown), *extra)
+    num_unknown = sum(
+        book is None and sight.privacy.m != lengths[-1] for sight, book in zip(sights, at_hand, strict=True)
+    )
+    if num_unknown:
+        shown += f"; what later nodes show of {number(num_unknown, 'playbook')} not at hand is not known"
+    claims = (judge("linked", list(problems.values()), shown, checked=not num_unknown), *extra)
     return LinkedReport(claims, tuple(playbooks), candidates)
 
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from veilroute.auditing.replay import replay_playbook
 from veilroute.auditing.survey import metres_apart, on_sphere, survey_problem
 from veilroute.domain.graph import Domain
 from veilroute.errors import InvalidInputError, TooLargeError
-from veilroute.linking import FURTHEST_M, Entry, Place, Spot
+from veilroute.linking import CLOSEST_M, FURTHEST_M, Entry, Place, Spot
 from veilroute.playbook import Playbook
 from veilroute.problem import ROUNDING, Privacy
 
@@ -44,6 +44,12 @@ class Sight:
     date: str | None = None
     since: str | None = None  #: the day before which, as it assumes, nothing can be linked
     occasion: str | None = None
+    is_promised: bool = True  #: whether its promise is about what is seen here
+
+    @property
+    def start(self) -> str | None:
+        """The day from which on trips are held against its promise; its own are in any case."""
+        return self.since if self.date is None or self.since is None else min(self.since, self.date)
 
     def keeps(self, chances: Mapping[int, float]) -> bool:
         """Whether its promise holds while some of its places are possible, with these chances of what was seen."""
@@ -70,15 +76,19 @@ class Sight:
         return False
 
 
-def see_playbook(playbook: Playbook) -> Sight:
-    """A playbook by its routes, walked on the map: who show the same first m nodes on every trip.
+_OWN: Final = -1  #: stands for the m of the playbook itself
+
+
+def see_playbook(playbook: Playbook, m: int | None = _OWN) -> Sight:
+    """A playbook by its routes, walked on the map: who show the same first m nodes on every trip; its own m if unsaid.
 
     Under the ``all-pairs`` reading what is promised is about classes, so only those of the same class count as looking
     the same. Who is said to be hidden and has no sound route shows something of its own.
     """
     problem = replace(playbook.problem, past=None)
     survey = survey_problem(problem)
-    replayed = replay_playbook(playbook, None, survey)
+    seen_nodes = replace(playbook.privacy, m=playbook.privacy.m if m == _OWN else m)
+    replayed = replay_playbook(replace(playbook, privacy=seen_nodes), None, survey)
     apart = Spread(survey, playbook.privacy)
     at = {c: place for place, c in enumerate(survey.counted)}
     seen: dict[object, dict[int, float]] = {}
@@ -153,11 +163,13 @@ class People:
         self.last: list[Place] = []  # how each was listed last
         self._marks: list[set[Any]] = []
         self._with_mark: dict[Any, set[int]] = {}
-        self._maps: set[str] = set()
 
     def enter(self, domain: str, places: Iterable[Place]) -> tuple[int, ...]:
         """The numbers of some places of a map; those who were never listed get new ones."""
         listed = [(place, self._find(domain, place)) for place in places]
+        known = {found for _, found in listed}
+        for place in (place for place, found in listed if found is None):
+            self._check_new(domain, place, known)
         numbers: list[int] = []
         for place, found in listed:
             if found is not None and found in numbers:
@@ -173,43 +185,51 @@ class People:
             self._marks[found] |= marks
             for mark in marks:
                 self._with_mark.setdefault(mark, set()).add(found)
-        self._maps.add(domain)
         return tuple(numbers)
 
     def _find(self, domain: str, place: Place) -> int | None:
         for known in self._with_mark.get(("on", domain, place.label), ()):
             return known
-        here = set() if place.at is None else self._with_mark.get(("at", place.at), set())
-        fitting = here.union(*(self._with_mark.get(name, ()) for name in _names(place)))
+        # Whoever is somebody else on this very map is not meant, whatever it was called on others.
+        others = self._with_mark.get(("map", domain), set())
+        here = self._with_mark.get(("at", place.at), set()) - others if place.at is not None else set()
+        named = set().union(*(self._with_mark.get(name, ()) for name in _names(place))) - others
+        fitting = here & named or here | named
         if len(fitting) > 1:
             raise _unclear(place, "its name and coordinates fit several places")
         if not fitting:
-            if self._maps - {domain} and place.at is None and not _names(place):
-                raise _unclear(place, "on another map a number alone does not say who it is")
             return None
         number = min(fitting)
-        if ("map", domain) in self._marks[number]:
-            raise _unclear(place, "another place of its map fits the same name or coordinates")
         spots = [mark[1] for mark in self._marks[number] if mark[0] == "at"]
-        if not here and _is_elsewhere(place.at, spots):
+        if not here and _is_elsewhere(place.at, spots, FURTHEST_M):
             raise _unclear(place, "a place of that name was elsewhere")
         return number
+
+    def _check_new(self, domain: str, place: Place, known: set[int | None]) -> None:
+        """Raise where somebody who seems to be new may be one of another map: who is new has no history."""
+        for number, marks in enumerate(self._marks):
+            if number in known or ("map", domain) in marks:
+                continue
+            are_named = _names(place) and any(mark[0] == "name" for mark in marks)
+            spots = [mark[1] for mark in marks if mark[0] == "at"]
+            if not are_named and not _is_elsewhere(place.at, spots, CLOSEST_M):
+                raise _unclear(place, f"it may be {self.last[number].text}, as far as names and coordinates say")
 
 
 def _names(place: Place) -> list[tuple[str, str]]:
     return [("name", name) for name in (place.name, place.label) if isinstance(name, str) and name]
 
 
-def _is_elsewhere(at: Spot | None, spots: Iterable[Spot]) -> bool:
-    """Whether a place is not where one of its name was, as far as the two can be compared."""
+def _is_elsewhere(at: Spot | None, spots: Iterable[Spot], furthest_m: float) -> bool:
+    """Whether a place is certainly not where another was; that cannot be said where the two cannot be compared."""
     if at is None:
         return False
     size = 3 if at[0] == "cell" else 1  # cells of grids of different sizes cannot be
     others = [spot for spot in spots if spot[:size] == at[:size]]
     if at[0] != "earth":
-        return bool(others)
+        return bool(others) and at not in others
     points = on_sphere(np.array([spot[1:] for spot in (at, *others)], dtype=np.float64))
-    return bool(others) and bool((metres_apart(points[0], points[1:]) > FURTHEST_M).all())
+    return bool(others) and bool((metres_apart(points[0], points[1:]) > furthest_m).all())
 
 
 def _unclear(place: Place, why: str) -> InvalidInputError:
@@ -241,25 +261,29 @@ class Observer:
             story = {numbers[place]: chance for place, chance in shown.items()}
             for person in story:
                 options.setdefault(person, []).append(story)
-        seen_before = [*zip(self.sights, self._options, strict=True)]
         self.sights.append(sight)
         self.numbers.append(numbers)
         self._places.append({person: place for place, person in enumerate(numbers)})
-        is_again = any(_is_same_draw(sight, other) for other, _ in seen_before)
-        self._options.append({} if is_again else options)
+        self._options.append(options)
         for since, person in list(self._stories):
-            if person in self._options[-1] and not _is_before(sight, since):
-                self._stories[since, person] = _continued(self._stories[since, person], options[person])
+            if person in options and self._is_news(len(self.sights) - 1, since):
+                before = self._stories[since, person]
+                self._stories[since, person] = _continued(before, options[person]) if before else options[person]
         for person in options:
             self.hidden[person] = self._places[-1][person] in sight.hidden
             self._look_after(person)
+
+    def _is_news(self, at: int, since: str | None) -> bool:
+        """Whether a sight shows something to who links trips from a day on: a draw that was seen before does not."""
+        sight, earlier = self.sights[at], (other for other in self.sights[:at] if not _is_before(other, since))
+        return not _is_before(sight, since) and not any(_is_same_draw(sight, other) for other in earlier)
 
     def stories(self, person: int, since: str | None = None) -> list[Story]:
         """All that may have been seen of somebody from a day on; without dates from the beginning."""
         if (since, person) not in self._stories:
             found: list[Story] = []
-            for sight, options in zip(self.sights, self._options, strict=True):
-                if person in options and not _is_before(sight, since):
+            for at, options in enumerate(self._options):
+                if person in options and self._is_news(at, since):
                     found = _continued(found, options[person]) if found else options[person]
             self._stories[since, person] = found
         return self._stories[since, person]
@@ -273,8 +297,9 @@ class Observer:
         if person in self.broken:
             return
         for at, sight in enumerate(self.sights):
-            place, stories = self._places[at], self.stories(person, sight.since)
-            if place.get(person, -1) not in sight.hidden or self._kept.get((at, person)) is stories:
+            place, stories = self._places[at], self.stories(person, sight.start)
+            is_promised = sight.is_promised and place.get(person, -1) in sight.hidden
+            if not is_promised or self._kept.get((at, person)) is stories:
                 continue
             self._kept[at, person] = stories
             for story in stories:
@@ -285,9 +310,9 @@ class Observer:
     def parts(self, person: int, since: str | None, *, is_parted: bool) -> set[frozenset[int]]:
         """What is left after all trips of somebody or, where ``is_parted``, after any of them and not others."""
         found: set[frozenset[int]] = set()
-        for sight, options in zip(self.sights, self._options, strict=True):
+        for at, options in enumerate(self._options):
             now = {frozenset(story) for story in options.get(person, ())}
-            if _is_before(sight, since) or not now:
+            if not now or not self._is_news(at, since):
                 continue
             both = {one & other for one in found for other in now}
             found = (found | now | both) if is_parted else (both or now)
@@ -302,8 +327,11 @@ def _is_before(sight: Sight, since: str | None) -> bool:
 
 def _is_same_draw(one: Sight, other: Sight) -> bool:
     """Whether two are one playbook of which one class was drawn for both: the second shows nothing new."""
-    is_one = one.playbook == other.playbook and one.occasion == other.occasion
-    return is_one and one.occasion is not None and one.privacy.mechanism == "randomised"
+    if one.occasion is None or one.privacy.mechanism != "randomised":
+        return False
+    return all(
+        getattr(one, name) == getattr(other, name) for name in ("playbook", "occasion", "domain", "places", "shown")
+    )
 
 
 def _continued(stories: list[Story], options: list[Story]) -> list[Story]:

@@ -4,7 +4,7 @@ A folder may hold anything, so looking into it is quick and never fails: so many
 cannot be read is passed over.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -17,14 +17,19 @@ from veilroute.playbook import Playbook, playbook_from_json
 
 _MOST_FILES = 200
 _MOST_BYTES = 2**26
+_MOST_BYTES_UNASKED = 2**24
 _LEDGER = b'{"entry":{"format":"' + LEDGER_FORMAT.encode() + b'"}'
 
 
 def playbooks_beside(folder: Path, domain_sha256: str) -> Iterator[tuple[Path, Playbook]]:
     """The playbooks of a map in a folder, by the names of their files."""
-    for path, raw in _files(folder):
+    yield from _playbooks(_files(folder, _MOST_BYTES), domain_sha256)
+
+
+def _playbooks(files: Iterable[tuple[Path, bytes]], domain_sha256: str) -> Iterator[tuple[Path, Playbook]]:
+    for path, raw in files:
         if domain_sha256.encode() in raw and b'"veilroute-playbook/' in raw:
-            with suppress(VeilrouteError):
+            with suppress(VeilrouteError, MemoryError):
                 book = playbook_from_json(raw)
                 if book.domain_sha256 == domain_sha256:
                     yield path, book
@@ -33,13 +38,14 @@ def playbooks_beside(folder: Path, domain_sha256: str) -> Iterator[tuple[Path, P
 def link_warning(playbook: Playbook, folder: Path) -> str:
     """What is to be said of a plan that was made without a ledger, in one line; empty where nothing is known."""
     domain = playbook.domain_sha256
-    for path, raw in _files(folder):
+    files = list(_files(folder, _MOST_BYTES_UNASKED))
+    for path, raw in files:
         if raw.startswith(_LEDGER) and domain.encode() in raw:
             with suppress(VeilrouteError):
                 read_ledger(path)
                 heed = "which this plan takes no heed of: linked trips may identify somebody"
                 return f"{path} records playbooks on this map, {heed}; plan under it: --ledger {path}"
-    books = [(path, book) for path, book in playbooks_beside(folder, domain) if book.sha256 != playbook.sha256]
+    books = [(path, book) for path, book in _playbooks(files, domain) if book.sha256 != playbook.sha256]
     left = _groups(playbook)
     shared: set[Label] = set()
     met: list[Path] = []
@@ -53,9 +59,9 @@ def link_warning(playbook: Playbook, folder: Path) -> str:
     num_short = sum(len(left[member]) < playbook.privacy.k for member in shared)
     if not shared or (playbook.planner == "reuse" and not num_short):
         return ""
-    files = str(met[0]) + (f" and {len(met) - 1} more" if len(met) > 1 else "")
+    named = f"{met[0]} hides" if len(met) == 1 else f"{met[0]} and {len(met) - 1} more hide"
     shown = f"leave too few for {num_short} of them" if num_short else "may show more than each by itself"
-    linked = f"{files} hides {len(shared)} of these candidates as well, and linked trips {shown}"
+    linked = f"{named} {len(shared)} of these candidates as well, and linked trips {shown}"
     return f"{linked}; keep a ledger (veilroute ledger new), and plan under it: --ledger FILE"
 
 
@@ -67,9 +73,8 @@ def _groups(playbook: Playbook) -> dict[Label, frozenset[Label]]:
     return found
 
 
-def _files(folder: Path) -> Iterator[tuple[Path, bytes]]:
+def _files(folder: Path, room: int) -> Iterator[tuple[Path, bytes]]:
     """Files that may be playbooks or ledgers, with what they hold, in the order of their names."""
-    room = _MOST_BYTES
     with suppress(OSError):
         for path in sorted(islice(folder.iterdir(), _MOST_FILES)):
             with suppress(OSError):

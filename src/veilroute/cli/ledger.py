@@ -110,7 +110,7 @@ def run_check(
 ) -> int:
     """Say what linked trips leave of everybody: exit 1 when somebody who is hidden falls short of what was promised.
 
-    The ledger alone is looked at, and taken at its word; `veilroute audit --ledger` compares it with the playbooks.
+    The ledger alone is looked at, and taken at its word; `veilroute audit` compares it with the playbooks.
     """
     ledger = read_ledger(file)
     report = ledger.check(since)

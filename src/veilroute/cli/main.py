@@ -57,6 +57,9 @@ def build_app(arguments: Sequence[str]) -> typer.Typer:
         module, runner = COMMANDS[name].split(".")
         handler = getattr(importlib.import_module(f"veilroute.cli.{module}"), runner)
         if isinstance(handler, typer.Typer):
+            for each in handler.registered_commands:
+                if each.callback is not None and not hasattr(each.callback, "__wrapped__"):  # once in a process
+                    each.callback = _speaking_when_stopped(each.callback)
             app.add_typer(handler, name=name)
         else:
             app.command(name)(_speaking_when_stopped(handler))
