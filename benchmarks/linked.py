@@ -14,7 +14,7 @@ Each run draws a trip and 16 candidates on the map. The days:
 
 ``other trips``      every day from another start to another goal
 ``swapped``          every day one candidate leaves and another one joins
-``swapped, kept``    the same days; under a ledger those who have left stay on the list, and the van passes them as before
+``swapped, kept``    the same days; under a ledger those who have left stay on the list, and are passed as before
 ``k raised``         k on the first day, k + 1 from the second day on. The ledger says beforehand whom k + 1 cannot hide
                      any more (the line below the table), so under a ledger the days go on with k
 ``k for newcomers``  8 more candidates join on the second day and want k + 1: without a ledger all are planned again
@@ -67,7 +67,6 @@ class Day:
 class Watcher:
     """An observer who links all trips, by sets alone: nothing of veilroute's ledger is used."""
 
-    k: int
     left: dict[Any, frozenset[Any]] = field(default_factory=dict)
     hidden: set[Any] = field(default_factory=set)  #: by the last playbook that lists them
 
@@ -205,7 +204,7 @@ class Figures:
 
     def add(self, k: int, days: Iterable[list[vr.Playbook]], *, is_linked: bool) -> None:
         """Watch the days of one run."""
-        watcher = Watcher(k)
+        watcher = Watcher()
         found: list[tuple[float, float]] = []
         for number, books in enumerate(days, 1):
             for book in books:

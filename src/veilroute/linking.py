@@ -362,8 +362,10 @@ class Linking:
         """
         options: dict[object, tuple[tuple[Sighting, ...], int]] = {}
         for sightings in self.sightings(person, since, until):
-            entry = self.entries[sightings[0].entry]
-            same = (entry.playbook, entry.shares, tuple((s.group, s.members) for s in sightings))
+            same: object = sightings[0].entry
+            if len(sightings) > 1:
+                entry = self.entries[sightings[0].entry]
+                same = (entry.playbook, entry.shares, tuple((s.group, s.members) for s in sightings))
             first, repeats = options.get(same, (sightings, 0))
             options[same] = (first, repeats + 1)
         ways = [math.comb(len(each) + repeats - 1, repeats) for each, repeats in options.values()]

@@ -22,7 +22,7 @@ import veilroute as vr
 from reference import adjacency, distances
 from scipy_optima import Oracle, draw_case
 
-NUM_QUICK, NUM_PROBLEMS = 40, 300
+NUM_QUICK, NUM_PROBLEMS = 20, 300
 
 
 @dataclass(frozen=True)

@@ -111,6 +111,12 @@ def test_commands_print_what_the_document_shows(name: str, command: Command, mon
     assert run_commands(text, command, monkeypatch) >= 4
 
 
+def test_the_week_of_the_days_page_goes_as_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_examples(read("docs/days.rst"))
+    assert vr.read_ledger("ledger.jsonl").check().safe
+
+
 def test_the_package_of_the_plugin_page_plans_audits_and_benches(tmp_path: Path) -> None:
     """The files that the page shows, installed as a folder on the path; then the page's commands, each in a process."""
     text = read("docs/plugins.rst")
