@@ -59,8 +59,9 @@ from veilroute.ledger import Ledger, LedgerReport, new_ledger, read_ledger
 from veilroute.playbook import Claims, Playbook, PlaybookClass, Route, playbook_from_json, read_playbook
 from veilroute.posterior import RiskReport
 from veilroute.posterior import measure_risk as risk
-from veilroute.problem import Past, Privacy, Problem, Rule, Trip
+from veilroute.problem import Past, Privacy, Problem, Trip
 from veilroute.progress import Incumbent, OutOfTimeError, Progress, Watch
+from veilroute.rules import Rule
 from veilroute.solver import solve
 from veilroute.streets import NetworkReport, StreetNetwork
 

@@ -17,7 +17,8 @@ import numpy as np
 from veilroute.arrays import Flags, Indices
 from veilroute.domain.graph import Domain, Label
 from veilroute.playbook import Playbook
-from veilroute.problem import ROUNDING, KAndEll, hideable
+from veilroute.problem import ROUNDING
+from veilroute.rules import KAndEll, hideable
 
 if TYPE_CHECKING:
     from veilroute.covering.walks import Sweeper

@@ -34,8 +34,9 @@ from veilroute.errors import BrokenPromiseError, InvalidInputError, TooLargeErro
 from veilroute.planners.plan import PlannedClass
 from veilroute.planners.reuse import plan_class
 from veilroute.playbook import Playbook, PlaybookClass
-from veilroute.problem import KAndEll, Problem, RiskBound, Rule, Trip
+from veilroute.problem import Problem, Trip
 from veilroute.progress import Watch
+from veilroute.rules import KAndEll, RiskBound, Rule
 
 MAX_CHOSEN_FROM = 12  #: out of how many members those are chosen who can still be covered, where not all can be
 

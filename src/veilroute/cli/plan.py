@@ -25,9 +25,10 @@ from veilroute.domain.graph import Label
 from veilroute.errors import InvalidInputError, VeilrouteError
 from veilroute.ledger import Ledger, read_ledger
 from veilroute.playbook import Claims, Playbook, PlaybookClass, read_playbook
-from veilroute.problem import OBJECTIVES, ROUNDING, Past, Privacy, Problem, least_risk
+from veilroute.problem import OBJECTIVES, ROUNDING, Past, Privacy, Problem
 from veilroute.progress import Watch
 from veilroute.registry import read_option
+from veilroute.rules import least_risk
 from veilroute.shortfalls import Shortfall
 from veilroute.solver import solve
 

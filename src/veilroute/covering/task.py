@@ -26,18 +26,9 @@ from veilroute.domain.graph import Domain, at_least, at_most
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
 from veilroute.errors import InvalidInputError
 from veilroute.kernels.sight import visible_cells
-from veilroute.problem import (
-    ROUNDING,
-    KAndEll,
-    Linked,
-    Privacy,
-    Problem,
-    RiskBound,
-    Rule,
-    hideable,
-    objective_rates,
-)
+from veilroute.problem import ROUNDING, Privacy, Problem, objective_rates
 from veilroute.progress import Watch
+from veilroute.rules import KAndEll, Linked, RiskBound, Rule, hideable
 
 
 @dataclass(frozen=True, eq=False)

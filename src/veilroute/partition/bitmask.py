@@ -23,8 +23,9 @@ from veilroute.domain.graph import Label
 from veilroute.errors import TooLargeError
 from veilroute.kernels.set_partition import partition_range
 from veilroute.partition.result import Grouping, Partition, Record, subset_sums
-from veilroute.problem import KAndEll, Linked, Problem, Rule
+from veilroute.problem import Problem
 from veilroute.progress import Watch
+from veilroute.rules import KAndEll, Linked, Rule
 
 MAX_MEMBERS = 20  #: the most coverable candidates that the method takes: its tables have two to that power entries
 _SETS_PER_STEP = 1 << 13

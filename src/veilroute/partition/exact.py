@@ -19,8 +19,9 @@ from veilroute.errors import TooLargeError
 from veilroute.partition.bitmask import MAX_MEMBERS, partition_by_bitmask
 from veilroute.partition.first import first_partition, stopped_at_first
 from veilroute.partition.result import Partition, Record, better
-from veilroute.problem import KAndEll, Problem, Rule
+from veilroute.problem import Problem
 from veilroute.progress import OutOfTimeError, Watch
+from veilroute.rules import KAndEll, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,8 +20,9 @@ from veilroute.partition.result import Partition
 from veilroute.planners.pbp import plan_m_pbp, plan_pbp
 from veilroute.planners.plan import Plan, PlannedClass, among_all, find_class_prefix, plan_partition, plan_prefix
 from veilroute.planners.randomised import plan_randomised
-from veilroute.problem import Privacy, Problem, Rule
+from veilroute.problem import Privacy, Problem
 from veilroute.progress import OutOfTimeError, Watch
+from veilroute.rules import Rule
 
 
 def plan_optimal(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch, is_strict: bool = False) -> Plan:
