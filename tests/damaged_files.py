@@ -249,6 +249,7 @@ def make_samples(folder: Path) -> list[Sample]:
     import veilroute as vr
     from osm_files import on_grid, write_osm
     from street_samples import exposed_book, little_book, little_town, two_trip_book
+    from veilroute.cli.replan import replan_file
     from veilroute.formats import write_movingai, write_network
 
     def made(write: Callable[[Path], object], name: str) -> bytes:
@@ -302,8 +303,14 @@ def make_samples(folder: Path) -> list[Sample]:
     on_streets = [["audit", "q.json"], ["draw", "q.json", "-o", "out.svg"]]
     on_streets += [["export", "q.json", "-o", f"out.{end}"] for end in ("gpx", "geojson", "txt", "html")]
     on_streets += [["route", "q.json", "--transit", "-", "--format", end] for end in ("gpx", "directions", "json")]
-    for book in (little_book(), little_book(m=3), two_trip_book(), exposed_book()):
+    prepared = [book.with_contingencies(worst=2) for book in (little_book(), little_book(m=3), two_trip_book())]
+    on_streets += [["replan", "q.json", "--class", "1", "--at", "105", "--closed", "105,106", "-o", "out.txt"]]
+    for book in (little_book(), little_book(m=3), two_trip_book(), exposed_book(), *prepared):
         add("q.json", book.to_json(), *on_streets)
+    again = ["replan", "q.json", "--class", "1", "--at", "105", "--closed-nodes", "104", "--after", "r.json", "--json"]
+    first = little_book().replan(1, 105, closed=[(105, 106)])
+    raw = json.dumps(replan_file(little_book(), first)).encode()
+    add("r.json", raw, again, q_json=little_book().to_json())
     network = made(lambda path: write_network(town, path), "n.json")
     streets = [
         ["streets", "OF", "-o", "out.npz"],

@@ -9,7 +9,7 @@ from itertools import combinations
 
 import veilroute as vr
 from veilroute.arrays import Flags
-from veilroute.problem import KAndEll
+from veilroute.rules import KAndEll
 
 Adjacency = list[list[tuple[int, float]]]
 

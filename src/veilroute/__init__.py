@@ -5,9 +5,10 @@
 """
 
 from veilroute import adversary as adversary
-from veilroute.auditing import AuditReport
+from veilroute.auditing import AuditReport, LinkedReport, audit_linked
 from veilroute.auditing import audit_playbook as audit
 from veilroute.certificate import Certificate, Cut, DualPrices
+from veilroute.closures import Closure, Replan, Way
 from veilroute.covering import Cover, cover
 from veilroute.diagnosis import Obstacle, find_obstacles
 from veilroute.domain import (
@@ -33,8 +34,10 @@ from veilroute.errors import (
     TooLargeError,
     UnknownCandidateError,
     UnknownMethodError,
+    UnsafeLedgerError,
     VeilrouteError,
 )
+from veilroute.foresight import WhatIf, what_if
 from veilroute.formats import (
     Instance,
     domain_from_osmnx,
@@ -52,25 +55,29 @@ from veilroute.formats import (
 )
 from veilroute.frontier import Frontier, FrontierPoint, frontier
 from veilroute.keys import Key, new_key, read_key
+from veilroute.ledger import Ledger, LedgerReport, new_ledger, read_ledger
 from veilroute.playbook import Claims, Playbook, PlaybookClass, Route, playbook_from_json, read_playbook
 from veilroute.posterior import RiskReport
 from veilroute.posterior import measure_risk as risk
-from veilroute.problem import Privacy, Problem, Rule, Trip
+from veilroute.problem import Past, Privacy, Problem, Trip
 from veilroute.progress import Incumbent, OutOfTimeError, Progress, Watch
+from veilroute.rules import Rule
 from veilroute.solver import solve
 from veilroute.streets import NetworkReport, StreetNetwork
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "AtNode", "AuditReport", "BrokenPromiseError", "Certificate", "Claims", "Cover", "Cut", "Domain", "DownloadError",
-    "DualPrices", "Explicit", "FileFormatError", "Frontier", "FrontierPoint", "Incumbent", "Instance",
-    "InvalidInputError", "Key", "LineOfSight", "MissingExtraError", "NetworkReport", "NotAnonymizedError", "Obstacle",
-    "OutOfTimeError", "Playbook", "PlaybookClass", "PluginError", "Privacy", "Problem", "Progress", "RiskReport",
-    "Route", "Rule", "StreetNetwork", "TooLargeError", "Trip", "UnknownCandidateError", "UnknownMethodError",
-    "VeilrouteError", "Visibility", "Watch", "WithinDistance", "__version__", "audit", "cover", "domain_from_osmnx",
-    "draw_candidates", "find_obstacles", "frontier", "generate_rooms", "generate_streets", "grid_domain", "new_key",
-    "playbook_from_json", "read_dimacs", "read_edge_list", "read_graphml", "read_instance", "read_key", "read_movingai",
-    "read_network", "read_osm", "read_playbook", "read_scenarios", "risk", "solve", "write_instance", "write_movingai",
+    "AtNode", "AuditReport", "BrokenPromiseError", "Certificate", "Claims", "Closure", "Cover", "Cut", "Domain",
+    "DownloadError", "DualPrices", "Explicit", "FileFormatError", "Frontier", "FrontierPoint", "Incumbent",
+    "Instance", "InvalidInputError", "Key", "Ledger", "LedgerReport", "LineOfSight", "LinkedReport",
+    "MissingExtraError", "NetworkReport", "NotAnonymizedError", "Obstacle", "OutOfTimeError", "Past", "Playbook",
+    "PlaybookClass", "PluginError", "Privacy", "Problem", "Progress", "Replan", "RiskReport", "Route", "Rule",
+    "StreetNetwork", "TooLargeError", "Trip", "UnknownCandidateError", "UnknownMethodError", "UnsafeLedgerError",
+    "VeilrouteError", "Visibility", "Watch", "Way", "WhatIf", "WithinDistance", "__version__", "audit",
+    "audit_linked", "cover", "domain_from_osmnx", "draw_candidates", "find_obstacles", "frontier", "generate_rooms",
+    "generate_streets", "grid_domain", "new_key", "new_ledger", "playbook_from_json", "read_dimacs",
+    "read_edge_list", "read_graphml", "read_instance", "read_key", "read_ledger", "read_movingai", "read_network",
+    "read_osm", "read_playbook", "read_scenarios", "risk", "solve", "what_if", "write_instance", "write_movingai",
     "write_network",
 ]  # fmt: skip

@@ -17,7 +17,8 @@ import numpy as np
 from veilroute.arrays import Flags, Indices
 from veilroute.domain.graph import Domain, Label
 from veilroute.playbook import Playbook
-from veilroute.problem import ROUNDING, KAndEll, hideable
+from veilroute.problem import ROUNDING
+from veilroute.rules import KAndEll, hideable
 
 if TYPE_CHECKING:
     from veilroute.covering.walks import Sweeper
@@ -164,6 +165,8 @@ class _TripReach:
             why = "no partition hides more candidates at once: a class for it would take members from others"
             if self.playbook.status != "optimal":
                 why = "no class for it was found, which is no proof that there is none"
+        elif self.playbook.past is not None:
+            why = "no class hides it that earlier trips leave possible"
         elif claims.num_anonymizable is not None:
             why = f"no walk covers it together with enough others that stand {privacy.distance_text} apart"
         else:

@@ -9,6 +9,7 @@
     │   └── TooLargeError                       beyond the size that a method is exact for
     ├── NotAnonymizedError                      the paper's Failure: the playbook will not give this secret a route
     │   └── BrokenPromiseError                  the playbook says that it hides this secret, and does not
+    ├── UnsafeLedgerError                       linked trips break what a ledger's playbooks promise
     ├── UnknownCandidateError (also a KeyError) the secret is not one of the playbook's candidates
     ├── PluginError                             a plug-in cannot be used; names its package
     ├── MissingExtraError                       an optional library is not installed
@@ -20,7 +21,7 @@ they advise to plan again for a secret that has no route: two public playbooks o
 the secret tell what was wrong with the first.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 
@@ -161,6 +162,34 @@ class BrokenPromiseError(NotAnonymizedError):
             "the playbook says that it hides this transit point, but its class does not keep (k, ell, m), so the route "
             "may give it away; check the playbook: veilroute audit PLAYBOOK",
         )
+
+
+def listing(names: Sequence[str], most: int = 12) -> str:
+    """Names one after the other, with spaces between those that have commas themselves, as cells do; only so many."""
+    between = " " if any("," in name and " " not in name for name in names) else ", "
+    return between.join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+class UnsafeLedgerError(VeilrouteError):
+    """Linked trips would break, or have broken, what a ledger's playbooks promise."""
+
+    def __init__(self, day: str, names: Sequence[str], *, in_use: bool = False) -> None:
+        shown = listing(names, 5)
+        self.names = tuple(names)
+        super().__init__(
+            f"whoever links trips of this playbook ({day}) with others in the ledger is left with too few for {shown}; "
+            "see who and why: veilroute ledger check LEDGER"
+            if in_use
+            else f"with this playbook linked trips leave too few for {shown}; plan under the ledger "
+            "(veilroute plan --ledger LEDGER), or enter it anyway if it is in use already (--anyway)"
+        )
+
+    @classmethod
+    def unknown(cls) -> "UnsafeLedgerError":
+        """The playbook is in no line of the ledger."""
+        error = cls("", ())
+        error.args = ("the playbook is not in the ledger; enter it first: veilroute ledger add LEDGER PLAYBOOK",)
+        return error
 
 
 class UnknownCandidateError(VeilrouteError, KeyError):

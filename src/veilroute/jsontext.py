@@ -145,24 +145,34 @@ def read_text(path: str | Path) -> str:
 @contextmanager
 def open_regular(path: str | Path) -> Iterator[BinaryIO]:
     """Open a file for reading; a pipe, which may never end or never begin, and a device are refused unopened."""
-    try:
-        _check_regular(path, Path(path).stat().st_mode)
-        # Should it have become a pipe meanwhile, this does not wait for a writer.
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    except FileNotFoundError:
-        raise FileFormatError(path, "no such file; check the path") from None
-    except OSError as error:
-        raise FileFormatError(path, f"cannot be read ({error.strerror}); check its permissions") from None
-    except ValueError as error:
-        if isinstance(error, FileFormatError):
-            raise
-        raise FileFormatError("file name", "not a path; it holds a null byte or half a character") from None
-    with os.fdopen(handle, "rb") as file:
-        _check_regular(path, os.fstat(handle).st_mode)
+    with os.fdopen(open_handle(path), "rb") as file:
         try:
             yield file
         except OSError as error:
             raise FileFormatError(path, f"cannot be read ({error.strerror})") from None
+
+
+def open_handle(path: str | Path, flags: int = os.O_RDONLY) -> int:
+    """The system's handle of a file that is there and is neither a directory nor a pipe nor a device."""
+    try:
+        _check_regular(path, Path(path).stat().st_mode)
+        # Should it have become a pipe meanwhile, this does not wait for a writer.
+        handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except FileNotFoundError:
+        raise FileFormatError(path, "no such file; check the path") from None
+    except OSError as error:
+        what = "read" if flags == os.O_RDONLY else "written"
+        raise FileFormatError(path, f"cannot be {what} ({error.strerror}); check its permissions") from None
+    except ValueError as error:
+        if isinstance(error, FileFormatError):
+            raise
+        raise FileFormatError("file name", "not a path; it holds a null byte or half a character") from None
+    try:
+        _check_regular(path, os.fstat(handle).st_mode)
+    except FileFormatError:
+        os.close(handle)
+        raise
+    return handle
 
 
 def _check_regular(path: str | Path, mode: int) -> None:

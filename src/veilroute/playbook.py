@@ -8,12 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, overload
 
 from veilroute.certificate import Certificate, certificate_from_dict
 from veilroute.checks import check_count, check_finite, check_list, check_name, is_whole
+from veilroute.closures import Replan, replan_from_dict
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
 from veilroute.domain.graph import Domain, Label, label_text, plain_label
 from veilroute.domain.visibility import Visibility, visibility_from_dict, visibility_to_dict
@@ -26,7 +28,17 @@ from veilroute.errors import (
 )
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes
 from veilroute.keys import Key, draw, occasion_bytes
-from veilroute.problem import OBJECTIVES, ROUNDING, Privacy, Problem, Trip, checked_names, checked_prior
+from veilroute.problem import (
+    OBJECTIVES,
+    ROUNDING,
+    Past,
+    Privacy,
+    Problem,
+    Trip,
+    checked_names,
+    checked_prior,
+    past_from_dict,
+)
 
 FORMAT = "veilroute-playbook/1"
 _EXTRA = (
@@ -174,6 +186,9 @@ class Playbook:
     drawing_sha256: str | None = None  #: that of the domain when it was planned
     objective: str = "mac"
     prior: tuple[float, ...] | None = None  #: how probable each candidate is beforehand; ``None`` for all the same
+    #: What the vehicles do where a road is closed, worked out beforehand (:meth:`with_contingencies`).
+    contingencies: tuple[Replan, ...] = ()
+    past: Past | None = None  #: what earlier trips had shown when it was planned under a ledger
 
     @property
     def apr(self) -> float:
@@ -211,7 +226,7 @@ class Playbook:
         if self.domain is None:
             raise InvalidInputError("Playbook.domain", "the domain: this playbook holds only its hash; supply the file")
         return Problem(
-            self.domain, self.trips, self.candidates, self.visibility, self.names, self.objective, self.prior
+            self.domain, self.trips, self.candidates, self.visibility, self.names, self.objective, self.prior, self.past
         )
 
     @cached_property
@@ -308,8 +323,78 @@ class Playbook:
             return groups[0]
         if key is None:
             return groups[draw(weights)]
-        parts = (bytes.fromhex(self.sha256), dump_canonical(label), occasion_bytes(occasion))
+        # Contingencies have no part in it: a playbook that gets some later must not draw anew.
+        plain = replace(self, contingencies=()) if self.contingencies else self
+        parts = (bytes.fromhex(plain.sha256), dump_canonical(label), occasion_bytes(occasion))
         return groups[draw(weights, key.numbers(*parts))]
+
+    def replan(
+        self,
+        number: int,
+        at: Label,
+        *,
+        position: int | None = None,
+        trip: int = 0,
+        closed: Sequence[Sequence[Label]] = (),
+        closed_one_way: Sequence[Sequence[Label]] = (),
+        closed_nodes: Sequence[Label] = (),
+        costs: Sequence[Sequence[Any]] = (),
+        choice: str | None = None,
+        after: Replan | None = None,
+    ) -> Replan:
+        """Find the rest of a class's route from a node on the way, on a map that has changed.
+
+        It depends on class, position and closure alone: whichever member is the secret, it is the same. What is seen
+        from where stays as it was: a road that is closed hides nothing.
+
+        Parameters
+        ----------
+        number
+            Of the class among :attr:`hidden_classes`, from 1, as in tables, pictures and directions.
+        at
+            The node where the vehicle stands, on the way that all members share.
+        position
+            Where on the route that is, from 0; needed only where the route passes the node more than once.
+        trip
+            Which trip, from 0. Each trip is replanned by itself.
+        closed
+            Roads as pairs of nodes, closed in both directions.
+        closed_one_way
+            Pairs of nodes, closed from the first to the second only.
+        closed_nodes
+            Nodes, closed with all roads to them and away.
+        costs
+            Directed edges with new costs, as ``(from, to, cost)``.
+        choice
+            What to do where too few members stay covered: ``"go-on"`` past those who do, or ``"give-up"`` and go
+            straight to the goal. Nothing is chosen for you: when left out, the result then has no route. Where enough
+            stay covered the way goes on, unless ``"give-up"`` is said.
+        after
+            The replan by which the vehicle goes already; what was closed there stays closed.
+
+        Returns
+        -------
+        Replan
+            Both ways on, whom each leaves an observer with, and whether these keep the promise. They must stand apart
+            on the playbook's own map, for which the promise was made, and on the changed one, which is what an observer
+            of today knows.
+        """
+        # By name, because what plans stands above the playbook, and must not come along with it.
+        found: Replan = import_module("veilroute.replanning").replan(
+            self, number, at, position=position, trip=trip, closed=closed, closed_one_way=closed_one_way,
+            closed_nodes=closed_nodes, costs=costs, choice=choice, after=after,
+        )  # fmt: skip
+        return found
+
+    def with_contingencies(self, closed: Sequence[Sequence[Label]] = (), *, worst: int = 0) -> Playbook:
+        """The same playbook with replans for roads that may be closed, so that a driver needs no computer.
+
+        There is one for each road of ``closed`` (pairs of nodes), or of the ``worst`` ones that there are, and each
+        class and trip whose shared route uses it: from the node before the road, where the vehicle first meets it. The
+        worst roads are those whose closing costs most members their hiding, and then those that cost the most.
+        """
+        made: Playbook = import_module("veilroute.replanning").with_contingencies(self, closed, worst=worst)
+        return made
 
     @cached_property
     def coverable_prior(self) -> dict[Label, float]:
@@ -415,7 +500,9 @@ class Playbook:
         optional = {
             "objective": None if self.objective == "mac" else self.objective,
             "prior": None if self.prior is None else list(self.prior),
+            "past": None if self.past is None else self.past.to_dict(),
             "certificate": None if self.certificate is None else asdict(self.certificate),
+            "contingencies": [entry.to_dict() for entry in self.contingencies] or None,
             "names": [[label, name] for label, name in self.names.items()] or None,
             "names_sha256": self.names_sha256,
             "drawing_sha256": self.drawing_sha256,
@@ -495,6 +582,11 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
         drawing_sha256=data.get("drawing_sha256"),
         objective=check_name("objective", data.get("objective", "mac"), OBJECTIVES),
         prior=checked_prior(check_list("prior", data["prior"]), len(data["candidates"])) if "prior" in data else None,
+        contingencies=tuple(
+            replan_from_dict(entry, where=f"contingencies[{i}]")
+            for i, entry in enumerate(check_list("contingencies", data.get("contingencies", [])))
+        ),
+        past=past_from_dict(data["past"]) if "past" in data else None,
     )
 
 

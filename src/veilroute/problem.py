@@ -1,21 +1,17 @@
-"""What is asked: trips, candidates, the privacy to reach and what to keep small. Validated once, at construction.
-
-:class:`Rule` is what the privacy means for the members of a task: which sets of them are classes.
-"""
+"""What is asked: trips, candidates, the privacy to reach and what to keep small. Validated once, at construction."""
 
 from __future__ import annotations
 
 import hashlib
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Int32s, Ints, Masks
-from veilroute.checks import check_finite, check_name, check_whole, is_number, is_whole, plain_number
+from veilroute.arrays import Floats
+from veilroute.checks import check_finite, check_list, check_name, check_whole, is_number, is_whole, plain_number
 from veilroute.domain.geography import MEASURES, check_measurable
 from veilroute.domain.graph import Domain, Label, label_text, plain_label
 from veilroute.domain.visibility import AtNode, Visibility, check_visibility
@@ -122,6 +118,47 @@ class Privacy:
         return data | {name: value for name, value in optional.items() if value is not None}
 
 
+@dataclass(frozen=True)
+class Past:
+    """What whoever links the trips of one secret knows already: who is still possible, for each candidate.
+
+    It comes from a ledger (:meth:`Ledger.past`). A candidate that is not named has no history: it may be anybody.
+    Histories name candidates of the problem only, because nobody else can be in a class with them.
+    """
+
+    #: A candidate and who is left beside it, itself included; under a risk one candidate may have several such lines,
+    #: one for what each part of its trips leaves, because less knowledge is not always less risk.
+    left: tuple[tuple[Label, tuple[Label, ...]], ...]
+    near: tuple[tuple[Label, Label], ...] = ()  #: those that stood closer than ell when they were promised to be hidden
+    ledger: str | None = None  #: the hash of the ledger's last line
+    since: str | None = None  #: the day before which nothing can be linked, if that is assumed
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for a JSON file."""
+        left = [[label, list(others)] for label, others in self.left]
+        data: dict[str, Any] = {"ledger": self.ledger, "left": left}
+        optional = {"near": [list(pair) for pair in self.near] or None, "since": self.since}
+        return data | {name: value for name, value in optional.items() if value is not None}
+
+
+def past_from_dict(data: Any) -> Past:
+    """Read what :meth:`Past.to_dict` wrote, or raise naming what is wrong."""
+    if not isinstance(data, dict):
+        raise InvalidInputError("past", "an object", type(data).__name__)
+    for name in ("ledger", "since"):
+        if not isinstance(data.get(name), str | None):
+            raise InvalidInputError(f"past.{name}", "text", data[name])
+    left = []
+    for line in check_list("past.left", data["left"]):
+        label, others = check_list("past.left", line)
+        left.append((plain_label(label), tuple(plain_label(other) for other in check_list("past.left", others))))
+    near = []
+    for pair in check_list("past.near", data.get("near", [])):
+        one, other = check_list("past.near", pair)
+        near.append((plain_label(one), plain_label(other)))
+    return Past(tuple(left), tuple(near), data.get("ledger"), data.get("since"))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Problem:
     """A domain, one or several trips, the candidates and what can be seen from where.
@@ -141,6 +178,8 @@ class Problem:
     #: How probable an observer takes each candidate to be beforehand: weights >= 0, kept so that they sum to 1.
     #: ``None`` when nobody knows more about one than about another.
     prior: Sequence[float] | None = None
+    #: What earlier trips have shown, where a ledger is to be kept safe; ``None`` for a trip by itself.
+    past: Past | None = None
 
     start_nodes: tuple[int, ...] = field(init=False)
     goal_nodes: tuple[int, ...] = field(init=False)
@@ -176,6 +215,14 @@ class Problem:
                 raise InvalidInputError("Problem.prior", "a weight above 0 for a candidate that is no start or goal")
         for label in self.names:
             node(label, field="names")
+        if self.past is not None:
+            known = set(candidates)
+            for owner, others in self.past.left:
+                if owner not in others or not known.issuperset(others):
+                    raise InvalidInputError("Problem.past", "for a candidate, candidates and itself among them", owner)
+            for pair in self.past.near:
+                if not known.issuperset(pair):
+                    raise InvalidInputError("Problem.past", "near pairs of candidates", pair)
 
     @property
     def counted(self) -> tuple[int, ...]:
@@ -200,185 +247,6 @@ class Problem:
 
     def __repr__(self) -> str:
         return f"<Problem: {self.domain!r}, {len(self.trips)} trips, {len(self.candidates)} candidates>"
-
-
-@dataclass(frozen=True, eq=False)
-class Rule(ABC):
-    """What makes some of a task's members a class: the one place where partitioners ask.
-
-    Members are numbered from 0. A set of them is a row, ascending; many sets of one size are the rows of an array. A
-    rule of one's own says which sets qualify, and is then obeyed by tables, column generation and local search;
-    ``may_grow`` makes these faster. The paper's searches know k and ell alone. Costs are not its concern
-    (:func:`objective_rates`), except that a class has at least ``least`` members: bounds rest on each member's sharing
-    its walk with that many.
-    """
-
-    together: Flags  #: per two members whether they may be in one class at all; false for a member and itself
-    least: int  #: the fewest members of a class: 2 or more, or 1 where every single member qualifies
-    largest: int  #: the most members of a class that some best partition needs
-
-    @property
-    def num(self) -> int:
-        """How many members there are."""
-        return len(self.together)
-
-    @property
-    def worth(self) -> Floats:
-        """How much it is worth that a class holds each member; partitions are compared by it before what they cost."""
-        return np.ones(self.num)
-
-    @abstractmethod
-    def qualify(self, sets: Int32s) -> Flags:
-        """Whether each of the sets, which all have one size, is a class.
-
-        It may be asked about any set, also one whose members are not all ``together``: the answer is then no.
-        """
-
-    def may_grow(self, sets: Int32s) -> Flags:
-        """Whether a class that a best partition needs may come of each set by adding members to it."""
-        return np.full(len(sets), sets.shape[1] < self.largest, dtype=np.bool_)
-
-    def renumbered(self, order: Ints) -> Rule:
-        """The same rule where ``order[i]`` is called i. A rule that holds more per member renumbers that as well."""
-        return replace(self, together=self.together[np.ix_(order, order)])
-
-    def qualifies(self, members: Sequence[int]) -> bool:
-        """Whether one set is a class."""
-        return len(members) > 0 and bool(self.qualify(np.array([sorted(members)], dtype=np.int32))[0])
-
-
-@dataclass(frozen=True, eq=False)
-class KAndEll(Rule):
-    """The rule of :class:`Privacy`: k members that stand ell apart, all of them or some k of them.
-
-    The two readings: docs/theory, :ref:`Two readings of spread <theory-spread>`. Some best partition has classes of k
-    to 2k - 1 members only (docs/theory, :ref:`Size lemma <theory-size>`), unless members that stand near each other may
-    be in one class: then it is enough to look at classes that do not split in two.
-    """
-
-    far: Flags  #: per two members whether they stand far enough apart
-    k: int  #: how many members must stand apart
-    is_loose: bool  #: whether there are members who stand near each other and may be in one class (witness spread)
-    value: float = 1.0  #: what each member is worth
-
-    @classmethod
-    def of(cls, far: Flags, k: int, spread: str, value: float = 1.0) -> KAndEll:
-        """The rule under a reading of spread."""
-        num = len(far)
-        everybody = ~np.eye(num, dtype=np.bool_)
-        is_loose = spread == "witness" and not np.array_equal(far, everybody)
-        largest = num if is_loose else min(2 * k - 1, num)
-        return cls(everybody if is_loose else far, k, largest, far, k, is_loose, value)
-
-    @property
-    def worth(self) -> Floats:
-        """The same for everybody."""
-        return np.full(self.num, self.value)
-
-    def qualify(self, sets: Int32s) -> Flags:
-        """At least k members, of which all, or some k, stand apart; classes may be larger than any that are needed."""
-        if sets.shape[1] < self.k:
-            return np.zeros(len(sets), dtype=np.bool_)
-        if self.is_loose:
-            return np.array([_has_far(members, self.far, self.k) for members in sets.tolist()], dtype=np.bool_)
-        num_far = self.far[sets[:, :, None], sets[:, None, :]].sum(axis=(1, 2))
-        return np.asarray(num_far == sets.shape[1] * (sets.shape[1] - 1))
-
-    def renumbered(self, order: Ints) -> KAndEll:
-        """The same rule where ``order[i]`` is called i."""
-        far = self.far[np.ix_(order, order)]
-        return replace(self, together=~np.eye(len(order), dtype=np.bool_) if self.is_loose else far, far=far)
-
-    @property
-    def far_masks(self) -> Masks:
-        """For each member the bit mask of those far from it, for at most 62 members."""
-        return np.asarray(self.far.astype(np.int64) @ (np.int64(1) << np.arange(self.num, dtype=np.int64)))
-
-
-def _has_far(members: list[int], far: Flags, num: int) -> bool:
-    """Whether some ``num`` of the members are pairwise far: each is tried in turn with those after it."""
-    if num <= 1:
-        return len(members) >= num
-    for at in range(len(members) - num + 1):
-        ahead = [other for other in members[at + 1 :] if far[members[at], other]]
-        if len(ahead) >= num - 1 and _has_far(ahead, far, num - 1):
-            return True
-    return False
-
-
-@dataclass(frozen=True, eq=False)
-class RiskBound(Rule):
-    """The rule of a risk under a prior: no member, with those who stand near it, holds more than beta of its class.
-
-    A class that splits into two that qualify is never needed, because a part costs no more: docs/theory,
-    :ref:`Classes under a prior <theory-risk>`.
-    """
-
-    near: Flags  #: per two members whether they stand near each other; true for a member and itself
-    masses: Floats  #: how probable each member is, in any unit
-    beta: float
-    is_strict: bool = False  #: whether also those count whom the class does not hold: then classes can be put together
-
-    @classmethod
-    def of(cls, far: Flags, masses: Floats, beta: float, spread: str, *, is_strict: bool = False) -> RiskBound:
-        """The rule under a reading of spread."""
-        together = far if spread == "all-pairs" else ~np.eye(len(far), dtype=np.bool_)
-        return cls(together, _least_members(masses, beta), len(far), ~far, masses, beta, is_strict)
-
-    @property
-    def worth(self) -> Floats:
-        """The most hidden probability comes first."""
-        return self.masses
-
-    def qualify(self, sets: Int32s) -> Flags:
-        """Whether no member is near more than beta of the class, itself included; impossible without any mass."""
-        masses = self.masses[sets]
-        total = masses.sum(axis=1)
-        is_class = total > 0
-        whom = np.arange(self.num)[:, None] if self.is_strict else sets.T
-        for near in (self.near[each[:, None], sets] for each in whom):
-            is_class &= np.where(near, masses, 0.0).sum(axis=1) <= self.beta * total * (1 + ROUNDING)
-        if not self.together.all():
-            size = sets.shape[1]
-            is_class &= self.together[sets[:, :, None], sets[:, None, :]].sum(axis=(1, 2)) == size * (size - 1)
-        return np.asarray(is_class)
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether no two members that may be in one class are near each other: only the heaviest one matters then."""
-        return not self.is_strict and int((self.near & self.together).sum()) == 0
-
-    def renumbered(self, order: Ints) -> RiskBound:
-        """The same rule where ``order[i]`` is called i."""
-        at = np.ix_(order, order)
-        return replace(self, together=self.together[at], near=self.near[at], masses=self.masses[order])
-
-
-def _least_members(masses: Floats, beta: float) -> int:
-    """The fewest members of a class: of a size, the best are neighbours in the order of their masses."""
-    ordered = np.sort(masses)[::-1]
-    sums = np.concatenate(([0.0], np.cumsum(ordered)))
-    for size in range(math.ceil(1 / beta - ROUNDING), len(masses) + 1):
-        if (ordered[: len(masses) - size + 1] <= beta * (sums[size:] - sums[:-size]) * (1 + ROUNDING)).any():
-            return size
-    return max(2, len(masses) + 1)
-
-
-def hideable(masses: Floats, beta: float) -> Flags:
-    """Who can be hidden at all: posteriors average to priors, so nobody above beta of all that can be hidden.
-
-    Whoever is left out makes the rest weigh more: looked at again until nobody else has to go.
-    """
-    can = masses > 0
-    while (is_heavy := can & (masses > beta * math.fsum(masses[can].tolist()) * (1 + ROUNDING))).any():
-        can &= ~is_heavy
-    return can
-
-
-def least_risk(masses: Floats) -> float | None:
-    """The least beta at which somebody can be hidden, as far as probabilities are concerned; ``None`` without any."""
-    ordered = np.sort(masses[masses > 0])
-    return float((ordered / np.cumsum(ordered)).min()) if ordered.size > 1 else None
 
 
 def objective_rates(objective: str, base_costs: Floats, smallest_positive_cost: float) -> Floats:

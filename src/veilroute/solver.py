@@ -72,6 +72,12 @@ def solve(
     run = find_planner(planner, options)
     if privacy.mechanism == "randomised" and planner != "optimal":
         raise InvalidInputError("planner", "optimal for a randomised playbook", planner)
+    if problem.past is not None:
+        if privacy.mechanism == "randomised":
+            expected = "partition under a ledger: every draw that can be linked with an earlier one tells more"
+            raise InvalidInputError("Privacy.mechanism", expected, privacy.mechanism)
+        if planner in PLANNERS and planner not in ("optimal", "pbp", "m-pbp"):
+            raise InvalidInputError("planner", "optimal, pbp or m-pbp to plan under a ledger", planner)
     watch = Watch(progress, check_time_limit(time_limit_s), should_stop, compile_seconds)
     plan = run(problem, privacy, seed=seed, watch=watch, **options)
     playbook = _assemble(problem, privacy, planner, plan)
@@ -80,6 +86,7 @@ def solve(
     # Classes whose routes are the same look like one, and there members stand near each other whom no class holds
     # together. What is proved about plans stays true of those that avoid this, if they hide as much.
     strict = run(problem, privacy, seed=seed, watch=watch, is_strict=True, **options)
+    strict = replace(strict, num_anonymizable=plan.num_anonymizable)
     again = _assemble(problem, privacy, planner, replace(strict, is_optimal=False, least_mean=None, certificate=None))
     if again.claims.hidden_mass != playbook.claims.hidden_mass:
         return again
@@ -132,6 +139,7 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
         drawing_sha256=problem.domain.drawing_sha256,
         objective=problem.objective,
         prior=None if problem.prior is None else tuple(problem.prior),
+        past=problem.past,
     )
 
 

@@ -111,6 +111,12 @@ def test_commands_print_what_the_document_shows(name: str, command: Command, mon
     assert run_commands(text, command, monkeypatch) >= 4
 
 
+def test_the_week_of_the_days_page_goes_as_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_examples(read("docs/days.rst"))
+    assert vr.read_ledger("ledger.jsonl").check().safe
+
+
 def test_the_package_of_the_plugin_page_plans_audits_and_benches(tmp_path: Path) -> None:
     """The files that the page shows, installed as a folder on the path; then the page's commands, each in a process."""
     text = read("docs/plugins.rst")
@@ -213,9 +219,10 @@ def test_every_option_of_every_command_is_described(command: Command) -> None:
     described = dict(zip(sections[1::2], sections[2::2], strict=True))
     names = re.findall(r"^  ([a-z]+)  ", command("--help").out.partition("Commands:")[2], re.MULTILINE)
     assert {f"veilroute {name}" for name in names} == set(described)
-    several = [("maps", kind) for kind in ("list", "get", "add")]
+    kinds = {"maps": ("list", "get", "add"), "ledger": ("new", "add", "check", "what-if")}
+    several = [(name, kind) for name, listed in kinds.items() for kind in listed]
     assert len(options_of(command, "plan")) >= 20
-    for name in [(name,) for name in names if name != "maps"] + several:
+    for name in [(name,) for name in names if name not in kinds] + several:
         section = described[f"veilroute {name[0]}"]
         for option in options_of(command, *name):
             assert re.search(rf"``{option}(?![\w-])", section), f"{' '.join(name)} {option}"

@@ -54,7 +54,7 @@ def test_classes_that_fall_short_are_exit_code_3(command: Command, building: Pat
         (("--planner", "optimal"), ("--planner", "reuse, or none named, with --reuse", "optimal")),
         (("--partitioner", "naive"), ("--partitioner", "none with --reuse")),
         (("--merge-order", "random"), ("--merge-order", "none with --reuse")),
-        (("--candidates", "2,2 30,10"), ("candidates that the reused partition knows", "plan all trips together")),
+        (("--candidates", "2,2 30,10"), ("candidates that the reused partition knows", "plan --ledger")),
     ],
 )
 def test_what_does_not_go_with_it_is_refused(

@@ -37,6 +37,7 @@ def branches(tmp_path: Path) -> Path:
 
 
 def planned(command: Command, *arguments: object) -> vr.Playbook:
+    Path("book.json").unlink(missing_ok=True)  # beside an earlier one, a plan is warned of
     done = command("plan", *arguments, "-o", "book.json")
     assert done.code == 0, done.err
     assert done.err == ""

@@ -4,7 +4,21 @@ It imports the data model (`domain`, `problem`, `playbook`) and nothing that pla
 """
 
 from veilroute.auditing.auditor import audit_playbook
+from veilroute.auditing.linked import LinkedCandidate, LinkedPlaybook, LinkedReport, LinkedStep, audit_linked
 from veilroute.auditing.replay import Planner
 from veilroute.auditing.verdicts import AnonymityStep, AuditReport, AuditSummary, BoundTo, ClaimVerdict
 
-__all__ = ["AnonymityStep", "AuditReport", "AuditSummary", "BoundTo", "ClaimVerdict", "Planner", "audit_playbook"]
+__all__ = [
+    "AnonymityStep",
+    "AuditReport",
+    "AuditSummary",
+    "BoundTo",
+    "ClaimVerdict",
+    "LinkedCandidate",
+    "LinkedPlaybook",
+    "LinkedReport",
+    "LinkedStep",
+    "Planner",
+    "audit_linked",
+    "audit_playbook",
+]

@@ -59,6 +59,22 @@ class ClassRule:
     is far from all of A, then A with x is a class: what is close to others weighs as before, the whole weighs more, and
     x itself weighs no more than the heaviest of A, so no more than beta of it. Where x is close to somebody in A and
     to somebody in B, or to others still to come, nothing follows. A heavier x may need everybody.
+
+    ``lines`` are histories: for a candidate masks of those who are left beside it after earlier trips. What each line
+    of each member leaves of a class must be a class as well. A candidate without lines may be anybody. Then a set that
+    can be split may be part of one that cannot. But where everybody has one history at most, and each holds the
+    histories of all in it (as those of a ledger do, :attr:`stories`), this is true of a class C that cannot be split:
+
+    - Of the histories of its members take one, M, that holds no other. Those of C in M all have the history M, so they
+      are a class: a *core*. Each further member has a history that holds a core, and stays hidden among that core
+      alone. So C falls into its cores, each with some of the others; as it does not, it has one core only, and this
+      is part of the history of every member.
+    - Were the core two classes, the others could go with either. Were those of C with another history than M a class,
+      they could leave it: the rest has the core still.
+
+    With a beta, let A and B be the two parts of a split. Members still to come, lighter and far from everybody as
+    above, may join A if all their lines hold A: what a line leaves of A and some of these outweighs what it
+    leaves of A.
     """
 
     def __init__(
@@ -71,9 +87,10 @@ class ClassRule:
         beta: float | None = None,
         masses: Mapping[int, float] | None = None,
         largest: int | None = None,
+        lines: Mapping[int, tuple[int, ...]] | None = None,
     ) -> None:
         self.k, self.close, self.is_all_pairs, self.effort = k, close, is_all_pairs, effort
-        self.beta, self.masses, self.largest = beta, masses or {}, largest
+        self.beta, self.masses, self.largest, self.lines = beta, masses or {}, largest, lines or {}
         self._known: dict[tuple[int, int | None], FarSet] = {}
         self._splits: dict[int, tuple[int, int] | None] = {}
 
@@ -83,12 +100,29 @@ class ClassRule:
         close = {i: mask_of(place[b] for b in members_of(self.close[a]) if b in place) for a, i in place.items()}
         masses = {i: self.masses[c] for c, i in place.items()} if self.masses else {}
         k = self.k if self.beta is None else max(self.k, _fewest(sorted(masses.values()), self.beta))
+        lines = {
+            i: tuple(mask_of(place[b] for b in members_of(line) if b in place) for line in self.lines[c])
+            for c, i in place.items()
+            if c in self.lines
+        }
         return ClassRule(
-            k, close, is_all_pairs=self.is_all_pairs, effort=effort, beta=self.beta, masses=masses, largest=self.largest
+            k,
+            close,
+            is_all_pairs=self.is_all_pairs,
+            effort=effort,
+            beta=self.beta,
+            masses=masses,
+            largest=self.largest,
+            lines=lines,
         )
 
     def qualifies(self, group: int) -> bool:
         """Whether the group is a class."""
+        parts = {line & group for c in members_of(group) for line in self.lines.get(c, ())} if self.lines else set()
+        return self.hides(group) and all(part == group or self.hides(part) for part in parts)
+
+    def hides(self, group: int) -> bool:
+        """Whether the group is a class to who has seen no earlier trip."""
         if group.bit_count() < self.k:
             return False
         if self.beta is not None:
@@ -121,22 +155,92 @@ class ClassRule:
 
     @cached_property
     def max_size(self) -> int:
-        """How many members a class has at most that cannot be split: 2k - 1, where any k of them are a class."""
+        """How many members a class has at most that cannot be split: 2k - 1, where any k of them are a class.
+
+        With histories these are in its core, and for each further history that holds the core k - 1 more.
+        """
+        num = len(self.close)
         if self.largest is not None or self.beta is not None:
-            return min(len(self.close), self.largest or len(self.close))
-        return min(len(self.close), 2 * self.k - 1) if self._is_all_far else len(self.close)
+            return min(num, self.largest or num)
+        if not self._is_all_far or (self.lines and self.stories is None):
+            return num
+        stories = set((self.stories or {}).values())
+        levels = max((sum(story >> c & 1 for story in stories) for c in self.close), default=1)
+        return min(num, 2 * self.k - 1 + max(0, levels - 1) * (self.k - 1))
+
+    @cached_property
+    def stories(self) -> dict[int, int] | None:
+        """The history of each candidate, where nobody has two and each holds those of all in it; else ``None``."""
+        everybody = mask_of(self.close)
+        stories = {c: self.lines[c][0] if c in self.lines else everybody for c in self.close}
+        is_single = self.beta is None and all(len(lines) == 1 for lines in self.lines.values())
+        if is_single and not any(stories[b] & ~story for story in set(stories.values()) for b in members_of(story)):
+            return stories
+        return None
+
+    @cached_property
+    def partners(self) -> dict[int, int]:
+        """For each candidate those who may be with it in a class that cannot be split, as far as histories say."""
+        everybody, stories = mask_of(self.close), self.stories
+        if not self.lines or stories is None:
+            return dict.fromkeys(self.close, everybody)
+        met = {
+            story: {other for other in set(stories.values()) if (story & other).bit_count() >= self.k}
+            for story in set(stories.values())
+        }
+        return {c: mask_of(b for b in stories if stories[b] in met[story]) for c, story in stories.items()}
 
     def may_join(self, group: int, member: int) -> bool:
         """Whether a class that cannot be split may hold the group, which one holds, and this member as well."""
         grown = group | 1 << member
         if self.is_all_pairs and not self.is_far(grown):
             return False
+        if self.lines and not self._may_last(grown, member):
+            return False
         if self.beta is not None:
             return not self._is_split_for_good(group, member)
+        if self.lines:
+            return True
         if self._is_all_far:
             return group.bit_count() < self.max_size
-        # The group itself cannot be split, so the new member is needed for it.
-        return grown.bit_count() < 2 * self.k or not any(
+        return not self._is_parted(group, member)
+
+    def _may_last(self, grown: int, newest: int) -> bool:
+        """Whether what comes of a group by adding members after the newest may be a class, as far as histories say."""
+        if self.effort is not None:
+            self.effort.spend(_APART_STEP * grown.bit_count())
+        possible = grown | (1 << len(self.close)) - (1 << newest)
+        if self.stories is None:
+            return all(self._is_enough(c, line & possible) for c in members_of(grown) for line in self.lines.get(c, ()))
+        levels: dict[int, int] = {}
+        for c in members_of(grown):
+            levels[self.stories[c]] = levels.get(self.stories[c], 0) | 1 << c
+        shared = reduce(operator.and_, levels)
+        if not self._has_apart(shared & possible):
+            return False
+        for story, level in levels.items():
+            if story != shared and self._has_apart(level):
+                return False  # they can do without the core
+        core = levels.get(shared, 0)
+        if core >> newest & 1 == 0:
+            return True
+        return core.bit_count() < 2 * self.k or not (self._is_all_far or self._is_parted(core ^ 1 << newest, newest))
+
+    def _is_enough(self, member: int, left: int) -> bool:
+        """Whether those who are left may hide a member, as far as their number and mass say."""
+        if self.beta is None:
+            return left.bit_count() >= self.k
+        total = math.fsum(self.masses[c] for c in members_of(left))
+        return self.masses[member] <= self.beta * total * (1 + ROUNDING)
+
+    def _has_apart(self, pool: int) -> bool:
+        """Whether k of a pool stand apart."""
+        return pool.bit_count() >= self.k and (self._is_all_far or self.has_far(pool, self.k))
+
+    def _is_parted(self, group: int, member: int) -> bool:
+        """Whether a group that cannot be split by spread can be with this member, who is then needed for it."""
+        grown = group | 1 << member
+        return grown.bit_count() >= 2 * self.k and any(
             self.has_far(grown & ~(apart | 1 << member), self.k)
             for apart in self.far_sets(group & ~self.close[member], self.k - 1)
         )
@@ -150,7 +254,11 @@ class ClassRule:
             return split is not None
         later = (1 << len(self.close)) - (1 << first)
         return all(
-            not self.close[x] & later and not all(self.close[x] & part for part in split) for x in members_of(later)
+            not self.close[x] & later
+            and any(
+                not self.close[x] & part and not any(part & ~line for line in self.lines.get(x, ())) for part in split
+            )
+            for x in members_of(later)
         )
 
     def _find_split(self, group: int) -> tuple[int, int] | None:
@@ -225,6 +333,7 @@ class Spread(ClassRule):
     """The rule of a privacy on a map: distances between candidates as far as it needs them.
 
     The distance of two candidates is the smaller of both directions; a candidate is infinitely far from itself.
+    ``here`` is the same without any past.
     """
 
     def __init__(self, survey: Survey, privacy: Privacy) -> None:
@@ -232,7 +341,13 @@ class Spread(ClassRule):
         close = dict.fromkeys(survey.nodes, 0)
         is_all_pairs, beta = privacy.spread == "all-pairs", privacy.beta
         masses = dict.fromkeys(survey.nodes, 0.0) | ({} if beta is None else survey.prior)
-        super().__init__(privacy.k, close, is_all_pairs=is_all_pairs, beta=beta, masses=masses)
+        lines: dict[int, tuple[int, ...]] = {}
+        past = survey.problem.past
+        for label, others in () if past is None else past.left:
+            if (owner := survey.find(label)) is not None:
+                line = mask_of(c for c in map(survey.find, others) if c is not None)
+                lines[owner] = tuple(dict.fromkeys((*lines.get(owner, ()), line)))
+        super().__init__(privacy.k, close, is_all_pairs=is_all_pairs, beta=beta, masses=masses, lines=lines)
         self._survey, self._measure = survey, privacy.measure
         is_cost = privacy.measure == "cost"
         self._limit = at_least(privacy.ell, exact=is_cost and survey.problem.domain.has_integer_costs)
@@ -243,6 +358,35 @@ class Spread(ClassRule):
                 if a != b and around[there] < self._limit:
                     close[a] |= 1 << b
                     close[b] |= 1 << a
+        self.here = ClassRule(privacy.k, dict(close), is_all_pairs=is_all_pairs, beta=beta, masses=masses)
+        # A promise holds on the map that it was made for, also where places are farther apart by now.
+        for one, other in () if past is None else past.near:
+            pair = survey.find(one), survey.find(other)
+            if pair[0] is not None and pair[1] is not None and pair[0] != pair[1]:
+                close[pair[0]] |= 1 << pair[1]
+                close[pair[1]] |= 1 << pair[0]
+
+    @cached_property
+    def hideable(self) -> tuple[int, ...]:
+        """The coverable candidates that somebody could hide, as far as numbers, probabilities and histories say."""
+        found = self._survey.hideable(self.beta)
+        while True:
+            pool = mask_of(found)
+            kept = [c for c in found if all(self._is_enough(c, line & pool) for line in self.lines.get(c, ()))]
+            if len(kept) == len(found):
+                return found
+            found = self._survey.hideable(self.beta, kept)
+
+    def outlasts(self, member: int, masses: Mapping[int, float]) -> int | None:
+        """What the first history leaves of a group, and that does not hide a member; ``None`` when all do."""
+        group = mask_of(masses)
+        for line in self.lines.get(member, ()):
+            left = line & group
+            if not (
+                self.hides(left) if self.beta is None else self.is_within({c: masses[c] for c in members_of(left)})
+            ):
+                return left
+        return None
 
     def close_pairs(self, mask: int) -> list[tuple[int, int, float]]:
         """The pairs within a set that stand too close, closest first, with their distance."""

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from veilroute.auditing import claims, risk
 from veilroute.auditing.binding import bind, check_instance, check_shown
 from veilroute.auditing.class_search import count_anonymizable
+from veilroute.auditing.detours import check_contingencies
 from veilroute.auditing.mixtures import examine_mixture
 from veilroute.auditing.optimality import find_optimum
 from veilroute.auditing.proofs import check_certificate, examine_certificate
@@ -80,6 +81,7 @@ def audit_playbook(
         claims.check_partition(replayed),
         claims.check_class_size(replayed),
         claims.check_spread(replayed),
+        *([claims.check_history(replayed)] if playbook.past is not None else []),
         claims.check_coverable(replayed),
         claims.check_anonymized(replayed),
         *([risk.check_shares(replayed)] if has_shares else []),
@@ -94,6 +96,7 @@ def audit_playbook(
         claims.check_bound(replayed, optimum, proof),
         claims.check_optimality(replayed, optimum, proof, num_anonymizable),
         claims.check_anonymizable(replayed, num_anonymizable),
+        *([check_contingencies(playbook, survey, replayed.rule)] if playbook.contingencies else []),
         check_shown(playbook, bound_to),
         *([check_instance(bound_to)] if is_compared else []),
     )

@@ -24,6 +24,7 @@ _USUAL = {
     "mechanism": Said("partition", "partition"),
     "prior": _EVEN,
     "objective": Said("mac", "mac"),
+    "past": _NOTHING,
 }
 
 
@@ -52,7 +53,7 @@ def bind(
     bound = []
     for what, said in stated.items():
         wanted = None if what in unstated else meant.get(what)
-        if what in ("names", "drawing") and wanted == _NOTHING != said:
+        if what in ("names", "drawing", "past") and wanted == _NOTHING != said:
             wanted = None  # formats that cannot hold them say nothing of them
         difference = ""
         if wanted is not None and wanted.value != said.value:
@@ -119,7 +120,16 @@ def _about(problem: Problem) -> dict[str, Said]:
         "names": _NOTHING if called is None else Said({"number": num, "sha256": called}, f"{num:,}, {called}"),
         "prior": _prior(problem),
         "objective": Said(problem.objective, problem.objective),
+        "past": _past(problem),
     }
+
+
+def _past(problem: Problem) -> Said:
+    if problem.past is None:
+        return _NOTHING
+    past = problem.past.to_dict()
+    said = {"ledger": past["ledger"], "number": len(past["left"]), "sha256": _sha256(past)}
+    return Said(said, f"{number(said['number'], 'history', 'histories')} of the ledger {past['ledger']}")
 
 
 def _promised(privacy: Privacy) -> dict[str, Said]:

@@ -279,7 +279,7 @@ def check_spread(replayed: ReplayedPlaybook) -> ClaimVerdict:
         groups = replayed.groups
         for own in dict.fromkeys(groups[draw].mask & mask for draw, mask in replayed.listed.items() if draw in groups):
             problems += [
-                f"{survey.label(a)} and {survey.label(b)} share a class but are only {gap:.6g} apart, less than {apart}"
+                f"{survey.label(a)} and {survey.label(b)} share a class but {_gap(gap)}, less than {apart}"
                 for a, b, gap in rule.close_pairs(own)
             ]
         return judge("spread", problems, f"all members of each class are pairwise at least {apart} apart")
@@ -293,9 +293,31 @@ def check_spread(replayed: ReplayedPlaybook) -> ClaimVerdict:
             most = f"at most {far.size}" if far.is_largest else f"no more than {far.size} were found that"
             problems.append(
                 f"of {survey.names(members_of(group))} {most} are pairwise at least {apart} "
-                f"apart where {rule.k} are needed; {survey.label(a)} and {survey.label(b)} are only {gap:.6g} apart"
+                f"apart where {rule.k} are needed; {survey.label(a)} and {survey.label(b)} {_gap(gap)}"
             )
     return judge("spread", problems, f"{rule.k} members of each group are pairwise at least {apart} apart")
+
+
+def check_history(replayed: ReplayedPlaybook) -> ClaimVerdict:
+    """What earlier trips have left of those who look the same hides each candidate that is claimed anonymized."""
+    survey, rule = replayed.survey, replayed.rule
+    problems = []
+    for draw in replayed.listed:
+        left = replayed.short_history(draw, replayed.groups[draw]) if draw in replayed.groups else None
+        if left is not None:
+            needed = f"{rule.k} are needed" if rule.beta is None else f"no place may exceed {rule.beta:.9g}"
+            who = survey.names(members_of(left)) or "nobody"
+            problems.append(
+                f"whoever linked earlier trips of {survey.label(draw[0])} is left with {who} where {needed}"
+            )
+    num = sum(c in rule.lines for c in replayed.claimed)
+    shown = f"{number(num, 'candidate')} with a history stay hidden from who links the trips, as far as it says"
+    return judge("history", problems, shown)
+
+
+def _gap(gap: float) -> str:
+    """How far two stand apart who are near each other."""
+    return f"are only {gap:.6g} apart" if gap < math.inf else "stood nearer on an earlier trip's map"
 
 
 def check_coverable(replayed: ReplayedPlaybook) -> ClaimVerdict:

@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 
 from veilroute.arrays import Floats
-from veilroute.auditing.apartness import ClassRule, members_of
+from veilroute.auditing.apartness import ClassRule, mask_of, members_of
 from veilroute.auditing.pricing import PrefixPrices, SetPrices
 from veilroute.auditing.replay import ReplayedPlaybook
 from veilroute.auditing.walking import Effort, TooMuchError
@@ -179,7 +179,11 @@ class ClassSearch(Search):
         if group.bit_count() == self.rule.max_size:
             return
         heavier = [heavy + weights[newest] for heavy, weights in zip(weight, self._weights, strict=True)]
-        pairs = [self.prices.costs(1 << newest | 1 << x) for x in range(newest + 1, len(self.gains))]
+        partners, nothing = self.rule.partners[newest], (math.inf,) * len(lows)
+        pairs = [
+            self.prices.costs(1 << newest | 1 << x) if partners >> x & 1 else nothing
+            for x in range(newest + 1, len(self.gains))
+        ]
         skipped = [math.inf] * (newest + 1)
         raised = [
             skipped + [max(cost, old, pair[trip]) for old, pair in zip(low[newest + 1 :], pairs, strict=True)]
@@ -317,12 +321,12 @@ def count_anonymizable(replayed: ReplayedPlaybook, m: int | None) -> int | None:
     """How many candidates belong to some class that could be anonymized; ``None`` when that is too much work.
 
     Who is anonymized by the playbook, could be. For everybody else k candidates are looked for who are far enough apart
-    and whom a walk can cover together with this one. Under a bound on the risk that is not enough, and nobody is looked
-    for.
+    and whom a walk can cover together with this one. After earlier trips these must be a core (`ClassRule`). Under a
+    bound on the risk that is not enough, and nobody is looked for; nor where histories are not those of a ledger.
     """
-    if replayed.rule.beta is not None:
+    if replayed.rule.beta is not None or (replayed.rule.lines and replayed.rule.stories is None):
         return len(replayed.protected) if replayed.within_reach <= set(replayed.protected) else None
-    coverable = replayed.survey.coverable
+    coverable = replayed.hideable
     protected = set(replayed.protected)
     unclear = [c for c in coverable if c not in protected]
     if not unclear:
@@ -337,11 +341,20 @@ def count_anonymizable(replayed: ReplayedPlaybook, m: int | None) -> int | None:
 
 
 def _could_be(bench: Workbench, member: int) -> bool:
-    rule, others = bench.rule, (1 << len(bench.members)) - 1 & ~(1 << member)
-    if _is_reached(bench, member, 1 << member, others & ~rule.close[member]):
-        return True
-    # Under `witness` those who are far apart need not be far from the member itself.
-    return not rule.is_all_pairs and _is_reached(bench, member, 0, others)
+    rule, stories = bench.rule, bench.rule.stories or {}
+    for story in dict.fromkeys(stories.values()):
+        if story & ~stories[member]:
+            continue
+        core = mask_of(c for c, own in stories.items() if own == story and c != member)
+        apart = core & ~rule.close[member]
+        # Somebody with a wider history may join a core, from which it needs to stand apart under `all-pairs` alone.
+        if story == stories[member] and _is_reached(bench, member, 1 << member, apart):
+            return True
+        if not rule.is_all_pairs and _is_reached(bench, member, 0, core):
+            return True
+        if rule.is_all_pairs and story != stories[member] and _is_reached(bench, member, 0, apart):
+            return True
+    return False
 
 
 def _is_reached(bench: Workbench, member: int, apart: int, pool: int) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from veilroute.auditing.apartness import ClassRule, mask_of, members_of
+from veilroute.auditing.apartness import Spread, mask_of, members_of
 from veilroute.auditing.pricing import price_walks
 from veilroute.auditing.survey import Survey, TripDistances
 from veilroute.auditing.verdicts import number
@@ -56,13 +56,13 @@ class Optimum:
         return f"a probability of {hidden:.9g}" if self.is_mass else number(round(hidden), "candidate")
 
 
-def find_optimum(survey: Survey, rule: ClassRule, m: int | None) -> Optimum | None:
+def find_optimum(survey: Survey, rule: Spread, m: int | None) -> Optimum | None:
     """Try every class and every partition; ``None`` when that is too much work.
 
     Takes 2^n prices and 3^n steps for n coverable candidates, or those of them that could be hidden under a bound on
-    the risk; kept to a few seconds, of which 3^12 steps take two.
+    the risk or after earlier trips; kept to a few seconds, of which 3^12 steps take two.
     """
-    candidates = survey.hideable(rule.beta)
+    candidates = rule.hideable
     if len(candidates) > MAX_TRIED:
         return None
     try:

@@ -227,7 +227,8 @@ class _Examination:
         found = [survey.find(label) for label in members]
         missing = sorted(set(possible).difference(found))
         strange = [label for label, c in zip(members, found, strict=True) if c not in possible]
-        can = "covered" if self.replayed.rule.beta is None else "hidden"
+        rule = self.replayed.rule
+        can = "covered" if rule.beta is None and not rule.lines else "hidden"
         problems = [f"does not price {survey.names(missing)}"] if missing else []
         problems += [f"prices {names(strange)}, which cannot be {can}"] if strange else []
         if not problems and len(found) > len(possible):
@@ -293,9 +294,10 @@ class _Examination:
             reason = "there are too many classes to price them all"
             evidence = f"no class contradicts its prices so far; {reason}"
             return self._exchange(Proof(tuple(self.problems), evidence, effort=reason), target)
-        # Under a prior the planner may list classes that are not needed: there is nothing to count again.
-        is_counted = self.replayed.rule.beta is not None or limit >= certificate.threshold
-        if self.replayed.rule.beta is None and is_counted:
+        # Under a prior or a ledger the planner may list classes that are not needed: there is nothing to count again.
+        is_open = self.replayed.rule.beta is not None or bool(self.replayed.rule.lines)
+        is_counted = is_open or limit >= certificate.threshold
+        if not is_open and is_counted:
             self._count_listed(search)
         most, more = self._count_members()
         evidence = (

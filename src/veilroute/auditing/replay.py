@@ -193,7 +193,7 @@ class ReplayedPlaybook:
     @cached_property
     def hideable(self) -> tuple[int, ...]:
         """The candidates that some plan could hide, as far as numbers and probabilities say."""
-        return self.survey.hideable(self.playbook.privacy.beta)
+        return self.rule.hideable
 
     @cached_property
     def within_reach(self) -> frozenset[int]:
@@ -249,7 +249,8 @@ class ReplayedPlaybook:
         them all: then any of them may share a class, and shares of which none exceeds beta always mix to such priors.
         """
         near = mask_of(self.hideable)
-        return self.is_randomised and self.rule.is_far(near) and self.survey.walking.is_two_way
+        is_free = self.is_randomised and not self.rule.lines
+        return is_free and self.rule.is_far(near) and self.survey.walking.is_two_way
 
     def mass(self, candidates: Iterable[int]) -> float:
         """How probable it is that the secret is one of some candidates."""
@@ -401,18 +402,28 @@ class ReplayedPlaybook:
         """
         if self.rule.beta is not None:
             return self.rule.is_within(group.masses)
-        return self.rule.is_all_pairs or self.rule.qualifies(group.mask)
+        return self.rule.is_all_pairs or self.rule.hides(group.mask)
 
     def fits(self, draw: Draw, group: Group) -> bool:
         """Whether those of its own class who look the same are what was promised, where it is about classes.
 
         Under the ``all-pairs`` reading the members of its own class must be k and all far apart; candidates of
-        other classes that happen to look the same (all do, at first) can only add to the doubt.
+        other classes that happen to look the same (all do, at first) can only add to the doubt. And what earlier trips
+        have left must hide it still.
         """
-        if not self.rule.is_all_pairs:
-            return True
-        own = group.mask & self.listed.get(draw, group.mask)
-        return self.rule.is_far(own) if self.rule.beta is not None else self.rule.qualifies(own)
+        if self.rule.is_all_pairs:
+            own = group.mask & self.listed.get(draw, group.mask)
+            if not (self.rule.is_far(own) if self.rule.beta is not None else self.rule.hides(own)):
+                return False
+        return self.short_history(draw, group) is None
+
+    def short_history(self, draw: Draw, group: Group) -> int | None:
+        """Who is left of those who look the same as a candidate, where that hides it no longer; else ``None``."""
+        masses = group.masses
+        if self.rule.is_all_pairs and self.rule.beta is None:
+            own = self.listed.get(draw, group.mask)
+            masses = {c: mass for c, mass in masses.items() if own >> c & 1}
+        return self.rule.outlasts(draw[0], masses)
 
     def on_trip(self, trip: int) -> str:
         """`` on trip 1``, or nothing when there is only one."""

@@ -29,7 +29,7 @@ def measure_risk(replayed: ReplayedPlaybook) -> Risk:
     seen = [(total, group) for total, group in beliefs if total > 0]
     if not seen:
         return Risk()
-    worst, at = max((replayed.rule.heaviest(group.masses)[1] / total, -i) for i, (total, group) in enumerate(seen))
+    worst, at = max((replayed.rule.here.heaviest(group.masses)[1] / total, -i) for i, (total, group) in enumerate(seen))
     guessed = math.fsum(max(group.masses.values()) for _, group in seen)
     return Risk(worst, seen[-at][1], guessed / math.fsum(total for total, _ in seen))
 
@@ -88,7 +88,7 @@ def check_prior(replayed: ReplayedPlaybook, prior: Sequence[float]) -> ClaimVerd
 def _exceeded(replayed: ReplayedPlaybook, risk: Risk, beta: float | None) -> list[str]:
     if beta is None or risk.worst is None or risk.where is None or risk.worst <= beta * (1 + ROUNDING):
         return []
-    survey, rule, group = replayed.survey, replayed.rule, risk.where
+    survey, rule, group = replayed.survey, replayed.rule.here, risk.where
     heaviest, _ = rule.heaviest(group.masses)
     close = survey.names(members_of(rule.close[heaviest] & group.mask))
     place = str(survey.label(heaviest)) + (f", with {close} close to it," if close else "")

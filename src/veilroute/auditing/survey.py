@@ -175,16 +175,19 @@ class Survey:
             return {c: weight / total for c, weight in weights.items()}
         return dict.fromkeys(weights, 1 / max(1, len(weights)))
 
-    def hideable(self, beta: float | None) -> tuple[int, ...]:
+    def hideable(self, beta: float | None, among: Iterable[int] | None = None) -> tuple[int, ...]:
         """The coverable candidates that somebody could hide, as far as probabilities say; all where none is bounded.
+
+        ``among`` are those who are not out of the question for other reasons.
 
         Those whom a plan hides hold their heaviest one to beta of what they weigh together. So does everybody who is as
         light, with all of these: the heaviest one who can be hidden is the last, by weight, that weighs no more than
         beta of all up to it. Who is impossible anyway needs no hiding.
         """
+        among = self.coverable if among is None else tuple(among)
         if beta is None:
-            return self.coverable
-        ordered = sorted((c for c in self.coverable if self.prior[c] > 0), key=lambda c: (self.prior[c], c))
+            return among
+        ordered = sorted((c for c in among if self.prior[c] > 0), key=lambda c: (self.prior[c], c))
         sums = list(accumulate(self.prior[c] for c in ordered))
         fitting = (i for i, c in enumerate(ordered) if self.prior[c] <= beta * sums[i] * (1 + ROUNDING))
         return tuple(sorted(ordered[: max(fitting, default=-1) + 1]))

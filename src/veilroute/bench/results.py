@@ -7,9 +7,7 @@ locked by the operating system while a run writes to it, which also frees it whe
 
 from __future__ import annotations
 
-import errno
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any, BinaryIO
 
 from veilroute.bench.cells import FORMAT, Record, record_from_dict
 from veilroute.errors import FileFormatError, InvalidInputError
+from veilroute.journal import lock_file
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes
 
 FILE_NAME = "records.jsonl"
@@ -71,13 +70,11 @@ class RecordStore(dict[str, Record]):
         return record
 
     def _lock(self, file: BinaryIO) -> None:
-        try:
-            _lock_file(file)
-        except OSError as error:
-            # Some network file systems know no locks; there we rely on the user.
-            if error.errno in (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK):
+        # Some network file systems know no locks; there we rely on the user.
+        with suppress(OSError):
+            if not lock_file(file):
                 expected = "no other run that writes to it; wait for that one, or choose another --out"
-                raise InvalidInputError(str(self.path), expected) from None
+                raise InvalidInputError(str(self.path), expected)
 
     def _mend(self, file: BinaryIO) -> None:
         """Cut off a line that a killed run left half written."""
@@ -137,17 +134,3 @@ def _parse(line: bytes, path: Path, number: int | None) -> Record:
         if record.cell.key == data["key"]:
             return record
     raise FileFormatError(path, "damaged record; delete the line, and its cell will be run again", number)
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock_file(file: BinaryIO) -> None:
-        # A byte far behind the end, because Windows keeps others from reading what is locked.
-        file.seek(2**40)
-        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-else:
-    import fcntl
-
-    def _lock_file(file: BinaryIO) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

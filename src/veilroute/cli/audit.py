@@ -1,25 +1,30 @@
 """`veilroute audit` and `veilroute risk`: whether a playbook keeps its word, and what it tells an observer."""
 
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from typer import Option
+from typer import Argument, Option
 
 from veilroute.adversary import watch_playbook
-from veilroute.auditing import audit_playbook
+from veilroute.auditing import audit_linked, audit_playbook
 from veilroute.cli import instances
-from veilroute.cli.console import DONE, VIOLATED, JsonOption, emit, emit_json, live_progress, remark
-from veilroute.errors import InvalidInputError
+from veilroute.cli.console import DONE, VIOLATED, JsonOption, check_out, emit, emit_json, live_progress, remark
+from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.formats.tables import read_prior
 from veilroute.playbook import Playbook, read_playbook
 from veilroute.posterior import measure_risk
 
+_CHARTS = (".png", ".svg", ".pdf")
+
 
 @instances.takes_instance_options
 def run_audit(
-    playbook: instances.PlaybookArgument,
     options: instances.InstanceOptions,
+    playbooks: list[Path] = Argument(
+        None, metavar="PLAYBOOK...", help="Playbooks made by `veilroute plan`; several are linked, in this order."
+    ),
     instance: Path | None = Option(
         None,
         metavar="FILE",
@@ -31,7 +36,15 @@ def run_audit(
         metavar="FILE",
         help="The map or instance file, when the playbook holds only its hash. Only the map is compared.",
     ),
+    ledger: Path | None = Option(
+        None,
+        metavar="FILE",
+        help="Link the trips of all playbooks of a ledger; those that are named must be what it says they are.",
+    ),
     strict: bool = Option(False, "--strict", help="Exit 1 also when a claim could not be proved."),
+    out: Path | None = Option(
+        None, "-o", "--out", metavar="FILE", help="Of linked trips: a chart over time (.png, .svg, .pdf)."
+    ),
     json: JsonOption = False,
 ) -> int:
     """Check every claim of a playbook by replaying the adversary: exit 0 when all hold, 1 when one is violated.
@@ -40,8 +53,18 @@ def run_audit(
     costs, spread and anonymity out again from the map. A playbook may keep its word and yet be about something else
     than was meant: name the instance with --instance, and the options that `plan` was given. Without it, --prior alone
     measures what an observer with that prior makes of the routes.
+
+    Several playbooks, or a ledger: what is left to who links all trips of the same secret.
     """
     meant: dict[str, Any] = {}
+    playbooks = playbooks or []
+    if ledger is not None or len(playbooks) > 1:
+        if instance is not None or options != instances.InstanceOptions(movement=options.movement):
+            raise InvalidInputError("--instance", "one playbook alone, with all options that say what was meant")
+        return _audit_linked(playbooks, ledger, domain, options.movement or 4, strict=strict, out=out, json=json)
+    if not playbooks or out is not None:
+        raise InvalidInputError("PLAYBOOK", "one to check, several to link, or --ledger FILE; a chart is of several")
+    playbook = playbooks[0]
     if instance is None:
         for field in fields(options):
             if field.name not in ("movement", "prior") and getattr(options, field.name) != field.default:
@@ -66,6 +89,38 @@ def run_audit(
     if domain is not None:
         remark("of --domain only the map was compared; --instance compares the rest too")
     return DONE if verdict.verdict in (("holds",) if strict else ("holds", "unproved")) else VIOLATED
+
+
+def _audit_linked(
+    playbooks: Sequence[Path],
+    ledger: Path | None,
+    domain: Path | None,
+    movement: int,
+    *,
+    strict: bool,
+    out: Path | None,
+    json: bool,
+) -> int:
+    """Replay the observer who links trips."""
+    if out is not None:
+        check_out(out)
+        if out.suffix.lower() not in _CHARTS:
+            raise UnknownMethodError("--out format", out.suffix or str(out), _CHARTS)
+    books = []
+    for path in playbooks:
+        book = read_playbook(path)
+        books.append(book if book.domain is not None else instances.load_playbook(path, domain, movement))
+    with live_progress("replaying the adversary"):
+        report = audit_linked(books, ledger=ledger)
+    if out is not None:
+        from veilroute.plotting import draw_linked  # here, because it loads matplotlib
+
+        draw_linked(report, out)
+    if json:
+        emit_json(report.to_dict())
+    else:
+        emit(report.to_text() + ("" if out is None else f"Chart: {out}\n"))
+    return DONE if report.verdict in (("holds",) if strict else ("holds", "unproved")) else VIOLATED
 
 
 def run_risk(

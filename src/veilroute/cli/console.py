@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
@@ -164,6 +164,16 @@ def live_progress(
             timer.join()
         if display.live.is_started:
             display.stop()
+
+
+@contextmanager
+def compile_notice() -> Iterator[None]:
+    """Within it, it is said once when kernels must be compiled."""
+    from veilroute.kernels.jit import telling
+
+    line = "compiling for this machine: this takes some seconds, and only the first time"
+    with telling(cache(partial(remark, line))):
+        yield
 
 
 @contextmanager

@@ -14,9 +14,9 @@ from typing import Any
 import typer
 
 from veilroute import __version__
-from veilroute.cli.console import BAD_INPUT, DONE, INTERRUPTED, NOTHING_ANONYMIZED, emit, remark
+from veilroute.cli.console import BAD_INPUT, DONE, INTERRUPTED, NOTHING_ANONYMIZED, VIOLATED, emit, remark
 from veilroute.cli.route import SENTENCES, failure
-from veilroute.errors import NotAnonymizedError, VeilrouteError
+from veilroute.errors import NotAnonymizedError, UnsafeLedgerError, VeilrouteError
 
 # Typer carries a copy of click in some versions and imports it in others; either way this is its base of usage errors.
 _ANCESTORS: tuple[type, ...] = typer.BadParameter.__mro__
@@ -28,6 +28,8 @@ COMMANDS = {
     "frontier": "frontier.run_frontier",
     "route": "route.run_route",
     "key": "route.key_app",
+    "replan": "replan.run_replan",
+    "ledger": "ledger.app",
     "audit": "audit.run_audit",
     "risk": "audit.run_risk",
     "draw": "export.run_draw",
@@ -55,6 +57,9 @@ def build_app(arguments: Sequence[str]) -> typer.Typer:
         module, runner = COMMANDS[name].split(".")
         handler = getattr(importlib.import_module(f"veilroute.cli.{module}"), runner)
         if isinstance(handler, typer.Typer):
+            for each in handler.registered_commands:
+                if each.callback is not None and not hasattr(each.callback, "__wrapped__"):  # once in a process
+                    each.callback = _speaking_when_stopped(each.callback)
             app.add_typer(handler, name=name)
         else:
             app.command(name)(_speaking_when_stopped(handler))
@@ -125,6 +130,8 @@ def run(arguments: list[str]) -> int:
     try:
         code = build_app(arguments)(args=arguments, prog_name="veilroute", standalone_mode=False)
         return code if isinstance(code, int) else DONE
+    except UnsafeLedgerError as error:
+        return _fail(str(error), VIOLATED)
     except VeilrouteError as error:
         return _fail(str(error), NOTHING_ANONYMIZED if isinstance(error, NotAnonymizedError) else BAD_INPUT)
     except MemoryError:

@@ -1,11 +1,11 @@
 """`veilroute plan`: compute a playbook."""
 
 import math
+import re
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
-from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +16,20 @@ from typer import Option
 from veilroute.bench.executors import peak_memory_mb
 from veilroute.checks import check_name
 from veilroute.cli import console
+from veilroute.cli.beside import link_warning
 from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, JsonOption
 from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
-from veilroute.diagnosis import coverable_positions, find_obstacles
+from veilroute.cli.ledger import SinceOption, enter_playbook, shortfall_lines
+from veilroute.diagnosis import MAX_OBSTACLES, Obstacle, coverable_positions, find_obstacles
 from veilroute.domain.graph import Label
 from veilroute.errors import InvalidInputError, VeilrouteError
+from veilroute.ledger import Ledger, read_ledger
 from veilroute.playbook import Claims, Playbook, PlaybookClass, read_playbook
-from veilroute.problem import OBJECTIVES, ROUNDING, Privacy, Problem, least_risk
+from veilroute.problem import OBJECTIVES, ROUNDING, Past, Privacy, Problem
+from veilroute.progress import Watch
 from veilroute.registry import read_option
+from veilroute.rules import least_risk
+from veilroute.shortfalls import Shortfall
 from veilroute.solver import solve
 
 _SAYS_LITTLE = 1.0  # a gap above which the bound is of no use to judge a plan by
@@ -46,8 +52,18 @@ def run_plan(
     reuse: Path | None = Option(
         None, metavar="PLAYBOOK", help="Keep the classes of this earlier playbook, for a new trip."
     ),
+    ledger: Path | None = Option(
+        None, metavar="FILE", help="Plan under this ledger: everybody stays hidden from who links its trips with this."
+    ),
+    since: SinceOption = None,
+    enter: bool = Option(False, "--enter", help="Enter the playbook in the ledger as well, in use from today."),
     objective: str | None = Option(
         None, help="What to keep small: mac (the mean ratio of detours) or total (their sum). [mac]"
+    ),
+    contingencies: str | None = Option(
+        None,
+        metavar="'A,B C,D'|'worst N'",
+        help="Also plan what to do where one of these roads is closed, or one of the N that hurt most.",
     ),
     time_limit: float | None = Option(None, metavar="SECONDS", help="Stop with the best so far."),
     out: Path | None = Option(None, "-o", "--out", metavar="FILE", help="Write the playbook here."),
@@ -74,6 +90,7 @@ def run_plan(
         extra["partition"] = earlier
     elif planner == "reuse":
         raise InvalidInputError("--reuse", "the playbook of an earlier trip, for the planner reuse")
+    record = _open_ledger(ledger, since, enter=enter, has_out=out is not None, is_reuse=reuse is not None)
     if objective is not None:
         check_name("--objective", objective, OBJECTIVES)
     for name, value in map(read_option, extra.pop("option", ())):
@@ -82,25 +99,66 @@ def run_plan(
         extra[name] = value
     loaded = load_instance(instance, options, earlier)
     problem = loaded.problem if objective is None else replace(loaded.problem, objective=objective)
+    if record is not None:
+        problem = replace(problem, past=record.past(problem, loaded.privacy, since=since))
     figure = "MAC" if problem.objective == "mac" else "mean extra cost"
     with console.live_progress(figure=figure) as report, console.polite_interrupt() as stop:
         extra |= {"seed": options.seed, "time_limit_s": time_limit, "progress": report, "should_stop": stop}
         chosen = "optimal" if planner is None else planner
         playbook, runtime_s = timed_solve(problem, loaded.privacy, planner=chosen, **extra)
+        if contingencies is not None:
+            playbook = _with_contingencies(playbook, contingencies, Watch(report))
     if out is not None:
+        if record is None and (line := link_warning(playbook, out.parent)):
+            console.remark(line)
         playbook.write(out, embed_domain=embed)
+    shortfalls = () if record is None else record.explain(playbook)
     if json:
-        console.emit_json(plan_summary(playbook, runtime_s))
+        console.emit_json(plan_summary(playbook, runtime_s, shortfalls))
     else:
-        print_plan(playbook, runtime_s, out)
+        print_plan(playbook, runtime_s, out, shortfalls)
     if stop():
         console.remark("interrupted; this is the best playbook so far")
         return INTERRUPTED
     if playbook.claims.num_anonymized:
+        if record is not None and enter:
+            return enter_playbook(record, playbook, is_quiet=json)
+        if record is not None and not json:
+            console.emit(f"Before it is used, enter it: veilroute ledger add {ledger} {out or 'PLAYBOOK'}\n")
         return DONE
     if (least := least_possible_risk(playbook)) is not None:
         console.remark(f"--risk: no plan reaches {playbook.privacy.beta:g}; the least that is possible here is {least}")
     return NOTHING_ANONYMIZED
+
+
+def _open_ledger(path: Path | None, since: str | None, *, enter: bool, has_out: bool, is_reuse: bool) -> Ledger | None:
+    """The ledger to plan under, if one is named."""
+    if path is None:
+        for option, is_given in (("--since", since is not None), ("--enter", enter)):
+            if is_given:
+                raise InvalidInputError(option, "--ledger FILE as well")
+        return None
+    if is_reuse:
+        raise InvalidInputError("--ledger", "either --ledger, by which classes may change, or --reuse, not both")
+    if enter and not has_out:
+        raise InvalidInputError("--enter", "-o FILE as well: what is entered must be kept")
+    return read_ledger(path)
+
+
+def _with_contingencies(playbook: Playbook, wanted: str, watch: Watch) -> Playbook:
+    """The playbook with what to do where roads are closed: those that were typed, or the worst ones."""
+    from veilroute.cli.replan import read_roads
+    from veilroute.replanning import with_contingencies
+
+    field = "--contingencies"
+    if worst := re.fullmatch(r"\s*worst\s+(\d{1,6})\s*", wanted):
+        if int(worst[1]) < 1:
+            raise InvalidInputError(field, "worst N with a number >= 1", wanted)
+        return with_contingencies(playbook, worst=int(worst[1]), watch=watch)
+    roads, one_way = read_roads(playbook, wanted, field)
+    if one_way or not roads:
+        raise InvalidInputError(field, "roads as A,B, closed in both directions, or worst N", wanted)
+    return with_contingencies(playbook, roads, watch=watch)
 
 
 def least_possible_risk(playbook: Playbook) -> str | None:
@@ -116,7 +174,7 @@ def least_possible_risk(playbook: Playbook) -> str | None:
 
 def timed_solve(problem: Problem, privacy: Privacy, **options: Any) -> tuple[Playbook, float]:
     """Solve and measure, imports excluded; says so when kernels must be compiled first."""
-    from veilroute.kernels.jit import remember_types, telling
+    from veilroute.kernels.jit import remember_types
     from veilroute.partition import PARTITIONERS
     from veilroute.planners import PLANNERS
 
@@ -126,14 +184,13 @@ def timed_solve(problem: Problem, privacy: Privacy, **options: Any) -> tuple[Pla
         PLANNERS.find(options.get("planner", "optimal"))
         _ = PARTITIONERS.find(options.get("partitioner", "exact")).function
     began = time.perf_counter()
-    remark = "compiling for this machine: this takes some seconds, and only the first time"
-    with telling(cache(partial(console.remark, remark))):  # said once
+    with console.compile_notice():
         playbook = solve(problem, privacy, **options)
     return playbook, time.perf_counter() - began
 
 
-def plan_summary(playbook: Playbook, runtime_s: float) -> dict[str, Any]:
-    """The object that `plan --json` prints."""
+def plan_summary(playbook: Playbook, runtime_s: float, shortfalls: Sequence[Shortfall] = ()) -> dict[str, Any]:
+    """The object that `plan --json` prints; shortfalls are those of a plan under a ledger."""
     claims, privacy = playbook.claims, playbook.privacy
     figures = asdict(claims)
     worst, success = figures.pop("worst_posterior"), figures.pop("bayes_success")
@@ -148,11 +205,28 @@ def plan_summary(playbook: Playbook, runtime_s: float) -> dict[str, Any]:
         "gap": claims.gap,
         "classes": [_class_summary(group, privacy.m) for group in playbook.classes],
         "uncoverable": playbook.uncoverable,
-        "obstacles": [obstacle.to_dict() for obstacle in find_obstacles(playbook)],
+        "obstacles": [obstacle.to_dict() for obstacle in _other_obstacles(playbook, shortfalls)],
+        **({} if playbook.past is None else _history_summary(playbook.past, shortfalls)),
         "names": [[label, name] for label, name in playbook.names.items()],
+        **({"contingencies": [one.to_dict() for one in playbook.contingencies]} if playbook.contingencies else {}),
         "runtime_s": runtime_s,
         "peak_memory_mb": peak_memory_mb(),
     }
+
+
+def _history_summary(past: Past, shortfalls: Sequence[Shortfall]) -> dict[str, Any]:
+    """What is printed of a plan under a ledger besides."""
+    found = [each.to_dict() for each in shortfalls]
+    return {"ledger": past.ledger, "since": past.since, "shortfalls": found}
+
+
+def _other_obstacles(
+    playbook: Playbook, shortfalls: Sequence[Shortfall], *, limit: int = MAX_OBSTACLES
+) -> tuple[Obstacle, ...]:
+    """Why candidates get no route for other reasons than their history."""
+    explained = {each.candidate for each in shortfalls}
+    found = find_obstacles(playbook, limit=limit + len(explained))
+    return tuple(each for each in found if each.candidate not in explained or each.kind == "uncoverable")[:limit]
 
 
 def _class_summary(group: PlaybookClass, m: int | None) -> dict[str, Any]:
@@ -177,8 +251,8 @@ def _member_costs(group: PlaybookClass, trip: int) -> list[float]:
     return [group.route_of(member, trip).cost for member in group.members]
 
 
-def print_plan(playbook: Playbook, runtime_s: float, out: Path | None) -> None:
-    """Print the readable summary."""
+def print_plan(playbook: Playbook, runtime_s: float, out: Path | None, shortfalls: Sequence[Shortfall] = ()) -> None:
+    """Print the readable summary; shortfalls are those of a plan under a ledger."""
     screen = console.stdout()
     for line in headline(playbook):
         screen.print(line)
@@ -193,7 +267,11 @@ def print_plan(playbook: Playbook, runtime_s: float, out: Path | None) -> None:
     if playbook.uncoverable:
         screen.print(f"Cannot be covered: {_listing(playbook, playbook.uncoverable)}")
     if exposed or playbook.uncoverable:
-        _print_shortfall(screen, playbook)
+        _print_shortfall(screen, playbook, shortfalls)
+    if playbook.contingencies:
+        undecided = sum(entry.choice is None for entry in playbook.contingencies)
+        told = f"Contingencies: {len(playbook.contingencies)}"
+        screen.print(told + (f", of which {undecided} leave too few possible." if undecided else "."))
     peak = peak_memory_mb()
     screen.print(f"Planned in {runtime_s:.2f} s" + (f", peak memory {peak:.0f} MB." if peak is not None else "."))
     hint = "Add -o FILE to keep the playbook."
@@ -219,7 +297,7 @@ def _listing(playbook: Playbook, labels: Sequence[Label]) -> str:
     return (", " if playbook.names else " ").join(playbook.name(label) for label in labels)
 
 
-def _print_shortfall(screen: Console, playbook: Playbook) -> None:
+def _print_shortfall(screen: Console, playbook: Playbook, shortfalls: Sequence[Shortfall]) -> None:
     """Against what the figures are to be read, and why candidates are missing."""
     claims = playbook.claims
     shares = f"{claims.num_coverable} of {claims.num_candidates} candidates can be covered"
@@ -228,7 +306,11 @@ def _print_shortfall(screen: Console, playbook: Playbook) -> None:
     if claims.num_anonymizable is not None and claims.delta is not None:
         shares += f", {claims.num_anonymizable} could be in some class (delta {claims.delta:.3g})"
     screen.print(shares + ".")
-    obstacles = find_obstacles(playbook, limit=_MOST_REASONS + 1)
+    if shortfalls:
+        screen.print("Because of earlier trips, which whoever watches may link with this one:")
+        for line in shortfall_lines(playbook, shortfalls):
+            screen.print(line)
+    obstacles = _other_obstacles(playbook, shortfalls, limit=_MOST_REASONS + 1)
     for obstacle in obstacles[:_MOST_REASONS]:
         screen.print(f"  {playbook.name(obstacle.candidate)}: {obstacle.reason}.")
     if len(obstacles) > _MOST_REASONS:
@@ -249,6 +331,9 @@ def headline(playbook: Playbook) -> list[str]:
     goal = f"{wanted}, ell={privacy.distance_text}, {span}, spread by {privacy.spread}"
     if playbook.status == "infeasible":
         advice = "Lower k or ell, or add candidates." if privacy.risk is None else "Allow more risk, or lower ell."
+        if playbook.past is not None and playbook.past.left:
+            goal += " after what earlier trips have shown"
+            advice = "Add candidates who were never listed; --since says which trips nobody can link any more."
         return [f"Nothing can be hidden: no class of candidates reaches {goal}.", advice]
     if not claims.num_anonymized and playbook.planner == "reuse":
         return [

@@ -19,11 +19,19 @@ from veilroute.auditing.replay import is_hidden
 from veilroute.cli.console import BAD_INPUT, DONE, INTERRUPTED, NOTHING_ANONYMIZED, VIOLATED, emit, remark
 from veilroute.cli.instances import DomainOption, MovementOption, PlaybookArgument
 from veilroute.domain.graph import Label, label_text, tidy_text
-from veilroute.errors import BrokenPromiseError, NotAnonymizedError, UnknownCandidateError, VeilrouteError
+from veilroute.errors import (
+    BrokenPromiseError,
+    InvalidInputError,
+    NotAnonymizedError,
+    UnknownCandidateError,
+    UnsafeLedgerError,
+    VeilrouteError,
+)
 from veilroute.formats import read_domain
 from veilroute.formats.geojson import route_geojson
 from veilroute.jsontext import dump_canonical
 from veilroute.keys import new_key, read_key
+from veilroute.ledger import Ledger, read_ledger
 from veilroute.playbook import Playbook, Route, read_playbook
 from veilroute.streets.directions import directions, directions_text, lay_route
 from veilroute.streets.places import snap
@@ -37,6 +45,10 @@ SENTENCES = {
     "format": f"--format: expected {', '.join(FORMATS[:-1])} or {FORMATS[-1]}",
     "streets": f"--format: expected text or json: only street networks have {', '.join(FORMATS[2:])}",
     "trip": "--trip: expected a trip of the playbook, counted from 0",
+    "ledger": "--ledger: expected a file made by veilroute ledger new; check the path, and the file with ledger check",
+    "unlisted": "the playbook, or its --occasion, is not in the ledger; enter it first: veilroute ledger add",
+    "fresh": "--ledger: expected --key FILE beside it for a randomised playbook: each fresh draw would be a new entry",
+    "linked": "linked trips leave somebody whom the playbook hides too few; see who: veilroute ledger check LEDGER",
     "key": "--key: expected a file made by veilroute key new that only its owner can read; check path and permissions",
     "occasion": "--occasion: expected --key FILE beside it: without a key each draw is a fresh one",
     "drawn": "note: one of several routes was drawn; a second draw for the same secret leaks, so draw with --key FILE",
@@ -57,7 +69,8 @@ _OF_SUFFIX = {".json": "json", ".gpx": "gpx", ".geojson": "geojson"}
 class RouteError(VeilrouteError):
     """A failure of `route`, by the name of its sentence."""
 
-    def __init__(self, which: str) -> None:
+    def __init__(self, which: str, code: int = BAD_INPUT) -> None:
+        self.code = code
         super().__init__(SENTENCES[which])
 
 
@@ -77,6 +90,9 @@ def run_route(
         None, metavar="FILE", help="Draw by this key (see key new): repeated, it gives the same route."
     ),
     occasion: str = Option("", metavar="TEXT", help="What the draw by key is for, such as a date; not secret."),
+    ledger: Path | None = Option(
+        None, metavar="FILE", help="Only if the playbook is in this ledger, and linked trips keep all its promises."
+    ),
     expose: bool = Option(False, "--expose", help="Give a route even if it gives the transit point away."),
     domain: DomainOption = None,
     movement: MovementOption = 4,
@@ -95,6 +111,11 @@ def run_route(
             book = book.with_domain(read_domain(domain, movement=movement))
     if not 0 <= trip < len(book.trips):
         raise RouteError("trip")
+    if ledger is not None:
+        with _saying_only("ledger", InvalidInputError):
+            if book.is_randomised and key is None:
+                raise RouteError("fresh")
+            _check_ledger(read_ledger(ledger), book, occasion)
     private = None
     if key is not None:
         with _saying_only("key", VeilrouteError):
@@ -137,6 +158,17 @@ def run_new_key(
     new_key(file)
     emit("Key written. Keep it private, and keep a copy: another key draws other routes.\n")
     return DONE
+
+
+def _check_ledger(ledger: Ledger, book: Playbook, occasion: str) -> None:
+    """Refuse the playbook for every secret, or for none: the secret is not known yet."""
+    mine = [entry for entry in ledger.entries if entry.playbook == book.sha256 and entry.kind == "playbook"]
+    if not any(not entry.shares or entry.occasion == occasion for entry in mine):
+        raise RouteError("unlisted", VIOLATED)
+    try:
+        ledger.check_use(book, None if book.past is None else book.past.since)
+    except UnsafeLedgerError:
+        raise RouteError("linked", VIOLATED) from None
 
 
 def _route_text(book: Playbook, route: Route, format: str) -> str:
@@ -225,7 +257,9 @@ def failure(error: BaseException) -> tuple[str, int]:
     match error:
         case BrokenPromiseError():
             return str(BrokenPromiseError()), VIOLATED
-        case NotAnonymizedError() | UnknownCandidateError() | RouteError():
+        case RouteError():
+            return str(error), error.code
+        case NotAnonymizedError() | UnknownCandidateError():
             # These were made by this program without any value in them.
             return str(error), NOTHING_ANONYMIZED if isinstance(error, NotAnonymizedError) else BAD_INPUT
         case KeyboardInterrupt() | typer.Abort():

@@ -26,8 +26,9 @@ from veilroute.domain.graph import Domain, at_least, at_most
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
 from veilroute.errors import InvalidInputError
 from veilroute.kernels.sight import visible_cells
-from veilroute.problem import KAndEll, Privacy, Problem, RiskBound, Rule, hideable, objective_rates
+from veilroute.problem import ROUNDING, Privacy, Problem, objective_rates
 from veilroute.progress import Watch
+from veilroute.rules import KAndEll, Linked, RiskBound, Rule, hideable
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,10 +310,12 @@ def far_matrix(domain: Domain, nodes: Sequence[int], privacy: Privacy, kept: dic
 
 def k_and_ell(problem: Problem, task: CoveringTask, privacy: Privacy) -> KAndEll:
     """The rule that a privacy by counting makes for the members of a task."""
-    if privacy.risk is not None:
-        raise InvalidInputError("planner", "optimal, or pbp or m-pbp with exact or local-search, to plan by risk")
-    is_far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy, task.kept)
-    return KAndEll.of(is_far, privacy.k, privacy.spread)
+    if privacy.risk is not None or problem.past is not None:
+        what = "by risk" if problem.past is None else "under a ledger"
+        raise InvalidInputError("planner", f"optimal, or pbp or m-pbp with exact or local-search, to plan {what}")
+    rule = _rule_of(problem, task, privacy)
+    assert isinstance(rule, KAndEll), "nobody is more probable than others"
+    return rule
 
 
 def who_can_hide(
@@ -323,15 +326,60 @@ def who_can_hide(
     Where a risk is bounded, these are the members who are not too probable by themselves, and each counts as much as it
     is probable. Under a strict rule an observer may take classes for one another (:class:`RiskBound`).
     """
-    if privacy.risk is None:
+    if privacy.risk is None and problem.past is None:
         return task, k_and_ell(problem, task, privacy)
-    prior = problem.prior_of(task.members)
-    kept = np.flatnonzero(hideable(prior, privacy.risk))
+    prior, owners, left = problem.prior_of(task.members), *_histories(problem, task)
+    kept = np.flatnonzero(_can_hide(prior, owners, left, privacy))
     part = task if kept.size == prior.size else task.part(kept.tolist())
-    part = replace(part, rates=part.rates * prior[kept])
-    is_far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in part.members], privacy, part.kept)
-    rule = RiskBound.of(is_far, prior[kept], privacy.risk, privacy.spread, is_strict=is_strict)
-    if kept.size and rule.is_plain and (rule.masses == rule.masses[0]).all():
+    if privacy.risk is not None:
+        part = replace(part, rates=part.rates * prior[kept])
+    rule = _rule_of(problem, part, privacy, prior[kept], is_strict=is_strict)
+    if problem.past is None:
+        return part, rule
+    lines = np.flatnonzero(np.isin(owners, kept))
+    return part, Linked.of(rule, np.searchsorted(kept, owners[lines]), left[np.ix_(lines, kept)])
+
+
+def _rule_of(
+    problem: Problem, task: CoveringTask, privacy: Privacy, prior: Floats | None = None, *, is_strict: bool = False
+) -> KAndEll | RiskBound:
+    """The rule of a privacy by itself, given how probable the members are where that counts."""
+    is_far = far_matrix(problem.domain, [problem.candidate_nodes[i] for i in task.members], privacy, task.kept)
+    if problem.past is not None:
+        # A promise holds on the map that it was made for, also where places are farther apart by now.
+        place = {problem.candidates[i]: at for at, i in enumerate(task.members)}
+        pairs = [(place[one], place[other]) for one, other in problem.past.near if {one, other} <= place.keys()]
+        for one, other in pairs:
+            is_far[one, other] = is_far[other, one] = False
+    if privacy.risk is None or prior is None:
+        return KAndEll.of(is_far, privacy.k, privacy.spread)
+    rule = RiskBound.of(is_far, prior, privacy.risk, privacy.spread, is_strict=is_strict)
+    if prior.size and rule.is_plain and (rule.masses == rule.masses[0]).all():
         # Where all are equally probable, probabilities are numbers.
-        return part, KAndEll.of(is_far, privacy.k, "all-pairs", float(rule.masses[0]))
-    return part, rule
+        return KAndEll.of(is_far, privacy.k, "all-pairs", float(rule.masses[0]))
+    return rule
+
+
+def _histories(problem: Problem, task: CoveringTask) -> tuple[Ints, Flags]:
+    """Whose history each line of the past is, and per line and member whether it is still possible."""
+    place = {problem.candidates[i]: at for at, i in enumerate(task.members)}
+    lines = [] if problem.past is None else [line for line in problem.past.left if line[0] in place]
+    left = np.zeros((len(lines), len(place)), dtype=np.bool_)
+    for row, (_, others) in zip(left, lines, strict=True):
+        row[[place[other] for other in others if other in place]] = True
+    return np.array([place[owner] for owner, _ in lines], dtype=np.int64), left
+
+
+def _can_hide(prior: Floats, owners: Ints, left: Flags, privacy: Privacy) -> Flags:
+    """Who is not out of the question: there are enough others in each of its histories, or enough probability."""
+    can = np.ones(prior.size, dtype=np.bool_)
+    while True:
+        before = can.copy()
+        if privacy.risk is None:
+            is_short = (left & can).sum(axis=1) < privacy.k
+        else:
+            can[can] = hideable(prior[can], privacy.risk)
+            is_short = prior[owners] > privacy.risk * (left * np.where(can, prior, 0.0)).sum(axis=1) * (1 + ROUNDING)
+        can[owners[is_short]] = False
+        if (can == before).all():
+            return can

@@ -407,6 +407,22 @@ def read_edge_list(path: str | Path, nodes: str | Path | None = None) -> Domain:
         )
 
 
+def read_edge_costs(
+    path: str | Path, domain: Domain, names: Mapping[Label, str]
+) -> list[tuple[Label, Label, int | float]]:
+    """Read what edges cost now, from a table as :func:`read_edge_list` reads it: directed, unless ``oneway`` says no.
+
+    A node is one of the ``names``, or else what :func:`~veilroute.streets.places.locate` makes of the text.
+    """
+    known = [Place(name, node=label_text(label)) for label, name in names.items()]
+    costs = []
+    for edge in _read_edges(path)[1]:
+        where = f"{path}, line {edge.line}"
+        tail, head = (locate(domain, end, field=where, places=known).label for end in (edge.tail, edge.head))
+        costs.append((tail, head, edge.cost))
+    return costs
+
+
 class _Edge(NamedTuple):
     """A directed edge, and the line of the file that it stands in."""
 

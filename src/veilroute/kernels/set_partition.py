@@ -14,14 +14,14 @@ from veilroute.kernels.subsets import count_bits
 @jit
 def partition_range(
     first: int, last: int, max_size: int, needed: Flags, shares: Floats, worth: Int8s | Ints, grouped: Int8s | Ints,
-    cost: Floats, choice: Masks, stack: Masks, bits: Masks,
+    slack: int, cost: Floats, choice: Masks, stack: Masks, bits: Masks,
 ) -> None:  # fmt: skip
     """Best grouping of every set from ``first`` up to but not including ``last``.
 
     ``shares[C]`` is the cost of class C, infinite where C may not be a class; classes have at most ``max_size``
     members, and ``needed`` marks them and all their subsets. The lowest member either stays out or is in the class
     that is tried; classes are tried in lexicographic order of their members and the first best one wins. More that is
-    grouped, by what sets are ``worth``, beats a lower cost.
+    grouped, by what sets are ``worth``, beats a lower cost; what differs by no more than the ``slack`` is as much.
 
     Left out are sets that are not met on the way down from all members up to some number: below its lowest member a set
     has lost everybody, so that above it, it has lost no more than the classes of these can hold. ``stack`` and ``bits``
@@ -44,7 +44,7 @@ def partition_range(
         if num_lost > num_below * (max_size - 1):
             continue
         rest = mask ^ low
-        best_grouped = np.int64(grouped[rest])
+        best_grouped = most = np.int64(grouped[rest])
         best_cost = cost[rest]
         best_choice = low & 0
         num_bits = 0
@@ -61,7 +61,8 @@ def partition_range(
                 left = mask ^ group
                 total = np.int64(grouped[left]) + worth[group]
                 value = cost[left] + shares[group]
-                if total > best_grouped or (total == best_grouped and value < best_cost):
+                most = max(most, total)
+                if best_grouped < most - slack or (total >= most - slack and value < best_cost):
                     best_grouped = total
                     best_cost = value
                     best_choice = group
@@ -77,7 +78,7 @@ def partition_range(
             group |= bits[following]
             depth += 1
             following += 1
-        grouped[mask] = best_grouped
+        grouped[mask] = most
         cost[mask] = best_cost
         choice[mask] = best_choice
 

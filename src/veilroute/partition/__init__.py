@@ -5,8 +5,9 @@ from typing import Any
 
 from veilroute.covering.task import CoveringTask
 from veilroute.partition.result import Partition
-from veilroute.problem import Problem, Rule
+from veilroute.problem import Problem
 from veilroute.registry import Entry, Plugin, Registry, check_options
+from veilroute.rules import Rule
 
 __all__ = ["OPTIONS", "PARTITIONERS", "Entry", "Partition", "find_partitioner"]
 

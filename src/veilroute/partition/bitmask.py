@@ -23,8 +23,9 @@ from veilroute.domain.graph import Label
 from veilroute.errors import TooLargeError
 from veilroute.kernels.set_partition import partition_range
 from veilroute.partition.result import Grouping, Partition, Record, subset_sums
-from veilroute.problem import KAndEll, Problem, Rule
+from veilroute.problem import Problem
 from veilroute.progress import Watch
+from veilroute.rules import KAndEll, Linked, Rule
 
 MAX_MEMBERS = 20  #: the most coverable candidates that the method takes: its tables have two to that power entries
 _SETS_PER_STEP = 1 << 13
@@ -72,12 +73,27 @@ def mark_classes(rule: Rule) -> Family:
         spread = largest_spread(num, rule.far_masks)
         needed = mark_needed(num, rule.k, not rule.is_loose, spread)
         return Family(rule.worth, rule.k, needed, needed & (spread >= rule.k))
-    qualifies = np.zeros(1 << num, dtype=np.bool_)
     masks = np.arange(1 << num, dtype=np.int64)
+    if isinstance(rule, Linked) and isinstance(rule.own, KAndEll):
+        qualifies = _mark_linked(rule, rule.own, masks)
+        return Family(rule.worth, rule.least, with_subsets(num, qualifies), qualifies)
+    qualifies = np.zeros(1 << num, dtype=np.bool_)
     for size in range(rule.least, min(rule.largest, num) + 1):
         mine = masks[np.bitwise_count(masks) == size]
         qualifies[mine] = rule.qualify(members_of(mine, size).astype(np.int32))
     return Family(rule.worth, rule.least, with_subsets(num, qualifies), qualifies)
+
+
+def _mark_linked(rule: Linked, own: KAndEll, masks: Masks) -> Flags:
+    """The sets of which every history leaves k members that stand apart, and that are not larger than needed."""
+    spread, sizes = largest_spread(rule.num, own.far_masks), np.bitwise_count(masks)
+    qualifies = (spread >= own.k) & (sizes <= rule.largest)
+    bit = np.int64(1) << np.arange(rule.num, dtype=np.int64)
+    for member, fits in enumerate(rule.together.astype(np.int64) @ bit):
+        qualifies &= (masks >> member & 1 == 0) | (masks & ~(fits | bit[member]) == 0)
+    for owner, left in zip(rule.owners.tolist(), rule.left.astype(np.int64) @ bit, strict=True):
+        qualifies &= (masks >> owner & 1 == 0) | (spread[masks & left] >= own.k)
+    return np.asarray(qualifies)
 
 
 def largest_spread(num: int, far: Masks) -> Int8s:
@@ -203,7 +219,7 @@ def best_partition(worth: Floats, needed: Flags, shares: Floats, watch: Watch) -
     max_size = int(np.bitwise_count(columns).max())
     end = 1 << num
     # Per set of members: how many are grouped at best, at what cost, and one of the classes.
-    worths = _worth_of_sets(worth)
+    worths, slack = _worth_of_sets(worth)
     grouped, cost, choice = np.zeros(end, dtype=worths.dtype), np.zeros(end), np.zeros(end, dtype=np.int64)
     scratch = np.empty((2, 64), dtype=np.int64)
     finished = 1
@@ -211,7 +227,7 @@ def best_partition(worth: Floats, needed: Flags, shares: Floats, watch: Watch) -
         if watch.is_over():
             break
         finished = min(end, first + _SETS_PER_STEP)
-        partition_range(first, finished, max_size, needed, shares, worths, grouped, cost, choice, *scratch)
+        partition_range(first, finished, max_size, needed, shares, worths, grouped, slack, cost, choice, *scratch)
         watch.tell("partition", finished, end)
     if finished == end:
         classes = _read_classes(choice, end - 1)
@@ -222,12 +238,15 @@ def best_partition(worth: Floats, needed: Flags, shares: Floats, watch: Watch) -
     return _fill_greedily(num, shares, columns, classes), None
 
 
-def _worth_of_sets(worth: Floats) -> Int8s | Ints:
-    """What every set of members is worth, in whole numbers, so that equal is equal: how many, or how probable."""
+def _worth_of_sets(worth: Floats) -> tuple[Int8s | Ints, int]:
+    """What every set of members is worth, in whole numbers: how many, or how probable; and up to what these are equal.
+
+    Probabilities are rounded member by member, so that equal sums of other members may differ by one for each.
+    """
     if (worth == worth[0]).all():
-        return np.bitwise_count(np.arange(1 << worth.size, dtype=np.int64)).astype(np.int8)
+        return np.bitwise_count(np.arange(1 << worth.size, dtype=np.int64)).astype(np.int8), 0
     units = np.round(worth / worth.sum() * _UNITS).astype(np.int64)
-    return np.array(subset_sums(units.astype(np.float64)), dtype=np.int64)
+    return np.array(subset_sums(units.astype(np.float64)), dtype=np.int64), worth.size
 
 
 def _hidden(worth: Floats, classes: Classes) -> float:

@@ -14,8 +14,8 @@ from veilroute.kernels import branching as kernel
 from veilroute.kernels.branching import Pool, Tree
 from veilroute.kernels.tables import fill_slots
 from veilroute.partition.result import Partition, k_and_ell_only, outside
-from veilroute.problem import Rule
 from veilroute.progress import Incumbent, OutOfTimeError, Watch
+from veilroute.rules import Rule
 
 MAX_MEMBERS = 62  #: the most members of a search: a set is the bits of one integer
 _FIRST_ROOM = 1 << 8

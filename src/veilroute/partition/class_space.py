@@ -27,8 +27,8 @@ from veilroute.covering.task import CoveringTask, mask_of
 from veilroute.covering.walks import WalkSource, num_threads
 from veilroute.kernels.extension import extend_sets, pick_columns
 from veilroute.partition.result import Grouping, Partition, Record, subset_sums
-from veilroute.problem import KAndEll, Rule
 from veilroute.progress import OutOfTimeError, Watch
+from veilroute.rules import KAndEll, Rule
 
 _CELLS_PER_STEP = 1 << 20
 _CELLS_PER_THREAD = 1 << 18

@@ -21,8 +21,9 @@ from veilroute.covering.task import CoveringTask
 from veilroute.kernels.branching import Tree, search_assignments
 from veilroute.partition.branch_and_bound import ROUNDING, STEPS_PER_CALL, Step, search_partitions, start_tree
 from veilroute.partition.result import Partition
-from veilroute.problem import Problem, Rule
+from veilroute.problem import Problem
 from veilroute.progress import Watch
+from veilroute.rules import Rule
 
 
 def partition_df_bb(

@@ -19,8 +19,9 @@ from veilroute.errors import TooLargeError
 from veilroute.partition.bitmask import MAX_MEMBERS, partition_by_bitmask
 from veilroute.partition.first import first_partition, stopped_at_first
 from veilroute.partition.result import Partition, Record, better
-from veilroute.problem import KAndEll, Problem, RiskBound, Rule
+from veilroute.problem import Problem
 from veilroute.progress import OutOfTimeError, Watch
+from veilroute.rules import KAndEll, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,11 +115,11 @@ def partition_by_columns(
             record = Record(space.price(record.best.classes), watch)
             return space.partition(record, source, is_optimal=False, is_stopped=True)
         record = Record(space.price(record.best.classes), watch)
-    if record.best.left_out and isinstance(rule, RiskBound):
+    if record.best.left_out and not rule.is_alike:
         hide_more(space, record, watch)
         if m is None:
             record.offer(improve(space, record.best, seed=0, effort=_EFFORT_PER_MEMBER * num, watch=watch))
-    if record.best.left_out and isinstance(rule, RiskBound):
+    if record.best.left_out and not rule.is_alike:
         # Bounds are for a number of members that are left out, and here these are not alike.
         return space.partition(record, source, is_optimal=False, is_stopped=watch.is_over())
     count_prices = prove_count(space, record, watch) if record.best.left_out else None

@@ -18,8 +18,8 @@ from veilroute.covering.task import CoveringTask, leads_both_ways
 from veilroute.covering.walks import Sweeper
 from veilroute.partition.bitmask import best_partition, mark_classes
 from veilroute.partition.result import Partition, outside
-from veilroute.problem import KAndEll, Rule
 from veilroute.progress import Watch
+from veilroute.rules import KAndEll, Rule
 
 _MAX_TRIED = 14
 

@@ -23,8 +23,9 @@ from veilroute.partition.class_space import ClassSpace
 from veilroute.partition.first import first_partition, stopped_at_first
 from veilroute.partition.result import Grouping, Partition, Record
 from veilroute.partition.weighed_space import WeighedSpace, make_space
-from veilroute.problem import Problem, Rule
+from veilroute.problem import Problem
 from veilroute.progress import OutOfTimeError, Watch
+from veilroute.rules import Rule
 
 EFFORT_PER_MEMBER = 20_000  #: how many sets the partitioner looks at for each member, after the first local optimum
 #: How many sets are looked at for each member on the way to the first local optimum; it is missed where k is large.

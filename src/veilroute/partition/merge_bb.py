@@ -30,9 +30,10 @@ from veilroute.kernels.branching import Pool, Tree
 from veilroute.kernels.tables import fill_row_slots
 from veilroute.partition.branch_and_bound import ROUNDING, STEPS_PER_CALL, Step, search_partitions, start_tree
 from veilroute.partition.result import Partition
-from veilroute.problem import Problem, Rule
+from veilroute.problem import Problem
 from veilroute.progress import Watch
 from veilroute.registry import Plugin, Registry
+from veilroute.rules import Rule
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ from veilroute.arrays import as_members
 from veilroute.covering.engines import CoverMemo
 from veilroute.covering.task import CoveringTask
 from veilroute.partition.result import Partition, k_and_ell_only, outside
-from veilroute.problem import Problem, Rule
+from veilroute.problem import Problem
 from veilroute.progress import OutOfTimeError, Watch
+from veilroute.rules import Rule
 
 
 def partition_naive(

@@ -12,8 +12,8 @@ from veilroute.arrays import Classes, Floats, Members, as_members
 from veilroute.certificate import Certificate
 from veilroute.covering.walks import WalkSource
 from veilroute.errors import InvalidInputError
-from veilroute.problem import KAndEll, Rule
 from veilroute.progress import Incumbent, Watch
+from veilroute.rules import KAndEll, Rule
 
 _SAME_WORTH = 1e-9
 

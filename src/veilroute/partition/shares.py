@@ -26,8 +26,9 @@ from veilroute.covering.task import CoveringTask
 from veilroute.domain.graph import Label
 from veilroute.partition.class_space import ClassSpace, Columns, Prices, SearchResult
 from veilroute.partition.master import Master, scale_of
-from veilroute.problem import ROUNDING, KAndEll
+from veilroute.problem import ROUNDING
 from veilroute.progress import OutOfTimeError, Watch
+from veilroute.rules import KAndEll
 
 _PER_MEMBER = 3
 _MOST_PER_SEARCH = 20

@@ -20,8 +20,9 @@ from veilroute.kernels.touring import gather_class
 from veilroute.kernels.weighing import extend_heaviest, mark_splitting
 from veilroute.partition.class_space import ClassSpace, Columns, Cuts, Prices, SearchResult, cut_arrays
 from veilroute.partition.outings import Network, Outings
-from veilroute.problem import ROUNDING, RiskBound, Rule
+from veilroute.problem import ROUNDING
 from veilroute.progress import Watch
+from veilroute.rules import RiskBound, Rule
 
 _SETS_PER_STEP = 64
 _MAX_GATHERED = 64

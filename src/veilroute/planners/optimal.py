@@ -20,8 +20,9 @@ from veilroute.partition.result import Partition
 from veilroute.planners.pbp import plan_m_pbp, plan_pbp
 from veilroute.planners.plan import Plan, PlannedClass, among_all, find_class_prefix, plan_partition, plan_prefix
 from veilroute.planners.randomised import plan_randomised
-from veilroute.problem import Privacy, Problem, RiskBound, Rule
+from veilroute.problem import Privacy, Problem
 from veilroute.progress import OutOfTimeError, Watch
+from veilroute.rules import Rule
 
 
 def plan_optimal(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch, is_strict: bool = False) -> Plan:
@@ -53,7 +54,7 @@ def plan_optimal(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch,
         planned = _try_everything(problem, task, rule, m, watch)
     elif can_pad and fits_memory(task):
         planned = _generate(problem, task, rule, m, watch)
-        if isinstance(rule, RiskBound) and not (planned[0].is_optimal or planned[0].is_stopped):
+        if not rule.is_alike and not (planned[0].is_optimal or planned[0].is_stopped):
             # Columns prove nothing where somebody is left out; tables do, for as many as they have room for.
             few = len(task.members) <= MAX_MEMBERS
             planned = (few and _try_everything(problem, task, rule, m, watch)) or planned

@@ -20,8 +20,9 @@ from veilroute.partition.class_space import ClassSpace, ListedClasses
 from veilroute.partition.shares import Drawing, Items, share_out
 from veilroute.planners.pbp import part_after
 from veilroute.planners.plan import Plan, PlannedClass, among_all, find_class_prefix, plan_prefix, plan_shared
-from veilroute.problem import Privacy, Problem, hideable
+from veilroute.problem import Privacy, Problem
 from veilroute.progress import OutOfTimeError, Watch
+from veilroute.rules import hideable
 
 
 def plan_randomised(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch, is_strict: bool = False) -> Plan:

@@ -24,9 +24,9 @@ from veilroute.arrays import Classes, Members, as_members
 from veilroute.covering.fields import MAX_MEMBERS, FieldsEngine
 from veilroute.covering.prefixes import Completions
 from veilroute.covering.task import CoveringTask, k_and_ell, prepare_task
-from veilroute.domain.geography import great_circle_m
 from veilroute.domain.graph import Domain, Label, plain_label
 from veilroute.errors import InvalidInputError, TooLargeError
+from veilroute.linking import is_elsewhere, spots_of
 from veilroute.planners.pbp import part_after
 from veilroute.planners.plan import Plan, PlannedClass, find_class_prefix, plan_prefix, plan_unproved, shared_class
 from veilroute.playbook import Playbook
@@ -35,8 +35,6 @@ from veilroute.progress import OutOfTimeError, Watch
 
 #: The most members of a class whose best shared prefix is looked for: that takes two to their power sweeps.
 MAX_PARTING = 12
-#: How far from where it was a place of the same name may be on another map: it may be nearest to another junction.
-FURTHEST_M = 250.0
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ def plan_reuse(
     if stranger is not None:
         raise InvalidInputError(
             "Problem.candidates",
-            "candidates that the reused partition knows (to add others, plan all trips together in one problem)",
+            "candidates that the reused partition knows (for others, plan under a ledger: plan --ledger)",
             problem.candidates[stranger],
         )
     watch.tell("covering fields")
@@ -80,7 +78,7 @@ def plan_reuse(
     planned = []
     for number, members in enumerate(classes):
         watch.tell("walks", number, len(classes))
-        planned.append(_plan_class(members, privacy.m, engine, completions, watch))
+        planned.append(plan_class(members, privacy.m, engine, completions, watch))
     anonymized = [each for each, _ in planned if each is not None]
     is_stopped = any(was_stopped for _, was_stopped in planned)
     return plan_unproved(task, anonymized, engine, {"seed": seed, "stopped_early": is_stopped})
@@ -115,20 +113,23 @@ def find_again(earlier: Playbook, domain: Domain, names: Mapping[Label, str]) ->
     labels = dict.fromkeys((*earlier.candidates, *earlier.names))
     if earlier.domain_sha256 == domain.sha256:
         return {label: label for label in labels}
-    was_called, was_at = _names(earlier.names, labels), _places(earlier.domain)
+    was = earlier.domain
+    known = [label for label in labels if was is not None and was.has_label(label)]
+    was_at = dict(zip(known, spots_of(was, [was.node(label) for label in known] if was else []), strict=True))
+    was_called = _names(earlier.names, labels)
     only = _unique((name, label) for label, called in was_called.items() for name in called)
     is_called = _names(names, domain.labels or names).items()
     now_called = _unique((name, label) for label, called in is_called for name in called)
-    now_at = _unique((place, domain.label(node)) for node, place in enumerate(_places(domain)))
+    spots = spots_of(domain, range(domain.num_nodes))
+    now_at = _unique((spot, domain.label(node)) for node, spot in enumerate(spots) if spot is not None)
     labels_now: dict[Label, Label] = {}
     taken: set[Label] = set()
     candidates = frozenset(earlier.candidates)
     for label in labels:
         again = {now_called[name] for name in was_called[label] if name in only and name in now_called}
-        if was_at and earlier.domain is not None and earlier.domain.has_label(label):
-            place = was_at[earlier.domain.node(label)]
-            again |= {now_at[place]} if place in now_at else set()
-        if len(again) == 1 and not again & taken and not _is_far(earlier, label, domain, *again):
+        spot = was_at.get(label)
+        again |= {now_at[spot]} if spot in now_at else set()
+        if len(again) == 1 and not again & taken and not is_elsewhere(spot, [spots[domain.node(*again)]]):
             labels_now[label] = next(iter(again))
             taken |= again
         elif again and label in candidates:
@@ -149,31 +150,11 @@ def _names(names: Mapping[Label, str], labels: Iterable[Label]) -> dict[Label, l
     return {label: [*{names.get(label, ""), label if isinstance(label, str) else ""} - {""}] for label in labels}
 
 
-def _places(domain: Domain | None) -> list[tuple[object, ...]]:
-    """Where the nodes are, by number; empty where that is not known. Places of different kinds never agree."""
-    if domain is None:
-        return []
-    if domain.grid is not None:
-        return [("cell", domain.grid.free.shape, *cell) for cell in domain.grid.cells.tolist()]
-    if domain.streets is not None:
-        return [("earth", *place) for place in np.round(domain.streets.lonlat, 6).tolist()]
-    return [] if domain.coordinates is None else [("plane", *place) for place in domain.coordinates.tolist()]
-
-
 def _unique(pairs: Iterable[tuple[Hashable, Label]]) -> dict[Hashable, Label]:
     """The node of each name or place that only one node has."""
     node_of = list(pairs)
     times = Counter(key for key, _ in node_of)
     return {key: label for key, label in node_of if times[key] == 1}
-
-
-def _is_far(earlier: Playbook, label: Label, domain: Domain, now: Label) -> bool:
-    """Whether both maps know where on the earth a node is, and it is not where it was."""
-    was = earlier.domain
-    if was is None or was.streets is None or domain.streets is None:
-        return False
-    apart = great_circle_m(was.streets.lonlat[was.node(label)], domain.streets.lonlat[domain.node(now)])
-    return float(apart) > FURTHEST_M
 
 
 def _read_class(members: object) -> tuple[Label, ...]:
@@ -194,7 +175,7 @@ def remaining_classes(problem: Problem, task: CoveringTask, privacy: Privacy, ea
     return qualified
 
 
-def _plan_class(
+def plan_class(
     members: Members, m: int | None, engine: FieldsEngine, completions: Completions, watch: Watch
 ) -> tuple[PlannedClass | None, bool]:
     """The class with its walks, or nothing when there are none; and whether the time was too short for the best."""

@@ -3,14 +3,17 @@
 from veilroute.plotting.domain_plot import plot_domain
 from veilroute.plotting.frontier_plot import draw_frontier, plot_frontier
 from veilroute.plotting.html_map import html_map, write_html_map
+from veilroute.plotting.linked_plot import draw_linked, plot_linked
 from veilroute.plotting.playbook_plot import draw_playbook, plot_playbook
 
 __all__ = [
     "draw_frontier",
+    "draw_linked",
     "draw_playbook",
     "html_map",
     "plot_domain",
     "plot_frontier",
+    "plot_linked",
     "plot_playbook",
     "write_html_map",
 ]

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from veilroute.arrays import Ints, Points
+from veilroute.closures import Replan
 from veilroute.domain.geography import streets_of
 from veilroute.domain.graph import Domain
 from veilroute.jsontext import dump_canonical
@@ -27,7 +28,19 @@ from veilroute.plotting.marks import Mark, letters, sight_lines
 from veilroute.plotting.palette import class_style
 from veilroute.plotting.playbook_plot import Belief, alike_text, all_marks, beliefs, costs_text, drawn, rings
 from veilroute.plotting.routes import class_walks
-from veilroute.streets.directions import ClassRoute, RoutePart, check_trip, class_routes, members_text, total_text
+from veilroute.streets.directions import (
+    UNDECIDED,
+    ClassRoute,
+    RoutePart,
+    check_trip,
+    class_routes,
+    contingencies_of,
+    detour_parts,
+    detour_title,
+    lay_route,
+    members_text,
+    total_text,
+)
 
 # Coordinates are whole decimetres: finer than a pixel at the closest zoom, and short as text.
 _PER_METRE = 10
@@ -45,8 +58,9 @@ def html_map(playbook: Playbook, *, trip: int = 0) -> str:
     """The text of an HTML file with the playbook on its streets.
 
     It shows the streets, start, goal and candidates, and a route for each anonymized class, with turn-by-turn
-    directions. It can be moved and zoomed, works offline and from a file, and holds nothing that is not in the
-    playbook. The text depends only on the playbook and the trip.
+    directions; and of the playbook's contingencies the one that is opened in the list. It can be moved and zoomed,
+    works offline and from a file, and holds nothing that is not in the playbook. The text depends only on the playbook
+    and the trip.
 
     Parameters
     ----------
@@ -101,7 +115,8 @@ def _data(playbook: Playbook, domain: Domain, trip: int) -> dict[str, Any]:
         sights[i].append(_whole(positions[list(ends)]).reshape(-1).tolist())
     marked = np.array([[place["x"], place["y"]] for place in places], dtype=np.int64)
     seen = [_whole(positions[walk]) for group in walks for walk in group]
-    return {
+    detours = _detours(playbook, domain, trip)
+    return ({"detours": detours} if detours else {}) | {
         "streets": _streets(domain),
         "classes": _classes(walks, positions, sights),
         "places": places,
@@ -144,6 +159,25 @@ def _classes(
             }
         )
     return classes
+
+
+def _detours(playbook: Playbook, domain: Domain, trip: int) -> list[dict[str, Any]]:
+    """The contingencies of a trip as the list names them, class by class: their closed roads, and their ways on."""
+    streets, detours = streets_of(domain), []
+    for entry in (entry for route in class_routes(playbook, trip=trip) for entry in contingencies_of(playbook, route)):
+        parts = [] if entry.choice is None else [part.itinerary for part in detour_parts(playbook, entry)]
+        lines = [_whole(streets.project(itinerary.polyline())) for itinerary in parts]
+        ahead = playbook.hidden_classes[entry.number - 1].shared(trip)[entry.position : entry.position + 2]
+        closed = [_whole(streets.project(lay_route(domain, ahead).polyline()))]
+        detours.append(
+            {
+                "number": entry.number,
+                "closed": [_differences(line) for line in closed],
+                "parts": [_differences(line) for line in lines],
+                "box": _box(np.concatenate([*closed, *lines])),
+            }
+        )
+    return detours
 
 
 def _place(playbook: Playbook, domain: Domain, node: int, mark: Mark) -> dict[str, Any]:
@@ -249,6 +283,7 @@ def _class_item(playbook: Playbook, route: ClassRoute, belief: Belief | None) ->
         costs += f", drawn {drawn(playbook, route.group):.0%}"
     costs += alike_text(route.number, belief)
     bar = _bar(playbook, belief) if belief is not None and belief.is_first(route.number) else ""
+    parts += "".join(_detour_item(playbook, entry) for entry in contingencies_of(playbook, route))
     return (
         f'<li class="class" data-number="{route.number}" style="--class: {style.colour}; --on-class: {style.text}">'
         f'<div class="row"><input type="checkbox" checked aria-label="Show class {route.number}">'
@@ -256,6 +291,17 @@ def _class_item(playbook: Playbook, route: ClassRoute, belief: Belief | None) ->
         f'<span class="members">{members}</span> <span class="cost">{costs}</span></button></div>'
         f"{bar}{parts}</li>\n"
     )
+
+
+def _detour_item(playbook: Playbook, entry: Replan) -> str:
+    """A contingency in the list of its class; opened, it is shown on the map."""
+    title = escape(detour_title(playbook, entry).partition(", if ")[2])
+    about = f"<p>{escape(UNDECIDED)}</p>"
+    if entry.choice is not None:
+        left = members_text(playbook, entry.still_hidden)
+        parts = "".join(_directions(playbook, part) for part in detour_parts(playbook, entry))
+        about = f"<p>{escape(f'From {playbook.name(entry.at)}; still possible: {left}')}</p>{parts}"
+    return f'<details class="detour"><summary>If {title}</summary>{about}</details>'
 
 
 def _bar(playbook: Playbook, belief: Belief) -> str:

@@ -344,7 +344,7 @@ def _shortened(name: str) -> str:
 
 def costs_text(playbook: Playbook, group: PlaybookClass, trip: int) -> str:
     """What the routes of a class cost, in minutes or kilometres on street networks."""
-    costs = [group.route_of(member, trip).cost for member in group.members]
+    costs = [group.route_of(member, trip).cost for member in group.members] or [group.routes[trip].cost]
     streets = playbook.problem.domain.streets
 
     def say(cost: float) -> str:

@@ -16,10 +16,11 @@ import numpy as np
 
 from veilroute.arrays import Floats
 from veilroute.checks import check_whole
+from veilroute.closures import Closure, Replan
 from veilroute.domain.geography import project, streets_of
 from veilroute.domain.graph import Domain, Label
 from veilroute.errors import InvalidInputError
-from veilroute.playbook import Playbook, PlaybookClass
+from veilroute.playbook import Playbook, PlaybookClass, Route
 
 # How much of a street beside a junction tells its direction: its first metres may be a bend of the kerb.
 _REACH_M = 15.0
@@ -254,6 +255,9 @@ def _place(point: Floats) -> tuple[float, float]:
     return float(point[0]), float(point[1])
 
 
+UNDECIDED = "No way on keeps enough places possible. Nobody chose beforehand: `veilroute replan` says who is exposed."
+
+
 @dataclass(frozen=True, eq=False)
 class RoutePart:
     """A stretch of a class's route: the whole of it, its shared beginning, or how some members go on from there."""
@@ -292,13 +296,65 @@ def class_routes(playbook: Playbook, *, trip: int | None = None) -> list[ClassRo
 def playbook_directions(playbook: Playbook, *, trip: int | None = None) -> str:
     """Turn-by-turn directions for every anonymized class and trip (or for one ``trip``), as text.
 
-    Where the members of a class part, what they share comes first and then the rest of each.
+    Where the members of a class part, what they share comes first and then the rest of each. Below each class is what
+    to do where one of the roads is closed for which the playbook has a contingency.
     """
-    parts = []
-    for part in (part for route in class_routes(playbook, trip=trip) for part in route.parts):
-        who = "" if part.role == "parting" else f": {members_text(playbook, part.members)}"
-        parts.append(f"{part.title}{who}\n\n{directions_text(part.itinerary, part.steps(playbook.names))}")
-    return "\n".join(parts)
+    texts = []
+    for route in class_routes(playbook, trip=trip):
+        for part in route.parts:
+            who = "" if part.role == "parting" else f": {members_text(playbook, part.members)}"
+            texts.append(f"{part.title}{who}\n\n{directions_text(part.itinerary, part.steps(playbook.names))}")
+        texts += [detour_text(playbook, entry) for entry in contingencies_of(playbook, route)]
+    return "\n".join(texts)
+
+
+def contingencies_of(playbook: Playbook, route: ClassRoute) -> list[Replan]:
+    """The contingencies of a class on a trip, in the order in which its route meets the roads."""
+    mine = (entry for entry in playbook.contingencies if (entry.number, entry.trip) == (route.number, route.trip))
+    return sorted(mine, key=lambda entry: entry.position)
+
+
+def detour_text(playbook: Playbook, entry: Replan, domain: Domain | None = None) -> str:
+    """What to do where roads are closed, turn by turn; as far as something is chosen, else that nothing is."""
+    told = f"{detour_title(playbook, entry)}: at {playbook.name(entry.at)}"
+    if entry.choice is None:
+        return f"{told}, stop and ask\n\n{UNDECIDED}\n"
+    texts = []
+    for part in detour_parts(playbook, entry, domain):
+        who = told if part.role != "parting" else f"{told}, then {part.title}"
+        texts.append(f"{who}\n\n{directions_text(part.itinerary, part.steps(playbook.names))}")
+    return "\n".join(texts)
+
+
+def detour_title(playbook: Playbook, entry: Replan) -> str:
+    """What a replan is for: ``Class 1, if Main Street (A to B) is closed``."""
+    title = _class_title(entry.number, entry.trip)
+    return f"{title}, if {closed_text(playbook, entry.closure)}"
+
+
+def detour_parts(playbook: Playbook, entry: Replan, domain: Domain | None = None) -> tuple[RoutePart, ...]:
+    """The way that a replan chose, from where the vehicle stands; on the playbook's own map when none is given."""
+    way = entry.way
+    own = {(0, member): Route(nodes, cost) for member, (nodes, cost) in way.own.items()}
+    group = PlaybookClass(entry.members, True, (Route(way.route, way.cost or 0.0),), own)
+    return _parts(playbook, domain or playbook.problem.domain, "Detour", group, 0)
+
+
+def closed_text(playbook: Playbook, closure: Closure) -> str:
+    """What is not as it was, in words: ``Main Street (A to B) is closed``."""
+    domain, texts = playbook.problem.domain, []
+    for tail, head in (*closure.roads, *closure.one_way):
+        nodes = domain.node(tail), domain.node(head)
+        edge = max(edge_number(domain, *nodes), edge_number(domain, *nodes[::-1]))
+        street = "" if domain.streets is None or edge < 0 else domain.streets.name(edge)
+        ends = f"{playbook.name(tail)} to {playbook.name(head)}"
+        texts.append(f"{street} ({ends})" if street else f"the road from {ends}")
+        if (tail, head) not in closure.roads:
+            texts[-1] += " in this direction"
+    texts += [f"junction {playbook.name(label)}" for label in closure.nodes]
+    told = f"{', '.join(texts)} {'is' if len(texts) == 1 else 'are'} closed" if texts else ""
+    costs = f"{len(closure.costs)} edges cost something else" if closure.costs else ""
+    return " and ".join(part for part in (told, costs) if part) or "nothing is closed"
 
 
 def chosen_trips(playbook: Playbook, trip: int | None) -> Sequence[int]:
@@ -317,13 +373,21 @@ def members_text(playbook: Playbook, members: Sequence[Label]) -> str:
     return ", ".join(playbook.name(member) for member in members)
 
 
+def _class_title(number: int, trip: int) -> str:
+    return f"Class {number}" if trip == 0 else f"Class {number}, trip {trip}"
+
+
 def _class_route(playbook: Playbook, number: int, group: PlaybookClass, trip: int) -> ClassRoute:
-    domain = playbook.problem.domain
-    title = f"Class {number}" if trip == 0 else f"Class {number}, trip {trip}"
+    parts = _parts(playbook, playbook.problem.domain, _class_title(number, trip), group, trip)
+    return ClassRoute(number, group, trip, parts)
+
+
+def _parts(playbook: Playbook, domain: Domain, title: str, group: PlaybookClass, trip: int) -> tuple[RoutePart, ...]:
+    """What all members share, and how each goes on where they part."""
     shared, rests = lay_route(domain, group.shared(trip)), group.rests(trip)
     about = (f"{title}, shared beginning", "shared") if rests else (title, "route")
     parts = [RoutePart(*about, group.members, shared)]
     for members, nodes in rests:
         rest = f"{title}, rest for {members_text(playbook, members)}"
         parts.append(RoutePart(rest, "parting", members, lay_route(domain, nodes)))
-    return ClassRoute(number, group, trip, tuple(parts))
+    return tuple(parts)

@@ -18,8 +18,8 @@ from veilroute.partition.class_space import ClassSpace, Prices
 from veilroute.partition.exact import partition_by_columns
 from veilroute.partition.first import first_partition
 from veilroute.partition.master import separate
-from veilroute.problem import KAndEll
 from veilroute.progress import Progress, Watch
+from veilroute.rules import KAndEll
 
 
 def rooms(num: int, seed: int = 0, *, radius: float = 0, num_trips: int = 1, side: int = 25) -> vr.Problem:

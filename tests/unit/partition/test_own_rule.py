@@ -21,8 +21,8 @@ from veilroute.partition.exact import partition_by_columns, partition_exact
 from veilroute.partition.local_search import partition_local_search
 from veilroute.partition.merge_bb import partition_merge_bb
 from veilroute.partition.result import Partition
-from veilroute.problem import Rule
 from veilroute.progress import Watch
+from veilroute.rules import Rule
 
 
 @dataclass(frozen=True, eq=False)

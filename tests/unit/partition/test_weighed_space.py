@@ -20,8 +20,8 @@ from veilroute.partition.class_space import Prices
 from veilroute.partition.exact import partition_by_columns
 from veilroute.partition.result import Partition
 from veilroute.partition.weighed_space import WeighedSpace
-from veilroute.problem import RiskBound, Rule
 from veilroute.progress import Watch
+from veilroute.rules import RiskBound, Rule
 
 BETAS = (0.5, 0.4, 0.35, 0.6, 0.75)
 ONE_WAY = 100  # from this seed on ways back are longer, and from the next hundred on members are seen from afar

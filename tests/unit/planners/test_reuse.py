@@ -330,7 +330,7 @@ def test_who_has_no_time_gets_a_sound_playbook(earlier: vr.Playbook, later: vr.P
 
 def test_an_unknown_candidate_is_refused(earlier: vr.Playbook, building: vr.Domain, places: list[Label]) -> None:
     problem = vr.Problem(building, [BACK], [*places, (1, 32)])
-    with pytest.raises(vr.InvalidInputError, match=r"plan all trips together in one problem\), got \(1, 32\)"):
+    with pytest.raises(vr.InvalidInputError, match=r"plan under a ledger: plan --ledger\), got \(1, 32\)"):
         reuse(problem, earlier)
     # As a start it does not count, and nobody asks for it.
     back = vr.Problem(building, [vr.Trip((1, 32), (2, 1))], [*places, (1, 32)])

@@ -219,6 +219,25 @@ def test_candidates_seen_from_afar_are_joined_to_the_route() -> None:
         assert abs(y1 - y2) == pytest.approx(1112, abs=2)
 
 
+def test_a_contingency_is_in_the_list_and_on_the_map() -> None:
+    evil = "</script><script>alert(1)</script>"
+    book = little_book(names={102: evil}).with_contingencies([(101, 102), (110, 111)])
+    text = html_map(book)
+    page = Page(text)
+    listed = [item for item in page.all("details") if item.get("class") == "detour"]
+    assert len(listed) == len(page.data["detours"]) == 2
+    assert evil not in text
+    coordinates = book.problem.domain.coordinates
+    assert coordinates is not None
+    for entry, shown in zip(book.contingencies, page.data["detours"], strict=True):
+        assert shown["number"] == entry.number
+        ends = np.rint(10 * coordinates[[book.problem.domain.node(label) for label in (entry.at, entry.route[-1])]])
+        (line,) = (points(part) for part in shown["parts"])
+        assert line[[0, -1]].tolist() == ends.tolist()
+        assert points(shown["closed"][0])[0].tolist() == ends[0].tolist()
+    assert "detours" not in Page(html_map(little_book())).data
+
+
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no node to run JavaScript")
 def test_the_geometry_of_the_page() -> None:
     script = files("veilroute.plotting").joinpath("web", "geometry.js").read_text(encoding="utf-8")

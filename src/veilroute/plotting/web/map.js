@@ -30,6 +30,8 @@
     tile.lines.push(i);
   }
   for (const group of data.classes) for (const part of group.parts) part.xy = decode(part.points);
+  const detours = data.detours || [];  // the ways on where a road is closed; one is shown at a time
+  let detour = null;
 
   // ---- drawing ----
 
@@ -53,6 +55,7 @@
     drawStreets(ratio);
     const casing = colour("--casing");
     for (const group of data.classes) if (!hidden.has(group.number)) drawClass(group, casing || group.edge);
+    if (detour) drawDetour(detour, casing);
     for (const place of data.places) if (isShown(place)) drawPlace(place, casing || place.edge);
     drawScale();
   }
@@ -102,6 +105,24 @@
       }
     });
     ctx.globalAlpha = 1;
+  }
+
+  function drawDetour({ number, closed, parts }, casing) {
+    const group = data.classes.find((each) => each.number === number);
+    const onScreen = (differences) => {
+      const xy = decode(differences), line = [];
+      for (let i = 0; i < xy.length; i += 2) line.push(toScreen(xy[i], xy[i + 1]));
+      return line;
+    };
+    for (const line of parts.map(onScreen)) {
+      drawLine(line, casing || group.edge, 9, []);
+      drawLine(line, group.route, 6.5, [10, 7]);
+      for (const [x, y, angle] of pointsAlong(line, 60)) if (isSeen(x, y)) drawArrow(x, y, angle, 6, group.edge, "#ffffff");
+    }
+    for (const line of closed.map(onScreen)) {
+      drawLine(line, "#ffffff", 9, []);
+      drawLine(line, "#b00020", 7, [4, 4]);
+    }
   }
 
   function drawLine(line, style, breadth, dashes) {
@@ -302,6 +323,16 @@
     });
     item.querySelector(".row button").addEventListener("click", () => fit(group.box));
   }
+  document.querySelectorAll("details.detour").forEach((item, i, all) => item.addEventListener("toggle", () => {
+    if (item.open) {
+      detour = detours[i];
+      for (const other of all) if (other !== item) other.open = false;
+      fit(detour.box);
+    } else if (detour === detours[i]) {
+      detour = null;
+      redraw();
+    }
+  }));
   for (const button of document.querySelectorAll("[data-zoom]")) {
     const factor = Number(button.dataset.zoom);
     button.addEventListener("click", () => (factor ? zoom(factor) : fit(data.focus)));

@@ -1,0 +1,343 @@
+"""The check of replans: what a vehicle does where a road is closed, walked and priced by the auditor's own code.
+
+A replan must begin as the routes of its whole class do, and then be the same for all its members. It must be a walk on
+the map without the closed roads, cost what it says, cover whom it says, and say truly whether these keep the promise.
+Nothing here knows how it was planned.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from veilroute.arrays import Ints
+from veilroute.auditing.apartness import ClassRule, Spread, mask_of
+from veilroute.auditing.pricing import price_walks
+from veilroute.auditing.replay import is_same, wrong_figure
+from veilroute.auditing.survey import Survey, TripDistances, survey_problem
+from veilroute.auditing.verdicts import ClaimVerdict, judge, names, number
+from veilroute.auditing.walking import TooMuchError, WalkingMap, make_rows
+from veilroute.closures import GO_ON, Replan, Way
+from veilroute.domain.graph import Label
+from veilroute.playbook import Playbook, PlaybookClass
+
+_EFFORT = 3e7  #: visits of nodes after which it is not asked whether a rest is the cheapest
+_SHARED_BY = 30  #: contingencies share that, and each gets at least this part of it
+_MOST_PRICED = 10  #: members still to be covered beyond which it is not asked either
+
+_TOPICS = ("begins", "walk", "cost", "same-route", "coverage", "qualifies", "cheapest")
+_GOOD = {
+    "begins": "begins as the routes of all members do",
+    "walk": "a walk on the changed map to the goal; no closed road is used",
+    "cost": "costs add up",
+    "same-route": "the same for all members, as far as is promised",
+    "coverage": "covers whom it says, from the start of the trip on",
+    "qualifies": "whether the promise is kept is as stated",
+    "cheapest": "no cheaper walk covers them, and none covers more",
+}
+
+Faults = dict[str, list[str]]  #: what is wrong, by topic
+
+
+def audit_replan(playbook: Playbook, entry: Replan) -> tuple[ClaimVerdict, ...]:
+    """Check a replan by itself, one verdict for each topic."""
+    survey = survey_problem(playbook.problem)
+    check = _Check(playbook, survey, Spread(survey, playbook.privacy), entry)
+    found = check.faults()
+    return tuple(
+        judge(topic, found.get(topic, []), _GOOD[topic], checked=topic != "cheapest" or check.is_priced)
+        for topic in _TOPICS
+    )
+
+
+def check_contingencies(playbook: Playbook, survey: Survey, rule: ClassRule) -> ClaimVerdict:
+    """Every replan in the playbook is what it says, and for its road each class that uses it has one."""
+    problems: list[str] = []
+    met: dict[tuple[int, int, frozenset[Label]], None] = {}
+    num, num_priced = len(playbook.contingencies), 0
+    for place, entry in enumerate(playbook.contingencies):
+        check = _Check(playbook, survey, rule, entry, _EFFORT / min(num, _SHARED_BY))
+        found = check.faults() | _misplaced(playbook, entry)
+        num_priced += check.is_priced
+        problems += [f"contingency {place}: {fault}" for faults in found.values() for fault in faults]
+        key = (entry.number, entry.trip, frozenset(entry.closure.roads[0]) if entry.closure.roads else frozenset())
+        if key in met:
+            problems.append(f"contingency {place}: there is one for this class and road already")
+        met[key] = None
+    roads = dict.fromkeys(road for _, _, road in met)
+    for at, group in enumerate(_hidden(playbook), start=1):
+        for trip in range(len(playbook.trips)):
+            used = {frozenset(pair) for pair in pairwise(_shared(group, trip))}
+            problems += [
+                f"class {at} has none on trip {trip} for {names(sorted(map(str, road)))}, a road that it uses"
+                for road in roads
+                if road in used and (at, trip, road) not in met
+            ]
+    priced = "" if num_priced < num else ", and the cheapest"
+    shown = f"{number(num, 'replan')}, each walked without its road, as stated{priced}"
+    return judge("contingencies", problems, shown)
+
+
+def _misplaced(playbook: Playbook, entry: Replan) -> Faults:
+    """What is wrong with where a contingency begins, or with what it chooses."""
+    closure, walked = entry.closure, entry.walked
+    if len(closure.roads) != 1 or closure.one_way or closure.nodes or closure.costs or entry.after is not None:
+        return {"closed": ["closes something else than one road"]}
+    road, problems = frozenset(closure.roads[0]), []
+    if not 1 <= entry.number <= len(_hidden(playbook)) or entry.trip >= len(playbook.trips):
+        return {}  # said elsewhere
+    ahead = _shared(_hidden(playbook)[entry.number - 1], entry.trip)[entry.position : entry.position + 2]
+    if frozenset(ahead) != road or any(frozenset(pair) == road for pair in pairwise(walked)):
+        problems.append("does not begin where the route first meets the closed road")
+    if entry.choice != (GO_ON if entry.going_on.qualifies else None):
+        problems.append("chooses what nobody chose, or nothing where the promise is kept")
+    return {"position": problems}
+
+
+def _hidden(playbook: Playbook) -> list[PlaybookClass]:
+    return [group for group in playbook.classes if group.anonymized]
+
+
+def _shared(group: PlaybookClass, trip: int) -> list[Label]:
+    """With what the routes of all members begin, read off them one by one."""
+    routes = [group.route_of(member, trip).nodes for member in group.members]
+    shared: list[Label] = []
+    for nodes in zip(*routes, strict=False):
+        if any(node != nodes[0] for node in nodes):
+            break
+        shared.append(nodes[0])
+    return shared
+
+
+class _Check:
+    """One replan, on the map as it has changed."""
+
+    def __init__(
+        self, playbook: Playbook, survey: Survey, rule: ClassRule, entry: Replan, effort: float = _EFFORT
+    ) -> None:
+        self.playbook, self.survey, self.rule, self.entry, self.effort = playbook, survey, rule, entry, effort
+        self.is_priced = False
+        self.closed: set[tuple[int, int]] = set()
+        self.shut: set[int] = set()
+        self.costs: dict[tuple[int, int], float] = {}
+
+    def faults(self) -> Faults:
+        """What is wrong, by topic; first whether it is about anything in this playbook."""
+        entry, groups = self.entry, _hidden(self.playbook)
+        if not 1 <= entry.number <= len(groups) or entry.trip >= len(self.playbook.trips):
+            return {"begins": [f"is about class {entry.number} on trip {entry.trip}, which there is not"]}
+        group = groups[entry.number - 1]
+        if entry.members != group.members:
+            return {"begins": [f"lists other members than class {entry.number} has"]}
+        if None in map(self.survey.find, entry.members):
+            return {"begins": [f"class {entry.number} has members that are no candidates"]}
+        if unknown := self._read_closure():
+            return {"walk": [f"closes {unknown}, which is no road of the map"]}
+        walked = entry.walked
+        routes = [group.route_of(member, entry.trip).nodes for member in group.members]
+        if (earlier := entry.after) is not None:
+            about = (earlier.number, earlier.trip, earlier.members)
+            before = _Check(self.playbook, self.survey, self.rule, earlier).faults()
+            if about != (entry.number, entry.trip, entry.members) or any(before.values()):
+                return {"begins": ["the replan before it is of another class, or not what it says"]}
+            routes = [earlier.walk_of(member) for member in entry.members]
+        if any(nodes[: len(walked)] != walked for nodes in routes):
+            return {"begins": ["does not begin as the routes of all members do"]}
+        found: Faults = {}
+        for name, way in (("going on", entry.going_on), ("giving up", entry.giving_up)):
+            for topic, problems in self._look_at(way).items():
+                found.setdefault(topic, []).extend(f"{name}: {problem}" for problem in problems)
+        found["cheapest"] = self._undercut()
+        return found
+
+    def _read_closure(self) -> str:
+        """Take down what is closed and what costs something else; says what the map does not have."""
+        closure, node = self.entry.closure, self.survey.node
+        edges = [(tail, head, True) for tail, head in closure.roads]
+        edges += [(tail, head, False) for tail, head in closure.one_way]
+        for tail, head, both in edges:
+            a, b = node(tail), node(head)
+            if a is None or b is None:
+                return f"{tail} to {head}"
+            there = {(a, b), (b, a)} if both else {(a, b)}
+            there = {edge for edge in there if self.survey.walking.edge_cost(*edge) is not None}
+            if not there:
+                return f"{tail} to {head}"
+            self.closed |= there
+        for label in closure.nodes:
+            place = node(label)
+            if place is None:
+                return str(label)
+            self.shut.add(place)
+        for tail, head, cost in closure.costs:
+            a, b = node(tail), node(head)
+            if a is None or b is None or self.step(a, b) is None or not 0 <= cost < math.inf:
+                return f"{tail} to {head}"
+            self.costs[a, b] = cost
+        return ""
+
+    def step(self, tail: int, head: int) -> float | None:
+        """What a step costs on the changed map; ``None`` where no open road leads."""
+        if (tail, head) in self.closed or tail in self.shut or head in self.shut:
+            return None
+        cost = self.survey.walking.edge_cost(tail, head)
+        return None if cost is None else self.costs.get((tail, head), cost)
+
+    @cached_property
+    def changed(self) -> WalkingMap:
+        """The whole map as it has changed."""
+        domain = self.survey.problem.domain
+        tails, heads, costs = domain.edge_arrays()
+        keys = tails * domain.num_nodes + heads
+
+        def among(edges: Iterable[tuple[int, int]]) -> Ints:
+            return np.searchsorted(keys, np.array([a * domain.num_nodes + b for a, b in edges], dtype=np.int64))
+
+        shut = np.array(sorted(self.shut), dtype=np.int64)
+        is_open = ~(np.isin(tails, shut) | np.isin(heads, shut))
+        is_open[among(self.closed)] = False
+        prices = costs.astype(np.float64)
+        prices[among(self.costs)] = list(self.costs.values())
+        return WalkingMap(domain, make_rows(domain.num_nodes, tails[is_open], heads[is_open], prices[is_open]))
+
+    @cached_property
+    def goal(self) -> int:
+        """The goal of the trip."""
+        return self.survey.trips[self.entry.trip].goal
+
+    @cached_property
+    def here(self) -> int:
+        """Where the vehicle stands; known, because the routes of the class go there."""
+        node = self.survey.node(self.entry.at)
+        return -1 if node is None else node
+
+    def _look_at(self, way: Way) -> Faults:
+        """What is wrong with one way on."""
+        found: Faults = {topic: [] for topic in _TOPICS}
+        members, m = self.entry.members, self.playbook.privacy.m
+        if not way.route:
+            if way.cost is not None or way.own or way.qualifies:
+                found["walk"].append("has a cost, or a promise, without a route")
+            if self.here >= 0 and self.changed.distances([(self.here, 0)])[self.goal] < math.inf:
+                found["walk"].append("gives no route, though roads lead to the goal")
+            found["coverage"] += self._miscounted(way, dict.fromkeys(members, (self.entry.at,)))
+            return found
+        if way.own and (m is None or set(way.own) != set(members)):
+            found["same-route"].append("has routes of some members' own")
+            return found
+        rests = {member: way.rest_of(member) for member in members}
+        stated = {member: way.own[member][1] if way.own else way.cost for member in members}
+        if way.own:
+            found["walk"] += self._no_walk(way.route, None)
+            found["cost"] += self._mispriced(way.route, way.cost)
+            if any(rest[: len(way.route)] != way.route for rest in rests.values()):
+                found["same-route"].append("some members do not go the way that all are said to share")
+        for rest, cost in dict.fromkeys((rests[member], stated[member]) for member in members):
+            found["walk"] += self._no_walk(rest, self.goal)
+            found["cost"] += self._mispriced(rest, cost)
+        shared = None if m is None else max(1, m - self.entry.position)
+        if len({rest[:shared] for rest in rests.values()}) > 1:
+            found["same-route"].append("members can be told apart by their ways on")
+        found["coverage"] += self._miscounted(way, rests)
+        if way.qualifies != self._keeps(way.left):
+            found["qualifies"].append(f"{names(way.left)}: says {way.qualifies}, which is not so")
+        return found
+
+    def _no_walk(self, rest: tuple[Label, ...], goal: int | None) -> list[str]:
+        """Why a rest is no walk on the changed map; without a ``goal`` it may end anywhere."""
+        nodes = [self.survey.node(label) for label in rest]
+        if None in nodes or nodes[0] != self.here:
+            return ["does not begin where the vehicle stands, or names what is not on the map"]
+        if goal is not None and nodes[-1] != goal:
+            return ["does not end at the goal"]
+        for place, (tail, head) in enumerate(pairwise(nodes)):
+            if tail is None or head is None or self.step(tail, head) is None:
+                return [f"no open road leads from {rest[place]} to {rest[place + 1]}"]
+        return []
+
+    def _mispriced(self, rest: tuple[Label, ...], stated: float | None) -> list[str]:
+        nodes = [self.survey.node(label) for label in rest]
+        steps = [None if a is None or b is None else self.step(a, b) for a, b in pairwise(nodes)]
+        real = math.fsum(cost for cost in steps if cost is not None)
+        return [] if None in steps else wrong_figure("cost", stated, real, max((c for c in steps if c), default=1.0))
+
+    def _miscounted(self, way: Way, rests: Mapping[Label, tuple[Label, ...]]) -> list[str]:
+        """Whether those said to be left are those whom their own walk, from the start of the trip on, covers."""
+        real = []
+        for member in self.entry.members:
+            walk = (*self.entry.walked, *rests[member])
+            candidate = self.survey.find(member)
+            seen = self.survey.watchers[candidate] if candidate is not None else frozenset()
+            if not seen.isdisjoint(node for node in map(self.survey.node, walk) if node is not None):
+                real.append(member)
+        if tuple(real) == way.left:
+            return []
+        return [f"covers {names(real) or 'nobody'}, not {names(way.left) or 'nobody'}"]
+
+    def _keeps(self, left: Iterable[Label]) -> bool:
+        """Whether those left keep the promise, on the playbook's map and on the changed one.
+
+        Closing roads makes no way shorter, and metres are not changed by new costs. So only new costs can bring
+        members closer together than they were, and only where ell is a cost.
+        """
+        group = _hidden(self.playbook)[self.entry.number - 1]
+        prior = dict(zip(group.members, group.shares, strict=False)) if group.shares else None
+        masses: dict[int, float] = {}
+        for label in left:
+            candidate = self.survey.find(label)
+            if candidate is None:
+                return False
+            masses[candidate] = self.survey.prior.get(candidate, 0.0) if prior is None else prior.get(label, 0.0)
+        # What earlier trips have left for a member, where the playbook was planned under a ledger, must do as well.
+        groups, past = [masses], () if self.playbook.past is None else self.playbook.past.left
+        for owner, others in past:
+            if self.survey.find(owner) in masses:
+                known = {self.survey.find(other) for other in others}
+                groups.append({c: mass for c, mass in masses.items() if c in known})
+        if not all(_is_class(self.rule, group) for group in groups):
+            return False
+        if not self.entry.closure.costs or self.playbook.privacy.measure != "cost":
+            return True
+        rule = Spread(replace(self.survey, walking=self.changed), self.playbook.privacy)
+        return all(_is_class(rule, group) for group in groups)
+
+    def _undercut(self) -> list[str]:
+        """Whether a cheaper rest covers those left, or some rest covers more of them; only where one walk is shared."""
+        entry = self.entry
+        if self.here < 0 or not entry.giving_up.route:
+            self.is_priced = True  # there is nothing to price
+            return []
+        from_here = self.changed.distances([(self.here, 0)])
+        to_goal = self.changed.distances([(self.goal, 0)], backwards=True)
+        problems = []
+        if entry.giving_up.cost is None or not is_same(to_goal[self.here], entry.giving_up.cost):
+            problems.append(f"giving up: the goal is {to_goal[self.here]:.9g} away")
+        walked = {self.survey.node(label) for label in entry.walked}
+        found = [(label, self.survey.find(label)) for label in entry.members]
+        ahead = [(label, c) for label, c in found if c is not None and self.survey.watchers[c].isdisjoint(walked)]
+        if self.playbook.privacy.m is not None or len(ahead) > _MOST_PRICED:
+            return problems
+        trip = TripDistances(self.here, self.goal, from_here, to_goal, {c: 0.0 for _, c in ahead})
+        survey = replace(self.survey, walking=self.changed, trips=(trip,))
+        try:
+            prices = price_walks(survey, trip, [c for _, c in ahead], self.effort)
+        except TooMuchError:
+            return problems
+        self.is_priced = True
+        kept = mask_of(i for i, (label, _) in enumerate(ahead) if label in entry.going_on.left)
+        if entry.going_on.cost is None or not is_same(prices[kept], entry.going_on.cost):
+            problems.append(f"going on: {prices[kept]:.9g} is the cheapest that covers as much")
+        if any(price < math.inf and mask.bit_count() > kept.bit_count() for mask, price in enumerate(prices)):
+            problems.append("going on: another walk covers more members")
+        return problems
+
+
+def _is_class(rule: ClassRule, masses: Mapping[int, float]) -> bool:
+    """Whether candidates with these probabilities, or shares, keep what a rule asks."""
+    group = mask_of(masses)
+    if rule.beta is None:
+        return rule.qualifies(group)
+    return bool(masses) and (not rule.is_all_pairs or rule.is_far(group)) and rule.is_within(masses)

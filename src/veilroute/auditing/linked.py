@@ -1,0 +1,411 @@
+"""The audit of several playbooks: what is left of everybody to whoever links the trips of one secret.
+
+With a ledger also whether it says of the playbooks at hand what they are, and whether each was planned under the past
+that it names.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from veilroute.auditing.sightings import Observer, Sight, see_entry, see_playbook
+from veilroute.auditing.verdicts import ClaimVerdict, judge, names, number
+from veilroute.domain.graph import Label
+from veilroute.errors import InvalidInputError
+from veilroute.journal import Journal, read_journal
+from veilroute.linking import LEDGER_FORMAT, Entry, read_entries
+from veilroute.playbook import Playbook
+
+_MAX_ROWS = 40
+_MAX_COLUMNS = 12
+
+
+@dataclass(frozen=True)
+class LinkedPlaybook:
+    """One playbook of a row, and what was left after it."""
+
+    playbook: str  #: its hash
+    date: str | None  #: its day, where a ledger says
+    is_at_hand: bool  #: whether its routes were looked at; else the ledger's word was taken
+    num_hidden: int  #: whom it hides
+    num_refused: int  #: to whom it gives no route
+    smallest_left: int | None  #: the fewest who are left to who links all trips up to here, of somebody that is hidden
+    num_identified: int  #: of all seen so far those of whom nobody else is left
+    num_below: int  #: of all seen so far those for whom a promise does not hold any more
+
+
+@dataclass(frozen=True)
+class LinkedStep:
+    """What is left of somebody after a playbook."""
+
+    num_left: int
+    is_hidden: bool  #: whether the last playbook that lists it hides it
+    is_short: bool  #: whether a promise to it does not hold any more
+
+
+@dataclass(frozen=True)
+class LinkedCandidate:
+    """Somebody over time. Labels are those of the map where each was listed last."""
+
+    candidate: Label
+    name: str
+    left: tuple[Label, ...]  #: who is still possible at the end
+    over_time: tuple[LinkedStep | None, ...]  #: one for each playbook, ``None`` before it was listed
+
+
+@dataclass(frozen=True)
+class LinkedReport:
+    """What whoever links all trips of one secret is left with."""
+
+    claims: tuple[ClaimVerdict, ...]
+    playbooks: tuple[LinkedPlaybook, ...]
+    candidates: tuple[LinkedCandidate, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether no claim is violated."""
+        return all(claim.holds for claim in self.claims)
+
+    @property
+    def verdict(self) -> str:
+        """``violated`` when one claim is, else ``unproved`` when one is, else ``holds``."""
+        given = {claim.verdict for claim in self.claims}
+        return next((word for word in ("violated", "unproved") if word in given), "holds")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for ``audit --json``."""
+        playbooks = [
+            {
+                "playbook": each.playbook,
+                "date": each.date,
+                "at_hand": each.is_at_hand,
+                "hidden": each.num_hidden,
+                "refused": each.num_refused,
+                "smallest_left": each.smallest_left,
+                "identified": each.num_identified,
+                "below": each.num_below,
+            }
+            for each in self.playbooks
+        ]
+        candidates = [
+            {
+                "candidate": each.candidate,
+                "name": each.name,
+                "left": list(each.left),
+                "over_time": [
+                    None if step is None else {"left": step.num_left, "hidden": step.is_hidden, "short": step.is_short}
+                    for step in each.over_time
+                ],
+            }
+            for each in self.candidates
+        ]
+        claims = [vars(claim) | {"verdict": claim.verdict} for claim in self.claims]
+        return {
+            "holds": self.holds,
+            "verdict": self.verdict,
+            "claims": claims,
+            "playbooks": playbooks,
+            "candidates": candidates,
+        }
+
+    def to_text(self) -> str:
+        """The report in words: verdict, claims, and a table of how many are left of each candidate over time."""
+        num = number(len(self.playbooks), "playbook")
+        first = {
+            "holds": f"Linked trips tell nothing more than was promised: {num}, all claims hold.",
+            "unproved": f"Linked trips tell nothing more than was promised, as far as could be checked: {num}.",
+            "violated": f"Do not rely on these playbooks together: {num}, a claim is violated.",
+        }
+        width = max(len(claim.claim) for claim in self.claims)
+        claims = [f"  {claim.word:8}  {claim.claim:{width}}  {claim.evidence}" for claim in self.claims]
+        claims.append("  (What each playbook claims by itself is not among these: see `veilroute audit PLAYBOOK`.)")
+        return "\n".join([first[self.verdict], "", "Claims", *claims, "", *self._over_time()]) + "\n"
+
+    def _over_time(self) -> list[str]:
+        shown = range(max(0, len(self.playbooks) - _MAX_COLUMNS), len(self.playbooks))
+        lines = ["Left of each candidate to who links all trips up to a playbook"]
+        lines.append("  (! a promise does not hold any more; - gets no route; . not listed yet)")
+        heads = [self.playbooks[at].date or str(at + 1) for at in shown]
+        rows = sorted(self.candidates, key=lambda each: (not _is_short(each), len(each.left)))[:_MAX_ROWS]
+        wide = max((len(each.name[:30]) for each in rows), default=0)
+        lines.append(f"  {'':{wide}}  " + "  ".join(f"{head:>5}" for head in heads))
+        for each in rows:
+            cells = (_cell(each.over_time[at]) for at in shown)
+            row = "  ".join(f"{cell:>{max(5, len(head))}}" for cell, head in zip(cells, heads, strict=True))
+            lines.append(f"  {each.name[:30]:{wide}}  {row}")
+        if len(self.candidates) > len(rows) or len(self.playbooks) > len(shown):
+            lines.append("  (the JSON report has all candidates and playbooks)")
+        return lines
+
+
+def _is_short(candidate: LinkedCandidate) -> bool:
+    return any(step is not None and step.is_short for step in candidate.over_time)
+
+
+def _cell(step: LinkedStep | None) -> str:
+    if step is None:
+        return "."
+    return f"{step.num_left}{'!' if step.is_short else ''}{'' if step.is_hidden else '-'}"
+
+
+def audit_linked(playbooks: Sequence[Playbook], *, ledger: str | Path | None = None) -> LinkedReport:
+    """Replay the observer who links the trips of one secret over several playbooks, with code that nothing else shares.
+
+    What is seen of a playbook at hand are its routes: who get the same first m nodes on every trip, and who get none.
+    Of the others the ledger's word is taken, and said so.
+
+    Parameters
+    ----------
+    playbooks
+        In the order in which they are used, each with its domain; with a ledger in any order, and there may be none.
+    ledger
+        The file. Its entries must say what the playbooks say, and these must have been planned under the past that the
+        ledger had.
+
+    Returns
+    -------
+    LinkedReport
+        The claim ``linked``, that nobody who is hidden falls short of any promise that was made to it; with a ledger
+        ``recorded`` and ``past``; and what is left of everybody after each playbook.
+
+    Raises
+    ------
+    InvalidInputError
+        When places of different maps cannot be told from each other, or a playbook lacks its domain.
+    FileFormatError
+        When the ledger is damaged.
+    """
+    books = {book.sha256: book for book in playbooks}
+    if ledger is None:
+        if not books:
+            raise InvalidInputError("playbooks", "at least one, or a ledger")
+        sights = [see_playbook(book) for book in books.values()]
+        return _report(sights, list(books.values()), _unknown_pasts(books.values()))
+    journal = read_journal(ledger, LEDGER_FORMAT)
+    entries = read_entries(journal)
+    said = [see_entry(entry) for entry in entries]
+    seen = {sha256: see_playbook(book) for sha256, book in books.items()}
+    at_hand = [books.get(entry.playbook) if entry.kind == "playbook" else None for entry in entries]
+    sights = [
+        each if book is None else _dated(seen[book.sha256], each) for each, book in zip(said, at_hand, strict=True)
+    ]
+    extra = [_check_recorded(journal, entries, books, seen), _check_past(journal, entries, books, seen, said)]
+    return _report(sights, at_hand, extra)
+
+
+def _dated(sight: Sight, said: Sight) -> Sight:
+    """What was seen, with what only the ledger says: when, and on which occasion."""
+    return replace(sight, date=said.date, occasion=said.occasion)
+
+
+def _seen_by(m: int | None, sight: Sight, book: Playbook | None) -> Sight:
+    """A playbook to who sees so many nodes of its trips, which may be more, or fewer, than it makes promises about."""
+    if sight.privacy.m == m:
+        return sight
+    other = sight if book is None else _dated(see_playbook(book, m), sight)
+    return replace(other, is_promised=False)
+
+
+def _report(sights: Sequence[Sight], at_hand: Sequence[Playbook | None], extra: Iterable[ClaimVerdict]) -> LinkedReport:
+    # A promise about whole routes is held against whole routes of all trips, one about m nodes against so many.
+    lengths = sorted({sight.privacy.m for sight in sights}, key=lambda m: math.inf if m is None else m)
+    observers = {m: Observer() for m in lengths or [None]}
+    observer = list(observers.values())[-1]  # who sees most
+    playbooks: list[LinkedPlaybook] = []
+    steps: list[dict[int, LinkedStep]] = []
+    problems: dict[int, str] = {}
+    for at, (sight, book) in enumerate(zip(sights, at_hand, strict=True)):
+        for m, each in observers.items():
+            each.link(_seen_by(m, sight, book))
+        now = {
+            person: LinkedStep(
+                len(observer.left(person)), hidden, any(person in each.broken for each in observers.values())
+            )
+            for person, hidden in observer.hidden.items()
+        }
+        steps.append(now)
+        hidden = [person for person, step in now.items() if step.is_hidden]
+        for person in hidden:
+            if now[person].is_short and person not in problems:
+                who = next(each for each in observers.values() if person in each.broken)
+                problems[person] = _shortfall(who, person, at)
+        playbooks.append(
+            LinkedPlaybook(
+                playbook=sight.playbook,
+                date=sight.date,
+                is_at_hand=book is not None,
+                num_hidden=len(sight.hidden),
+                num_refused=len(sight.places) - len(sight.hidden),
+                smallest_left=min((now[person].num_left for person in hidden), default=None),
+                num_identified=sum(step.num_left == 1 for step in now.values()),
+                num_below=sum(step.is_short for step in now.values()),
+            )
+        )
+    places = observer.people.last
+    candidates = tuple(
+        LinkedCandidate(
+            places[person].label,
+            places[person].text,
+            tuple(places[other].label for other in sorted(observer.left(person))),
+            tuple(step.get(person) for step in steps),
+        )
+        for person in sorted(observer.hidden)
+    )
+    shown = f"{number(len(candidates), 'candidate')} over {number(len(sights), 'playbook')}: whoever is hidden stays so"
+    num_unknown = sum(
+        book is None and sight.privacy.m != lengths[-1] for sight, book in zip(sights, at_hand, strict=True)
+    )
+    if num_unknown:
+        shown += f"; what later nodes show of {number(num_unknown, 'playbook')} not at hand is not known"
+    claims = (judge("linked", list(problems.values()), shown, checked=not num_unknown), *extra)
+    return LinkedReport(claims, tuple(playbooks), candidates)
+
+
+def _shortfall(observer: Observer, person: int, at: int) -> str:
+    """A promise that does not hold, in words."""
+    places, promised = observer.people.last, observer.sights[observer.broken[person]]
+    others = names(places[other].text for other in sorted(observer.left(person)) if other != person)
+    privacy = promised.privacy
+    what = f"{privacy.k} places" if privacy.beta is None else f"that no place is more probable than {privacy.beta:.9g}"
+    what += f", {privacy.distance_text} apart" if privacy.ell > 0 and privacy.beta is None else ""
+    after, by = (_called(observer.sights, which) for which in (at, observer.broken[person]))
+    left = f"it and {others}" if others else "it alone"
+    return f"after {after} whoever links the trips of {places[person].text} is left with {left}; {by} promised {what}"
+
+
+def _called(sights: Sequence[Sight], at: int) -> str:
+    return f"playbook {at + 1}" + (f" ({sights[at].date})" if sights[at].date is not None else "")
+
+
+def _unknown_pasts(books: Iterable[Playbook]) -> list[ClaimVerdict]:
+    """Where playbooks were planned under a ledger that is not given, what they say of it is not checked."""
+    num = sum(book.past is not None for book in books)
+    if not num:
+        return []
+    shown = f"{number(num, 'playbook')} planned under a ledger, which is not given: see `veilroute audit --ledger`"
+    return [judge("past", [], shown, checked=False)]
+
+
+def _check_recorded(
+    journal: Journal, entries: Sequence[Entry], books: dict[str, Playbook], seen: dict[str, Sight]
+) -> ClaimVerdict:
+    """The playbooks at hand are in the ledger, which says of them what they are."""
+    known = {entry.playbook for entry in entries if entry.kind == "playbook"}
+    problems = [f"playbook {sha256[:12]} is not in the ledger" for sha256 in books if sha256 not in known]
+    for at, entry in enumerate(entries):
+        called = f"line {at + 2} of the ledger ({entry.date})"
+        if entry.parent is not None and entry.parent not in journal.hashes[: at + 1]:
+            problems.append(f"{called}: it was planned under a line that does not come before it")
+        if entry.kind != "playbook":
+            continue
+        listed = {place for members in entry.classes for place in members} | set(entry.refused)
+        if silent := [place.text for i, place in enumerate(entry.places) if i not in listed]:
+            problems.append(f"{called}: says nothing of {names(silent)}")
+        if entry.playbook in books:
+            wrong = _differences(entry, books[entry.playbook], seen[entry.playbook])
+            problems += [f"{called}: {what} not as in the playbook" for what in wrong]
+    num = sum(entry.kind != "playbook" or entry.playbook not in books for entry in entries)
+    shown = f"the ledger says what {number(len(entries) - num, 'playbook')} at hand are"
+    if num:
+        shown += f"; for {number(num, 'other line', 'other lines')} its word was taken: name their playbooks"
+    return judge("recorded", problems, shown, checked=not num)
+
+
+def _differences(entry: Entry, book: Playbook, sight: Sight) -> list[str]:
+    """What an entry says otherwise than its playbook, in words."""
+    place = {each.label: at for at, each in enumerate(sight.places)}
+    past, classes = book.past, [group for group in book.classes if group.anonymized]
+    is_randomised = book.privacy.mechanism == "randomised"
+
+    def plain(groups: Iterable[tuple[Sequence[int | None], Sequence[float]]]) -> list[Any]:
+        return sorted(sorted(zip(members, shares or [0.0] * len(members), strict=False)) for members, shares in groups)
+
+    recorded = [(list(members), entry.shares[i] if entry.shares else ()) for i, members in enumerate(entry.classes)]
+    planned = [([place.get(label) for label in group.members], group.shares) for group in classes]
+    if any(None in members for members, _ in planned):
+        return ["classes with strangers are"]
+    together = {
+        frozenset((a, b)) for members, _ in planned for a in members for b in members if a is not None and b is not None
+    }
+    found = {
+        "the map is": entry.domain == sight.domain,
+        "trips are": entry.trips == tuple((trip.start, trip.goal) for trip in book.trips),
+        "the privacy is": entry.privacy == book.privacy,
+        "places are": entry.places == sight.places,
+        "classes or shares are": plain(recorded) == plain(planned)
+        and bool(entry.shares) == (is_randomised and bool(classes)),
+        "the refused are": sorted(entry.refused) == sorted(set(place.values()) - sight.hidden),
+        "near pairs are": set(map(frozenset, entry.near)) == {pair for pair in sight.near if pair in together},
+        "the prior is": entry.prior == (None if book.prior is None else sight.weights),
+        "the line that it was planned under is": entry.parent == (None if past is None else past.ledger),
+        "the day from which on trips are linked is": entry.since == (None if past is None else past.since),
+        "the occasion is": entry.occasion is None or is_randomised,
+    }
+    return [what for what, is_same in found.items() if not is_same]
+
+
+def _check_past(
+    journal: Journal,
+    entries: Sequence[Entry],
+    books: dict[str, Playbook],
+    seen: dict[str, Sight],
+    said: Sequence[Sight],
+) -> ClaimVerdict:
+    """What playbooks at hand say of the past is what the ledger had then."""
+    problems: list[str] = []
+    planned: dict[int, list[Playbook]] = {}  # by how many lines the ledger had
+    for book in books.values():
+        if book.past is None:
+            continue
+        called = f"playbook {book.sha256[:12]}"
+        if book.past.ledger not in journal.hashes:
+            problems.append(f"{called} was planned under another ledger, or lines of this one are missing")
+            continue
+        last = journal.hashes.index(book.past.ledger)
+        planned.setdefault(last, []).append(book)
+        if any(entry.playbook == book.sha256 for entry in entries[:last]):
+            problems.append(f"{called} was planned under a ledger that held it already")
+    observer = Observer()
+    for last in range(len(entries) + 1):
+        for book in planned.get(last, ()):
+            wrong = _wrong_past(book, seen[book.sha256], entries[:last], observer)
+            problems += [f"playbook {book.sha256[:12]}: {what}" for what in wrong]
+        if last < len(entries):
+            observer.link(said[last])
+    num = sum(map(len, planned.values()))
+    unseen = sum(entry.parent is not None and entry.playbook not in books for entry in entries)
+    shown = f"{number(num, 'playbook')} planned under what the ledger had then"
+    shown += f"; of {number(unseen, 'other')} that is not known without the playbook" if unseen else ""
+    return judge("past", problems, shown, checked=not unseen)
+
+
+def _wrong_past(book: Playbook, sight: Sight, entries: Sequence[Entry], observer: Observer) -> list[str]:
+    """What a playbook says of the past otherwise than the ledger's lines up to it, which the observer has seen."""
+    past = book.past
+    assert past is not None, "only such playbooks are asked about"
+    people = deepcopy(observer.people).enter(sight.domain, sight.places)
+    label = {person: place.label for person, place in zip(people, sight.places, strict=True)}
+    left = {
+        (own, frozenset(label[other] for other in part if other in label))
+        for person, own in label.items()
+        for part in observer.parts(person, past.since, is_parted=book.privacy.risk is not None)
+    }
+    near = {
+        frozenset(label[numbers[i]] for i in pair)
+        for entry, numbers in zip(entries, observer.numbers, strict=True)
+        if past.since is None or entry.date >= past.since
+        for pair in entry.near
+        if all(numbers[i] in label for i in pair)
+    }
+    wrong = []
+    stated = {(own, frozenset(others)) for own, others in past.left}
+    if lost := sorted({str(own) for own, _ in left ^ stated}):
+        wrong.append(f"what is left of {names(lost)} is not what the ledger leaves")
+    if near != set(map(frozenset, past.near)):
+        wrong.append("those who stood near each other earlier are not those of the ledger")
+    return wrong

@@ -1,0 +1,326 @@
+"""`veilroute ledger`: the record of the playbooks in use, and what linked trips leave of everybody."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from typer import Argument, Option
+
+from veilroute.accounting import Account, Knowledge
+from veilroute.auditing import audit_playbook
+from veilroute.cli import console
+from veilroute.cli.beside import playbooks_beside
+from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, VIOLATED, JsonOption, emit, emit_json, remark
+from veilroute.cli.instances import DomainOption, MovementOption, PlaybookArgument, load_playbook
+from veilroute.cli.replan import find_node, read_roads, split_items
+from veilroute.closures import Closure
+from veilroute.diagnosis import find_obstacles
+from veilroute.domain.graph import Label, label_text
+from veilroute.errors import InvalidInputError, TooLargeError, listing
+from veilroute.foresight import WhatIf, what_if
+from veilroute.ledger import Ledger, LedgerReport, Standing, new_ledger, read_ledger
+from veilroute.playbook import Playbook
+from veilroute.problem import Privacy
+from veilroute.shortfalls import Shortfall
+
+_MOST_ROWS = 200
+_MOST_NAMES = 12
+
+LedgerArgument = Annotated[Path, Argument(metavar="FILE", help="A ledger made by `veilroute ledger new`.")]
+SinceOption = Annotated[
+    str | None, Option(metavar="DATE", help="Assume that trips before this day cannot be linked with later ones.")
+]
+
+app = typer.Typer(name="ledger", help="The playbooks in use, and what linked trips show.", no_args_is_help=True)
+
+
+@app.command("new")
+def run_new(
+    file: Path = Argument(metavar="FILE", help="The file to make; one that is there is not overwritten."),
+) -> int:
+    """Make a ledger without playbooks. It is public: the secret never is in it."""
+    ledger = new_ledger(file)
+    emit(f"Ledger: {file}\n")
+    _emit_head(ledger)
+    return DONE
+
+
+@app.command("add")
+def run_add(
+    file: LedgerArgument,
+    playbook: PlaybookArgument,
+    date: str | None = Option(
+        None, "--date", metavar="DATE", help="The first day on which it is used, as 2026-11-16. [today]"
+    ),
+    occasion: str = Option("", metavar="TEXT", help="For a randomised playbook: that of `route --occasion`."),
+    anyway: bool = Option(False, "--anyway", help="Enter it also where linked trips then leave somebody too few."),
+    domain: DomainOption = None,
+    movement: MovementOption = 4,
+) -> int:
+    """Enter a playbook that is going to be used: it is audited, and refused where linked trips would break a promise.
+
+    Exit 1 when it is refused for either reason; nothing is written then. When the command ends with 0, the line is on
+    the disk.
+    """
+    ledger = read_ledger(file)
+    book = load_playbook(playbook, domain, movement)
+    return enter_playbook(ledger, book, date=date, occasion=occasion, anyway=anyway)
+
+
+def enter_playbook(
+    ledger: Ledger,
+    book: Playbook,
+    *,
+    date: str | None = None,
+    occasion: str = "",
+    anyway: bool = False,
+    is_quiet: bool = False,
+) -> int:
+    """Audit a playbook, enter it and say so, unless ``is_quiet``; the exit code."""
+    with console.live_progress("replaying the adversary"):
+        verdict = audit_playbook(book)
+    if not verdict.holds:
+        broken = next(claim for claim in verdict.claims if not claim.holds)
+        remark(f"not entered: the playbook does not keep its word ({broken.claim}: {broken.evidence})")
+        return VIOLATED
+    with console.compile_notice():
+        ledger = ledger.add(book, day=date, occasion=occasion, anyway=anyway)
+    if not is_quiet:
+        unproved = [claim.claim for claim in verdict.claims if claim.verdict == "unproved"]
+        rest = f"; too large to prove: {', '.join(unproved)}" if unproved else ""
+        emit(f"Audited: {len(verdict.claims) - len(unproved)} of {len(verdict.claims)} claims hold{rest}.\n")
+        number = sum(entry.kind == "playbook" for entry in ledger.entries)
+        emit(f"Entered: playbook {number} of {ledger.journal.path}, in use from {ledger.entries[-1].date}.\n")
+        _emit_head(ledger)
+    report = ledger.check(None if book.past is None else book.past.since)
+    if not report.safe:
+        remark(f"linked trips leave too few for {_names(report.short)}; see why: veilroute ledger check")
+    return DONE
+
+
+@app.command("check")
+def run_check(
+    file: LedgerArgument,
+    since: SinceOption = None,
+    head: str | None = Option(None, metavar="HASH", help="A head written down earlier, which must still be there."),
+    json: JsonOption = False,
+) -> int:
+    """Say what linked trips leave of everybody: exit 1 when somebody who is hidden falls short of what was promised.
+
+    The ledger alone is looked at, and taken at its word; `veilroute audit` compares it with the playbooks.
+    """
+    ledger = read_ledger(file)
+    report = ledger.check(since)
+    if ledger.journal.torn:
+        remark(f"{file}: an unfinished line at the end was passed over; the next add takes it away")
+    accounts = _accounts(ledger, since)
+    if json:
+        emit_json(report.to_dict() | ({"accounts": [each.to_dict() for each in accounts]} if accounts else {}))
+    else:
+        _print_report(ledger, report, since, accounts)
+    if head is not None and not ledger.journal.holds(head):
+        remark("--head: the ledger does not hold this line: it is another one, or lines are missing or were changed")
+        return VIOLATED
+    return DONE if report.safe else VIOLATED
+
+
+@app.command("what-if")
+def run_what_if(
+    file: LedgerArgument,
+    remove: str = Option("", metavar="'PLACE PLACE ...'", help="Candidates who leave."),
+    add: str = Option("", metavar="'PLACE PLACE ...'", help="Places that join the candidates."),
+    close: str = Option(
+        "", metavar="'A,B C,D ...'", help="Roads that are closed; A,B in both directions, A>B from A to B only."
+    ),
+    k: int | None = Option(None, "-k", help="Another k."),
+    risk: float | None = Option(None, metavar="BETA", help="Another risk."),
+    since: SinceOption = None,
+    playbook: Path | None = Option(
+        None, metavar="FILE", help="A playbook of the ledger. [the last one, if its file is beside the ledger]"
+    ),
+    time_limit: float | None = Option(None, metavar="SECONDS", help="Stop with the best plan so far."),
+    out: Path | None = Option(None, "-o", "--out", metavar="FILE", help="Write the plan that would follow here."),
+    domain: DomainOption = None,
+    movement: MovementOption = 4,
+    json: JsonOption = False,
+) -> int:
+    """Say before it happens what a change would do: who would no longer be hidden, since when and why.
+
+    The changes are made to the last playbook of the ledger, and the cheapest plan is found that keeps the ledger safe.
+    Nothing is written to the ledger. Exit 3 when nobody could be hidden any more.
+    """
+    if out is not None:
+        console.check_out(out)
+    if not (remove.strip() or add.strip() or close.strip() or k is not None or risk is not None):
+        raise InvalidInputError("what-if", "a change: --remove, --add, --close, -k or --risk")
+    if k is not None and risk is not None:
+        raise InvalidInputError("--risk", "either -k or --risk, not both")
+    ledger = read_ledger(file)
+    today = _playbook_of(ledger, playbook, domain, movement)
+    places: dict[str, Any] = {
+        "remove": [find_node(today, text, "--remove") for text in split_items(remove)],
+        "add": [find_node(today, text, "--add") for text in split_items(add)],
+    }
+    if close.strip():
+        roads, one_way = read_roads(today, close, "--close")
+        places["closure"] = Closure.of(roads, one_way)
+    with console.live_progress() as report, console.polite_interrupt() as stop, console.compile_notice():
+        options: dict[str, Any] = {"time_limit_s": time_limit, "progress": report, "should_stop": stop}
+        answer = what_if(ledger, today, **places, privacy=_privacy(today.privacy, k, risk), since=since, **options)
+    if out is not None:
+        answer.plan.write(out)
+    if json:
+        emit_json(answer.to_dict())
+    else:
+        _print_answer(answer, out)
+    if stop():
+        remark("interrupted; there may be a better plan")
+        return INTERRUPTED
+    return DONE if answer.plan.claims.num_anonymized else NOTHING_ANONYMIZED
+
+
+def _privacy(today: Privacy, k: int | None, risk: float | None) -> Privacy:
+    if k is not None:
+        return replace(today, k=k, risk=None)
+    changes: dict[str, Any] = {} if risk is None else {"k": None, "risk": risk}
+    return replace(today, **changes)
+
+
+def _playbook_of(ledger: Ledger, given: Path | None, domain: Path | None, movement: int) -> Playbook:
+    """The playbook that was named, or the last one of the ledger, which is looked for beside it by its hash."""
+    entries = [entry for entry in ledger.entries if entry.kind == "playbook"]
+    if not entries:
+        raise InvalidInputError("FILE", "a ledger with a playbook: nothing was entered yet")
+    if given is not None:
+        book = load_playbook(given, domain, movement)
+        if not ledger.holds(book):
+            raise InvalidInputError("--playbook", "a playbook of the ledger", str(given))
+        return book
+    last = entries[-1]
+    for path, book in playbooks_beside(ledger.journal.path.parent, last.domain):
+        if book.sha256 == last.playbook:
+            return load_playbook(path, domain, movement)
+    expected = f"the file of the playbook of {last.date}, which is not beside the ledger"
+    raise InvalidInputError("--playbook", expected)
+
+
+def _emit_head(ledger: Ledger) -> None:
+    emit(f"Head: {ledger.head}\n")
+
+
+def _accounts(ledger: Ledger, since: str | None) -> tuple[Account, ...]:
+    """What linked draws tell; nothing, and a remark, where that is too much to work out."""
+    try:
+        return ledger.account(since=since)
+    except TooLargeError as error:
+        remark(f"what linked draws tell was not worked out: {error}")
+        return ()
+
+
+def _print_report(ledger: Ledger, report: LedgerReport, since: str | None, accounts: Sequence[Account]) -> None:
+    screen = console.stdout()
+    count = f"{report.playbooks} playbook{'' if report.playbooks == 1 else 's'}"
+    linked = f"whoever links {'all trips' if since is None else f'the trips from {since} on'}"
+    if not report.playbooks:
+        screen.print(f"No playbook was entered yet{'' if since is None else f' from {since} on'}.")
+    elif report.safe:
+        screen.print(f"Safe: {linked} of the {count} is left with what was promised.")
+    else:
+        screen.print(f"NOT SAFE: {linked} of the {count} is left with too few for {_names(report.short)}.")
+    for text in dict.fromkeys(_promise(entry.privacy) for entry in ledger.entries):
+        screen.print(f"Promised: {text}.")
+    for entry in ledger.entries:
+        if entry.since is not None:
+            screen.print(f"Assumed for the playbook of {entry.date}: trips before {entry.since} cannot be linked.")
+    if report.candidates:
+        screen.print(_table(report))
+    if len(report.candidates) > _MOST_ROWS:
+        screen.print(f"... and {len(report.candidates) - _MOST_ROWS} candidates more: --json")
+    for each in accounts:
+        drawn = "once" if each.draws == 1 else f"on {each.draws} occasions"
+        screen.print(f"Drawn {drawn} from the playbook of {each.date}: {_odds(each.now)} ({each.bound:.3g} promised).")
+        screen.print(f"  After one more draw, for the same secret on another occasion: {_odds(each.after_another)}.")
+    screen.print(f"Head: {report.head}")
+    screen.print("Keep a copy of the head elsewhere: a ledger whose last lines were cut off looks sound (--head HASH).")
+
+
+def _odds(knowledge: Knowledge) -> str:
+    right = f"{knowledge.bayes_success:.1%}"
+    return f"a place has at most {knowledge.worst:.3g}, and the best guess is right {right} of the time"
+
+
+def _table(report: LedgerReport) -> Table:
+    """What is left of everybody, those first who fall short."""
+    name = _namer(report)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("candidate", "left", "promise", "who is still possible"):
+        table.add_column(column, justify="right" if column == "left" else "left", overflow="fold")
+    ordered = sorted(report.candidates, key=lambda each: (each.qualifies or not each.is_hidden, not each.is_hidden))
+    for each in ordered[:_MOST_ROWS]:
+        if each.qualifies:
+            state = "kept" if each.is_hidden else "no route now"
+        else:
+            state = f"that of {each.broken} broken on {each.since}" + ("" if each.is_hidden else ", no route now")
+        people = listing([name(label) for label in each.left], _MOST_NAMES)
+        table.add_row(each.name, str(len(each.left)), state, people)
+    return table
+
+
+def _namer(report: LedgerReport) -> Callable[[Label], str]:
+    """What people call a label, where only one candidate of the ledger ever had it."""
+    called: dict[Label, set[str]] = {}
+    for each in report.candidates:
+        called.setdefault(each.candidate, set()).add(each.name)
+    return lambda label: next(iter(called[label])) if len(called.get(label, ())) == 1 else label_text(label)
+
+
+def _names(people: Sequence[Standing]) -> str:
+    return listing([each.name for each in people], _MOST_NAMES)
+
+
+def _promise(privacy: Privacy) -> str:
+    wanted = f"k={privacy.k}" if privacy.risk is None else f"a risk of at most {100 * privacy.risk:.3g}%"
+    span = "the whole route" if privacy.m is None else f"the first {privacy.m} nodes"
+    return f"{wanted}, ell={privacy.distance_text}, {span}, spread by {privacy.spread}"
+
+
+def _print_answer(answer: WhatIf, out: Path | None) -> None:
+    screen = console.stdout()
+    plan, today, lost = answer.plan, answer.today, answer.lost
+    if not lost:
+        screen.print("Nobody who is hidden now would lose that.")
+    else:
+        screen.print(f"No longer hidden: {listing([plan.name(label) for label in lost], _MOST_NAMES)}.")
+    for line in shortfall_lines(plan, answer.shortfalls):
+        screen.print(line)
+    explained = {each.candidate for each in answer.shortfalls}
+    for obstacle in find_obstacles(plan):
+        if obstacle.candidate in lost and obstacle.candidate not in explained:
+            screen.print(f"  {plan.name(obstacle.candidate)}: {obstacle.reason}.")
+    if plan.claims.num_anonymized:
+        proof = "the cheapest that is safe" if plan.status == "optimal" else "safe, not proved the cheapest"
+        screen.print(f"The plan that would follow ({proof}): {_figures(plan)}. Today: {_figures(today)}.")
+    else:
+        screen.print(f"No plan hides anybody then. Today: {_figures(today)}.")
+    if out is not None:
+        screen.print(f"Playbook: {out}   (nothing was written to the ledger)")
+
+
+def _figures(playbook: Playbook) -> str:
+    claims = playbook.claims
+    cost = "" if claims.mac is None else f", MAC {claims.mac:.6g}"
+    return f"{claims.num_anonymized} of {claims.num_candidates} hidden{cost}"
+
+
+def shortfall_lines(playbook: Playbook, shortfalls: Sequence[Shortfall]) -> list[str]:
+    """Whom a plan does not hide because of their history, why, and what would have avoided it."""
+    lines = [
+        f"  {playbook.name(each.candidate)}: {each.reason}. This would have avoided it: {each.advice}."
+        for each in shortfalls[:_MOST_NAMES]
+    ]
+    if len(shortfalls) > _MOST_NAMES:
+        lines.append(f"  {len(shortfalls) - _MOST_NAMES} more: --json")
+    return lines

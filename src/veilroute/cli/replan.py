@@ -1,0 +1,243 @@
+"""`veilroute replan`: the rest of a class's route where a road is closed. It takes no secret."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from typer import Option
+
+from veilroute.auditing.detours import audit_replan
+from veilroute.auditing.replay import is_hidden
+from veilroute.auditing.verdicts import ClaimVerdict
+from veilroute.cli import instances
+from veilroute.cli.console import (
+    DONE,
+    NOTHING_ANONYMIZED,
+    VIOLATED,
+    JsonOption,
+    check_out,
+    emit,
+    emit_json,
+    live_progress,
+    remark,
+)
+from veilroute.closures import GIVE_UP, GO_ON, Pair, Replan, Way, replan_from_dict
+from veilroute.domain.graph import Label, label_text
+from veilroute.errors import (
+    BrokenPromiseError,
+    FileFormatError,
+    InvalidInputError,
+    UnknownMethodError,
+    UnsafeLedgerError,
+    listing,
+)
+from veilroute.formats.geojson import route_geojson
+from veilroute.formats.tables import read_edge_costs
+from veilroute.jsontext import dump_canonical, parse_json, read_bytes
+from veilroute.ledger import read_ledger
+from veilroute.playbook import Playbook
+from veilroute.streets.directions import closed_text, detour_parts, detour_text, members_text
+from veilroute.streets.places import Place, locate
+
+FORMAT = "veilroute-replan/1"
+FORMATS = (".json", ".gpx", ".geojson", ".txt")
+
+
+def run_replan(
+    playbook: instances.PlaybookArgument,
+    number: int = Option(..., "--class", metavar="N", help="Which class, as `plan` and pictures number them, from 1."),
+    at: str = Option(..., metavar="NODE", help="Where the vehicle stands: a node, its name, or LAT,LON."),
+    position: int | None = Option(
+        None, metavar="I", help="Where on the route that is, from 0, if it passes the node more than once."
+    ),
+    trip: int = Option(0, help="Which trip, from 0."),
+    closed: str = Option(
+        "", metavar="'A,B C,D ...'", help="Closed roads; A,B in both directions, A>B from A to B only."
+    ),
+    closed_nodes: str = Option("", metavar="'A B ...'", help="Closed nodes, with all roads to them and away."),
+    costs: Path | None = Option(None, metavar="FILE", help="What edges cost now: CSV with from,to,cost."),
+    after: Path | None = Option(
+        None, metavar="FILE", help="The .json of the replan by which the vehicle goes already; its roads stay closed."
+    ),
+    go_on: bool = Option(False, "--go-on", help="Go on even where too few members stay covered."),
+    give_up: bool = Option(False, "--give-up", help="Go straight to the goal."),
+    out: Path | None = Option(
+        None, "-o", "--out", metavar="FILE", help="Write it to a .json file; on streets also .gpx, .geojson or .txt."
+    ),
+    ledger: Path | None = Option(None, metavar="FILE", help="Enter the trip as it goes on now in this ledger."),
+    date: str | None = Option(None, "--date", metavar="DATE", help="The day of the trip, for the ledger. [today]"),
+    domain: instances.DomainOption = None,
+    movement: instances.MovementOption = 4,
+    json: JsonOption = False,
+) -> int:
+    """Find the rest of a class's route where roads are closed or cost something else, and audit it.
+
+    It depends on the class, the position and the closure alone: no secret is asked for, and what is printed and written
+    is the same for all members of the class. Where too few of them stay covered nothing is chosen and no file is
+    written: it is said who is exposed by going on and by giving up, and the exit code is 3.
+    """
+    if go_on and give_up:
+        raise InvalidInputError("--go-on", "either --go-on or --give-up, not both")
+    if date is not None and ledger is None:
+        raise InvalidInputError("--date", "--ledger FILE as well")
+    record = None if ledger is None else read_ledger(ledger)
+    if out is not None:
+        if out.suffix.lower() not in FORMATS:
+            raise UnknownMethodError("replan format", out.suffix or str(out), FORMATS)
+        check_out(out)
+    book = instances.load_playbook(playbook, domain, movement)
+    if out is not None and out.suffix.lower() != ".json" and book.problem.domain.streets is None:
+        raise InvalidInputError("--out", "a .json file: only street networks have directions and places on earth")
+    roads, one_way = read_roads(book, closed)
+    new_costs = [] if costs is None else read_edge_costs(costs, book.problem.domain, book.names)
+    shut = [find_node(book, text, "--closed-nodes") for text in split_items(closed_nodes)]
+    if not (roads or one_way or shut or new_costs or after):
+        raise InvalidInputError("--closed", "roads as A,B or A>B, or --closed-nodes, or --costs: what has changed")
+    with live_progress("replanning"):
+        choice = GO_ON if go_on else GIVE_UP if give_up else None
+        found = book.replan(
+            number, find_node(book, at, "--at"), position=position, trip=trip, closed=roads, closed_one_way=one_way,
+            closed_nodes=shut, costs=new_costs, choice=choice, after=None if after is None else _read(book, after),
+        )  # fmt: skip
+        if not is_hidden(book, book.hidden_classes if book.is_randomised else [book.hidden_classes[number - 1]]):
+            raise BrokenPromiseError
+        verdicts = audit_replan(book, found)
+    is_sound = all(verdict.holds for verdict in verdicts)
+    if json:
+        claims = [vars(verdict) for verdict in verdicts]
+        emit_json({**replan_file(book, found), "audit": {"holds": is_sound, "claims": claims}})
+    else:
+        emit(_in_words(book, found, verdicts))
+    if not is_sound:
+        remark("the replan does not pass its audit; nothing was written")
+        return VIOLATED
+    if found.choice is None:
+        return NOTHING_ANONYMIZED
+    if record is not None:
+        try:
+            record = record.add_replan(book, found, day=date, anyway=go_on or give_up)
+        except UnsafeLedgerError as error:
+            if not error.names:
+                raise
+            remark(
+                f"nothing was written: with earlier trips this one leaves too few for {listing(error.names)}; "
+                "--go-on or --give-up does it all the same"
+            )
+            return VIOLATED
+        if not json:
+            emit(f"Entered: {ledger}, on {record.entries[-1].date}.\nHead: {record.head}\n")
+    if out is not None:
+        _write(book, found, out)
+        if not json:
+            emit(f"Written: {out}\n")
+    return DONE
+
+
+def replan_file(book: Playbook, found: Replan) -> dict[str, Any]:
+    """A replan as it stands in a file."""
+    return {"format": FORMAT, "playbook_sha256": book.sha256, **found.to_dict()}
+
+
+def _read(book: Playbook, path: Path) -> Replan:
+    """A replan of a playbook from its file."""
+    data = parse_json(read_bytes(path), path)
+    if not isinstance(data, dict) or data.pop("format", None) != FORMAT:
+        raise FileFormatError(path, f"not a replan; expected a JSON object with format {FORMAT}")
+    if data.pop("playbook_sha256", None) != book.sha256:
+        raise FileFormatError(path, "a replan of another playbook")
+    try:
+        return replan_from_dict(data)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise FileFormatError(path, f"damaged replan ({error}); make it again") from None
+
+
+def read_roads(book: Playbook, text: str, field: str = "--closed") -> tuple[list[Pair], list[Pair]]:
+    """The roads that were typed: those closed in both directions, and those in one."""
+    roads: list[Pair] = []
+    one_way: list[Pair] = []
+    for item in split_items(text):
+        ends, pairs = item.split(">"), one_way
+        if len(ends) == 1:
+            # A node may be typed with commas in it, as a cell is: then both have as many.
+            parts, pairs = item.split(","), roads
+            half = len(parts) // 2
+            ends = [",".join(parts[:half]), ",".join(parts[half:])] if len(parts) % 2 == 0 else []
+        if len(ends) != 2:
+            raise InvalidInputError(field, "roads as two nodes, A,B or A>B, with spaces or semicolons between", item)
+        tail, head = (find_node(book, end, field) for end in ends)
+        pairs.append((tail, head))
+    return roads, one_way
+
+
+def split_items(text: str) -> list[str]:
+    """The items of a list: separated by spaces, or by semicolons if there are any."""
+    if ";" in text:
+        return [part.strip() for part in text.split(";") if part.strip()]
+    return re.sub(r"\s*([,>])\s*", r"\1", text).split()
+
+
+def find_node(book: Playbook, text: str, field: str) -> Label:
+    """A node as people type it: its label, a name that the playbook knows, or LAT,LON."""
+    known = [Place(name, node=label_text(label)) for label, name in book.names.items()]
+    found = locate(book.problem.domain, text.strip(), field=field, places=known)
+    if found.warning is not None:
+        remark(found.warning)
+    return found.label
+
+
+def _in_words(book: Playbook, found: Replan, verdicts: tuple[ClaimVerdict, ...]) -> str:
+    stands = f"Class {found.number} at {book.name(found.at)}, node {found.position + 1} of its route"
+    lines = [f"{stands}: {closed_text(book, found.closure)}."]
+    if not found.giving_up.route:
+        lines.append("No road leads to the goal any more; there is nothing to choose.")
+        lines.append(f"Whoever watches is left with {_listing(book, found.giving_up.left)}.")
+    elif found.choice is None:
+        lines.append("Too few members can still be covered, or too close together. Nothing is chosen:")
+        lines.append(f"  --go-on: {_way_text(book, found.going_on)}")
+        lines.append(f"  --give-up: {_way_text(book, found.giving_up)}")
+    else:
+        lines.append(f"The rest of its route: {_way_text(book, found.way)}")
+        if found.dropped:
+            lines.append(f"Dropped, for everybody: {members_text(book, found.dropped)}")
+    broken = [verdict for verdict in verdicts if not verdict.holds]
+    lines += [f"VIOLATED {verdict.claim}: {verdict.evidence}" for verdict in broken]
+    unchecked = [verdict.claim for verdict in verdicts if not verdict.checked]
+    if not broken:
+        lines.append(
+            "Audited: it keeps its word" + (f", but for {', '.join(unchecked)}: too large." if unchecked else ".")
+        )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _way_text(book: Playbook, way: Way) -> str:
+    kept = "the promise is kept" if way.qualifies else "these are exposed: the promise is broken"
+    nodes = f"{len(way.route)} nodes that all share" if way.own else f"{len(way.route)} nodes"
+    return f"{nodes}, cost {way.cost:g}; an observer is left with {_listing(book, way.left)} ({kept})."
+
+
+def _listing(book: Playbook, members: tuple[Label, ...]) -> str:
+    return members_text(book, members) or "nobody"
+
+
+def _write(book: Playbook, found: Replan, out: Path) -> None:
+    """The replan in the format of the file's ending; routes on the changed map, from where the vehicle stands."""
+    suffix = out.suffix.lower()
+    if suffix == ".json":
+        out.write_bytes(dump_canonical(replan_file(book, found)))
+        return
+    from veilroute.replanning import change_domain
+
+    changed = change_domain(book.problem.domain, found.closure)
+    if suffix == ".txt":
+        out.write_text(detour_text(book, found, changed), encoding="utf-8", newline="\n")
+        return
+    if found.way.own:
+        raise InvalidInputError("--out", "a .json or .txt file: the routes of the members part", str(out))
+    (part,) = detour_parts(book, found, changed)
+    if suffix == ".geojson":
+        out.write_bytes(route_geojson(part.itinerary, cost=found.cost or 0.0, trip=found.trip))
+        return
+    from veilroute.formats.gpx import route_gpx  # here, because it loads a library for XML
+
+    text = route_gpx(part.itinerary, name=f"Class {found.number}, detour", steps=part.steps(book.names))
+    out.write_text(text, encoding="utf-8", newline="\n")

@@ -1,0 +1,539 @@
+"""What an observer is left with who links the trips of one secret (docs/theory, :ref:`Linked trips <theory-linking>`).
+
+:class:`Entry` is one playbook as a ledger keeps it: who was listed, who shared a class, who got no route.
+:class:`Linking` puts several together. Places are told by their names and where they are, because on another map a
+number may be another node (:class:`Roster`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from itertools import chain, combinations, combinations_with_replacement, product
+from typing import Any
+
+import numpy as np
+
+from veilroute.checks import check_finite, check_list, check_whole, is_number
+from veilroute.domain.geography import great_circle_m
+from veilroute.domain.graph import Domain, Label, label_text, plain_label
+from veilroute.errors import FileFormatError, InvalidInputError, TooLargeError
+from veilroute.journal import Journal
+from veilroute.playbook import Playbook
+from veilroute.problem import ROUNDING, Privacy
+
+#: How far from where it was a place of the same name may be on another map: it may be nearest to another junction.
+FURTHEST_M = 250.0
+#: What is closer than this on another map may be the same place, drawn more exactly.
+CLOSEST_M = 5.0
+#: The most ways in which the draws of randomised playbooks may have gone together, for one candidate.
+MAX_COMBINATIONS = 100_000
+
+LEDGER_FORMAT = "veilroute-ledger/1"
+
+Spot = tuple[str | float, ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Who somebody is, on this map and on others."""
+
+    label: Label
+    name: str | None = None  #: what people call it
+    at: Spot | None = None  #: where it is: on the earth, on a plane or in a grid; those of different kinds never agree
+
+    @property
+    def text(self) -> str:
+        """What people call it, or its label."""
+        return self.name or label_text(self.label)
+
+
+def spots_of(domain: Domain | None, nodes: Sequence[int]) -> list[Spot | None]:
+    """Where some nodes are; ``None`` for each where that is not known."""
+    at = list(nodes)
+    if domain is None or (domain.grid is None and domain.streets is None and domain.coordinates is None):
+        return [None] * len(at)
+    if domain.grid is not None:
+        return [("cell", *domain.grid.free.shape, *cell) for cell in domain.grid.cells[at].tolist()]
+    if domain.streets is not None:
+        return [("earth", *place) for place in np.round(domain.streets.lonlat[at], 6).tolist()]
+    assert domain.coordinates is not None
+    return [("plane", *place) for place in domain.coordinates[at].tolist()]
+
+
+def places_of(domain: Domain, candidates: Iterable[Label], names: Mapping[Label, str]) -> tuple[Place, ...]:
+    """The candidates with all that tells them on other maps."""
+    labels = list(candidates)
+    spots = spots_of(domain, [domain.node(label) for label in labels])
+    return tuple(Place(label, names.get(label), spot) for label, spot in zip(labels, spots, strict=True))
+
+
+def check_date(value: object, field_name: str = "date") -> str:
+    """A day as ``2026-11-16``."""
+    try:
+        is_day = isinstance(value, str) and date.fromisoformat(value).isoformat() == value
+    except ValueError:
+        is_day = False
+    if not is_day:
+        raise InvalidInputError(field_name, "a day such as 2026-11-16", value)
+    return str(value)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A playbook in use, or a trip of one that was planned again on the way. Numbers are positions among the places."""
+
+    date: str
+    playbook: str  #: its hash
+    domain: str  #: the hash of its map
+    trips: tuple[tuple[Label, Label], ...]
+    privacy: Privacy
+    places: tuple[Place, ...]  #: who was listed, those apart who are starts or goals
+    classes: tuple[tuple[int, ...], ...]  #: who is hidden with whom
+    refused: tuple[int, ...]  #: who got no route: to who expects a trip, that none takes place says as much as a class
+    near: tuple[tuple[int, int], ...] = ()  #: who stand closer than ell, of those in one class
+    prior: tuple[float, ...] | None = None  #: how probable each place was taken to be
+    shares: tuple[tuple[float, ...], ...] = ()  #: those of the classes, in a randomised playbook
+    parent: str | None = None  #: the line of the ledger under which it was planned
+    since: str | None = None  #: the day before which nothing can be linked, as was assumed for it
+    occasion: str | None = None  #: draws of one playbook on one occasion are the same draw; ``None`` for a fresh one
+    kind: str = "playbook"  #: or ``"replan"``
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for the ledger."""
+        places = [
+            {"label": each.label}
+            | ({} if each.name is None else {"name": each.name})
+            | ({} if each.at is None else {"at": list(each.at)})
+            for each in self.places
+        ]
+        data: dict[str, Any] = {
+            "kind": self.kind,
+            "date": self.date,
+            "playbook": self.playbook,
+            "domain": self.domain,
+            "trips": [list(trip) for trip in self.trips],
+            "privacy": self.privacy.to_dict(),
+            "places": places,
+            "classes": [list(members) for members in self.classes],
+            "refused": list(self.refused),
+            "near": [list(pair) for pair in self.near],
+            "parent": self.parent,
+        }
+        optional = {
+            "prior": None if self.prior is None else list(self.prior),
+            "shares": [list(shares) for shares in self.shares] or None,
+            "since": self.since,
+            "occasion": self.occasion,
+        }
+        return data | {name: value for name, value in optional.items() if value is not None}
+
+
+def entry_from_dict(data: Mapping[str, Any]) -> Entry:
+    """Read what :meth:`Entry.to_dict` wrote, or raise naming what is wrong."""
+    places = []
+    for each in check_list("places", data["places"]):
+        at, name = each.get("at"), each.get("name")
+        if at is not None and not (check_list("at", at) and isinstance(at[0], str)):
+            raise InvalidInputError("places.at", "a kind of place and its numbers", at)
+        if not isinstance(name, str | None):
+            raise InvalidInputError("places.name", "text", name)
+        spot = None if at is None else (at[0], *(check_finite("places.at", value) for value in at[1:]))
+        places.append(Place(plain_label(each["label"]), name, spot))
+    num = len(places)
+
+    def numbers(name: str, value: Any) -> tuple[int, ...]:
+        items = check_list(name, value)
+        return tuple(check_whole(name, i, f"numbers of places, below {num}", least=0, most=num - 1) for i in items)
+
+    classes = tuple(numbers("classes", members) for members in check_list("classes", data["classes"]))
+    near = tuple(numbers("near", pair) for pair in check_list("near", data["near"]))
+    weights = None if "prior" not in data else check_list("prior", data["prior"])
+    shares = [check_list("shares", each) for each in check_list("shares", data.get("shares", []))]
+    refused = numbers("refused", data["refused"])
+    listed = [i for members in classes for i in dict.fromkeys(members)] if not shares else []
+    is_twice = len(set(listed)) < len(listed) or not set(refused).isdisjoint(i for group in classes for i in group)
+    if is_twice or any(len(set(group)) < len(group) or not group for group in classes):
+        raise InvalidInputError("classes", "classes that have nobody in common, and nobody who is refused")
+    if any(len(pair) != 2 for pair in near) or len(set(places)) < num or len({each.label for each in places}) < num:
+        raise InvalidInputError("places", "places that are distinct, and pairs of them that are near")
+    if (weights is not None and len(weights) != num) or (shares and [*map(len, shares)] != [*map(len, classes)]):
+        raise InvalidInputError("prior", "a weight for each place, and shares for each member")
+    if not all(is_number(share, 1e-300, 1) for each in shares for share in each):
+        raise InvalidInputError("shares", "probabilities above 0")
+    if data.get("since") is not None and check_date(data["since"], "since") > check_date(data["date"]):
+        raise InvalidInputError("since", f"a day up to {data['date']}, that of the entry", data["since"])
+    for name in ("playbook", "domain", "kind"):
+        if not isinstance(data[name], str):
+            raise InvalidInputError(name, "text", data[name])
+    for name in ("parent", "occasion"):
+        if not isinstance(data.get(name), str | None):
+            raise InvalidInputError(name, "text", data[name])
+    return Entry(
+        date=check_date(data["date"]),
+        playbook=data["playbook"],
+        domain=data["domain"],
+        trips=tuple((plain_label(start), plain_label(goal)) for start, goal in check_list("trips", data["trips"])),
+        privacy=Privacy(**data["privacy"]),
+        places=tuple(places),
+        classes=classes,
+        refused=refused,
+        near=tuple((pair[0], pair[1]) for pair in near),
+        prior=None if weights is None else tuple(float(check_finite("prior", w, least=0)) for w in weights),
+        shares=tuple(tuple(map(float, each)) for each in shares),
+        parent=data["parent"],
+        since=None if data.get("since") is None else check_date(data["since"], "since"),
+        occasion=data.get("occasion"),
+        kind=data["kind"],
+    )
+
+
+def read_entries(journal: Journal) -> tuple[Entry, ...]:
+    """What the lines of a ledger say, or raise naming the line that is none of a ledger."""
+    entries: list[Entry] = []
+    for number, data in enumerate(journal.entries):
+        try:
+            entries.append(entry_from_dict(data))
+            if number and entries[-1].date < entries[-2].date:
+                raise InvalidInputError("date", f"a day from {entries[-2].date} on", entries[-1].date)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            what = f"field {error}" if isinstance(error, KeyError) else str(error)
+            raise FileFormatError(journal.path, f"not an entry of a ledger ({what})", number + 2) from None
+    return tuple(entries)
+
+
+class Roster:
+    """Everybody who was ever listed, told by labels on one map, and by names and places on others."""
+
+    def __init__(self) -> None:
+        self.places: list[Place] = []  # as they were listed last
+        self._labels: dict[tuple[str, Label], int] = {}
+        self._names: dict[str, set[int]] = {}
+        self._spots: dict[Spot, set[int]] = {}
+        self._all_names: list[set[str]] = []
+        self._all_spots: list[set[Spot]] = []
+        self._on_map: set[tuple[str, int]] = set()
+
+    def enter(self, domain: str, places: Sequence[Place]) -> tuple[int, ...]:
+        """The numbers of some places, new ones for those never listed; an ambiguous match is an error."""
+        found = [self._find(domain, place) for place in places]
+        known = [number for number in found if number is not None]
+        if len(set(known)) < len(known):
+            twice = next(
+                place for at, place in enumerate(places) if found[at] is not None and found.count(found[at]) > 1
+            )
+            raise _ambiguous(twice, "two places of this map are one place of the ledger")
+        for place, number in zip(places, found, strict=True):
+            if number is None:
+                self._check_new(domain, place, set(known))
+        numbers = []
+        for place, number in zip(places, found, strict=True):
+            if number is None:
+                number = len(self.places)
+                self.places.append(place)
+                self._all_names.append(set())
+                self._all_spots.append(set())
+            self.places[number] = place
+            self._labels[domain, place.label] = number
+            self._on_map.add((domain, number))
+            for name in called(place):
+                self._names.setdefault(name, set()).add(number)
+                self._all_names[number].add(name)
+            if place.at is not None:
+                self._spots.setdefault(place.at, set()).add(number)
+                self._all_spots[number].add(place.at)
+            numbers.append(number)
+        return tuple(numbers)
+
+    def _check_new(self, domain: str, place: Place, taken: set[int]) -> None:
+        """Raise when somebody who seems to be new may be somebody of another map: a newcomer has no history."""
+        for number, spots in enumerate(self._all_spots):
+            if number in taken or (domain, number) in self._on_map or (called(place) and self._all_names[number]):
+                continue
+            if not is_elsewhere(place.at, spots, CLOSEST_M):
+                other = self.places[number].text
+                raise _ambiguous(place, f"neither names nor coordinates say whether it is {other}: give names")
+
+    def _find(self, domain: str, place: Place) -> int | None:
+        if (domain, place.label) in self._labels:
+            return self._labels[domain, place.label]
+        # Whoever is called otherwise on this very map is somebody else, whatever the name.
+        named = {number for name in called(place) for number in self._names.get(name, ())}
+        there = set() if place.at is None else self._spots.get(place.at, set())
+        named, there = ({n for n in some if (domain, n) not in self._on_map} for some in (named, there))
+        found = named & there or named | there
+        if not found:
+            return None
+        if len(found) > 1:
+            raise _ambiguous(place, "its name or its coordinates fit several places of the ledger")
+        number = next(iter(found))
+        if not there and is_elsewhere(place.at, self._all_spots[number]):
+            raise _ambiguous(place, "the place of that name was elsewhere: give it a name of its own")
+        return number
+
+
+def called(place: Place) -> set[str]:
+    """What a place is called: its name, and a label that is text."""
+    return {name for name in (place.name, place.label) if isinstance(name, str) and name}
+
+
+def is_elsewhere(at: Spot | None, spots: Iterable[Spot | None], furthest_m: float = FURTHEST_M) -> bool:
+    """Whether all that is known of where a place was is of the same kind, and not here."""
+    others = [spot for spot in spots if at is not None and spot is not None and spot[: _kind(at)] == at[: _kind(at)]]
+    if not others or at is None or at in others:
+        return False
+    if at[0] != "earth":
+        return True
+    return all(float(great_circle_m(spot[1:], at[1:])) > furthest_m for spot in others)
+
+
+def _kind(at: Spot) -> int:
+    """How many values say of which kind a place is: that of a grid has its size."""
+    return 3 if at[0] == "cell" else 1
+
+
+def _ambiguous(place: Place, why: str) -> InvalidInputError:
+    return InvalidInputError("ledger", f"places that can be told from each other ({why})", place.text)
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """What was seen of somebody in one entry: the class, or that there was no trip."""
+
+    entry: int
+    group: int  #: the number of the class, -1 for no trip
+    members: frozenset[int]
+
+
+@dataclass(eq=False)
+class Linking:
+    """Several playbooks as one who links their trips sees them. People are numbers of the roster."""
+
+    entries: Sequence[Entry]
+    roster: Roster = field(default_factory=Roster)
+    ids: list[tuple[int, ...]] = field(default_factory=list)  #: per entry and place its number
+
+    def __post_init__(self) -> None:
+        for entry in self.entries:
+            self.ids.append(self.roster.enter(entry.domain, entry.places))
+        self._seen: dict[int, list[tuple[Sighting, ...]]] = {}
+        self._chances: dict[int, dict[int, dict[int, float]]] = {}
+        self._places = [{person: at for at, person in enumerate(ids)} for ids in self.ids]
+        self._near = [{frozenset(pair) for pair in entry.near} for entry in self.entries]
+        for number, entry in enumerate(self.entries):
+            ids = self.ids[number]
+            options: dict[int, list[Sighting]] = {}
+            for group, members in [*enumerate(entry.classes), (-1, entry.refused)]:
+                sighting = Sighting(number, group, frozenset(ids[i] for i in members))
+                for person in sighting.members:
+                    options.setdefault(person, []).append(sighting)
+            for person, sightings in options.items():
+                self._seen.setdefault(person, []).append(tuple(sightings))
+
+    def sightings(self, person: int, since: str | None = None, until: int | None = None) -> list[tuple[Sighting, ...]]:
+        """For each trip that can be linked what may have been seen of somebody: one class, or one of several drawn.
+
+        ``since`` is a day and ``until`` the number of the last entry. Trips of a randomised playbook on one occasion
+        show the same class, so they count once.
+        """
+        seen: list[tuple[Sighting, ...]] = []
+        drawn: set[object] = set()
+        for sightings in self._seen.get(person, []):
+            number = sightings[0].entry
+            entry = self.entries[number]
+            if (since is not None and entry.date < since) or (until is not None and number > until):
+                continue
+            if entry.shares and entry.occasion is not None:
+                draw = (entry.playbook, entry.occasion, entry.shares, tuple((s.group, s.members) for s in sightings))
+                if draw in drawn:
+                    continue
+                drawn.add(draw)
+            seen.append(sightings)
+        return seen
+
+    def combinations(
+        self, person: int, since: str | None = None, until: int | None = None
+    ) -> Iterator[tuple[Sighting, ...]]:
+        """All that may have been seen of somebody, one sighting for each trip; the order of repeated draws is left out.
+
+        What is seen of several draws of one playbook stands where the first of them does.
+        """
+        options: dict[object, tuple[tuple[Sighting, ...], int]] = {}
+        for sightings in self.sightings(person, since, until):
+            same: object = sightings[0].entry
+            if len(sightings) > 1:
+                entry = self.entries[sightings[0].entry]
+                same = (entry.playbook, entry.shares, tuple((s.group, s.members) for s in sightings))
+            first, repeats = options.get(same, (sightings, 0))
+            options[same] = (first, repeats + 1)
+        ways = [math.comb(len(each) + repeats - 1, repeats) for each, repeats in options.values()]
+        if (num := math.prod(ways)) > MAX_COMBINATIONS:
+            expected = f"draws that may have gone together in at most {MAX_COMBINATIONS:,} ways (forget some: since)"
+            raise TooLargeError("ledger", expected, num)
+        parts = product(*(combinations_with_replacement(each, repeats) for each, repeats in options.values()))
+        return (tuple(chain.from_iterable(part)) for part in parts)
+
+    def left(self, person: int, since: str | None = None) -> frozenset[int]:
+        """Who is still possible to who has linked all trips; where classes were drawn, after the worst of the draws."""
+        return min(
+            (remaining(seen) for seen in self.combinations(person, since) if seen),
+            key=lambda people: (len(people), sorted(people)),
+            default=frozenset(range(len(self.roster.places))),
+        )
+
+    def lines(self, person: int, since: str | None = None, *, is_parted: bool) -> list[frozenset[int]]:
+        """What may be left of everybody: after all trips or, where ``is_parted``, after any of them and not others."""
+        found: set[frozenset[int]] = set()
+        for sightings in self.sightings(person, since):
+            now = {sighting.members for sighting in sightings}
+            if is_parted:
+                found |= now | {one & other for one in found for other in now}
+            else:
+                found = {one & other for one in found for other in now} if found else now
+            if len(found) > MAX_COMBINATIONS:
+                raise TooLargeError(
+                    "ledger", f"at most {MAX_COMBINATIONS:,} histories (forget some: since)", len(found)
+                )
+        return sorted(found, key=lambda people: (len(people), sorted(people)))
+
+    def keeps(self, number: int, seen: Sequence[Sighting], people: frozenset[int]) -> bool:
+        """Whether the promise of an entry is kept where trips have shown this, and these people are still possible."""
+        entry, place, near = self.entries[number], self._places[number], self._near[number]
+        left = sorted(place[person] for person in people if person in place)
+
+        def are_near(one: int, other: int) -> bool:
+            return one == other or frozenset((one, other)) in near
+
+        beta, watched = entry.privacy.beta, _watched(entry)
+        if any(_watched(self.entries[each.entry]) < watched for each in seen if each.group >= 0):
+            return False  # routes may have parted where that playbook promised nothing any more, but this one does
+        if beta is None:
+            if entry.privacy.spread == "all-pairs" or not near:
+                return len(left) >= entry.privacy.k
+            return _has_apart(left, are_near, entry.privacy.k)
+        weights = {at: self.weight(number, at, seen) for at in left}
+        total = math.fsum(weights.values())
+        worst = max((math.fsum(w for u, w in weights.items() if are_near(at, u)) for at in left), default=math.inf)
+        return total > 0 and worst <= beta * total * (1 + ROUNDING)
+
+    def weight(self, number: int, at: int, seen: Sequence[Sighting]) -> float:
+        """How probable a place of an entry is, times how probable it is that its draws went as they were seen."""
+        entry, person = self.entries[number], self.ids[number][at]
+        weight = 1.0 if entry.prior is None else entry.prior[at]
+        for sighting in seen:
+            weight *= self.chance(sighting, person)
+        return weight
+
+    def chance(self, sighting: Sighting, person: int) -> float:
+        """How probable it is that a secret shows this class, or no trip: certain in a partition."""
+        if person not in sighting.members:
+            return 0.0
+        if sighting.group < 0 or not self.entries[sighting.entry].shares:
+            return 1.0
+        return self._draws(sighting.entry)[person][sighting.group]
+
+    def _draws(self, number: int) -> dict[int, dict[int, float]]:
+        """Per person in a randomised playbook how probable it is that each of its classes is drawn."""
+        if number not in self._chances:
+            entry, ids = self.entries[number], self.ids[number]
+            shares: dict[int, dict[int, float]] = {}
+            for group, members in enumerate(entry.classes):
+                for at, share in zip(members, entry.shares[group], strict=True):
+                    shares.setdefault(ids[at], {})[group] = share
+            self._chances[number] = {
+                person: {group: share / math.fsum(own.values()) for group, share in own.items()}
+                for person, own in shares.items()
+            }
+        return self._chances[number]
+
+    def promises(self, person: int) -> list[int]:
+        """The entries that promise to hide somebody."""
+        return [sightings[0].entry for sightings in self._seen.get(person, []) if any(s.group >= 0 for s in sightings)]
+
+    def is_refused(self, person: int) -> bool:
+        """Whether the last entry that lists somebody gives it no route."""
+        seen = self._seen.get(person, [])
+        return bool(seen) and seen[-1][0].group < 0
+
+    def broken(self, person: int, since: str | None = None, until: int | None = None) -> int | None:
+        """The first promise about somebody that linked trips have broken; ``None`` where all are kept."""
+        by_start: dict[str | None, list[int]] = {}
+        for number in self.promises(person):
+            entry = self.entries[number]
+            if (since is None or entry.date >= since) and (until is None or number <= until):
+                by_start.setdefault(max(filter(None, (since, entry.since)), default=None), []).append(number)
+        found = []
+        for start, numbers in by_start.items():
+            for seen in self.combinations(person, start, until):
+                people = remaining(seen)
+                found += [number for number in numbers if not self.keeps(number, seen, people)][:1]
+        return min(found, default=None)
+
+    def fell_short(self, person: int, since: str | None = None) -> tuple[int, int] | None:
+        """The first promise about somebody that trips have broken, and the entry that broke it; ``None`` without any.
+
+        A promise is about trips: what is seen after the last one that somebody is hidden on breaks none. Under a risk
+        it may be broken for some time only.
+        """
+        hidden = self.promises(person)
+        if hidden and self.broken(person, since, hidden[-1]) is None:
+            hidden = [number for number in hidden if self.entries[number].privacy.beta is not None]
+        for last in hidden:
+            if (promise := self.broken(person, since, last)) is not None:
+                return promise, last
+        return None
+
+
+def _watched(entry: Entry) -> float:
+    """For how many nodes of a route an entry promises anything."""
+    return math.inf if entry.privacy.m is None else entry.privacy.m
+
+
+def remaining(seen: Iterable[Sighting]) -> frozenset[int]:
+    """Who was possible every time."""
+    return frozenset.intersection(*(sighting.members for sighting in seen))
+
+
+def _has_apart(left: Sequence[int], are_near: Callable[[int, int], bool], k: int) -> bool:
+    """Whether some k of the places are pairwise apart."""
+    if k <= 1:
+        return len(left) >= k
+    return any(
+        _has_apart([other for other in left[at + 1 :] if not are_near(one, other)], are_near, k - 1)
+        for at, one in enumerate(left)
+    )
+
+
+def entry_of(playbook: Playbook, near: Iterable[tuple[Label, Label]], day: str, occasion: str | None = None) -> Entry:
+    """A playbook as a ledger keeps it; ``near`` are those closer than ell among the members of its classes."""
+    domain = playbook.problem.domain
+    ends = {end for trip in playbook.trips for end in (trip.start, trip.goal)}
+    listed = [label for label in playbook.candidates if label not in ends]
+    place = {label: at for at, label in enumerate(listed)}
+    if any(member not in place for group in playbook.hidden_classes for member in group.members):
+        raise InvalidInputError("playbook", "classes of candidates that count; audit it")
+    weights = dict(zip(playbook.candidates, playbook.prior or (), strict=False))
+    past = playbook.past
+    return Entry(
+        date=check_date(day),
+        playbook=playbook.sha256,
+        domain=playbook.domain_sha256,
+        trips=tuple((trip.start, trip.goal) for trip in playbook.trips),
+        privacy=playbook.privacy,
+        places=places_of(domain, listed, playbook.names),
+        classes=tuple(tuple(place[m] for m in group.members) for group in playbook.hidden_classes),
+        refused=tuple(sorted(place[m] for m in {*playbook.uncoverable, *playbook.exposed_candidates} & place.keys())),
+        near=tuple(sorted((min(place[a], place[b]), max(place[a], place[b])) for a, b in near)),
+        prior=tuple(weights[label] for label in listed) if weights else None,
+        shares=tuple(group.shares for group in playbook.hidden_classes if group.shares),
+        parent=None if past is None else past.ledger,
+        since=None if past is None else past.since,
+        occasion=occasion if playbook.privacy.mechanism == "randomised" else None,
+    )
+
+
+def pairs_within(classes: Iterable[Sequence[int]]) -> list[tuple[int, int]]:
+    """Every two who share a class, once."""
+    return sorted({(min(pair), max(pair)) for members in classes for pair in combinations(members, 2)})

@@ -1,0 +1,398 @@
+"""Replanning: what a vehicle does where a road on its way is closed, or costs something else than it did.
+
+What was walked so far is public, and the same for all members of the class. The rest is the cheapest way over the
+changed map past everybody who was not seen yet. It is a function of class, position and closure; the secret is no
+argument of anything here. So the members stay as alike as they were, whoever chose the closure and whatever they had
+watched before (docs/theory, :ref:`Closed roads <theory-closures>`).
+
+What is seen from where is as it was on the playbook's own map: a road that is closed hides nothing.
+
+A *contingency* is a replan that was made beforehand: for a class whose route uses a road, from the node before it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations, pairwise, product
+from typing import Any
+
+import numpy as np
+
+from veilroute.arrays import Floats, Indices, Ints, Members, as_members
+from veilroute.checks import check_name, check_whole, plain_number
+from veilroute.closures import CHOICES, GO_ON, Closure, Pair, Replan, Way
+from veilroute.covering.fields import FieldsEngine
+from veilroute.covering.prefixes import Completions
+from veilroute.covering.task import far_matrix, find_watchers, prepare_task
+from veilroute.covering.walks import Sweeper, Sweepers, walk_cost
+from veilroute.domain.graph import CostArray, Domain, Label, checked_costs, label_text, plain_label, spans
+from veilroute.domain.visibility import Explicit
+from veilroute.errors import BrokenPromiseError, InvalidInputError, TooLargeError
+from veilroute.planners.plan import PlannedClass
+from veilroute.planners.reuse import plan_class
+from veilroute.playbook import Playbook, PlaybookClass
+from veilroute.problem import Problem, Trip
+from veilroute.progress import Watch
+from veilroute.rules import KAndEll, RiskBound, Rule
+
+MAX_CHOSEN_FROM = 12  #: out of how many members those are chosen who can still be covered, where not all can be
+
+
+def replan(
+    playbook: Playbook,
+    number: int,
+    at: Label,
+    *,
+    position: int | None = None,
+    trip: int = 0,
+    closed: Iterable[Sequence[Label]] = (),
+    closed_one_way: Iterable[Sequence[Label]] = (),
+    closed_nodes: Iterable[Label] = (),
+    costs: Iterable[Sequence[Any]] = (),
+    choice: str | None = None,
+    after: Replan | None = None,
+) -> Replan:
+    """What :meth:`Playbook.replan` does; parameters and result are those of it."""
+    if choice is not None:
+        check_name("choice", choice, CHOICES)
+    closure = Closure.of(closed, closed_one_way, closed_nodes, costs)
+    group = find_class(playbook, number)
+    last = len(playbook.trips) - 1
+    trip = check_whole("trip", plain_number(trip), f"a trip from 0 to {last}", least=0, most=last)
+    shared, first = group.shared(trip), 0
+    if after is not None:
+        if (after.number, after.trip) != (number, trip) or after.members != group.members or after.choice is None:
+            raise InvalidInputError("after", "an earlier replan of the same class and trip, with a route")
+        closure = closure.with_earlier(after.closure)
+        shared, first = after.walked[:-1] + after.way.route, after.position
+    stands = find_position(shared, plain_label(at, field="at"), plain_number(position), first)
+    return _Replanner(playbook, number, trip).replan(shared[: stands + 1], closure, choice, after)
+
+
+def find_class(playbook: Playbook, number: object) -> PlaybookClass:
+    """The anonymized class of that number, from 1."""
+    classes = playbook.hidden_classes
+    if not classes:
+        raise InvalidInputError("class", "a playbook that anonymizes somebody")
+    expected = f"a class from 1 to {len(classes)}, as tables and pictures number them"
+    return classes[check_whole("class", plain_number(number), expected, least=1, most=len(classes)) - 1]
+
+
+def find_position(shared: Sequence[Label], at: Label, position: object = None, first: int = 0) -> int:
+    """Where on the way that all members share a vehicle stands, from the ``first`` position that is in question."""
+    places = [place for place, node in enumerate(shared) if node == at and place >= first]
+    if not places:
+        raise InvalidInputError("at", "a node that all members of the class pass on this trip", label_text(at))
+    listed = ", ".join(map(str, places))
+    if position is None:
+        if len(places) > 1:
+            expected = f"the position as well: the route passes {label_text(at)} more than once, at {listed}"
+            raise InvalidInputError("position", expected)
+        return places[0]
+    if position not in places:
+        raise InvalidInputError("position", f"where the route passes {label_text(at)}: {listed}", position)
+    return check_whole("position", position, listed)
+
+
+def change_domain(domain: Domain, closure: Closure) -> Domain:
+    """The domain with roads closed and costs changed; labels, cells and streets are what they were."""
+
+    def find(tail: Label, head: Label, name: str) -> list[int]:
+        there = domain.node(head, field=name)
+        first, last = domain.indptr[[(node := domain.node(tail, field=name)), node + 1]].tolist()
+        edge = first + int(np.searchsorted(domain.indices[first:last], there))
+        return [edge] if edge < last and domain.indices[edge] == there else []
+
+    shut: set[int] = set()
+    for pairs, name, both in ((closure.roads, "closed", True), (closure.one_way, "closed_one_way", False)):
+        for tail, head in pairs:
+            edges = find(tail, head, name) + (find(head, tail, name) if both else [])
+            if not edges:
+                raise InvalidInputError(name, "roads of the map", f"{label_text(tail)} to {label_text(head)}")
+            shut.update(edges)
+    for label in closure.nodes:
+        node = domain.node(label, field="closed_nodes")
+        shut.update(range(*domain.indptr[[node, node + 1]].tolist()), np.flatnonzero(domain.indices == node).tolist())
+    costs = domain.costs
+    if closure.costs:
+        costs = costs.astype(np.float64) if any(isinstance(cost, float) for *_, cost in closure.costs) else costs.copy()
+    for tail, head, cost in closure.costs:
+        edges = find(tail, head, "costs")
+        if not edges or edges[0] in shut:
+            there = f"{label_text(tail)} to {label_text(head)}"
+            raise InvalidInputError("costs", "edges of the map that are open", there)
+        costs[edges] = cost
+    gone, streets = np.array(sorted(shut), dtype=np.int64), domain.streets
+    if streets is not None:
+        kept = np.delete(np.arange(domain.num_edges), gone)
+        sizes = np.diff(streets.shape_ptr)[kept]
+        streets = replace(
+            streets,
+            lengths=streets.lengths[kept],
+            shortest=streets.shortest[kept],
+            name_ids=streets.name_ids[kept],
+            kind_ids=streets.kind_ids[kept],
+            shape_ptr=np.concatenate([[0], np.cumsum(sizes)]),
+            shape=streets.shape[spans(streets.shape_ptr[:-1][kept], sizes)],
+        )
+    indptr, indices, prices = _without(domain.indptr, domain.indices, costs, gone)
+    prices = checked_costs(prices, field="costs") if closure.costs else prices
+    changed = replace(domain, indptr=indptr, indices=indices, costs=prices, streets=streets)
+    if not closure.costs:
+        # Turned round as well here, where it is a matter of leaving edges out: sorting them all anew takes far longer.
+        tails = np.searchsorted(domain.indptr, gone, side="right") - 1
+        into, sources, _ = domain.reversed_rows
+        ends = zip(tails.tolist(), domain.indices[gone].tolist(), strict=True)
+        turned = [int(into[b]) + int(np.searchsorted(sources[into[b] : into[b + 1]], a)) for a, b in ends]
+        vars(changed)["reversed_rows"] = _without(*domain.reversed_rows, np.array(sorted(turned), dtype=np.int64))
+    return changed
+
+
+def _without(indptr: Indices, indices: Indices, costs: CostArray, gone: Ints) -> tuple[Indices, Indices, CostArray]:
+    """Rows of a graph without some of the edges, which are given in ascending order."""
+    left = indptr - np.searchsorted(gone, indptr).astype(indptr.dtype)
+    return left, np.delete(indices, gone), np.delete(costs, gone)
+
+
+class _Replanner:
+    """Replans one class on one trip; what it knows of the playbook's own map serves all closures.
+
+    Members are numbered as the class lists them.
+    """
+
+    def __init__(self, playbook: Playbook, number: int, trip: int) -> None:
+        self.playbook, self.number, self.trip = playbook, number, trip
+        self.group = find_class(playbook, number)
+        self.labels, self.shared = self.group.members, self.group.shared(trip)
+        problem, privacy = playbook.problem, playbook.privacy
+        self.domain, self.goal = problem.domain, playbook.trips[trip].goal
+        at = {label: i for i, label in enumerate(problem.candidates)}
+        if not set(self.labels) <= at.keys():
+            raise BrokenPromiseError
+        candidates = [at[label] for label in self.labels]
+        self.nodes = [problem.candidate_nodes[i] for i in candidates]
+        self.watchers = find_watchers(self.domain, problem.visibility, self.nodes)
+        task = prepare_task(problem, candidates)
+        if task.uncoverable:
+            raise BrokenPromiseError
+        # How probable each member is beside the others: by its share where a class is drawn.
+        prior = playbook.coverable_prior
+        self.masses: Floats = np.ones(len(self.labels))
+        if privacy.beta is not None:
+            self.masses = np.array(self.group.shares or [prior.get(label, 0.0) for label in self.labels])
+        # Who is left for each member by earlier trips, where the playbook was planned under a ledger.
+        place = {label: i for i, label in enumerate(self.labels)}
+        past = () if problem.past is None else problem.past.left
+        self.lines = [(place[one], {place.get(other) for other in others}) for one, others in past if one in place]
+        # What a unit of each member's route adds to what the playbook keeps small, on its own map.
+        self.rates: Floats = task.rates[trip] * self.masses
+        self.own_rule = self.rule_on(self.domain)
+
+    def rule_on(self, domain: Domain) -> Rule:
+        """What the playbook's privacy makes of the members on a map."""
+        privacy = self.playbook.privacy
+        far = far_matrix(domain, self.nodes, privacy)
+        near = () if self.playbook.past is None else self.playbook.past.near
+        for one, other in ((self.labels.index(a), self.labels.index(b)) for a, b in near if {a, b} <= {*self.labels}):
+            far[one, other] = far[other, one] = False
+        if privacy.beta is None:
+            return KAndEll.of(far, privacy.k, privacy.spread)
+        return RiskBound.of(far, self.masses, privacy.beta, privacy.spread)
+
+    def keeps(self, rule: Rule, members: Members) -> bool:
+        """Whether some members keep the promise, and so does what earlier trips leave of them for each."""
+        histories = [[i for i in members if i in line] for owner, line in self.lines if owner in members]
+        return rule.qualifies(members) and all(rule.qualifies(left) for left in histories)
+
+    def replan(
+        self, walked: tuple[Label, ...], closure: Closure, choice: str | None = None, after: Replan | None = None
+    ) -> Replan:
+        """The ways on under a closure, after what was walked so far."""
+        here = walked[-1]
+        if here in closure.nodes:
+            expected = "other nodes than the one where the vehicle stands"
+            raise InvalidInputError("closed_nodes", expected, label_text(here))
+        rest = _Rest(self, change_domain(self.domain, closure), walked, has_new_costs=bool(closure.costs))
+        going_on, giving_up = rest.go_on(), rest.give_up()
+        if choice is None and going_on.qualifies:
+            choice = GO_ON
+        if choice is not None and not giving_up.route:
+            choice = None  # there is nothing to choose where no road leads to the goal
+        return Replan(self.number, self.labels, self.trip, walked, closure, going_on, giving_up, choice, after)
+
+
+class _Rest:
+    """The rest of a trip on the changed map, as a covering task: whoever was covered is seen from where it begins."""
+
+    def __init__(self, replanner: _Replanner, changed: Domain, walked: Sequence[Label], *, has_new_costs: bool) -> None:
+        self.owner, self.changed, self.position = replanner, changed, len(walked) - 1
+        # Closing roads makes no way shorter: only new costs can bring members closer together.
+        self.rule = replanner.rule_on(changed) if has_new_costs else replanner.own_rule
+        labels, here = replanner.labels, walked[-1]
+        self.start, self.goal = changed.node(here), changed.node(replanner.goal)
+        passed = np.array([changed.node(label) for label in walked])
+        self.covered = self._seen_from(passed)
+        sees: dict[Label, list[Label]] = {here: [labels[i] for i in self.covered]}
+        for i in (i for i in range(len(labels)) if i not in self.covered):
+            for seer in changed.labels_of(replanner.watchers[i].astype(np.int64)):
+                sees.setdefault(seer, []).append(labels[i])
+        problem = Problem(changed, [Trip(here, replanner.goal)], labels, Explicit(sees))
+        task = prepare_task(problem, range(len(labels)))
+        self.task = replace(task, rates=np.ascontiguousarray(replanner.rates[None, list(task.members)]))
+        self.has_goal = bool(np.isfinite(task.direct[0]))
+
+    def _seen_from(self, nodes: Ints) -> Members:
+        """The members who are seen from some nodes."""
+        return as_members(i for i, own in enumerate(self.owner.watchers) if np.isin(own, nodes).any())
+
+    def give_up(self) -> Way:
+        """The cheapest way to the goal."""
+        if not self.has_goal:
+            return self._nowhere()
+        walk = Sweepers(self.changed, 1).path_to_goal(self.start, self.goal)
+        left = as_members(sorted({*self.covered, *self._seen_from(walk)}))
+        return self._way(walk, walk_cost(self.changed, walk), left)
+
+    def go_on(self) -> Way:
+        """The cheapest way past all who can still be covered.
+
+        Where they cannot all be, as many as possible are; of as many those who keep the promise, then the most
+        probable, then the cheapest, then the first by their numbers.
+        """
+        if not self.has_goal:
+            return self._nowhere()
+        engine, completions = FieldsEngine(self.task), Completions(self.task)
+        best: tuple[tuple[bool, float, float], PlannedClass, Members] | None = None
+        for left in self._choices():
+            if best is not None and len(left) < len(best[2]):
+                break
+            planned = self._plan(left, engine, completions)
+            if planned is not None:
+                mass = math.fsum(self.owner.masses[list(left)].tolist())
+                value = (self._qualifies(left), mass, -self._price(planned))
+                best = (value, planned, left) if best is None or value > best[0] else best
+        assert best is not None, "those covered so far only have to reach the goal"
+        _, planned, left = best
+        own = {int(self.task.members[i]): planned.own[0, i] for i in planned.members if planned.own}
+        if own:
+            prefix, sweepers = planned.walks[0], Sweepers(self.changed, 1)
+            for i in (i for i in range(len(self.owner.labels)) if i not in left):
+                walk = np.concatenate((prefix, sweepers.path_to_goal(int(prefix[-1]), self.goal)[1:]))
+                own[i] = walk, walk_cost(self.changed, walk)
+        return self._way(planned.walks[0], planned.costs[0], left, own)
+
+    def _choices(self) -> Iterator[Members]:
+        """Who might be left, the most first; whoever was covered always is."""
+        open_ = [i for i in map(int, self.task.members) if i not in set(map(int, self.covered))]
+        yield as_members(sorted((*self.covered, *open_)))
+        if len(open_) > MAX_CHOSEN_FROM:
+            expected = f"at most {MAX_CHOSEN_FROM} members still to be covered, where no walk covers them all"
+            raise TooLargeError("class", expected, len(open_))
+        for size in range(len(open_) - 1, -1, -1):
+            for chosen in combinations(open_, size):
+                yield as_members(sorted((*self.covered, *chosen)))
+
+    def _plan(self, left: Members, engine: FieldsEngine, completions: Completions) -> PlannedClass | None:
+        """One walk for those left, or one prefix of as many nodes as are still to be shared; nothing without any."""
+        m = self.owner.playbook.privacy.m
+        wanted = [i for i in left if m is not None or i not in self.covered]
+        at = {int(candidate): i for i, candidate in enumerate(self.task.members)}
+        shared = None if m is None or not wanted else max(1, m - self.position)
+        return plan_class(as_members(at[i] for i in wanted), shared, engine, completions, Watch())[0]
+
+    def _price(self, planned: PlannedClass) -> float:
+        """What a walk costs or, where members part, what their walks add to what the playbook keeps small."""
+        if not planned.own:
+            return planned.costs[0]
+        return math.fsum(float(self.task.rates[0, i]) * planned.cost_of(i, 0) for i in planned.members)
+
+    def _qualifies(self, members: Members) -> bool:
+        return self.owner.keeps(self.owner.own_rule, members) and self.owner.keeps(self.rule, members)
+
+    def _nowhere(self) -> Way:
+        return Way((), None, tuple(self.owner.labels[i] for i in self.covered), False)
+
+    def _way(self, walk: Ints, cost: float, left: Members, own: dict[int, tuple[Ints, float]] | None = None) -> Way:
+        labels = self.owner.labels
+        named = {labels[i]: (self.changed.labels_of(nodes), paid) for i, (nodes, paid) in sorted((own or {}).items())}
+        still = tuple(labels[i] for i in left)
+        return Way(self.changed.labels_of(walk), cost, still, self._qualifies(left), named)
+
+
+def with_contingencies(
+    playbook: Playbook, closed: Iterable[Sequence[Label]] = (), *, worst: int = 0, watch: Watch | None = None
+) -> Playbook:
+    """The same playbook with replans for roads that may be closed, so that the driver needs no computer.
+
+    There is one for each road of ``closed``, or of the ``worst`` ones that there are, and each class and trip whose
+    shared route uses it: from the node before the road, where the vehicle first meets it.
+
+    A road is the worse the more members lose their hiding when it alone is closed, and of as many the more the routes
+    of all members cost then. Those who lose it are those dropped, and all of a class that keeps its promise no more. Of
+    equally bad roads the one is worse around which the way is longer for all who use it, or which comes first on the
+    routes, class by class.
+    """
+    check_whole("worst", worst, "a number of roads >= 0", least=0)
+    watch, domain = watch or Watch(), playbook.problem.domain
+    uses: dict[frozenset[Label], list[tuple[_Replanner, int]]] = {}
+    steps: dict[frozenset[Label], Counter[Pair]] = {}
+    for number, trip in product(range(1, len(playbook.hidden_classes) + 1), range(len(playbook.trips))):
+        replanner = _Replanner(playbook, number, trip)
+        for position, (tail, head) in enumerate(pairwise(replanner.shared)):
+            road = frozenset((tail, head))
+            if not any(one is replanner for one, _ in uses.setdefault(road, [])):
+                uses[road].append((replanner, position))
+            steps.setdefault(road, Counter())[tail, head] += len(replanner.labels)
+
+    def replans(closure: Closure) -> list[Replan]:
+        met = uses.get(frozenset(closure.roads[0]), ())
+        return [one.replan(one.shared[: position + 1], closure) for one, position in met]
+
+    if not worst:
+        roads = [Closure((pair,)) for pair in Closure.of(closed).roads]
+        change_domain(domain, Closure(tuple(closure.roads[0] for closure in roads)))  # or it names what is no road
+        return replace(playbook, contingencies=tuple(entry for closure in roads for entry in replans(closure)))
+    bounds = {Closure((next(iter(used)),)): _most_harm(playbook, used) for used in steps.values()}
+    found: list[tuple[tuple[float, float], list[Replan]]] = []
+    for done, (closure, bound) in enumerate(sorted(bounds.items(), key=lambda item: item[1], reverse=True)):
+        watch.tell("contingencies", done, len(bounds))
+        if len(found) == worst and found[-1][0] >= bound:
+            break  # nor is any road after this one worse
+        entries = replans(closure)
+        found = sorted([*found, (_harm(playbook, entries), entries)], key=lambda one: one[0], reverse=True)[:worst]
+    return replace(playbook, contingencies=tuple(entry for _, entries in found for entry in entries))
+
+
+def _most_harm(playbook: Playbook, steps: Mapping[Pair, int]) -> tuple[float, float]:
+    """What closing a road can cost at most: everybody may go around it, each time that they would go along it.
+
+    That covers whom the route covered. Without a way around, or where routes part after m nodes and are not the
+    cheapest each, nothing is known.
+    """
+    domain, extra = playbook.problem.domain, 0.0
+    if playbook.privacy.m is not None:
+        return math.inf, math.inf
+    sweeper = Sweeper(change_domain(domain, Closure((next(iter(steps)),))), backward=False, num_seeds=1)
+    for pair, num in steps.items():
+        tail, head = map(domain.node, pair)
+        around = float(sweeper.near(tail, np.array([head]))[0]) * sweeper.unit
+        extra += num * (around - walk_cost(domain, np.array([tail, head])))
+    # Costs that are added up in another order differ by rounding.
+    return (math.inf if math.isinf(extra) else 0), extra * (1.0 if domain.has_integer_costs else 1 + 1e-9)
+
+
+def _harm(playbook: Playbook, entries: Sequence[Replan]) -> tuple[float, float]:
+    """How many members lose their hiding by a closure, and what it adds to the cost of all their routes."""
+    lost, extra = 0, 0.0
+    for entry in entries:
+        group, way = playbook.hidden_classes[entry.number - 1], entry.going_on
+        lost += len(entry.dropped) if way.qualifies else len(entry.members)
+        domain = playbook.problem.domain
+        before = walk_cost(domain, np.array([domain.node(label) for label in entry.walked]))
+        for member in entry.members if way.cost is not None else ():
+            rest = way.own[member][1] if member in way.own else way.cost or 0.0
+            extra += before + rest - group.route_of(member, entry.trip).cost
+    return lost, extra

@@ -1,0 +1,180 @@
+"""`veilroute replan` and `plan --contingencies`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import veilroute as vr
+from commands import Command
+from street_samples import little_book, little_problem
+from veilroute.auditing.verdicts import ClaimVerdict
+from veilroute.domain.graph import label_text
+from veilroute.formats import Instance
+
+KEYS = {"route", "cost", "still_hidden", "dropped", "qualifies"}
+
+
+@pytest.fixture
+def town(tmp_path: Path) -> Path:
+    path = tmp_path / "town.json"
+    little_book().write(path)
+    return path
+
+
+def test_the_rest_is_printed_and_written(command: Command, town: Path) -> None:
+    asked = ["replan", town, "--class", 1, "--at", 101, "--closed", "101,Branch North;105,106"]
+    done = command(*asked, "-o", "rest.json")
+    assert done.code == 0, done.err
+    assert (
+        "Class 1 at 101, node 2 of its route: Pohjoiskatu (101 to Branch North), Keskuskatu (Depot to 106)" in done.out
+    )
+    assert "Audited: it keeps its word." in done.out
+    written = json.loads(Path("rest.json").read_bytes())
+    printed = json.loads(command(*asked, "--json").out)
+    assert printed.pop("audit")["holds"] is True
+    assert printed == written
+    assert set(written) >= KEYS
+    assert written["route"][0] == 101
+    assert written["playbook_sha256"] == vr.read_playbook(town).sha256
+
+
+def test_every_process_writes_the_same_bytes(town: Path, tmp_path: Path) -> None:
+    """Whoever is the secret: it is no argument, and nothing depends on the order of hashes."""
+    found = set()
+    for number in range(2):
+        out = tmp_path / f"rest{number}.json"
+        words = ["replan", str(town), "--class", "2", "--at", "110", "--closed", "110,111", "-o", str(out), "--json"]
+        done = subprocess.run(
+            [sys.executable, "-m", "veilroute", *words],
+            env={**os.environ, "PYTHONHASHSEED": str(number)}, capture_output=True, check=True,
+        )  # fmt: skip
+        found.add((done.stdout, out.read_bytes()))
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("suffix", [".gpx", ".geojson", ".txt"])
+def test_a_detour_for_the_driver(command: Command, town: Path, suffix: str) -> None:
+    out = Path(f"rest{suffix}")
+    assert command("replan", town, "--class", 1, "--at", 101, "--closed", "101>102", "-o", out).code == 0
+    text = out.read_text(encoding="utf-8")
+    assert "Keskuskatu" in text
+    assert "Branch East" not in text, "no place on the way is announced"
+
+
+def test_nothing_is_chosen_or_written_where_too_few_stay(command: Command, town: Path) -> None:
+    closed = "101,102 103,107 104,108 106,102"
+    asked = ["replan", town, "--class", 1, "--at", 105, "--closed", closed, "-o", "rest.json"]
+    done = command(*asked)
+    assert done.code == 3
+    assert "Nothing is chosen" in done.out
+    assert "--go-on: " in done.out and "--give-up: " in done.out
+    assert "an observer is left with nobody" in done.out
+    assert not Path("rest.json").exists()
+    assert json.loads(command(*asked, "--json").out)["route"] is None
+    chosen = command(*asked, "--give-up")
+    assert chosen.code == 0
+    assert json.loads(Path("rest.json").read_bytes())["choice"] == "give-up"
+    stuck = command("replan", town, "--class", 1, "--at", 105, "--closed-nodes", "101 106 109", "--go-on")
+    assert (stuck.code, "No road leads to the goal any more" in stuck.out) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--closed", "101,112"], "closed: expected roads of the map, got '101 to 112'"),
+        (["--closed", "101"], "--closed: expected roads as two nodes, A,B or A>B"),
+        (["--closed", "nowhere,101"], "--closed: expected LAT,LON such as"),
+        ([], "--closed: expected roads as A,B or A>B, or --closed-nodes, or --costs"),
+        (["--closed", "101,102", "--go-on", "--give-up"], "--go-on: expected either --go-on or --give-up"),
+        (
+            ["--closed", "101,102", "-o", "rest.pdf"],
+            "replan format: expected one of .json, .gpx, .geojson, .txt, got '.pdf'",
+        ),
+        (["--closed", "101,102", "--class", "3"], "class: expected a class from 1 to 2"),
+        (["--closed", "101,102", "--at", "112"], "at: expected a node that all members of the class pass"),
+        (["--closed", "101,102", "--after", "town.json"], "town.json: not a replan"),
+        (["--costs", "costs.csv"], "costs: expected edges of the map that are open, got '101 to 112'"),
+    ],
+)
+def test_bad_input_is_one_line(command: Command, town: Path, words: list[str], problem: str) -> None:
+    Path("costs.csv").write_text("from,to,cost\n101,112,3\n", encoding="ascii")
+    done = command("replan", town, "--class", 1, "--at", 105, *words)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"veilroute: {problem}")
+    assert done.err.count("\n") == 1
+
+
+def test_traffic_comes_as_a_table(command: Command, town: Path) -> None:
+    Path("traffic.csv").write_text("from;to;cost;oneway\n101;Branch North;900;no\n", encoding="ascii")
+    done = json.loads(command("replan", town, "--class", 1, "--at", 105, "--costs", "traffic.csv", "--json").out)
+    assert done["new_costs"] == [[101, 102, 900], [102, 101, 900]]
+    assert done["cost"] < 900
+
+
+def test_cells_are_typed_with_commas(command: Command, planned: Path) -> None:
+    book = vr.read_playbook(planned)
+    way = book.hidden_classes[0].shared(0)
+    position = next(i for i, node in enumerate(way) if way.count(node) == 1 and i > 2)
+    here, there = (label_text(cell) for cell in way[position : position + 2])
+    asked = ["replan", planned, "--class", 1, "--at", here, "--closed", f"{here},{there}"]
+    first = command(*asked, "-o", "rest.json", "--json")
+    assert first.code == 0, first.err
+    made = json.loads(first.out)
+    assert made["position"] == position
+    # And once more, on the detour.
+    at, then = made["route"][1], made["route"][2]
+    again = command(
+        "replan", planned, "--class", 1, "--at", f"{at[0]},{at[1]}", "--position", position + 1, "--after", "rest.json",
+        "--closed", f"{at[0]},{at[1]}>{then[0]},{then[1]}", "--json",
+    )  # fmt: skip
+    assert again.code == 0, again.err
+    assert json.loads(again.out)["after"]["route"] == made["route"]
+
+
+def test_a_replan_that_fails_its_audit_is_not_written(
+    command: Command, town: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verdict = ClaimVerdict("walk", False, "through a wall")
+    monkeypatch.setattr("veilroute.cli.replan.audit_replan", lambda *_: (verdict,))
+    done = command("replan", town, "--class", 1, "--at", 101, "--closed", "101,102", "-o", "rest.json")
+    assert (done.code, "VIOLATED walk: through a wall" in done.out) == (1, True)
+    assert not Path("rest.json").exists()
+
+
+def test_a_playbook_that_breaks_its_promise_is_not_replanned(command: Command, town: Path) -> None:
+    data = json.loads(town.read_bytes())
+    data["privacy"]["ell"] = 5000
+    town.write_text(json.dumps(data), encoding="utf-8")
+    done = command("replan", town, "--class", 1, "--at", 101, "--closed", "101,102", "-o", "rest.json")
+    assert (done.code, done.out, Path("rest.json").exists()) == (3, "", False)
+
+
+@pytest.mark.parametrize("wanted", ["101,102 110,111", "worst 2"])
+def test_contingencies_are_planned_told_and_audited(command: Command, wanted: str) -> None:
+    vr.write_instance(Instance(little_problem(), vr.Privacy(k=2, ell=100, measure="straight")), "town.json")
+    done = command("plan", "town.json", "--contingencies", wanted, "-o", "book.json", "--json")
+    assert done.code == 0, done.err
+    assert len(json.loads(done.out)["contingencies"]) == 2
+    audit = command("audit", "book.json")
+    assert (audit.code, "contingencies  2 replans" in audit.out) == (0, True)
+    assert command("export", "book.json", "-o", "directions.txt").code == 0
+    text = Path("directions.txt").read_text(encoding="utf-8")
+    assert "Class 1, if Pohjoiskatu (101 to Branch North) is closed: at 101" in text
+    assert command("export", "book.json", "-o", "map.html").code == 0
+    page = Path("map.html").read_text(encoding="utf-8")
+    assert '<details class="detour"><summary>If Pohjoiskatu (101 to Branch North) is closed' in page
+    assert '"detours":[{"box":' in page
+    assert command("plan", "town.json", "--contingencies", wanted).out.count("Contingencies: 2.") == 1
+
+
+@pytest.mark.parametrize("wanted", ["worst", "worst 0", "101>102", "", "101,112"])
+def test_bad_contingencies_are_one_line(command: Command, wanted: str) -> None:
+    vr.write_instance(Instance(little_problem(), vr.Privacy(k=2)), "town.json")
+    done = command("plan", "town.json", "--contingencies", wanted)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)

@@ -1,0 +1,652 @@
+"""Journals: no change of a closed line goes unnoticed, and nothing that was reported written is ever lost."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import random
+import signal
+import stat
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from journal_writers import FORMAT, Writer, entry_of
+from veilroute import journal
+from veilroute.errors import FileFormatError, InvalidInputError
+from veilroute.journal import Journal, append, new_journal, read_journal
+from veilroute.jsontext import dump_canonical
+
+POSIX_ONLY = pytest.mark.skipif(os.name != "posix", reason="signals, permissions and special files of POSIX")
+ENTRIES: list[dict[str, Any]] = [
+    {"hidden": ["a", "b"], "k": 2},
+    {"Straße": 'é"\\\n\u2028🚲', "cost": -1.5e-7, "deep": [[], {}, [1, {"x": None}]]},
+    {},
+    {"last": [True, False, None, 12, 0.1, "x"], "map": {"b": 1, "c": "{[,:"}},
+]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A journal of five lines: the first one, and four entries."""
+    path = tmp_path / "ledger.jsonl"
+    new_journal(path, FORMAT)
+    for entry in ENTRIES:
+        append(path, FORMAT, entry)
+    return path
+
+
+def lines_of(path: Path) -> list[bytes]:
+    return path.read_bytes().splitlines(keepends=True)
+
+
+def refusal_of(path: Path, raw: bytes) -> FileFormatError:
+    """The refusal of these bytes, which reading and adding share; they stay as they are."""
+    path.write_bytes(raw)
+    with pytest.raises(FileFormatError) as reading:
+        read_journal(path, FORMAT)
+    with pytest.raises(FileFormatError) as adding:
+        append(path, FORMAT, {})
+    assert str(adding.value) == str(reading.value)
+    assert path.read_bytes() == raw
+    return reading.value
+
+
+def test_what_is_added_comes_back_in_order(path: Path) -> None:
+    book = read_journal(path, FORMAT)
+    assert list(book.entries) == ENTRIES
+    assert len(book.hashes) == len(set(book.hashes)) == 5
+    assert book.head == book.hashes[-1]
+    assert not book.torn
+    assert append(path, FORMAT, {"one": 1}) == read_journal(path, FORMAT)
+
+
+def test_lines_are_what_the_module_says_and_the_same_each_time(path: Path, tmp_path: Path) -> None:
+    previous = ""
+    for line, sha256 in zip(lines_of(path), read_journal(path, FORMAT).hashes, strict=True):
+        data = json.loads(line)
+        body = {"entry": data["entry"], "previous": data["previous"]}
+        plain = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"
+        assert data["previous"] == previous
+        assert data["sha256"] == sha256
+        if b"e-7" not in line and b"1.5" not in line:
+            assert hashlib.sha256(plain.encode()).hexdigest() == sha256
+        previous = sha256
+    new_journal(tmp_path / "again", FORMAT)
+    for entry in ENTRIES:
+        append(tmp_path / "again", FORMAT, dict(reversed(entry.items())))
+    assert (tmp_path / "again").read_bytes() == path.read_bytes()
+
+
+def test_heads_of_the_past_are_held_until_lines_are_cut_off(path: Path) -> None:
+    whole = read_journal(path, FORMAT)
+    assert all(map(whole.holds, whole.hashes))
+    assert not whole.holds("")
+    path.write_bytes(b"".join(lines_of(path)[:-1]))
+    shorter = read_journal(path, FORMAT)
+    assert not shorter.torn
+    assert not shorter.holds(whole.head)
+    assert shorter.holds(whole.hashes[-2])
+
+
+def test_every_change_of_a_single_byte_is_detected(path: Path) -> None:
+    """Each byte, newlines too, becomes several others; it is also removed, doubled, and others come in between."""
+    raw = path.read_bytes()
+    known = read_journal(path, FORMAT)
+    for spot, byte in enumerate(raw):
+        number = raw.count(b"\n", 0, spot) + 1
+        others = {byte ^ 1, byte ^ 32, 0, *b'\n"}'} - {byte}
+        damaged = [raw[:spot] + bytes([other]) + raw[spot + 1 :] for other in others]
+        damaged += [raw[:spot] + raw[spot + 1 :]]
+        damaged += [raw[:spot] + bytes([other]) + raw[spot:] for other in b"\n 0\\"]
+        for changed in damaged:
+            try:
+                book = journal._parse(changed, path, FORMAT)
+            except FileFormatError as error:
+                assert error.line in (number, number + 1), (spot, error)
+            else:
+                # The last newline was removed, and its line is still there.
+                assert changed == raw[:-1]
+                assert book == known
+
+
+@pytest.mark.slow
+def test_every_byte_becomes_every_other(path: Path) -> None:
+    raw = path.read_bytes()
+    for spot, byte in enumerate(raw):
+        for other in set(range(256)) - {byte}:
+            with pytest.raises(FileFormatError):
+                journal._parse(raw[:spot] + bytes([other]) + raw[spot + 1 :], path, FORMAT)
+
+
+def test_bytes_behind_the_end_are_damage_unless_a_line_begins_so(path: Path) -> None:
+    raw = path.read_bytes()
+    for byte in range(256):
+        if byte == ord("{"):
+            assert journal._parse(raw + b"{", path, FORMAT).torn
+        else:
+            with pytest.raises(FileFormatError) as refused:
+                journal._parse(raw + bytes([byte]), path, FORMAT)
+            assert refused.value.line == 6
+
+
+def test_wherever_the_file_is_cut_all_closed_lines_are_kept(path: Path) -> None:
+    raw = path.read_bytes()
+    whole = read_journal(path, FORMAT)
+    first = raw.index(b"\n")
+    for size in range(len(raw) + 1):
+        path.write_bytes(raw[:size])
+        if size < first:
+            with pytest.raises(FileFormatError):
+                read_journal(path, FORMAT)
+            continue
+        book = read_journal(path, FORMAT)
+        closed = raw.count(b"\n", 0, size)
+        is_whole = raw[size : size + 1] == b"\n"  # all of the line but its newline
+        assert book.hashes == whole.hashes[: closed + is_whole]
+        assert book.torn == (raw[size - 1 : size] != b"\n" and not is_whole)
+        assert path.read_bytes() == raw[:size], "reading repairs nothing"
+        if size % 5 == 0 or is_whole:  # each time the disk is waited for
+            longer = append(path, FORMAT, {"new": 1})
+            assert longer == read_journal(path, FORMAT)
+            assert longer.hashes[:-1] == book.hashes
+            assert not longer.torn
+
+
+def test_changes_of_a_torn_line_are_told_as_far_as_they_can_be(path: Path) -> None:
+    """Most changes of what is not closed are told as well; none of them costs a closed line."""
+    raw = path.read_bytes()
+    begin = raw.rindex(b"\n", 0, -1) + 1
+    num_told = num_changes = 0
+    for size in range(begin + 2, len(raw) - 1, 5):
+        for spot in range(begin, size, 2):
+            changed = raw[:spot] + bytes([raw[spot] ^ 4]) + raw[spot + 1 : size]
+            num_changes += 1
+            try:
+                book = journal._parse(changed, path, FORMAT)
+            except FileFormatError as error:
+                num_told += 1
+                assert error.line == 5
+            else:
+                assert book.torn
+                assert len(book.entries) == 3
+    assert num_told > 0.6 * num_changes
+
+
+def in_line(path: Path, tail: bytes) -> bool:
+    """Whether this is taken for a torn line behind the five."""
+    try:
+        return journal._parse(path.read_bytes() + tail, path, FORMAT).torn
+    except FileFormatError as error:
+        assert error.line == 6
+        return False
+
+
+@pytest.mark.parametrize(
+    ("tail", "is_torn"),
+    [
+        (b'{"entry":{"a":"\xc3', True),
+        (b'{"entry":{"a":"\xc3"', False),
+        (b'{"entry":{"a":"\xff', False),
+        (b'{"entry":{"a":"\\', True),
+        (b'{"entry":{"a":"\\u00', True),
+        (b'{"entry":{"a":"\t', False),
+        (b'{"entry":{"a":tru', True),
+        (b'{"entry":{"a":trux', False),
+        (b'{"entry":{"a":-', True),
+        (b'{"entry":{"a":1.50,', False),
+        (b'{"entry":{"a":NaN', False),
+        (b'{"entry":{"a":1,2', False),
+        (b'{"entry":{"a":1e999,', False),
+        (b'{"entry":{"b":1,"a":2', False),
+        (b'{"entry":{"a":1,"a":2', False),
+        (b'{"entry":{"a": 1', False),
+        (b'{"entry":{"a":[1,2', True),
+        (b'{"entry":{"a":[1,2}', False),
+        (b'{"entry":{"a":{"b"', True),
+        (b'{"entry":{"a":{"b","c"', False),
+        (b'{"entry":{}', True),
+        (b'{"entry":{}]', False),
+        (b'{"entry":{},"previous":"00', False),
+        (b'{"entry":{},"x', False),
+        (b'{"entry":[', False),
+        (b'{"entry":{}}', False),
+        (b'{"entry":{}}{"entry":{', False),
+        (b'{"entry":{' + b"\0" * 40, False),
+        (b'{"entry":{"a":' + b"[" * 200, False),
+        (b"\0" * 4096, False),
+        (b"]", False),
+        (b"remember to add Tuesday", False),
+        (b"\r", False),
+        (b" ", False),
+    ],
+)
+def test_what_may_be_a_torn_line(path: Path, tail: bytes, is_torn: bool) -> None:
+    assert in_line(path, tail) == is_torn
+
+
+def test_the_newline_between_a_closed_and_a_torn_line(path: Path) -> None:
+    """The closed line would be lost with the torn one if both were taken for one that is torn."""
+    raw = path.read_bytes()
+    for torn in (b"{", b'{"entry":{', b'{"entry":{"a":[1,"'):
+        assert in_line(path, torn)
+        for other in (b"", *(bytes([byte]) for byte in range(256) if byte != 10)):
+            with pytest.raises(FileFormatError, match="line 5"):
+                journal._parse(raw[:-1] + other + torn, path, FORMAT)
+
+
+def other_lines(tmp_path: Path) -> list[bytes]:
+    new_journal(tmp_path / "other", FORMAT)
+    for number in range(4):
+        append(tmp_path / "other", FORMAT, {"other": number})
+    return lines_of(tmp_path / "other")
+
+
+CHANGES: dict[str, tuple[int, Callable[[list[bytes], list[bytes]], list[bytes]]]] = {
+    "swapped": (3, lambda mine, _: [*mine[:2], mine[3], mine[2], mine[4]]),
+    "the last two swapped": (4, lambda mine, _: [*mine[:3], mine[4], mine[3]]),
+    "removed": (3, lambda mine, _: [*mine[:2], *mine[3:]]),
+    "the first removed": (1, lambda mine, _: mine[1:]),
+    "doubled": (4, lambda mine, _: [*mine[:3], mine[2], *mine[3:]]),
+    "the last doubled": (6, lambda mine, _: [*mine, mine[4]]),
+    "the first doubled": (2, lambda mine, _: [mine[0], *mine]),
+    "from another journal": (3, lambda mine, other: [*mine[:2], other[2], *mine[3:]]),
+    "the second from another journal": (3, lambda mine, other: [mine[0], other[1], *mine[2:]]),
+    "added from another journal": (6, lambda mine, other: [*mine, other[4]]),
+    "blank": (3, lambda mine, _: [*mine[:2], b"\n", *mine[2:]]),
+    "blank at the end": (6, lambda mine, _: [*mine, b"\n"]),
+    "blank at the beginning": (1, lambda mine, _: [b"\n", *mine]),
+    "line ends of Windows": (1, lambda mine, _: [line.replace(b"\n", b"\r\n") for line in mine]),
+    "one line end of Windows": (5, lambda mine, _: [*mine[:4], mine[4].replace(b"\n", b"\r\n")]),
+    "a byte order mark": (1, lambda mine, _: [b"\xef\xbb\xbf", *mine]),
+    "a key twice": (4, lambda mine, _: [*mine[:3], mine[3].replace(b"{}", b'{"a":1,"a":1}'), mine[4]]),
+    "not a number": (4, lambda mine, _: [*mine[:3], mine[3].replace(b"{}", b'{"a":NaN}'), mine[4]]),
+    "spaces": (2, lambda mine, _: [mine[0], mine[1].replace(b":", b": "), *mine[2:]]),
+    "escapes": (5, lambda mine, _: [*mine[:4], mine[4].replace(b'"last"', b'"l\\u0061st"')]),
+    "an exponent": (5, lambda mine, _: [*mine[:4], mine[4].replace(b"0.1", b"1e-1")]),
+    "another order": (2, lambda mine, _: [mine[0], json.dumps(json.loads(mine[1])).encode() + b"\n", *mine[2:]]),
+    "another key": (6, lambda mine, _: [*mine, b'{"entry":{},"more":1,"previous":"","sha256":""}\n']),
+    "a list": (6, lambda mine, _: [*mine, b"[]\n"]),
+    "no object inside": (6, lambda mine, _: [*mine, b'{"entry":[],"previous":"","sha256":""}\n']),
+    "a number for a hash": (6, lambda mine, _: [*mine, b'{"entry":{},"previous":0,"sha256":0}\n']),
+    "a torn line that was closed": (6, lambda mine, _: [*mine, b'{"entry":{"a\n']),
+}
+
+
+@pytest.mark.parametrize("how", CHANGES)
+def test_changed_lines_are_refused_with_their_number(path: Path, tmp_path: Path, how: str) -> None:
+    number, change = CHANGES[how]
+    refused = refusal_of(path, b"".join(change(lines_of(path), other_lines(tmp_path))))
+    assert refused.line == number
+    assert f"ledger.jsonl, line {number}: " in str(refused) or len(str(path)) > 90
+    assert "copy" in str(refused)
+    assert "\n" not in str(refused)
+
+
+def test_whoever_makes_the_hashes_anew_is_found_by_a_head(path: Path) -> None:
+    """The chain is no signature; what was written down elsewhere shows it."""
+    before = read_journal(path, FORMAT)
+    lines = lines_of(path)[:3]
+    path.write_bytes(b"".join(lines))
+    for entry in ({"forged": True}, ENTRIES[3]):
+        append(path, FORMAT, entry)
+    after = read_journal(path, FORMAT)
+    assert after.entries[3] == before.entries[3]
+    assert not after.holds(before.head)
+
+
+def test_another_format_or_none_is_refused(path: Path, tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match="expected the format 'test-journal/2', got 'test-journal/1'"):
+        read_journal(path, "test-journal/2")
+    with pytest.raises(FileFormatError, match="expected the format"):
+        append(path, "test-journal/2", {})
+    for raw in (b"", b"\n", b"hello\n", b'{"format":"veilroute-playbook/1"}\n', b"{", b'{"entry":{"format":'):
+        refusal_of(tmp_path / "other", raw)
+
+
+def test_a_file_that_is_there_is_never_made_anew(path: Path, tmp_path: Path) -> None:
+    raw = path.read_bytes()
+    (tmp_path / "dangling").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "folder").mkdir()
+    for name in (path.name, "dangling", "folder"):
+        with pytest.raises(FileFormatError, match="is there already"):
+            new_journal(tmp_path / name, FORMAT)
+    for name in ("no/ledger", "l\0", "\udcff" * 300):
+        with pytest.raises(FileFormatError):
+            new_journal(tmp_path / name, FORMAT)
+    for nowhere in ("", ".", "/"):
+        with pytest.raises(FileFormatError):
+            new_journal(nowhere, FORMAT)
+    assert path.read_bytes() == raw
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["dangling", "folder", "ledger.jsonl"]
+
+
+@POSIX_ONLY
+def test_a_new_journal_is_for_everybody_whom_the_user_lets_in(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        new_journal(tmp_path / "ledger", FORMAT)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "ledger").stat().st_mode & 0o777 == 0o640
+
+
+@POSIX_ONLY
+def test_first_the_line_is_on_the_disk_then_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "ledger"
+    synced: list[tuple[bool, bool]] = []
+    real = os.fsync
+
+    def sync(handle: int) -> None:
+        synced.append((stat.S_ISDIR(os.fstat(handle).st_mode), path.exists()))
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    book = new_journal(path, FORMAT)
+    assert synced == [(False, False), (True, True)]
+    assert book == read_journal(path, FORMAT)
+
+
+def test_a_journal_behind_a_link_stays_there(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(path)
+    append(tmp_path / "link", FORMAT, {"through": "link"})
+    assert (tmp_path / "link").is_symlink()
+    assert read_journal(path, FORMAT).entries[-1] == {"through": "link"}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"a": float("nan")},
+        {"a": [float("inf")]},
+        {"a": (1, 2)},
+        {1: "a"},
+        {"a": 2**70},
+        {"a": {1, 2}},
+        {"a": "\ud800"},
+        {"a": Path("x")},
+        [1],
+        None,
+        "text",
+    ],
+)
+def test_what_would_not_come_back_is_not_written(path: Path, entry: Any) -> None:
+    raw = path.read_bytes()
+    with pytest.raises(InvalidInputError, match="plain JSON data"):
+        append(path, FORMAT, entry)
+    assert path.read_bytes() == raw
+
+
+def test_what_is_nested_too_deeply_is_not_written(path: Path) -> None:
+    raw = path.read_bytes()
+    deep: Any = {}
+    for _ in range(98):
+        deep = {"a": deep}
+    append(path, FORMAT, deep)
+    path.write_bytes(raw)
+    with pytest.raises(InvalidInputError, match="plain JSON data"):
+        append(path, FORMAT, {"a": {"a": deep}})
+    assert path.read_bytes() == raw
+
+
+def test_a_function_decides_on_what_is_there(path: Path) -> None:
+    seen: list[Journal] = []
+
+    def decide(book: Journal) -> dict[str, Any]:
+        seen.append(book)
+        return {"after": book.head}
+
+    before = read_journal(path, FORMAT)
+    assert append(path, FORMAT, decide).entries[-1] == {"after": before.head}
+    assert seen == [before]
+
+    def refuse(book: Journal) -> dict[str, Any]:
+        raise InvalidInputError("playbook", "one that is not there yet")
+
+    raw = path.read_bytes() + b'{"entry":{"torn'
+    path.write_bytes(raw)
+    with pytest.raises(InvalidInputError, match="not there yet"):
+        append(path, FORMAT, refuse)
+    assert path.read_bytes() == raw
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"entry":{"torn'])
+@pytest.mark.parametrize("failing", ["write", "fsync", "interrupt"])
+def test_a_failing_disk_leaves_what_was_there(
+    path: Path, monkeypatch: pytest.MonkeyPatch, failing: str, torn: bytes
+) -> None:
+    raw = path.read_bytes()
+    path.write_bytes(raw + torn)
+
+    def fail(handle: int, data: bytes = b"") -> None:
+        os.write(handle, bytes(data[:20]))
+        if failing == "interrupt":
+            raise KeyboardInterrupt
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        if failing == "fsync":
+            patch.setattr(os, "fsync", fail)
+        else:
+            patch.setattr(journal, "_write", fail)
+        with pytest.raises(KeyboardInterrupt if failing == "interrupt" else FileFormatError) as refused:
+            append(path, FORMAT, {"a": "b" * 100})
+    if failing != "interrupt":
+        assert "cannot be written (No space left on device)" in str(refused.value)
+    assert path.read_bytes() == raw
+
+
+def test_a_new_journal_on_a_full_disk_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(handle: int, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(journal, "_write", fail)
+    with pytest.raises(FileFormatError, match="No space left"):
+        new_journal(tmp_path / "ledger", FORMAT)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_devices_pipes_and_folders_are_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name in ("/dev/full", tmp_path / "pipe", tmp_path / "folder", tmp_path / "nowhere", "a\0"):
+        with pytest.raises(FileFormatError):
+            read_journal(name, FORMAT)
+        with pytest.raises(FileFormatError):
+            append(name, FORMAT, {})
+
+
+@POSIX_ONLY
+def test_a_file_that_must_not_be_written_can_be_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.open
+
+    def deny(name: Any, flags: int, *rest: Any) -> int:
+        if flags & os.O_RDWR:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return real(name, flags, *rest)
+
+    monkeypatch.setattr(os, "open", deny)  # a superuser may write whatever the mode
+    assert len(read_journal(path, FORMAT).entries) == 4
+    with pytest.raises(FileFormatError, match=r"cannot be written \(Permission denied\)"):
+        append(path, FORMAT, {})
+
+
+def replaced(path: Path) -> None:
+    (path.parent / "new").write_bytes(path.read_bytes())
+    (path.parent / "new").replace(path)
+
+
+def grown(path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(b"a note\n")
+
+
+@POSIX_ONLY
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("meddle", [replaced, Path.unlink, grown])
+def test_another_program_that_asks_for_no_lock_is_noticed(
+    path: Path, monkeypatch: pytest.MonkeyPatch, when: str, meddle: Callable[[Path], None]
+) -> None:
+    def decide(book: Journal) -> dict[str, Any]:
+        if when == "before":
+            meddle(path)
+        return {}
+
+    real = os.fsync
+
+    def sync(handle: int) -> None:
+        real(handle)
+        if when == "after":
+            meddle(path)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    with pytest.raises(FileFormatError, match="replaced, removed or changed"):
+        append(path, FORMAT, decide)
+
+
+def test_a_writer_that_hangs_is_not_waited_for_without_end(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal, "_PATIENCE_S", 0.05)
+    raw = path.read_bytes()
+    with path.open("rb") as file:
+        assert journal.lock_file(file)
+        with pytest.raises(FileFormatError, match="another process has been writing"):
+            append(path, FORMAT, {})
+        assert len(read_journal(path, FORMAT).entries) == 4, "readers do not wait"
+    append(path, FORMAT, {})
+    assert path.read_bytes().startswith(raw)
+
+
+def test_no_lock_no_line(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(file: object, is_shared: bool) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(journal, "_lock_now", refuse)
+    raw = path.read_bytes()
+    with pytest.raises(FileFormatError, match="cannot be locked"):
+        append(path, FORMAT, {})
+    assert path.read_bytes() == raw
+
+
+def test_what_looks_like_damage_while_a_line_is_replaced_is_read_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first look sees half of a torn line and half of the one that took its place."""
+    looks = [path.read_bytes() + b'{"entry":{"torn":"x"},"previous', path.read_bytes()]
+    monkeypatch.setattr(journal, "_read", lambda *_: looks.pop(0))
+    assert len(read_journal(path, FORMAT).entries) == 4
+    assert len(looks) == 1
+    looks[:] = [path.read_bytes() + b'{"entry":{"torn"x"}', path.read_bytes()]
+    assert len(read_journal(path, FORMAT).entries) == 4
+    assert not looks
+
+
+def test_threads_take_turns(path: Path) -> None:
+    def work(name: str) -> None:
+        for number in range(10):
+            append(path, FORMAT, entry_of(name, number))
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in "abc"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    ids = Counter(entry["id"] for entry in read_journal(path, FORMAT).entries[4:])
+    assert ids == Counter(f"{name}-{number}" for name in "abc" for number in range(10))
+
+
+@POSIX_ONLY
+def test_four_processes_add_a_hundred_entries(tmp_path: Path) -> None:
+    path = tmp_path / "ledger"
+    new_journal(path, FORMAT)
+    writers = [Writer(path, name, most=25, slowly=name == "d") for name in "abcd"]
+    while any(writer.process.is_alive() for writer in writers):
+        read_journal(path, FORMAT)  # never anything but sound
+        time.sleep(0.05)
+    expected = [f"{name}-{number}" for name in "abcd" for number in range(25)]
+    assert [one for writer in writers for one in writer.end(kill=False)] == expected
+    book = read_journal(path, FORMAT)
+    assert sorted(entry["id"] for entry in book.entries) == sorted(expected)
+    assert not book.torn
+
+
+def kill_writers(folder: Path, num_kills: int, seed: int) -> int:
+    """Kill one of two writers again and again, stop and wake the other; return how many lines were torn."""
+    num_torn = 0
+    for episode in range(0, num_kills, 20):  # a new file now and then, because each entry reads all before it
+        path = folder / f"ledger-{episode}"
+        new_journal(path, FORMAT)
+        reported: dict[str, list[str]] = {}
+        writers: list[Writer] = []
+        try:
+            num_torn += run_episode(
+                path, min(20, num_kills - episode), random.Random(seed + episode), writers, reported
+            )
+        finally:
+            for writer in writers:
+                reported[writer.name] += writer.end(kill=True)
+        check_kept(path, reported)
+    return num_torn
+
+
+def run_episode(
+    path: Path, num_kills: int, chance: random.Random, writers: list[Writer], reported: dict[str, list[str]]
+) -> int:
+    """Leaves two writers at work; ``reported`` has by name what came from those that were killed."""
+    num_torn = 0
+    for number in range(num_kills + 2):
+        if number >= 2:
+            victim = writers.pop(chance.randrange(2))
+            (other,) = writers
+            is_paused = chance.random() < 0.3
+            if is_paused:  # perhaps amid a line, with the lock: then the victim waits for it
+                os.kill(other.process.pid or 0, signal.SIGSTOP)
+            time.sleep(chance.random() * 0.03)
+            reported[victim.name] += victim.end(kill=True)
+            seen = read_journal(path, FORMAT)
+            num_torn += seen.torn
+            assert {one for ids in reported.values() for one in ids} <= {entry["id"] for entry in seen.entries}
+            if is_paused:
+                os.kill(other.process.pid or 0, signal.SIGCONT)
+        writer = Writer(path, str(number), slowly=chance.random() < 0.6)
+        reported[writer.name] = []
+        writers.append(writer)
+        if chance.random() < 0.8:  # otherwise it may be killed before its first entry
+            reported[writer.name] += writer.wait_for_one()
+    return num_torn
+
+
+def check_kept(path: Path, reported: dict[str, list[str]]) -> None:
+    """All that was reported is there once, in order, and of each writer at most one entry more."""
+    before = read_journal(path, FORMAT)
+    after = append(path, FORMAT, {"id": "end-0"})
+    assert after == read_journal(path, FORMAT)
+    assert after.hashes[:-1] == before.hashes
+    found: dict[str, list[str]] = {}
+    for entry in before.entries:
+        name, number = entry["id"].split("-")
+        assert entry == entry_of(name, int(number))
+        found.setdefault(name, []).append(entry["id"])
+    assert set(found) <= set(reported)
+    for name, ids in reported.items():
+        kept = found.get(name, [])
+        assert kept[: len(ids)] == ids
+        assert len(kept) <= len(ids) + 1
+        assert kept == [f"{name}-{number}" for number in range(len(kept))]
+    assert dump_canonical(after.entries[-1]) == b'{"id":"end-0"}\n'
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
+@pytest.mark.parametrize("num_kills", [8, pytest.param(200, marks=pytest.mark.slow)])
+def test_kills_at_random_moments_lose_nothing_that_was_reported(tmp_path: Path, num_kills: int) -> None:
+    num_torn = kill_writers(tmp_path, num_kills, seed=num_kills)
+    if num_kills >= 200:
+        assert num_torn > 0, "no kill came amid a line, so nothing was tried"

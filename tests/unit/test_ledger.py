@@ -1,0 +1,388 @@
+"""The ledger: what it says of everybody, what it takes, and that plans under it keep what was promised."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import veilroute as vr
+from drawn_books import triangle_book
+from linked_entries import THERE, entry, plan, town
+from veilroute.journal import append
+from veilroute.ledger import Ledger
+from veilroute.linking import LEDGER_FORMAT, Entry, Place
+
+PLACES = [(0, 2), (0, 5), (2, 0), (2, 3), (4, 2), (4, 5)]
+A, B, C, D, E, F = PLACES
+
+
+def book_of(*classes: Sequence[Any], refused: Sequence[Any] = (), **given: Any) -> vr.Playbook:
+    """A playbook with these classes; routes do not matter to a ledger."""
+    places = [*chain.from_iterable(classes), *refused]
+    problem = vr.Problem(given.pop("domain", town()), [THERE], places, **given.pop("problem", {}))
+    book = vr.solve(problem, given.pop("privacy", vr.Privacy(k=2)))
+    groups = [replace(book.classes[0], members=tuple(group), anonymized=True) for group in classes]
+    groups += [replace(book.classes[0], members=(each,), anonymized=False) for each in refused]
+    return replace(book, classes=tuple(groups), **given)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    return vr.new_ledger(tmp_path / "ledger.jsonl")
+
+
+def enter(ledger: Ledger, *entries: Entry) -> Ledger:
+    """Whatever they break."""
+    for each in entries:
+        ledger = ledger.enter(each, anyway=True)
+    return ledger
+
+
+def standings(ledger: Ledger, since: str | None = None) -> dict[str, tuple[str, bool, bool, str | None, str | None]]:
+    """Per letter who is left, whether promises hold and it is hidden, which day's was broken, and when."""
+    return {
+        each.name: ("".join(map(str, each.left)), each.qualifies, each.is_hidden, each.broken, each.since)
+        for each in ledger.check(since).candidates
+    }
+
+
+class TestCheck:
+    def test_an_empty_ledger_is_safe(self, ledger: Ledger) -> None:
+        report = ledger.check()
+        assert report.to_dict() == {"safe": True, "playbooks": 0, "head": ledger.head, "candidates": []}
+
+    def test_what_is_left_whether_it_is_enough_and_since_when(self, ledger: Ledger) -> None:
+        ledger = enter(ledger, entry("abcd ef"), entry("abc ed", "f", day=2), entry("abd ce f", day=3))
+        assert standings(ledger) == {
+            "a": ("ab", True, True, None, None),
+            "b": ("ab", True, True, None, None),
+            "c": ("c", False, True, "2026-11-01", "2026-11-03"),
+            "d": ("d", False, True, "2026-11-01", "2026-11-02"),
+            "e": ("e", False, True, "2026-11-01", "2026-11-02"),
+            "f": ("f", False, True, "2026-11-01", "2026-11-03"),  # it had no trip on the second
+        }
+        report = ledger.check()
+        assert not report.safe
+        assert [each.name for each in report.short] == ["c", "d", "e", "f"]
+        assert report.to_dict()["candidates"][2] == {
+            "candidate": "c", "name": "c", "left": ["c"], "qualifies": False, "hidden": True, "broken": "2026-11-01",
+            "since": "2026-11-03",
+        }  # fmt: skip
+
+    def test_trips_before_a_day_cannot_be_linked(self, ledger: Ledger) -> None:
+        ledger = enter(ledger, entry("abc"), entry("ab cd", day=2), entry("cd", day=3))
+        assert not ledger.check().safe
+        report = ledger.check(since="2026-11-02")
+        assert report.safe
+        assert report.playbooks == 2
+        assert [each.name for each in ledger.check("2026-11-03").candidates] == ["c", "d"]
+        with pytest.raises(vr.InvalidInputError, match="since"):
+            ledger.check("last week")
+
+    def test_who_has_no_route_any_more_is_told_and_nobody_is_to_blame(self, ledger: Ledger) -> None:
+        ledger = enter(ledger, entry("abc"), entry("ab", "c", day=2))
+        assert standings(ledger)["c"] == ("c", False, False, None, None)
+        assert ledger.check().safe
+
+    def test_labels_are_those_of_the_last_map(self, ledger: Ledger) -> None:
+        first = entry("ab", places=(Place(1, "Shop"), Place(2, "Office")))
+        other = entry("ab", places=(Place(2, "Shop"), Place(1, "Office")), domain="other map", day=2)
+        report = enter(ledger, first, other).check()
+        assert [(each.candidate, each.name, each.left) for each in report.candidates] == [
+            (2, "Shop", (2, 1)),
+            (1, "Office", (2, 1)),
+        ]
+
+
+class TestAdd:
+    def test_what_was_added_is_there_for_the_next_who_reads(self, ledger: Ledger) -> None:
+        book = plan(ledger, PLACES)
+        after = ledger.add(book, day="2026-11-16")
+        again = vr.read_ledger(ledger.journal.path)
+        assert again.entries == after.entries
+        (found,) = again.entries
+        assert (found.date, found.playbook, found.domain) == ("2026-11-16", book.sha256, book.domain_sha256)
+        assert found.parent == ledger.head
+        assert [place.label for place in found.places] == PLACES
+        assert again.holds(book)
+        assert not ledger.holds(book)
+
+    def test_a_file_that_is_there_is_not_overwritten(self, ledger: Ledger) -> None:
+        with pytest.raises(vr.FileFormatError, match="is there already"):
+            vr.new_ledger(ledger.journal.path)
+
+    def test_days_go_forward(self, ledger: Ledger) -> None:
+        ledger = ledger.enter(entry("abc", day=5))
+        with pytest.raises(vr.InvalidInputError, match="date: expected a day from 2026-11-05 on"):
+            ledger.enter(entry("abc", day=4), anyway=True)
+        assert len(ledger.enter(entry("abcd", day=5)).entries) == 2
+        with pytest.raises(vr.InvalidInputError, match="date"):
+            ledger.add(book_of(PLACES), day="5 November")
+
+    def test_a_playbook_counts_once(self, ledger: Ledger) -> None:
+        book = book_of(PLACES)
+        ledger = ledger.add(book, day="2026-11-16")
+        with pytest.raises(vr.InvalidInputError, match="playbook: expected one that is not in the ledger yet"):
+            ledger.add(book, day="2026-11-17", anyway=True)
+        assert len(vr.read_ledger(ledger.journal.path).entries) == 1
+
+    def test_draws_on_other_occasions_are_other_draws(self, ledger: Ledger) -> None:
+        book = triangle_book()
+        ledger = ledger.add(book, day="2026-11-16", occasion="monday")
+        with pytest.raises(vr.InvalidInputError, match="playbook"):
+            ledger.add(book, day="2026-11-17", occasion="monday")
+        with pytest.raises(vr.UnsafeLedgerError):
+            ledger.add(book, day="2026-11-17", occasion="tuesday")
+        ledger = ledger.add(book, day="2026-11-17", occasion="tuesday", anyway=True)
+        assert not ledger.check().safe
+        assert ledger.check(since="2026-11-17").safe
+
+    def test_what_would_break_a_promise_is_not_written(self, ledger: Ledger) -> None:
+        ledger = ledger.add(book_of([A, B], [C, D]), day="2026-11-16")
+        before = ledger.journal.path.read_bytes()
+        with pytest.raises(vr.UnsafeLedgerError, match=r"0,2.*plan under the ledger") as caught:
+            ledger.add(book_of([A, C], [B, D]), day="2026-11-17")
+        assert len(caught.value.names) == 4
+        assert ledger.journal.path.read_bytes() == before
+        ledger = ledger.add(book_of([A, C], [B, D]), day="2026-11-17", anyway=True)
+        assert not ledger.check().safe
+        # What is broken already is no reason to refuse others.
+        assert len(ledger.add(book_of([E, F]), day="2026-11-18").entries) == 3
+
+    def test_who_was_given_up_is_not_hidden_again(self, ledger: Ledger) -> None:
+        """The promise to c is broken since it has no route. A playbook that hides it all the same is refused."""
+        ledger = enter(ledger, entry("abc de"), entry("ab de", "c", day=2))
+        assert ledger.check().safe
+        with pytest.raises(vr.UnsafeLedgerError) as caught:
+            ledger.enter(entry("abc de", day=3))
+        assert caught.value.names == ("c",)
+
+    def test_two_of_one_name_are_two(self, ledger: Ledger) -> None:
+        """That one Shop is found out already does not hide that the other one is."""
+        names = {"a": "Shop", "b": "Shop"}
+        places = tuple(Place(letter, names.get(letter)) for letter in "abcdef")
+        ledger = enter(ledger, entry("acf bde", places=places), entry("a bde cf", places=places, day=2))
+        assert [each.name for each in ledger.check().short] == ["Shop"]
+        with pytest.raises(vr.UnsafeLedgerError) as caught:
+            ledger.enter(entry("af b cde", places=places, day=3))
+        assert "Shop" in caught.value.names
+
+    def test_two_who_read_it_before_the_other_wrote(self, ledger: Ledger) -> None:
+        """What is decided is decided on what is in the file when it is written."""
+        one, two = vr.read_ledger(ledger.journal.path), vr.read_ledger(ledger.journal.path)
+        mine = plan(two, PLACES)
+        one.add(book_of([A, F], [B, E], [C, D]), day="2026-11-16")
+        assert two.entries == ()
+        with pytest.raises(vr.UnsafeLedgerError):
+            two.add(book_of([A, B], [C, D], [E, F]), day="2026-11-16")
+        assert mine.past is not None
+        is_same = {frozenset(group.members) for group in mine.hidden_classes} == {
+            frozenset({A, F}), frozenset({B, E}), frozenset({C, D}),
+        }  # fmt: skip
+        assert not is_same
+        with pytest.raises(vr.UnsafeLedgerError):
+            two.add(mine, day="2026-11-16")
+        again = plan(vr.read_ledger(ledger.journal.path), PLACES)
+        assert two.add(again, day="2026-11-16").check().safe
+
+    def test_a_plan_under_another_ledger_is_refused(self, ledger: Ledger, tmp_path: Path) -> None:
+        other = vr.new_ledger(tmp_path / "other.jsonl").enter(entry("abc"))
+        with pytest.raises(vr.InvalidInputError, match="ledger: expected the ledger that the playbook was planned"):
+            ledger.enter(entry("abcd", parent=other.head), anyway=True)
+
+    def test_who_cannot_be_told_is_refused_even_anyway(self, ledger: Ledger) -> None:
+        """Otherwise nobody could check the ledger from then on."""
+        ledger = ledger.enter(entry("ab", places=(Place(1), Place(2))))
+        unclear = entry("ab", places=(Place(1), Place(2)), domain="other map", day=2)
+        with pytest.raises(vr.InvalidInputError, match="told from each other"):
+            ledger.enter(unclear, anyway=True)
+        assert vr.read_ledger(ledger.journal.path).check().safe
+
+    @pytest.mark.parametrize("classes", [([A, B], [B, C]), ([A, B, A], [C]), ([A, THERE.goal],), ([A, (3, 0)],)])
+    def test_what_could_not_be_read_again_is_not_written(self, ledger: Ledger, classes: Any) -> None:
+        bad = replace(book_of([A, B], [C, D]), classes=())
+        group = book_of([A, B]).classes[0]
+        bad = replace(bad, classes=tuple(replace(group, members=tuple(members)) for members in classes))
+        with pytest.raises(vr.InvalidInputError):
+            ledger.add(bad, day="2026-11-16", anyway=True)
+        assert vr.read_ledger(ledger.journal.path).entries == ()
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"date": "2026-11-99"},
+            {"classes": [[0, 7]]},
+            {"privacy": {"k": -1}},
+            {"shares": [[0.0, 1.0]]},
+            {"places": 3},
+        ],
+    )
+    def test_forged_lines_are_refused_with_their_number(self, ledger: Ledger, change: dict[str, Any]) -> None:
+        """Whoever makes all hashes anew can write what is no entry."""
+        ledger.enter(entry("abc"))
+        append(ledger.journal.path, LEDGER_FORMAT, entry("abc", day=2).to_dict() | change)
+        with pytest.raises(vr.FileFormatError, match="not an entry of a ledger") as caught:
+            vr.read_ledger(ledger.journal.path).check()
+        assert caught.value.line == 3
+        with pytest.raises(vr.FileFormatError, match="line 3"):
+            ledger.enter(entry("abcd", day=3))
+
+    def test_lines_out_of_order_are_refused(self, ledger: Ledger) -> None:
+        ledger.enter(entry("abc", day=9))
+        append(ledger.journal.path, LEDGER_FORMAT, entry("abc", day=2).to_dict())
+        with pytest.raises(vr.FileFormatError, match=r"line 3: .*a day from 2026-11-09 on"):
+            vr.read_ledger(ledger.journal.path).check()
+
+
+class TestPast:
+    def test_names_of_the_map_that_is_planned_on(self, ledger: Ledger) -> None:
+        """A closed cell makes another map, of which cells tell the places; who is not listed any more is left out."""
+        ledger = ledger.add(book_of([A, B, C], [D, E], refused=[F]), day="2026-11-16")
+        problem = vr.Problem(town((2, 1)), [THERE], [F, E, D, B, A, (3, 0)])
+        past = ledger.past(problem, vr.Privacy(k=2))
+        assert dict(past.left) == {A: (B, A), B: (B, A), D: (E, D), E: (E, D), F: (F,)}
+        assert (past.near, past.ledger, past.since) == ((), ledger.head, None)
+        assert ledger.past(problem, vr.Privacy(k=2), since="2026-11-17").left == ()
+
+    def test_a_start_or_goal_is_nobody(self, ledger: Ledger) -> None:
+        ledger = ledger.add(book_of([A, B, C]), day="2026-11-16")
+        past = ledger.past(vr.Problem(town(), [vr.Trip(A, D)], [A, B, C]), vr.Privacy(k=2))
+        assert dict(past.left) == {B: (B, C), C: (B, C)}
+
+    def test_who_was_near_once_stays_near(self, ledger: Ledger) -> None:
+        ledger = ledger.add(book_of([(0, 2), (0, 3), F], privacy=vr.Privacy(k=2, ell=2)), day="2026-11-16")
+        problem = vr.Problem(town(), [THERE], [(0, 3), (0, 2)])
+        assert {frozenset(pair) for pair in ledger.past(problem, vr.Privacy(k=2, ell=2)).near} == {
+            frozenset({(0, 2), (0, 3)})
+        }
+
+    @pytest.mark.parametrize(
+        "promised, asked, field",
+        [
+            ({"k": 3}, {"k": 2}, "k"),
+            ({"ell": 2}, {"ell": 1}, "ell"),
+            ({"m": 5}, {"m": 6}, "m"),
+            ({"m": 5}, {}, "m"),
+            ({}, {"m": 5}, "m"),
+            ({"spread": "all-pairs"}, {"spread": "witness"}, "spread"),
+            ({"risk": 0.4}, {"risk": 0.5}, "risk"),
+            ({"risk": 0.5}, {"k": 2}, "risk"),
+            ({"k": 2}, {"risk": 0.5}, "k"),
+            ({"k": 2, "mechanism": "randomised"}, {"k": 2}, "risk"),
+        ],
+    )
+    def test_less_than_was_promised_is_refused(
+        self, ledger: Ledger, promised: dict[str, Any], asked: dict[str, Any], field: str
+    ) -> None:
+        shares: dict[str, Any] = {"shares": ((0.5, 0.5),)} if "mechanism" in promised else {}
+        places = (Place(A, "Shop"), Place(B, "Office"))
+        ledger = enter(ledger, entry("ab", places=places, privacy=vr.Privacy(**promised), **shares))
+        problem = vr.Problem(town(), [THERE], [A, B], names={A: "Shop", B: "Office"})
+        with pytest.raises(vr.InvalidInputError, match=rf"Privacy\.{field}: .*2026-11-01.*since"):
+            ledger.past(problem, vr.Privacy(**asked))
+        assert ledger.past(problem, vr.Privacy(**asked), since="2026-11-02").left == ()
+
+    @pytest.mark.parametrize("asked", [{"k": 3}, {"ell": 2}, {"spread": "all-pairs"}])
+    def test_more_may_be_asked_for(self, ledger: Ledger, asked: dict[str, Any]) -> None:
+        ledger = ledger.add(book_of([A, B, C], [D, E, F]), day="2026-11-16")
+        privacy = vr.Privacy(**asked)
+        assert ledger.add(plan(ledger, PLACES, privacy), day="2026-11-17").check().safe
+
+    def test_the_prior_stays_what_it_was(self, ledger: Ledger) -> None:
+        risk = vr.Privacy(risk=0.5)
+        weights = [3.0, 3, 2, 2, 1, 1]
+        first = vr.solve(vr.Problem(town(), [THERE], PLACES, prior=weights), risk)
+        ledger = ledger.add(first, day="2026-11-16")
+        problem = vr.Problem(town(), [THERE], [*PLACES, (3, 0)], prior=[*weights, 5])
+        assert ledger.past(problem, risk).left  # newcomers may be as probable as they like
+        assert ledger.past(replace(problem, candidates=PLACES[1:], prior=weights[1:]), risk).left
+        for prior in (None, [3, 3, 2, 2, 1, 1.5, 5]):
+            with pytest.raises(vr.InvalidInputError, match="prior: expected the weights of 2026-11-16"):
+                ledger.past(replace(problem, prior=prior), risk)
+        assert ledger.past(replace(problem, prior=None), risk, since="2026-11-17").left == ()
+
+    def test_a_forgetful_plan_says_so(self, ledger: Ledger) -> None:
+        ledger = ledger.add(book_of([A, B], [C, D], [E, F]), day="2026-11-16")
+        book = plan(ledger, PLACES, vr.Privacy(k=3), since="2026-11-17")
+        assert book.claims.num_anonymized == 6
+        after = ledger.add(book, day="2026-11-17", anyway=True)
+        assert after.entries[-1].since == "2026-11-17"
+        assert after.check(since="2026-11-17").safe
+
+
+class TestExplain:
+    def test_a_customer_has_left(self, ledger: Ledger) -> None:
+        """Theory: of {a, b, c} with k = 3, c leaves."""
+        three = vr.Privacy(k=3)
+        ledger = ledger.add(book_of([A, B, C], [D, E, F], privacy=three), day="2026-11-16")
+        book = plan(ledger, [A, B, D, E, F, (3, 0)], three)
+        assert {frozenset(group.members) for group in book.hidden_classes} == {frozenset({D, E, F, (3, 0)})}
+        found = {each.candidate: each for each in ledger.explain(book)}
+        assert set(found) == {A, B}
+        assert found[A].left == (A, B)
+        assert found[A].since == "2026-11-16"
+        assert found[A].reason == "on 2026-11-16 it was hidden with 0,5 2,0, and 2,0 is no longer listed"
+        assert found[A].advice == "keeping 2,0, last listed on 2026-11-16, as a candidate"
+        assert set(found[A].to_dict()) == {"candidate", "since", "left", "reason", "advice"}
+        after = ledger.add(book, day="2026-11-17")
+        assert after.check().safe
+
+    def test_k_was_raised(self, ledger: Ledger) -> None:
+        ledger = ledger.add(book_of([A, B], [C, D, E, F]), day="2026-11-16")
+        book = plan(ledger, PLACES, vr.Privacy(k=3))
+        (one, two) = ledger.explain(book)
+        assert (one.candidate, two.candidate) == (A, B)
+        assert one.reason == "since 2026-11-16 linked trips leave 0,2 0,5"
+        assert one.advice == "k=3 already on 2026-11-16"
+
+    def test_a_playbook_was_planned_by_itself(self, ledger: Ledger) -> None:
+        ledger = ledger.add(book_of([A, B], [C, D, E, F]), day="2026-11-16")
+        ledger = ledger.add(book_of([A, C], [B, D, E, F]), day="2026-11-17", anyway=True)
+        found = {each.candidate: each for each in ledger.explain(plan(ledger, PLACES))}
+        assert set(found) == {A, B, C}
+        assert found[C].since == "2026-11-17"
+        assert found[C].reason == "since 2026-11-17 linked trips leave 2,0"
+        assert found[C].advice == "planning the playbook of 2026-11-17 under the ledger"
+
+    def test_it_had_no_route(self, ledger: Ledger) -> None:
+        ledger = ledger.add(book_of([A, B, C, D, E], refused=[F]), day="2026-11-16")
+        (only,) = ledger.explain(plan(ledger, PLACES))
+        assert (only.candidate, only.left, only.since) == (F, (F,), "2026-11-16")
+        assert only.reason.endswith("it had no route then, which is seen as well")
+
+    def test_who_cannot_be_covered(self, ledger: Ledger) -> None:
+        ledger = ledger.add(book_of([A, B, C, D, E, F]), day="2026-11-16")
+        book = plan(ledger, PLACES, domain=town((3, 1), (3, 0), (1, 0), (2, 1)))
+        assert book.uncoverable == (C,)
+        (only,) = ledger.explain(book)
+        assert only.candidate == C
+        assert only.reason.startswith("no walk of this trip covers it")
+
+    def test_who_has_no_history_has_nothing_to_explain(self, ledger: Ledger) -> None:
+        ledger = ledger.add(book_of([A, B], [C, D]), day="2026-11-16")
+        book = plan(ledger, [A, B, C, D, E], vr.Privacy(k=2, ell=3))
+        assert E not in {each.candidate for each in ledger.explain(book)}
+
+
+class TestUse:
+    def test_a_playbook_that_is_not_in_the_ledger_is_refused(self, ledger: Ledger) -> None:
+        with pytest.raises(vr.UnsafeLedgerError, match="not in the ledger"):
+            ledger.check_use(book_of(PLACES))
+
+    def test_a_later_playbook_may_have_made_it_unsafe(self, ledger: Ledger) -> None:
+        first, second = book_of([A, B], [C, D, E, F]), book_of([C, D], [E, F])
+        ledger = ledger.add(first, day="2026-11-16").add(second, day="2026-11-17")
+        ledger.check_use(first)
+        ledger.check_use(second)
+        third = book_of([C, E], [D, F])
+        ledger = ledger.add(third, day="2026-11-18", anyway=True)
+        for book in (first, second, third):
+            with pytest.raises(vr.UnsafeLedgerError) as caught:
+                ledger.check_use(book)
+            assert set(caught.value.names) == {"2,0", "2,3", "4,2", "4,5"}
+        ledger.check_use(third, since="2026-11-18")

@@ -1,0 +1,272 @@
+from __future__ import annotations
+
+import inspect
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import veilroute as vr
+from drawn_books import PLACES, triangle_book
+from reference import adjacency
+from street_samples import little_book, little_town, two_trip_book
+from veilroute.auditing.detours import audit_replan
+from veilroute.closures import replan_from_dict
+from veilroute.jsontext import dump_canonical, parse_json
+from veilroute.replanning import change_domain
+
+
+@pytest.fixture
+def comb() -> vr.Playbook:
+    """0 - 1 - 2 - 3 with places at the ends of the teeth 1 - 4, 2 - 5 and 3 - 6, on the way from 0 to 3; k = 2.
+
+    The class of all three: 0 1 4 1 2 5 2 3 6 3.
+    """
+    pairs = [(0, 1), (1, 2), (2, 3), (1, 4), (2, 5), (3, 6)]
+    tails, heads = zip(*pairs, *[(b, a) for a, b in pairs], strict=True)
+    domain = vr.Domain.from_edges(7, tails, heads, [1] * 12)
+    return vr.solve(vr.Problem(domain, [vr.Trip(0, 3)], [4, 5, 6]), vr.Privacy(k=2, ell=1))
+
+
+def test_the_rest_goes_past_whom_was_not_seen_yet(comb: vr.Playbook) -> None:
+    assert comb.hidden_classes[0].shared(0) == (0, 1, 4, 1, 2, 5, 2, 3, 6, 3)
+    made = comb.replan(1, 1, position=3, closed=[(2, 5)])
+    assert made.walked == (0, 1, 4, 1)
+    assert (made.route, made.cost) == ((1, 2, 3, 6, 3), 4)
+    assert (made.still_hidden, made.dropped, made.qualifies, made.choice) == ((4, 6), (5,), True, "go-on")
+    assert (made.giving_up.route, made.giving_up.left, made.giving_up.qualifies) == ((1, 2, 3), (4,), False)
+    assert made.walk_of(5) == made.walk_of(4) == (0, 1, 4, 1, 2, 3, 6, 3)
+
+
+def test_nothing_is_chosen_where_too_few_stay(comb: vr.Playbook) -> None:
+    closed = [(2, 5), (3, 6)]
+    made = comb.replan(1, 4, closed=closed)
+    assert (made.choice, made.route, made.cost, made.qualifies) == (None, (), None, False)
+    assert made.going_on.left == made.giving_up.left == (4,)
+    assert made.to_dict()["route"] is None
+    assert comb.replan(1, 4, closed=closed, choice="go-on").route == (4, 1, 2, 3)
+    given_up = comb.replan(1, 0, closed=[(2, 5)], choice="give-up")
+    assert (given_up.route, given_up.still_hidden, given_up.dropped) == ((0, 1, 2, 3), (), (4, 5, 6))
+
+
+def test_no_road_to_the_goal(comb: vr.Playbook) -> None:
+    for choice in (None, "go-on", "give-up"):
+        made = comb.replan(1, 4, closed=[(1, 2)], choice=choice)
+        assert (made.choice, made.going_on.route, made.giving_up.cost, made.still_hidden) == (None, (), None, (4,))
+    assert comb.replan(1, 4, closed_nodes=[3]).giving_up.route == ()
+
+
+def test_a_road_closed_one_way_and_new_costs() -> None:
+    book = little_book()
+    plain = book.replan(1, 105, closed_one_way=[(104, 108)])
+    assert (104, 108) not in set(zip(plain.route, plain.route[1:], strict=False))
+    assert plain.closure.to_dict() == {"closed": [], "closed_one_way": [[104, 108]]}
+    slow = book.replan(1, 105, costs=[(101, 102, 500.0)])
+    assert slow.cost is not None and slow.cost < 500
+    assert slow.route[:2] != (105, 101)
+    cheap = book.replan(1, 105, costs=[(105, 101, 0)])
+    assert cheap.cost == pytest.approx(book.hidden_classes[0].routes[0].cost - 13.3)
+
+
+def test_whoever_comes_too_close_by_new_costs_does_not_count() -> None:
+    """On today's map 4 and 5 are closer than ell: the promise would hold on the old one only."""
+    pairs = [(0, 1), (1, 2), (2, 3), (1, 4), (2, 5)]
+    tails, heads = zip(*pairs, *[(b, a) for a, b in pairs], strict=True)
+    domain = vr.Domain.from_edges(6, tails, heads, [4] * 10)
+    book = vr.solve(vr.Problem(domain, [vr.Trip(0, 3)], [4, 5]), vr.Privacy(k=2, ell=10))
+    assert book.replan(1, 0, costs=[(1, 2, 3)]).qualifies
+    nearer = book.replan(1, 0, costs=[(1, 2, 1)])
+    assert (nearer.qualifies, nearer.still_hidden, nearer.choice) == (False, (4, 5), None)
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"at": 1}, "position: expected the position as well: the route passes 1 more than once, at 1, 3"),
+        ({"at": 1, "position": 2}, "position: expected where the route passes 1: 1, 3"),
+        ({"at": 99}, "at: expected a node that all members of the class pass"),
+        ({"number": 0}, "class: expected a class from 1 to 1"),
+        ({"number": 2}, "class: expected a class from 1 to 1"),
+        ({"trip": 1}, "trip: expected a trip from 0 to 0"),
+        ({"closed": [(0, 3)]}, "closed: expected roads of the map, got '0 to 3'"),
+        ({"closed": [(0, 42)]}, "closed: expected a node from 0 to 6"),
+        ({"closed": [0, 1]}, "closed: expected pairs of nodes"),
+        ({"closed_one_way": [(3, 0)]}, "closed_one_way: expected roads of the map"),
+        ({"closed_nodes": [0]}, "closed_nodes: expected other nodes than the one where the vehicle stands"),
+        ({"costs": [(0, 2, 1)]}, "costs: expected edges of the map that are open"),
+        ({"costs": [(0, 1, 1)], "closed": [(1, 0)]}, "costs: expected edges of the map that are open"),
+        ({"costs": [(0, 1, -1)]}, "costs: expected a finite number >= 0"),
+        ({"costs": [(0, 1, 1), (0, 1, 2)]}, "costs: expected one new cost for each edge"),
+        ({"choice": "stay"}, "choice: expected go-on or give-up"),
+    ],
+)
+def test_what_cannot_be_replanned_is_named(comb: vr.Playbook, given: dict[str, object], problem: str) -> None:
+    asked: dict[str, object] = {"number": 1, "at": 0} | given
+    with pytest.raises(vr.InvalidInputError) as error:
+        comb.replan(asked.pop("number"), asked.pop("at"), **asked)  # type: ignore[arg-type]
+    assert str(error.value).startswith(problem)
+
+
+def test_a_detour_is_replanned_from_where_it_goes(comb: vr.Playbook) -> None:
+    first = comb.replan(1, 0, closed=[(1, 4)])
+    assert first.route == (0, 1, 2, 5, 2, 3, 6, 3)
+    second = comb.replan(1, 5, closed=[(3, 6)], after=first)
+    assert second.walked == (0, 1, 2, 5)
+    assert second.closure.roads == ((1, 4), (3, 6))
+    assert (second.still_hidden, second.choice) == ((5,), None)
+    again = replan_from_dict(parse_json(dump_canonical(second.to_dict()), "replan"))
+    assert again == second
+    with pytest.raises(vr.InvalidInputError, match="an earlier replan of the same class and trip, with a route"):
+        comb.replan(1, 5, closed=[(3, 6)], after=second)
+    with pytest.raises(vr.InvalidInputError, match="at: expected"):
+        comb.replan(1, 4, closed=[(3, 6)], after=first)
+
+
+def test_nothing_that_replans_takes_a_secret_and_members_get_equal_bytes(comb: vr.Playbook) -> None:
+    assert not {"secret", "member", "transit", "label"} & set(inspect.signature(vr.Playbook.replan).parameters)
+    made = set()
+    for secret in (4, 5, 6):
+        group = comb.class_of(secret)
+        number = 1 + next(i for i, each in enumerate(comb.hidden_classes) if each is group)
+        made.add(dump_canonical(comb.replan(number, 4, closed=[(2, 5)]).to_dict()))
+    assert len(made) == 1
+
+
+def test_who_is_seen_from_where_does_not_change() -> None:
+    """A road that is closed hides nothing, though the way to look is longer now."""
+    domain = vr.grid_domain([".....", ".@.@.", "....."])
+    for sight in (vr.WithinDistance(1), vr.LineOfSight(1)):
+        book = vr.solve(vr.Problem(domain, [vr.Trip((0, 0), (2, 4))], [(0, 3), (2, 2)], sight), vr.Privacy(k=2))
+        made = book.replan(1, (0, 0), closed=[((0, 2), (0, 3))])
+        assert (made.still_hidden, made.cost) == (((0, 3), (2, 2)), 6)
+
+
+def test_a_changed_street_network_keeps_names_and_bends() -> None:
+    town = little_town()
+    changed = change_domain(town, vr.Closure.of([(101, 102)], costs=[(110, 111, 99.5)]))
+    assert (changed.num_nodes, changed.num_edges, changed.labels) == (town.num_nodes, town.num_edges - 2, town.labels)
+    assert changed.streets is not None and town.streets is not None
+    tails, heads, _ = changed.edge_arrays()
+    old = {pair: i for i, pair in enumerate(zip(*(part.tolist() for part in town.edge_arrays()[:2]), strict=True))}
+    for edge, pair in enumerate(zip(tails.tolist(), heads.tolist(), strict=True)):
+        before = old[pair]
+        assert changed.streets.name(edge) == town.streets.name(before)
+        assert np.array_equal(changed.streets.bends(edge), town.streets.bends(before))
+        assert changed.streets.lengths[edge] == town.streets.lengths[before]
+        is_new = pair == (town.node(110), town.node(111))
+        assert changed.costs[edge] == (99.5 if is_new else town.costs[before])
+
+
+@pytest.mark.parametrize("closure", [vr.Closure.of([(101, 102)], [(106, 107)], [110]), vr.Closure()])
+def test_a_changed_domain_is_the_one_that_its_edges_make(closure: vr.Closure) -> None:
+    town = little_town()
+    changed = change_domain(town, closure)
+    tails, heads, costs = (part.tolist() for part in town.edge_arrays())
+    rows = [edge for edge in zip(tails, heads, costs, strict=True) if not closure.shuts(*map(town.label, edge[:2]))]
+    plain = vr.Domain.from_edges(town.num_nodes, *zip(*rows, strict=True), labels=town.labels)
+    for mine, theirs in ((changed.edge_arrays(), plain.edge_arrays()), (changed.reversed_rows, plain.reversed_rows)):
+        assert [part.tolist() for part in mine] == [part.tolist() for part in theirs]
+        assert [part.dtype for part in mine] == [part.dtype for part in theirs]
+    assert changed.indptr.dtype == plain.indptr.dtype
+
+
+def test_whole_numbers_stay_whole(comb: vr.Playbook) -> None:
+    assert isinstance(comb.replan(1, 0, costs=[(0, 1, 5)]).cost, int)
+    assert comb.replan(1, 0, costs=[(0, 1, 0.5)]).cost == 8.5
+
+
+def test_each_trip_is_replanned_by_itself() -> None:
+    book = two_trip_book()
+    for number, group in enumerate(book.hidden_classes, start=1):
+        for trip in (0, 1):
+            way = group.shared(trip)
+            made = book.replan(number, way[0], position=0, trip=trip, closed=[way[:2]])
+            assert (made.trip, made.walked) == (trip, way[:1])
+            assert made.route[-1] == book.trips[trip].goal
+
+
+def test_of_a_drawn_class_the_shares_decide() -> None:
+    """Two equal shares are half each; alone, one is all of it."""
+    book = triangle_book(num_trips=1)
+    group = book.hidden_classes[0]
+    assert group.members == PLACES[:2]
+    made = book.replan(1, (0, 0), position=0, closed=[((1, 2), (1, 3))])
+    assert not made.giving_up.route
+    kept = book.replan(1, (0, 0), position=0, closed=[((0, 0), (0, 1))])
+    assert (kept.qualifies, kept.still_hidden) == (True, group.members)
+    lost = book.replan(1, (0, 0), position=0, closed_nodes=[(0, 2)])
+    assert (lost.qualifies, lost.still_hidden) == (False, (PLACES[1],))
+    uneven = replace(book, classes=(replace(group, shares=(0.1, 0.3)), *book.classes[1:]))
+    assert not uneven.replan(1, (0, 0), position=0, closed=[((0, 0), (0, 1))]).qualifies
+
+
+def test_under_a_prior_the_bound_decides() -> None:
+    """Three places hide the heaviest at 1/2; without one of the others it would be 0.67."""
+    domain = vr.grid_domain(["....", "...."])
+    prior, places = [0.5, 0.25, 0.25], [(0, 1), (0, 2), (0, 3)]
+    problem = vr.Problem(domain, [vr.Trip((0, 0), (1, 3))], places, prior=prior)
+    book = vr.solve(problem, vr.Privacy(risk=0.5, ell=1))
+    assert [group.members for group in book.hidden_classes] == [tuple(places)]
+    assert book.replan(1, (0, 0), closed=[((0, 1), (0, 2))]).qualifies
+    made = book.replan(1, (0, 0), closed_nodes=[(0, 2)])
+    assert (made.still_hidden, made.qualifies) == (((0, 1), (0, 3)), False)
+
+
+def test_what_earlier_trips_left_must_do_as_well(comb: vr.Playbook) -> None:
+    """4 was seen with 5 alone: without 5, the third place does not help it."""
+    past = vr.Past(((4, (4, 5)), (5, (4, 5))))
+    linked = replace(comb, past=past)
+    for book, qualifies in ((comb, True), (linked, False)):
+        made = book.replan(1, 0, closed=[(2, 5)])
+        assert (made.still_hidden, made.qualifies) == ((4, 6), qualifies)
+        assert all(claim.holds for claim in audit_replan(book, made))
+    assert linked.replan(1, 0, closed=[(3, 6)]).qualifies
+    near = replace(comb, past=vr.Past((), near=((4, 6),)))
+    assert not near.replan(1, 0, closed=[(2, 5)]).qualifies, "they stood near each other when they were hidden first"
+
+
+def test_contingencies_begin_where_the_road_is_met() -> None:
+    book = little_book().with_contingencies([(101, 102), (111, 110), (105, 106)])
+    assert [(entry.number, entry.at, entry.closure.roads) for entry in book.contingencies] == [
+        (1, 101, ((101, 102),)),
+        (2, 110, ((111, 110),)),
+    ]
+    with pytest.raises(vr.InvalidInputError, match="closed: expected roads of the map, got '101 to 112'"):
+        little_book().with_contingencies([(101, 112)])
+
+
+def test_the_worst_roads_are_those_that_cost_most_members_their_hiding(comb: vr.Playbook) -> None:
+    """0 - 1, 1 - 2 and 2 - 3 leave no way at all; 1 - 4 and the other teeth cost one place each."""
+    worst = [entry.closure.roads[0] for entry in comb.with_contingencies(worst=20).contingencies]
+    assert worst == [(0, 1), (1, 2), (2, 3), (1, 4), (2, 5), (3, 6)]
+    assert [e.closure.roads[0] for e in comb.with_contingencies(worst=2).contingencies] == worst[:2]
+    town = little_book()
+    graph, harm = adjacency(town.problem.domain), []
+    for entry in town.with_contingencies(worst=20).contingencies:
+        assert town.replan(entry.number, entry.at, closed=entry.closure.roads) == entry
+        old = town.hidden_classes[entry.number - 1].routes[0]
+        nodes = [town.problem.domain.node(label) for label in entry.walked]
+        before = sum(dict(graph[tail])[head] for tail, head in pairwise(nodes))
+        assert entry.going_on.cost is not None
+        lost = len(entry.dropped) if entry.qualifies else len(entry.members)
+        harm.append((lost, round(len(entry.members) * (before + entry.going_on.cost - old.cost), 6)))
+    assert len(harm) == 10
+    assert harm == sorted(harm, reverse=True)
+    # What is not looked at, because going around costs less than what was found, is not among the worst.
+    for num in range(1, 10):
+        some = town.with_contingencies(worst=num).contingencies
+        assert some == town.with_contingencies(worst=20).contingencies[: len(some)]
+
+
+def test_contingencies_change_neither_older_files_nor_draws() -> None:
+    book = triangle_book(num_trips=1)
+    more = book.with_contingencies([((1, 2), (1, 3))])
+    assert more.contingencies
+    assert book.to_json() == replace(more, contingencies=()).to_json()
+    assert more.sha256 != book.sha256
+    key = vr.Key(b"k" * 32)
+    for occasion in map(str, range(20)):
+        one, other = (each.route_for(PLACES[0], key=key, occasion=occasion) for each in (book, more))
+        assert one == other
+    assert vr.playbook_from_json(more.to_json()).to_json() == more.to_json()
