@@ -322,6 +322,12 @@ class Linking:
         self._chances: dict[int, dict[int, dict[int, float]]] = {}
         self._places = [{person: at for at, person in enumerate(ids)} for ids in self.ids]
         self._near = [{frozenset(pair) for pair in entry.near} for entry in self.entries]
+        # Promises of the same words about the same people are kept or broken together: the first stands for all.
+        alike: dict[object, int] = {}
+        self._first = [
+            alike.setdefault((ids, entry.privacy, entry.near, entry.prior), number)
+            for number, (entry, ids) in enumerate(zip(self.entries, self.ids, strict=True))
+        ]
         for number, entry in enumerate(self.entries):
             ids = self.ids[number]
             options: dict[int, list[Sighting]] = {}
@@ -423,7 +429,8 @@ class Linking:
         entry, person = self.entries[number], self.ids[number][at]
         weight = 1.0 if entry.prior is None else entry.prior[at]
         for sighting in seen:
-            weight *= self.chance(sighting, person)
+            if self.entries[sighting.entry].shares or person not in sighting.members:
+                weight *= self.chance(sighting, person)
         return weight
 
     def chance(self, sighting: Sighting, person: int) -> float:
@@ -459,16 +466,17 @@ class Linking:
 
     def broken(self, person: int, since: str | None = None, until: int | None = None) -> int | None:
         """The first promise about somebody that linked trips have broken; ``None`` where all are kept."""
-        by_start: dict[str | None, list[int]] = {}
+        by_start: dict[str | None, dict[int, int]] = {}
         for number in self.promises(person):
             entry = self.entries[number]
             if (since is None or entry.date >= since) and (until is None or number <= until):
-                by_start.setdefault(max(filter(None, (since, entry.since)), default=None), []).append(number)
+                own = by_start.setdefault(max(filter(None, (since, entry.since)), default=None), {})
+                own.setdefault(self._first[number], number)
         found = []
         for start, numbers in by_start.items():
             for seen in self.combinations(person, start, until):
                 people = remaining(seen)
-                found += [number for number in numbers if not self.keeps(number, seen, people)][:1]
+                found += [number for number in numbers.values() if not self.keeps(number, seen, people)][:1]
         return min(found, default=None)
 
     def fell_short(self, person: int, since: str | None = None) -> tuple[int, int] | None:
@@ -480,10 +488,28 @@ class Linking:
         hidden = self.promises(person)
         if hidden and self.broken(person, since, hidden[-1]) is None:
             hidden = [number for number in hidden if self.entries[number].privacy.beta is not None]
-        for last in hidden:
+        for last in self._turns(person, since, hidden):
             if (promise := self.broken(person, since, last)) is not None:
                 return promise, last
         return None
+
+    def _turns(self, person: int, since: str | None, hidden: Sequence[int]) -> list[int]:
+        """Those of some entries by which, since the one before, fewer are left of somebody or more is promised."""
+        linked = self.sightings(person, since)
+        own = [self.entries[sightings[0].entry] for sightings in linked]
+        if len({entry.since for entry in own}) != 1 or any(entry.shares for entry in own):
+            return list(hidden)
+        wanted, found = set(hidden), []
+        promised: set[int] = set()
+        people, is_news = linked[0][0].members, False
+        for (sighting,) in linked:
+            is_news |= self._first[sighting.entry] not in promised or not people <= sighting.members
+            promised.add(self._first[sighting.entry])
+            people &= sighting.members
+            if is_news and sighting.entry in wanted:
+                found.append(sighting.entry)
+                is_news = False
+        return found
 
 
 def _watched(entry: Entry) -> float:
