@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from veilroute.checks import check_finite, check_list, check_whole, is_number
+from veilroute.checks import check_finite, check_list, check_name, check_whole, is_number
 from veilroute.domain.geography import great_circle_m
 from veilroute.domain.graph import Domain, Label, label_text, plain_label
 from veilroute.errors import FileFormatError, InvalidInputError, TooLargeError
@@ -32,6 +32,9 @@ CLOSEST_M = 5.0
 MAX_COMBINATIONS = 100_000
 
 LEDGER_FORMAT = "veilroute-ledger/1"
+
+_KINDS = ("playbook", "replan")
+_SPOT_SIZES = {"cell": 4, "earth": 2, "plane": 2}  # how many numbers say where a place of each kind is
 
 Spot = tuple[str | float, ...]
 
@@ -136,7 +139,7 @@ def entry_from_dict(data: Mapping[str, Any]) -> Entry:
     places = []
     for each in check_list("places", data["places"]):
         at, name = each.get("at"), each.get("name")
-        if at is not None and not (check_list("at", at) and isinstance(at[0], str)):
+        if at is not None and len(check_list("at", at)) != 1 + _SPOT_SIZES.get(str(*at[:1]), len(at)):
             raise InvalidInputError("places.at", "a kind of place and its numbers", at)
         if not isinstance(name, str | None):
             raise InvalidInputError("places.name", "text", name)
@@ -163,9 +166,15 @@ def entry_from_dict(data: Mapping[str, Any]) -> Entry:
         raise InvalidInputError("prior", "a weight for each place, and shares for each member")
     if not all(is_number(share, 1e-300, 1) for each in shares for share in each):
         raise InvalidInputError("shares", "probabilities above 0")
+    privacy = Privacy(**data["privacy"])
+    if shares and privacy.mechanism != "randomised":
+        raise InvalidInputError("shares", "those of a randomised playbook")
+    if weights is not None and not all(is_number(weight, 0, 1e100) for weight in weights):
+        raise InvalidInputError("prior", "weights from 0 to 1e100")
     if data.get("since") is not None and check_date(data["since"], "since") > check_date(data["date"]):
         raise InvalidInputError("since", f"a day up to {data['date']}, that of the entry", data["since"])
-    for name in ("playbook", "domain", "kind"):
+    check_name("kind", data["kind"], _KINDS)
+    for name in ("playbook", "domain"):
         if not isinstance(data[name], str):
             raise InvalidInputError(name, "text", data[name])
     for name in ("parent", "occasion"):
@@ -176,12 +185,12 @@ def entry_from_dict(data: Mapping[str, Any]) -> Entry:
         playbook=data["playbook"],
         domain=data["domain"],
         trips=tuple((plain_label(start), plain_label(goal)) for start, goal in check_list("trips", data["trips"])),
-        privacy=Privacy(**data["privacy"]),
+        privacy=privacy,
         places=tuple(places),
         classes=classes,
         refused=refused,
         near=tuple((pair[0], pair[1]) for pair in near),
-        prior=None if weights is None else tuple(float(check_finite("prior", w, least=0)) for w in weights),
+        prior=None if weights is None else tuple(map(float, weights)),
         shares=tuple(tuple(map(float, each)) for each in shares),
         parent=data["parent"],
         since=None if data.get("since") is None else check_date(data["since"], "since"),

@@ -283,6 +283,8 @@ def test_entries_are_read_as_they_were_written(given: Entry) -> None:
         {"prior": [1.0]},
         {"prior": [1.0, -1.0, 1.0]},
         {"prior": [1.0, float("nan"), 1.0]},
+        {"prior": [1e308, 1e308, 1.0]},  # of which the sum is none
+        {"shares": [[0.5, 0.5]]},  # of a partition, where classes would then overlap
         {"shares": [[0.5]]},
         {"shares": [[0.5, 0.0]]},
         {"shares": [[0.5, 2]]},
@@ -291,6 +293,9 @@ def test_entries_are_read_as_they_were_written(given: Entry) -> None:
         {"places": [{"label": "a", "name": 3}, {"label": "b"}, {"label": "c"}]},
         {"places": [{"label": "a", "at": []}, {"label": "b"}, {"label": "c"}]},
         {"places": [{"label": "a", "at": [1, 2]}, {"label": "b"}, {"label": "c"}]},
+        {"places": [{"label": "a", "at": ["earth", 24.9]}, {"label": "b"}, {"label": "c"}]},
+        {"places": [{"label": "a", "at": ["earth", 24.9, 60.2, 3]}, {"label": "b"}, {"label": "c"}]},
+        {"places": [{"label": "a", "at": ["moon", 24.9, 60.2]}, {"label": "b"}, {"label": "c"}]},
         {"places": ["a", "b", "c"]},
         {"date": "2026-13-01"},
         {"date": "16.11.2026"},
@@ -299,6 +304,7 @@ def test_entries_are_read_as_they_were_written(given: Entry) -> None:
         {"parent": 3},
         {"occasion": 3},
         {"kind": None},
+        {"kind": "other"},
         {"playbook": None},
         {"domain": 1},
         {"privacy": {"k": 0}},
