@@ -225,7 +225,9 @@ class Ledger:
         mine = [at for at, entry in enumerate(self.entries) if entry.playbook == playbook.sha256]
         if not mine:
             raise UnsafeLedgerError.unknown()
-        linking = Linking(self.entries)
+        # It is going to be used now: also playbooks that take no heed of what was before a day are linked with it.
+        today = self.entries[-1].date
+        linking = Linking([replace(each, date=today) if at in mine else each for at, each in enumerate(self.entries)])
         hidden = {linking.ids[at][i] for at in mine for members in self.entries[at].classes for i in members}
         short = [number for number in sorted(hidden) if linking.broken(number, since) is not None]
         if short:

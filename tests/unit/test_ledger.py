@@ -386,3 +386,14 @@ class TestUse:
                 ledger.check_use(book)
             assert set(caught.value.names) == {"2,0", "2,3", "4,2", "4,5"}
         ledger.check_use(third, since="2026-11-18")
+
+    def test_who_forgets_earlier_trips_is_linked_with_one_that_is_made_now(self, ledger: Ledger) -> None:
+        first = book_of([A, B, C, D])
+        second = book_of([A, B, E], [C, D, F], privacy=vr.Privacy(k=3))
+        ledger = ledger.add(first, day="2026-11-16")
+        past = replace(plan(ledger, PLACES, vr.Privacy(k=3), since="2026-11-17").past or vr.Past(()), left=())
+        ledger = ledger.add(replace(second, past=past), day="2026-11-17")
+        assert ledger.check().safe
+        with pytest.raises(vr.UnsafeLedgerError):  # the first promised two, and keeps that, but the second three
+            ledger.check_use(first)
+        ledger.check_use(replace(second, past=past), since="2026-11-17")
