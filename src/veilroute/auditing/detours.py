@@ -339,5 +339,5 @@ def _is_class(rule: ClassRule, masses: Mapping[int, float]) -> bool:
     """Whether candidates with these probabilities, or shares, keep what a rule asks."""
     group = mask_of(masses)
     if rule.beta is None:
-        return rule.qualifies(group)
+        return rule.hides(group)
     return bool(masses) and (not rule.is_all_pairs or rule.is_far(group)) and rule.is_within(masses)

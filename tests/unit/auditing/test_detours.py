@@ -182,3 +182,14 @@ def test_a_replan_after_a_forged_one_is_found() -> None:
     (begins, *_) = audit_replan(book, replace(second, after=forged))
     assert not begins.holds
     assert not all(claim.holds for claim in audit_replan(book, replace(second, after=None)))
+
+
+def test_histories_that_do_not_hold_one_another_are_asked_once() -> None:
+    """Each leaves two of three; what two of them leave together is one, and no trip ever showed that."""
+    pairs = [(0, 1), (1, 2), (2, 3), (3, 4), (0, 5), (5, 4)]
+    tails, heads = zip(*pairs, *[(b, a) for a, b in pairs], strict=True)
+    domain, past = vr.Domain.from_edges(6, tails, heads, [1] * 12), vr.Past(((1, (1, 2)), (2, (2, 3)), (3, (3, 1))))
+    book = vr.solve(vr.Problem(domain, [vr.Trip(0, 4)], [1, 2, 3], past=past), vr.Privacy(k=2, ell=1))
+    made = book.replan(1, 0, closed=[(0, 5)])
+    assert [claim.evidence for claim in audit_replan(book, made) if not claim.holds] == []
+    assert made.still_hidden == (1, 2, 3) and made.qualifies
