@@ -143,6 +143,10 @@ class _Check:
             before = _Check(self.playbook, self.survey, self.rule, earlier).faults()
             if about != (entry.number, entry.trip, entry.members) or any(before.values()):
                 return {"begins": ["the replan before it is of another class, or not what it says"]}
+            if entry.position < earlier.position:
+                return {"begins": ["begins before the replan before it does"]}
+            if entry.closure != entry.closure.with_earlier(earlier.closure):
+                return {"walk": ["opens again what the replan before it says is closed"]}
             routes = [earlier.walk_of(member) for member in entry.members]
         if any(nodes[: len(walked)] != walked for nodes in routes):
             return {"begins": ["does not begin as the routes of all members do"]}

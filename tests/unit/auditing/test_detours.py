@@ -14,6 +14,7 @@ from drawn_books import triangle_book
 from street_samples import little_book, little_town, two_trip_book
 from veilroute.auditing.detours import audit_replan
 from veilroute.jsontext import dump_canonical
+from veilroute.replanning import _Replanner
 
 ROADS = [(101, 102), (110, 111)]
 
@@ -193,3 +194,21 @@ def test_histories_that_do_not_hold_one_another_are_asked_once() -> None:
     made = book.replan(1, 0, closed=[(0, 5)])
     assert [claim.evidence for claim in audit_replan(book, made) if not claim.holds] == []
     assert made.still_hidden == (1, 2, 3) and made.qualifies
+
+
+def test_a_second_replan_opens_no_road_and_does_not_go_back() -> None:
+    book = little_book(little_town())
+    replanner = _Replanner(book, 1, 0)
+    way = replanner.shared
+    first = book.replan(1, way[2], closed=[way[2:4]], costs=[(*way[:2], 99)])
+    here, there = first.route[1:3]
+    for closure in (
+        vr.Closure(((here, there),), costs=first.closure.costs),
+        vr.Closure((*first.closure.roads, (here, there))),
+    ):
+        opened = replanner.replan((*first.walked, here), closure, after=first)
+        assert [claim.claim for claim in audit_replan(book, opened) if not claim.holds] == ["walk"]
+    honest = replanner.replan((*first.walked, here), first.closure, after=first)
+    assert all(claim.holds for claim in audit_replan(book, honest))
+    back = replanner.replan(way[:1], first.closure, after=first)
+    assert [claim.claim for claim in audit_replan(book, back) if not claim.holds] == ["begins"]
