@@ -253,7 +253,7 @@ class _Check:
     def _no_walk(self, rest: tuple[Label, ...], goal: int | None) -> list[str]:
         """Why a rest is no walk on the changed map; without a ``goal`` it may end anywhere."""
         nodes = [self.survey.node(label) for label in rest]
-        if None in nodes or nodes[0] != self.here:
+        if not nodes or None in nodes or nodes[0] != self.here:
             return ["does not begin where the vehicle stands, or names what is not on the map"]
         if goal is not None and nodes[-1] != goal:
             return ["does not end at the goal"]

@@ -118,6 +118,7 @@ def faulty_ways(way: vr.Way, members: tuple[Any, ...]) -> Iterator[vr.Way]:
     for member, (nodes, cost) in way.own.items():
         yield replace(way, own={**way.own, member: (nodes, cost + 1)})
         yield replace(way, own={**way.own, member: (nodes[:-1], cost)})
+        yield replace(way, own={**way.own, member: ((), 0.0)})
         yield replace(way, own={name: part for name, part in way.own.items() if name != member})
 
 
