@@ -97,6 +97,7 @@ def test_whoever_comes_too_close_by_new_costs_does_not_count() -> None:
         ({"costs": [(0, 2, 1)]}, "costs: expected edges of the map that are open"),
         ({"costs": [(0, 1, 1)], "closed": [(1, 0)]}, "costs: expected edges of the map that are open"),
         ({"costs": [(0, 1, -1)]}, "costs: expected a finite number >= 0"),
+        ({"costs": [(0, 1, 10**300)]}, "costs[0].cost: expected a finite number >= 0"),
         ({"costs": [(0, 1, 1), (0, 1, 2)]}, "costs: expected one new cost for each edge"),
         ({"choice": "stay"}, "choice: expected go-on or give-up"),
     ],
@@ -174,6 +175,13 @@ def test_a_changed_domain_is_the_one_that_its_edges_make(closure: vr.Closure) ->
 def test_whole_numbers_stay_whole(comb: vr.Playbook) -> None:
     assert isinstance(comb.replan(1, 0, costs=[(0, 1, 5)]).cost, int)
     assert comb.replan(1, 0, costs=[(0, 1, 0.5)]).cost == 8.5
+
+
+@pytest.mark.parametrize("cost", [2**46, 2**63, 10**30])
+def test_a_cost_may_be_any_number_that_a_float_may_be(comb: vr.Playbook, cost: int) -> None:
+    made = comb.replan(1, 0, costs=[(0, 1, cost)])
+    assert made.cost == pytest.approx(cost + 8)
+    assert all(claim.holds for claim in audit_replan(comb, made))
 
 
 def test_each_trip_is_replanned_by_itself() -> None:
