@@ -305,7 +305,8 @@ class _Check:
             return False
         if not self.entry.closure.costs or self.playbook.privacy.measure != "cost":
             return True
-        rule = Spread(replace(self.survey, walking=self.changed), self.playbook.privacy)
+        exact = all(isinstance(cost, int) for *_, cost in self.entry.closure.costs)
+        rule = Spread(replace(self.survey, walking=self.changed), self.playbook.privacy, exact=exact)
         return all(_is_class(rule, group) for group in groups)
 
     def _undercut(self) -> list[str]:

@@ -213,3 +213,16 @@ def test_a_second_replan_opens_no_road_and_does_not_go_back() -> None:
     assert all(claim.holds for claim in audit_replan(book, honest))
     back = replanner.replan(way[:1], first.closure, after=first)
     assert [claim.claim for claim in audit_replan(book, back) if not claim.holds] == ["begins"]
+
+
+def test_new_costs_that_add_up_to_ell_but_for_rounding_do() -> None:
+    """0.3 + 0.3 + 2.4 is 2.9999999999999996 from one side: no closer than 3, also on a map of integers."""
+    tails = [0, 1, 2, 3, 4, 1, 2, 3, 4, 5]
+    heads = [1, 2, 3, 4, 5, 0, 1, 2, 3, 4]
+    domain = vr.Domain.from_edges(6, tails, heads, [1] * 10)
+    book = vr.solve(vr.Problem(domain, [vr.Trip(0, 5)], [1, 4]), vr.Privacy(k=2, ell=3))
+    costs = {(1, 2): 0.3, (2, 3): 0.3, (3, 4): 2.4}
+    changes = [edge for (a, b), cost in costs.items() for edge in ((a, b, cost), (b, a, cost))]
+    made = book.replan(1, 0, costs=changes)
+    assert made.qualifies
+    assert [claim.evidence for claim in audit_replan(book, made) if not claim.holds] == []
