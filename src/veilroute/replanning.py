@@ -354,7 +354,10 @@ def with_contingencies(
         return [one.replan(one.shared[: position + 1], closure) for one, position in met]
 
     if not worst:
-        roads = [Closure((pair,)) for pair in Closure.of(closed).roads]
+        named: dict[frozenset[Label], Pair] = {}
+        for pair in Closure.of(closed).roads:
+            named.setdefault(frozenset(pair), pair)  # a road may be named from both ends
+        roads = [Closure((pair,)) for pair in named.values()]
         change_domain(domain, Closure(tuple(closure.roads[0] for closure in roads)))  # or it names what is no road
         return replace(playbook, contingencies=tuple(entry for closure in roads for entry in replans(closure)))
     bounds = {Closure((next(iter(used)),)): _most_harm(playbook, used) for used in steps.values()}

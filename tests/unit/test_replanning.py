@@ -240,6 +240,8 @@ def test_contingencies_begin_where_the_road_is_met() -> None:
         (1, 101, ((101, 102),)),
         (2, 110, ((111, 110),)),
     ]
+    both_ends = little_book().with_contingencies([(101, 102), (111, 110), (105, 106), (102, 101)])
+    assert both_ends.contingencies == book.contingencies
     with pytest.raises(vr.InvalidInputError, match="closed: expected roads of the map, got '101 to 112'"):
         little_book().with_contingencies([(101, 112)])
 
