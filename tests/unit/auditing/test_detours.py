@@ -226,3 +226,16 @@ def test_new_costs_that_add_up_to_ell_but_for_rounding_do() -> None:
     made = book.replan(1, 0, costs=changes)
     assert made.qualifies
     assert [claim.evidence for claim in audit_replan(book, made) if not claim.holds] == []
+
+
+def test_who_is_dropped_is_not_for_the_forger_to_choose() -> None:
+    """From 0 a vehicle gets to 1 or, for more, to 2, and not back; 2 is left out, whoever would rather leave out 1."""
+    tails, heads = [0, 1, 0, 2, 3, 4, 3], [1, 3, 2, 3, 4, 5, 0]
+    domain = vr.Domain.from_edges(6, tails, heads, [1, 1, 2, 1, 1, 1, 1])
+    book = vr.solve(vr.Problem(domain, [vr.Trip(0, 5)], [1, 2, 4]), vr.Privacy(k=2))
+    assert book.hidden_classes[0].members == (1, 2, 4)
+    made = book.replan(1, 0, position=0, closed=[(3, 0)])
+    assert (made.still_hidden, made.route) == ((1, 4), (0, 1, 3, 4, 5))
+    assert all(claim.holds and claim.checked for claim in audit_replan(book, made))
+    forged = replace(made, going_on=replace(made.going_on, route=(0, 2, 3, 4, 5), cost=5, left=(2, 4)))
+    assert [claim.claim for claim in audit_replan(book, forged) if not claim.holds] == ["cheapest"]
