@@ -118,7 +118,9 @@ def change_domain(domain: Domain, closure: Closure) -> Domain:
         shut.update(range(*domain.indptr[[node, node + 1]].tolist()), np.flatnonzero(domain.indices == node).tolist())
     costs = domain.costs
     if closure.costs:
-        costs = costs.astype(np.float64) if any(isinstance(cost, float) for *_, cost in closure.costs) else costs.copy()
+        # An integer that no integer cost may be is as good as a float.
+        is_whole = all(isinstance(cost, int) and cost < 2**46 for *_, cost in closure.costs)
+        costs = costs.copy() if is_whole else costs.astype(np.float64)
     for tail, head, cost in closure.costs:
         edges = find(tail, head, "costs")
         if not edges or edges[0] in shut:
@@ -352,7 +354,10 @@ def with_contingencies(
         return [one.replan(one.shared[: position + 1], closure) for one, position in met]
 
     if not worst:
-        roads = [Closure((pair,)) for pair in Closure.of(closed).roads]
+        named: dict[frozenset[Label], Pair] = {}
+        for pair in Closure.of(closed).roads:
+            named.setdefault(frozenset(pair), pair)  # a road may be named from both ends
+        roads = [Closure((pair,)) for pair in named.values()]
         change_domain(domain, Closure(tuple(closure.roads[0] for closure in roads)))  # or it names what is no road
         return replace(playbook, contingencies=tuple(entry for closure in roads for entry in replans(closure)))
     bounds = {Closure((next(iter(used)),)): _most_harm(playbook, used) for used in steps.values()}

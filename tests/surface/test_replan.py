@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import veilroute as vr
-from commands import Command
+from commands import Command, assert_refused
 from street_samples import little_book, little_problem
 from veilroute.auditing.verdicts import ClaimVerdict
 from veilroute.domain.graph import label_text
@@ -65,6 +65,18 @@ def test_a_detour_for_the_driver(command: Command, town: Path, suffix: str) -> N
     text = out.read_text(encoding="utf-8")
     assert "Keskuskatu" in text
     assert "Branch East" not in text, "no place on the way is announced"
+
+
+def test_what_cannot_be_written_is_not_entered_either(command: Command) -> None:
+    """Routes that part are no single track: said before the trip stands in the ledger."""
+    little_book(m=3).write("parting.json")
+    command("ledger", "new", "week.jsonl")
+    assert command("ledger", "add", "week.jsonl", "parting.json").code == 0
+    before = Path("week.jsonl").read_bytes()
+    ask = ("replan", "parting.json", "--class", 1, "--at", 105, "--closed", "105,101", "--ledger", "week.jsonl")
+    assert_refused(command(*ask, "-o", "rest.gpx"), "--out: expected a .json or .txt file")
+    assert Path("week.jsonl").read_bytes() == before
+    assert command(*ask, "-o", "rest.txt").code == 0
 
 
 def test_nothing_is_chosen_or_written_where_too_few_stay(command: Command, town: Path) -> None:

@@ -97,6 +97,7 @@ def test_whoever_comes_too_close_by_new_costs_does_not_count() -> None:
         ({"costs": [(0, 2, 1)]}, "costs: expected edges of the map that are open"),
         ({"costs": [(0, 1, 1)], "closed": [(1, 0)]}, "costs: expected edges of the map that are open"),
         ({"costs": [(0, 1, -1)]}, "costs: expected a finite number >= 0"),
+        ({"costs": [(0, 1, 10**300)]}, "costs[0].cost: expected a finite number >= 0"),
         ({"costs": [(0, 1, 1), (0, 1, 2)]}, "costs: expected one new cost for each edge"),
         ({"choice": "stay"}, "choice: expected go-on or give-up"),
     ],
@@ -176,6 +177,13 @@ def test_whole_numbers_stay_whole(comb: vr.Playbook) -> None:
     assert comb.replan(1, 0, costs=[(0, 1, 0.5)]).cost == 8.5
 
 
+@pytest.mark.parametrize("cost", [2**46, 2**63, 10**30])
+def test_a_cost_may_be_any_number_that_a_float_may_be(comb: vr.Playbook, cost: int) -> None:
+    made = comb.replan(1, 0, costs=[(0, 1, cost)])
+    assert made.cost == pytest.approx(cost + 8)
+    assert all(claim.holds for claim in audit_replan(comb, made))
+
+
 def test_each_trip_is_replanned_by_itself() -> None:
     book = two_trip_book()
     for number, group in enumerate(book.hidden_classes, start=1):
@@ -232,6 +240,8 @@ def test_contingencies_begin_where_the_road_is_met() -> None:
         (1, 101, ((101, 102),)),
         (2, 110, ((111, 110),)),
     ]
+    both_ends = little_book().with_contingencies([(101, 102), (111, 110), (105, 106), (102, 101)])
+    assert both_ends.contingencies == book.contingencies
     with pytest.raises(vr.InvalidInputError, match="closed: expected roads of the map, got '101 to 112'"):
         little_book().with_contingencies([(101, 112)])
 

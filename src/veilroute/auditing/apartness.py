@@ -333,10 +333,11 @@ class Spread(ClassRule):
     """The rule of a privacy on a map: distances between candidates as far as it needs them.
 
     The distance of two candidates is the smaller of both directions; a candidate is infinitely far from itself.
-    ``here`` is the same without any past.
+    ``here`` is the same without any past. Where the survey walks on other costs than the problem's, and not all are
+    integers, it is not ``exact``.
     """
 
-    def __init__(self, survey: Survey, privacy: Privacy) -> None:
+    def __init__(self, survey: Survey, privacy: Privacy, *, exact: bool = True) -> None:
         # Who is close to whom is kept as bits, and how close is worked out again when asked: there may be many pairs.
         close = dict.fromkeys(survey.nodes, 0)
         is_all_pairs, beta = privacy.spread == "all-pairs", privacy.beta
@@ -349,8 +350,8 @@ class Spread(ClassRule):
                 lines[owner] = tuple(dict.fromkeys((*lines.get(owner, ()), line)))
         super().__init__(privacy.k, close, is_all_pairs=is_all_pairs, beta=beta, masses=masses, lines=lines)
         self._survey, self._measure = survey, privacy.measure
-        is_cost = privacy.measure == "cost"
-        self._limit = at_least(privacy.ell, exact=is_cost and survey.problem.domain.has_integer_costs)
+        exact = exact and privacy.measure == "cost" and survey.problem.domain.has_integer_costs
+        self._limit = at_least(privacy.ell, exact=exact)
         candidate_at = survey.candidate_at
         for a, around in self._surroundings(survey.nodes if self._limit > 0 else ()):
             for there in around.keys() & candidate_at.keys():

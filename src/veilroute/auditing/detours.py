@@ -6,7 +6,7 @@ Nothing here knows how it was planned.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
@@ -36,7 +36,7 @@ _GOOD = {
     "same-route": "the same for all members, as far as is promised",
     "coverage": "covers whom it says, from the start of the trip on",
     "qualifies": "whether the promise is kept is as stated",
-    "cheapest": "no cheaper walk covers them, and none covers more",
+    "cheapest": "no cheaper walk covers them, none covers more, and the rule leaves no others",
 }
 
 Faults = dict[str, list[str]]  #: what is wrong, by topic
@@ -143,6 +143,10 @@ class _Check:
             before = _Check(self.playbook, self.survey, self.rule, earlier).faults()
             if about != (entry.number, entry.trip, entry.members) or any(before.values()):
                 return {"begins": ["the replan before it is of another class, or not what it says"]}
+            if entry.position < earlier.position:
+                return {"begins": ["begins before the replan before it does"]}
+            if entry.closure != entry.closure.with_earlier(earlier.closure):
+                return {"walk": ["opens again what the replan before it says is closed"]}
             routes = [earlier.walk_of(member) for member in entry.members]
         if any(nodes[: len(walked)] != walked for nodes in routes):
             return {"begins": ["does not begin as the routes of all members do"]}
@@ -249,7 +253,7 @@ class _Check:
     def _no_walk(self, rest: tuple[Label, ...], goal: int | None) -> list[str]:
         """Why a rest is no walk on the changed map; without a ``goal`` it may end anywhere."""
         nodes = [self.survey.node(label) for label in rest]
-        if None in nodes or nodes[0] != self.here:
+        if not nodes or None in nodes or nodes[0] != self.here:
             return ["does not begin where the vehicle stands, or names what is not on the map"]
         if goal is not None and nodes[-1] != goal:
             return ["does not end at the goal"]
@@ -277,20 +281,15 @@ class _Check:
             return []
         return [f"covers {names(real) or 'nobody'}, not {names(way.left) or 'nobody'}"]
 
-    def _keeps(self, left: Iterable[Label]) -> bool:
+    def _keeps(self, left: Sequence[Label]) -> bool:
         """Whether those left keep the promise, on the playbook's map and on the changed one.
 
         Closing roads makes no way shorter, and metres are not changed by new costs. So only new costs can bring
         members closer together than they were, and only where ell is a cost.
         """
-        group = _hidden(self.playbook)[self.entry.number - 1]
-        prior = dict(zip(group.members, group.shares, strict=False)) if group.shares else None
-        masses: dict[int, float] = {}
-        for label in left:
-            candidate = self.survey.find(label)
-            if candidate is None:
-                return False
-            masses[candidate] = self.survey.prior.get(candidate, 0.0) if prior is None else prior.get(label, 0.0)
+        masses = self._masses(left)
+        if None in map(self.survey.find, left):
+            return False
         # What earlier trips have left for a member, where the playbook was planned under a ledger, must do as well.
         groups, past = [masses], () if self.playbook.past is None else self.playbook.past.left
         for owner, others in past:
@@ -301,8 +300,24 @@ class _Check:
             return False
         if not self.entry.closure.costs or self.playbook.privacy.measure != "cost":
             return True
-        rule = Spread(replace(self.survey, walking=self.changed), self.playbook.privacy)
-        return all(_is_class(rule, group) for group in groups)
+        return all(_is_class(self._changed_rule, group) for group in groups)
+
+    @cached_property
+    def _changed_rule(self) -> ClassRule:
+        """What the privacy makes of the candidates on the changed map."""
+        exact = all(isinstance(cost, int) for *_, cost in self.entry.closure.costs)
+        return Spread(replace(self.survey, walking=self.changed), self.playbook.privacy, exact=exact)
+
+    def _masses(self, left: Iterable[Label]) -> dict[int, float]:
+        """How probable candidates are beside one another: by their shares where a class is drawn."""
+        group = _hidden(self.playbook)[self.entry.number - 1]
+        shares = dict(zip(group.members, group.shares, strict=False)) if group.shares else None
+        found = ((label, self.survey.find(label)) for label in left)
+        return {
+            c: self.survey.prior.get(c, 0.0) if shares is None else shares.get(label, 0.0)
+            for label, c in found
+            if c is not None
+        }
 
     def _undercut(self) -> list[str]:
         """Whether a cheaper rest covers those left, or some rest covers more of them; only where one walk is shared."""
@@ -332,12 +347,32 @@ class _Check:
             problems.append(f"going on: {prices[kept]:.9g} is the cheapest that covers as much")
         if any(price < math.inf and mask.bit_count() > kept.bit_count() for mask, price in enumerate(prices)):
             problems.append("going on: another walk covers more members")
+        rivals = (mask for mask in range(len(prices)) if mask.bit_count() == kept.bit_count() and mask != kept)
+        if any(prices[mask] < math.inf and self._is_better(ahead, mask, kept, prices) for mask in rivals):
+            problems.append("going on: as many others are left by the rule")
         return problems
+
+    def _is_better(self, ahead: Sequence[tuple[Label, int]], mask: int, kept: int, prices: Sequence[float]) -> bool:
+        """Whether the rule prefers some to as many whom a walk covers: they keep the promise, weigh more, cost less.
+
+        Sums of probabilities are not told apart by rounding, so that nothing is said of costs where there are any.
+        """
+        seen = [label for label in self.entry.members if label not in dict(ahead)]
+        mine, theirs = (
+            seen + [label for i, (label, _) in enumerate(ahead) if chosen >> i & 1] for chosen in (kept, mask)
+        )
+        is_kept, would_be = self._keeps(mine), self._keeps(theirs)
+        if is_kept != would_be:
+            return would_be
+        if self.rule.beta is None:
+            return prices[mask] < prices[kept] and not is_same(prices[mask], prices[kept])
+        weight, other = (math.fsum(self._masses(labels).values()) for labels in (mine, theirs))
+        return other > weight and not is_same(other, weight)
 
 
 def _is_class(rule: ClassRule, masses: Mapping[int, float]) -> bool:
     """Whether candidates with these probabilities, or shares, keep what a rule asks."""
     group = mask_of(masses)
     if rule.beta is None:
-        return rule.qualifies(group)
+        return rule.hides(group)
     return bool(masses) and (not rule.is_all_pairs or rule.is_far(group)) and rule.is_within(masses)

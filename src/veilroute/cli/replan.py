@@ -102,6 +102,8 @@ def run_replan(
         if not is_hidden(book, book.hidden_classes if book.is_randomised else [book.hidden_classes[number - 1]]):
             raise BrokenPromiseError
         verdicts = audit_replan(book, found)
+    if out is not None and out.suffix.lower() in (".gpx", ".geojson") and found.choice is not None and found.way.own:
+        raise InvalidInputError("--out", "a .json or .txt file: the routes of the members part", str(out))
     is_sound = all(verdict.holds for verdict in verdicts)
     if json:
         claims = [vars(verdict) for verdict in verdicts]
@@ -231,8 +233,6 @@ def _write(book: Playbook, found: Replan, out: Path) -> None:
     if suffix == ".txt":
         out.write_text(detour_text(book, found, changed), encoding="utf-8", newline="\n")
         return
-    if found.way.own:
-        raise InvalidInputError("--out", "a .json or .txt file: the routes of the members part", str(out))
     (part,) = detour_parts(book, found, changed)
     if suffix == ".geojson":
         out.write_bytes(route_geojson(part.itinerary, cost=found.cost or 0.0, trip=found.trip))

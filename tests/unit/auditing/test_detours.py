@@ -14,6 +14,7 @@ from drawn_books import triangle_book
 from street_samples import little_book, little_town, two_trip_book
 from veilroute.auditing.detours import audit_replan
 from veilroute.jsontext import dump_canonical
+from veilroute.replanning import _Replanner
 
 ROADS = [(101, 102), (110, 111)]
 
@@ -117,6 +118,7 @@ def faulty_ways(way: vr.Way, members: tuple[Any, ...]) -> Iterator[vr.Way]:
     for member, (nodes, cost) in way.own.items():
         yield replace(way, own={**way.own, member: (nodes, cost + 1)})
         yield replace(way, own={**way.own, member: (nodes[:-1], cost)})
+        yield replace(way, own={**way.own, member: ((), 0.0)})
         yield replace(way, own={name: part for name, part in way.own.items() if name != member})
 
 
@@ -182,3 +184,58 @@ def test_a_replan_after_a_forged_one_is_found() -> None:
     (begins, *_) = audit_replan(book, replace(second, after=forged))
     assert not begins.holds
     assert not all(claim.holds for claim in audit_replan(book, replace(second, after=None)))
+
+
+def test_histories_that_do_not_hold_one_another_are_asked_once() -> None:
+    """Each leaves two of three; what two of them leave together is one, and no trip ever showed that."""
+    pairs = [(0, 1), (1, 2), (2, 3), (3, 4), (0, 5), (5, 4)]
+    tails, heads = zip(*pairs, *[(b, a) for a, b in pairs], strict=True)
+    domain, past = vr.Domain.from_edges(6, tails, heads, [1] * 12), vr.Past(((1, (1, 2)), (2, (2, 3)), (3, (3, 1))))
+    book = vr.solve(vr.Problem(domain, [vr.Trip(0, 4)], [1, 2, 3], past=past), vr.Privacy(k=2, ell=1))
+    made = book.replan(1, 0, closed=[(0, 5)])
+    assert [claim.evidence for claim in audit_replan(book, made) if not claim.holds] == []
+    assert made.still_hidden == (1, 2, 3) and made.qualifies
+
+
+def test_a_second_replan_opens_no_road_and_does_not_go_back() -> None:
+    book = little_book(little_town())
+    replanner = _Replanner(book, 1, 0)
+    way = replanner.shared
+    first = book.replan(1, way[2], closed=[way[2:4]], costs=[(*way[:2], 99)])
+    here, there = first.route[1:3]
+    for closure in (
+        vr.Closure(((here, there),), costs=first.closure.costs),
+        vr.Closure((*first.closure.roads, (here, there))),
+    ):
+        opened = replanner.replan((*first.walked, here), closure, after=first)
+        assert [claim.claim for claim in audit_replan(book, opened) if not claim.holds] == ["walk"]
+    honest = replanner.replan((*first.walked, here), first.closure, after=first)
+    assert all(claim.holds for claim in audit_replan(book, honest))
+    back = replanner.replan(way[:1], first.closure, after=first)
+    assert [claim.claim for claim in audit_replan(book, back) if not claim.holds] == ["begins"]
+
+
+def test_new_costs_that_add_up_to_ell_but_for_rounding_do() -> None:
+    """0.3 + 0.3 + 2.4 is 2.9999999999999996 from one side: no closer than 3, also on a map of integers."""
+    tails = [0, 1, 2, 3, 4, 1, 2, 3, 4, 5]
+    heads = [1, 2, 3, 4, 5, 0, 1, 2, 3, 4]
+    domain = vr.Domain.from_edges(6, tails, heads, [1] * 10)
+    book = vr.solve(vr.Problem(domain, [vr.Trip(0, 5)], [1, 4]), vr.Privacy(k=2, ell=3))
+    costs = {(1, 2): 0.3, (2, 3): 0.3, (3, 4): 2.4}
+    changes = [edge for (a, b), cost in costs.items() for edge in ((a, b, cost), (b, a, cost))]
+    made = book.replan(1, 0, costs=changes)
+    assert made.qualifies
+    assert [claim.evidence for claim in audit_replan(book, made) if not claim.holds] == []
+
+
+def test_who_is_dropped_is_not_for_the_forger_to_choose() -> None:
+    """From 0 a vehicle gets to 1 or, for more, to 2, and not back; 2 is left out, whoever would rather leave out 1."""
+    tails, heads = [0, 1, 0, 2, 3, 4, 3], [1, 3, 2, 3, 4, 5, 0]
+    domain = vr.Domain.from_edges(6, tails, heads, [1, 1, 2, 1, 1, 1, 1])
+    book = vr.solve(vr.Problem(domain, [vr.Trip(0, 5)], [1, 2, 4]), vr.Privacy(k=2))
+    assert book.hidden_classes[0].members == (1, 2, 4)
+    made = book.replan(1, 0, position=0, closed=[(3, 0)])
+    assert (made.still_hidden, made.route) == ((1, 4), (0, 1, 3, 4, 5))
+    assert all(claim.holds and claim.checked for claim in audit_replan(book, made))
+    forged = replace(made, going_on=replace(made.going_on, route=(0, 2, 3, 4, 5), cost=5, left=(2, 4)))
+    assert [claim.claim for claim in audit_replan(book, forged) if not claim.holds] == ["cheapest"]
