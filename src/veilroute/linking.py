@@ -259,11 +259,14 @@ class Roster:
     def _check_new(self, domain: str, place: Place, taken: set[int]) -> None:
         """Raise when somebody who seems to be new may be somebody of another map: a newcomer has no history."""
         for number, spots in enumerate(self._all_spots):
-            if number in taken or (domain, number) in self._on_map or (called(place) and self._all_names[number]):
+            if number in taken or (domain, number) in self._on_map or is_elsewhere(place.at, spots, CLOSEST_M):
                 continue
-            if not is_elsewhere(place.at, spots, CLOSEST_M):
-                other = self.places[number].text
+            other = self.places[number].text
+            if not (called(place) and self._all_names[number]):
                 raise _ambiguous(place, f"neither names nor coordinates say whether it is {other}: give names")
+            if place.at is not None and any(spot[: _kind(place.at)] == place.at[: _kind(place.at)] for spot in spots):
+                # Or a new map with new names would make everybody a newcomer.
+                raise _ambiguous(place, f"it stands where {other} stood: keep that name")
 
     def _find(self, domain: str, place: Place) -> int | None:
         if (domain, place.label) in self._labels:

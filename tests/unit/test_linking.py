@@ -62,7 +62,7 @@ def test_a_place_is_known_again_on_another_map(known: str, again: Place) -> None
     [
         ("number with a name", Place(7, "Office")),
         ("number on earth", Place(7, None, earth(20))),
-        ("named on earth", Place(7, "Office", earth(2))),
+        ("named on earth", Place(7, "Office", earth(6))),
         ("cell", Place((1, 2), None, cell(1, 3))),
         ("text", Place("Office")),
     ],
@@ -81,6 +81,7 @@ def test_the_same_number_on_another_map_may_be_somebody_else(known: str, other: 
         ([Place(7, "Shop")], [Place(7, None, EARTH)]),  # a name here, a place there
         ([Place((1, 2), None, cell(1, 2))], [Place((1, 2), None, cell(1, 2, height=6))]),  # a row was added somewhere
         ([Place(7, None, EARTH)], [Place(7, None, earth(1))]),  # drawn more exactly
+        ([Place(7, "Shop", EARTH)], [Place(7, "Office", earth(2))]),  # under a new name, and nearly there
         ([Place(7, "Shop", EARTH)], [Place(7, "Shop", earth(300))]),  # moved, or another of that name
         ([Place((1, 2), "Shop", cell(1, 2))], [Place((1, 3), "Shop", cell(1, 3))]),
         ([Place(7, "Shop"), Place(8, "Shop")], [Place(9, "Shop")]),  # two of one name

@@ -212,7 +212,8 @@ class People:
                 continue
             are_named = _names(place) and any(mark[0] == "name" for mark in marks)
             spots = [mark[1] for mark in marks if mark[0] == "at"]
-            if not are_named and not _is_elsewhere(place.at, spots, CLOSEST_M):
+            are_alike = place.at is not None and any(_kind(spot) == _kind(place.at) for spot in spots)
+            if (are_alike or not are_named) and not _is_elsewhere(place.at, spots, CLOSEST_M):
                 raise _unclear(place, f"it may be {self.last[number].text}, as far as names and coordinates say")
 
 
@@ -220,12 +221,16 @@ def _names(place: Place) -> list[tuple[str, str]]:
     return [("name", name) for name in (place.name, place.label) if isinstance(name, str) and name]
 
 
+def _kind(at: Spot) -> Spot:
+    """What a place can be compared with: cells of grids of different sizes cannot be."""
+    return at[: 3 if at[0] == "cell" else 1]
+
+
 def _is_elsewhere(at: Spot | None, spots: Iterable[Spot], furthest_m: float) -> bool:
     """Whether a place is certainly not where another was; that cannot be said where the two cannot be compared."""
     if at is None:
         return False
-    size = 3 if at[0] == "cell" else 1  # cells of grids of different sizes cannot be
-    others = [spot for spot in spots if spot[:size] == at[:size]]
+    others = [spot for spot in spots if _kind(spot) == _kind(at)]
     if at[0] != "earth":
         return bool(others) and at not in others
     points = on_sphere(np.array([spot[1:] for spot in (at, *others)], dtype=np.float64))
