@@ -222,6 +222,10 @@ def check_both_ways(seed: int) -> None:
     problem, task, rule = make(seed, 13 + seed % 4)
     by_table = partition_by_bitmask(problem, task, rule, watch=Watch())
     by_columns = partition_by_columns(problem, task, rule, watch=Watch())
+    check_each_other(by_table, by_columns, task, rule)
+
+
+def check_each_other(by_table: Partition, by_columns: Partition, task: CoveringTask, rule: Rule) -> None:
     best, found = total_of(by_table, task, rule), total_of(by_columns, task, rule)
     assert by_table.is_optimal
     assert found[0] <= best[0] * (1 + 1e-9)
@@ -249,3 +253,15 @@ def test_columns_hide_everybody_where_tables_do(seed: int) -> None:
     problem, task, rule = make(seed, 13 + seed % 4)
     assert not partition_by_bitmask(problem, task, rule, watch=Watch()).left_out
     assert not partition_by_columns(problem, task, rule, watch=Watch()).left_out
+
+
+@pytest.mark.parametrize("seed", [1, 7])
+def test_strolls_take_classes_under_a_prior_only(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Strolls come in where classes have five members or more; large classes and others are in one programme then."""
+    problem, task, rule = make(seed, 13 + seed % 4)
+    by_table = partition_by_bitmask(problem, task, rule, watch=Watch())
+    monkeypatch.setattr("veilroute.partition.columns.FEW_MEMBERS", 8)
+    monkeypatch.setattr("veilroute.partition.columns.LARGE_K", 2)
+    by_columns = partition_by_columns(problem, task, rule, watch=Watch())
+    assert all(rule.qualify(np.array([members], dtype=np.int32)).all() for members in by_columns.classes)
+    check_each_other(by_table, by_columns, task, rule)
