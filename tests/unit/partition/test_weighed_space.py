@@ -265,3 +265,17 @@ def test_strolls_take_classes_under_a_prior_only(seed: int, monkeypatch: pytest.
     by_columns = partition_by_columns(problem, task, rule, watch=Watch())
     assert all(rule.qualify(np.array([members], dtype=np.int32)).all() for members in by_columns.classes)
     check_each_other(by_table, by_columns, task, rule)
+
+
+def test_walks_may_cost_nothing() -> None:
+    """Also past several members: the search ends, and extends such sets like others."""
+    edges = [(a, a + 1, 0.0 if a < 8 else 1.0) for a in range(19)]
+    tails, heads, costs = zip(*edges, *((b, a, cost) for a, b, cost in edges), strict=True)
+    places = [1, 2, 3, 4, 5, 6, 10, 12, 14, 16, 18, 19, 9]
+    prior = [1 / (i + 4) for i in range(13)]
+    problem = vr.Problem(vr.Domain.from_edges(20, tails, heads, costs), [vr.Trip(0, 8)], places, prior=prior)
+    for beta in (0.5, 0.6):
+        task, rule = who_can_hide(problem, prepare_task(problem), vr.Privacy(risk=beta))
+        by_table = partition_by_bitmask(problem, task, rule, watch=Watch())
+        by_columns = partition_by_columns(problem, task, rule, watch=Watch())
+        check_each_other(by_table, by_columns, task, rule)
