@@ -201,8 +201,7 @@ def mark_splitting(sets: Int32s, masses: Floats, beta: float, out: Flags) -> Non
                 light[e] = light[e - 1]
                 e -= 1
             light[e] = mass
-        spare = total - masses[sets[s, 0]] / beta
-        spare += 1e-9 * total
+        spare = total - masses[sets[s, 0]] / beta * (1 - 0.999e-9)
         out[s] = False
         if spare < light[0] / beta * (1 - 1e-9):
             continue
@@ -212,6 +211,6 @@ def mark_splitting(sets: Int32s, masses: Floats, beta: float, out: Flags) -> Non
             if chosen >> (highest + 1):
                 highest += 1
             sums[chosen] = sums[chosen ^ (1 << highest)] + light[highest]
-            if sums[chosen] <= spare and light[highest] <= beta * sums[chosen] * (1 + 1e-9):
+            if sums[chosen] <= spare and light[highest] <= beta * sums[chosen] * (1 + 0.999e-9):
                 out[s] = True
                 break

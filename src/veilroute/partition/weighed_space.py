@@ -45,8 +45,8 @@ class WeighedSpace(ClassSpace):
 
     def __init__(self, task: CoveringTask, rule: RiskBound) -> None:
         super().__init__(task, rule)
-        # How much mass the heaviest member needs beside it, of its own.
-        self.more = (1 / rule.beta - 1) * (1 - ROUNDING)
+        # How much mass the heaviest member needs beside it, of its own: no more than the rule's rounding asks for.
+        self.more = max(0.0, 1 / (rule.beta * (1 + 1.001 * ROUNDING)) - 1)
         if isinstance(self.prices_of, TourCosts) and task.num_trips == 1:
             self.width = min(self.largest, _MAX_GATHERED)
         self._network: Network | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from random import Random
@@ -121,6 +121,18 @@ def test_no_class_that_is_needed_is_missed(seed: int) -> None:
             assert share == pytest.approx(listed.shares[group], abs=1e-9)
             assert reduced == pytest.approx(listed.reduced(group), abs=1e-9)
         assert {group for group, cost in listed.needed.items() if cost <= threshold - 1e-12} <= set(sets)
+
+
+def test_classes_that_qualify_by_rounding_are_found() -> None:
+    """Of two members with a half each one may weigh more by twice the rounding of the rule."""
+    problem = make(1, 6)[0]
+    problem = replace(problem, prior=[1.0, 1 + 1.6e-9] * 3)
+    task, rule = who_can_hide(problem, prepare_task(problem), vr.Privacy(risk=0.5))
+    assert isinstance(rule, RiskBound)
+    space = WeighedSpace(task, rule)
+    space.prepare(Watch())
+    found = space.search(Prices(np.zeros(6)), 1e9, Watch()).columns.sets
+    assert {tuple(row[:2].tolist()) for row in found if row[2] < 0} == set(combinations(range(6), 2))
 
 
 @pytest.mark.parametrize("seed", range(40))
