@@ -12,6 +12,8 @@ import numpy as np
 from veilroute.arrays import Flags, Floats, Int32s, Ints
 from veilroute.kernels.jit import inner, jit
 
+_LEAST = 1e-300  #: below any cost but 0, of which no part is a step
+
 
 @inner
 def least_addition(
@@ -33,7 +35,7 @@ def least_addition(
     level = cost
     while (level - cost) * weight + lowest < min(best, room):
         above = np.inf
-        following = level * 1.02
+        following = max(level * 1.02, _LEAST)
         price = 0.0
         left = lacking
         for e in range(num_listed):
@@ -68,7 +70,7 @@ def extend_heaviest(
 
     ``orders[h]`` lists who may follow the heaviest member h, -1 behind them, and ``places[h]`` where each stands there;
     a member is added only behind the last one. ``known`` has per set and member what the set with this member costs, on
-    the one trip that there is, or 0; it is empty where that is not known yet. ``offsets`` and the cuts are those of
+    the one trip that there is, or -1; it is empty where that is not known yet. ``offsets`` and the cuts are those of
     :func:`~veilroute.kernels.extension.extend_sets`. Returns how many sets there are.
     """
     size = sets.shape[1]
@@ -154,7 +156,7 @@ def extend_heaviest(
                     for trip in range(num_trips):
                         added += max(joined[trip, x], joined[trip, y]) * weights[trip, y]
                     bound += min(0.0, added)
-            if bound <= threshold and (known.shape[0] == 0 or known[s, x] > 0):
+            if bound <= threshold and (known.shape[0] == 0 or known[s, x] >= 0):
                 for i in range(size):
                     out_sets[found, i] = members[i]
                 out_sets[found, size] = x
@@ -199,8 +201,7 @@ def mark_splitting(sets: Int32s, masses: Floats, beta: float, out: Flags) -> Non
                 light[e] = light[e - 1]
                 e -= 1
             light[e] = mass
-        spare = total - masses[sets[s, 0]] / beta
-        spare += 1e-9 * total
+        spare = total - masses[sets[s, 0]] / beta * (1 - 0.999e-9)
         out[s] = False
         if spare < light[0] / beta * (1 - 1e-9):
             continue
@@ -210,6 +211,6 @@ def mark_splitting(sets: Int32s, masses: Floats, beta: float, out: Flags) -> Non
             if chosen >> (highest + 1):
                 highest += 1
             sums[chosen] = sums[chosen ^ (1 << highest)] + light[highest]
-            if sums[chosen] <= spare and light[highest] <= beta * sums[chosen] * (1 + 1e-9):
+            if sums[chosen] <= spare and light[highest] <= beta * sums[chosen] * (1 + 0.999e-9):
                 out[s] = True
                 break

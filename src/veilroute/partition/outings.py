@@ -194,7 +194,12 @@ class Outings:
                 if members:
                     found[members] = reduced
                     best = min(best, reduced)
-            split = self._split(self._narrow(part, best), best - value) if value < best - slack else ()
+            split: tuple[_Part, ...] = ()
+            if value < best - slack:
+                part = self._narrow(part, best)
+                if self._weigh(part)[1] == math.inf:  # nothing in it is better than the best
+                    continue
+                split = self._split(part, best - value)
             if not split:
                 least = min(least, value)
             for each in split:

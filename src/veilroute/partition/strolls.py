@@ -36,8 +36,8 @@ _ALONE = 10.0
 def raise_by_strolls(bounding: Bounding, record: Record) -> None:
     """Offer prices that hold for all classes because they hold for all strolls; for whole walks only.
 
-    Where every set of k members that stand apart is a class, the linear programme gets those that strolls pass; and, on
-    one trip, a partition made of them is where another local search begins.
+    Unless the rule is loose, the linear programme gets the classes of k members that strolls pass. Where every set of k
+    that stand apart is a class, and on one trip, a partition made of them is where another local search begins.
     """
     space, watch = bounding.space, bounding.watch
     steps = space.prices_of.steps(watch)
@@ -49,10 +49,11 @@ def raise_by_strolls(bounding: Bounding, record: Record) -> None:
         if space.is_loose:
             continue
         sets = rounds.passed()
+        sets = sets[space.rule.qualify(sets)]
         shares = space.measure(sets, watch)[1]
         columns = Columns(sets, shares, np.zeros(shares.size)).take(np.isfinite(shares))
-        bounding.add(Columns.join([columns], space.max_size))
-        if space.task.num_trips == 1:
+        bounding.add(Columns.join([columns], space.width))
+        if space.is_known and space.task.num_trips == 1:
             effort = _EFFORT_PER_MEMBER * space.num
             record.offer(improve(space, space.price(rounds.dive()), seed=0, effort=effort, watch=watch))
 
@@ -131,7 +132,7 @@ class _Rounds:
         self.master.add_columns(mine.sets, mine.shares)
         # Until there are enough strolls, nobody is worth more than some of these.
         highest = _HIGHEST * max(float(self.first.max(initial=0.0)), self.tolerance)
-        self._alone = np.full((space.num, space.max_size), -1, dtype=np.int32)
+        self._alone = np.full((space.num, space.width), -1, dtype=np.int32)
         self._alone[:, 0] = np.arange(space.num)
         self.master.add_columns(self._alone, np.full(space.num, highest))
         self._known: set[tuple[bytes, int]] = set()
@@ -171,7 +172,7 @@ class _Rounds:
             self._known.add(key)
         columns = columns.take(is_new).best(self.search.space.num, _PER_MEMBER)
         if len(columns):
-            wide = Columns.join([columns], self.search.space.max_size)
+            wide = Columns.join([columns], self.search.space.width)
             self.master.add_columns(wide.sets, wide.shares)
         return len(columns)
 

@@ -45,8 +45,8 @@ class WeighedSpace(ClassSpace):
 
     def __init__(self, task: CoveringTask, rule: RiskBound) -> None:
         super().__init__(task, rule)
-        # How much mass the heaviest member needs beside it, of its own.
-        self.more = (1 / rule.beta - 1) * (1 - ROUNDING)
+        # How much mass the heaviest member needs beside it, of its own: no more than the rule's rounding asks for.
+        self.more = max(0.0, 1 / (rule.beta * (1 + 1.001 * ROUNDING)) - 1)
         if isinstance(self.prices_of, TourCosts) and task.num_trips == 1:
             self.width = min(self.largest, _MAX_GATHERED)
         self._network: Network | None = None
@@ -212,7 +212,7 @@ class WeighedSpace(ClassSpace):
     ) -> tuple[Grown, Ints]:
         """The sets of one member more, at the costs of those that they came of, and which these are.
 
-        ``known`` may have per set and member what the set with this member costs on the only trip; 0 where not asked.
+        ``known`` may have per set and member what the set with this member costs on the only trip; -1 where not asked.
         """
         room = len(now.sets) * self.num
         sets = np.empty((room, now.sets.shape[1] + 1), dtype=np.int32)
@@ -272,7 +272,7 @@ class _Look:
         if costs.shape[1] > 1:
             return columns, replace(grown, costs=costs).part(np.flatnonzero(is_there))
         # What each member really costs says more about the others that may follow.
-        known = np.zeros((len(now.sets), space.num))
-        known[parents, grown.sets[:, -1]] = np.where(is_there, costs[:, 0], 0.0)
+        known = np.full((len(now.sets), space.num), -1.0)
+        known[parents, grown.sets[:, -1]] = np.where(is_there, costs[:, 0], -1.0)
         again, parents = space.extend(now, self.weights, self.prizes, self.cuts, self.threshold, known)
         return columns, replace(again, costs=known[parents, again.sets[:, -1]][:, None])

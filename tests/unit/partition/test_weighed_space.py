@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from random import Random
@@ -123,6 +123,18 @@ def test_no_class_that_is_needed_is_missed(seed: int) -> None:
         assert {group for group, cost in listed.needed.items() if cost <= threshold - 1e-12} <= set(sets)
 
 
+def test_classes_that_qualify_by_rounding_are_found() -> None:
+    """Of two members with a half each one may weigh more by twice the rounding of the rule."""
+    problem = make(1, 6)[0]
+    problem = replace(problem, prior=[1.0, 1 + 1.6e-9] * 3)
+    task, rule = who_can_hide(problem, prepare_task(problem), vr.Privacy(risk=0.5))
+    assert isinstance(rule, RiskBound)
+    space = WeighedSpace(task, rule)
+    space.prepare(Watch())
+    found = space.search(Prices(np.zeros(6)), 1e9, Watch()).columns.sets
+    assert {tuple(row[:2].tolist()) for row in found if row[2] < 0} == set(combinations(range(6), 2))
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_bounds_of_a_search_that_ends_early_hold(seed: int) -> None:
     """However little work is done, and however small the sets are that can be priced."""
@@ -222,6 +234,10 @@ def check_both_ways(seed: int) -> None:
     problem, task, rule = make(seed, 13 + seed % 4)
     by_table = partition_by_bitmask(problem, task, rule, watch=Watch())
     by_columns = partition_by_columns(problem, task, rule, watch=Watch())
+    check_each_other(by_table, by_columns, task, rule)
+
+
+def check_each_other(by_table: Partition, by_columns: Partition, task: CoveringTask, rule: Rule) -> None:
     best, found = total_of(by_table, task, rule), total_of(by_columns, task, rule)
     assert by_table.is_optimal
     assert found[0] <= best[0] * (1 + 1e-9)
@@ -249,3 +265,29 @@ def test_columns_hide_everybody_where_tables_do(seed: int) -> None:
     problem, task, rule = make(seed, 13 + seed % 4)
     assert not partition_by_bitmask(problem, task, rule, watch=Watch()).left_out
     assert not partition_by_columns(problem, task, rule, watch=Watch()).left_out
+
+
+@pytest.mark.parametrize("seed", [1, 7])
+def test_strolls_take_classes_under_a_prior_only(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Strolls come in where classes have five members or more; large classes and others are in one programme then."""
+    problem, task, rule = make(seed, 13 + seed % 4)
+    by_table = partition_by_bitmask(problem, task, rule, watch=Watch())
+    monkeypatch.setattr("veilroute.partition.columns.FEW_MEMBERS", 8)
+    monkeypatch.setattr("veilroute.partition.columns.LARGE_K", 2)
+    by_columns = partition_by_columns(problem, task, rule, watch=Watch())
+    assert all(rule.qualify(np.array([members], dtype=np.int32)).all() for members in by_columns.classes)
+    check_each_other(by_table, by_columns, task, rule)
+
+
+def test_walks_may_cost_nothing() -> None:
+    """Also past several members: the search ends, and extends such sets like others."""
+    edges = [(a, a + 1, 0.0 if a < 8 else 1.0) for a in range(19)]
+    tails, heads, costs = zip(*edges, *((b, a, cost) for a, b, cost in edges), strict=True)
+    places = [1, 2, 3, 4, 5, 6, 10, 12, 14, 16, 18, 19, 9]
+    prior = [1 / (i + 4) for i in range(13)]
+    problem = vr.Problem(vr.Domain.from_edges(20, tails, heads, costs), [vr.Trip(0, 8)], places, prior=prior)
+    for beta in (0.5, 0.6):
+        task, rule = who_can_hide(problem, prepare_task(problem), vr.Privacy(risk=beta))
+        by_table = partition_by_bitmask(problem, task, rule, watch=Watch())
+        by_columns = partition_by_columns(problem, task, rule, watch=Watch())
+        check_each_other(by_table, by_columns, task, rule)
