@@ -4,6 +4,7 @@ from itertools import pairwise
 from random import Random
 
 import numpy as np
+import pytest
 
 import veilroute as vr
 from veilroute.covering.set_costs import MAX_TOUR, ClassWalks, TourCosts
@@ -81,10 +82,11 @@ def test_gathered_classes_are_heavy_enough_and_cost_what_is_said() -> None:
         assert np.isclose(reduced, length_of(costs, members) * weights[members].sum() - prizes[members].sum())
 
 
-def test_who_needs_more_light_ones_than_are_priced_exactly_is_hidden() -> None:
+@pytest.mark.parametrize("limit_s", [4, pytest.param(20, marks=pytest.mark.slow)])
+def test_who_needs_more_light_ones_than_are_priced_exactly_is_hidden(limit_s: float) -> None:
     prior = [18.0] + [1.0] * 39
     problem = rooms(40, seed=4, prior=prior)
-    playbook = vr.solve(problem, vr.Privacy(risk=0.5), time_limit_s=20)
+    playbook = vr.solve(problem, vr.Privacy(risk=0.5), time_limit_s=limit_s)
     assert playbook.claims.hidden_mass == 1.0
     assert playbook.claims.worst_posterior is not None
     assert playbook.claims.worst_posterior <= 0.5 + 1e-9
