@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import veilroute as vr
-from veilroute.linking import Entry, Linking, Place
+from veilroute.entries import Entry, Place
+from veilroute.linking import Linking
 
 ROWS = ["......", ".@..@.", "......", "..@...", "......"]
 THERE = vr.Trip((0, 0), (4, 4))

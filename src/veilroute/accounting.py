@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from veilroute.domain.graph import Label
+from veilroute.entries import Entry
 from veilroute.errors import InvalidInputError
-from veilroute.linking import Entry, Linking, Sighting, remaining
+from veilroute.linking import Linking, Sighting, remaining
 from veilroute.problem import checked_prior
 
 

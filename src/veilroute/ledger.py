@@ -16,13 +16,9 @@ from typing import Any
 from veilroute.accounting import Account, account_draws
 from veilroute.closures import Replan
 from veilroute.domain.graph import Label
-from veilroute.errors import InvalidInputError, UnsafeLedgerError
-from veilroute.journal import Journal, append, new_journal, read_journal
-from veilroute.jsontext import dump_canonical, parse_json
-from veilroute.linking import (
+from veilroute.entries import (
     LEDGER_FORMAT,
     Entry,
-    Linking,
     check_date,
     entry_from_dict,
     entry_of,
@@ -30,6 +26,10 @@ from veilroute.linking import (
     places_of,
     read_entries,
 )
+from veilroute.errors import InvalidInputError, UnsafeLedgerError
+from veilroute.journal import Journal, append, new_journal, read_journal
+from veilroute.jsontext import dump_canonical, parse_json
+from veilroute.linking import Linking
 from veilroute.playbook import Playbook
 from veilroute.problem import ROUNDING, Past, Privacy, Problem
 from veilroute.shortfalls import Shortfall, explain_shortfalls

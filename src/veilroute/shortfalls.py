@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from veilroute.domain.graph import Label
+from veilroute.entries import Entry, places_of
 from veilroute.errors import listing
-from veilroute.linking import Entry, Linking, places_of
+from veilroute.linking import Linking
 from veilroute.playbook import Playbook
 
 

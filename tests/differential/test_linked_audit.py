@@ -11,7 +11,8 @@ import pytest
 import veilroute as vr
 from ledger_weeks import plan_week, random_days, read_week, write_chain
 from veilroute.auditing.sightings import Observer, see_entry
-from veilroute.linking import Entry, Linking, Place, pairs_within
+from veilroute.entries import Entry, Place, pairs_within
+from veilroute.linking import Linking
 
 SEEDS = [seed if seed < 10 else pytest.param(seed, marks=pytest.mark.slow) for seed in range(150)]
 

@@ -13,9 +13,9 @@ import pytest
 import veilroute as vr
 from drawn_books import triangle_book
 from linked_entries import THERE, entry, plan, town
+from veilroute.entries import LEDGER_FORMAT, Entry, Place
 from veilroute.journal import append
 from veilroute.ledger import Ledger
-from veilroute.linking import LEDGER_FORMAT, Entry, Place
 
 PLACES = [(0, 2), (0, 5), (2, 0), (2, 3), (4, 2), (4, 5)]
 A, B, C, D, E, F = PLACES

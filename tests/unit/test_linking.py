@@ -11,8 +11,9 @@ import pytest
 
 import veilroute as vr
 from linked_entries import entry, left_of
+from veilroute.entries import Entry, Place, entry_from_dict
 from veilroute.jsontext import dump_canonical, parse_json
-from veilroute.linking import Entry, Linking, Place, Roster, Sighting, entry_from_dict
+from veilroute.linking import Linking, Roster, Sighting
 
 EARTH = ("earth", 24.94, 60.17)
 METRE = 1 / 111_195  #: in degrees of latitude

@@ -16,9 +16,9 @@ from typing import Any
 from veilroute.auditing.sightings import Observer, Sight, see_entry, see_playbook
 from veilroute.auditing.verdicts import ClaimVerdict, judge, names, number
 from veilroute.domain.graph import Label
+from veilroute.entries import LEDGER_FORMAT, Entry, read_entries
 from veilroute.errors import InvalidInputError
 from veilroute.journal import Journal, read_journal
-from veilroute.linking import LEDGER_FORMAT, Entry, read_entries
 from veilroute.playbook import Playbook
 
 _MAX_ROWS = 40

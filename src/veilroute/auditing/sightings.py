@@ -18,8 +18,8 @@ from veilroute.auditing.apartness import Spread, members_of
 from veilroute.auditing.replay import replay_playbook
 from veilroute.auditing.survey import metres_apart, on_sphere, survey_problem
 from veilroute.domain.graph import Domain
+from veilroute.entries import CLOSEST_M, FURTHEST_M, Entry, Place, Spot
 from veilroute.errors import InvalidInputError, TooLargeError
-from veilroute.linking import CLOSEST_M, FURTHEST_M, Entry, Place, Spot
 from veilroute.playbook import Playbook
 from veilroute.problem import ROUNDING, Privacy
 

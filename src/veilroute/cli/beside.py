@@ -10,9 +10,9 @@ from itertools import islice
 from pathlib import Path
 
 from veilroute.domain.graph import Label
+from veilroute.entries import LEDGER_FORMAT
 from veilroute.errors import VeilrouteError
 from veilroute.ledger import read_ledger
-from veilroute.linking import LEDGER_FORMAT
 from veilroute.playbook import Playbook, playbook_from_json
 
 _MOST_FILES = 200

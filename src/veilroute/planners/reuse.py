@@ -25,8 +25,9 @@ from veilroute.covering.fields import MAX_MEMBERS, FieldsEngine
 from veilroute.covering.prefixes import Completions
 from veilroute.covering.task import CoveringTask, k_and_ell, prepare_task
 from veilroute.domain.graph import Domain, Label, plain_label
+from veilroute.entries import spots_of
 from veilroute.errors import InvalidInputError, TooLargeError
-from veilroute.linking import is_elsewhere, spots_of
+from veilroute.linking import is_elsewhere
 from veilroute.planners.pbp import part_after
 from veilroute.planners.plan import Plan, PlannedClass, find_class_prefix, plan_prefix, plan_unproved, shared_class
 from veilroute.playbook import Playbook
