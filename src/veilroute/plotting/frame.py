@@ -1,9 +1,12 @@
-"""Where everything is on paper: node positions, the part of the plane that is shown, and its size."""
+"""Where everything is on paper: node positions, the part of the plane that is shown, its size, and the file."""
 
 import math
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -12,8 +15,16 @@ from veilroute.arrays import Floats, Ints, Points
 from veilroute.domain.connectivity import steps_from
 from veilroute.domain.graph import Domain
 from veilroute.domain.grid import Grid
+from veilroute.errors import UnknownMethodError
 
 POINTS_PER_INCH = 72.0
+
+# The formats, and what is noted in a file: no dates, and no version that would change the bytes but not the picture.
+_METADATA: dict[str, dict[str, str | None]] = {
+    ".png": {"Software": "veilroute"},
+    ".svg": {"Creator": "veilroute", "Date": None},
+    ".pdf": {"Creator": "veilroute", "Producer": "veilroute", "CreationDate": None},
+}
 
 # When a graph without coordinates is laid out.
 _NUM_PIVOTS = 48
@@ -209,3 +220,19 @@ def _majorize(points: Points, steps: Points) -> Points:
         np.fill_diagonal(pull, 0.0)
         points = inverse @ (pull.sum(axis=1)[:, None] * points - pull @ points)
     return np.asarray(points, dtype=np.float64)
+
+
+def save_picture(path: str | Path, draw: Callable[[], Axes | Figure], dpi: float) -> None:
+    """Draw and save as ``.png``, ``.svg`` or ``.pdf``; equal pictures give equal bytes under any settings of the user."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in _METADATA:
+        raise UnknownMethodError("picture format", Path(path).suffix, tuple(_METADATA))
+    with mpl.rc_context(), warnings.catch_warnings():
+        # A name in a script that the font lacks shows boxes; the picture is of use all the same.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
+        mpl.rcdefaults()
+        mpl.rcParams["svg.hashsalt"] = "veilroute"
+        drawn = draw()
+        figure = drawn.figure if isinstance(drawn, Axes) else drawn
+        assert isinstance(figure, Figure)
+        figure.savefig(path, format=suffix[1:], dpi=dpi, metadata=_METADATA[suffix])

@@ -6,19 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 from textwrap import wrap
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from veilroute.checks import check_finite
-from veilroute.errors import UnknownMethodError
 from veilroute.frontier import Frontier, FrontierPoint
+from veilroute.plotting.frame import save_picture
 from veilroute.plotting.palette import DASHES, INK, MARKERS, MUTED
 
-SUFFIXES = (".png", ".svg")
-_METADATA = {".png": {"Software": "veilroute"}, ".svg": {"Creator": "veilroute", "Date": None}}
 _SIZE_IN = (7.6, 4.6)
 # Of Okabe and Ito, without yellow, which is hard to read on white, and black, which marks the best point.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
@@ -89,19 +86,11 @@ def plot_frontier(frontier: Frontier, *, budget: float | None = None, ax: Axes |
 
 
 def draw_frontier(frontier: Frontier, path: str | Path, *, budget: float | None = None, dpi: float = 150) -> None:
-    """Draw what privacy costs as :func:`plot_frontier` does and save the chart as ``.png`` or ``.svg``.
+    """Draw what privacy costs as :func:`plot_frontier` does and save the chart as ``.png``, ``.svg`` or ``.pdf``.
 
     Equal points give equal bytes; the user's settings of matplotlib play no part.
     """
-    suffix = Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise UnknownMethodError("picture format", Path(path).suffix, SUFFIXES)
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rcParams["svg.hashsalt"] = "veilroute"
-        figure = plot_frontier(frontier, budget=budget).figure
-        assert isinstance(figure, Figure)
-        figure.savefig(path, format=suffix[1:], dpi=dpi, metadata=_METADATA[suffix])
+    save_picture(path, lambda: plot_frontier(frontier, budget=budget), dpi)
 
 
 def _across(points: list[FrontierPoint]) -> str:

@@ -7,22 +7,15 @@ from pathlib import Path
 from statistics import median
 from textwrap import wrap
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from veilroute.auditing import LinkedReport
-from veilroute.errors import UnknownMethodError
+from veilroute.plotting.frame import save_picture
 from veilroute.plotting.palette import INK, MUTED
 
-SUFFIXES = (".png", ".svg", ".pdf")
-_METADATA: dict[str, dict[str, str | None]] = {
-    ".png": {"Software": "veilroute"},
-    ".svg": {"Creator": "veilroute", "Date": None},
-    ".pdf": {"Creator": "veilroute", "Producer": None, "CreationDate": None},
-}
 _SIZE_IN = (7.6, 5.2)
 _BLUE, _RED, _ORANGE, _GRID = "#0072B2", "#D55E00", "#E69F00", "#DADAD6"
 _MAX_TICKS = 12
@@ -66,13 +59,7 @@ def draw_linked(report: LinkedReport, path: str | Path, *, dpi: float = 150) -> 
 
     Equal reports give equal bytes; the user's settings of matplotlib play no part.
     """
-    suffix = Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise UnknownMethodError("picture format", Path(path).suffix, SUFFIXES)
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rcParams["svg.hashsalt"] = "veilroute"
-        plot_linked(report).savefig(path, format=suffix[1:], dpi=dpi, metadata=_METADATA[suffix])
+    save_picture(path, lambda: plot_linked(report), dpi)
 
 
 def _draw(ax: Axes, xs: Sequence[int], lines: Sequence[tuple[str, Sequence[float], str, str]]) -> None:

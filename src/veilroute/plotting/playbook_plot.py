@@ -7,13 +7,11 @@ has the same bytes for the same playbook.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -26,23 +24,16 @@ from matplotlib.transforms import ScaledTranslation
 
 from veilroute.checks import is_number
 from veilroute.domain.graph import Label
-from veilroute.errors import InvalidInputError, UnknownMethodError
+from veilroute.errors import InvalidInputError
 from veilroute.playbook import Playbook, PlaybookClass
 from veilroute.plotting import marks
 from veilroute.plotting.domain_plot import bend_walks, draw_domain
-from veilroute.plotting.frame import POINTS_PER_INCH, Frame, frame_of, new_axes
+from veilroute.plotting.frame import POINTS_PER_INCH, Frame, frame_of, new_axes, save_picture
 from veilroute.plotting.marks import Mark, letters, mark_lines, sight_lines, text_shift, text_style
 from veilroute.plotting.palette import ClassStyle, class_style, mix
 from veilroute.plotting.routes import class_walks, draw_routes, route_lines
 from veilroute.posterior import find_sights
 from veilroute.streets.directions import check_trip, distance_text, duration_text
-
-# The formats, and what is noted in a file: no dates, and no version that would change the bytes but not the picture.
-_METADATA: dict[str, dict[str, str | None]] = {
-    ".png": {"Software": "veilroute"},
-    ".svg": {"Creator": "veilroute", "Date": None},
-    ".pdf": {"Creator": "veilroute", "Producer": "veilroute", "CreationDate": None},
-}
 
 # Of a class's marker, in points; on grids it follows the cell in between.
 _SMALLEST_MARK_PT, _LARGEST_MARK_PT = 12.0, 20.0
@@ -170,19 +161,8 @@ def draw_playbook(
     UnknownMethodError
         For another suffix.
     """
-    path = Path(path)
-    suffix = path.suffix.lower()
-    if suffix not in _METADATA:
-        raise UnknownMethodError("picture format", path.suffix, tuple(_METADATA))
     _check_positive("dpi", dpi)
-    with mpl.rc_context(), warnings.catch_warnings():
-        # A name in a script that the font lacks shows boxes; the picture is of use all the same.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
-        mpl.rcdefaults()
-        mpl.rcParams["svg.hashsalt"] = "veilroute"
-        figure = plot_playbook(playbook, trip=trip, size=size).figure
-        assert isinstance(figure, Figure)
-        figure.savefig(path, format=suffix[1:], dpi=dpi, metadata=_METADATA[suffix])
+    save_picture(path, lambda: plot_playbook(playbook, trip=trip, size=size), dpi)
 
 
 def _check_positive(name: str, value: object) -> None:
