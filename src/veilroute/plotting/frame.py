@@ -223,7 +223,7 @@ def _majorize(points: Points, steps: Points) -> Points:
 
 
 def save_picture(path: str | Path, draw: Callable[[], Axes | Figure], dpi: float) -> None:
-    """Draw and save as ``.png``, ``.svg`` or ``.pdf``; equal pictures give equal bytes under any settings of the user."""
+    """Draw and save as ``.png``, ``.svg`` or ``.pdf``; equal pictures give equal bytes under any settings."""
     suffix = Path(path).suffix.lower()
     if suffix not in _METADATA:
         raise UnknownMethodError("picture format", Path(path).suffix, tuple(_METADATA))
