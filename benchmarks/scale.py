@@ -1,0 +1,157 @@
+"""Whole countries: what a plan takes on generated networks of millions of junctions.
+
+    python benchmarks/scale.py
+    python benchmarks/scale.py --junctions 500000 --customers 100 -k 2 --workers 1
+    python benchmarks/scale.py --constants
+
+Without options: 2 million junctions, 300 customers, k = 3, radius 0. The network is a bent lattice of streets, some of
+them missing and some one-way. It is made by arrays and handed over in a file, so that the process that plans is
+measured by itself. Prints the seconds of the sweeps and of the whole plan, the latter also as a multiple of as many runs
+of scipy's Dijkstra as there are customers (from the mean of some runs in the same process), and the most memory held.
+
+`--constants` measures what docs/scale.rst reckons with, prints it, and works out from it what larger networks need.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components, dijkstra
+
+import veilroute as vr
+from timing import peak_memory_mb, scipy_matrix
+
+ELL = 500.0
+_NUM_RUNS = 5
+_SPACING_M = 100.0
+#: Junctions and customers of what is reckoned: a city, a large city, a country, a large country, a continent.
+SIZES = ((100_000, 300), (1_000_000, 1_000), (2_000_000, 300), (10_000_000, 3_000), (60_000_000, 10_000))
+_SWEPT = (250_000, 500_000, 1_000_000, 2_000_000)
+
+
+def generate_country(num_junctions: int, *, seed: int = 1) -> vr.Domain:
+    """About so many junctions and 2.8 directed edges for each, costs in metres; the largest strong part is kept."""
+    side = math.isqrt(num_junctions * 16 // 15)
+    rng = np.random.default_rng(seed)
+    ids = np.arange(side * side).reshape(side, side)
+    places = np.stack(np.meshgrid(np.arange(side), np.arange(side)), axis=-1).reshape(-1, 2) * _SPACING_M
+    places = np.round(places + rng.uniform(-30, 30, places.shape), 1)
+    one = np.concatenate([ids[:, :-1].ravel(), ids[:-1].ravel()])
+    other = np.concatenate([ids[:, 1:].ravel(), ids[1:].ravel()])
+    paved = rng.random(one.size) > 0.28
+    one, other = one[paved], other[paved]
+    way = rng.random(one.size)
+    tails = np.concatenate([one[way > 0.05], other[way < 0.95]])
+    heads = np.concatenate([other[way > 0.05], one[way < 0.95]])
+    graph = csr_matrix((np.ones(tails.size, dtype=bool), (tails, heads)), shape=(ids.size, ids.size))
+    _, part = connected_components(graph, connection="strong")
+    is_kept = part == np.bincount(part).argmax()
+    number = np.cumsum(is_kept) - 1
+    both = is_kept[tails] & is_kept[heads]
+    tails, heads = tails[both], heads[both]
+    metres = np.hypot(*(places[tails] - places[heads]).T) * rng.choice([1.0, 1.3], tails.size)
+    return vr.Domain.from_edges(int(is_kept.sum()), number[tails], number[heads], np.round(metres + 1, 1))
+
+
+def draw_problem(domain: vr.Domain, num_customers: int) -> vr.Problem:
+    """A trip and customers anywhere on it."""
+    start, goal, *places = np.random.default_rng(2).choice(domain.num_nodes, num_customers + 2, replace=False).tolist()
+    return vr.Problem(domain, [vr.Trip(start, goal)], places)
+
+
+def measure_plan(path: Path, customers: int, k: int, workers: int | None, limit_s: float | None) -> dict[str, Any]:
+    """Plan on the network of a file, in this process."""
+    small = generate_country(4000)
+    vr.solve(draw_problem(small, 60), vr.Privacy(k=k, ell=ELL), workers=workers)  # which loads kernels
+    before_mb = peak_memory_mb()
+    with np.load(path) as arrays:
+        domain = vr.Domain(arrays["indptr"], arrays["indices"], arrays["costs"])
+    problem = draw_problem(domain, customers)
+    matrix, nodes = scipy_matrix(domain), problem.candidate_nodes[:_NUM_RUNS]
+    began = time.perf_counter()
+    for node in nodes:
+        dijkstra(matrix, indices=node)
+    one_s = (time.perf_counter() - began) / len(nodes)
+    del matrix
+    stages: dict[str, float] = {}
+
+    def note(progress: vr.Progress) -> None:
+        stages[progress.stage] = time.perf_counter()
+
+    began, cpu_began = time.perf_counter(), time.process_time()
+    book = vr.solve(problem, vr.Privacy(k=k, ell=ELL), workers=workers, progress=note, time_limit_s=limit_s)
+    seconds = time.perf_counter() - began
+    return {
+        "junctions": domain.num_nodes,
+        "edges": domain.num_edges,
+        "customers": customers,
+        "hidden": book.claims.num_anonymized,
+        "status": book.status,
+        "sweeps_s": stages["distances"] - began,
+        "seconds": seconds,
+        "cpu_s": time.process_time() - cpu_began,
+        "dijkstra_s": one_s,
+        "multiple": seconds / (customers * one_s),
+        "before_mb": before_mb,
+        "peak_mb": peak_memory_mb(),
+    }
+
+
+def measure(
+    num_junctions: int, customers: int, k: int, *, workers: int | None = None, limit_s: float | None = None
+) -> dict[str, Any]:
+    """Plan on a generated network, in a process of its own."""
+    with tempfile.TemporaryDirectory(prefix="veilroute-") as folder:
+        path = Path(folder, "network.npz")
+        domain = generate_country(num_junctions)
+        np.savez(path, indptr=domain.indptr, indices=domain.indices, costs=domain.costs)
+        del domain
+        case = json.dumps([str(path), customers, k, workers, limit_s])
+        done = subprocess.run([sys.executable, __file__, "--case", case], check=True, capture_output=True, text=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--junctions", type=int, default=2_000_000)
+    parser.add_argument("--customers", type=int, default=300)
+    parser.add_argument("-k", type=int, default=3)
+    parser.add_argument("--workers", type=int, help="threads; one for each core by default")
+    parser.add_argument("--constants", action="store_true", help="measure and print what docs/scale.rst reckons with")
+    parser.add_argument("--case", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.case is not None:
+        path, *case = json.loads(given.case)
+        print(json.dumps(measure_plan(Path(path), *case)))
+        return 0
+    if given.constants:
+        print_constants()
+        return 0
+    found = measure(given.junctions, given.customers, given.k, workers=given.workers)
+    print(f"{found['junctions']:,} junctions, {found['edges']:,} edges, {given.customers} customers, k={given.k}:")
+    print(f"  {found['status']}, {found['hidden']} hidden")
+    print(f"  sweeps {found['sweeps_s']:.1f} s, whole plan {found['seconds']:.1f} s ({found['cpu_s']:.1f} s of work)")
+    print(
+        f"  {found['multiple']:.2f} times {given.customers} runs of scipy's Dijkstra, {found['dijkstra_s']:.3f} s each"
+    )
+    print(f"  peak memory {found['peak_mb']:.0f} MB, of which {found['before_mb']:.0f} MB before the network was read")
+    return 0
+
+
+def print_constants() -> None:
+    raise NotImplementedError
+
+
+if __name__ == "__main__":
+    sys.exit(main())
