@@ -35,7 +35,7 @@ def plan_rbp(problem: Problem, privacy: Privacy, *, seed: int, watch: Watch) -> 
     m = require_finite_m(privacy, "rbp")
     task = prepare_task(problem)
     prefixes = [
-        draw_walk(problem.domain, start, seeded("rbp", seed, trip), lambda num_nodes, _last: num_nodes >= m, watch)
+        draw_walk(task.domain, start, seeded("rbp", seed, trip), lambda num_nodes, _last: num_nodes >= m, watch)
         for trip, start in enumerate(task.starts)
     ]
     return plan_prefixes(
