@@ -6,8 +6,9 @@
 
 Without options: 2 million junctions, 300 customers, k = 3, radius 0. The network is a bent lattice of streets, some of
 them missing and some one-way. It is made by arrays and handed over in a file, so that the process that plans is
-measured by itself. Prints the seconds of the sweeps and of the whole plan, the latter also as a multiple of as many runs
-of scipy's Dijkstra as there are customers (from the mean of some runs in the same process), and the most memory held.
+measured by itself. Prints the seconds of the sweeps and of the whole plan, the most memory held, and both the seconds
+of the clock and those of the processors as multiples of as many runs of scipy's Dijkstra as there are customers (by the
+mean of some runs in the same process). Where other work is on the machine, the processors' seconds tell more.
 
 `--constants` measures what docs/scale.rst reckons with, prints it, and works out from it what larger networks need.
 """
