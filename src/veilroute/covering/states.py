@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -39,7 +40,14 @@ class StateGraph(Domain):
 
     def states_at(self, nodes: Indices) -> Indices:
         """The states at some of the nodes, ascending."""
-        return np.flatnonzero(np.isin(self.nodes, nodes)).astype(np.uint32)
+        order, first = self._by_node
+        return np.sort(order[spans(first[nodes], first[nodes + 1] - first[nodes])]).astype(np.uint32)
+
+    @cached_property
+    def _by_node(self) -> tuple[Ints, Ints]:
+        """The states in the order of their nodes, and where those of each node begin."""
+        order = np.argsort(self.nodes, kind="stable")
+        return order, np.searchsorted(self.nodes[order], np.arange(self.world.num_nodes + 1))
 
     def labels_of(self, nodes: Ints) -> tuple[Label, ...]:
         """The labels of the world's nodes along a walk; one that stays where it is, is there once."""

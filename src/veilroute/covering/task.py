@@ -22,7 +22,7 @@ from veilroute.arrays import Candidate, Flags, Floats, Indices, Ints, Masks, Mem
 from veilroute.covering.crew import Sweeps, crew_at_work
 from veilroute.covering.states import search_graph
 from veilroute.covering.walks import Sweeper
-from veilroute.domain.geography import measured_domain, straight_distances
+from veilroute.domain.geography import measured_domain, straight_distances, straight_within
 from veilroute.domain.graph import Domain, at_least, at_most
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
 from veilroute.errors import InvalidInputError
@@ -146,7 +146,7 @@ def find_watchers(domain: Domain, visibility: Visibility, candidates: Sequence[i
             return [np.array([node], dtype=np.uint32) for node in candidates]
         case WithinDistance(radius, "straight"):
             reach = at_most(radius, exact=False)
-            return [np.flatnonzero(straight_distances(domain, n) <= reach).astype(np.uint32) for n in candidates]
+            return [straight_within(domain, node, reach).astype(np.uint32) for node in candidates]
         case WithinDistance(radius, measure):
             measured = measured_domain(domain, measure)
             furthest = at_most(radius, exact=measured.has_integer_costs)
@@ -286,7 +286,7 @@ def far_matrix(domain: Domain, nodes: Sequence[int], privacy: Privacy, kept: dic
     if privacy.measure == "straight":
         least = at_least(privacy.ell, exact=False)
         for i, node in enumerate(nodes):
-            is_far[i] &= straight_distances(domain, node)[at] >= least
+            is_far[i] &= straight_distances(domain, node, at) >= least
         return is_far
     measured = measured_domain(domain, privacy.measure)
     least = at_least(privacy.ell, exact=measured.has_integer_costs)
