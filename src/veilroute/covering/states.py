@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
 
@@ -59,7 +60,7 @@ class StateGraph(Domain):
         indptr = np.zeros(self.num_nodes + 1, dtype=np.uint32)
         np.cumsum(np.bincount(self.indices, minlength=self.num_nodes), out=indptr[1:])
         indices, costs = np.empty_like(self.indices), np.empty_like(self.costs)
-        turn_rows(self.indptr, self.indices, self.costs, indptr.copy(), indices, costs)
+        turn_rows(self.indptr, self.indices, cast(Floats, self.costs), indptr.copy(), indices, cast(Floats, costs))
         return indptr, indices, costs
 
     @cached_property

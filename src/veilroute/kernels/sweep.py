@@ -200,9 +200,8 @@ def sweep_states(
 
 @jit
 def turn_rows(
-    indptr: Indices, indices: Indices, costs: Floats | Ints, new_ptr: Indices, new_indices: Indices,
-    new_costs: Floats | Ints,
-) -> None:  # fmt: skip
+    indptr: Indices, indices: Indices, costs: Floats, new_ptr: Indices, new_indices: Indices, new_costs: Floats
+) -> None:
     """Rows of a graph with every edge turned round, tails ascending.
 
     ``indptr``, ``indices``, ``costs``: the rows. ``new_ptr``: where each new row begins, which is moved to where it
