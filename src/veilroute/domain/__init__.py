@@ -3,10 +3,10 @@
 from veilroute.domain.generate import draw_candidates, generate_rooms, generate_streets
 from veilroute.domain.geography import Streets, street_domain
 from veilroute.domain.graph import Domain, Label
-from veilroute.domain.grid import Grid, grid_domain
+from veilroute.domain.grid import Anchor, Grid, grid_domain
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
 
 __all__ = [
-    "AtNode", "Domain", "Explicit", "Grid", "Label", "LineOfSight", "Streets", "Visibility", "WithinDistance",
+    "Anchor", "AtNode", "Domain", "Explicit", "Grid", "Label", "LineOfSight", "Streets", "Visibility", "WithinDistance",
     "draw_candidates", "generate_rooms", "generate_streets", "grid_domain", "street_domain",
 ]  # fmt: skip
