@@ -54,7 +54,7 @@ def run_area(
 
 def _parts(domain: Domain) -> list[int]:
     """How many points each part has within which everything can be reached; of the first parts, where they are many."""
-    left, sizes = np.ones(domain.num_nodes, dtype=bool), []
+    left, sizes = np.ones(domain.num_nodes, dtype=bool), list[int]()
     while left.any() and len(sizes) < _MOST_PARTS:
         part = reached_from(domain, int(np.argmax(left)))
         left &= ~part

@@ -43,7 +43,8 @@ SENTENCES = {
     "domain": "--domain: expected the map or instance file that the playbook was made for; check the path and the file",
     "map": "--domain: expected the map or instance file: this playbook holds only its hash",
     "format": f"--format: expected {', '.join(FORMATS[:-1])} or {FORMATS[-1]}",
-    "streets": f"--format: expected text or json: only streets and grids with an origin have {', '.join(FORMATS[2:])}",
+    "streets": "--format: expected text or json: only street networks and grids with an origin have "
+    f"{', '.join(FORMATS[2:])}",
     "trip": "--trip: expected a trip of the playbook, counted from 0",
     "ledger": "--ledger: expected a file made by veilroute ledger new; check the path, and the file with ledger check",
     "unlisted": "the playbook, or its --occasion, is not in the ledger; enter it first: veilroute ledger add",

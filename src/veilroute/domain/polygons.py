@@ -75,30 +75,33 @@ def touches(first: Ints, second: Ints) -> Flags:
 
 
 def stays_inside(segments: Ints, crossed: Ints, edges: Ints, shapes: Sequence[Shape]) -> Flags:
-    """Which segments keep to the union of some shapes.
+    """Which segments keep to the union of some shapes, borders included.
 
     ``edges[i]`` is an edge that touches the segment of number ``crossed[i]``, and every such pair is listed. Between
     two touches a segment is inside or outside all along, so the middle between them tells.
     """
-    p, q = np.split(segments.astype(np.float64), 2, axis=1)
+    start = segments[:, :2].astype(np.float64)
+    way = segments[:, 2:] - start
+    length = np.hypot(*way.T)
     a, b = np.split(edges, 2, axis=1)
-    ends = segments[crossed]
-    left, right = _turn(a, b, ends[:, :2]).astype(np.float64), _turn(a, b, ends[:, 2:]).astype(np.float64)
-    meets = left != right
-    where = left[meets] / (left[meets] - right[meets])
-    along, size = (q - p)[crossed], np.sum((q - p) ** 2, axis=1)[crossed]
-    beside = [np.sum((end - p[crossed]) * along, axis=1)[~meets] / size[~meets] for end in (a, b)]
-    number = np.arange(len(segments))
-    which = np.concatenate([number, number, crossed[meets], crossed[~meets], crossed[~meets]])
-    at = np.clip(np.concatenate([0.0 * number, 0.0 * number + 1.0, where, *beside]), 0.0, 1.0)
-    order = np.lexsort((at, which))
-    which, at = which[order], at[order]
-    long = (which[1:] == which[:-1]) & (
-        (at[1:] - at[:-1]) ** 2 * np.sum((q - p) ** 2, axis=1)[which[1:]] > _SHORTEST_MM**2
+    left, right = (_turn(a, b, end).astype(np.float64) for end in np.split(segments[crossed], 2, axis=1))
+    along = left == right  # both 0: the edge and the segment run together
+    across, beside = crossed[~along], crossed[along]
+    at = left[~along] / (left[~along] - right[~along])
+    ends = (
+        np.stack([np.sum((end[along] - start[beside]) * way[beside], axis=1) for end in (a, b)]) / length[beside] ** 2
     )
-    which, middle = which[1:][long], ((at[1:] + at[:-1]) / 2)[long]
-    points = p[which] + middle[:, None] * (q - p)[which]
-    inside = np.zeros(len(points), dtype=bool)
+    number = np.arange(len(segments))
+    # Where something begins or ends on each segment, and by how much it changes the number of edges that run along.
+    which = np.concatenate([number, number, across, beside, beside])
+    places = [np.zeros(number.size), np.ones(number.size), at, ends.min(axis=0), ends.max(axis=0)]
+    changes = np.repeat([0, 0, 0, 1, -1], [part.size for part in places])
+    at = np.clip(np.concatenate(places), 0.0, 1.0)
+    order = np.lexsort((at, which))
+    which, at, running = which[order], at[order], np.cumsum(changes[order])[:-1]
+    piece = (which[1:] == which[:-1]) & ((at[1:] - at[:-1]) * length[which[1:]] > _SHORTEST_MM)
+    which, middle, inside = which[1:][piece], ((at[1:] + at[:-1]) / 2)[piece], running[piece] > 0
+    points = start[which] + middle[:, None] * way[which]
     for shape in shapes:
         inside |= shape.holds(points)
     kept = np.ones(len(segments), dtype=bool)
