@@ -114,6 +114,40 @@ def test_where_a_floor_lies_is_kept_in_instances(command: Command, guarded: vr.P
     assert vr.read_playbook("named-book.json").drawing_sha256 == vr.read_playbook("again.json").drawing_sha256
 
 
+def test_who_moves_the_floor_afterwards_is_found_out(command: Command, guarded: vr.Playbook) -> None:
+    data = json.loads(Path("book.json").read_bytes())
+    assert data["domain"]["grid"]["origin"] == [60.17, 24.94]
+    data["domain"]["grid"]["origin"][1] = 24.95
+    Path("moved.json").write_text(json.dumps(data), encoding="utf-8")
+    done = command("audit", "moved.json")
+    assert done.code == 1
+    assert "drawing: hashed as" in done.out
+
+
+def test_a_round_is_replanned_for_the_device(command: Command, guarded: vr.Playbook) -> None:
+    route = guarded.classes[0].routes[0].nodes
+    (row, col), (below, beside) = np.array(route[1:3]).tolist()
+    closed = f"{row},{col},{below},{beside}"
+    done = command(
+        "replan",
+        "book.json",
+        "--class",
+        "1",
+        "--at",
+        f"{row},{col}",
+        "--position",
+        "1",
+        "--closed",
+        closed,
+        "-o",
+        "rest.gpx",
+    )
+    assert done.code == 0, done.err
+    assert track_points("rest.gpx")[0][0] == pytest.approx(
+        [24.94 + (col + 0.5) * 0.00018079, 60.17 - (row + 0.5) * 0.00008993], abs=1e-6
+    )
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -181,5 +215,8 @@ def test_areas_that_do_not_work_are_one_line(
 ) -> None:
     Path("sky.geojson").write_text(json.dumps(SKY), encoding="utf-8")
     Path("bad.geojson").write_text("{", encoding="utf-8")
+    assert_refused(
+        command("plan", "sky.geojson", "--random-candidates", "3"), "make one of an area with `veilroute area`"
+    )
     assert_refused(command("area", *arguments), *words)
     assert not Path("x.json").exists()

@@ -196,6 +196,8 @@ def _read(path: Path, options: InstanceOptions) -> _FileContent:
         map_path = beside if beside.exists() else _locate(Path(chosen.map_name))
         trip = Trip(chosen.start, chosen.goal)
         return _FileContent(read_movingai(map_path, movement=options.movement or 4), [trip])
+    if path.suffix == ".geojson":
+        raise InvalidInputError(path.name, "a network; make one of an area with `veilroute area`")
     if path.suffix not in (".json", ".in", *_MAYBE_NETWORKS):
         raise UnknownMethodError("instance format", path.suffix or str(path), FORMATS)
     if options.movement is not None:

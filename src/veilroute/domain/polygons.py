@@ -129,10 +129,14 @@ def _in_ring(ring: Ints, points: Ints | Floats) -> Flags:
 
 
 def _pairs_that_overlap(ends: Ints) -> Iterator[tuple[Ints, Ints]]:
-    """Positions of edges whose spans in x overlap, each pair once, some at a time."""
-    low, high = np.minimum(ends[:, 0], ends[:, 2]), np.maximum(ends[:, 0], ends[:, 2])
-    order = np.argsort(low, kind="stable")
-    sizes = np.searchsorted(low[order], high[order], side="right") - np.arange(order.size) - 1
+    """Positions of edges whose spans in x overlap, or those in y if these are fewer; each pair once, some at a time."""
+    spans_in = []
+    for axis in (0, 1):
+        low, high = np.minimum(ends[:, axis], ends[:, axis + 2]), np.maximum(ends[:, axis], ends[:, axis + 2])
+        order = np.argsort(low, kind="stable")
+        after = np.searchsorted(low[order], high[order], side="right") - np.arange(order.size) - 1
+        spans_in.append((int(after.sum()), axis, order, after))
+    _, _, order, sizes = min(spans_in, key=lambda span: span[:2])
     for some in chunks_of(sizes, _CHUNK):
         first = np.repeat(some, sizes[some])
         yield order[first], order[spans(some + 1, sizes[some])]
