@@ -10,5 +10,6 @@ from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibilit
 
 __all__ = [
     "Anchor", "AtNode", "Domain", "Explicit", "FreeFlight", "Grid", "Label", "LineOfSight", "Streets", "Turns",
-    "Visibility", "WithinDistance", "draw_candidates", "generate_rooms", "generate_streets", "grid_domain", "street_domain",
+    "Visibility", "WithinDistance", "draw_candidates", "generate_rooms", "generate_streets", "grid_domain",
+    "street_domain",
 ]  # fmt: skip
