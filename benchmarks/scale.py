@@ -10,7 +10,7 @@ measured by itself. Prints the seconds of the sweeps and of the whole plan, the 
 of the clock and those of the processors as multiples of as many runs of scipy's Dijkstra as there are customers (by the
 mean of some runs in the same process). Where other work is on the machine, the processors' seconds tell more.
 
-`--constants` measures what docs/scale.rst reckons with, prints it, and works out from it what larger networks need.
+`--constants` measures what docs/scale.rst reckons with, in the processors' seconds, and prints it as the page has it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +31,17 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components, dijkstra
 
 import veilroute as vr
-from timing import peak_memory_mb, scipy_matrix
+from timing import scipy_matrix
+from veilroute.bench.executors import peak_memory_mb
+from veilroute.covering.states import search_graph
+from veilroute.covering.walks import Sweeper
+from veilroute.domain.turns import Turns, with_rules
 
 ELL = 500.0
 _NUM_RUNS = 5
 _SPACING_M = 100.0
-#: Junctions and customers of what is reckoned: a city, a large city, a country, a large country, a continent.
-SIZES = ((100_000, 300), (1_000_000, 1_000), (2_000_000, 300), (10_000_000, 3_000), (60_000_000, 10_000))
-_SWEPT = (250_000, 500_000, 1_000_000, 2_000_000)
+_SWEPT = (250_000, 500_000, 1_000_000, 2_000_000, 4_000_000)
+_FEW, _MANY, _MORE = 20, 1000, 2000
 
 
 def generate_country(num_junctions: int, *, seed: int = 1) -> vr.Domain:
@@ -70,20 +74,35 @@ def draw_problem(domain: vr.Domain, num_customers: int) -> vr.Problem:
     return vr.Problem(domain, [vr.Trip(start, goal)], places)
 
 
+def dijkstra_seconds(domain: vr.Domain, nodes: Sequence[int]) -> float:
+    """The processor's seconds of one run of scipy's Dijkstra, on average."""
+    matrix = scipy_matrix(domain)
+    began = time.process_time()
+    for node in nodes:
+        dijkstra(matrix, indices=node)
+    return (time.process_time() - began) / len(nodes)
+
+
+def sweep_seconds(domain: vr.Domain) -> float:
+    """The processor's seconds of one sweep of our own, on average; the first is not counted."""
+    sweeper = Sweeper(domain, backward=False, num_seeds=1)
+    nodes = np.random.default_rng(3).choice(domain.num_nodes, _NUM_RUNS + 1, replace=False).tolist()
+    sweeper.run(nodes[0])
+    began = time.process_time()
+    for node in nodes[1:]:
+        sweeper.run(node)
+    return (time.process_time() - began) / _NUM_RUNS
+
+
 def measure_plan(path: Path, customers: int, k: int, workers: int | None, limit_s: float | None) -> dict[str, Any]:
     """Plan on the network of a file, in this process."""
     small = generate_country(4000)
     vr.solve(draw_problem(small, 60), vr.Privacy(k=k, ell=ELL), workers=workers)  # which loads kernels
-    before_mb = peak_memory_mb()
+    before_mb = peak_memory_mb() or 0.0
     with np.load(path) as arrays:
         domain = vr.Domain(arrays["indptr"], arrays["indices"], arrays["costs"])
     problem = draw_problem(domain, customers)
-    matrix, nodes = scipy_matrix(domain), problem.candidate_nodes[:_NUM_RUNS]
-    began = time.perf_counter()
-    for node in nodes:
-        dijkstra(matrix, indices=node)
-    one_s = (time.perf_counter() - began) / len(nodes)
-    del matrix
+    one_s = dijkstra_seconds(domain, problem.candidate_nodes[:_NUM_RUNS])
     stages: dict[str, float] = {}
 
     def note(progress: vr.Progress) -> None:
@@ -102,7 +121,6 @@ def measure_plan(path: Path, customers: int, k: int, workers: int | None, limit_
         "seconds": seconds,
         "cpu_s": time.process_time() - cpu_began,
         "dijkstra_s": one_s,
-        "multiple": seconds / (customers * one_s),
         "before_mb": before_mb,
         "peak_mb": peak_memory_mb(),
     }
@@ -142,16 +160,43 @@ def main() -> int:
     found = measure(given.junctions, given.customers, given.k, workers=given.workers)
     print(f"{found['junctions']:,} junctions, {found['edges']:,} edges, {given.customers} customers, k={given.k}:")
     print(f"  {found['status']}, {found['hidden']} hidden")
-    print(f"  sweeps {found['sweeps_s']:.1f} s, whole plan {found['seconds']:.1f} s ({found['cpu_s']:.1f} s of work)")
-    print(
-        f"  {found['multiple']:.2f} times {given.customers} runs of scipy's Dijkstra, {found['dijkstra_s']:.3f} s each"
-    )
+    print(f"  sweeps {found['sweeps_s']:.1f} s, plan {found['seconds']:.1f} s, {found['cpu_s']:.1f} s of work")
+    runs_s = given.customers * found["dijkstra_s"]
+    print(f"  {given.customers} runs of scipy's Dijkstra: {runs_s:.1f} s, {found['dijkstra_s']:.3f} s each")
+    print(f"  the plan takes {found['seconds'] / runs_s:.2f} times that by the clock,")
+    print(f"  and {found['cpu_s'] / runs_s:.2f} times that in work")
     print(f"  peak memory {found['peak_mb']:.0f} MB, of which {found['before_mb']:.0f} MB before the network was read")
     return 0
 
 
 def print_constants() -> None:
-    raise NotImplementedError
+    """Measure, and print a line for each constant of docs/scale.rst."""
+    networks = [generate_country(num) for num in _SWEPT]
+    nanoseconds = [1e9 * sweep_seconds(network) / network.num_nodes for network in networks]
+    doublings = np.log2([network.num_nodes / 1e6 for network in networks])
+    slope, at_a_million = np.polyfit(doublings, nanoseconds, 1)
+    middle = networks[1]
+    run_ns = 1e9 * dijkstra_seconds(middle, range(_NUM_RUNS)) / middle.num_nodes
+    ruled = with_rules(middle, Turns.of("dead-ends"))
+    states = search_graph(ruled, [(0,)], [middle.num_nodes - 1]).graph
+    one, two = (measure(_SWEPT[-2], _FEW, 2, workers=num) for num in (1, 2))
+    num, many, more = one["junctions"], measure(20_000, _MANY, 2, limit_s=60), measure(20_000, _MORE, 2, limit_s=120)
+    used = {case["customers"]: 1e6 * (case["peak_mb"] - case["before_mb"]) for case in (many, more)}
+    print(f"edges a junction            {middle.num_edges / middle.num_nodes:.2f}")
+    for network, each in zip(networks, nanoseconds, strict=True):
+        print(f"  a sweep of {network.num_nodes:>9,} junctions: {each:.0f} ns a junction")
+    print(f"SWEEP_NS = {at_a_million:.0f}         # a junction, at a million junctions")
+    print(f"DOUBLING_NS = {slope:.1f}      # more for each time that the network is twice as large")
+    print(f"  scipy's Dijkstra: {run_ns:.0f} ns a junction at {middle.num_nodes:,}")
+    print(f"TURNS = {sweep_seconds(states) / sweep_seconds(middle):.1f}  # times as long under rules for turns")
+    print(f"STATES = {states.num_nodes / middle.num_nodes:.1f}  # states a junction there")
+    print(f"FIXED_MB = {one['before_mb']:.0f}  # Python and its libraries")
+    threads = 1e6 * (two["peak_mb"] - one["peak_mb"])
+    print(f"THREAD_BYTES = {threads / num:.0f}  # a junction, for each thread beyond the first")
+    print(
+        f"JUNCTION_BYTES = {1e6 * (one['peak_mb'] - one['before_mb']) / num:.0f}  # a junction, with the first thread"
+    )
+    print(f"PAIR_BYTES = {(used[_MORE] - used[_MANY]) / (_MORE**2 - _MANY**2):.0f}  # for each two customers")
 
 
 if __name__ == "__main__":

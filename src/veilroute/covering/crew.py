@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -27,6 +29,7 @@ import numpy as np
 from veilroute.arrays import Floats, Indices, Ints
 from veilroute.checks import check_whole
 from veilroute.cluster import Cluster
+from veilroute.covering.states import StateGraph
 from veilroute.covering.walks import Sweeper, sweeps_per_look
 from veilroute.domain.graph import Domain
 from veilroute.errors import VeilrouteError
@@ -41,6 +44,7 @@ _JOBS_PER_THREAD = 2
 _PATIENCE_LOOKS = 100  # so many looks at a cluster without workers, before this machine goes on alone
 _MAX_LOSSES = 3
 _NOT_THERE = "a domain is where the work is done"
+_making = threading.Lock()
 
 
 class Sweeps:
@@ -64,7 +68,6 @@ class Sweeps:
     ) -> None:  # fmt: skip
         self.domain: Domain | None = domain
         self.asked = asked
-        self.num_asked = asked.size
         self._backward, self._num_seeds, self._limit = backward, num_seeds, limit
         self._idle: deque[Sweeper] = deque()
 
@@ -103,7 +106,8 @@ class Sweeps:
         try:
             return self._idle.pop()
         except IndexError:
-            return Sweeper(self.domain, backward=self._backward, num_seeds=self._num_seeds)
+            with _making:  # what sweepers share is worked out by the first
+                return Sweeper(self.domain, backward=self._backward, num_seeds=self._num_seeds)
 
 
 class Crew:
@@ -143,8 +147,8 @@ class Crew:
 class ClusterCrew(Crew):
     """The workers of a Dask cluster; what is too little to be sent away is done on this machine.
 
-    A domain travels to the workers once, bare: edges and costs, no labels and no places. Lost workers cost time only.
-    Where all are lost for good, or the scheduler is, this machine does the rest.
+    A domain travels to the workers once, bare: edges, costs and rules for turns, no labels and no places. Lost workers
+    cost time only. Where all are lost for good, or the scheduler is, this machine does the rest.
     """
 
     def __init__(self, address: str) -> None:
@@ -176,7 +180,7 @@ class ClusterCrew(Crew):
 
         domain = sweeps.domain
         assert domain is not None, _NOT_THERE
-        bare = self._send(domain, lambda: Domain(domain.indptr, domain.indices, domain.costs))
+        bare = self._send(domain, lambda: _strip(domain))
         kind = self._send(sweeps, lambda: sweeps)
         num_jobs = max(1, _JOBS_PER_THREAD * self._cluster.num_threads)
         parts = _cut(work, min(_LOOKS_PER_JOB * sweeps.per_look, math.ceil(len(work) / num_jobs)))
@@ -228,6 +232,14 @@ class _NobodyLeftError(OSError):
 # What becomes of jobs when those who had them, or what these needed, are gone. Whatever was wrong with the work itself
 # shows when this machine does it.
 _LOSSES = (CancelledError, OSError, RuntimeError, MemoryError)
+
+
+def _strip(domain: Domain) -> Domain:
+    """What sweeps need of a domain: edges and costs; of states also the rules for turns."""
+    if isinstance(domain, StateGraph):
+        world = domain.world
+        return replace(domain, world=Domain(world.indptr, world.indices, world.costs, turns=world.turns))
+    return Domain(domain.indptr, domain.indices, domain.costs)
 
 
 def _rows_there(domain: Domain, sweeps: Sweeps, work: Indices | Sequence[Seeds], kernels: str) -> Floats:

@@ -181,11 +181,16 @@ class FieldCosts:
     def steps(self, watch: Watch) -> tuple[Floats, Floats, Floats]:
         """See :meth:`TourCosts.steps`; one sweep for each member."""
         posts, num = self.task.posts, self._order.size
-        mine = [posts.posts_of(i) for i in self._order.tolist()]
-        sweeps = Sweeps(self.task.domain, posts.nodes, num_seeds=max(map(len, mine)))
-        work = [(posts.nodes[own], np.zeros(own.size)) for own in mine]
+        mine, table = [posts.posts_of(i) for i in self._order.tolist()], self.engine.table
         between = np.empty((num, num))
-        for i, distances in enumerate(chain.from_iterable(crew_at_work().read(sweeps, work, watch))):
+        if table is None:
+            sweeps = Sweeps(self.task.domain, posts.nodes, num_seeds=max(map(len, mine)))
+            work = [(posts.nodes[own], np.zeros(own.size)) for own in mine]
+            rows: Iterable[Floats] = chain.from_iterable(crew_at_work().read(sweeps, work, watch))
+        else:
+            rows = (table.distances[own].min(axis=0) for own in mine)
+        for i, distances in enumerate(rows):
+            watch.check()
             between[i] = [distances[other].min() for other in mine]
         first, last = (
             np.array([[field[own].min() for own in mine] for field in fields])
@@ -205,8 +210,10 @@ class Stops:
     between: Floats  # costs from each stop (row) to each
 
 
-def choose_stops(task: CoveringTask, order: Ints, partners: Ints, watch: Watch) -> Stops:
-    """Choose stops, by one sweep for each.
+def choose_stops(
+    task: CoveringTask, order: Ints, partners: Ints, watch: Watch, table: PostTable | None = None
+) -> Stops:
+    """Choose stops, by one sweep for each, or by the ``table`` of all distances between posts where there is one.
 
     A member's first stop is the post that is cheapest to pass on its own. Further ones, up to four in all, are those
     where a walk to the goal by way of the first stops of its partners (``partners``, -1 where there is none), or back
@@ -219,8 +226,12 @@ def choose_stops(task: CoveringTask, order: Ints, partners: Ints, watch: Watch) 
 
     def make_stops(posts: Iterable[int]) -> None:
         new = [post for post in dict.fromkeys(posts) if post not in rows]
-        made = crew_at_work().read(sweeps, task.posts.nodes[new], watch)
-        for post, distances in zip(new, chain.from_iterable(made), strict=True):
+        made: Iterable[Floats]
+        if table is None:
+            made = chain.from_iterable(crew_at_work().read(sweeps, task.posts.nodes[new], watch))
+        else:
+            made = (table.distances[post] for post in new)
+        for post, distances in zip(new, made, strict=True):
             watch.tell("distances between posts", len(rows), num_own * order.size)
             rows[post] = distances
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints, Walk
+from veilroute.covering.states import Shortcuts, StateGraph
 from veilroute.domain.graph import Domain, spans
-from veilroute.kernels.sweep import FAR, descend_costs, descend_hops, sweep_costs, sweep_hops
+from veilroute.kernels.sweep import FAR, descend_costs, descend_hops, sweep_costs, sweep_hops, sweep_states
 
 if TYPE_CHECKING:
     from veilroute.covering.task import CoveringTask
@@ -73,6 +74,9 @@ class Sweeper:
         self._reached: Indices = self._queue if self._by_hops else np.empty(num_by_costs, dtype=np.uint32)
         self._num_reached = 0
         self._seeds: Indices = _NO_NODES
+        self._shortcuts = domain.shortcuts if isinstance(domain, StateGraph) and not backward else None
+        # What was last asked for by shortcuts: the posts, their numbers per state and per edge, and scratch.
+        self._asked: tuple[Indices | Ints, Int32s, Int32s, Flags, Floats] | None = None
 
     def run(self, node: int, limit: float = math.inf) -> Floats:
         """Distances from (or, backward, to) one node; the array is overwritten by the next sweep."""
@@ -103,6 +107,12 @@ class Sweeper:
         What is farther than the limit is infinitely far.
         """
         wanted = np.unique(asked).astype(np.int64)
+        if self._shortcuts is not None and wanted.size == asked.size and limit == math.inf:
+            # They pass over the states in which trips end, and these are posts only where a goal is seen from.
+            ends = self._shortcuts.ends
+            if not (np.isin(asked, ends).any() or np.isin(nodes, ends).any()):
+                self._fill_by_shortcuts(self._shortcuts, nodes, asked, out)
+                return
         hops = np.empty(out.shape if self._by_hops else (0, 0), dtype=np.int32)
         for number in range(len(out)):
             self._sweep(nodes[number : number + 1], _AT_ONCE, limit, wanted=wanted)
@@ -112,6 +122,25 @@ class Sweeper:
                 np.take(self._distances, asked, out=out[number])
         if self._by_hops:
             _write_distances(hops, out)
+
+    def _fill_by_shortcuts(self, shortcuts: Shortcuts, nodes: Indices, asked: Indices | Ints, out: Floats) -> None:
+        if self._asked is None or self._asked[0] is not asked:
+            posts = np.full(shortcuts.nodes.size, -1, dtype=np.int32)
+            posts[asked] = np.arange(asked.size)
+            is_passed = np.empty(shortcuts.num_numbers, dtype=np.bool_)
+            nearest = np.empty((shortcuts.is_plain.size, 2))
+            self._asked = asked, posts, posts[shortcuts.state_of], is_passed, nearest
+        _, posts, post_of, is_passed, nearest = self._asked
+        indptr, heads, costs = shortcuts.rows
+        out.fill(np.inf)
+        for node, row in zip(nodes.tolist(), out, strict=True):
+            is_passed.fill(False)
+            nearest.fill(np.inf)
+            sweep_states(
+                indptr, heads, costs, shortcuts.state_of, post_of, shortcuts.nodes, shortcuts.back, shortcuts.is_plain,
+                *shortcuts.steps, node, posts, is_passed, nearest, self._heap_keys, self._queue, row,
+            )  # fmt: skip
+            self.num_sweeps += 1
 
     def within(self, node: int, limit: float) -> Indices:
         """The nodes no farther than the limit from (or, backward, to) a node, itself included, ascending."""

@@ -10,11 +10,12 @@ from veilroute.streets.directions import (
     lay_route,
     playbook_directions,
 )
+from veilroute.streets.doors import Door, DoorFinder, open_doors
 from veilroute.streets.network import StreetNetwork
 from veilroute.streets.network_report import NetworkReport
 from veilroute.streets.places import Located, Place, Snap, locate, snap
 
 __all__ = [
-    "ClassRoute", "Itinerary", "Leg", "Located", "NetworkReport", "Place", "RoutePart", "Snap", "Step", "StreetNetwork",
-    "class_routes", "lay_route", "locate", "playbook_directions", "snap",
+    "ClassRoute", "Door", "DoorFinder", "Itinerary", "Leg", "Located", "NetworkReport", "Place", "RoutePart", "Snap",
+    "Step", "StreetNetwork", "class_routes", "lay_route", "locate", "open_doors", "playbook_directions", "snap",
 ]  # fmt: skip

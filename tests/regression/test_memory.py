@@ -1,0 +1,36 @@
+"""Memory on large maps: so much for each node and for each two candidates, never for each candidate and node."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import pytest
+
+import veilroute as vr
+from scale import draw_problem, generate_country
+
+SMALL, LARGE = 8_000, 24_000
+FEW, MANY = 25, 85
+
+
+def peak_bytes(domain: vr.Domain, num_customers: int, ell: float) -> int:
+    problem = draw_problem(domain, num_customers)
+    tracemalloc.start()
+    try:
+        vr.solve(problem, vr.Privacy(k=2, ell=ell), workers=2)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("ell", [500.0, pytest.param(1.0, marks=pytest.mark.slow)])
+def test_more_candidates_take_no_more_memory_for_each_node(ell: float) -> None:
+    """What a node more takes is the same for few candidates and for many: not even a bit for each of them."""
+    small, large = generate_country(SMALL), generate_country(LARGE)
+    peak_bytes(small, MANY, ell)  # which loads kernels
+    per_node = {
+        num: (peak_bytes(large, num, ell) - peak_bytes(small, num, ell)) / (large.num_nodes - small.num_nodes)
+        for num in (FEW, MANY)
+    }
+    assert per_node[FEW] < 400, "some sweepers, the graph turned round, distances from the start and to the goal"
+    assert per_node[MANY] - per_node[FEW] < 0.5 * (MANY - FEW)
