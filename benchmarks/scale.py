@@ -8,7 +8,7 @@ Without options: 2 million junctions, 300 customers, k = 3, radius 0. The networ
 them missing and some one-way. It is made by arrays and handed over in a file, so that the process that plans is
 measured by itself. Prints the seconds of the sweeps and of the whole plan, the most memory held, and both the seconds
 of the clock and those of the processors as multiples of as many runs of scipy's Dijkstra as there are customers (by the
-mean of some runs in the same process). Where other work is on the machine, the processors' seconds tell more.
+median of some runs in the same process). Where other work is on the machine, the processors' seconds tell more.
 
 `--constants` measures what docs/scale.rst reckons with, in the processors' seconds, and prints it as the page has it.
 """
@@ -22,8 +22,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -38,7 +40,7 @@ from veilroute.covering.walks import Sweeper
 from veilroute.domain.turns import Turns, with_rules
 
 ELL = 500.0
-_NUM_RUNS = 5
+_NUM_RUNS = 7
 _SPACING_M = 100.0
 _SWEPT = (250_000, 500_000, 1_000_000, 2_000_000, 4_000_000)
 _FEW, _MANY, _MORE = 20, 1000, 2000
@@ -74,24 +76,26 @@ def draw_problem(domain: vr.Domain, num_customers: int) -> vr.Problem:
     return vr.Problem(domain, [vr.Trip(start, goal)], places)
 
 
-def dijkstra_seconds(domain: vr.Domain, nodes: Sequence[int]) -> float:
-    """The processor's seconds of one run of scipy's Dijkstra, on average."""
-    matrix = scipy_matrix(domain)
+def work_seconds(work: Callable[[], object]) -> float:
+    """The processor's seconds of some work."""
     began = time.process_time()
-    for node in nodes:
-        dijkstra(matrix, indices=node)
-    return (time.process_time() - began) / len(nodes)
+    work()
+    return time.process_time() - began
+
+
+def dijkstra_seconds(domain: vr.Domain, nodes: Sequence[int]) -> float:
+    """The processor's seconds of one run of scipy's Dijkstra: the median, because other work slows some down."""
+    matrix = scipy_matrix(domain)
+    return median(work_seconds(partial(dijkstra, matrix, indices=node)) for node in nodes)
 
 
 def sweep_seconds(domain: vr.Domain) -> float:
-    """The processor's seconds of one sweep of our own, on average; the first is not counted."""
+    """The processor's seconds of one sweep of our own as plans make them, the median; the first is not counted."""
     sweeper = Sweeper(domain, backward=False, num_seeds=1)
-    nodes = np.random.default_rng(3).choice(domain.num_nodes, _NUM_RUNS + 1, replace=False).tolist()
-    sweeper.run(nodes[0])
-    began = time.process_time()
-    for node in nodes[1:]:
-        sweeper.run(node)
-    return (time.process_time() - began) / _NUM_RUNS
+    nodes = np.random.default_rng(3).choice(domain.num_nodes, 300, replace=False).astype(np.uint32)
+    row = np.empty((1, nodes.size))
+    sweeper.fill_rows(nodes[-1:], nodes, row)
+    return median(work_seconds(partial(sweeper.fill_rows, nodes[i : i + 1], nodes, row)) for i in range(_NUM_RUNS))
 
 
 def measure_plan(path: Path, customers: int, k: int, workers: int | None, limit_s: float | None) -> dict[str, Any]:
@@ -179,7 +183,7 @@ def print_constants() -> None:
     run_ns = 1e9 * dijkstra_seconds(middle, range(_NUM_RUNS)) / middle.num_nodes
     ruled = with_rules(middle, Turns.of("dead-ends"))
     states = search_graph(ruled, [(0,)], [middle.num_nodes - 1]).graph
-    one, two = (measure(_SWEPT[-2], _FEW, 2, workers=num) for num in (1, 2))
+    one, eight = (measure(_SWEPT[-2], _FEW, 2, workers=num) for num in (1, 8))
     num, many, more = one["junctions"], measure(20_000, _MANY, 2, limit_s=60), measure(20_000, _MORE, 2, limit_s=120)
     used = {case["customers"]: 1e6 * (case["peak_mb"] - case["before_mb"]) for case in (many, more)}
     print(f"edges a junction            {middle.num_edges / middle.num_nodes:.2f}")
@@ -188,11 +192,13 @@ def print_constants() -> None:
     print(f"SWEEP_NS = {at_a_million:.0f}         # a junction, at a million junctions")
     print(f"DOUBLING_NS = {slope:.1f}      # more for each time that the network is twice as large")
     print(f"  scipy's Dijkstra: {run_ns:.0f} ns a junction at {middle.num_nodes:,}")
-    print(f"TURNS = {sweep_seconds(states) / sweep_seconds(middle):.1f}  # times as long under rules for turns")
+    print(
+        f"TURNS = {sweep_seconds(states) / sweep_seconds(middle):.1f}  # times as long is a sweep under rules for turns"
+    )
     print(f"STATES = {states.num_nodes / middle.num_nodes:.1f}  # states a junction there")
     print(f"FIXED_MB = {one['before_mb']:.0f}  # Python and its libraries")
-    threads = 1e6 * (two["peak_mb"] - one["peak_mb"])
-    print(f"THREAD_BYTES = {threads / num:.0f}  # a junction, for each thread beyond the first")
+    threads = 1e6 * (eight["peak_mb"] - one["peak_mb"])
+    print(f"THREAD_BYTES = {threads / num / 7:.0f}  # a junction, for each thread beyond the first")
     print(
         f"JUNCTION_BYTES = {1e6 * (one['peak_mb'] - one['before_mb']) / num:.0f}  # a junction, with the first thread"
     )

@@ -38,6 +38,7 @@ from veilroute.progress import Watch
 
 Seeds = tuple[Indices, Floats]  #: nodes, and the value at which the sweep begins at each
 
+MAX_THREADS = 1024  #: each has memory of its own, for the whole map
 _LOOK_EVERY_S = 0.2
 _LOOKS_PER_JOB = 10  # a worker far away gets more at a time: each job costs some milliseconds on the way
 _JOBS_PER_THREAD = 2
@@ -110,13 +111,18 @@ class Sweeps:
                 return Sweeper(self.domain, backward=self._backward, num_seeds=self._num_seeds)
 
 
+def _num_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 class Crew:
     """The cores of this machine: as many threads as are wanted, or one for each core."""
 
     def __init__(self, num_threads: int | None = None) -> None:
         if num_threads is None:
-            num_threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        self.num_threads = check_whole("--workers", num_threads, "an integer >= 1", least=1)
+            num_threads = min(MAX_THREADS, _num_cores())
+        expected = f"an integer >= 1, and at most {MAX_THREADS}"
+        self.num_threads = check_whole("--workers", num_threads, expected, least=1, most=MAX_THREADS)
 
     def read(self, sweeps: Sweeps, work: Indices | Sequence[Seeds], watch: Watch | None = None) -> Iterator[Floats]:
         """The rows of all sweeps, some at a time, in order; :class:`OutOfTimeError` when the watch is over."""
@@ -134,6 +140,11 @@ class Crew:
     def num_at_once(self) -> int:
         """How many sweeps can be under way at the same time."""
         return self.num_threads
+
+    @property
+    def own(self) -> Crew:
+        """Who of them is in this process: for what promises rest on, which nobody else is trusted with."""
+        return self
 
     @property
     def complaint(self) -> str:
@@ -213,6 +224,11 @@ class ClusterCrew(Crew):
     def num_at_once(self) -> int:
         """How many sweeps can be under way at the same time."""
         return max(self.num_threads, _JOBS_PER_THREAD * self._cluster.num_threads)
+
+    @property
+    def own(self) -> Crew:
+        """The threads of this process."""
+        return Crew(self.num_threads)
 
     @property
     def complaint(self) -> str:

@@ -2,9 +2,9 @@
 
 Any small sets, asked for by the thousand, get exact costs in two ways: where each member is watched from one post, as
 the cheapest order through a table of distances between members (:class:`TourCosts`); elsewhere from the fields engine
-(:class:`FieldCosts`). Either keeps O(members x nodes) and numbers the members in an ``order`` of the caller's. Local
-search does with less: :func:`choose_stops` picks a few posts for each member, its *stops*, and the distances between
-them are enough for walks that are nearly as cheap as any.
+(:class:`FieldCosts`). The former keeps O(members^2) numbers, the latter O(members x posts); both number the members in
+an ``order`` of the caller's. Local search does with less: :func:`choose_stops` picks a few posts for each member, its
+*stops*, and the distances between them are enough for walks that are nearly as cheap as any.
 
 All sets of a few candidates that can be a class get theirs at once, from :func:`compute_class_costs`. Those of size z
 need forward fields up to size ``z - 1 - b`` and backward fields up to size b, whatever b is; a field follows from those

@@ -294,7 +294,7 @@ def far_matrix(domain: Domain, nodes: Sequence[int], privacy: Privacy, kept: dic
         return is_far
     limit = least / (measured.unit_cost or 1.0)
     sweeps = Sweeps(measured, at, limit=limit if kept is None else math.inf)
-    rows: Iterable[Floats] = chain.from_iterable(crew_at_work().read(sweeps, at.astype(np.uint32)))
+    rows: Iterable[Floats] = chain.from_iterable(crew_at_work().own.read(sweeps, at.astype(np.uint32)))
     if kept is not None:
         key = ("between", privacy.measure)
         if key not in kept:

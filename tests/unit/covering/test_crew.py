@@ -17,6 +17,7 @@ from veilroute.covering import crew as crew_module
 from veilroute.covering import walks
 from veilroute.covering.crew import ClusterCrew, Crew, Sweeps, at_work, num_threads
 from veilroute.covering.task import PostTable, prepare_task
+from veilroute.domain.turns import Turns, with_rules
 from veilroute.errors import InvalidInputError, VeilrouteError
 from veilroute.progress import OutOfTimeError, Watch
 
@@ -187,6 +188,7 @@ def test_a_plan_by_a_cluster_is_the_same(town: vr.Domain, cluster: ClusterCrew) 
     for problem in (
         vr.Problem(town, [vr.Trip(0, 100)], range(1, 31)),
         vr.Problem(town, [vr.Trip(0, 100)], range(1, 21), vr.WithinDistance(200)),
+        vr.Problem(with_rules(town, Turns.of("dead-ends")), [vr.Trip(0, 100)], range(1, 31)),
     ):
         before = faked(cluster).num_jobs
         book = vr.solve(problem, vr.Privacy(k=2, ell=300), workers=cluster)
@@ -261,3 +263,18 @@ def test_workers_with_other_kernels_are_refused(
     monkeypatch.setattr(crew_module, "digest_sources", lambda: next(digests))
     with pytest.raises(VeilrouteError, match="--dask: a worker of the cluster has another veilroute"):
         read(cluster, sweeps, nodes, Watch())
+
+
+def test_a_cluster_that_lies_makes_nobody_less_hidden(
+    town: vr.Domain, cluster: ClusterCrew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = vr.Problem(town, [vr.Trip(0, 100)], range(1, 31))
+    true = crew_module._rows_there
+    monkeypatch.setattr(crew_module, "_rows_there", lambda *given: 5000 - true(*given))
+    book = vr.solve(problem, vr.Privacy(k=2, ell=300), workers=cluster)
+    assert faked(cluster).num_jobs
+    assert book.claims.num_anonymized
+    report = vr.audit(book)
+    kept = {claim.claim for claim in report.claims if claim.holds}
+    assert {"walk", "coverage", "spread"} <= kept, report
+    assert not report.holds, "what was proved with wrong distances is found out"
