@@ -51,6 +51,13 @@ class StateGraph(Domain):
         return nodes[np.concatenate(([True], nodes[1:] != nodes[:-1]))] if nodes.size else nodes
 
 
+def states_beside(graph: Domain, state: int) -> Indices:
+    """All states at the same node as one of them; where states are nodes, this one."""
+    if not isinstance(graph, StateGraph):
+        return np.array([state], dtype=np.uint32)
+    return np.flatnonzero(graph.nodes == graph.nodes[state]).astype(np.uint32)
+
+
 def nodes_along(graph: Domain, walk: Walk) -> Walk:
     """The nodes of the world along a walk on a graph that was made for searching."""
     return graph.nodes_along(walk) if isinstance(graph, StateGraph) else walk
