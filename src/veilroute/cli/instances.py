@@ -167,6 +167,7 @@ class _FileContent:
     objective: str = "mac"
     prior: Mapping[Label, float] | None = None
     unstated: frozenset[str] = UNSTATED
+    places: Mapping[Label, tuple[float, float]] = field(default_factory=dict)
 
 
 def _read(path: Path, options: InstanceOptions) -> _FileContent:
@@ -194,7 +195,7 @@ def _read(path: Path, options: InstanceOptions) -> _FileContent:
     prior = None if stated.prior is None else dict(zip(stated.candidates, stated.prior, strict=True))
     return _FileContent(
         stated.domain, stated.trips, stated.candidates, stated.visibility, privacy, stated.names, stated.objective,
-        prior, instance.unstated,
+        prior, instance.unstated, stated.places,
     )  # fmt: skip
 
 
@@ -269,7 +270,9 @@ def _complete(content: _FileContent, options: InstanceOptions) -> Instance:
     names |= {label: name for label, name in content.names.items() if label not in names}
     labels = [place.label for place in candidates]
     prior = _prior(replace(content, domain=domain), options, trips, labels, names)
-    problem = Problem(domain, trips, labels, visibility, names, content.objective, prior)
+    given = {place.label: place.lonlat for place in reversed(places) if place.lonlat is not None}
+    given = {label: lonlat for label, lonlat in content.places.items() if domain.has_label(label)} | given
+    problem = Problem(domain, trips, labels, visibility, names, content.objective, prior, places=given)
     for line in dict.fromkeys(place.warning for place in places if place.warning is not None):
         remark(line)
     stated = set(changes)

@@ -123,3 +123,11 @@ def edge_numbers(domain: Domain, tails: npt.ArrayLike, heads: npt.ArrayLike) -> 
     wanted = np.asarray(tails, dtype=np.int64) * domain.num_nodes + np.asarray(heads, dtype=np.int64)
     spots = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
     return np.where(keys[spots] == wanted, spots, -1)
+
+
+def without_missing(domain: Domain, turns: Turns | None) -> Turns | None:
+    """Rules for whoever starts on a domain that lacks some edges of the one they were made for; nodes are the same."""
+    if turns is None or not turns.banned:
+        return turns
+    kept = [stretch for stretch in turns.banned if (edge_numbers(domain, stretch[:-1], stretch[1:]) >= 0).all()]
+    return Turns(turns.u_turns, turns.u_turn_cost, tuple(kept))
