@@ -8,7 +8,7 @@ import numpy as np
 
 import veilroute as vr
 from veilroute.domain.geography import great_circle_m, street_domain
-from veilroute.domain.turns import Turns, with_rules
+from veilroute.domain.turns import Turns
 from veilroute.streets.doors import DoorFinder, open_doors
 
 
