@@ -79,6 +79,8 @@ class StateGraph(Domain):
         is_plain[[node for stretch in turns.banned for node in stretch[1:-1]]] = False
         remembering = [state for state in range(self.num_usual, self.num_nodes) if state not in self.ends]
         is_plain[self.nodes[remembering]] = False
+        # From a plain node one is taken to the usual states only, and not to where a trip ends.
+        is_plain[self.nodes[tails[np.isin(heads, list(self.ends))]]] = False
         return Shortcuts(
             rows=(world.indptr, world.indices, world.costs.astype(np.float64)),
             state_of=self.state_of.astype(np.int32),
