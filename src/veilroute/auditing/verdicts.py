@@ -130,14 +130,16 @@ class AuditReport:
     def to_text(self) -> str:
         """The report in words: verdict, what an observer is left with, claims, anonymity over time."""
         # Only the sentences are wrapped: breaking evidence could tear a cell like (3, 4) apart.
-        sentences = textwrap.wrap(" ".join(self._in_words()), width=_WIDTH)
-        lines = [self._verdict(), "", *sentences, "", "Claims"]
+        sentences = textwrap.wrap(self.in_words, width=_WIDTH)
+        lines = [self.headline, "", *sentences, "", "Claims"]
         width = max(len(v.claim) for v in self.claims)
         lines += [f"  {v.word:8}  {v.claim:{width}}  {v.evidence}" for v in self.claims]
         lines += ["", *self._about(), "", "Anonymity over time", *self._over_time()]
         return "\n".join(lines) + "\n"
 
-    def _verdict(self) -> str:
+    @property
+    def headline(self) -> str:
+        """Whether the playbook keeps its word, in one sentence."""
         num = len(self.claims)
         broken = [v.claim for v in self.claims if not v.holds]
         unchecked = [v.claim for v in self.claims if not v.checked]
@@ -152,7 +154,9 @@ class AuditReport:
             f"{len(unchecked)} could not be checked here ({', '.join(unchecked)})."
         )
 
-    def _in_words(self) -> list[str]:
+    @property
+    def in_words(self) -> str:
+        """What whoever watches is left with, and who is not protected."""
         s, p = self.summary, self.summary.privacy
         seen = "a whole trip" if p.m is None else f"the {first_nodes(p.m)} of a trip"
         seen += f", and links the {s.num_trips} trips," if s.num_trips > 1 else ""
@@ -182,7 +186,7 @@ class AuditReport:
             lines.append(f"Not protected: {number(rest, 'candidate')} ({', '.join(parts)}).")
         if p.m is not None:
             lines.append(f"After the {first_nodes(p.m)} nothing is promised; see below what then comes out.")
-        return lines
+        return " ".join(lines)
 
     def _about(self) -> list[str]:
         """What the claims are about, line by line."""

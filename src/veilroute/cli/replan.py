@@ -36,8 +36,8 @@ from veilroute.formats.tables import read_edge_costs
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes
 from veilroute.ledger import read_ledger
 from veilroute.playbook import Playbook
-from veilroute.streets.directions import closed_text, detour_parts, detour_text, members_text
 from veilroute.streets.places import Place, locate
+from veilroute.streets.sheets import closed_text, detour_parts, detour_text, members_text
 
 FORMAT = "veilroute-replan/1"
 FORMATS = (".json", ".gpx", ".geojson", ".txt")

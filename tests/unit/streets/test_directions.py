@@ -9,19 +9,9 @@ import pytest
 
 import veilroute as vr
 from street_samples import ATTRIBUTION, NAMES, as_written_before, exposed_book, little_book, little_town, two_trip_book
-from veilroute.domain.geography import street_domain
-from veilroute.streets.directions import (
-    bearing,
-    class_routes,
-    directions,
-    directions_text,
-    distance_text,
-    duration_text,
-    lay_route,
-    playbook_directions,
-    street_called,
-    turn_angle,
-)
+from veilroute.domain.geography import distance_text, duration_text, street_domain
+from veilroute.streets.directions import bearing, directions, directions_text, lay_route, street_called, turn_angle
+from veilroute.streets.sheets import class_routes, playbook_directions
 
 
 def texts(*route: int, domain: vr.Domain | None = None, names: dict[Hashable, str] | None = None) -> list[str]:
