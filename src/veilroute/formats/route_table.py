@@ -225,11 +225,9 @@ def write_xlsx(playbook: Playbook, path: str | Path, *, trip: int | None = None)
             for j, value in enumerate(row, start=1):
                 if value is None:
                     continue
-                cell = sheet.cell(i, j)
+                cell = sheet.cell(i, j, value)
                 if isinstance(value, str):
-                    cell.set_explicit_value(value, "s")  # never a formula, whatever a place is called
-                else:
-                    cell.value = value
+                    cell.data_type = "s"  # never a formula, whatever a place is called
                 if i == 1:
                     cell.font = Font(bold=True)
         for j in range(1, len(rows[0]) + 1):

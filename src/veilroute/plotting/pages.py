@@ -106,7 +106,7 @@ class Pages:
     ) -> None:
         """A table; its headings are repeated on every page. Where ``colours`` has one for a row, it begins with it."""
         swatch = 0.16 if any(colours) else 0.0
-        widths = _column_widths([headings, *rows], _WIDTH - 2 * _MARGIN - swatch)
+        widths = _column_widths(headings, rows, _WIDTH - 2 * _MARGIN - swatch)
         is_number = [all(_is_number(row[j]) for row in rows) for j in range(len(headings))]
 
         def lay(cells: Sequence[str], *, is_head: bool = False, colour: str | None = None) -> None:
@@ -144,6 +144,8 @@ class Pages:
         below = 0.35
         if self._room < least + below:
             self._turn()
+        else:
+            self._y += 0.15
         height = min(self._room - below, most)
         box = (_MARGIN / _WIDTH, 1 - (self._y + height) / _HEIGHT, 1 - 2 * _MARGIN / _WIDTH, height / _HEIGHT)
         ax = self._pages[-1].add_axes(box)
@@ -194,9 +196,12 @@ def _advance(character: str) -> float:
     return 1.02 * float(font.load_char(ord(character)).linearHoriAdvance) / 65536 / 100 / POINTS_PER_INCH
 
 
-def _column_widths(rows: Sequence[Sequence[str]], room: float) -> list[float]:
-    """As wide as the widest cell; where that is too much in all, the widest columns give way."""
-    widths = [max(text_in(row[j], _SMALL) for row in rows) * 1.08 + 0.01 for j in range(len(rows[0]))]
+def _column_widths(headings: Sequence[str], rows: Sequence[Sequence[str]], room: float) -> list[float]:
+    """As wide as the widest cell, or word of a heading; where that is too much in all, the widest columns give way."""
+    widths = []
+    for j, heading in enumerate(headings):
+        texts = [*(row[j] for row in rows), *(f"{word}  " for word in heading.split())]
+        widths.append(1.02 * max(text_in(text, _SMALL) for text in texts) + 0.01)
     room -= _GAP * (len(widths) - 1)
     while sum(widths) > room + 1e-9:
         widest = max(widths)

@@ -4,7 +4,7 @@ It is one PDF without a link in it. The playbook is audited first, and what the 
 the auditor and the risk measure found, not what the playbook claims. The same playbook gives the same bytes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from veilroute.auditing import AuditReport, audit_playbook
 from veilroute.domain.geography import cost_text, distance_text, duration_text
 from veilroute.errors import InvalidInputError
 from veilroute.formats.geojson import class_colour
-from veilroute.formats.route_table import RouteTable, customer_columns, make_table, route_columns
+from veilroute.formats.route_table import Cell, RouteTable, customer_columns, make_table, route_columns
 from veilroute.playbook import Playbook
 from veilroute.plotting.frame import plain_settings
 from veilroute.plotting.pages import Pages
@@ -133,21 +133,26 @@ def _write_tables(pages: Pages, playbook: Playbook, table: RouteTable, schedule:
     driving = "Time at stops is not counted. " if table.unit == "seconds" else ""
     pages.paragraph(f"{driving}{schedule.note()}")
     if table.routes:
-        rows = [[_cell(show(row)) for _, show in columns] for row in table.routes]
         colours = [class_colour(row.number - 1) for row in table.routes]
-        pages.table([heading for heading, _ in columns], rows, colours=colours)
+        pages.table([heading for heading, _ in columns], _cells(columns, table.routes), colours=colours)
     else:
         pages.paragraph("None: nobody is hidden.")
     pages.heading("Customers")
     pages.paragraph("Extra is what a customer's route takes more than the best route past that customer alone.")
     listed = customer_columns(table)
-    rows = [[_cell(show(row)) for _, show in listed] for row in table.customers]
     tints = [None if row.route is None else class_colour(row.route.number - 1) for row in table.customers]
-    pages.table([heading for heading, _ in listed], rows, colours=tints)
+    pages.table([heading for heading, _ in listed], _cells(listed, table.customers), colours=tints)
 
 
-def _cell(value: object) -> str:
-    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+def _cells(columns: Sequence[tuple[str, Callable[..., Cell]]], rows: Sequence[object]) -> list[list[str]]:
+    """The rows as text, the figures of a column with as many decimals each."""
+    values = [[show(row) for row in rows] for _, show in columns]
+    texts = []
+    for column in values:
+        figures = [value for value in column if isinstance(value, float)]
+        digits = max((len(f"{value:.2f}".rstrip("0").partition(".")[2]) for value in figures), default=0)
+        texts.append(["" if v is None else f"{v:.{digits}f}" if isinstance(v, float) else str(v) for v in column])
+    return [list(row) for row in zip(*texts, strict=True)]
 
 
 def _write_risk(pages: Pages, playbook: Playbook, risk: RiskReport | None) -> None:
