@@ -1,8 +1,9 @@
 """The auditor's report: a verdict per claim with the evidence, and the anonymity set over time."""
 
 import textwrap
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -108,6 +109,7 @@ class AuditReport:
     #: cheapest routes that cover them alone (trips averaged by weight). ``None`` when there is none.
     total_extra: float | None = None
     worst_extra: float | None = None  #: The largest single one of these extra costs.
+    names: Mapping[Label, str] = field(default_factory=dict)  #: Nodes in words, where people call them something.
 
     @property
     def verdict(self) -> str:
@@ -240,7 +242,7 @@ class AuditReport:
             (weakness, first.exposed, {*first.revealed, *weak}),
         ):
             if new := [label for label in labels if label not in known]:
-                text += f"; now {what}: {names(new)}"
+                text += f"; now {what}: {names(self.names.get(label, label) for label in new)}"
         return text
 
 
@@ -259,6 +261,16 @@ def names(labels: Iterable[object]) -> str:
     items = [one_line(str(label), _LONGEST_NAME) for label in labels]
     shown = ", ".join(items[:_MAX_NAMED])
     return shown if len(items) <= _MAX_NAMED else f"{shown} and {len(items) - _MAX_NAMED} more"
+
+
+def call_names(table: Mapping[Label, str], candidates: Iterable[Label]) -> dict[Label, str]:
+    """Nodes in words: the name of each, with its label where another has the same name, or that for a label.
+
+    Names come with the playbook, and nobody keeps it from calling two places the same.
+    """
+    labels = dict.fromkeys([*table, *candidates])
+    taken = Counter([*table.values(), *(str(label) for label in labels if table.get(label) != str(label))])
+    return {label: name if taken[name] == 1 else f"{name} ({label})" for label, name in table.items()}
 
 
 def judge(claim: str, problems: Sequence[str], evidence: str, *, checked: bool = True) -> ClaimVerdict:

@@ -19,6 +19,7 @@ _LINE = 1.35  # of a line, in heights of its letters
 _BODY, _SMALL, _HEADING, _TITLE = 9.0, 7.5, 12.5, 20.0
 _GAP = 0.14  # between columns
 _NARROWEST = 0.8  # of a column that has to be broken into lines
+_MOST_LINES = 60  # of a row
 _DPI = 150
 
 
@@ -54,9 +55,9 @@ class Pages:
         self._y += 1.5 * _TITLE / POINTS_PER_INCH
         self.paragraph(below, colour=MUTED)
 
-    def heading(self, text: str) -> None:
-        """A heading, on a new page where little would fit below it."""
-        if self._room < 1.3:
+    def heading(self, text: str, *, least: float = 1.3) -> None:
+        """A heading, on a new page where less than so many inches are left."""
+        if self._room < least:
             self._turn()
         self._y += 0.16
         self._put(_MARGIN, text, _HEADING, weight="bold")
@@ -110,7 +111,7 @@ class Pages:
         is_number = [all(_is_number(row[j]) for row in rows) for j in range(len(headings))]
 
         def lay(cells: Sequence[str], *, is_head: bool = False, colour: str | None = None) -> None:
-            broken = [break_lines(cell, width, _SMALL) for cell, width in zip(cells, widths, strict=True)]
+            broken = [_cut(break_lines(cell, width, _SMALL)) for cell, width in zip(cells, widths, strict=True)]
             height = max(map(len, broken)) * _line_in(_SMALL) + 0.045
             if self._room < height and not is_head:
                 self._turn()
@@ -135,8 +136,7 @@ class Pages:
             self._turn()
         lay(headings, is_head=True)
         for i, row in enumerate(rows):
-            # A row that is longer than a page would turn pages for ever: it is cut where the page ends.
-            lay([_cut(cell) for cell in row], colour=colours[i] if colours else None)
+            lay(row, colour=colours[i] if colours else None)
         self._y += 0.1
 
     def picture(self, draw: Callable[[Axes], object], *, least: float = 4.2, most: float = 6.6) -> None:
@@ -151,7 +151,8 @@ class Pages:
         ax = self._pages[-1].add_axes(box)
         ax.set_anchor("N")
         draw(ax)
-        self._y += height + below
+        ax.apply_aspect()
+        self._y += min(height, ax.get_position().height * _HEIGHT) + below
 
     def save(self, path: str | Path, footer: str) -> None:
         """Write all pages, numbered."""
@@ -190,10 +191,16 @@ def text_in(text: str, size: float) -> float:
 
 @cache
 def _advance(character: str) -> float:
-    """How wide a character is at a size of one point, in inches; bold ones are a little wider."""
+    """How wide a character is at a size of one point, in inches; one that the font lacks is as wide as its box."""
     font = get_font(findfont("DejaVu Sans"))
     font.set_size(100, 72)
-    return 1.02 * float(font.load_char(ord(character)).linearHoriAdvance) / 65536 / 100 / POINTS_PER_INCH
+    return (
+        1.02
+        * float(font.load_glyph(font.get_char_index(ord(character))).linearHoriAdvance)
+        / 65536
+        / 100
+        / POINTS_PER_INCH
+    )
 
 
 def _column_widths(headings: Sequence[str], rows: Sequence[Sequence[str]], room: float) -> list[float]:
@@ -218,5 +225,6 @@ def _is_number(cell: str) -> bool:
     return not cell or cell.replace(".", "", 1).lstrip("-").isdigit()
 
 
-def _cut(cell: str, longest: int = 2000) -> str:
-    return cell if len(cell) <= longest else f"{cell[: longest - 1]}…"
+def _cut(lines: list[str]) -> list[str]:
+    """No more lines than fit a page."""
+    return lines if len(lines) <= _MOST_LINES else [*lines[: _MOST_LINES - 1], "…"]

@@ -4,6 +4,8 @@ It is one PDF without a link in it. The playbook is audited first, and what the 
 the auditor and the risk measure found, not what the playbook claims. The same playbook gives the same bytes.
 """
 
+import math
+import operator
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -17,8 +19,9 @@ from veilroute.formats.geojson import class_colour
 from veilroute.formats.route_table import Cell, RouteTable, customer_columns, make_table, route_columns
 from veilroute.playbook import Playbook
 from veilroute.plotting.frame import plain_settings
+from veilroute.plotting.marks import letters
 from veilroute.plotting.pages import Pages
-from veilroute.plotting.playbook_plot import plot_playbook
+from veilroute.plotting.playbook_plot import plot_playbook, rings
 from veilroute.posterior import RiskReport, measure_risk
 from veilroute.streets.sheets import chosen_trips
 from veilroute.streets.stops import Schedule
@@ -52,8 +55,11 @@ def write_report(
         pages.facts(_facts(playbook, audit, table, risk, schedule))
         for which in trips:
             if len(trips) > 1:
-                pages.heading(f"Map of trip {which}")
+                pages.heading(f"Map of trip {which}", least=5.2)
             pages.picture(partial(_draw, playbook, which))
+        if playbook.is_randomised:
+            called = "; ".join(f"{letters(i)}: {playbook.name(place)}" for i, place in enumerate(rings(playbook)))
+            pages.paragraph(f"On the map, {called}.")
         _write_tables(pages, playbook, table, schedule)
         _write_risk(pages, playbook, risk)
         _write_audit(pages, playbook, audit)
@@ -97,17 +103,29 @@ def _facts(
         ("Routes", _routes_text(table)),
     ]
     if audit.total_extra is not None and audit.worst_extra is not None:
-        mean = "" if playbook.mac is None else f"; routes are {playbook.mac:.1%} longer on average"
-        rows.append(("Extra for hiding", f"{cost_text(domain, audit.total_extra)} over all customers{mean}"))
+        total = f"{cost_text(domain, audit.total_extra)} over all customers"
+        rows.append(("Extra for hiding", f"{total}{_longer(table)}"))
         rows.append(("Worst case", f"{cost_text(domain, audit.worst_extra)} more for one customer{_worst(table)}"))
     if risk is not None and risk.worst is not None and risk.bayes_success is not None:
         told = f"whoever watches guesses right {risk.bayes_success:.1%} of the time"
         rows.append(("Risk", f"{told}; a route gives one place at most {risk.worst:.1%}"))
     if any(row.stops for row in table.routes):
         rows.append(("Stops", f"{schedule.stay} at every stop of a route, the same at each"))
-    proof = "proved optimal" if playbook.status == "optimal" else playbook.status
-    gap = "" if playbook.gap is None or playbook.status == "optimal" else f", at most {playbook.gap:.1%} above the best"
-    return [*rows, ("Plan", f"{proof}{gap} (planner {playbook.planner})")]
+    return [*rows, ("Plan", f"{_proof(playbook, audit)} (planner {playbook.planner})")]
+
+
+def _proof(playbook: Playbook, audit: AuditReport) -> str:
+    """How good the plan is, as far as the audit agrees."""
+    if playbook.status != "optimal":
+        gap = "" if playbook.gap is None else f", at most {playbook.gap:.1%} above the best by its own bound"
+        return f"{playbook.status}{gap}"
+    found = {verdict.claim: verdict.verdict for verdict in audit.claims}
+    words = {
+        "holds": "proved optimal",
+        "unproved": "optimal by the planner's word",
+        "violated": "not as good as it says",
+    }
+    return words[found.get("optimality", "unproved")]
 
 
 def _routes_text(table: RouteTable) -> str:
@@ -119,6 +137,18 @@ def _routes_text(table: RouteTable) -> str:
     if table.unit == "seconds" and longest.metres is not None:
         return f"{count}; the longest {distance_text(longest.metres)}, {duration_text(longest.cost)}"
     return f"{count}; the longest {cost_text(domain, longest.cost)}"
+
+
+def _longer(table: RouteTable) -> str:
+    """How much longer routes are on average, as far as there is something to compare with."""
+    trips = table.playbook.trips
+    rows = [row for row in table.customers if row.extra is not None and row.base]
+    weights = [trips[row.trip].weight * (1.0 if row.drawn is None else row.drawn) for row in rows]
+    ratios = [(row.extra or 0.0) / (row.base or 1.0) for row in rows]
+    if not rows:
+        return ""
+    mean = math.fsum(map(operator.mul, ratios, weights)) / math.fsum(weights)
+    return f"; routes are {mean:.1%} longer on average"
 
 
 def _worst(table: RouteTable) -> str:

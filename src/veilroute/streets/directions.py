@@ -42,7 +42,7 @@ class Leg:
     metres: float
     cost: float  #: in the domain's unit
     line: Floats  #: longitude and latitude of its points, both ends included
-    is_choice: bool = True  #: whether one could also go elsewhere where it begins, but for turning round
+    is_choice: bool = True  #: whether another street meets the route where it begins
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,12 +116,20 @@ def lay_route(domain: Domain, route: Sequence[Label]) -> Itinerary:
         if edge < 0:
             raise InvalidInputError("route", "neighbouring nodes that a street joins in this direction")
         metres, cost = float(streets.lengths[edge]), domain.costs[edge].item()
-        others = set(domain.indices[domain.indptr[tail] : domain.indptr[tail + 1]].tolist()) - {head}
-        is_choice = not others <= {nodes[at - 1]} if at else True
+        if at and nodes[at - 1] == head and domain.turns is not None:
+            cost += domain.turns.u_turn_cost
+        is_choice = at == 0 or not _neighbours(domain, tail) <= {nodes[at - 1], head}
         line = streets.line(tail, head, edge)
         legs.append(Leg(streets.name(edge), streets.kind(edge), metres, cost, line, is_choice))
     lon, lat = places_on_earth(domain, nodes[:1])[0].tolist()
     return Itinerary(tuple(route), tuple(legs), (lon, lat), streets.unit, streets.attribution)
+
+
+def _neighbours(domain: Domain, node: int) -> set[int]:
+    """The nodes that a street joins with a node, in either direction."""
+    back_ptr, back, _ = domain.reversed_rows
+    out = domain.indices[domain.indptr[node] : domain.indptr[node + 1]]
+    return {*out.tolist(), *back[back_ptr[node] : back_ptr[node + 1]].tolist()}
 
 
 def edge_number(domain: Domain, tail: int, head: int) -> int:
