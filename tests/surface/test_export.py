@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -302,3 +304,38 @@ def test_on_standard_output_as_in_a_file_whatever_the_terminal(
     done = subprocess.run(call, capture_output=True, env=os.environ | {"PYTHONIOENCODING": "ascii"}, check=True)
     assert done.stdout == Path(f"route.{format}").read_bytes()
     assert not done.stdout.isascii()
+
+
+def test_the_report_and_the_tables_are_for_every_map(command: Command, planned: Path) -> None:
+    for suffix in (".pdf", ".xlsx", ".csv"):
+        done = command("export", planned, "-o", f"a{suffix}")
+        assert (done.code, done.out, done.err) == (0, f"Written: a{suffix}\n", "")
+        assert Path(f"a{suffix}").stat().st_size > 300
+
+
+def test_the_report_of_a_playbook_that_breaks_its_word_ends_with_1(command: Command, town_book: vr.Playbook) -> None:
+    forged = replace(town_book, claims=replace(town_book.claims, mac=0.001))
+    forged.write("forged.json")
+    done = command("export", "forged.json", "-o", "a.pdf")
+    assert done.code == 1
+    assert "does not pass its audit" in done.err
+    assert Path("a.pdf").exists()
+
+
+def test_times_in_summary_and_audit_are_minutes_and_places_have_names(command: Command, town_book: vr.Playbook) -> None:
+    vr.write_instance(Instance(little_problem(), vr.Privacy(k=2, ell=100, measure="straight")), "instance.json")
+    said = command("plan", "instance.json").out
+    assert re.search(r"All routes together cost 40 s \(.*\) more; the worst single detour is 15 s\.", said)
+    assert re.search(r"class +size +time +route", said)
+    audit = command("audit", "town.json").out
+    assert "total extra cost recomputed: 40 s (" in audit
+    assert re.search(r"trips +Depot to 108", audit)
+    # Two places of one name, and one that is called like the label of another, cannot be mixed up.
+    twins = little_book(names={102: "Twin", 103: "Twin", 104: "109"})
+    short = replace(
+        twins, classes=(replace(twins.classes[0], members=twins.classes[0].members[:1]), *twins.classes[1:])
+    )
+    short.write("short.json")
+    told = command("audit", "short.json").out
+    assert "Twin (103)" in told or "Twin (102)" in told
+    assert "109 (104)" in told
