@@ -42,8 +42,8 @@ def run_export(
     """Write the routes of all classes: for devices and map programs, as driver's sheets, as tables, or as a report.
 
     GPX, GeoJSON, KML, the map that a browser shows offline (.html) and the driver's sheets (.txt) need a street
-    network. Tables (.csv, .xlsx) and the report (.pdf), which audits the playbook, are for all. What is written is as
-    public as the playbook: it does not know the secret.
+    network, or a grid planned with --origin and --cell. Tables (.csv, .xlsx) and the report (.pdf), which audits the
+    playbook, are for all. What is written is as public as the playbook: it does not know the secret.
     """
     suffix = out.suffix.lower()
     if suffix not in FORMATS:
@@ -51,7 +51,7 @@ def run_export(
     check_out(out)
     schedule = Schedule(dwell, depart)
     book = instances.load_playbook(playbook, domain, movement)
-    streets = book.problem.domain.streets
+    streets = book.problem.domain.on_earth
     if depart is not None and streets is not None and streets.unit != "seconds":
         raise InvalidInputError("--depart", "a network whose costs are seconds: on others no times are known", depart)
     with live_progress("writing"):
@@ -113,7 +113,7 @@ def run_draw(
 ) -> int:
     """Draw a playbook: obstacles, start, goal, and one colour per class for candidates and route.
 
-    A .html is a map for the browser, on street networks only; it loads nothing from anywhere.
+    A .html is a map for the browser, on streets and grids with an origin only; it loads nothing from anywhere.
     """
     from veilroute.plotting import draw_playbook, write_html_map
 

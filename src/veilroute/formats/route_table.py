@@ -110,10 +110,10 @@ def make_table(playbook: Playbook, *, trip: int | None = None) -> RouteTable:
 
 def _metres(domain: Domain, nodes: Sequence[Label]) -> float | None:
     """How long a route is."""
-    if domain.streets is None:
+    if domain.on_earth is None:
         return None
     edges = [edge_number(domain, tail, head) for tail, head in pairwise(map(domain.node, nodes))]
-    return math.fsum(float(domain.streets.lengths[edge]) for edge in edges if edge >= 0)
+    return math.fsum(float(domain.on_earth.lengths[edge]) for edge in edges if edge >= 0)
 
 
 def _chance(playbook: Playbook, member: Label, share: float) -> float:
@@ -177,9 +177,12 @@ def _cost_unit(table: RouteTable) -> tuple[str, float, int]:
 def _measures(table: RouteTable) -> list[tuple[str, Callable[[RouteRow], Cell]]]:
     unit, scale, digits = _cost_unit(table)
     cost: tuple[str, Callable[[RouteRow], Cell]] = (unit, lambda row: _rounded(row.cost, scale, digits))
-    if table.unit == "seconds":
-        return [("km", lambda row: _rounded(row.metres, 1000.0, 3)), cost]
-    return [cost] if table.unit else [("nodes", lambda row: row.num_nodes), cost]
+    columns: list[tuple[str, Callable[[RouteRow], Cell]]] = []
+    if table.unit is None:
+        columns.append(("nodes", lambda row: row.num_nodes))
+    if table.unit != "metres" and table.playbook.problem.domain.on_earth is not None:
+        columns.append(("km", lambda row: _rounded(row.metres, 1000.0, 3)))
+    return [*columns, cost]
 
 
 def _of_route(show: Callable[[RouteRow], Cell]) -> Callable[[CustomerRow], Cell]:

@@ -13,7 +13,16 @@ from itertools import groupby, pairwise
 import numpy as np
 
 from veilroute.arrays import Floats
-from veilroute.domain.geography import distance_text, duration_text, places_on_earth, project, streets_of
+from veilroute.domain.geography import (
+    AIR,
+    LATTICE,
+    ON_FOOT,
+    distance_text,
+    duration_text,
+    places_on_earth,
+    project,
+    streets_of,
+)
 from veilroute.domain.graph import Domain, Label
 from veilroute.errors import InvalidInputError
 from veilroute.streets.stops import Schedule, Stop
@@ -22,6 +31,8 @@ from veilroute.streets.stops import Schedule, Stop
 _REACH_M = 15.0
 # Turns up to these angles, in degrees, are no turn, a slight one, a turn, a sharp one; beyond is a U-turn.
 _STRAIGHT, _SLIGHT, _PLAIN, _SHARP = 25.0, 50.0, 125.0, 168.0
+# Off the streets nothing leads round a bend: beyond this angle it is another heading.
+_SAME_HEADING = 10.0
 _COMPASS = ("north", "northeast", "east", "southeast", "south", "southwest", "west", "northwest")
 
 _UNNAMED = {
@@ -29,7 +40,7 @@ _UNNAMED = {
     "living_street": "a living street", "motorway": "the motorway", "path": "a path",
     "pedestrian": "a pedestrian street", "primary": "a main road", "residential": "a residential street",
     "secondary": "a secondary road", "service": "a service road", "steps": "steps", "tertiary": "a minor road",
-    "track": "a track", "trunk": "a trunk road",
+    "track": "a track", "trunk": "a trunk road", AIR: "free flight", ON_FOOT: "open ground",
 }  # fmt: skip
 
 
@@ -279,17 +290,25 @@ def _stretches(legs: Sequence[Leg], stops: Mapping[int, Stop]) -> list[tuple[str
     """Each instruction with its first leg and the one after its last; after a stop there is always one."""
     if not legs:
         return []
-    texts = {0: f"Head {_COMPASS[round(bearing(legs[0].line) / 45.0) % 8]} on {street_called(legs[0])}"}
+    texts = {0: _heading(legs[0], f" on {street_called(legs[0])}")}
     for i, (before, after) in enumerate(pairwise(legs), start=1):
         doing = _manoeuvre(before, after)
         if doing or i in stops:
-            texts[i] = doing or f"Continue on {street_called(after)}"
+            texts[i] = doing or (_heading(after) if after.kind in LATTICE else f"Continue on {street_called(after)}")
     return [(texts[first], first, last) for first, last in pairwise([*texts, len(legs)])]
+
+
+def _heading(leg: Leg, on: str = "") -> str:
+    """Where a leg leads; with the bearing where no street does."""
+    angle = bearing(leg.line)
+    return f"Head {_COMPASS[round(angle / 45.0) % 8]}{f', {round(angle) % 360}°' if leg.kind in LATTICE else on}"
 
 
 def _manoeuvre(before: Leg, after: Leg) -> str:
     """What to do between two legs; empty when the street just goes on."""
     angle = turn_angle(bearing(before.line, at_end=True), bearing(after.line))
+    if after.kind in LATTICE:
+        return _heading(after) if abs(angle) > _SAME_HEADING else ""
     street = street_called(after)
     goes_on = street_called(before) == street
     if abs(angle) > _SHARP:
