@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import pairwise
 
 import veilroute as vr
+from plain_turns import drawn_edges, drawn_rules, is_legal, neighbours
 from veilroute.domain.graph import Label
 from veilroute.domain.turns import Turns, with_rules
 
@@ -35,15 +36,8 @@ class World:
         return found
 
     def is_legal(self, walk: Sequence[int]) -> bool:
-        """Whether a walk is legal: by looking at all of its stretches."""
-        for before, at, after in zip(walk, walk[1:], walk[2:], strict=False):
-            allowed = self.turns.u_turns == "allow" or (
-                self.turns.u_turns == "dead-ends" and set(self.out[at]) == {before}
-            )
-            if before == after and not allowed:
-                return False
-        stretches = {tuple(walk[i:j]) for j in range(len(walk) + 1) for i in range(j)}
-        return stretches.isdisjoint(self.turns.banned)
+        """Whether a walk is legal, by the plain definition."""
+        return is_legal(walk, {node: list(heads) for node, heads in self.out.items()}, self.turns)
 
     def cost(self, walk: Sequence[int]) -> float:
         """What a walk costs, turning round included."""
@@ -88,24 +82,15 @@ def draw_world(seed: int, *, num_nodes: int | None = None) -> World:
     """A problem drawn at random: one or two trips, whole or broken costs, places that share a node, a view of some."""
     rng = random.Random(seed)
     num = num_nodes or rng.randint(5, 12)
-    costs: dict[tuple[int, int], float] = {}
-    for tail in range(num):
-        for head in rng.sample([node for node in range(num) if node != tail], 2):
-            costs[tail, head] = rng.randint(0 if rng.random() < 0.05 else 1, 9) + (0.5 if seed % 2 else 0)
-            if rng.random() < 0.7:
-                costs[head, tail] = rng.randint(1, 9) + (0.5 if seed % 2 else 0)
-    banned = []
-    for _ in range(rng.randint(0, 6)):
-        stretch = [rng.randrange(num)]
-        for _ in range(rng.randint(2, 4)):
-            stretch.append(rng.choice([head for tail, head in costs if tail == stretch[-1]]))
-        banned.append(stretch)
-    turns = Turns.of(rng.choice(["never", "dead-ends", "allow"]), banned, rng.choice([0, 0, 2]))
+    edges = drawn_edges(rng, num)
+    turns = drawn_rules(rng, neighbours(edges), num, costs=(0, 0, 2))
+    prices = [price + 0.5 if seed % 2 else price for _, _, price in edges]
     nodes = rng.sample(range(num), num)
     places: list[tuple[Label, int]] = [(f"n{node}", node) for node in nodes[2 : 2 + rng.randint(3, 7)]]
     also: list[tuple[Label, int]] = [(f"{label} too", node) for label, node in places if rng.random() < 0.3]
-    (tails, heads), labels = zip(*costs, strict=True), [f"n{node}" for node in range(num)]
-    domain = with_rules(vr.Domain.from_edges(num, tails, heads, list(costs.values()), labels=labels), turns, also)
+    labels = [f"n{node}" for node in range(num)]
+    tails, heads = [edge[0] for edge in edges], [edge[1] for edge in edges]
+    domain = with_rules(vr.Domain.from_edges(num, tails, heads, prices, labels=labels), turns, also)
     candidates = [label for label, _ in (*places, *also)]
     rng.shuffle(candidates)
     trips = [vr.Trip(labels[nodes[0]], labels[nodes[rng.randint(0, 1)]])]

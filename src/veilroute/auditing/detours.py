@@ -221,7 +221,7 @@ class _Check:
     def rules(self) -> TurnRules | None:
         """Which turns are legal on the changed map, where another street may have become a dead end."""
         domain = self.survey.problem.domain
-        return None if domain.turns is None else TurnRules(domain, domain.turns, self.changed)
+        return None if domain.turns is None else TurnRules(domain, domain.turns, self.changed, self.survey.called)
 
     @cached_property
     def walked(self) -> tuple[int, ...]:

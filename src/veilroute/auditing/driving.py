@@ -15,7 +15,7 @@ from veilroute.auditing.claims import distinct_routes
 from veilroute.auditing.replay import ReplayedPlaybook, ReplayedRoute
 from veilroute.auditing.verdicts import ClaimVerdict, judge, number
 from veilroute.domain.geography import EARTH_RADIUS_M, Streets
-from veilroute.domain.graph import Domain, label_text
+from veilroute.domain.graph import Domain
 from veilroute.domain.visibility import AtNode
 
 _DEGREE_M = math.pi * EARTH_RADIUS_M / 180
@@ -64,9 +64,9 @@ def check_doors(replayed: ReplayedPlaybook) -> ClaimVerdict:
         if label not in places or route.fault or (c, id(route)) in found:
             continue
         away, door = lines.from_route(places[label], route), lines.from_node(places[label], node)
-        found[c, id(route)] = away, door, lines.from_streets(places[label], away), label_text(label)
+        found[c, id(route)] = away, door, lines.from_streets(places[label], away), survey.name(c)
         if isinstance(problem.visibility, AtNode) and (node not in route.nodes or away > door + _TOLERANCE_M):
-            which = f"the route for {label}{replayed.on_trip(trip)}"
+            which = f"the route for {survey.name(c)}{replayed.on_trip(trip)}"
             problems.append(f"{which} stays {away:,.1f} m away from it, though its door is only {door:,.1f} m off")
     if not found:
         return judge("doors", problems, "no walk is given to a place whose coordinates are known")

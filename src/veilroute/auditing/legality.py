@@ -14,7 +14,7 @@ import numpy as np
 
 from veilroute.arrays import Floats, Ints
 from veilroute.auditing.walking import WalkingMap, make_rows
-from veilroute.domain.graph import Domain, label_text
+from veilroute.domain.graph import Domain, Label, label_text
 from veilroute.domain.turns import Turns, edge_numbers
 
 Nodes = tuple[int, ...]
@@ -23,9 +23,9 @@ Nodes = tuple[int, ...]
 class TurnRules:
     """The rules for turns on a map; the edges may be others than those of the domain for which the rules were made."""
 
-    def __init__(self, domain: Domain, turns: Turns, walking: WalkingMap) -> None:
+    def __init__(self, domain: Domain, turns: Turns, walking: WalkingMap, called: Mapping[Label, str]) -> None:
         self.turns, self.walking = turns, walking
-        self._domain = domain
+        self._domain, self._called = domain, called
         self._banned = set(turns.banned)
         self._sizes = sorted({3, *map(len, turns.banned)})
 
@@ -55,8 +55,9 @@ class TurnRules:
     def _name(self, stretch: Nodes, last: int) -> str:
         """A stretch that ends with the node number ``last`` of a walk: its nodes, and the names of its streets."""
         domain, streets = self._domain, self._domain.streets
-        labels = ", ".join(label_text(domain.label(node)) for node in stretch)
-        where = f"{labels} (nodes {last + 2 - len(stretch)} to {last + 1} of the route"
+        labels = map(domain.label, stretch)
+        names = ", ".join(self._called.get(label, label_text(label)) for label in labels)
+        where = f"{names} (nodes {last + 2 - len(stretch)} to {last + 1} of the route"
         if streets is not None:
             edges = edge_numbers(domain, stretch[:-1], stretch[1:]).tolist()
             called = dict.fromkeys(streets.name(edge) for edge in edges if edge >= 0)
