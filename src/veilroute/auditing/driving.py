@@ -73,9 +73,10 @@ def check_doors(replayed: ReplayedPlaybook) -> ClaimVerdict:
     away, door, nearest, farthest = max(found.values())
     shown = f"of {number(len({c for c, _ in found}), 'place')} {farthest} is the farthest from its route: {away:,.1f} m"
     shown += f" (from its node {door:,.1f} m, from the nearest street {nearest:,.1f} m)"
-    off = [away - nearest for away, _, nearest, _ in found.values() if away > nearest + _TOLERANCE_M]
+    off = {c: away - nearest for (c, _), (away, _, nearest, _) in found.items() if away > nearest + _TOLERANCE_M}
     if off:
-        shown += f"; {number(len(off), 'route')} take another street than the nearest, up to {max(off):,.1f} m farther"
+        farther = f"{max(off.values()):,.1f} m"
+        shown += f"; for {number(len(off), 'place')} a street is nearer than the route, by up to {farther}"
     return judge("doors", problems, shown)
 
 
