@@ -23,7 +23,7 @@ from veilroute.domain.graph import label_text
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.formats import Instance, read_domain, read_instance, read_movingai, read_network, read_scenarios
 from veilroute.formats.instance import UNSTATED, with_implied
-from veilroute.formats.tables import read_places, read_prior
+from veilroute.formats.places import read_places, read_prior
 from veilroute.jsontext import read_bytes
 from veilroute.playbook import Playbook, read_playbook
 from veilroute.problem import Privacy, Problem, Trip
