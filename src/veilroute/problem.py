@@ -169,7 +169,7 @@ class Problem:
 
     domain: Domain
     trips: Sequence[Trip]  #: at least one
-    candidates: Sequence[Label]  #: labels of the possible transit points, distinct
+    candidates: Sequence[Label]  #: labels of the possible transit points, distinct; several may be at one node
     #: One of :class:`AtNode`, :class:`WithinDistance`, :class:`LineOfSight`, :class:`Explicit`.
     visibility: Visibility = field(default_factory=AtNode)
     #: What people call some of the nodes (``{264015624: "Kamppi"}``); for reports and pictures only.
@@ -202,9 +202,8 @@ class Problem:
             ends = (node(getattr(trip, end), field=f"{name}.{end}") for trip, name in zip(trips, fields, strict=True))
             settle(self, f"{end}_nodes", tuple(ends))
         nodes = tuple(node(label, field=f"candidates[{i}]") for i, label in enumerate(candidates))
-        if len(set(nodes)) != len(nodes):
-            first = {own: i for i, own in reversed(list(enumerate(nodes)))}
-            twice = next(label for i, label in enumerate(candidates) if first[nodes[i]] < i)
+        if len(set(candidates)) != len(candidates):
+            twice = next(label for i, label in enumerate(candidates) if label in candidates[:i])
             raise InvalidInputError("Problem.candidates", "distinct candidates", f"{twice} twice")
         settle(self, "candidate_nodes", nodes)
         settle(self, "names", checked_names(self.names))

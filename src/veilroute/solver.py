@@ -106,12 +106,12 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
     classes = []
     for group in plan.classes:
         routes = tuple(
-            Route(problem.domain.labels_of(walk), cost, trip)
+            Route(task.domain.labels_of(walk), cost, trip)
             for trip, (walk, cost) in enumerate(zip(group.walks, group.costs, strict=True))
         )
         members = tuple(label_of_member[i] for i in group.members)
         member_routes = {
-            (trip, label_of_member[member]): Route(problem.domain.labels_of(walk), cost, trip)
+            (trip, label_of_member[member]): Route(task.domain.labels_of(walk), cost, trip)
             for (trip, member), (walk, cost) in group.own.items()
         }
         shares = tuple(group.shares[i] for i in group.members) if group.shares else ()

@@ -86,7 +86,7 @@ def cover(
     if task.uncoverable:
         return Cover((), math.inf, "infeasible", math.inf, 0, 0, 0)
     covering = chosen.find(range(len(task.members)), cost_bound=highest, watch=watch)
-    walk = tuple(problem.domain.labels_of(covering.walk))
+    walk = task.domain.labels_of(covering.walk)
     return Cover(walk, covering.cost, covering.status, covering.lower_bound, **asdict(covering.counts))
 
 
@@ -106,12 +106,13 @@ def _find_members(problem: Problem, members: Iterable[Any]) -> list[int]:
     """Positions of the candidates that are meant, ascending."""
     if isinstance(members, str | bytes) or not isinstance(members, Iterable):
         raise InvalidInputError("members", "several candidates of the problem", type(members).__name__)
-    at = {node: i for i, node in enumerate(problem.candidate_nodes)}
+    at = {label: i for i, label in enumerate(problem.candidates)}
+    first = {node: i for i, node in reversed(list(enumerate(problem.candidate_nodes)))}
     positions = set()
     for number, label in enumerate(members):
         try:
-            positions.add(at[problem.domain.node(label)])
-        except (InvalidInputError, KeyError):
+            positions.add(at[label] if label in at else first[problem.domain.node(label)])
+        except (InvalidInputError, KeyError, TypeError):
             # Without the label: somebody may have asked for the one place that matters.
             raise InvalidInputError(f"members[{number}]", "a candidate of the problem") from None
     return sorted(positions)

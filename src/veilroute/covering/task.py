@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from veilroute.arrays import Candidate, Flags, Floats, Indices, Ints, Masks, Members, Node, as_members
+from veilroute.covering.states import search_graph
 from veilroute.covering.walks import Sweeper, num_threads
 from veilroute.domain.geography import measured_domain, straight_distances
 from veilroute.domain.graph import Domain, at_least, at_most
@@ -35,7 +36,7 @@ from veilroute.rules import KAndEll, Linked, RiskBound, Rule, hideable
 class CoveringTask:
     """The coverable candidates of a problem with their posts, and each trip's distances at these posts."""
 
-    domain: Domain  #: the world
+    domain: Domain  #: where walks are searched: the world, or its states where not every turn is legal
     members: tuple[Candidate, ...]  #: positions among the problem's candidates: who counts and every trip can cover
     uncoverable: tuple[Candidate, ...]  #: positions of those that count but that some trip cannot cover
     posts: Posts  #: watchers of the members; candidate i of the posts is ``members[i]``
@@ -78,20 +79,29 @@ class CoveringTask:
         )
 
 
-def prepare_task(problem: Problem, positions: Sequence[int] | None = None) -> CoveringTask:
-    """The task of the candidates at ``positions``, or of all that count; two sweeps per trip."""
+def prepare_task(
+    problem: Problem, positions: Sequence[int] | None = None, *, walked: Sequence[Sequence[int]] | None = None
+) -> CoveringTask:
+    """The task of the candidates at ``positions``, or of all that count; two sweeps per trip.
+
+    Trips that have begun have ``walked`` some nodes each, the last of which is their start; which turns are legal next
+    depends on that.
+    """
+    began = [(start,) for start in problem.start_nodes] if walked is None else walked
     if problem.kept is None or positions is not None:
-        return _prepare(problem, positions)
+        return _prepare(problem, positions, began)
     if "task" not in problem.kept:
-        problem.kept["task"] = replace(_prepare(problem, None), kept={})
+        problem.kept["task"] = replace(_prepare(problem, None, began), kept={})
     shared: CoveringTask = problem.kept["task"]
     return shared
 
 
-def _prepare(problem: Problem, positions: Sequence[int] | None) -> CoveringTask:
-    domain = problem.domain
+def _prepare(problem: Problem, positions: Sequence[int] | None, walked: Sequence[Sequence[int]]) -> CoveringTask:
+    search = search_graph(problem.domain, walked, problem.goal_nodes)
+    domain = search.graph
     counted = [Candidate(i) for i in (problem.counted if positions is None else positions)]
-    everyone = Posts.of(find_watchers(domain, problem.visibility, [problem.candidate_nodes[i] for i in counted]))
+    seers = find_watchers(problem.domain, problem.visibility, [problem.candidate_nodes[i] for i in counted])
+    everyone = Posts.of([search.states_at(nodes) for nodes in seers])
     out = Sweeper(domain, backward=False, num_seeds=1)
     back = Sweeper(domain, backward=True, num_seeds=1)
     # A candidate that nobody watches cannot be covered, whatever the trip.
@@ -99,7 +109,7 @@ def _prepare(problem: Problem, positions: Sequence[int] | None) -> CoveringTask:
     all_from_start, all_to_goal = np.empty((2, len(problem.trips), domain.num_nodes))
     base = np.full((len(problem.trips), len(counted)), np.inf)
     owner = np.repeat(np.arange(len(counted)), np.diff(everyone.watch_ptr))
-    for j, (start, goal) in enumerate(zip(problem.start_nodes, problem.goal_nodes, strict=True)):
+    for j, (start, goal) in enumerate(zip(search.starts, search.goals, strict=True)):
         all_from_start[j] = out.run(start)
         all_to_goal[j] = back.run(goal)
         through = (all_from_start[j] + all_to_goal[j])[everyone.nodes]
@@ -114,17 +124,17 @@ def _prepare(problem: Problem, positions: Sequence[int] | None) -> CoveringTask:
         members=tuple(counted[i] for i in kept),
         uncoverable=tuple(counted[i] for i in np.flatnonzero(~coverable).tolist()),
         posts=posts,
-        starts=tuple(Node(node) for node in problem.start_nodes),
-        goals=tuple(Node(node) for node in problem.goal_nodes),
+        starts=tuple(Node(node) for node in search.starts),
+        goals=tuple(Node(node) for node in search.goals),
         weights=tuple(trip.weight / total for trip in problem.trips),
         # In one layout, see CoveringTask.part.
         from_start=np.ascontiguousarray(all_from_start[:, posts.nodes]),
         to_goal=np.ascontiguousarray(all_to_goal[:, posts.nodes]),
         all_from_start=all_from_start,
         all_to_goal=all_to_goal,
-        direct=all_to_goal[range(len(problem.trips)), problem.start_nodes],
+        direct=all_to_goal[range(len(problem.trips)), search.starts],
         base_costs=base_costs,
-        rates=objective_rates(problem.objective, base_costs, domain.smallest_positive_cost),
+        rates=objective_rates(problem.objective, base_costs, problem.domain.smallest_positive_cost),
         unit=out.unit,
     )
 
@@ -282,12 +292,12 @@ def far_matrix(domain: Domain, nodes: Sequence[int], privacy: Privacy, kept: dic
     One sweep per node, cut off at ell; none when even neighbours are that far apart. Where work is ``kept`` for plans
     with another ell, sweeps are not cut off and are made once.
     """
-    num = len(nodes)
-    is_far = ~np.eye(num, dtype=np.bool_)
+    at = np.array(nodes, dtype=np.int64)
+    is_far = (at[:, None] != at) if privacy.ell > 0 else ~np.eye(at.size, dtype=np.bool_)
     if privacy.measure == "straight":
         least = at_least(privacy.ell, exact=False)
         for i, node in enumerate(nodes):
-            is_far[i] &= straight_distances(domain, node)[np.array(nodes)] >= least
+            is_far[i] &= straight_distances(domain, node)[at] >= least
         return is_far
     measured = measured_domain(domain, privacy.measure)
     least = at_least(privacy.ell, exact=measured.has_integer_costs)
@@ -295,7 +305,6 @@ def far_matrix(domain: Domain, nodes: Sequence[int], privacy: Privacy, kept: dic
         return is_far
     sweeper = Sweeper(measured, backward=False, num_seeds=1)
     limit = least / sweeper.unit
-    at = np.array(nodes)
     rows: Iterable[Floats] = (sweeper.run(node, limit)[at] for node in nodes)
     if kept is not None:
         key = ("between", privacy.measure)

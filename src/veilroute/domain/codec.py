@@ -9,6 +9,7 @@ from veilroute.checks import is_number
 from veilroute.domain.geography import Streets, street_domain
 from veilroute.domain.graph import Domain
 from veilroute.domain.grid import grid_domain
+from veilroute.domain.turns import also_from_list, turns_from_dict, with_rules
 from veilroute.errors import InvalidInputError
 
 _STREET_FIELDS = ("unit", "lonlat", "lengths", "names", "name_ids", "kinds", "kind_ids", "attribution", "shortest")
@@ -29,6 +30,10 @@ def domain_to_dict(domain: Domain) -> dict[str, Any]:
         graph["coordinates"] = domain.coordinates.tolist()
     if domain.labels is not None:
         graph["labels"] = list(domain.labels)
+    if domain.turns is not None:
+        graph["turns"] = domain.turns.to_dict()
+    if domain.also:
+        graph["also"] = [list(pair) for pair in domain.also]
     return {"graph": graph}
 
 
@@ -60,8 +65,11 @@ def _graph_from_edges(num_nodes: Any, edges: list[Any], options: dict[str, Any])
         domain = _streets_from_dict(options["streets"], tails, heads, costs, labels)
         if domain.num_nodes != num_nodes:
             raise InvalidInputError("streets.lonlat", f"one place for each of {num_nodes} nodes", domain.num_nodes)
-        return domain
-    return Domain.from_edges(num_nodes, tails, heads, costs, labels=labels, coordinates=options.get("coordinates"))
+    else:
+        coordinates = options.get("coordinates")
+        domain = Domain.from_edges(num_nodes, tails, heads, costs, labels=labels, coordinates=coordinates)
+    turns = turns_from_dict(options["turns"]) if "turns" in options else None
+    return with_rules(domain, turns, also_from_list(options.get("also", [])))
 
 
 def _streets_to_dict(streets: Streets) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from veilroute.arrays import Floats, Int32s, Ints
 from veilroute.checks import check_name
 from veilroute.domain.graph import Domain, Label, checked_costs, keep_cheapest, spans
+from veilroute.domain.turns import Turns, with_rules
 from veilroute.errors import InvalidInputError
 
 UNITS = ("seconds", "metres")  #: what an edge's cost may be measured in on a street network
@@ -99,12 +100,15 @@ def street_domain(
     shape: npt.ArrayLike | None = None,
     attribution: str = "",
     shortest: npt.ArrayLike | None = None,
+    turns: Turns | None = None,
+    also: Sequence[tuple[Label, int]] = (),
 ) -> Domain:
     """Build the domain of a street network from parallel arrays of directed edges, in any order.
 
     Self-loops are dropped and of parallel edges the cheapest is kept (of equally cheap ones the first). The nodes'
     ``coordinates`` become metres east and north of the middle of the map. Parameters are those of :class:`Streets`,
-    with the edges' arrays in the order of ``tails``; what is left out is empty.
+    with the edges' arrays in the order of ``tails``; what is left out is empty. ``turns`` and ``also`` are those of
+    :class:`Domain`.
     """
     check_name("streets.unit", unit, UNITS)
     places = _checked_places(lonlat)
@@ -136,7 +140,8 @@ def street_domain(
         _checked_text("streets.attribution", attribution),
         _least_between(len(places), tail_ids, head_ids, least, kept),
     )
-    return Domain(plain.indptr, plain.indices, plain.costs, plain.labels, plain.coordinates, streets=streets)
+    domain = Domain(plain.indptr, plain.indices, plain.costs, plain.labels, plain.coordinates, streets=streets)
+    return with_rules(domain, turns, also)
 
 
 def great_circle_m(lonlat1: npt.ArrayLike, lonlat2: npt.ArrayLike) -> Floats:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from veilroute.jsontext import dump_canonical
 if TYPE_CHECKING:
     from veilroute.domain.geography import Streets
     from veilroute.domain.grid import Grid
+    from veilroute.domain.turns import Turns
 
 Label = Hashable
 """What users call a node: an integer, a string, or a tuple of these such as the ``(row, col)`` of a grid's cell."""
@@ -91,6 +93,9 @@ class Domain:
     coordinates: Floats | None = None  #: one ``(x, y)`` per node, or ``None``
     grid: Grid | None = None  #: the grid behind the graph, or ``None``
     streets: Streets | None = None  #: the street network behind the graph, or ``None``
+    turns: Turns | None = None  #: which walks are not legal; ``None`` where all are
+    #: Further labels of nodes, each with its node: several places may be at one spot.
+    also: tuple[tuple[Label, int], ...] = ()
 
     @classmethod
     def from_edges(
@@ -247,11 +252,12 @@ class Domain:
 
     @cached_property
     def _label_of_text(self) -> dict[str, Label]:
-        return {label_text(label): label for label in self.labels or ()}
+        further = (label for label, _ in self.also)
+        return {label_text(label): label for label in chain(self.labels or (), further)}
 
     @cached_property
     def _index_of_label(self) -> dict[Label, int]:
-        return {label: i for i, label in enumerate(self.labels or ())}
+        return dict(self.also) | {label: i for i, label in enumerate(self.labels or ())}
 
     @cached_property
     def sha256(self) -> str:
@@ -272,6 +278,10 @@ class Domain:
             digest.update(self.streets.lengths.astype("<f8").tobytes())
             if not np.array_equal(self.streets.shortest, self.streets.lengths):
                 digest.update(self.streets.shortest.astype("<f8").tobytes())
+        if self.turns is not None:
+            digest.update(b"turns " + dump_canonical(self.turns.to_dict()))
+        if self.also:
+            digest.update(b"also " + dump_canonical([list(pair) for pair in self.also]))
         return digest.hexdigest()
 
     @cached_property

@@ -19,6 +19,7 @@ from veilroute.checks import check_list
 from veilroute.domain.codec import domain_from_dict, domain_to_dict
 from veilroute.domain.geography import street_domain
 from veilroute.domain.graph import Domain
+from veilroute.domain.turns import also_from_list, turns_from_dict, with_rules
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError, blame_file
 from veilroute.formats.dimacs import read_dimacs
 from veilroute.formats.graphml import read_graphml
@@ -130,6 +131,10 @@ def write_network_cache(domain: Domain, path: str | Path) -> None:
     if domain.streets is not None:
         arrays |= {name: getattr(domain.streets, name) for name in _STREET_ARRAYS}
         about["streets"] = {name: getattr(domain.streets, name) for name in _STREET_TEXTS}
+    if domain.turns is not None:
+        about["turns"] = domain.turns.to_dict()
+    if domain.also:
+        about["also"] = [list(pair) for pair in domain.also]
     about["arrays"] = list(arrays)
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
@@ -219,15 +224,20 @@ def _domain(about: dict[str, Any], arrays: dict[str, Array]) -> Domain:
     if labels is not None:
         check_list("labels", labels)
     coordinates = arrays.get("coordinates")
+    turns = turns_from_dict(about["turns"]) if "turns" in about else None
+    also = also_from_list(about.get("also", []))
     if "streets" not in about:
-        return Domain.from_edges(num_nodes, tails, indices, costs, labels=labels, coordinates=coordinates)
+        plain = Domain.from_edges(num_nodes, tails, indices, costs, labels=labels, coordinates=coordinates)
+        return with_rules(plain, turns, also)
     streets = about["streets"]
     _check("streets", isinstance(streets, dict) and set(streets) == set(_STREET_TEXTS))
     _check("streets", isinstance(streets["names"], list) and isinstance(streets["kinds"], list))
     given: dict[str, Any] = {
         name: _named(arrays, name, 2 if name in ("lonlat", "shape") else 1) for name in _STREET_ARRAYS
     }
-    domain = street_domain(tails=tails, heads=indices, costs=costs, labels=labels, **given, **streets)
+    domain = street_domain(
+        tails=tails, heads=indices, costs=costs, labels=labels, turns=turns, also=also, **given, **streets
+    )
     _check("lonlat", domain.num_nodes == num_nodes)
     assert domain.coordinates is not None
     _check("coordinates", coordinates is not None and np.array_equal(coordinates, domain.coordinates))
