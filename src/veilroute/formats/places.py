@@ -43,9 +43,9 @@ _POINT_KEYS = frozenset(alias for what in ("lat", "lon", "coordinates", "address
 def read_places(path: str | Path) -> list[Place]:
     """Read the places of a file, in order.
 
-    The file is a table (``.csv``, ``.tsv``, ``.txt``, ``.xlsx``), GeoJSON (``.geojson``, ``.json``), ``.gpx``, ``.kml``,
-    ``.kmz`` or ``.gpkg``. What is wrong with it is raised at once, as a :class:`~veilroute.errors.ManyProblemsError`
-    where it is more than one thing.
+    The file is a table (``.csv``, ``.tsv``, ``.txt``, ``.xlsx``), GeoJSON (``.geojson``, ``.json``), or a ``.gpx``,
+    ``.kml``, ``.kmz`` or ``.gpkg`` file. All that is wrong with it is raised at once, as a
+    :class:`~veilroute.errors.ManyProblemsError` where that is more than one thing.
     """
     problems = Problems()
     places = []
