@@ -20,17 +20,20 @@ from veilroute.cli.console import remark
 from veilroute.domain import AtNode, Domain, Explicit, Label, LineOfSight, Visibility, WithinDistance, draw_candidates
 from veilroute.domain.geography import MEASURES, check_measurable
 from veilroute.domain.graph import label_text
-from veilroute.errors import InvalidInputError, UnknownMethodError
+from veilroute.errors import InvalidInputError, Problems, UnknownMethodError
 from veilroute.formats import Instance, read_domain, read_instance, read_movingai, read_network, read_scenarios
 from veilroute.formats.instance import UNSTATED, with_implied
+from veilroute.formats.network_file import read_addresses
 from veilroute.formats.places import read_places, read_prior
 from veilroute.jsontext import read_bytes
 from veilroute.playbook import Playbook, read_playbook
 from veilroute.problem import Privacy, Problem, Trip
 from veilroute.streets import Located, Place, locate
-from veilroute.streets.places import FAR_M, check_distinct, check_joined, check_way, example_text
+from veilroute.streets.addresses import AddressBook, Gazetteer
+from veilroute.streets.doors import SIDES, SNAPS, TRAFFIC, DoorFinder
+from veilroute.streets.places import FAR_M, check_distinct, check_joined, check_way, example_text, open_located
 
-NETWORKS = (".npz", ".graphml", ".gr", ".csv")
+NETWORKS = (".npz", ".graphml", ".gr", ".csv", ".xlsx")
 _MAYBE_NETWORKS = (*NETWORKS, ".gz", ".osm", ".pbf", ".bz2")  # the reader of networks knows what to say about these
 FORMATS = (".in", ".json", ".map", ".scen", *NETWORKS)
 
@@ -58,7 +61,7 @@ class InstanceOptions:
 
     start: Annotated[
         str | None,
-        Option(metavar="PLACE", help="Where the trip starts: R,C on a grid; LAT,LON, id or name on streets."),
+        Option(metavar="PLACE", help="Where the trip starts: R,C on a grid; LAT,LON, id, name or address on streets."),
     ] = None
     goal: Annotated[str | None, Option(metavar="PLACE", help="Where it ends.")] = None
     candidates: Annotated[str | None, Option(metavar="'PLACE PLACE ...'", help="The possible transit points.")] = None
@@ -66,10 +69,22 @@ class InstanceOptions:
         None
     )
     places: Annotated[
-        Path | None, Option(metavar="FILE", help="Named points, .csv or .geojson: candidates, start, goal.")
+        Path | None,
+        Option(metavar="FILE", help="Named points (a table, .geojson, .kml, .gpx, ...): candidates, start, goal."),
+    ] = None
+    snap: Annotated[
+        str | None,
+        Option(metavar="door|junction", help="Where a place on streets is: at its door, or the next junction. [door]"),
+    ] = None
+    side: Annotated[
+        str | None,
+        Option(metavar="any|kerb", help="Which traffic passes a door: all, or that on its side of the road. [any]"),
+    ] = None
+    traffic: Annotated[
+        str | None, Option(metavar="right|left", help="On which side one drives, for --side kerb. [right]")
     ] = None
     snap_warning: Annotated[
-        float, Option(metavar="METRES", help="Warn when the nearest junction is further than this.")
+        float, Option(metavar="METRES", help="Warn when the nearest street is further than this.")
     ] = FAR_M
     movement: Annotated[int | None, Option(metavar="4|8", help="Moves on a .map: 4-way (default) or 8-way.")] = None
     scenario: Annotated[int, Option(metavar="N", help="Which line of a .scen file, from 0.")] = 0
@@ -155,6 +170,7 @@ class _FileContent:
     objective: str = "mac"
     prior: Mapping[Label, float] | None = None
     unstated: frozenset[str] = UNSTATED
+    network: Path | None = None  # the file of a street network, which may have addresses
 
 
 def _read(path: Path, options: InstanceOptions) -> _FileContent:
@@ -174,7 +190,7 @@ def _read(path: Path, options: InstanceOptions) -> _FileContent:
     if options.movement is not None:
         raise InvalidInputError("--movement", "a .map or .scen file; other instances state their own edges")
     if _is_network(path):
-        return _FileContent(read_network(path))
+        return _FileContent(read_network(path, tell=remark), network=path)
     instance = read_instance(path)
     stated, privacy = instance.problem, instance.privacy
     if len(stated.trips) > 1 and options.random_candidates is not None:
@@ -233,19 +249,22 @@ def _complete(content: _FileContent, options: InstanceOptions) -> Instance:
     usual = {"spread": "witness"} if "spread" in content.unstated else {}  # as it was before a mechanism changed it
     privacy = replace(content.privacy, **{**usual, **changes})
     finder = _PlaceFinder(content, options)
+    finder.find_listed()
     start, goal = finder.end("start"), finder.end("goal")
-    if finder.typed and domain.streets is not None:
-        check_way(domain, start, goal)
     num_typed_ends = len(finder.typed)
     candidates = finder.candidates(start, goal)
-    typed_candidates = finder.typed[num_typed_ends:]
+    are_typed = len(finder.typed) > num_typed_ends
     if domain.streets is not None:
-        check_distinct(start, goal, typed_candidates)
+        domain, (start, goal, *candidates) = open_located(domain, [start, goal, *candidates])
+    if num_typed_ends and domain.streets is not None:
+        check_way(domain, start, goal)
+    if are_typed and domain.streets is not None:
+        check_distinct(domain, start, goal, candidates)
         match visibility:
             case WithinDistance(_, "straight") | Explicit():
                 pass  # a candidate may be seen from streets that are not joined to its own
             case _:
-                check_joined(domain, start, typed_candidates)
+                check_joined(domain, start, candidates)
     if len(trips) < 2:
         trips = [Trip(start.label, goal.label, trips[0].weight if trips else 1.0)]
     # Of two names for a node the first counts; names come in the order of the places, then of the file.
@@ -254,7 +273,7 @@ def _complete(content: _FileContent, options: InstanceOptions) -> Instance:
     names = {place.label: called[place.label] for place in places if place.label in called}
     names |= {label: name for label, name in content.names.items() if label not in names}
     labels = [place.label for place in candidates]
-    prior = _prior(content, options, trips, labels, names)
+    prior = _prior(replace(content, domain=domain), options, trips, labels, names)
     problem = Problem(domain, trips, labels, visibility, names, content.objective, prior)
     for line in dict.fromkeys(place.warning for place in places if place.warning is not None):
         remark(line)
@@ -295,6 +314,41 @@ class _PlaceFinder:
         named = (Place(name, node=label_text(label)) for label, name in content.names.items())
         self.known = [*self.listed, *named]
         self.typed: list[Located] = []
+        self.doors = self._door_finder()
+        self._located: dict[str, Located] = {}  # places of the file, by where they stand in it
+        is_street = content.network is not None and self.domain.streets is not None
+        self._gazetteer = Gazetteer(self.domain, self._read_addresses) if is_street else None
+
+    def _read_addresses(self) -> AddressBook:
+        return AddressBook() if self.content.network is None else read_addresses(self.content.network)
+
+    def find_listed(self) -> None:
+        """Find the places of the file that are needed, so that all that is wrong with them is told at once."""
+        options = self.options
+        is_open = {
+            "start": options.start is None,
+            "goal": options.goal is None,
+            "candidate": options.candidates is None and options.random_candidates is None,
+        }
+        problems = Problems()
+        for place in self.listed:
+            if is_open[place.role or "candidate"]:
+                with problems.collecting():
+                    self._located[place.origin] = self._locate(place, "--places")
+        problems.raise_all()
+
+    def _door_finder(self) -> DoorFinder | None:
+        """What finds doors; nothing where places are to be at junctions, or can be nowhere else."""
+        options = self.options
+        snap = "door" if options.snap is None else check_name("--snap", options.snap, SNAPS)
+        for name, choices in (("side", SIDES), ("traffic", TRAFFIC)):
+            if (value := getattr(options, name)) is not None:
+                check_name(f"--{name}", value, choices)
+                if snap == "junction":
+                    raise InvalidInputError(f"--{name}", "--snap door; a junction has no sides")
+        if self.domain.streets is None or snap == "junction" or not self.domain.num_edges:
+            return None
+        return DoorFinder(self.domain, side=options.side or "any", traffic=options.traffic or "right")
 
     def end(self, role: str) -> Located:
         """The start or the goal; of the first trip where there are several."""
@@ -321,7 +375,11 @@ class _PlaceFinder:
         if options.candidates is not None:
             return [self._find(text, "--candidates") for text in self._split(options.candidates)]
         if options.random_candidates is not None:
-            drawn = draw_candidates(self.domain, start.label, goal.label, options.random_candidates, seed=options.seed)
+            domain = self.domain
+            if domain.streets is not None:  # the map with the doors of the trip, where nobody else has one yet
+                domain, (start, goal) = open_located(domain, [start, goal])
+                check_way(domain, start, goal)
+            drawn = draw_candidates(domain, start.label, goal.label, options.random_candidates, seed=options.seed)
             return [self._known_node(label, "--random-candidates") for label in drawn]
         ends = {place.name for place in (start, goal)} - {None}
         listed = [place for place in self.listed if place.role == "candidate" and place.name not in ends]
@@ -343,9 +401,20 @@ class _PlaceFinder:
 
     def _find(self, place: str | Place, field: str) -> Located:
         """A place that was typed or listed."""
-        located = locate(self.domain, place, field=field, far_m=self.options.snap_warning, places=self.known)
-        self.typed.append(located)
-        return located
+        known = self._located.get(place.origin) if isinstance(place, Place) else None
+        self.typed.append(known or self._locate(place, field))
+        return self.typed[-1]
+
+    def _locate(self, place: str | Place, field: str) -> Located:
+        return locate(
+            self.domain,
+            place,
+            field=field,
+            far_m=self.options.snap_warning,
+            places=self.known,
+            doors=self.doors,
+            gazetteer=self._gazetteer,
+        )
 
     def _known_node(self, label: Label, field: str) -> Located:
         name = self.content.names.get(label)

@@ -43,14 +43,9 @@ class Door:
 
     lonlat: tuple[float, float]
     distance_m: float  #: from the place, as the crow flies
-    edges: tuple[int, ...]  #: numbers of the directed edges that pass it
-    fractions: tuple[float, ...]  #: how far along each of them it is, from 0 to 1 of its length on the map
+    edges: tuple[int, ...] = ()  #: numbers of the directed edges that pass it
+    fractions: tuple[float, ...] = ()  #: how far along each of them it is, from 0 to 1 of its length on the map
     node: int | None = None  #: the junction that it is, if it is one
-
-    @property
-    def street(self) -> int:
-        """The number of an edge of its street."""
-        return self.edges[0]
 
 
 class DoorFinder:
@@ -191,29 +186,32 @@ def open_doors(domain: Domain, doors: Sequence[tuple[str, Door]]) -> tuple[Domai
     """The network with nodes at some doors, and the label of each door there.
 
     Each door comes with what its place is called, which becomes its label; where the network calls something else so
-    already, with "(place)" after it. Of places at one spot the first gives the node its label, the others are further
-    labels of it, as are those of places at a junction.
+    already, with "(place)" after it. Of places at one spot the first gives the node its label, or takes that of the
+    junction, and the others are further labels of it.
     """
     streets = streets_of(domain)
     old = list(domain.labels) if domain.labels is not None else list(range(domain.num_nodes))
     taken = {label_text(label) for label in old} | {label_text(label) for label, _ in domain.also}
     labels: list[Label] = []
     also = list(domain.also)
-    spots: dict[tuple[tuple[int, ...], tuple[float, ...]], int] = {}
+    nodes: dict[object, int] = {}  # by spot
     added: list[tuple[str, Door]] = []
     for text, door in doors:
+        spot = (door.edges, door.fractions) if door.node is None else door.node
+        if door.node is not None and spot not in nodes:
+            nodes[spot] = door.node
+            labels.append(old[door.node])
+            continue
         label = text
         while label in taken:
             label += " (place)"
         taken.add(label)
         labels.append(label)
-        spot = (door.edges, door.fractions)
-        node = spots.get(spot) if door.node is None else door.node
-        if node is not None:
-            also.append((label, node))
-            continue
-        spots[spot] = len(old) + len(added)
-        added.append((label, door))
+        if spot in nodes:
+            also.append((label, nodes[spot]))
+        else:
+            nodes[spot] = len(old) + len(added)
+            added.append((label, door))
     if not added:
         return replace(domain, labels=tuple(old), also=tuple(also)), tuple(labels)
     numbered = [
@@ -221,8 +219,7 @@ def open_doors(domain: Domain, doors: Sequence[tuple[str, Door]]) -> tuple[Domai
         for i, (_, door) in enumerate(added)
         for edge, part in zip(door.edges, door.fractions, strict=True)
     ]
-    edges, fractions, nodes = (np.array(column) for column in zip(*sorted(numbered), strict=True))
-    cuts = _Cuts(edges, fractions, nodes)
+    cuts = _Cuts(*(np.array(column) for column in zip(*sorted(numbered), strict=True)))
     split = street_domain(
         lonlat=np.concatenate([streets.lonlat, np.array([door.lonlat for _, door in added])]),
         unit=streets.unit,
