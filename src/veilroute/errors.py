@@ -5,7 +5,7 @@
     VeilrouteError
     ├── InvalidInputError (also a ValueError)   a field, option or file holds something unusable
     │   ├── FileFormatError                     a file that cannot be read as what it claims to be
-    │   │   └── ManyProblemsError               several things in a file that cannot be used, each in a line of its own
+    │   │   └── ManyProblemsError               several things that cannot be used, each in a line of its own
     │   ├── UnknownMethodError                  no planner, partitioner or format of that name
     │   └── TooLargeError                       beyond the size that a method is exact for
     ├── NotAnonymizedError                      the paper's Failure: the playbook will not give this secret a route
@@ -127,7 +127,7 @@ MOST_PROBLEMS = 20  #: so many problems of a file are told of, each in a line
 
 
 class ManyProblemsError(FileFormatError):
-    """Several things in a file that cannot be used, each in a line of its own.
+    """Several things in an input that cannot be used, each in a line of its own.
 
     Parameters
     ----------
@@ -164,11 +164,14 @@ class Problems:
             self.add(error)
 
     def raise_all(self) -> None:
-        """Raise what was found, if anything was: one problem as it is."""
+        """Raise what was found, if anything was: one problem as it is, several by the lines of the file."""
         if len(self._found) == 1:
             raise self._found[0]
         if self._found:
-            raise ManyProblemsError(self._found)
+            raise ManyProblemsError(sorted(self._found, key=lambda problem: getattr(problem, "line", None) or 0))
+
+    def __len__(self) -> int:
+        return len(self._found)
 
 
 @contextmanager

@@ -214,9 +214,8 @@ def _read_xml(path: str | Path, raw: bytes, problems: Problems) -> Iterator[Reco
     wanted = {".gpx": ("gpx", "waypoints (wpt)")}.get(Path(path).suffix.lower(), ("kml", "placemarks with points"))
     if reader.root != wanted[0]:
         raise FileFormatError(path, f"expected a {wanted[0].upper()} file, got one of {reader.root[:20]!r}")
-    with problems.collecting():
-        if not reader.records:
-            raise FileFormatError(path, f"no places in the file; expected {wanted[1]}")
+    if not reader.records and not problems:
+        raise FileFormatError(path, f"no places in the file; expected {wanted[1]}")
     yield from reader.records
 
 

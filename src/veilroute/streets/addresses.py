@@ -213,13 +213,15 @@ class Gazetteer:
 
     def _nearest(self, text: str) -> list[str]:
         """What the text may have meant: other numbers of its street, or the nearest spellings of names."""
-        for street, number in _readings(text.partition(",")[0]):
+        main = text.partition(",")[0]
+        readings = _readings(main)
+        for street, number in readings:
             houses = self._by_street.get(_key(street))
             if houses:
                 wanted = _leading(number)
                 order = sorted(houses, key=lambda key: (abs(_leading(key) - wanted), key))
                 return [houses[key][0].text for key in order[:4]]
-        key = _key(text.partition(",")[0])
+        key = _key(readings[0][0] if readings else main)
         shared: Counter[str] = Counter()
         for piece in _pieces(key):
             shared.update(self._names_by_piece.get(piece, ()))
