@@ -124,6 +124,7 @@ class FileFormatError(InvalidInputError):
 
 
 MOST_PROBLEMS = 20  #: so many problems of a file are told of, each in a line
+_MOST_KEPT = 1000
 
 
 class ManyProblemsError(FileFormatError):
@@ -151,9 +152,15 @@ class Problems:
     def __init__(self) -> None:
         self._found: list[InvalidInputError] = []
 
+    @property
+    def is_full(self) -> bool:
+        """Whether there are so many that looking for more is of no use; further ones are forgotten."""
+        return len(self._found) >= _MOST_KEPT
+
     def add(self, problem: InvalidInputError) -> None:
         """Remember a problem."""
-        self._found += problem.problems if isinstance(problem, ManyProblemsError) else [problem]
+        if not self.is_full:
+            self._found += problem.problems if isinstance(problem, ManyProblemsError) else [problem]
 
     @contextmanager
     def collecting(self) -> Iterator[None]:

@@ -53,6 +53,8 @@ def read_places(path: str | Path) -> list[Place]:
         for record in _records(path, problems, "places"):
             with problems.collecting():
                 places.append(_place(record))
+            if problems.is_full:
+                break
     _check_together(path, places, problems)
     problems.raise_all()
     if not places:
@@ -151,6 +153,8 @@ def _check_together(path: str | Path, places: list[Place], problems: Problems) -
     for place in places:
         where = place.origin.removeprefix(f"{path}, ")
         spot = Spot(path, int(where[5:])) if where.startswith("line ") else Spot(path, part=where)
+        if problems.is_full:
+            return
         if is_named and place.name is None:
             problems.add(spot.error("this place has no name and others have one; name all or none"))
         for what, text in (("name", place.name), ("role", None if place.role == "candidate" else place.role)):

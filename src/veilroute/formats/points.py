@@ -75,6 +75,8 @@ def table_records(sheet: Sheet, problems: Problems) -> Iterator[Record]:
     """The points of a table, one in each row."""
     width = len(sheet.columns)
     for row in sheet:
+        if problems.is_full:
+            return
         if any(row[width:]):
             problems.add(
                 sheet.error(

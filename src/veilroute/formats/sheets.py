@@ -30,6 +30,7 @@ _MARKS = {
 _SEQUENCE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 _SEPARATORS = ",;\t|"
 _GAIN, _FREE_BYTES = 60, 2**26  # what a workbook may unpack to
+_MOST_COLUMNS, _LONGEST_HEADER = 10_000, 100
 _THOUSANDS = re.compile(r"(?<=\d)[ '’\u00a0\u202f\u2009](?=\d{3}(?!\d))")
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 _OPEN_COMMA = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}", re.ASCII)
@@ -95,7 +96,9 @@ class Sheet:
         self._separator = "" if is_workbook else _separator(self._text, known)
         self._comma_is_decimal: dict[int, bool | None] = {}
         header = next((row for _, row in self._all_rows() if any(row)), [])
-        self.columns = [header_key(name) for name in header]
+        if len(header) > _MOST_COLUMNS:
+            raise self.error(f"{len(header):,} columns, and at most {_MOST_COLUMNS:,} are read")
+        self.columns = [header_key(name[:_LONGEST_HEADER]) for name in header]
 
     def _all_rows(self) -> Iterator[Row]:
         if self._rows is not None:
@@ -212,8 +215,9 @@ def _separator(text: str, known: Collection[str]) -> str:
     header = next((line for line in text.split("\n") if line.strip()), "")
 
     def merit(separator: str) -> tuple[int, int]:
-        keys = [header_key(cell.strip(' "')) for cell in header.split(separator)]
-        return sum(key in known for key in keys), len(keys)
+        cells = header.split(separator)
+        keys = [header_key(cell[:_LONGEST_HEADER].strip(' "')) for cell in cells[:_MOST_COLUMNS]]
+        return sum(key in known for key in keys), len(cells)
 
     return max(_SEPARATORS, key=merit)
 
