@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 MAX_MEMORY_MB = 1000
 PATIENCE_S = 120  # kernels may have to be compiled first
 MAX_MESSAGE = 300
+_SPOT = re.compile(r"veilroute: [^:]*(, line \d+|: row \d+ of .*|, row \d+ of .*|[:,] features\[\d+\]): ")
 ENDINGS: Counter[int] = Counter()
 """How often each exit code came."""
 
@@ -567,8 +568,10 @@ def judge(code: int, err: str, memory_mb: float) -> str:
     lines = err.splitlines()
     if code not in (0, 1, 2, 3):
         return f"exit code {code}"
-    # All problems of a file of places are told at once, 20 of them at most, and a warning may come before.
-    if code == 2 and (not 1 <= len(lines) <= 22 or not err.endswith("\n")):
+    # All problems of a file of places are told at once, and a warning may come before.
+    told = [line for line in lines if not line.startswith("veilroute: WARNING: ")]
+    is_one = len(told) == 1 or (2 <= len(told) <= 21 and all(_SPOT.match(line) for line in told[:20]))
+    if code == 2 and (not is_one or not err.endswith("\n")):
         return f"{len(lines)} lines: {err[:300]!r}"
     for line in lines:
         if not line.startswith("veilroute: ") or len(line) > MAX_MESSAGE or not line.isprintable():

@@ -87,7 +87,7 @@ def test_graphs_from_elsewhere(command: Command) -> None:
     assert data == {"num_nodes": 2, "num_edges": 2, "unit": None, "num_addresses": 0} | apart
     for option in (("--network", "drive"), ("--service",), ("--cost", "metres")):
         assert_refused(command("streets", "a.csv", "-o", "b.json", *option), option[0], ".csv")
-    assert_refused(command("streets", "a.csv", "-o", "b.json", "--oneway", "maybe"), "--oneway", "yes, no")
+    assert_refused(command("streets", "a.csv", "-o", "b.json", "--oneway", "maybe"), "--oneway", "yes or no")
     assert_refused(command("streets", "a.json", "-o", "b.json", "--oneway", "no"), "--oneway", ".json")
     assert not Path("b.json").exists()
 
