@@ -28,7 +28,7 @@ from veilroute.cli.console import (
     remark,
 )
 from veilroute.cli.instances import DomainOption, MovementOption, PlaybookArgument
-from veilroute.domain.graph import Label, label_text, tidy_text
+from veilroute.domain.graph import Label, folded, label_text, tidy_text
 from veilroute.errors import (
     BrokenPromiseError,
     InvalidInputError,
@@ -266,10 +266,11 @@ def _find_secret(book: Playbook, text: str) -> Label:
 
 
 def _named(book: Playbook, text: str) -> list[Label]:
-    """The candidates of this name or, when there are none, of this name in capitals or small letters."""
+    """The candidates of this name or, when there are none, of this name or label in capitals or small letters."""
     names = [(label, book.names[label]) for label in book.candidates if label in book.names]
     same = [label for label, name in names if name == text]
-    return same or [label for label, name in names if name.casefold() == text.casefold()]
+    names += [(label, label) for label in book.candidates if isinstance(label, str)]
+    return same or list(dict.fromkeys(label for label, name in names if folded(name) == folded(text)))
 
 
 def _nearest(book: Playbook, text: str) -> list[Label]:
