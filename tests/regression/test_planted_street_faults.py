@@ -266,6 +266,15 @@ def test_a_detour_is_legal_and_paid_for(problem: vr.Problem) -> None:
     assert "turns" in [each.claim for each in audit_replan(other, made) if not each.holds]
 
 
+def test_a_ban_on_a_stretch_without_end_is_refused() -> None:
+    """A small file must not ask for gigabytes."""
+    line = vr.Domain.from_edges(3, [0, 1, 1, 2], [1, 0, 2, 1], [1] * 4, labels=list("abc"))
+    domain = with_rules(line, Turns.of("allow", [[0, 1] * 3000]))
+    book = vr.solve(vr.Problem(line, [vr.Trip("a", "a")], ["b", "c"]), vr.Privacy(k=2, ell=1))
+    with pytest.raises(vr.InvalidInputError, match="shorter stretches, or fewer"):
+        vr.audit(replace(book, domain=domain, domain_sha256=domain.sha256))
+
+
 @pytest.mark.parametrize("side", ["any", "kerb"])
 @pytest.mark.parametrize("u_turns", ["dead-ends", "never", "allow"])
 def test_untouched_playbook_passes(side: str, u_turns: str) -> None:

@@ -30,7 +30,9 @@ from veilroute.problem import ROUNDING, Problem
 
 _MOST_DISTANCES = 1 << 26
 _MOST_WATCHERS = 1 << 24
-"""A small file may ask for more trips over a large map, or a wider view for more candidates, than any memory holds."""
+_MOST_BANNED = 1 << 24
+"""A small file may ask for more trips over a large map, or a wider view for more candidates, than any memory holds; or
+for stretches that are banned over thousands of nodes, all of whose beginnings are looked up."""
 
 
 class SightLines:
@@ -300,6 +302,8 @@ def survey_problem(problem: Problem) -> Survey:
     most = max(1, _MOST_DISTANCES // max(1, num_states))
     if len(problem.trips) > most:
         raise InvalidInputError("trips", f"at most {most:,} on a map of this size, to be audited", len(problem.trips))
+    if domain.turns is not None and sum(len(stretch) ** 2 for stretch in domain.turns.banned) > _MOST_BANNED:
+        raise InvalidInputError("turns.banned", "shorter stretches, or fewer, to be audited")
     walking = WalkingMap(domain)
     nodes = {c: problem.candidate_nodes[c] for c in problem.counted}
     bare = Survey(problem, walking, nodes, find_watchers(problem, walking, nodes), ())
