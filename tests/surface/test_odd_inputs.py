@@ -157,6 +157,7 @@ def test_addresses_are_found_without_a_network(suffix: str, command: Command, ma
     for text, number in ADDRESSES.items():
         done = command("convert", net, "out.json", "--start", "1", "--goal", text, "--candidates", "3;4")
         assert done.code == 0, done.err
+        assert done.err.startswith("veilroute: found on the map: ") and done.err.count("\n") == 1
         problem = vr.read_instance("out.json").problem
         assert problem.names[problem.trips[0].goal] == text
         assert problem.domain.streets is not None
@@ -196,6 +197,7 @@ EDGE_FILES: dict[str, tuple[str, Writer, tuple[str, ...], int, int, str]] = {
     "start node, end node, time": ("e.csv", raw("Start node;End node;Time (s);oneway\n1;2;5;no\n2;3;6;no\n"), (), 3, 4, ""),
     "u, v, length": ("e.csv", raw("u,v,length,oneway\n1,2,5,False\n2,3,6,True\n"), (), 3, 3, ""),
     "decimal commas": ("e.csv", raw("from;to;cost;oneway\n1;2;5,25;no\n2;3;1.234,5;no\n"), (), 3, 4, ""),
+    "points between thousands": ("e.csv", raw("from;to;cost;oneway\n1;2;5,25;no\n2;3;1.234;no\n"), (), 3, 4, ""),
     "thousands with commas": ("e.csv", raw('from,to,cost,oneway\n1,2,"1,234",no\n2,3,"1,234.5",no\n'), (), 3, 4, ""),
     "UTF-16": ("e.csv", raw("from\tto\tcost\toneway\nä\tb\t5\tno\n".encode("utf-16")), (), 2, 2, ""),
     "workbook": ("e.xlsx", workbook([("from", "to", "cost", "oneway"), (1, 2, 5.5, False), (2, 3, 6, True)]), (), 3, 3, ""),
@@ -224,6 +226,13 @@ def test_edges_in_every_kind_of_file(kind: str, command: Command) -> None:
     if said:
         ends = ("--start", "1", "--goal", "3", "--candidates", "2")
         assert said in command("convert", name, "out.json", *ends).err, "and so where it is read directly"
+
+
+def test_commas_and_points_by_the_other_numbers_of_the_column(command: Command) -> None:
+    for kind, costs in (("points between thousands", [5.25, 1234]), ("thousands with commas", [1234, 1234.5])):
+        name, write = EDGE_FILES[kind][:2]
+        write(Path(name))
+        assert sorted(set(vr.read_edge_list(name).costs.tolist())) == costs
 
 
 def test_the_connected_part_keeps_what_streets_have(command: Command, tmp_path: Path) -> None:
