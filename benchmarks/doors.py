@@ -18,6 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 from random import Random
+from typing import Any
 
 Point = tuple[float, float]
 
@@ -49,15 +50,15 @@ def run(*arguments: object) -> str:
     return done.stdout
 
 
-def drawn_lines(network: dict[str, dict[str, dict[str, dict[str, list[list[float]]]]]]) -> list[list[Point]]:
+def drawn_lines(network: dict[str, Any]) -> list[list[Point]]:
     """The line of each edge, as the file has it."""
     graph = network["domain"]["graph"]
     lonlat, bends = graph["streets"]["lonlat"], graph["streets"]["bends"]
-    lines = []
-    for (tail, head, _), flat in zip(graph["edges"], bends, strict=True):  # type: ignore[misc]
-        inner = [(flat[i], flat[i + 1]) for i in range(0, len(flat), 2)]  # type: ignore[has-type]
-        lines.append([tuple(lonlat[int(tail)]), *inner, tuple(lonlat[int(head)])])  # type: ignore[has-type]
-    return lines  # type: ignore[return-value]
+    lines: list[list[Point]] = []
+    for (tail, head, _), flat in zip(graph["edges"], bends, strict=True):
+        inner = [(flat[i], flat[i + 1]) for i in range(0, len(flat), 2)]
+        lines.append([tuple(lonlat[tail]), *inner, tuple(lonlat[head])])
+    return lines
 
 
 def trial(network: Path, lines: list[list[Point]], num: int, draw: int, snap: str) -> list[tuple[float, float]]:
