@@ -406,6 +406,19 @@ def test_names_in_any_capitals(command: Command) -> None:
     assert done.code == 0, done.err
 
 
+def test_a_secret_by_coordinates(command: Command) -> None:
+    vr.write_network(little_town(), "town.json")
+    Path("a.csv").write_text("name,lat,lon\nA,60.1715,24.9404\nB,60.1705,24.9456\nC,60.17,24.9412\nD,60.17,24.9412\n")
+    plan = ("plan", "town.json", "--places", "a.csv", "--start", "105", "--goal", "108", "-o", "book.json")
+    assert command(*plan).code == 0
+    assert command("route", "book.json", "--transit", "60°10'17.4\"N 24°56'25.44\"E") == command(
+        "route", "book.json", "--transit", "a"
+    )
+    shared = command("route", "book.json", "--transit", "60.17,24.9412")
+    assert shared.code == 2 and "60.17" not in shared.err, "two are there: their names tell them apart"
+    assert command("route", "book.json", "--transit", "d").code == 0
+
+
 def test_many_problems_are_one_error() -> None:
     problems = [vr.FileFormatError("a.csv", f"bad {i}", i) for i in range(25)]
     error = ManyProblemsError(problems)
