@@ -16,6 +16,7 @@ import math
 import subprocess
 import sys
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -102,7 +103,7 @@ def off_line(point: Point, line: list[Point]) -> float:
     wide = scale * math.cos(math.radians(point[1]))
     flat = [((lon - point[0]) * wide, (lat - point[1]) * scale) for lon, lat in line]
     least = math.hypot(*flat[0])
-    for (x, y), (x2, y2) in zip(flat, flat[1:], strict=False):
+    for (x, y), (x2, y2) in pairwise(flat):
         dx, dy = x2 - x, y2 - y
         share = max(0.0, min(1.0, -(x * dx + y * dy) / (dx * dx + dy * dy or 1.0)))
         least = min(least, math.hypot(x + share * dx, y + share * dy))

@@ -29,7 +29,9 @@ from typing import Any, NamedTuple
 MAX_MEMORY_MB = 1000
 PATIENCE_S = 120  # kernels may have to be compiled first
 MAX_MESSAGE = 300
-_SPOT = re.compile(r"veilroute: [^:]*(, line \d+|: row \d+ of .*|, row \d+ of .*|[:,] features\[\d+\]): ")
+_FILE = re.compile(r"veilroute: ([^:,]+)[:,] ")
+"""What a line about a file begins with."""
+
 ENDINGS: Counter[int] = Counter()
 """How often each exit code came."""
 
@@ -570,7 +572,8 @@ def judge(code: int, err: str, memory_mb: float) -> str:
         return f"exit code {code}"
     # All problems of a file of places are told at once, and a warning may come before.
     told = [line for line in lines if not line.startswith("veilroute: WARNING: ")]
-    is_one = len(told) == 1 or (2 <= len(told) <= 21 and all(_SPOT.match(line) for line in told[:20]))
+    files = {match[1] if (match := _FILE.match(line)) else "" for line in told[:20]}
+    is_one = len(told) == 1 or (2 <= len(told) <= 21 and len(files) == 1 and "" not in files)
     if code == 2 and (not is_one or not err.endswith("\n")):
         return f"{len(lines)} lines: {err[:300]!r}"
     for line in lines:

@@ -157,6 +157,7 @@ def test_addresses_are_found_without_a_network(suffix: str, command: Command, ma
     for text, number in ADDRESSES.items():
         done = command("convert", net, "out.json", "--start", "1", "--goal", text, "--candidates", "3;4")
         assert done.code == 0, done.err
+        assert done.err.startswith("veilroute: found on the map: ") and done.err.count("\n") == 1
         problem = vr.read_instance("out.json").problem
         assert problem.names[problem.trips[0].goal] == text
         assert problem.domain.streets is not None
@@ -196,6 +197,7 @@ EDGE_FILES: dict[str, tuple[str, Writer, tuple[str, ...], int, int, str]] = {
     "start node, end node, time": ("e.csv", raw("Start node;End node;Time (s);oneway\n1;2;5;no\n2;3;6;no\n"), (), 3, 4, ""),
     "u, v, length": ("e.csv", raw("u,v,length,oneway\n1,2,5,False\n2,3,6,True\n"), (), 3, 3, ""),
     "decimal commas": ("e.csv", raw("from;to;cost;oneway\n1;2;5,25;no\n2;3;1.234,5;no\n"), (), 3, 4, ""),
+    "points between thousands": ("e.csv", raw("from;to;cost;oneway\n1;2;5,25;no\n2;3;1.234;no\n"), (), 3, 4, ""),
     "thousands with commas": ("e.csv", raw('from,to,cost,oneway\n1,2,"1,234",no\n2,3,"1,234.5",no\n'), (), 3, 4, ""),
     "UTF-16": ("e.csv", raw("from\tto\tcost\toneway\nä\tb\t5\tno\n".encode("utf-16")), (), 2, 2, ""),
     "workbook": ("e.xlsx", workbook([("from", "to", "cost", "oneway"), (1, 2, 5.5, False), (2, 3, 6, True)]), (), 3, 3, ""),
@@ -224,6 +226,13 @@ def test_edges_in_every_kind_of_file(kind: str, command: Command) -> None:
     if said:
         ends = ("--start", "1", "--goal", "3", "--candidates", "2")
         assert said in command("convert", name, "out.json", *ends).err, "and so where it is read directly"
+
+
+def test_commas_and_points_by_the_other_numbers_of_the_column(command: Command) -> None:
+    for kind, costs in (("points between thousands", [5.25, 1234]), ("thousands with commas", [1234, 1234.5])):
+        name, write = EDGE_FILES[kind][:2]
+        write(Path(name))
+        assert sorted(set(vr.read_edge_list(name).costs.tolist())) == costs
 
 
 def test_the_connected_part_keeps_what_streets_have(command: Command, tmp_path: Path) -> None:
@@ -395,6 +404,19 @@ def test_names_in_any_capitals(command: Command) -> None:
     vr.write_network(graph, "graph.json")
     done = command("plan", "graph.json", "--start", "depot", "--goal", "DEPOT", "--candidates", "bank mint")
     assert done.code == 0, done.err
+
+
+def test_a_secret_by_coordinates(command: Command) -> None:
+    vr.write_network(little_town(), "town.json")
+    Path("a.csv").write_text("name,lat,lon\nA,60.1715,24.9404\nB,60.1705,24.9456\nC,60.17,24.9412\nD,60.17,24.9412\n")
+    plan = ("plan", "town.json", "--places", "a.csv", "--start", "105", "--goal", "108", "-o", "book.json")
+    assert command(*plan).code == 0
+    assert command("route", "book.json", "--transit", "60°10'17.4\"N 24°56'25.44\"E") == command(
+        "route", "book.json", "--transit", "a"
+    )
+    shared = command("route", "book.json", "--transit", "60.17,24.9412")
+    assert shared.code == 2 and "60.17" not in shared.err, "two are there: their names tell them apart"
+    assert "not among the playbook's candidates" not in command("route", "book.json", "--transit", "d").err
 
 
 def test_many_problems_are_one_error() -> None:

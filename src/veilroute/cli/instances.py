@@ -311,6 +311,7 @@ def _complete(content: _FileContent, options: InstanceOptions) -> Instance:
     problem = Problem(domain, trips, labels, visibility, names, content.objective, prior, places=given)
     for line in dict.fromkeys(place.warning for place in places if place.warning is not None):
         remark(line)
+    finder.tell_addresses()
     stated = set(changes)
     if options.radius is not None or options.sight is not None:
         stated.add("visibility")
@@ -352,6 +353,14 @@ class _PlaceFinder:
         self._located: dict[str, Located] = {}  # places of the file, by where they stand in it
         is_street = content.network is not None and self.domain.streets is not None
         self._gazetteer = Gazetteer(self.domain, self._read_addresses) if is_street else None
+
+    def tell_addresses(self) -> None:
+        """Say what was taken for the addresses that were looked up: nobody has typed these coordinates."""
+        found = {} if self._gazetteer is None else self._gazetteer.found
+        if found:
+            shown = [f"{one.text} at {one.lat:.5f},{one.lon:.5f}" for one in list(found.values())[:3]]
+            more = f"; and {len(found) - len(shown)} more" if len(found) > len(shown) else ""
+            remark(f"found on the map: {'; '.join(shown)}{more}")
 
     def _read_addresses(self) -> AddressBook:
         return AddressBook() if self.content.network is None else read_addresses(self.content.network)

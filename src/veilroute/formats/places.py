@@ -21,7 +21,10 @@ from veilroute.streets.coordinates import read_degrees, read_lat_lon
 from veilroute.streets.places import ROLES, Place, locate
 
 ALIASES = {
-    "name": ("name", "title", "label", "place", "place_name", "customer", "site", "nimi", "namn", "nom", "nombre"),
+    "name": (
+        "name", "title", "label", "place", "place_name", "customer", "client", "site", "nimi", "asiakas", "namn",
+        "kunde", "nom", "nombre",
+    ),
     "lat": ("lat", "latitude", "y", "lat_dd", "gps_lat", "leveysaste", "breitengrad"),
     "lon": ("lon", "lng", "long", "longitude", "x", "lon_dd", "gps_lon", "pituusaste", "längengrad"),
     "coordinates": (

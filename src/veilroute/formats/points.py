@@ -19,7 +19,7 @@ from xml.parsers import expat
 from veilroute.checks import is_number
 from veilroute.errors import FileFormatError, Problems, UnknownMethodError
 from veilroute.formats.sheets import TABLES, Sheet, decode_text, header_key
-from veilroute.jsontext import MAX_BYTES, parse_json, read_bytes
+from veilroute.jsontext import MAX_BYTES, open_regular, parse_json, read_bytes
 
 SUFFIXES = (*TABLES, ".geojson", ".json", ".gpx", ".kml", ".kmz", ".gpkg")  #: what the names of such files end with
 _DEEPEST = 100
@@ -236,9 +236,12 @@ def _unzipped(path: str | Path) -> bytes:
 
 
 def _read_geopackage(path: str | Path, problems: Problems) -> Iterator[Record]:
-    size = len(read_bytes(path)[:16])  # says what is wrong with the path
-    if size < 16:
-        raise FileFormatError(path, "the file is empty" if size == 0 else "no GeoPackage; check that it is complete")
+    with open_regular(path) as file:  # which says what is wrong with the path
+        if not file.read(16).startswith(b"SQLite format 3"):
+            raise FileFormatError(path, "no GeoPackage; check that it is complete, and the right file")
+    journal = Path(f"{path}-wal")
+    if journal.is_file() and journal.stat().st_size:
+        raise FileFormatError(path, "open in another program, which has not written all of it; close it there first")
     address = f"{Path(path).resolve().as_uri()}?mode=ro&immutable=1"
     try:
         with contextlib.closing(sqlite3.connect(address, uri=True)) as database:

@@ -2,7 +2,7 @@
 
 Headers are compared without capitals, units and signs: ``Lat / Lon (deg)`` is ``lat_lon``, and ``from_`` is ``from``. A
 number may have a decimal comma. What may be a decimal comma or one between thousands is decided by the other numbers of
-the column, and refused where these leave it open.
+the column, and refused where these leave it open; in a column with decimal commas, points stand between thousands.
 """
 
 import codecs
@@ -34,6 +34,7 @@ _MOST_COLUMNS, _LONGEST_HEADER = 10_000, 100
 _THOUSANDS = re.compile(r"(?<=\d)[ '’\u00a0\u202f\u2009](?=\d{3}(?!\d))")
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 _OPEN_COMMA = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}", re.ASCII)
+_OPEN_POINT = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+", re.ASCII)
 _COMMA_GROUPS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?", re.ASCII)
 _POINT_GROUPS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+,\d*", re.ASCII)
@@ -94,6 +95,7 @@ class Sheet:
         self._rows = _read_workbook(path, known) if is_workbook else None
         self._text = "" if is_workbook else _with_plain_ends(decode_text(read_bytes(path), path))
         self._separator = "" if is_workbook else _separator(self._text, known)
+        self._may_have_commas = is_workbook or self._separator != "," or '"' in self._text
         self._comma_is_decimal: dict[int, bool | None] = {}
         header = next((row for _, row in self._all_rows() if any(row)), [])
         if len(header) > _MOST_COLUMNS:
@@ -155,7 +157,8 @@ class Sheet:
         """The finite number in a cell."""
         text = row[column]
         try:
-            if _OPEN_COMMA.fullmatch(text) and column not in self._comma_is_decimal:
+            is_open = _OPEN_COMMA.fullmatch(text) or (self._may_have_commas and _OPEN_POINT.fullmatch(text))
+            if is_open and column not in self._comma_is_decimal:
                 self._comma_is_decimal[column] = self._find_use_of_comma(column)
             value = number_of_text(text, comma_is_decimal=self._comma_is_decimal.get(column))
         except OpenCommaError as error:
@@ -173,6 +176,8 @@ class Sheet:
         cells = [row[column] for row in self if column < len(row)]
         self.line = line
         if any(_DECIMAL_COMMA.fullmatch(cell) and not _OPEN_COMMA.fullmatch(cell) for cell in cells):
+            return True
+        if any(_POINT_GROUPS.fullmatch(cell) for cell in cells):
             return True
         return False if any("." in cell for cell in cells) else None
 
@@ -195,6 +200,8 @@ def number_of_text(text: str, *, comma_is_decimal: bool | None = None) -> int | 
         raise ValueError
     if _POINT_GROUPS.fullmatch(bare):
         bare = bare.replace(".", "").replace(",", ".")
+    elif comma_is_decimal and _OPEN_POINT.fullmatch(bare):
+        bare = bare.replace(".", "")
     elif _OPEN_COMMA.fullmatch(bare):
         if comma_is_decimal is None:
             raise OpenCommaError(bare)

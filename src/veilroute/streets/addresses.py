@@ -114,12 +114,14 @@ class Gazetteer:
 
     def __init__(self, domain: Domain, read_book: Callable[[], AddressBook]) -> None:
         self._domain, self._read_book = domain, read_book
+        self.found: dict[str, Address] = {}  #: what was looked up, and what it was taken for
 
     def find(self, text: str, *, field: str) -> tuple[float, float]:
         """Longitude and latitude of the place that is meant; ``field`` names the culprit where it is not clear."""
         found = self._matches(text)
         spots = _apart(found)
         if len(spots) == 1:
+            self.found[text.strip()] = spots[0]
             return spots[0].lon, spots[0].lat
         if spots:
             shown = [f"{one.text} {one.lat:.6g},{one.lon:.6g}" for one in spots[:_MOST_SHOWN]]
