@@ -84,7 +84,7 @@ def trial(network: Path, lines: list[list[Point]], num: int, draw: int, snap: st
     offs = []
     for feature in routes:
         for label in feature["properties"]["members"]:
-            point = points[names[json.dumps(label)]]
+            point = points[names.get(json.dumps(label), label)]
             street = min(off_line(point, line) for line in lines)
             offs.append((off_line(point, [tuple(p) for p in feature["geometry"]["coordinates"]]), street))
     return offs
