@@ -21,14 +21,16 @@ from veilroute.domain import AtNode, Domain, Explicit, Label, LineOfSight, Visib
 from veilroute.domain.geography import MEASURES, check_measurable
 from veilroute.domain.graph import label_text
 from veilroute.domain.grid import Anchor, anchored
-from veilroute.errors import InvalidInputError, UnknownMethodError
+from veilroute.errors import InvalidInputError, Problems, UnknownMethodError
 from veilroute.formats import Instance, read_domain, read_instance, read_movingai, read_network, read_scenarios
 from veilroute.formats.instance import UNSTATED, with_implied
-from veilroute.formats.tables import read_places, read_prior
+from veilroute.formats.network_file import read_addresses
+from veilroute.formats.places import read_places, read_prior
 from veilroute.jsontext import read_bytes
 from veilroute.playbook import Playbook, read_playbook
 from veilroute.problem import Privacy, Problem, Trip
 from veilroute.streets import Located, Place, locate
+from veilroute.streets.addresses import AddressBook, Gazetteer
 from veilroute.streets.doors import SIDES, SNAPS, TRAFFIC, DoorFinder
 from veilroute.streets.places import (
     FAR_M,
@@ -40,7 +42,7 @@ from veilroute.streets.places import (
     typed_coordinates,
 )
 
-NETWORKS = (".npz", ".graphml", ".gr", ".csv")
+NETWORKS = (".npz", ".graphml", ".gr", ".csv", ".xlsx")
 _MAYBE_NETWORKS = (*NETWORKS, ".gz", ".osm", ".pbf", ".bz2")  # the reader of networks knows what to say about these
 FORMATS = (".in", ".json", ".map", ".scen", *NETWORKS)
 
@@ -68,7 +70,7 @@ class InstanceOptions:
 
     start: Annotated[
         str | None,
-        Option(metavar="PLACE", help="Where the trip starts: R,C on a grid; LAT,LON, id or name on streets."),
+        Option(metavar="PLACE", help="Where the trip starts: R,C on a grid; LAT,LON, id, name or address on streets."),
     ] = None
     goal: Annotated[str | None, Option(metavar="PLACE", help="Where it ends.")] = None
     candidates: Annotated[str | None, Option(metavar="'PLACE PLACE ...'", help="The possible transit points.")] = None
@@ -76,7 +78,8 @@ class InstanceOptions:
         None
     )
     places: Annotated[
-        Path | None, Option(metavar="FILE", help="Named points, .csv or .geojson: candidates, start, goal.")
+        Path | None,
+        Option(metavar="FILE", help="Named points (a table, .geojson, .kml, .gpx, ...): candidates, start, goal."),
     ] = None
     snap: Annotated[
         str | None,
@@ -182,6 +185,9 @@ class _FileContent:
     objective: str = "mac"
     prior: Mapping[Label, float] | None = None
     unstated: frozenset[str] = UNSTATED
+    places: Mapping[Label, tuple[float, float]] = field(default_factory=dict)
+    network: Path | None = None  # the file of a street network, which may have addresses
+    listed: Sequence[Place] = ()  # the places of an earlier playbook, where this map has to find them again
 
 
 def _read(path: Path, options: InstanceOptions) -> _FileContent:
@@ -203,7 +209,7 @@ def _read(path: Path, options: InstanceOptions) -> _FileContent:
     if options.movement is not None:
         raise InvalidInputError("--movement", "a .map or .scen file; other instances state their own edges")
     if _is_network(path):
-        return _FileContent(read_network(path))
+        return _FileContent(read_network(path, tell=remark), network=path)
     instance = read_instance(path)
     stated, privacy = instance.problem, instance.privacy
     if len(stated.trips) > 1 and options.random_candidates is not None:
@@ -211,7 +217,7 @@ def _read(path: Path, options: InstanceOptions) -> _FileContent:
     prior = None if stated.prior is None else dict(zip(stated.candidates, stated.prior, strict=True))
     return _FileContent(
         stated.domain, stated.trips, stated.candidates, stated.visibility, privacy, stated.names, stated.objective,
-        prior, instance.unstated,
+        prior, instance.unstated, stated.places,
     )  # fmt: skip
 
 
@@ -252,10 +258,11 @@ def _with_earlier(content: _FileContent, earlier: Playbook, *, is_open: bool) ->
     # Here, because the planner brings the compiled kernels, which other commands do without.
     from veilroute.planners.reuse import find_again
 
+    doors = _doors_again(earlier) if is_open and content.domain.streets is not None else []
     try:
         now = find_again(earlier, content.domain, content.names)
     except InvalidInputError:
-        if is_open:
+        if is_open and not doors:
             raise
         now = {}  # the planner looks again, when the names in the file of places are known
     names = {now[label]: name for label, name in earlier.names.items() if label in now}
@@ -263,9 +270,27 @@ def _with_earlier(content: _FileContent, earlier: Playbook, *, is_open: bool) ->
     if not is_open:
         return replace(content, names=names)
     candidates = [now[label] for label in earlier.candidates if label in now]
+    if doors and len(candidates) < len(earlier.candidates):
+        return replace(content, listed=doors, names=names)
     if num_lost := len(earlier.candidates) - len(candidates):
         remark(f"not on this map, and so left out: {num_lost} of the earlier candidates")
     return replace(content, candidates=candidates, names=names)
+
+
+def _doors_again(earlier: Playbook) -> list[Place]:
+    """The candidates of an earlier playbook as places to be found anew, where it knows their coordinates."""
+    if not set(earlier.candidates) & set(earlier.places):
+        return []
+    places = []
+    for label in earlier.candidates:
+        name = earlier.names.get(label)
+        origin = f"--reuse, {name or label_text(label)}"
+        if label in earlier.places:
+            lon, lat = earlier.places[label]
+            places.append(Place(name or label_text(label), lat, lon, role="candidate", origin=origin))
+        else:
+            places.append(Place(name, node=label_text(label), role="candidate", origin=origin))
+    return places
 
 
 def _complete(content: _FileContent, options: InstanceOptions) -> Instance:
@@ -275,6 +300,7 @@ def _complete(content: _FileContent, options: InstanceOptions) -> Instance:
     usual = {"spread": "witness"} if "spread" in content.unstated else {}  # as it was before a mechanism changed it
     privacy = replace(content.privacy, **{**usual, **changes})
     finder = _PlaceFinder(content, options)
+    finder.find_listed()
     start, goal = finder.end("start"), finder.end("goal")
     num_typed_ends = len(finder.typed)
     candidates = finder.candidates(start, goal)
@@ -299,9 +325,13 @@ def _complete(content: _FileContent, options: InstanceOptions) -> Instance:
     names |= {label: name for label, name in content.names.items() if label not in names}
     labels = [place.label for place in candidates]
     prior = _prior(replace(content, domain=domain), options, trips, labels, names)
-    problem = Problem(domain, trips, labels, visibility, names, content.objective, prior)
+    spots = {place.label: place.lonlat for place in reversed(places) if place.lonlat is not None}
+    given = {label: lonlat for label, lonlat in content.places.items() if domain.has_label(label)}
+    given |= {place.label: spots[place.label] for place in places if place.label in spots}
+    problem = Problem(domain, trips, labels, visibility, names, content.objective, prior, places=given)
     for line in dict.fromkeys(place.warning for place in places if place.warning is not None):
         remark(line)
+    finder.tell_addresses()
     stated = set(changes)
     if options.radius is not None or options.sight is not None:
         stated.add("visibility")
@@ -335,11 +365,40 @@ class _PlaceFinder:
         if not 0 <= options.snap_warning < math.inf:
             raise InvalidInputError("--snap-warning", "a finite number of metres >= 0", options.snap_warning)
         self.content, self.options, self.domain = content, options, content.domain
-        self.listed = [] if options.places is None else read_places(options.places)
+        self.listed = list(content.listed) if options.places is None else read_places(options.places)
         named = (Place(name, node=label_text(label)) for label, name in content.names.items())
         self.known = [*self.listed, *named]
         self.typed: list[Located] = []
         self.doors = self._door_finder()
+        self._located: dict[str, Located] = {}  # places of the file, by where they stand in it
+        is_street = content.network is not None and self.domain.streets is not None
+        self._gazetteer = Gazetteer(self.domain, self._read_addresses) if is_street else None
+
+    def tell_addresses(self) -> None:
+        """Say what was taken for the addresses that were looked up: nobody has typed these coordinates."""
+        found = {} if self._gazetteer is None else self._gazetteer.found
+        if found:
+            shown = [f"{one.text} at {one.lat:.5f},{one.lon:.5f}" for one in list(found.values())[:3]]
+            more = f"; and {len(found) - len(shown)} more" if len(found) > len(shown) else ""
+            remark(f"found on the map: {'; '.join(shown)}{more}")
+
+    def _read_addresses(self) -> AddressBook:
+        return AddressBook() if self.content.network is None else read_addresses(self.content.network)
+
+    def find_listed(self) -> None:
+        """Find the places of the file that are needed, so that all that is wrong with them is told at once."""
+        options = self.options
+        is_open = {
+            "start": options.start is None,
+            "goal": options.goal is None,
+            "candidate": options.candidates is None and options.random_candidates is None,
+        }
+        problems = Problems()
+        for place in self.listed:
+            if is_open[place.role or "candidate"]:
+                with problems.collecting():
+                    self._located[place.origin] = self._locate(place, "--places")
+        problems.raise_all()
 
     def _door_finder(self) -> DoorFinder | None:
         """What finds doors; nothing where places are to be at junctions, or can be nowhere else."""
@@ -405,11 +464,20 @@ class _PlaceFinder:
 
     def _find(self, place: str | Place, field: str) -> Located:
         """A place that was typed or listed."""
-        located = locate(
-            self.domain, place, field=field, far_m=self.options.snap_warning, places=self.known, doors=self.doors
+        known = self._located.get(place.origin) if isinstance(place, Place) else None
+        self.typed.append(known or self._locate(place, field))
+        return self.typed[-1]
+
+    def _locate(self, place: str | Place, field: str) -> Located:
+        return locate(
+            self.domain,
+            place,
+            field=field,
+            far_m=self.options.snap_warning,
+            places=self.known,
+            doors=self.doors,
+            gazetteer=self._gazetteer,
         )
-        self.typed.append(located)
-        return located
 
     def _known_node(self, label: Label, field: str) -> Located:
         name = self.content.names.get(label)

@@ -6,7 +6,7 @@ decide which route is best; privacy and sight are often wanted in metres althoug
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from veilroute.arrays import Floats, Int32s, Ints
 from veilroute.checks import check_name
+from veilroute.domain.connectivity import largest_component
 from veilroute.domain.graph import Domain, Label, checked_costs, keep_cheapest, spans
 from veilroute.domain.turns import Turns, with_rules
 from veilroute.errors import InvalidInputError
@@ -169,6 +170,49 @@ def street_domain(
     return with_rules(domain, turns, also)
 
 
+def connected_part(domain: Domain) -> Domain:
+    """The largest part of a graph within which every node can be reached from every other; labels stay.
+
+    Of equally large parts it is that of the lowest node. Rules for turns and further labels stay where they can.
+    """
+    if domain.grid is not None:
+        raise InvalidInputError("domain", "a graph or street network", domain)
+    tails, heads, costs = domain.edge_arrays()
+    is_in = largest_component(domain.num_nodes, tails, heads)
+    nodes, edges = np.flatnonzero(is_in), np.flatnonzero(is_in[tails] & is_in[heads])
+    number = np.cumsum(is_in) - 1
+    tails, heads, costs = number[tails[edges]], number[heads[edges]], costs[edges]
+    labels, streets, turns = domain.labels_of(nodes), domain.streets, domain.turns
+    also = [(label, int(number[node])) for label, node in domain.also if is_in[node]]
+    if turns is not None:
+        kept = [stretch for stretch in turns.banned if all(is_in[node] for node in stretch)]
+        turns = replace(turns, banned=tuple(tuple(int(number[node]) for node in stretch) for stretch in kept))
+    if streets is None:
+        coordinates = None if domain.coordinates is None else domain.coordinates[nodes]
+        plain = Domain.from_edges(nodes.size, tails, heads, costs, labels=labels, coordinates=coordinates)
+        return with_rules(plain, turns, also)
+    sizes = np.diff(streets.shape_ptr)[edges]
+    return street_domain(
+        lonlat=streets.lonlat[nodes],
+        tails=tails,
+        heads=heads,
+        costs=costs,
+        lengths=streets.lengths[edges],
+        unit=streets.unit,
+        labels=labels,
+        names=streets.names,
+        name_ids=streets.name_ids[edges],
+        kinds=streets.kinds,
+        kind_ids=streets.kind_ids[edges],
+        shape_ptr=np.concatenate([[0], np.cumsum(sizes)]),
+        shape=streets.shape[spans(streets.shape_ptr[:-1][edges], sizes)],
+        attribution=streets.attribution,
+        shortest=streets.shortest[edges],
+        turns=turns,
+        also=also,
+    )
+
+
 def great_circle_m(lonlat1: npt.ArrayLike, lonlat2: npt.ArrayLike) -> Floats:
     """Metres between points given as longitude and latitude, on a sphere; arrays of points are paired."""
     lon1, lat1 = np.moveaxis(np.radians(np.asarray(lonlat1, dtype=np.float64)), -1, 0)
@@ -281,3 +325,33 @@ def straight_within(domain: Domain, node: int, metres: float) -> Ints:
     band = math.degrees(metres / EARTH_RADIUS_M) * (1 + 1e-6) + 1e-9
     others = np.flatnonzero(np.abs(latitudes - latitudes[node]) <= band)
     return np.asarray(others[straight_distances(domain, node, others) <= metres])
+
+
+def distance_text(metres: float) -> str:
+    """Metres as people say them: to 5 m below 50 m, to 10 m below a kilometre, to 100 m beyond."""
+    if metres < 47.5:
+        return f"{_fives(metres)} m"
+    if metres < 995:
+        return f"{10 * round(metres / 10)} m"
+    return f"{metres / 1000:.1f} km"
+
+
+def duration_text(seconds: float) -> str:
+    """Seconds as people say them: to 5 s below a minute and a half, to a minute beyond."""
+    if seconds < 87.5:
+        return f"{_fives(seconds)} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def cost_text(domain: Domain | None, cost: float) -> str:
+    """A cost as people say it: a duration or a distance on a street network, else the number itself."""
+    streets = None if domain is None else domain.streets
+    if streets is None:
+        return f"{cost:.6g}"
+    return duration_text(cost) if streets.unit == "seconds" else distance_text(cost)
+
+
+def _fives(value: float) -> int:
+    """Rounded to fives; only nothing is 0."""
+    return max(5, 5 * round(value / 5)) if value > 0 else 0

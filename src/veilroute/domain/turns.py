@@ -126,7 +126,7 @@ def edge_numbers(domain: Domain, tails: npt.ArrayLike, heads: npt.ArrayLike) -> 
 
 
 def without_missing(domain: Domain, turns: Turns | None) -> Turns | None:
-    """Rules for a domain that lacks some edges of the one they were made for; the nodes are the same."""
+    """Rules for whoever starts on a domain that lacks some edges of the one they were made for; nodes are the same."""
     if turns is None or not turns.banned:
         return turns
     kept = [stretch for stretch in turns.banned if (edge_numbers(domain, stretch[:-1], stretch[1:]) >= 0).all()]
