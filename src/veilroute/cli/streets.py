@@ -11,7 +11,8 @@ from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.formats.network_file import WRITABLE, network_suffix, read_network, write_network
 from veilroute.formats.osm import is_osm_name, read_osm
 from veilroute.progress import Progress
-from veilroute.streets.network import StreetNetwork
+from veilroute.streets.network import StreetNetwork, with_u_turns
+from veilroute.streets.network_report import TURNING
 
 
 def run_streets(
@@ -19,12 +20,22 @@ def run_streets(
         metavar="IN", help="An .osm.pbf, .osm, .osm.gz or .osm.bz2 file, or a .graphml, .gr, .csv, .json or .npz."
     ),
     out: Path = Option(..., "-o", "--out", metavar="OUT", help="A .json or .npz file."),
-    network: str | None = Option(None, metavar="drive|cycle|walk", help="Which streets of a map. [drive]"),
+    network: str | None = Option(None, metavar="drive|truck|cycle|walk", help="Which streets of a map. [drive]"),
     cost: str | None = Option(None, metavar="seconds|metres", help="What streets cost: time or length. [seconds]"),
     service: bool = Option(False, "--service", help="With service roads: alleys, driveways, ways through yards."),
     connected: bool = Option(
         False, "--connected", help="Only the largest part within which everything can be reached."
     ),
+    u_turns: str | None = Option(
+        None,
+        "--u-turns",
+        metavar="never|dead-ends|allow",
+        help="Where to turn round. [dead-ends; allow on foot and by bicycle]",
+    ),
+    u_turn_cost: float = Option(0.0, "--u-turn-cost", metavar="SECONDS", help="What turning round takes. [0]"),
+    height: float | None = Option(None, "--height", metavar="METRES", help="Of the truck."),
+    weight: float | None = Option(None, "--weight", metavar="TONNES", help="Of the truck, loaded."),
+    length: float | None = Option(None, "--length", metavar="METRES", help="Of the truck."),
     json: JsonOption = False,
 ) -> int:
     """Make a street network of a map from OpenStreetMap, or of a graph from elsewhere, and say what was left out."""
@@ -34,21 +45,27 @@ def run_streets(
     result: StreetNetwork | Domain
     with live_progress("reading") as report:
         if is_osm_name(source):
-            if service and network not in (None, "drive"):
-                raise InvalidInputError("--service", "--network drive; the others have service roads anyway")
+            if service and network not in (None, "drive", "truck"):
+                raise InvalidInputError("--service", "--network drive or truck; the others have service roads anyway")
             given: dict[str, Any] = {"network": network, "cost": cost, "service": service, "connected": connected}
+            given |= {"u_turns": u_turns, "u_turn_cost": u_turn_cost}
+            given |= {"height": height, "weight": weight, "length": length}
             given = {name: value for name, value in given.items() if value is not None}
             result = read_osm(source, progress=report, **given)
         else:
             # A graph from elsewhere is taken as it is.
             suffix = network_suffix(source)
-            for name, value in {"--network": network, "--service": service, "--connected": connected}.items():
+            only_maps: dict[str, Any] = {"--network": network, "--service": service, "--connected": connected}
+            only_maps |= {"--height": height, "--weight": weight, "--length": length}
+            for name, value in only_maps.items():
                 if value not in (None, False):
                     raise InvalidInputError(name, f"a map from OpenStreetMap; a {suffix} file is taken as it is")
             if cost is not None and suffix not in (".graphml", ".gr"):
                 expected = f"a map, .graphml or .gr; a {suffix} file says itself what its costs are"
                 raise InvalidInputError("--cost", expected)
             result = read_network(source, cost=cost)
+            if u_turns is not None or u_turn_cost or (suffix not in WRITABLE and result.streets is not None):
+                result = with_u_turns(result, u_turns, u_turn_cost)
         report(Progress("writing"))
         write_network(result, out)
     summary, text = _describe(result)
@@ -65,5 +82,8 @@ def _describe(result: StreetNetwork | Domain) -> tuple[dict[str, Any], str]:
         return result.report.to_dict(), result.report.to_text()
     nodes, edges, streets = result.num_nodes, result.num_edges, result.streets
     kind, costs = ("Graph", "") if streets is None else ("Street network", f", costs in {streets.unit}")
+    u_turns = "allow" if result.turns is None else result.turns.u_turns
     summary = {"num_nodes": nodes, "num_edges": edges, "unit": None if streets is None else streets.unit}
-    return summary, f"{kind}: {nodes:,} junctions, {edges:,} directed edges{costs}.\n"
+    turning = "" if u_turns == "allow" else f"  turning round: {TURNING[u_turns]} (--u-turns)\n"
+    text = f"{kind}: {nodes:,} junctions, {edges:,} directed edges{costs}.\n{turning}"
+    return summary | {"u_turns": u_turns}, text
