@@ -106,6 +106,8 @@ class _TripReach:
         for trip, (reached, leading) in enumerate(zip(self.from_start, self.to_goal, strict=True)):
             if not (reached[seers] & leading[seers]).any():
                 return self._explain_trip(label, seers, trip)
+        if self.domain.turns is not None:
+            return Obstacle(label, "uncoverable", "no way there and on is legal: turn restrictions, or turning round")
         return Obstacle(label, "uncoverable", "each trip can cover it, but the playbook says otherwise: audit it")
 
     def _explain_trip(self, label: Label, seers: Indices, trip: int) -> Obstacle:

@@ -26,9 +26,11 @@ from veilroute.checks import check_name, check_whole, plain_number
 from veilroute.closures import CHOICES, GO_ON, Closure, Pair, Replan, Way
 from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.prefixes import Completions
+from veilroute.covering.states import nodes_along
 from veilroute.covering.task import far_matrix, find_watchers, prepare_task
 from veilroute.covering.walks import Sweeper, Sweepers, walk_cost
 from veilroute.domain.graph import CostArray, Domain, Label, checked_costs, label_text, plain_label, spans
+from veilroute.domain.turns import without_missing
 from veilroute.domain.visibility import Explicit
 from veilroute.errors import BrokenPromiseError, InvalidInputError, TooLargeError
 from veilroute.planners.plan import PlannedClass
@@ -68,7 +70,9 @@ def replan(
             raise InvalidInputError("after", "an earlier replan of the same class and trip, with a route")
         closure = closure.with_earlier(after.closure)
         shared, first = after.walked[:-1] + after.way.route, after.position
-    stands = find_position(shared, plain_label(at, field="at"), plain_number(position), first)
+    domain, here = playbook.problem.domain, plain_label(at, field="at")
+    here = domain.label(domain.node(here)) if domain.has_label(here) else here  # a node may have several labels
+    stands = find_position(shared, here, plain_number(position), first)
     return _Replanner(playbook, number, trip).replan(shared[: stands + 1], closure, choice, after)
 
 
@@ -143,6 +147,7 @@ def change_domain(domain: Domain, closure: Closure) -> Domain:
     indptr, indices, prices = _without(domain.indptr, domain.indices, costs, gone)
     prices = checked_costs(prices, field="costs") if closure.costs else prices
     changed = replace(domain, indptr=indptr, indices=indices, costs=prices, streets=streets)
+    changed = replace(changed, turns=without_missing(changed, domain.turns))
     if not closure.costs:
         # Turned round as well here, where it is a matter of leaving edges out: sorting them all anew takes far longer.
         tails = np.searchsorted(domain.indptr, gone, side="right") - 1
@@ -234,7 +239,6 @@ class _Rest:
         # Closing roads makes no way shorter: only new costs can bring members closer together.
         self.rule = replanner.rule_on(changed) if has_new_costs else replanner.own_rule
         labels, here = replanner.labels, walked[-1]
-        self.start, self.goal = changed.node(here), changed.node(replanner.goal)
         passed = np.array([changed.node(label) for label in walked])
         self.covered = self._seen_from(passed)
         sees: dict[Label, list[Label]] = {here: [labels[i] for i in self.covered]}
@@ -242,7 +246,7 @@ class _Rest:
             for seer in changed.labels_of(replanner.watchers[i].astype(np.int64)):
                 sees.setdefault(seer, []).append(labels[i])
         problem = Problem(changed, [Trip(here, replanner.goal)], labels, Explicit(sees))
-        task = prepare_task(problem, range(len(labels)))
+        task = prepare_task(problem, range(len(labels)), walked=[passed.tolist()])
         self.task = replace(task, rates=np.ascontiguousarray(replanner.rates[None, list(task.members)]))
         self.has_goal = bool(np.isfinite(task.direct[0]))
 
@@ -254,9 +258,9 @@ class _Rest:
         """The cheapest way to the goal."""
         if not self.has_goal:
             return self._nowhere()
-        walk = Sweepers(self.changed, 1).path_to_goal(self.start, self.goal)
-        left = as_members(sorted({*self.covered, *self._seen_from(walk)}))
-        return self._way(walk, walk_cost(self.changed, walk), left)
+        walk = Sweepers(self.task.domain, 1).path_to_goal(self.task.starts[0], self.task.goals[0])
+        left = as_members(sorted({*self.covered, *self._seen_from(nodes_along(self.task.domain, walk))}))
+        return self._way(walk, walk_cost(self.task.domain, walk), left)
 
     def go_on(self) -> Way:
         """The cheapest way past all who can still be covered.
@@ -280,10 +284,10 @@ class _Rest:
         _, planned, left = best
         own = {int(self.task.members[i]): planned.own[0, i] for i in planned.members if planned.own}
         if own:
-            prefix, sweepers = planned.walks[0], Sweepers(self.changed, 1)
+            prefix, sweepers = planned.walks[0], Sweepers(self.task.domain, 1)
             for i in (i for i in range(len(self.owner.labels)) if i not in left):
-                walk = np.concatenate((prefix, sweepers.path_to_goal(int(prefix[-1]), self.goal)[1:]))
-                own[i] = walk, walk_cost(self.changed, walk)
+                walk = np.concatenate((prefix, sweepers.path_to_goal(int(prefix[-1]), self.task.goals[0])[1:]))
+                own[i] = walk, walk_cost(self.task.domain, walk)
         return self._way(planned.walks[0], planned.costs[0], left, own)
 
     def _choices(self) -> Iterator[Members]:
@@ -318,10 +322,10 @@ class _Rest:
         return Way((), None, tuple(self.owner.labels[i] for i in self.covered), False)
 
     def _way(self, walk: Ints, cost: float, left: Members, own: dict[int, tuple[Ints, float]] | None = None) -> Way:
-        labels = self.owner.labels
-        named = {labels[i]: (self.changed.labels_of(nodes), paid) for i, (nodes, paid) in sorted((own or {}).items())}
+        labels, labels_of = self.owner.labels, self.task.domain.labels_of
+        named = {labels[i]: (labels_of(nodes), paid) for i, (nodes, paid) in sorted((own or {}).items())}
         still = tuple(labels[i] for i in left)
-        return Way(self.changed.labels_of(walk), cost, still, self._qualifies(left), named)
+        return Way(labels_of(walk), cost, still, self._qualifies(left), named)
 
 
 def with_contingencies(
@@ -375,10 +379,10 @@ def _most_harm(playbook: Playbook, steps: Mapping[Pair, int]) -> tuple[float, fl
     """What closing a road can cost at most: everybody may go around it, each time that they would go along it.
 
     That covers whom the route covered. Without a way around, or where routes part after m nodes and are not the
-    cheapest each, nothing is known.
+    cheapest each, or where the way around may not be legal, nothing is known.
     """
     domain, extra = playbook.problem.domain, 0.0
-    if playbook.privacy.m is not None:
+    if playbook.privacy.m is not None or domain.turns is not None:
         return math.inf, math.inf
     sweeper = Sweeper(change_domain(domain, Closure((next(iter(steps)),))), backward=False, num_seeds=1)
     for pair, num in steps.items():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -83,7 +83,8 @@ class GoalRecognition:
         from veilroute.covering.task import prepare_task
         from veilroute.covering.walks import Sweeper
 
-        problem = playbook.problem
+        # On all walks, legal or not: which edge one arrived on is not in what it believes.
+        problem = replace(playbook.problem, domain=replace(playbook.problem.domain, turns=None))
         domain = problem.domain
         task = prepare_task(problem)
         self._positions = np.array(task.members, dtype=np.int64)

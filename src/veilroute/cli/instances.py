@@ -28,7 +28,8 @@ from veilroute.jsontext import read_bytes
 from veilroute.playbook import Playbook, read_playbook
 from veilroute.problem import Privacy, Problem, Trip
 from veilroute.streets import Located, Place, locate
-from veilroute.streets.places import FAR_M, check_distinct, check_joined, check_way, example_text
+from veilroute.streets.doors import SIDES, SNAPS, TRAFFIC, DoorFinder
+from veilroute.streets.places import FAR_M, check_distinct, check_joined, check_way, example_text, open_located
 
 NETWORKS = (".npz", ".graphml", ".gr", ".csv")
 _MAYBE_NETWORKS = (*NETWORKS, ".gz", ".osm", ".pbf", ".bz2")  # the reader of networks knows what to say about these
@@ -68,8 +69,19 @@ class InstanceOptions:
     places: Annotated[
         Path | None, Option(metavar="FILE", help="Named points, .csv or .geojson: candidates, start, goal.")
     ] = None
+    snap: Annotated[
+        str | None,
+        Option(metavar="door|junction", help="Where a place on streets is: at its door, or the next junction. [door]"),
+    ] = None
+    side: Annotated[
+        str | None,
+        Option(metavar="any|kerb", help="Which traffic passes a door: all, or that on its side of the road. [any]"),
+    ] = None
+    traffic: Annotated[
+        str | None, Option(metavar="right|left", help="On which side one drives, for --side kerb. [right]")
+    ] = None
     snap_warning: Annotated[
-        float, Option(metavar="METRES", help="Warn when the nearest junction is further than this.")
+        float, Option(metavar="METRES", help="Warn when the nearest street is further than this.")
     ] = FAR_M
     movement: Annotated[int | None, Option(metavar="4|8", help="Moves on a .map: 4-way (default) or 8-way.")] = None
     scenario: Annotated[int, Option(metavar="N", help="Which line of a .scen file, from 0.")] = 0
@@ -234,18 +246,20 @@ def _complete(content: _FileContent, options: InstanceOptions) -> Instance:
     privacy = replace(content.privacy, **{**usual, **changes})
     finder = _PlaceFinder(content, options)
     start, goal = finder.end("start"), finder.end("goal")
-    if finder.typed and domain.streets is not None:
-        check_way(domain, start, goal)
     num_typed_ends = len(finder.typed)
     candidates = finder.candidates(start, goal)
-    typed_candidates = finder.typed[num_typed_ends:]
+    are_typed = len(finder.typed) > num_typed_ends
     if domain.streets is not None:
-        check_distinct(start, goal, typed_candidates)
+        domain, (start, goal, *candidates) = open_located(domain, [start, goal, *candidates])
+    if num_typed_ends and domain.streets is not None:
+        check_way(domain, start, goal)
+    if are_typed and domain.streets is not None:
+        check_distinct(domain, start, goal, candidates)
         match visibility:
             case WithinDistance(_, "straight") | Explicit():
                 pass  # a candidate may be seen from streets that are not joined to its own
             case _:
-                check_joined(domain, start, typed_candidates)
+                check_joined(domain, start, candidates)
     if len(trips) < 2:
         trips = [Trip(start.label, goal.label, trips[0].weight if trips else 1.0)]
     # Of two names for a node the first counts; names come in the order of the places, then of the file.
@@ -254,7 +268,7 @@ def _complete(content: _FileContent, options: InstanceOptions) -> Instance:
     names = {place.label: called[place.label] for place in places if place.label in called}
     names |= {label: name for label, name in content.names.items() if label not in names}
     labels = [place.label for place in candidates]
-    prior = _prior(content, options, trips, labels, names)
+    prior = _prior(replace(content, domain=domain), options, trips, labels, names)
     problem = Problem(domain, trips, labels, visibility, names, content.objective, prior)
     for line in dict.fromkeys(place.warning for place in places if place.warning is not None):
         remark(line)
@@ -295,6 +309,20 @@ class _PlaceFinder:
         named = (Place(name, node=label_text(label)) for label, name in content.names.items())
         self.known = [*self.listed, *named]
         self.typed: list[Located] = []
+        self.doors = self._door_finder()
+
+    def _door_finder(self) -> DoorFinder | None:
+        """What finds doors; nothing where places are to be at junctions, or can be nowhere else."""
+        options = self.options
+        snap = "door" if options.snap is None else check_name("--snap", options.snap, SNAPS)
+        for name, choices in (("side", SIDES), ("traffic", TRAFFIC)):
+            if (value := getattr(options, name)) is not None:
+                check_name(f"--{name}", value, choices)
+                if snap == "junction":
+                    raise InvalidInputError(f"--{name}", "--snap door; a junction has no sides")
+        if self.domain.streets is None or snap == "junction" or not self.domain.num_edges:
+            return None
+        return DoorFinder(self.domain, side=options.side or "any", traffic=options.traffic or "right")
 
     def end(self, role: str) -> Located:
         """The start or the goal; of the first trip where there are several."""
@@ -321,7 +349,11 @@ class _PlaceFinder:
         if options.candidates is not None:
             return [self._find(text, "--candidates") for text in self._split(options.candidates)]
         if options.random_candidates is not None:
-            drawn = draw_candidates(self.domain, start.label, goal.label, options.random_candidates, seed=options.seed)
+            domain = self.domain
+            if domain.streets is not None:  # the map with the doors of the trip, where nobody else has one yet
+                domain, (start, goal) = open_located(domain, [start, goal])
+                check_way(domain, start, goal)
+            drawn = draw_candidates(domain, start.label, goal.label, options.random_candidates, seed=options.seed)
             return [self._known_node(label, "--random-candidates") for label in drawn]
         ends = {place.name for place in (start, goal)} - {None}
         listed = [place for place in self.listed if place.role == "candidate" and place.name not in ends]
@@ -343,7 +375,9 @@ class _PlaceFinder:
 
     def _find(self, place: str | Place, field: str) -> Located:
         """A place that was typed or listed."""
-        located = locate(self.domain, place, field=field, far_m=self.options.snap_warning, places=self.known)
+        located = locate(
+            self.domain, place, field=field, far_m=self.options.snap_warning, places=self.known, doors=self.doors
+        )
         self.typed.append(located)
         return located
 

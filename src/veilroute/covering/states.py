@@ -35,6 +35,8 @@ class StateGraph(Domain):
     #: Which edge of the world each step follows; -1 for one that stays where it is.
     edges: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
+    ends: frozenset[int] = frozenset()  #: the states in which trips end and nothing else
+
     def states_at(self, nodes: Indices) -> Indices:
         """The states at some of the nodes, ascending."""
         return np.flatnonzero(np.isin(self.nodes, nodes)).astype(np.uint32)
@@ -47,6 +49,11 @@ class StateGraph(Domain):
         """The nodes of the world along a walk."""
         nodes = self.nodes[walk]
         return nodes[np.concatenate(([True], nodes[1:] != nodes[:-1]))] if nodes.size else nodes
+
+
+def nodes_along(graph: Domain, walk: Walk) -> Walk:
+    """The nodes of the world along a walk on a graph that was made for searching."""
+    return graph.nodes_along(walk) if isinstance(graph, StateGraph) else walk
 
 
 @dataclass(frozen=True)

@@ -79,18 +79,25 @@ class CoveringTask:
         )
 
 
-def prepare_task(problem: Problem, positions: Sequence[int] | None = None) -> CoveringTask:
-    """The task of the candidates at ``positions``, or of all that count; two sweeps per trip."""
+def prepare_task(
+    problem: Problem, positions: Sequence[int] | None = None, *, walked: Sequence[Sequence[int]] | None = None
+) -> CoveringTask:
+    """The task of the candidates at ``positions``, or of all that count; two sweeps per trip.
+
+    Trips that have begun have ``walked`` some nodes each, the last of which is their start; which turns are legal next
+    depends on that.
+    """
+    began = [(start,) for start in problem.start_nodes] if walked is None else walked
     if problem.kept is None or positions is not None:
-        return _prepare(problem, positions)
+        return _prepare(problem, positions, began)
     if "task" not in problem.kept:
-        problem.kept["task"] = replace(_prepare(problem, None), kept={})
+        problem.kept["task"] = replace(_prepare(problem, None, began), kept={})
     shared: CoveringTask = problem.kept["task"]
     return shared
 
 
-def _prepare(problem: Problem, positions: Sequence[int] | None) -> CoveringTask:
-    search = search_graph(problem.domain, [(start,) for start in problem.start_nodes], problem.goal_nodes)
+def _prepare(problem: Problem, positions: Sequence[int] | None, walked: Sequence[Sequence[int]]) -> CoveringTask:
+    search = search_graph(problem.domain, walked, problem.goal_nodes)
     domain = search.graph
     counted = [Candidate(i) for i in (problem.counted if positions is None else positions)]
     seers = find_watchers(problem.domain, problem.visibility, [problem.candidate_nodes[i] for i in counted])

@@ -229,7 +229,10 @@ NO_WALK: Walk = np.empty(0, dtype=np.int64)  #: what stands for a walk where the
 
 
 def walk_cost(domain: Domain, nodes: Walk) -> float:
-    """Sum of the edge costs along a walk from its first edge to its last, an integer when the domain's costs are."""
+    """Sum of the edge costs along a walk from its first edge to its last, an integer when the domain's costs are.
+
+    With what turning round costs, where that is something.
+    """
     if domain.unit_cost is not None:
         total = domain.unit_cost * (nodes.size - 1)
     elif nodes.size < 2:
@@ -240,6 +243,8 @@ def walk_cost(domain: Domain, nodes: Walk) -> float:
         edges = spans(first, num)  # all that leave a node of the walk; of each node's, one leads to the next
         taken = edges[domain.indices[edges] == np.repeat(nodes[1:], num)]
         total = float(np.cumsum(domain.costs[taken])[-1])  # not by `sum`, which adds in another order
+    if domain.turns is not None and domain.turns.u_turn_cost:
+        total += domain.turns.u_turn_cost * int((nodes[2:] == nodes[:-2]).sum())
     return int(total) if domain.has_integer_costs else total
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from veilroute.arrays import Member, Walk, as_members
 from veilroute.covering.prefixes import Completions
 from veilroute.covering.set_costs import ClassWalks
+from veilroute.covering.states import StateGraph
 from veilroute.covering.task import CoveringTask, k_and_ell, prepare_task
 from veilroute.covering.walks import NO_WALK
 from veilroute.domain.graph import Domain
@@ -92,13 +93,17 @@ def draw_walk(
 ) -> Walk:
     """A walk to neighbours drawn uniformly, until it is long enough or stuck; empty when the time is over."""
     walk = [start]
+    ends = domain.ends if isinstance(domain, StateGraph) else ()  # nobody goes on from there
     while not is_long_enough(len(walk), walk[-1]):
         first, end = int(domain.indptr[walk[-1]]), int(domain.indptr[walk[-1] + 1])
         if first == end:
             break
         if len(walk) % _NODES_PER_LOOK == 0 and watch.is_over():
             return NO_WALK
-        walk.append(int(domain.indices[rng.randrange(first, end)]))
+        choices = [int(node) for node in domain.indices[first:end] if int(node) not in ends]
+        if not choices:
+            break
+        walk.append(rng.choice(choices))
     return np.array(walk, dtype=np.int64)
 
 

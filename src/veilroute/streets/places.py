@@ -1,4 +1,4 @@
-"""From what people call a place (latitude and longitude, an id, a name) to a junction, and whether places fit together.
+"""From what people call a place (latitude and longitude, an id, a name) to a node, and whether places fit together.
 
 The start, the goal and the candidates are no secrets, so messages and warnings name them. Never locate the secret with
 this: look it up among the candidates of the playbook.
@@ -7,7 +7,7 @@ this: look it up among the candidates of the playbook.
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from veilroute.domain.connectivity import reached_from
 from veilroute.domain.geography import Streets, great_circle_m
 from veilroute.domain.graph import Domain, Label, label_text
 from veilroute.errors import InvalidInputError
+from veilroute.streets.doors import Door, DoorFinder, open_doors
 
 
 @dataclass(frozen=True)
@@ -85,18 +86,27 @@ class Located:
     label: Label
     text: str  #: what the place was called: its name, or its coordinates or id as given
     name: str | None = None
-    distance_m: float | None = None  #: from the coordinates to the junction; None where the node itself was named
+    distance_m: float | None = None  #: from the coordinates to the node; None where the node itself was named
     warning: str | None = None  #: a line for the user when that is far
     origin: str = ""  #: where it was given, for messages
+    lonlat: tuple[float, float] | None = None  #: the coordinates as given
+    door: Door | None = None  #: where on a street coordinates are; the label is a node's once doors are open
 
 
 def locate(
-    domain: Domain, place: str | Place, *, field: str, far_m: float = FAR_M, places: Sequence[Place] = ()
+    domain: Domain,
+    place: str | Place,
+    *,
+    field: str,
+    far_m: float = FAR_M,
+    places: Sequence[Place] = (),
+    doors: DoorFinder | None = None,
 ) -> Located:
     """Find the node that is meant by a place, or by a text.
 
     A text is the name of one of ``places``, or ``LAT,LON`` in decimal degrees on a street network, or the label of a
-    node; it is tried in this order. Coordinates mean the nearest junction. Messages name the place's own ``origin``, or
+    node; it is tried in this order. Coordinates mean the nearest junction or, with ``doors``, the nearest point of a
+    street, where a node is to be made (:func:`open_located`). Messages name the place's own ``origin``, or
     else ``field``. Beyond ``far_m`` metres the result has a warning; off the map is what is further than
     :data:`FURTHEST_M`, or than ``far_m`` where that is more.
     """
@@ -110,7 +120,7 @@ def locate(
         meant = next((one for one in places if one.name == place.strip()), typed)
     where = meant.origin or field
     if meant.lat is not None and meant.lon is not None:
-        return _located_by_coordinates(domain, meant, meant.lat, meant.lon, where, far_m)
+        return _located_by_coordinates(domain, meant, meant.lat, meant.lon, where, far_m, doors)
     assert meant.node is not None, "a place has coordinates or a node"
     try:
         label = domain.parse_label(meant.node, field=where)
@@ -133,26 +143,51 @@ def example_text(domain: Domain) -> str:
     return f"{lat:.4f},{lon:.4f}"
 
 
-def _located_by_coordinates(domain: Domain, place: Place, lat: float, lon: float, where: str, far_m: float) -> Located:
+def _located_by_coordinates(
+    domain: Domain, place: Place, lat: float, lon: float, where: str, far_m: float, doors: DoorFinder | None
+) -> Located:
     typed = f"{lat},{lon}"
     if domain.streets is None:
         raise InvalidInputError(where, "the label of a node: only street networks know latitude and longitude", typed)
-    furthest = max(FURTHEST_M, far_m)
-    nearest = snap(domain, (lon, lat)) if _is_on_earth(lat, lon) else None
-    if nearest is None or nearest.distance_m > furthest:
-        if _is_on_earth(lon, lat) and snap(domain, (lat, lon)).distance_m <= furthest:
+
+    def nearest(lonlat: tuple[float, float]) -> Snap | Door:
+        return snap(domain, lonlat) if doors is None else doors.find(lonlat)
+
+    furthest, what = max(FURTHEST_M, far_m), "junction" if doors is None else "street"
+    found = nearest((lon, lat)) if _is_on_earth(lat, lon) else None
+    if found is None or found.distance_m > furthest:
+        if _is_on_earth(lon, lat) and nearest((lat, lon)).distance_m <= furthest:
             expected = f"latitude first; this looks like longitude,latitude, so write {lon},{lat}"
-        elif nearest is None:
+        elif found is None:
             expected = "a latitude from -90 to 90, then a longitude from -180 to 180"
         else:
             span = span_text(domain.streets)
-            expected = f"a point on the map, at most {furthest / 1000:g} km from a junction ({span})"
+            expected = f"a point on the map, at most {furthest / 1000:g} km from a {what} ({span})"
         raise InvalidInputError(where if place.name is None else f"{where}: {place.name}", expected, typed)
-    label = domain.label(nearest.node)
-    warning = None
-    if nearest.distance_m > far_m:
-        warning = f"{place}: nearest junction {label_text(label)} is {nearest.distance_m:.0f} m away"
-    return Located(label, str(place), place.name, nearest.distance_m, warning, where)
+    name, label = f"nearest {what}", domain.label(found.node) if found.node is not None else str(place)
+    if isinstance(found, Snap):
+        door = Door((lon, lat), found.distance_m, node=found.node)
+        name += f" {label_text(label)}"
+    else:
+        door = found
+        name += f" {street}" if (street := domain.streets.name(found.edges[0])) else ""
+    warning = f"{place}: {name} is {found.distance_m:.0f} m away" if found.distance_m > far_m else None
+    return Located(label, str(place), place.name, found.distance_m, warning, where, (lon, lat), door)
+
+
+def open_located(domain: Domain, located: Sequence[Located]) -> tuple[Domain, list[Located]]:
+    """The network with nodes at the doors of places, and the places with the labels that they have there.
+
+    The same place may be given twice, as where a trip starts and where it ends.
+    """
+    if all(place.door is None for place in located):
+        return domain, list(located)
+    doors = {(place.text, place.door): place.door for place in located if place.door is not None}
+    opened, labels = open_doors(domain, [(text, door) for (text, _), door in doors.items()])
+    label_of = dict(zip(doors, labels, strict=True))
+    return opened, [
+        place if place.door is None else replace(place, label=label_of[place.text, place.door]) for place in located
+    ]
 
 
 def _is_on_earth(lat: float, lon: float) -> bool:
@@ -162,23 +197,32 @@ def _is_on_earth(lat: float, lon: float) -> bool:
 _REMEDY = "choose another place, or rebuild the network with `veilroute streets --connected`"
 
 
-def check_distinct(start: Located, goal: Located, candidates: Sequence[Located]) -> None:
-    """Raise when two places are at one junction.
+def check_distinct(domain: Domain, start: Located, goal: Located, candidates: Sequence[Located]) -> None:
+    """Raise when a candidate is where the trip starts or ends, or where two have one label.
 
-    Start and goal may be: that is a round trip. A candidate at the start or goal is refused when one of the two was
-    given by coordinates, because nobody may have noticed; where both were given by ids it does not count, as usual.
+    Start and goal may be at one place: that is a round trip. A candidate at the start or goal is refused when one of
+    the two was given by coordinates, because nobody may have noticed; where both were given by ids it does not count,
+    as usual. Several candidates at one spot are several labels of one node.
     """
-    ends = {goal.label: goal, start.label: start}
+    ends = {domain.node(end.label): end for end in (goal, start)}
     first: dict[Label, Located] = {}
     for place in candidates:
-        other = first.setdefault(place.label, place)
-        end = ends.get(place.label)
+        other, end = first.setdefault(place.label, place), ends.get(domain.node(place.label))
         if other is place and end is not None and (place.distance_m is not None or end.distance_m is not None):
             other = end
         if other is not place:
-            both = f"{other.text} and {place.text} are both at junction {label_text(place.label)}"
-            expected = f"places at junctions of their own; {both}: leave one out, or move it along the street"
+            both = f"{other.text} and {place.text} are both at {_whereabouts(domain, place)}"
+            expected = (
+                f"candidates away from start and goal, each once; {both}: leave one out, or move it along the street"
+            )
             raise InvalidInputError(place.origin, expected)
+
+
+def _whereabouts(domain: Domain, place: Located) -> str:
+    """Where a place is, in words."""
+    if place.door is not None and place.door.node is None:
+        return "one spot of a street"
+    return f"junction {label_text(domain.label(domain.node(place.label)))}"
 
 
 def check_way(domain: Domain, start: Located, goal: Located) -> None:
@@ -197,12 +241,14 @@ def check_joined(domain: Domain, start: Located, others: Sequence[Located]) -> N
     Of the two, the one on the smaller part is named. A candidate that only one-way streets make impossible is not this
     function's business.
     """
-    here = reached_from(domain, domain.node(start.label), backward=True)
+    joined_here = reached_from(domain, domain.node(start.label), backward=True)
     for other in others:
         node = domain.node(other.label)
-        if here[node]:
+        if joined_here[node]:
             continue
         there = reached_from(domain, node, backward=True)
-        lost, joined = (start, other) if here.sum() < there.sum() else (other, start)
-        where = f"{lost.text} (junction {label_text(lost.label)}) is on a part of the network that is not connected to"
+        lost, joined = (start, other) if joined_here.sum() < there.sum() else (other, start)
+        is_junction = lost.door is None or lost.door.node is not None
+        here = f" ({_whereabouts(domain, lost)})" if is_junction else ""
+        where = f"{lost.text}{here} is on a part of the network that is not connected to"
         raise InvalidInputError(lost.origin, f"connected places; {where} {joined.text}: {_REMEDY}")
