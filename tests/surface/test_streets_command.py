@@ -31,17 +31,17 @@ def city(tmp_path: Path) -> Path:
 def test_a_map_becomes_a_network(command: Command, city: Path) -> None:
     done = command("streets", city, "-o", "city.json", "--network", "drive", "--cost", "seconds")
     assert done.code == 0, done.err
-    assert done.out.startswith("Drive network: 6 junctions, 8 directed edges, costs in seconds.\n")
+    assert done.out.startswith("Drive network: 7 junctions, 9 directed edges, costs in seconds.\n")
     assert "(--service keeps service roads)" in done.out
     assert done.out.endswith("Written: city.json\n")
     assert done.err == ""
-    assert vr.read_network("city.json").labels == (11, 13, 24, 25, 31, 32)
+    assert vr.read_network("city.json").labels == (11, 13, 23, 24, 25, 31, 32)
 
 
 def test_options_change_the_network(command: Command, city: Path) -> None:
     assert command("streets", city, "-o", "a.npz", "--connected", "--cost", "metres").code == 0
     part = vr.read_network("a.npz")
-    assert part.labels == (11, 13, 24, 25)
+    assert part.labels == (11, 13, 23, 24, 25)
     assert part.streets is not None
     assert part.streets.unit == "metres"
     assert command("streets", city, "-o", "b.npz", "--service").code == 0
@@ -83,7 +83,7 @@ def test_graphs_from_elsewhere(command: Command) -> None:
     done = command("streets", "a.csv", "-o", "a.json")
     assert (done.code, done.out) == (0, "Graph: 2 junctions, 2 directed edges.\nWritten: a.json\n")
     data = json.loads(command("streets", "a.json", "-o", "a.npz", "--json").out)
-    assert data == {"num_nodes": 2, "num_edges": 2, "unit": None}
+    assert data == {"num_nodes": 2, "num_edges": 2, "unit": None, "u_turns": "allow"}
     for option in (("--network", "drive"), ("--service",), ("--connected",), ("--cost", "metres")):
         assert_refused(command("streets", "a.csv", "-o", "b.json", *option), option[0], ".csv")
     assert not Path("b.json").exists()
@@ -100,7 +100,7 @@ def test_equal_files_give_equal_bytes(command: Command, city: Path) -> None:
     ("options", "words"),
     [
         (("-o", "a.graphml"), ("--out", "*.json", "*.npz", "a.graphml")),
-        (("-o", "a.json", "--network", "fly"), ("network", "drive, cycle, walk", "fly")),
+        (("-o", "a.json", "--network", "fly"), ("network", "drive, truck, cycle, walk", "fly")),
         (("-o", "a.json", "--cost", "hours"), ("cost", "seconds, metres", "hours")),
         (("-o", "a.json", "--network", "walk", "--service"), ("--service", "--network drive")),
         ((), ("-o",)),

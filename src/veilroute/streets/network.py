@@ -152,11 +152,12 @@ def build_network(
     ways, segments, num_barriers = _cut_at_barriers(ways, raw, moving)
     num_raw = ways.node_ids.size
     simple = join_segments(num_raw, segments.tails, segments.heads)
-    meeting = turn_rules.meeting_nodes()
-    # Whether somebody turns round is told by junctions alone.
+    meeting = np.intersect1d(turn_rules.meeting_nodes(), segments.tails)
     parted = join_segments(num_raw, segments.tails, segments.heads, meeting) if meeting.size else simple
+    # Where it matters whether somebody turns round, that must be told by junctions alone.
     between = nodes_between(parted, segments.tails, segments.heads, both_ways=not turns.is_free)
-    chains = join_segments(num_raw, segments.tails, segments.heads, np.union1d(meeting, between))
+    stays = between if turns.is_free else np.union1d(between, np.flatnonzero(parted.is_junction))
+    chains = join_segments(num_raw, segments.tails, segments.heads, np.union1d(meeting, stays))
     edges = join_edges(ways, segments, chains)
     banned, left_out = ban_turns(turn_rules, segments, chains, edges)
     turns = Turns.of(turns.u_turns, banned, turns.u_turn_cost)
@@ -240,11 +241,11 @@ def turning_rules(network: Network, u_turns: str | None, u_turn_cost: float, *, 
 
 
 def with_u_turns(domain: Domain, u_turns: str | None, u_turn_cost: float = 0.0) -> Domain:
-    """A network from elsewhere with a rule for turning round, as cars have it where nothing is said."""
+    """A network from elsewhere with a rule for turning round: its own where nothing is said, or that of cars."""
     unit = "" if domain.streets is None else domain.streets.unit
-    turns = turning_rules(network_called("drive"), u_turns, u_turn_cost, unit=unit)
-    banned = () if domain.turns is None else domain.turns.banned
-    return with_rules(domain, Turns.of(turns.u_turns, banned, turns.u_turn_cost), domain.also)
+    before = domain.turns or Turns()
+    turns = turning_rules(network_called("drive"), u_turns or before.u_turns, u_turn_cost, unit=unit)
+    return with_rules(domain, replace(turns, banned=before.banned), domain.also)
 
 
 def _cut_at_barriers(ways: Ways, segments: Segments, network: Network) -> tuple[Ways, Segments, int]:
