@@ -148,18 +148,19 @@ def build_network(
     raw, counts = cut_ways(ways, chosen, moving)
     if not raw.tails.size:
         raise InvalidInputError("ways", f"at least one to {network} along")
-    turn_rules = read_rules(ways, moving)
-    ways, segments, num_barriers = _cut_at_barriers(ways, raw, moving)
+    rules = read_rules(ways, moving)
+    ways, segments, copied = _cut_at_barriers(ways, raw, moving)
+    rules = rules.at_all_sides(ways.node_ids.size - copied.size, copied)
     num_raw = ways.node_ids.size
     simple = join_segments(num_raw, segments.tails, segments.heads)
-    meeting = np.intersect1d(turn_rules.meeting_nodes(), segments.tails)
+    meeting = np.intersect1d(rules.meeting_nodes(), segments.tails)
     parted = join_segments(num_raw, segments.tails, segments.heads, meeting) if meeting.size else simple
     # Where it matters whether somebody turns round, that must be told by junctions alone.
     between = nodes_between(parted, segments.tails, segments.heads, both_ways=not turns.is_free)
     stays = between if turns.is_free else np.union1d(between, np.flatnonzero(parted.is_junction))
     chains = join_segments(num_raw, segments.tails, segments.heads, np.union1d(meeting, stays))
     edges = join_edges(ways, segments, chains)
-    banned, left_out = ban_turns(turn_rules, segments, chains, edges)
+    banned, left_out = ban_turns(rules, segments, chains, edges)
     turns = Turns.of(turns.u_turns, banned, turns.u_turn_cost)
 
     has_edge = np.zeros(num_raw, dtype=np.bool_)
@@ -171,15 +172,17 @@ def build_network(
     domain = _domain(ways, edges, nodes, inside, cost, turns)
     num_apart = num_illegal = 0
     if connected:
-        is_near, is_kept = connected_part(domain)
-        numbers = edge_numbers(domain, *np.searchsorted(nodes, [edges.tails[inside], edges.heads[inside]]))
-        inside = inside[is_kept[numbers]]
-        if not inside.size:
+        is_near, is_legal = connected_part(domain)
+        if not is_legal.any():
             expected = f"streets to {network} along that lead from one junction to another, and back by legal turns"
             raise InvalidInputError("ways", expected)
-        kept = np.union1d(edges.tails[inside], edges.heads[inside])
-        num_apart, num_illegal = int((~is_near).sum()), int(is_near.sum()) - kept.size
-        nodes = kept
+        num_apart, num_illegal = int((~is_near).sum()), int((is_near & ~is_legal).sum())
+        is_in = np.zeros(num_raw, dtype=np.bool_)
+        is_in[nodes[is_legal]] = True
+        if turns.u_turns == "dead-ends":
+            seeming = map(tuple, nodes[_seeming_dead_ends(domain, is_legal)].tolist())
+            turns = Turns.of(turns.u_turns, {*turns.banned, *seeming}, turns.u_turn_cost)
+        nodes, inside = nodes[is_legal], inside[is_in[edges.tails[inside]] & is_in[edges.heads[inside]]]
         domain = _domain(ways, edges, nodes, inside, cost, turns)
     assert domain.streets is not None, "made with streets"
     metres_inside, metres = float(edges.metres[inside].sum()), float(domain.streets.lengths.sum())
@@ -221,7 +224,7 @@ def build_network(
         num_restrictions_conditional=left_out[restrictions.CONDITIONAL],
         num_restrictions_unclear=left_out[restrictions.UNCLEAR],
         num_restrictions_incomplete=left_out[restrictions.INCOMPLETE],
-        num_barriers=num_barriers,
+        num_barriers=int(np.unique(copied).size),
         **counts,
     )
     return StreetNetwork(domain, report)
@@ -248,18 +251,18 @@ def with_u_turns(domain: Domain, u_turns: str | None, u_turn_cost: float = 0.0) 
     return with_rules(domain, replace(turns, banned=before.banned), domain.also)
 
 
-def _cut_at_barriers(ways: Ways, segments: Segments, network: Network) -> tuple[Ways, Segments, int]:
-    """Let streets end at nodes that cannot be passed, from each side at a node of its own; with how many these are.
+def _cut_at_barriers(ways: Ways, segments: Segments, network: Network) -> tuple[Ways, Segments, Ints]:
+    """Let streets end at nodes that cannot be passed, from each side at a node of its own.
 
-    The side of the neighbour of the lowest number keeps the node; the others get new ones, numbered below zero and
-    below all others.
+    The side of the neighbour of the lowest number keeps the node; the others get new ones at the end, numbered below
+    zero and below all others. Comes with which node each of these copies.
     """
     stopped = [number for number, tags in ways.barriers.items() if is_stopped(network, tags)]
     is_wall = np.isin(ways.node_ids, np.array(stopped, dtype=np.int64))
     num = ways.node_ids.size
     is_wall &= count_next_to(num, segments.tails, segments.heads) > 1
     if not is_wall.any():
-        return ways, segments, 0
+        return ways, segments, np.empty(0, dtype=np.int64)
     tails, heads = segments.tails, segments.heads
     sides = np.unique(np.concatenate([(tails * num + heads)[is_wall[tails]], (heads * num + tails)[is_wall[heads]]]))
     is_first = np.diff(sides // num, prepend=-1) != 0
@@ -275,32 +278,40 @@ def _cut_at_barriers(ways: Ways, segments: Segments, network: Network) -> tuple[
         node_ids=np.concatenate([ways.node_ids, lowest - 1 - np.arange(others.size, dtype=np.int64)]),
         lonlat=np.concatenate([ways.lonlat, ways.lonlat[others // num]]),
     )
-    return extended, replace(segments, tails=ends(tails, heads), heads=ends(heads, tails)), int(is_wall.sum())
+    return extended, replace(segments, tails=ends(tails, heads), heads=ends(heads, tails)), others // num
 
 
 def connected_part(domain: Domain) -> tuple[Flags, Flags]:
-    """Which nodes are in the largest strongly connected component, and which edges stay connected by legal turns.
+    """Which nodes are in the largest strongly connected component, and which of these legal turns connect.
 
-    These are the edges of the largest strongly connected component of states within the former one, by how many nodes
-    it has; of equally large ones that of the lowest node. No node becomes a dead end by what is left out: whoever
-    arrives on an edge that stays can go on along one, and turns round there only where there was no other before.
+    The latter are the nodes of the largest strongly connected component of states within the former one, by how many
+    nodes it has; of equally large ones that of the lowest node.
     """
     tails, heads, _ = domain.edge_arrays()
     is_near = largest_component(domain.num_nodes, tails, heads)
-    is_inside = is_near[tails] & is_near[heads]
     graph = search_graph(domain, [], []).graph
     if not isinstance(graph, StateGraph):
-        return is_near, is_inside
+        return is_near, is_near
     before, after, _ = graph.edge_arrays()
     component = strong_components(graph.num_nodes, before, after)
-    inside = is_inside[graph.edges] & (component[before] == component[after])
-    is_kept = np.zeros(tails.size, dtype=np.bool_)
-    if inside.any():
-        pairs = np.unique(component[before[inside]] * domain.num_nodes + graph.nodes[before[inside]])
+    inside = before[(component[before] == component[after]) & is_near[graph.nodes[before]]]
+    is_legal = np.zeros_like(is_near)
+    if inside.size:
+        pairs = np.unique(component[inside] * domain.num_nodes + graph.nodes[inside])
         sizes = np.bincount(pairs // domain.num_nodes)
-        first = pairs[np.lexsort((pairs % domain.num_nodes, -sizes[pairs // domain.num_nodes]))[0]]
-        is_kept[graph.edges[inside & (component[before] == first // domain.num_nodes)]] = True
-    return is_near, is_kept
+        chosen = pairs[np.lexsort((pairs % domain.num_nodes, -sizes[pairs // domain.num_nodes]))[0]]
+        is_legal[graph.nodes[inside[component[inside] == chosen // domain.num_nodes]]] = True
+    return is_near, is_legal
+
+
+def _seeming_dead_ends(domain: Domain, is_kept: Flags) -> Ints:
+    """Where nodes are left out, another street may seem to be a dead end: turning round there, as stretches."""
+    tails, heads, _ = domain.edge_arrays()
+    within = is_kept[tails] & is_kept[heads]
+    num_left = np.bincount(tails[within], minlength=domain.num_nodes)
+    ends = within & (num_left[tails] == 1) & (np.diff(domain.indptr.astype(np.int64))[tails] > 1)
+    ends &= edge_numbers(domain, heads, tails) >= 0
+    return np.stack([heads[ends], tails[ends], heads[ends]], axis=1)
 
 
 def _domain(ways: Ways, edges: Edges, nodes: Ints, inside: Ints, cost: str, turns: Turns) -> Domain:

@@ -11,9 +11,11 @@ Restrictions that hold only at times (``restriction:conditional``) are counted a
 beside a restriction (``hour_on``) are not read either, so that it always holds.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -67,6 +69,21 @@ class TurnRules:
         """The nodes that have to be junctions."""
         nodes = {node for rules in self.rules for rule in rules for node in (*rule.begins, *rule.ends)}
         return np.array(sorted(nodes), dtype=np.int64)
+
+    def at_all_sides(self, num_nodes: int, copied: Ints) -> TurnRules:
+        """The same rules where further nodes, numbered from ``num_nodes`` on, are the other sides of some nodes."""
+        sides: dict[int, list[int]] = {}
+        for copy, node in enumerate(copied.tolist(), start=num_nodes):
+            sides.setdefault(node, []).append(copy)
+
+        def spread(nodes: tuple[int, ...]) -> tuple[int, ...]:
+            return (*nodes, *(copy for node in nodes for copy in sides.get(node, ())))
+
+        def moved(rule: TurnRule) -> TurnRule:
+            # From a barrier no way leads on, so that what begins there over ways has no other sides.
+            return replace(rule, begins=rule.begins if rule.vias else spread(rule.begins), ends=spread(rule.ends))
+
+        return TurnRules(tuple(tuple(map(moved, rules)) for rules in self.rules), self.left_out)
 
 
 def read_rules(ways: Ways, network: Network) -> TurnRules:
@@ -178,21 +195,20 @@ class _Layout:
     def at_node(self, rule: TurnRule) -> list[Stretch] | None:
         """What a restriction over a single node bans; ``None`` where that is not clear."""
         banned: list[Stretch] = []
-        for node in rule.begins:
-            after = self._onto(node, rule.tos)
-            for way in rule.froms:
-                arriving = self._arriving(node, way)
-                if rule.is_only and len(set(self._last_node[arriving].tolist())) > 1:
-                    return None
-                for edge in arriving:
-                    came = int(self._tails[edge])
-                    if rule.is_only:
-                        banned += self._others((came, node), self._heads[after].tolist())
-                        continue
-                    for beyond in after:
-                        is_back = self._first_node[beyond] == self._last_node[edge]
-                        if is_back or not (rule.is_turning_round and way in rule.tos):
-                            banned.append((came, node, int(self._heads[beyond])))
+        for way in rule.froms:
+            arriving = [edge for node in rule.begins for edge in self._arriving(node, way)]
+            if rule.is_only and len(set(self._last_node[arriving].tolist())) > 1:
+                return None
+            for edge in arriving:
+                came, node = int(self._tails[edge]), int(self._heads[edge])
+                after = self._onto(node, rule.tos)
+                if rule.is_only:
+                    banned += self._others((came, node), self._heads[after].tolist())
+                    continue
+                for beyond in after:
+                    is_back = self._first_node[beyond] == self._last_node[edge]
+                    if is_back or not (rule.is_turning_round and way in rule.tos):
+                        banned.append((came, node, int(self._heads[beyond])))
         return banned
 
     def _others(self, walked: Stretch, allowed: Collection[int]) -> Iterator[Stretch]:
