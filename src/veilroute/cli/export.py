@@ -24,7 +24,8 @@ def run_export(
 ) -> int:
     """Write the routes of all classes as GPX, GeoJSON, turn-by-turn directions, or a map that a browser shows offline.
 
-    The playbook must be on a street network. What is written is as public as the playbook: it does not know the secret.
+    The playbook must be on a street network, or on a grid planned with --origin and --cell. What is written is as
+    public as the playbook: it does not know the secret.
     """
     if out.suffix.lower() not in FORMATS:
         raise UnknownMethodError("export format", out.suffix or str(out), FORMATS)
@@ -69,7 +70,7 @@ def run_draw(
 ) -> int:
     """Draw a playbook: obstacles, start, goal, and one colour per class for candidates and route.
 
-    A .html is a map for the browser, on street networks only; it loads nothing from anywhere.
+    A .html is a map for the browser, on streets and grids with an origin only; it loads nothing from anywhere.
     """
     from veilroute.plotting import draw_playbook, write_html_map
 

@@ -20,6 +20,7 @@ from veilroute.cli.console import remark
 from veilroute.domain import AtNode, Domain, Explicit, Label, LineOfSight, Visibility, WithinDistance, draw_candidates
 from veilroute.domain.geography import MEASURES, check_measurable
 from veilroute.domain.graph import label_text
+from veilroute.domain.grid import Anchor, anchored
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.formats import Instance, read_domain, read_instance, read_movingai, read_network, read_scenarios
 from veilroute.formats.instance import UNSTATED, with_implied
@@ -29,7 +30,15 @@ from veilroute.playbook import Playbook, read_playbook
 from veilroute.problem import Privacy, Problem, Trip
 from veilroute.streets import Located, Place, locate
 from veilroute.streets.doors import SIDES, SNAPS, TRAFFIC, DoorFinder
-from veilroute.streets.places import FAR_M, check_distinct, check_joined, check_way, example_text, open_located
+from veilroute.streets.places import (
+    FAR_M,
+    check_distinct,
+    check_joined,
+    check_way,
+    example_text,
+    open_located,
+    typed_coordinates,
+)
 
 NETWORKS = (".npz", ".graphml", ".gr", ".csv")
 _MAYBE_NETWORKS = (*NETWORKS, ".gz", ".osm", ".pbf", ".bz2")  # the reader of networks knows what to say about these
@@ -83,6 +92,10 @@ class InstanceOptions:
     snap_warning: Annotated[
         float, Option(metavar="METRES", help="Warn when the nearest street is further than this.")
     ] = FAR_M
+    origin: Annotated[
+        str | None, Option(metavar="LAT,LON", help="Where on earth a grid lies: its north-west corner; with --cell.")
+    ] = None
+    cell: Annotated[float | None, Option(metavar="METRES", help="How wide a cell of that grid is.")] = None
     movement: Annotated[int | None, Option(metavar="4|8", help="Moves on a .map: 4-way (default) or 8-way.")] = None
     scenario: Annotated[int, Option(metavar="N", help="Which line of a .scen file, from 0.")] = 0
     radius: Annotated[float | None, Option(help="Walking distance from which a candidate is seen. [0]")] = None
@@ -149,6 +162,8 @@ def load_instance(path: Path, options: InstanceOptions, earlier: Playbook | None
     Candidates and names that neither the options nor the file give are those of an ``earlier`` playbook.
     """
     content = _read(_locate(path), options)
+    if options.origin is not None or options.cell is not None:
+        content = replace(content, domain=_on_earth(content.domain, options))
     if earlier is not None:
         content = _with_earlier(content, earlier, is_open=content.candidates is None and options.places is None)
     return _complete(content, options)
@@ -181,6 +196,8 @@ def _read(path: Path, options: InstanceOptions) -> _FileContent:
         map_path = beside if beside.exists() else _locate(Path(chosen.map_name))
         trip = Trip(chosen.start, chosen.goal)
         return _FileContent(read_movingai(map_path, movement=options.movement or 4), [trip])
+    if path.suffix == ".geojson":
+        raise InvalidInputError(path.name, "a network; make one of an area with `veilroute area`")
     if path.suffix not in (".json", ".in", *_MAYBE_NETWORKS):
         raise UnknownMethodError("instance format", path.suffix or str(path), FORMATS)
     if options.movement is not None:
@@ -196,6 +213,19 @@ def _read(path: Path, options: InstanceOptions) -> _FileContent:
         stated.domain, stated.trips, stated.candidates, stated.visibility, privacy, stated.names, stated.objective,
         prior, instance.unstated,
     )  # fmt: skip
+
+
+def _on_earth(domain: Domain, options: InstanceOptions) -> Domain:
+    """The grid with its place on earth."""
+    if options.origin is None or options.cell is None:
+        given, other = ("--origin", "--cell METRES") if options.cell is None else ("--cell", "--origin LAT,LON")
+        raise InvalidInputError(given, f"{other} as well")
+    if domain.grid is None:
+        raise InvalidInputError("--origin", "a grid: other maps say themselves where on earth they are, or nowhere")
+    corner = typed_coordinates(options.origin)
+    if corner is None:
+        raise InvalidInputError("--origin", "LAT,LON of the grid's north-west corner", options.origin)
+    return anchored(domain, Anchor(*corner, options.cell))
 
 
 def _is_network(path: Path) -> bool:

@@ -35,6 +35,7 @@ COMMANDS = {
     "draw": "export.run_draw",
     "export": "export.run_export",
     "streets": "streets.run_streets",
+    "area": "area.run_area",
     "convert": "export.run_convert",
     "bench": "bench.run_bench",
     "maps": "maps.app",

@@ -86,8 +86,9 @@ def run_replan(
             raise UnknownMethodError("replan format", out.suffix or str(out), FORMATS)
         check_out(out)
     book = instances.load_playbook(playbook, domain, movement)
-    if out is not None and out.suffix.lower() != ".json" and book.problem.domain.streets is None:
-        raise InvalidInputError("--out", "a .json file: only street networks have directions and places on earth")
+    if out is not None and out.suffix.lower() != ".json" and book.problem.domain.on_earth is None:
+        only = "only street networks and grids with an origin have directions and places on earth"
+        raise InvalidInputError("--out", f"a .json file: {only}")
     roads, one_way = read_roads(book, closed)
     new_costs = [] if costs is None else read_edge_costs(costs, book.problem.domain, book.names)
     shut = [find_node(book, text, "--closed-nodes") for text in split_items(closed_nodes)]

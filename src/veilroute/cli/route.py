@@ -43,7 +43,8 @@ SENTENCES = {
     "domain": "--domain: expected the map or instance file that the playbook was made for; check the path and the file",
     "map": "--domain: expected the map or instance file: this playbook holds only its hash",
     "format": f"--format: expected {', '.join(FORMATS[:-1])} or {FORMATS[-1]}",
-    "streets": f"--format: expected text or json: only street networks have {', '.join(FORMATS[2:])}",
+    "streets": "--format: expected text or json: only street networks and grids with an origin have "
+    f"{', '.join(FORMATS[2:])}",
     "trip": "--trip: expected a trip of the playbook, counted from 0",
     "ledger": "--ledger: expected a file made by veilroute ledger new; check the path, and the file with ledger check",
     "unlisted": "the playbook, or its --occasion, is not in the ledger; enter it first: veilroute ledger add",
@@ -179,7 +180,7 @@ def _route_text(book: Playbook, route: Route, format: str) -> str:
         return dump_canonical({"route": route.nodes, "cost": route.cost, "trip": route.trip}).decode()
     if book.domain is None:
         raise RouteError("map")
-    if book.domain.streets is None:
+    if book.domain.on_earth is None:
         raise RouteError("streets")
     itinerary = lay_route(book.domain, route)
     if format == "geojson":
@@ -240,13 +241,16 @@ def _named(book: Playbook, text: str) -> list[Label]:
 
 
 def _nearest(book: Playbook, text: str) -> list[Label]:
-    """The candidate at the junction nearest to ``LAT,LON``; none where another junction is nearer."""
+    """The candidate at the junction nearest to ``LAT,LON`` or in the cell there; none where another is nearer."""
     typed = re.fullmatch(f"({_NUMBER}),({_NUMBER})", text, re.ASCII)
-    if book.domain is None or book.domain.streets is None or typed is None:
+    if book.domain is None or book.domain.on_earth is None or typed is None:
         return []
     lat, lon = map(float, typed.groups())
     if abs(lon) > 180 or abs(lat) > 90:
         return []
+    if book.domain.grid is not None:
+        cell = book.domain.grid.anchor and book.domain.grid.anchor.cell_at(lat, lon)
+        return [label for label in book.candidates if label == cell]
     place = snap(book.domain, (lon, lat))
     label = book.domain.label(place.node)
     return [label] if place.distance_m <= _FURTHEST_M and label in book.candidates else []

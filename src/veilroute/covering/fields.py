@@ -35,6 +35,7 @@ from itertools import chain, combinations
 import numpy as np
 
 from veilroute.arrays import Floats, Ints, Members, Post, Walk, as_members
+from veilroute.covering.states import StateGraph
 from veilroute.covering.task import CoveringTask, Posts, PostTable
 from veilroute.covering.walks import Counts, CoveringWalk, Sweeper, Sweepers, stop_with_walk, walk_cost, walk_through
 from veilroute.domain.graph import RELATIVE, at_most, choice_margin
@@ -82,8 +83,10 @@ class FieldsEngine:
     ) -> None:
         self.task = task
         self._sweepers = Sweepers(task.domain, task.posts.nodes.size) if sweepers is None else sweepers
-        # Where posts are hardly more than members, a table takes no more sweeps than the members' fields would.
-        if table is None and task.posts.nodes.size <= 2 * len(task.members):
+        # Where posts are hardly more than members, a table takes no more sweeps than the members' fields would; where
+        # states are swept, it takes hardly longer, and is of use for the walks as well.
+        per_member = 4 if isinstance(task.domain, StateGraph) else 2
+        if table is None and task.posts.nodes.size <= per_member * len(task.members):
             table = PostTable(
                 task.domain, task.posts, local=None if sweepers is None else sweepers.sweeper(backward=False)
             )
@@ -92,6 +95,11 @@ class FieldsEngine:
         self._field_bytes = field_bytes
         self._fields: dict[tuple[int, bool], SharedFields] = {}
         self._margin = choice_margin(exact=task.domain.has_integer_costs)
+
+    @property
+    def table(self) -> PostTable | None:
+        """The distances between all posts, once they are there."""
+        return self._table if self._table is not None and self._table.is_complete else None
 
     def costs(self, sets: Sequence[Sequence[int]] | Ints, trip: int = 0, watch: Watch | None = None) -> Floats:
         """Covering costs of sets of one size, each given in ascending order; infinite where no walk covers one.

@@ -180,12 +180,15 @@ class FieldCosts:
     def steps(self, watch: Watch) -> tuple[Floats, Floats, Floats]:
         """See :meth:`TourCosts.steps`; one sweep for each member."""
         posts, num = self.task.posts, self._order.size
-        mine = [posts.posts_of(i) for i in self._order.tolist()]
+        mine, table = [posts.posts_of(i) for i in self._order.tolist()], self.engine.table
         sweeper = Sweeper(self.task.domain, backward=False, num_seeds=max(map(len, mine)))
         between = np.empty((num, num))
         for i, own in enumerate(mine):
             watch.check()
-            distances = sweeper.values(posts.nodes[own], np.zeros(own.size), posts.nodes)
+            if table is None:
+                distances = sweeper.values(posts.nodes[own], np.zeros(own.size), posts.nodes)
+            else:
+                distances = table.distances[own].min(axis=0)
             between[i] = [distances[other].min() for other in mine]
         first, last = (
             np.array([[field[own].min() for own in mine] for field in fields])
@@ -205,8 +208,10 @@ class Stops:
     between: Floats  # costs from each stop (row) to each
 
 
-def choose_stops(task: CoveringTask, order: Ints, partners: Ints, watch: Watch) -> Stops:
-    """Choose stops, by one sweep for each.
+def choose_stops(
+    task: CoveringTask, order: Ints, partners: Ints, watch: Watch, table: PostTable | None = None
+) -> Stops:
+    """Choose stops, by one sweep for each, or by the ``table`` of all distances between posts where there is one.
 
     A member's first stop is the post that is cheapest to pass on its own. Further ones, up to four in all, are those
     where a walk to the goal by way of the first stops of its partners (``partners``, -1 where there is none), or back
@@ -221,7 +226,7 @@ def choose_stops(task: CoveringTask, order: Ints, partners: Ints, watch: Watch) 
     def make_stop(post: int) -> None:
         if post not in rows:
             watch.check()
-            rows[post] = sweeper.near(int(nodes[post]), nodes)
+            rows[post] = sweeper.near(int(nodes[post]), nodes) if table is None else table.distances[post]
 
     detour = np.array(task.weights) @ (task.from_start + task.to_goal)
     num_stops = max(_NUM_AT_LEAST, math.isqrt(task.domain.num_nodes * order.size))

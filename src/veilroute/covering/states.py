@@ -13,29 +13,81 @@ A trip ends whatever edge it arrives on: its goal has a state of its own, which 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
 
-from veilroute.arrays import Indices, Ints, Walk
-from veilroute.domain.graph import CostArray, Domain, Label, keep_cheapest, spans
+from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints, Walk
+from veilroute.domain.graph import CostArray, Domain, Label, spans
 from veilroute.domain.turns import Turns, edge_numbers
+from veilroute.kernels.sweep import turn_rows
 
 _Active = frozenset[tuple[int, int]]  # banned stretches by number, and how many of their nodes were walked: 3 or more
 _NOTHING: _Active = frozenset()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Shortcuts:
+    """What :func:`~veilroute.kernels.sweep.sweep_states` takes, by the names that it has there."""
+
+    rows: tuple[Indices, Indices, Floats]
+    state_of: Int32s
+    nodes: Int32s
+    back: Int32s
+    is_plain: Flags
+    steps: tuple[Indices, Indices, Floats, Int32s]
+    num_numbers: int
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class StateGraph(Domain):
     """States and the steps between them, as a directed graph."""
 
-    world: Domain = None  # type: ignore[assignment]
-    nodes: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))  #: at which node each state is
-    #: Which edge of the world each step follows; -1 for one that stays where it is.
-    edges: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    world: Domain
+    nodes: Ints  #: at which node each state is
+    edges: Ints  #: which edge of the world each step follows; -1 for one that stays where it is
+    state_of: Ints  #: per edge of the world the state to which it usually leads
+    back: Ints  #: per state the edge that it may not turn back to, or -1
+    num_usual: int  #: how many states remember an edge at most; the others come after them
+    ends: frozenset[int]  #: the states in which trips end and nothing else
 
-    ends: frozenset[int] = frozenset()  #: the states in which trips end and nothing else
+    @cached_property
+    def reversed_rows(self) -> tuple[Indices, Indices, CostArray]:
+        """See :attr:`Domain.reversed_rows`; by counting, because states are many."""
+        indptr = np.zeros(self.num_nodes + 1, dtype=np.uint32)
+        np.cumsum(np.bincount(self.indices, minlength=self.num_nodes), out=indptr[1:])
+        indices, costs = np.empty_like(self.indices), np.empty_like(self.costs)
+        turn_rows(self.indptr, self.indices, cast(Floats, self.costs), indptr.copy(), indices, cast(Floats, costs))
+        return indptr, indices, costs
+
+    @cached_property
+    def shortcuts(self) -> Shortcuts | None:
+        """What speeds up sweeps; ``None`` where turning round costs something, so that equal edges cost differently."""
+        world, turns, num_edges = self.world, self.world.turns, self.world.num_edges
+        if turns is None or turns.u_turn_cost or self.unit_cost is not None:
+            return None
+        # Steps to states that remember more than an edge, which come after the others, have numbers of their own.
+        steps = self.edges.astype(np.int32)
+        tails, heads, _ = self.edge_arrays()
+        special = np.flatnonzero(heads >= self.num_usual)
+        kinds, which = np.unique(np.stack([self.nodes[tails[special]], heads[special]]), axis=1, return_inverse=True)
+        steps[special] = num_edges + which.reshape(-1)
+        is_plain = np.ones(world.num_nodes, dtype=np.bool_)
+        is_plain[[node for stretch in turns.banned for node in stretch[1:-1]]] = False
+        remembering = [state for state in range(self.num_usual, self.num_nodes) if state not in self.ends]
+        is_plain[self.nodes[remembering]] = False
+        return Shortcuts(
+            rows=(world.indptr, world.indices, world.costs.astype(np.float64)),
+            state_of=self.state_of.astype(np.int32),
+            nodes=self.nodes.astype(np.int32),
+            back=self.back.astype(np.int32),
+            is_plain=is_plain,
+            steps=(self.indptr, self.indices, self.costs.astype(np.float64), steps),
+            num_numbers=num_edges + kinds.shape[1],
+        )
 
     def states_at(self, nodes: Indices) -> Indices:
         """The states at some of the nodes, ascending."""
@@ -127,6 +179,7 @@ class _Builder:
         self.state_of = self.free_state[self.heads]
         self.state_of[arrived[arrived >= 0]] = np.flatnonzero(arrived >= 0)
         self.num = nodes.size
+        self.barred = np.where((arrived >= 0) & ~self.may_turn[arrived], self.back[arrived], -1)
         tails, edges, prices = self._plain_steps(nodes, arrived)
         heads = self.state_of[edges]
         self._remember(tails, edges, heads)
@@ -150,9 +203,22 @@ class _Builder:
             edges = np.concatenate([edges, edges[arriving], np.full(here.size, -1, dtype=np.int64)])
             costs = np.concatenate([costs, costs[arriving], np.zeros(here.size, dtype=costs.dtype)])
             heads = np.concatenate([heads, np.full(arriving.size + here.size, ends[goal], dtype=np.int64)])
-        kept = keep_cheapest(nodes.size, tails, heads, costs)
-        plain = Domain.from_edges(nodes.size, tails[kept], heads[kept], costs[kept])
-        graph = StateGraph(plain.indptr, plain.indices, plain.costs, world=self.domain, nodes=nodes, edges=edges[kept])
+        # Steps are in the order of their tails but for those that were added.
+        order = np.argsort(tails, kind="stable") if not self.more_nodes else np.lexsort((heads, tails))
+        indptr = np.zeros(nodes.size + 1, dtype=np.int64)
+        np.cumsum(np.bincount(tails, minlength=nodes.size), out=indptr[1:])
+        graph = StateGraph(
+            indptr.astype(np.uint32),
+            heads[order].astype(np.uint32),
+            costs[order],
+            world=self.domain,
+            nodes=nodes,
+            edges=edges[order],
+            state_of=self.state_of,
+            back=np.concatenate([self.barred, np.full(nodes.size - self.num, -1)]),
+            num_usual=self.num,
+            ends=frozenset(ends.values()) - set(self.free_state[list(ends)].tolist()),
+        )
         return Search(graph, tuple(starts), tuple(ends[goal] for goal in goals))
 
     def _plain_steps(self, nodes: Ints, arrived: Ints) -> tuple[Ints, Ints, CostArray]:

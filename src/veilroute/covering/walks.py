@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints, Walk
+from veilroute.covering.states import Shortcuts, StateGraph
 from veilroute.domain.graph import Domain, spans
-from veilroute.kernels.sweep import FAR, descend_costs, descend_hops, sweep_costs, sweep_hops
+from veilroute.kernels.sweep import FAR, descend_costs, descend_hops, sweep_costs, sweep_hops, sweep_states
 
 if TYPE_CHECKING:
     from veilroute.covering.task import CoveringTask
@@ -75,6 +76,9 @@ class Sweeper:
         self._reached: Indices = self._queue if self._by_hops else np.empty(num_by_costs, dtype=np.uint32)
         self._num_reached = 0
         self._seeds: Indices = _NO_NODES
+        self._shortcuts = domain.shortcuts if isinstance(domain, StateGraph) and not backward else None
+        # What was last asked for by shortcuts: the posts, their numbers per state and per edge, and scratch.
+        self._asked: tuple[Indices, Int32s, Int32s, Flags, Floats] | None = None
 
     def run(self, node: int, limit: float = math.inf) -> Floats:
         """Distances from (or, backward, to) one node; the array is overwritten by the next sweep."""
@@ -101,6 +105,9 @@ class Sweeper:
 
     def fill_rows(self, nodes: Indices, first: int, out: Floats) -> None:
         """Distances from (or, backward, to) ``nodes[first]`` and those after it, a row of ``out`` for each."""
+        if self._shortcuts is not None:
+            self._fill_by_shortcuts(self._shortcuts, nodes, first, out)
+            return
         hops = np.empty(out.shape if self._by_hops else (0, 0), dtype=np.int32)
         for number in range(len(out)):
             self._sweep(nodes[first + number : first + number + 1], _AT_ONCE)
@@ -110,6 +117,26 @@ class Sweeper:
                 np.take(self._distances, nodes, out=out[number])
         if self._by_hops:
             _write_distances(hops, out)
+
+    def _fill_by_shortcuts(self, shortcuts: Shortcuts, nodes: Indices, first: int, out: Floats) -> None:
+        if self._asked is None or self._asked[0] is not nodes:
+            posts = np.full(shortcuts.nodes.size, -1, dtype=np.int32)
+            posts[nodes] = np.arange(nodes.size)
+            is_passed = np.empty(shortcuts.num_numbers, dtype=np.bool_)
+            nearest = np.empty((shortcuts.is_plain.size, 2))
+            self._asked = nodes, posts, posts[shortcuts.state_of], is_passed, nearest
+        _, posts, post_of, is_passed, nearest = self._asked
+        indptr, heads, costs = shortcuts.rows
+        out.fill(np.inf)
+        for number, row in enumerate(out):
+            is_passed.fill(False)
+            nearest.fill(np.inf)
+            sweep_states(
+                indptr, heads, costs, shortcuts.state_of, post_of, shortcuts.nodes, shortcuts.back, shortcuts.is_plain,
+                *shortcuts.steps, int(nodes[first + number]), posts, is_passed, nearest, self._heap_keys, self._queue,
+                row,
+            )  # fmt: skip
+            self.num_sweeps += 1
 
     def follow(self, node: int) -> Walk:
         """The path along the last sweep between ``node`` and the seed, starting at ``node``.

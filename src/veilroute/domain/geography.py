@@ -22,6 +22,9 @@ UNITS = ("seconds", "metres")  #: what an edge's cost may be measured in on a st
 MEASURES = ("cost", "driving", "walking", "straight")
 """The edges' costs; metres along the edges; metres along the edges in either direction; metres as the crow flies."""
 
+AIR, ON_FOOT = "air", "cell"  #: kinds of street that are no street: a move of free flight, one from cell to cell
+LATTICE = (AIR, ON_FOOT)
+
 EARTH_RADIUS_M = 6_371_008.8  #: mean radius of the earth (IUGG)
 
 
@@ -36,7 +39,7 @@ class Streets:
 
     lonlat: Floats  #: longitude and latitude of every node, in degrees
     lengths: Floats  #: metres of every edge
-    unit: str  #: what the domain's costs are measured in: ``"seconds"`` or ``"metres"``
+    unit: str  #: what the domain's costs are measured in: ``"seconds"`` or ``"metres"``; ``"cells"`` on grids
     names: tuple[str, ...]  #: the street names that occur; an unnamed street has the name ""
     name_ids: Int32s  #: which of them each edge has
     kinds: tuple[str, ...]  #: the kinds of street that occur, as "residential"
@@ -77,10 +80,32 @@ class Streets:
 
 
 def streets_of(domain: Domain) -> Streets:
-    """The streets behind a domain, or one line that says why there are none."""
-    if domain.streets is None:
-        raise InvalidInputError("domain", "a street network: only street networks have places on earth and directions")
-    return domain.streets
+    """The streets behind a domain or the moves of a grid that lies on earth, or one line that says why there are none.
+
+    Every export asks here for what it shows.
+    """
+    if domain.on_earth is None:
+        only = "only street networks and grids with an origin have places on earth and directions"
+        raise InvalidInputError("domain", f"a street network, or a grid planned with --origin and --cell: {only}")
+    return domain.on_earth
+
+
+def places_on_earth(domain: Domain, nodes: npt.ArrayLike) -> Floats:
+    """Longitude and latitude of nodes, of a street network or of a grid that lies on earth."""
+    return np.asarray(streets_of(domain).lonlat[np.asarray(nodes, dtype=np.int64)])
+
+
+def grid_streets(domain: Domain) -> Streets | None:
+    """The moves of a grid as streets, from the middle of a cell to the middle of another; ``None`` without an anchor.
+
+    Planning does not use them: costs stay numbers of cells, and so does what is measured by them.
+    """
+    grid, none = domain.grid, np.zeros(domain.num_edges, dtype=np.int32)
+    if grid is None or grid.anchor is None:
+        return None
+    lengths = np.round(domain.costs * grid.anchor.cell_m, 3).astype(np.float64)
+    bends = np.zeros(domain.num_edges + 1, dtype=np.int64), np.empty((0, 2))
+    return Streets(grid.anchor.lonlat(grid.cells + 0.5), lengths, "cells", ("",), none, (ON_FOOT,), none, *bends)
 
 
 def street_domain(

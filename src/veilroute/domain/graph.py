@@ -194,6 +194,13 @@ class Domain:
         tails, heads, costs = self.edge_arrays()
         return _canonical_rows(self.num_nodes, heads, tails, costs)
 
+    @cached_property
+    def on_earth(self) -> Streets | None:
+        """Where nodes are on earth and edges lead: by the streets, or by a grid's anchor; ``None`` where unknown."""
+        from veilroute.domain.geography import grid_streets  # here, because that module is built on this one
+
+        return grid_streets(self) if self.streets is None else self.streets
+
     def edge_arrays(self) -> tuple[Ints, Ints, CostArray]:
         """Tails, heads and costs of all edges, ordered by (tail, head)."""
         ends = self.indptr.astype(np.int64)
@@ -288,8 +295,8 @@ class Domain:
     def drawing_sha256(self) -> str | None:
         """A hash of what people are shown and planning does not use, or ``None`` when there is nothing of the kind.
 
-        On street networks names, kinds and bends of the edges and the credits, on other graphs the coordinates. The
-        cells of a grid are in :attr:`sha256`.
+        On street networks names, kinds and bends of the edges and the credits, on other graphs the coordinates, on
+        grids where they lie on earth, if they do. The cells of a grid are in :attr:`sha256`.
         """
         digest = hashlib.sha256(b"veilroute-drawing/1\n")
         if self.streets is not None:
@@ -302,6 +309,9 @@ class Domain:
             digest.update(streets.shape.astype("<f8").tobytes())
         elif self.coordinates is not None:
             digest.update(self.coordinates.astype("<f8").tobytes())
+        elif self.grid is not None and self.grid.anchor is not None:
+            anchor = self.grid.anchor
+            digest.update(np.array([anchor.lat, anchor.lon, anchor.cell_m], dtype="<f8").tobytes())
         else:
             return None
         return digest.hexdigest()

@@ -73,11 +73,11 @@ def also_from_list(data: Any) -> list[tuple[Label, int]]:
     return [(plain_label(label, field="also"), node) for label, node in pairs]
 
 
-def with_rules(domain: Domain, turns: Turns | None, also: Sequence[tuple[Label, int]] = ()) -> Domain:
-    """The domain with rules for turns, and with further labels of its nodes; checked."""
+def with_rules(domain: Domain, turns: Turns | None, also: Sequence[tuple[Label, int]] | None = None) -> Domain:
+    """The domain with rules for turns and, where they are given, with other further labels of its nodes; checked."""
     if turns is not None and turns.is_free:
         turns = None
-    ruled = replace(domain, turns=turns, also=tuple(also))
+    ruled = replace(domain, turns=turns, also=domain.also if also is None else tuple(also))
     if turns is not None:
         _check_banned(ruled, turns)
     if also:

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from veilroute.checks import check_list
-from veilroute.domain.codec import domain_from_dict, domain_to_dict
+from veilroute.domain.codec import anchor_from_dict, domain_from_dict, domain_to_dict
 from veilroute.domain.graph import Domain, plain_label
+from veilroute.domain.grid import anchored
 from veilroute.domain.visibility import AtNode, visibility_from_dict, visibility_to_dict
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError, blame_file
 from veilroute.formats.movingai import read_movingai, write_movingai
@@ -139,6 +140,7 @@ def write_instance(instance: Instance, path: str | Path) -> list[str]:
                 "privacy": True,
                 "visibility": not isinstance(problem.visibility, AtNode),
                 "streets": problem.domain.streets is not None,
+                "origin": problem.domain.grid is not None and problem.domain.grid.anchor is not None,
                 "names": bool(problem.names),
                 "prior": problem.prior is not None,
                 "labels": problem.domain.grid is not None or problem.domain.labels is not None,
@@ -146,7 +148,8 @@ def write_instance(instance: Instance, path: str | Path) -> list[str]:
             return [part for part, lost in is_lost.items() if lost]
         case ".map":
             write_movingai(problem.domain, path)
-            return ["trips", "candidates", "visibility", "privacy", *(["prior"] if problem.prior is not None else [])]
+            lost = ["trips", "candidates", "visibility", "privacy", *(["prior"] if problem.prior is not None else [])]
+            return [*lost, "origin"] if problem.domain.on_earth is not None else lost
         case suffix:
             raise UnknownMethodError("instance format", suffix or str(path), (".json", ".in", ".map"))
 
@@ -196,7 +199,8 @@ def _from_data(data: Any, path: str | Path) -> Instance:
 def _domain(data: Any, folder: Path) -> Domain:
     match data:
         case {"grid": {"map": str(name)} as grid}:
-            return read_movingai(folder / name, movement=grid.get("movement", 4))
+            domain, anchor = read_movingai(folder / name, movement=grid.get("movement", 4)), anchor_from_dict(grid)
+            return domain if anchor is None else anchored(domain, anchor)
     return domain_from_dict(data)
 
 

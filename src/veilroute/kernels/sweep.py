@@ -140,6 +140,83 @@ def sweep_costs(
 
 
 @jit
+def sweep_states(
+    indptr: Indices, heads: Indices, costs: Floats, state_of: Int32s, post_of: Int32s, nodes: Int32s, back: Int32s,
+    is_plain: Flags, row_ptr: Indices, row_heads: Indices, row_costs: Floats, row_edges: Int32s, seed: int,
+    posts: Int32s, is_passed: Flags, nearest: Floats, heap_keys: Floats, heap_states: Indices, out: Floats,
+) -> None:  # fmt: skip
+    """Distances from one state of a street network to some of the others, by Dijkstra's algorithm.
+
+    There are many more states than nodes. But whatever state one is in at a node, an edge costs the same and leads to
+    the same state, where it may be followed at all. So the first state settled at a node that may follow an edge gives
+    what is behind it its distance, and no other need look at that edge. At a *plain* node the only edge that a state
+    may not follow leads back where it came from. Of the states there only the two nearest matter, or the nearest if it
+    may follow all: between them they follow every edge. The others are not even put on the heap.
+
+    ``indptr``, ``heads``, ``costs``: rows of edges, by node. ``state_of``: per edge the state to which it leads from a
+    plain node. ``nodes``, ``back``: per state its node, and the edge that leads back, or -1. ``is_plain``: per node.
+    ``row_ptr``, ``row_heads``, ``row_costs``, ``row_edges``: rows of steps by state, for nodes that are not plain, with
+    a number for the edge that each follows. ``post_of``, ``posts``: per edge, and per state, the number under which the
+    state's distance is asked for, or -1. ``is_passed``: scratch per number of an edge, false. ``nearest``: scratch, two
+    per node, infinite. ``heap_keys``, ``heap_states``: scratch, an entry per step. ``out``: output, infinite before.
+    """
+    size = push(heap_keys, heap_states, 0, 0.0, np.uint32(seed), None)
+    if posts[seed] >= 0:
+        out[posts[seed]] = 0.0
+    # Settle one state after the other, in the order of their values.
+    while size > 0:
+        key = heap_keys[0]
+        state = heap_states[0]
+        size = drop_first(heap_keys, heap_states, size, None)
+        node = nodes[state]
+        is_simple = is_plain[node]
+        begin = indptr[node] if is_simple else row_ptr[state]
+        end = indptr[node + 1] if is_simple else row_ptr[state + 1]
+        # Follow the edges that nobody at this node has followed.
+        for e in range(begin, end):
+            number = np.int64(e) if is_simple else np.int64(row_edges[e])
+            if is_passed[number] or (is_simple and number == back[state]):
+                continue
+            is_passed[number] = True
+            other = np.int64(state_of[e]) if is_simple else np.int64(row_heads[e])
+            value = key + (costs[e] if is_simple else row_costs[e])
+            post = post_of[e] if is_simple else posts[other]
+            if post >= 0 and value < out[post]:
+                out[post] = value
+            there = heads[e] if is_simple else nodes[other]
+            if is_plain[there]:
+                if value >= nearest[there, 1]:
+                    continue
+                if back[other] < 0:
+                    nearest[there, 0] = value
+                    nearest[there, 1] = value
+                elif value < nearest[there, 0]:
+                    nearest[there, 1] = nearest[there, 0]
+                    nearest[there, 0] = value
+                else:
+                    nearest[there, 1] = value
+            size = push(heap_keys, heap_states, size, value, np.uint32(other), None)
+
+
+@jit
+def turn_rows(
+    indptr: Indices, indices: Indices, costs: Floats, new_ptr: Indices, new_indices: Indices, new_costs: Floats
+) -> None:
+    """Rows of a graph with every edge turned round, tails ascending.
+
+    ``indptr``, ``indices``, ``costs``: the rows. ``new_ptr``: where each new row begins, which is moved to where it
+    ends. ``new_indices``, ``new_costs``: output.
+    """
+    # In the order of the tails, so that each new row is ascending.
+    for node in range(indptr.size - 1):
+        for e in range(indptr[node], indptr[node + 1]):
+            place = new_ptr[indices[e]]
+            new_ptr[indices[e]] = place + 1
+            new_indices[place] = node
+            new_costs[place] = costs[e]
+
+
+@jit
 def descend_hops(indptr: Indices, indices: Indices, hops: Int32s, start: int) -> Ints:
     """Follow falling hop counts from ``start`` to a node at 0, each time to the lowest-numbered such neighbour."""
     path = np.empty(hops[start] + 1, dtype=np.int64)

@@ -181,8 +181,8 @@ def _detours(playbook: Playbook, domain: Domain, trip: int) -> list[dict[str, An
 
 
 def _place(playbook: Playbook, domain: Domain, node: int, mark: Mark) -> dict[str, Any]:
-    assert domain.coordinates is not None
-    x, y = _whole(domain.coordinates[node]).tolist()
+    streets = streets_of(domain)
+    x, y = _whole(streets.project(streets.lonlat[node : node + 1])[0]).tolist()
     role, numbers, meaning = mark.gid, [], _ROLES.get(mark.gid)
     if mark.ring:
         chances = ", ".join(f"{number + 1} ({chance:.0%})" for number, chance in mark.ring)

@@ -17,7 +17,7 @@ import numpy as np
 from veilroute.arrays import Floats
 from veilroute.checks import check_whole
 from veilroute.closures import Closure, Replan
-from veilroute.domain.geography import project, streets_of
+from veilroute.domain.geography import AIR, LATTICE, ON_FOOT, project, streets_of
 from veilroute.domain.graph import Domain, Label
 from veilroute.errors import InvalidInputError
 from veilroute.playbook import Playbook, PlaybookClass, Route
@@ -26,6 +26,8 @@ from veilroute.playbook import Playbook, PlaybookClass, Route
 _REACH_M = 15.0
 # Turns up to these angles, in degrees, are no turn, a slight one, a turn, a sharp one; beyond is a U-turn.
 _STRAIGHT, _SLIGHT, _PLAIN, _SHARP = 25.0, 50.0, 125.0, 168.0
+# Off the streets nothing leads round a bend: beyond this angle it is another heading.
+_SAME_HEADING = 10.0
 _COMPASS = ("north", "northeast", "east", "southeast", "south", "southwest", "west", "northwest")
 
 _UNNAMED = {
@@ -33,7 +35,7 @@ _UNNAMED = {
     "living_street": "a living street", "motorway": "the motorway", "path": "a path",
     "pedestrian": "a pedestrian street", "primary": "a main road", "residential": "a residential street",
     "secondary": "a secondary road", "service": "a service road", "steps": "steps", "tertiary": "a minor road",
-    "track": "a track", "trunk": "a trunk road",
+    "track": "a track", "trunk": "a trunk road", AIR: "free flight", ON_FOOT: "open ground",
 }  # fmt: skip
 
 
@@ -223,16 +225,24 @@ def turn_angle(before: float, after: float) -> float:
 def _stretches(legs: Sequence[Leg]) -> Iterator[tuple[str, int, int]]:
     """Yield each instruction with its first leg and the one after its last."""
     if legs:
-        texts = {0: f"Head {_COMPASS[round(bearing(legs[0].line) / 45.0) % 8]} on {street_called(legs[0])}"}
+        texts = {0: _heading(legs[0], f" on {street_called(legs[0])}")}
         doings = ((i, _manoeuvre(before, after)) for i, (before, after) in enumerate(pairwise(legs), start=1))
         texts |= {i: doing for i, doing in doings if doing}
         for first, last in pairwise([*texts, len(legs)]):
             yield texts[first], first, last
 
 
+def _heading(leg: Leg, on: str = "") -> str:
+    """Where a leg leads; with the bearing where no street does."""
+    angle = bearing(leg.line)
+    return f"Head {_COMPASS[round(angle / 45.0) % 8]}{f', {round(angle) % 360}°' if leg.kind in LATTICE else on}"
+
+
 def _manoeuvre(before: Leg, after: Leg) -> str:
     """What to do between two legs; empty when the street just goes on."""
     angle = turn_angle(bearing(before.line, at_end=True), bearing(after.line))
+    if after.kind in LATTICE:
+        return _heading(after) if abs(angle) > _SAME_HEADING else ""
     street = street_called(after)
     goes_on = street_called(before) == street
     if abs(angle) > _SHARP:

@@ -14,6 +14,7 @@ import numpy as np
 from veilroute.domain.connectivity import reached_from
 from veilroute.domain.geography import Streets, great_circle_m
 from veilroute.domain.graph import Domain, Label, label_text
+from veilroute.domain.grid import Anchor, Grid
 from veilroute.errors import InvalidInputError
 from veilroute.streets.doors import Door, DoorFinder, open_doors
 
@@ -115,8 +116,10 @@ def locate(
     if isinstance(place, Place):
         meant = place
     else:
-        match = _COORDINATES.fullmatch(place) if domain.streets is not None else None
-        typed = Place(node=place) if match is None else Place(lat=float(match[1]), lon=float(match[2]))
+        # On a grid, 3,4 is a cell and 3.0,4.0 is a place on earth.
+        is_place = domain.streets is not None or (domain.on_earth is not None and "." in place)
+        coordinates = typed_coordinates(place) if is_place else None
+        typed = Place(node=place) if coordinates is None else Place(lat=coordinates[0], lon=coordinates[1])
         meant = next((one for one in places if one.name == place.strip()), typed)
     where = meant.origin or field
     if meant.lat is not None and meant.lon is not None:
@@ -133,6 +136,12 @@ def locate(
     return Located(label, str(meant), meant.name, origin=where)
 
 
+def typed_coordinates(text: str) -> tuple[float, float] | None:
+    """Latitude and longitude of a text such as ``60.17,24.94``; ``None`` where it is something else."""
+    match = _COORDINATES.fullmatch(text)
+    return None if match is None else (float(match[1]), float(match[2]))
+
+
 def example_text(domain: Domain) -> str:
     """A node of the domain as it can be typed: ``LAT,LON`` on street networks, ``R,C`` on grids, else a label."""
     if domain.grid is not None:
@@ -147,6 +156,9 @@ def _located_by_coordinates(
     domain: Domain, place: Place, lat: float, lon: float, where: str, far_m: float, doors: DoorFinder | None
 ) -> Located:
     typed = f"{lat},{lon}"
+    if domain.grid is not None and domain.grid.anchor is not None:
+        who = where if place.name is None else f"{where}: {place.name}"
+        return Located(_free_cell(domain.grid, domain.grid.anchor, lat, lon, who), str(place), place.name, origin=where)
     if domain.streets is None:
         raise InvalidInputError(where, "the label of a node: only street networks know latitude and longitude", typed)
 
@@ -188,6 +200,23 @@ def open_located(domain: Domain, located: Sequence[Located]) -> tuple[Domain, li
     return opened, [
         place if place.door is None else replace(place, label=label_of[place.text, place.door]) for place in located
     ]
+
+
+def _free_cell(grid: Grid, anchor: Anchor, lat: float, lon: float, where: str) -> tuple[int, int]:
+    """The cell around a point on earth; raises when it is blocked, and says which free one is nearest."""
+    row, col = anchor.cell_at(lat, lon) if _is_on_earth(lat, lon) else (-1, -1)
+    if not (0 <= row < grid.height and 0 <= col < grid.width):
+        (west, north), (east, south) = anchor.lonlat([[0, 0], [grid.height, grid.width]]).tolist()
+        span = f"latitude {south:.5f} to {north:.5f}, longitude {west:.5f} to {east:.5f}"
+        raise InvalidInputError(where, f"a point on the map ({span})", f"{lat},{lon}")
+    if not grid.free[row, col]:
+        away = np.hypot(*(grid.cells - (row, col)).T)
+        nearest = grid.cell(int(np.argmin(away)))
+        metres = float(away.min()) * anchor.cell_m
+        free = f"{label_text(nearest)} is free, {metres:.0f} m away"
+        expected = f"a point in a free cell; {row},{col} is inside a wall, and {free}"
+        raise InvalidInputError(where, expected, f"{lat},{lon}")
+    return row, col
 
 
 def _is_on_earth(lat: float, lon: float) -> bool:
