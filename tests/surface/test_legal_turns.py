@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,13 +23,16 @@ TRIALS = [pytest.param(40, id="40"), pytest.param(500, id="500", marks=pytest.ma
 CASES = [pytest.param(6, id="6"), pytest.param(50, id="50", marks=pytest.mark.slow)]
 
 
+read_once = lru_cache(maxsize=1)(read_plain)
+
+
 class Raw:
     """A network and the raw file that it was made from."""
 
     def __init__(self, path: Path, **options: Any) -> None:
         network = vr.read_osm(path, **options)
         self.domain, self.report = network.domain, network.report
-        self.law = PlainTurns(read_plain(path), u_turns=options.get("u_turns") or "dead-ends")
+        self.law = PlainTurns(read_once(path), u_turns=options.get("u_turns") or "dead-ends")
         assert self.domain.streets is not None
         self.streets = self.domain.streets
         tails, heads, _ = self.domain.edge_arrays()

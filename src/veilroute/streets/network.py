@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from veilroute.arrays import Flags, Ints
 from veilroute.checks import check_finite, check_name
-from veilroute.covering.states import StateGraph, search_graph
 from veilroute.domain.connectivity import largest_component, strong_components
 from veilroute.domain.geography import UNITS, great_circle_m, street_domain
 from veilroute.domain.graph import Domain, spans
@@ -289,9 +288,13 @@ def connected_part(domain: Domain) -> tuple[Flags, Flags]:
     """
     tails, heads, _ = domain.edge_arrays()
     is_near = largest_component(domain.num_nodes, tails, heads)
-    graph = search_graph(domain, [], []).graph
-    if not isinstance(graph, StateGraph):
+    if domain.turns is None:
         return is_near, is_near
+    # Here and not at the top, because compiling kernels would make `import veilroute` slow.
+    from veilroute.covering.states import StateGraph, search_graph
+
+    graph = search_graph(domain, [], []).graph
+    assert isinstance(graph, StateGraph), "there are rules for turns"
     before, after, _ = graph.edge_arrays()
     component = strong_components(graph.num_nodes, before, after)
     inside = before[(component[before] == component[after]) & is_near[graph.nodes[before]]]
