@@ -14,7 +14,7 @@ import pytest
 
 import veilroute as vr
 from plain_osm import read_plain
-from plain_turns import PlainTurns
+from raw_turns import RawTurns
 from turn_town import draw_turn_town
 from veilroute.formats import read_network, write_network
 
@@ -32,7 +32,7 @@ class Raw:
     def __init__(self, path: Path, **options: Any) -> None:
         network = vr.read_osm(path, **options)
         self.domain, self.report = network.domain, network.report
-        self.law = PlainTurns(read_once(path), u_turns=options.get("u_turns") or "dead-ends")
+        self.law = RawTurns(read_once(path), u_turns=options.get("u_turns") or "dead-ends")
         assert self.domain.streets is not None
         self.streets = self.domain.streets
         tails, heads, _ = self.domain.edge_arrays()

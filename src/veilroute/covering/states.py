@@ -40,6 +40,7 @@ class Shortcuts:
     is_plain: Flags
     steps: tuple[Indices, Indices, Floats, Int32s]
     num_numbers: int
+    ends: Ints  # the states in which trips end, to which it finds no distances
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -75,6 +76,7 @@ class StateGraph(Domain):
         special = np.flatnonzero(heads >= self.num_usual)
         kinds, which = np.unique(np.stack([self.nodes[tails[special]], heads[special]]), axis=1, return_inverse=True)
         steps[special] = num_edges + which.reshape(-1)
+        steps[np.isin(heads, list(self.ends))] = -1
         is_plain = np.ones(world.num_nodes, dtype=np.bool_)
         is_plain[[node for stretch in turns.banned for node in stretch[1:-1]]] = False
         remembering = [state for state in range(self.num_usual, self.num_nodes) if state not in self.ends]
@@ -87,6 +89,7 @@ class StateGraph(Domain):
             is_plain=is_plain,
             steps=(self.indptr, self.indices, self.costs.astype(np.float64), steps),
             num_numbers=num_edges + kinds.shape[1],
+            ends=np.array(sorted(self.ends), dtype=np.int64),
         )
 
     def states_at(self, nodes: Indices) -> Indices:

@@ -105,7 +105,8 @@ class Sweeper:
 
     def fill_rows(self, nodes: Indices, first: int, out: Floats) -> None:
         """Distances from (or, backward, to) ``nodes[first]`` and those after it, a row of ``out`` for each."""
-        if self._shortcuts is not None:
+        # They pass over the states in which trips end, and these are posts only where a goal is seen from.
+        if self._shortcuts is not None and not np.isin(nodes, self._shortcuts.ends).any():
             self._fill_by_shortcuts(self._shortcuts, nodes, first, out)
             return
         hops = np.empty(out.shape if self._by_hops else (0, 0), dtype=np.int32)

@@ -156,9 +156,10 @@ def sweep_states(
     ``indptr``, ``heads``, ``costs``: rows of edges, by node. ``state_of``: per edge the state to which it leads from a
     plain node. ``nodes``, ``back``: per state its node, and the edge that leads back, or -1. ``is_plain``: per node.
     ``row_ptr``, ``row_heads``, ``row_costs``, ``row_edges``: rows of steps by state, for nodes that are not plain, with
-    a number for the edge that each follows. ``post_of``, ``posts``: per edge, and per state, the number under which the
-    state's distance is asked for, or -1. ``is_passed``: scratch per number of an edge, false. ``nearest``: scratch, two
-    per node, infinite. ``heap_keys``, ``heap_states``: scratch, an entry per step. ``out``: output, infinite before.
+    a number for the edge that each follows, -1 for one that ends a trip. ``post_of``, ``posts``: per edge, and per
+    state, the number under which the state's distance is asked for, or -1. ``is_passed``: scratch per number of an
+    edge, false. ``nearest``: scratch, two per node, infinite. ``heap_keys``, ``heap_states``: scratch, an entry per
+    step. ``out``: output, infinite before.
     """
     size = push(heap_keys, heap_states, 0, 0.0, np.uint32(seed), None)
     if posts[seed] >= 0:
@@ -175,7 +176,7 @@ def sweep_states(
         # Follow the edges that nobody at this node has followed.
         for e in range(begin, end):
             number = np.int64(e) if is_simple else np.int64(row_edges[e])
-            if is_passed[number] or (is_simple and number == back[state]):
+            if number < 0 or is_passed[number] or (is_simple and number == back[state]):
                 continue
             is_passed[number] = True
             other = np.int64(state_of[e]) if is_simple else np.int64(row_heads[e])
