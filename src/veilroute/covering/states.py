@@ -166,8 +166,7 @@ class _Builder:
         """The states, and where the trips start and end."""
         num_nodes = self.domain.num_nodes
         is_own = (self.back >= 0) & (~self.may_turn | bool(self.u_turn_cost))
-        for tail, head in self.banned:
-            is_own[int(edge_numbers(self.domain, [tail], [head])[0])] = True
+        is_own[[self._edge(tail, head) for tail, head in self.banned]] = True
         is_free = np.zeros(num_nodes, dtype=np.bool_)
         is_free[self.heads[~is_own]] = True
         is_free[[nodes[0] for nodes in walked if len(nodes) == 1]] = True
@@ -253,13 +252,18 @@ class _Builder:
         for stretch in self.turns.banned:
             if len(stretch) == 3:
                 continue
-            one, other = edge_numbers(self.domain, stretch[:2], stretch[1:3]).tolist()
+            one, other = self._edge(stretch[0], stretch[1]), self._edge(stretch[1], stretch[2])
             at = int(self.state_of[one])
             first, last = np.searchsorted(tails, [at, at + 1])
             for step in range(int(first), int(last)):
                 if edges[step] == other:
                     walked = self._follow((stretch[0], stretch[1]), _NOTHING, stretch[2])
                     heads[step] = self._state(stretch[1], stretch[2], walked)
+
+    def _edge(self, tail: int, head: int) -> int:
+        """The number of an edge that is there."""
+        first, last = self._first_at[tail], self._first_at[tail + 1]
+        return int(first + np.searchsorted(self.heads[first:last], head))
 
     def _follow(self, last: tuple[int, int], active: _Active, node: int) -> _Active | None:
         """What is walked of banned stretches after a step to ``node``; ``None`` where that completes one."""
@@ -276,7 +280,7 @@ class _Builder:
     def _state(self, tail: int, head: int, active: _Active | None) -> int:
         """The state after an edge with what is walked of banned stretches; made with its steps when it is new."""
         assert active is not None, "a banned stretch is not walked"
-        edge = int(edge_numbers(self.domain, [tail], [head])[0])
+        edge = self._edge(tail, head)
         if not active:
             return int(self.state_of[edge])
         if (edge, active) in self.known:

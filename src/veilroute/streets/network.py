@@ -27,7 +27,7 @@ from veilroute.streets.network_report import NetworkReport
 from veilroute.streets.restrictions import ban_turns, read_rules
 from veilroute.streets.rules import Network, Ruling, is_stopped, network_called, rule_way, way_speeds
 from veilroute.streets.vehicles import Vehicle
-from veilroute.streets.ways import Counts, Ways
+from veilroute.streets.ways import Counts, Ways, positions
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def cut_ways(ways: Ways, chosen: ChosenWays, network: Network) -> tuple[Segments
     is_in, rulings = chosen.is_in, chosen.rulings
     owners = np.repeat(np.arange(ways.num_ways, dtype=np.int64), np.diff(ways.ptr))
     needed = is_in[owners]
-    owners, spots = owners[needed], _positions(ways.node_ids, ways.refs[needed])
+    owners, spots = owners[needed], positions(ways.node_ids, ways.refs[needed])
     whole = (owners[1:] == owners[:-1]) & (spots[1:] >= 0) & (spots[:-1] >= 0) & (spots[1:] != spots[:-1])
     tails, heads, owner = spots[:-1][whole], spots[1:][whole], owners[:-1][whole]
     metres = great_circle_m(ways.lonlat[tails], ways.lonlat[heads])
@@ -99,14 +99,6 @@ def cut_ways(ways: Ways, chosen: ChosenWays, network: Network) -> tuple[Segments
         "stated_share": round(stated_m / max(street_m, 0.01), 4) if network.is_motor else None,
     }
     return segments, counts
-
-
-def _positions(known: Ints, wanted: Ints) -> Ints:
-    """Where each wanted number stands in the ascending known ones, -1 where it does not."""
-    if not known.size:
-        return np.full(wanted.size, -1, dtype=np.int64)
-    spots = np.minimum(np.searchsorted(known, wanted), known.size - 1)
-    return np.where(known[spots] == wanted, spots, -1)
 
 
 ATTRIBUTION = "© OpenStreetMap contributors, ODbL 1.0"  #: whom to credit where a map made from OpenStreetMap is shown
@@ -151,9 +143,10 @@ def build_network(
     ways, segments, copied = _cut_at_barriers(ways, raw, moving)
     rules = rules.at_all_sides(ways.node_ids.size - copied.size, copied)
     num_raw = ways.node_ids.size
-    simple = join_segments(num_raw, segments.tails, segments.heads)
+    simple = join_segments(num_raw, raw.tails, raw.heads)
     meeting = np.intersect1d(rules.meeting_nodes(), segments.tails)
-    parted = join_segments(num_raw, segments.tails, segments.heads, meeting) if meeting.size else simple
+    is_same = not meeting.size and not copied.size
+    parted = simple if is_same else join_segments(num_raw, segments.tails, segments.heads, meeting)
     # Where it matters whether somebody turns round, that must be told by junctions alone.
     between = nodes_between(parted, segments.tails, segments.heads, both_ways=not turns.is_free)
     stays = between if turns.is_free else np.union1d(between, np.flatnonzero(parted.is_junction))

@@ -25,7 +25,7 @@ class NetworkReport:
     num_ways_lost: int  #: ways of which nothing is left for that reason
     num_raw_nodes: int  #: nodes of the ways kept, before simplification
     num_raw_segments: int  #: directed segments between these
-    num_nodes_multi: int  #: junctions after simplification
+    num_nodes_multi: int  #: junctions after simplification, before streets are cut at barriers
     num_edges_multi: int  #: edges between these, with loops and parallel edges
     metres_multi: float  #: the length of these edges
     num_nodes_between: int  #: nodes between junctions that were kept to part loops and parallel edges

@@ -22,7 +22,7 @@ import numpy as np
 from veilroute.arrays import Ints
 from veilroute.streets.joining import Chains, Edges, Segments
 from veilroute.streets.rules import Network
-from veilroute.streets.ways import Restriction, Tags, Ways
+from veilroute.streets.ways import Restriction, Tags, Ways, positions
 
 CONDITIONAL, OTHER, UNCLEAR, INCOMPLETE = "conditional", "other", "unclear", "incomplete"
 _MOST_STEPS, _MOST_JUNCTIONS = 5000, 100  # of a search along the ways between, and in what it finds
@@ -148,7 +148,7 @@ class _Members:
 
     def _places(self, nodes: Iterable[int]) -> tuple[int, ...]:
         wanted = np.array(sorted(nodes), dtype=np.int64)
-        return tuple(np.flatnonzero(np.isin(self._known, wanted)).tolist())
+        return tuple(spot for spot in positions(self._known, wanted).tolist() if spot >= 0)
 
 
 def ban_turns(

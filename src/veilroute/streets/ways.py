@@ -118,6 +118,14 @@ class WaysCollector:
         )
 
 
+def positions(known: Ints, wanted: Ints) -> Ints:
+    """Where each wanted number stands in the ascending known ones, -1 where it does not."""
+    if not known.size:
+        return np.full(wanted.size, -1, dtype=np.int64)
+    spots = np.minimum(np.searchsorted(known, wanted), known.size - 1)
+    return np.where(known[spots] == wanted, spots, -1)
+
+
 def _street_name(tags: Tags) -> str:
     """The name of a street, or its number where it has no name; in characters that can be printed."""
     text = (tags.get("name") or tags.get("ref") or "").strip()

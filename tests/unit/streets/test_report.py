@@ -76,7 +76,7 @@ def test_the_text_says_what_was_left_out_and_why() -> None:
     assert text.startswith("Drive network: 7 junctions, 6 directed edges, costs in seconds.\n")
     for part in (
         "kept 3 of 9 highways among 20 ways: residential 2, primary 1",
-        "simplified: 7 nodes to 7 junctions, 9 segments to 6 edges\n",
+        "simplified: 7 nodes to 3 junctions, 9 segments to 4 edges\n",
         "not for drive: footway 2, service 1 (--service keeps service roads)",
         "closed or unfit: access=private 1",
         "nodes missing in the file: gaps in 0 ways, 2 ways lost",
