@@ -8,6 +8,7 @@ import pytest
 
 import veilroute as vr
 from commands import Command, Outcome
+from veilroute.cli import console
 from veilroute.cli.main import run
 from veilroute.formats import write_movingai
 
@@ -18,6 +19,8 @@ def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("VEILROUTE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "120")
+    # On a busy machine anything may take ten seconds, and would then say so.
+    monkeypatch.setattr(console, "_LINE_EVERY_S", 3600.0)
 
     def call(*arguments: object) -> Outcome:
         capsys.readouterr()

@@ -115,6 +115,7 @@ def audit_playbook(
         bound_to=bound_to,
         total_extra=replayed.real_costs.total_extra,
         worst_extra=replayed.real_costs.worst_extra,
+        names=survey.called,
     )
 
 

@@ -7,7 +7,7 @@ from itertools import zip_longest
 import numpy as np
 
 from veilroute.auditing.survey import metres_apart, on_sphere
-from veilroute.auditing.verdicts import BoundTo, ClaimVerdict, Said, judge, names, number
+from veilroute.auditing.verdicts import BoundTo, ClaimVerdict, Said, call_names, judge, names, number
 from veilroute.domain.geography import Streets
 from veilroute.domain.graph import Domain, Label, label_text, plain_label
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance, visibility_to_dict
@@ -105,7 +105,7 @@ def check_shown(playbook: Playbook, bound: Sequence[BoundTo]) -> ClaimVerdict:
 
 
 def _about(problem: Problem) -> dict[str, Said]:
-    domain = problem.domain
+    domain, said = problem.domain, call_names(problem.names, problem.candidates)
     size = {"sha256": domain.sha256, "num_nodes": domain.num_nodes, "num_edges": domain.num_edges}
     text = f"{domain.sha256}, {number(domain.num_nodes, 'node')}, {number(domain.num_edges, 'edge')}"
     trips = [{"start": trip.start, "goal": trip.goal, "weight": trip.weight} for trip in problem.trips]
@@ -114,7 +114,7 @@ def _about(problem: Problem) -> dict[str, Said]:
     return {
         "map": Said(size, text),
         "drawing": _NOTHING if domain.drawing_sha256 is None else Said(domain.drawing_sha256, domain.drawing_sha256),
-        "trips": Said(trips, names(_trip_text(trip) for trip in problem.trips)),
+        "trips": Said(trips, names(_trip_text(trip, said) for trip in problem.trips)),
         "candidates": Said(stops, f"{len(problem.candidates):,}, {stops['sha256']}"),
         "visibility": _sight(problem.visibility),
         "names": _NOTHING if called is None else Said({"number": num, "sha256": called}, f"{num:,}, {called}"),
@@ -165,10 +165,11 @@ def _sha256(data: object) -> str:
     return hashlib.sha256(dump_canonical(data)).hexdigest()
 
 
-def _trip_text(trip: Trip | None) -> str:
+def _trip_text(trip: Trip | None, called: Mapping[Label, str] | None = None) -> str:
     if trip is None:
         return "no such trip"
-    return f"{trip.start} to {trip.goal}" + ("" if trip.weight == 1 else f" with weight {trip.weight:.15g}")
+    start, goal = ((called or {}).get(end, end) for end in (trip.start, trip.goal))
+    return f"{start} to {goal}" + ("" if trip.weight == 1 else f" with weight {trip.weight:.15g}")
 
 
 def _difference(what: str, meant: Problem, found: Problem) -> str:

@@ -18,7 +18,7 @@ from itertools import accumulate, product
 import numpy as np
 
 from veilroute.arrays import Floats
-from veilroute.auditing.verdicts import names
+from veilroute.auditing.verdicts import call_names, names
 from veilroute.auditing.walking import WalkingMap, make_rows
 from veilroute.domain.geography import EARTH_RADIUS_M, Streets
 from veilroute.domain.graph import Domain, Label, at_most
@@ -193,12 +193,22 @@ class Survey:
         return tuple(sorted(ordered[: max(fitting, default=-1) + 1]))
 
     def label(self, candidate: int) -> Label:
-        """What users call a candidate."""
+        """The label of a candidate."""
         return self.problem.candidates[candidate]
+
+    @cached_property
+    def called(self) -> dict[Label, str]:
+        """Nodes in words, where people call them something."""
+        return call_names(self.problem.names, self.problem.candidates)
+
+    def name(self, candidate: int) -> str:
+        """A candidate in words."""
+        label = self.label(candidate)
+        return self.called.get(label, str(label))
 
     def names(self, candidates: Iterable[int]) -> str:
         """Some candidates in words, the first few of many."""
-        return names(map(self.label, candidates))
+        return names(map(self.name, candidates))
 
     def find(self, label: object) -> int | None:
         """Position of the counted candidate of that name, or ``None``."""

@@ -16,7 +16,17 @@ import typer
 from typer import Argument, Option
 
 from veilroute.auditing.replay import is_hidden
-from veilroute.cli.console import BAD_INPUT, DONE, INTERRUPTED, NOTHING_ANONYMIZED, VIOLATED, emit, remark
+from veilroute.cli.console import (
+    BAD_INPUT,
+    DONE,
+    INTERRUPTED,
+    NOTHING_ANONYMIZED,
+    VIOLATED,
+    DepartOption,
+    DwellOption,
+    emit,
+    remark,
+)
 from veilroute.cli.instances import DomainOption, MovementOption, PlaybookArgument
 from veilroute.domain.graph import Label, label_text, tidy_text
 from veilroute.errors import (
@@ -33,10 +43,12 @@ from veilroute.jsontext import dump_canonical
 from veilroute.keys import new_key, read_key
 from veilroute.ledger import Ledger, read_ledger
 from veilroute.playbook import Playbook, Route, read_playbook
-from veilroute.streets.directions import directions, directions_text, lay_route
+from veilroute.streets.directions import directions, directions_text
 from veilroute.streets.places import snap
+from veilroute.streets.sheets import route_itinerary
+from veilroute.streets.stops import DWELL_S, Schedule
 
-FORMATS = ("text", "json", "gpx", "geojson", "directions")
+FORMATS = ("text", "json", "gpx", "geojson", "kml", "directions")
 SENTENCES = {
     "usage": "usage: veilroute route PLAYBOOK --transit NODE (or --transit - to read it from standard input)",
     "playbook": "PLAYBOOK: expected a file made by veilroute plan; check the path, and the file with veilroute audit",
@@ -45,6 +57,10 @@ SENTENCES = {
     "format": f"--format: expected {', '.join(FORMATS[:-1])} or {FORMATS[-1]}",
     "streets": "--format: expected text or json: only street networks and grids with an origin have "
     f"{', '.join(FORMATS[2:])}",
+    "suffix": "--out: expected a file that ends in .txt (its nodes), .json, .gpx, .geojson or .kml; or a --format",
+    "dwell": "--dwell: expected a number of seconds from 0 to 86400",
+    "depart": "--depart: expected a time of day as HH:MM",
+    "times": "--depart: expected a network whose costs are seconds: on others nobody knows when the van is where",
     "trip": "--trip: expected a trip of the playbook, counted from 0",
     "ledger": "--ledger: expected a file made by veilroute ledger new; check the path, and the file with ledger check",
     "unlisted": "the playbook, or its --occasion, is not in the ledger; enter it first: veilroute ledger add",
@@ -64,7 +80,7 @@ SENTENCES = {
 _FURTHEST_M = 250.0
 _LONGEST = 10_000
 _NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)"
-_OF_SUFFIX = {".json": "json", ".gpx": "gpx", ".geojson": "geojson"}
+_OF_SUFFIX = {".txt": "text", ".json": "json", ".gpx": "gpx", ".geojson": "geojson", ".kml": "kml"}
 
 
 class RouteError(VeilrouteError):
@@ -87,6 +103,8 @@ def run_route(
     out: Path | None = Option(
         None, "-o", "--out", metavar="FILE", help="Write the route to a file; the secret is not in it."
     ),
+    dwell: DwellOption = DWELL_S,
+    depart: DepartOption = None,
     key: Path | None = Option(
         None, metavar="FILE", help="Draw by this key (see key new): repeated, it gives the same route."
     ),
@@ -102,9 +120,10 @@ def run_route(
 
     Prefer `--transit -`: it keeps the secret out of the shell's history and the list of processes.
     """
-    wanted = format or (_OF_SUFFIX.get(out.suffix.lower(), "text") if out is not None else "text")
+    wanted = format or ("text" if out is None else _OF_SUFFIX.get(out.suffix.lower(), ""))
     if wanted not in FORMATS:
-        raise RouteError("format")
+        raise RouteError("suffix" if format is None else "format")
+    schedule = _read_schedule(dwell, depart)
     with _saying_only("playbook", VeilrouteError):
         book = read_playbook(playbook)
     if domain is not None:
@@ -130,12 +149,12 @@ def run_route(
         groups = book.hidden_classes if book.is_randomised else book.classes_of(secret)[:1]
         if not is_hidden(book, groups):
             raise BrokenPromiseError
-    text = _route_text(book, route, wanted)
+    text = _route_text(book, route, wanted, schedule)
     if book.is_randomised and private is None:
         remark(SENTENCES["drawn"])
     if out is None:
         # These say in themselves, or are read by programs that take it for granted, that they are UTF-8.
-        emit(text, is_utf8=wanted in ("gpx", "geojson"))
+        emit(text, is_utf8=wanted in ("gpx", "geojson", "kml"))
     else:
         with _saying_only("out", OSError, ValueError):
             out.write_text(text, encoding="utf-8", newline="\n")
@@ -172,8 +191,15 @@ def _check_ledger(ledger: Ledger, book: Playbook, occasion: str) -> None:
         raise RouteError("linked", VIOLATED) from None
 
 
-def _route_text(book: Playbook, route: Route, format: str) -> str:
-    """The route as text; made from the route, the map and the names of its ends, whoever asked for it."""
+def _read_schedule(dwell: float, depart: str | None) -> Schedule:
+    with _saying_only("dwell", InvalidInputError):
+        Schedule(dwell)
+    with _saying_only("depart", InvalidInputError):
+        return Schedule(dwell, depart)
+
+
+def _route_text(book: Playbook, route: Route, format: str, schedule: Schedule) -> str:
+    """The route as text; made from the route, the map and the names of its ends and stops, whoever asked for it."""
     if format == "text":
         return "".join(f"{label_text(node)}\n" for node in route)
     if format == "json":
@@ -182,16 +208,22 @@ def _route_text(book: Playbook, route: Route, format: str) -> str:
         raise RouteError("map")
     if book.domain.on_earth is None:
         raise RouteError("streets")
-    itinerary = lay_route(book.domain, route)
+    itinerary = route_itinerary(book, route)
     if format == "geojson":
         return route_geojson(itinerary, cost=route.cost, trip=route.trip).decode()
-    steps = directions(itinerary, names=book.names)
-    if format == "gpx":
-        from veilroute.formats.gpx import route_gpx  # here, because it loads a library for XML
+    if schedule.depart is not None and itinerary.unit != "seconds":
+        raise RouteError("times")
+    steps = directions(itinerary, names=book.names, schedule=schedule)
+    if format == "directions":
+        return directions_text(itinerary, steps, schedule)
+    # Here, because they load a library for XML.
+    from veilroute.formats.gpx import route_gpx
+    from veilroute.formats.kml import route_kml
 
-        name = "Route" if len(book.trips) == 1 else f"Route, trip {route.trip}"
-        return route_gpx(itinerary, name=name, steps=steps)
-    return directions_text(itinerary, steps)
+    name = "Route" if len(book.trips) == 1 else f"Route, trip {route.trip}"
+    if format == "kml":
+        return route_kml(itinerary, name=name, schedule=schedule)
+    return route_gpx(itinerary, name=name, steps=steps, schedule=schedule)
 
 
 def _ask() -> str:

@@ -166,7 +166,8 @@ class _Builder:
         """The states, and where the trips start and end."""
         num_nodes = self.domain.num_nodes
         is_own = (self.back >= 0) & (~self.may_turn | bool(self.u_turn_cost))
-        is_own[[self._edge(tail, head) for tail, head in self.banned]] = True
+        begun = edge_numbers(self.domain, *np.array(list(self.banned), dtype=np.int64).reshape(-1, 2).T)
+        is_own[begun[begun >= 0]] = True
         is_free = np.zeros(num_nodes, dtype=np.bool_)
         is_free[self.heads[~is_own]] = True
         is_free[[nodes[0] for nodes in walked if len(nodes) == 1]] = True
@@ -253,6 +254,8 @@ class _Builder:
             if len(stretch) == 3:
                 continue
             one, other = self._edge(stretch[0], stretch[1]), self._edge(stretch[1], stretch[2])
+            if one < 0 or other < 0:
+                continue
             at = int(self.state_of[one])
             first, last = np.searchsorted(tails, [at, at + 1])
             for step in range(int(first), int(last)):
@@ -261,9 +264,10 @@ class _Builder:
                     heads[step] = self._state(stretch[1], stretch[2], walked)
 
     def _edge(self, tail: int, head: int) -> int:
-        """The number of an edge that is there."""
+        """The number of an edge, -1 where there is none."""
         first, last = self._first_at[tail], self._first_at[tail + 1]
-        return int(first + np.searchsorted(self.heads[first:last], head))
+        edge = int(first + np.searchsorted(self.heads[first:last], head))
+        return edge if edge < last and self.heads[edge] == head else -1
 
     def _follow(self, last: tuple[int, int], active: _Active, node: int) -> _Active | None:
         """What is walked of banned stretches after a step to ``node``; ``None`` where that completes one."""

@@ -5,9 +5,11 @@ from veilroute.domain.generate import draw_candidates, generate_rooms, generate_
 from veilroute.domain.geography import Streets, street_domain
 from veilroute.domain.graph import Domain, Label
 from veilroute.domain.grid import Anchor, Grid, grid_domain
+from veilroute.domain.turns import Turns
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
 
 __all__ = [
-    "Anchor", "AtNode", "Domain", "Explicit", "FreeFlight", "Grid", "Label", "LineOfSight", "Streets", "Visibility",
-    "WithinDistance", "draw_candidates", "generate_rooms", "generate_streets", "grid_domain", "street_domain",
+    "Anchor", "AtNode", "Domain", "Explicit", "FreeFlight", "Grid", "Label", "LineOfSight", "Streets", "Turns",
+    "Visibility", "WithinDistance", "draw_candidates", "generate_rooms", "generate_streets", "grid_domain",
+    "street_domain",
 ]  # fmt: skip

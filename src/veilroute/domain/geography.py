@@ -270,3 +270,33 @@ def straight_distances(domain: Domain, node: int) -> Floats:
     """Metres from a node of a street network to every node, along the great circle."""
     assert domain.streets is not None, "checked with the problem"
     return great_circle_m(domain.streets.lonlat, domain.streets.lonlat[node])
+
+
+def distance_text(metres: float) -> str:
+    """Metres as people say them: to 5 m below 50 m, to 10 m below a kilometre, to 100 m beyond."""
+    if metres < 47.5:
+        return f"{_fives(metres)} m"
+    if metres < 995:
+        return f"{10 * round(metres / 10)} m"
+    return f"{metres / 1000:.1f} km"
+
+
+def duration_text(seconds: float) -> str:
+    """Seconds as people say them: to 5 s below a minute and a half, to a minute beyond."""
+    if seconds < 87.5:
+        return f"{_fives(seconds)} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def cost_text(domain: Domain | None, cost: float) -> str:
+    """A cost as people say it: a duration or a distance on a street network, else the number itself."""
+    streets = None if domain is None else domain.streets
+    if streets is None:
+        return f"{cost:.6g}"
+    return duration_text(cost) if streets.unit == "seconds" else distance_text(cost)
+
+
+def _fives(value: float) -> int:
+    """Rounded to fives; only nothing is 0."""
+    return max(5, 5 * round(value / 5)) if value > 0 else 0
