@@ -25,7 +25,7 @@ from veilroute.streets.rules import Network
 from veilroute.streets.ways import Restriction, Tags, Ways, positions
 
 CONDITIONAL, OTHER, UNCLEAR, INCOMPLETE = "conditional", "other", "unclear", "incomplete"
-_MOST_STEPS, _MOST_JUNCTIONS = 5000, 100  # of a search along the ways between, and in what it finds
+_MOST_STEPS, _MOST_JUNCTIONS = 500, 100  # of a search along the ways between, and in what it finds
 
 Stretch = tuple[int, ...]
 
