@@ -16,8 +16,10 @@ import math
 import subprocess
 import sys
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 from random import Random
+from typing import Any
 
 Point = tuple[float, float]
 
@@ -49,15 +51,15 @@ def run(*arguments: object) -> str:
     return done.stdout
 
 
-def drawn_lines(network: dict[str, dict[str, dict[str, dict[str, list[list[float]]]]]]) -> list[list[Point]]:
+def drawn_lines(network: dict[str, Any]) -> list[list[Point]]:
     """The line of each edge, as the file has it."""
     graph = network["domain"]["graph"]
     lonlat, bends = graph["streets"]["lonlat"], graph["streets"]["bends"]
-    lines = []
-    for (tail, head, _), flat in zip(graph["edges"], bends, strict=True):  # type: ignore[misc]
-        inner = [(flat[i], flat[i + 1]) for i in range(0, len(flat), 2)]  # type: ignore[has-type]
-        lines.append([tuple(lonlat[int(tail)]), *inner, tuple(lonlat[int(head)])])  # type: ignore[has-type]
-    return lines  # type: ignore[return-value]
+    lines: list[list[Point]] = []
+    for (tail, head, _), flat in zip(graph["edges"], bends, strict=True):
+        inner = [(flat[i], flat[i + 1]) for i in range(0, len(flat), 2)]
+        lines.append([tuple(lonlat[tail]), *inner, tuple(lonlat[head])])
+    return lines
 
 
 def trial(network: Path, lines: list[list[Point]], num: int, draw: int, snap: str) -> list[tuple[float, float]]:
@@ -101,7 +103,7 @@ def off_line(point: Point, line: list[Point]) -> float:
     wide = scale * math.cos(math.radians(point[1]))
     flat = [((lon - point[0]) * wide, (lat - point[1]) * scale) for lon, lat in line]
     least = math.hypot(*flat[0])
-    for (x, y), (x2, y2) in zip(flat, flat[1:], strict=False):
+    for (x, y), (x2, y2) in pairwise(flat):
         dx, dy = x2 - x, y2 - y
         share = max(0.0, min(1.0, -(x * dx + y * dy) / (dx * dx + dy * dy or 1.0)))
         least = min(least, math.hypot(x + share * dx, y + share * dy))

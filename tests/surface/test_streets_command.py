@@ -57,7 +57,7 @@ def test_json_is_one_object(command: Command, city: Path) -> None:
     done = command("streets", city, "-o", "city.json", "--json")
     assert done.code == 0
     data = json.loads(done.out)
-    assert data == vr.read_osm(city).report.to_dict()
+    assert data == vr.read_osm(city).report.to_dict() | {"num_addresses": 0}
     assert data["dropped"] == [["highway=footway", 1], ["highway=service", 1]]
 
 
@@ -85,9 +85,12 @@ def test_graphs_from_elsewhere(command: Command) -> None:
     done = command("streets", "a.csv", "-o", "a.json")
     assert (done.code, done.out) == (0, "Graph: 2 junctions, 2 directed edges.\nWritten: a.json\n")
     data = json.loads(command("streets", "a.json", "-o", "a.npz", "--json").out)
-    assert data == {"num_nodes": 2, "num_edges": 2, "unit": None, "u_turns": "allow"}
-    for option in (("--network", "drive"), ("--service",), ("--connected",), ("--cost", "metres")):
+    apart = {"num_nodes_apart": 0, "num_edges_apart": 0}
+    assert data == {"num_nodes": 2, "num_edges": 2, "unit": None, "u_turns": "allow", "num_addresses": 0} | apart
+    for option in (("--network", "drive"), ("--service",), ("--cost", "metres")):
         assert_refused(command("streets", "a.csv", "-o", "b.json", *option), option[0], ".csv")
+    assert_refused(command("streets", "a.csv", "-o", "b.json", "--oneway", "maybe"), "--oneway", "yes or no")
+    assert_refused(command("streets", "a.json", "-o", "b.json", "--oneway", "no"), "--oneway", ".json")
     assert not Path("b.json").exists()
 
 

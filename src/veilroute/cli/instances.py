@@ -21,14 +21,16 @@ from veilroute.domain import AtNode, Domain, Explicit, Label, LineOfSight, Visib
 from veilroute.domain.geography import MEASURES, check_measurable
 from veilroute.domain.graph import label_text
 from veilroute.domain.grid import Anchor, anchored
-from veilroute.errors import InvalidInputError, UnknownMethodError
+from veilroute.errors import InvalidInputError, Problems, UnknownMethodError
 from veilroute.formats import Instance, read_domain, read_instance, read_movingai, read_network, read_scenarios
 from veilroute.formats.instance import UNSTATED, with_implied
-from veilroute.formats.tables import read_places, read_prior
+from veilroute.formats.network_file import read_addresses
+from veilroute.formats.places import read_places, read_prior
 from veilroute.jsontext import read_bytes
 from veilroute.playbook import Playbook, read_playbook
 from veilroute.problem import Privacy, Problem, Trip
 from veilroute.streets import Located, Place, locate
+from veilroute.streets.addresses import AddressBook, Gazetteer
 from veilroute.streets.doors import SIDES, SNAPS, TRAFFIC, DoorFinder
 from veilroute.streets.places import (
     FAR_M,
@@ -40,7 +42,7 @@ from veilroute.streets.places import (
     typed_coordinates,
 )
 
-NETWORKS = (".npz", ".graphml", ".gr", ".csv")
+NETWORKS = (".npz", ".graphml", ".gr", ".csv", ".xlsx")
 _MAYBE_NETWORKS = (*NETWORKS, ".gz", ".osm", ".pbf", ".bz2")  # the reader of networks knows what to say about these
 FORMATS = (".in", ".json", ".map", ".scen", *NETWORKS)
 
@@ -68,7 +70,7 @@ class InstanceOptions:
 
     start: Annotated[
         str | None,
-        Option(metavar="PLACE", help="Where the trip starts: R,C on a grid; LAT,LON, id or name on streets."),
+        Option(metavar="PLACE", help="Where the trip starts: R,C on a grid; LAT,LON, id, name or address on streets."),
     ] = None
     goal: Annotated[str | None, Option(metavar="PLACE", help="Where it ends.")] = None
     candidates: Annotated[str | None, Option(metavar="'PLACE PLACE ...'", help="The possible transit points.")] = None
@@ -76,7 +78,8 @@ class InstanceOptions:
         None
     )
     places: Annotated[
-        Path | None, Option(metavar="FILE", help="Named points, .csv or .geojson: candidates, start, goal.")
+        Path | None,
+        Option(metavar="FILE", help="Named points (a table, .geojson, .kml, .gpx, ...): candidates, start, goal."),
     ] = None
     snap: Annotated[
         str | None,
@@ -182,6 +185,7 @@ class _FileContent:
     objective: str = "mac"
     prior: Mapping[Label, float] | None = None
     unstated: frozenset[str] = UNSTATED
+    network: Path | None = None  # the file of a street network, which may have addresses
 
 
 def _read(path: Path, options: InstanceOptions) -> _FileContent:
@@ -203,7 +207,7 @@ def _read(path: Path, options: InstanceOptions) -> _FileContent:
     if options.movement is not None:
         raise InvalidInputError("--movement", "a .map or .scen file; other instances state their own edges")
     if _is_network(path):
-        return _FileContent(read_network(path))
+        return _FileContent(read_network(path, tell=remark), network=path)
     instance = read_instance(path)
     stated, privacy = instance.problem, instance.privacy
     if len(stated.trips) > 1 and options.random_candidates is not None:
@@ -275,6 +279,7 @@ def _complete(content: _FileContent, options: InstanceOptions) -> Instance:
     usual = {"spread": "witness"} if "spread" in content.unstated else {}  # as it was before a mechanism changed it
     privacy = replace(content.privacy, **{**usual, **changes})
     finder = _PlaceFinder(content, options)
+    finder.find_listed()
     start, goal = finder.end("start"), finder.end("goal")
     num_typed_ends = len(finder.typed)
     candidates = finder.candidates(start, goal)
@@ -302,6 +307,7 @@ def _complete(content: _FileContent, options: InstanceOptions) -> Instance:
     problem = Problem(domain, trips, labels, visibility, names, content.objective, prior)
     for line in dict.fromkeys(place.warning for place in places if place.warning is not None):
         remark(line)
+    finder.tell_addresses()
     stated = set(changes)
     if options.radius is not None or options.sight is not None:
         stated.add("visibility")
@@ -340,6 +346,35 @@ class _PlaceFinder:
         self.known = [*self.listed, *named]
         self.typed: list[Located] = []
         self.doors = self._door_finder()
+        self._located: dict[str, Located] = {}  # places of the file, by where they stand in it
+        is_street = content.network is not None and self.domain.streets is not None
+        self._gazetteer = Gazetteer(self.domain, self._read_addresses) if is_street else None
+
+    def tell_addresses(self) -> None:
+        """Say what was taken for the addresses that were looked up: nobody has typed these coordinates."""
+        found = {} if self._gazetteer is None else self._gazetteer.found
+        if found:
+            shown = [f"{one.text} at {one.lat:.5f},{one.lon:.5f}" for one in list(found.values())[:3]]
+            more = f"; and {len(found) - len(shown)} more" if len(found) > len(shown) else ""
+            remark(f"found on the map: {'; '.join(shown)}{more}")
+
+    def _read_addresses(self) -> AddressBook:
+        return AddressBook() if self.content.network is None else read_addresses(self.content.network)
+
+    def find_listed(self) -> None:
+        """Find the places of the file that are needed, so that all that is wrong with them is told at once."""
+        options = self.options
+        is_open = {
+            "start": options.start is None,
+            "goal": options.goal is None,
+            "candidate": options.candidates is None and options.random_candidates is None,
+        }
+        problems = Problems()
+        for place in self.listed:
+            if is_open[place.role or "candidate"]:
+                with problems.collecting():
+                    self._located[place.origin] = self._locate(place, "--places")
+        problems.raise_all()
 
     def _door_finder(self) -> DoorFinder | None:
         """What finds doors; nothing where places are to be at junctions, or can be nowhere else."""
@@ -405,11 +440,20 @@ class _PlaceFinder:
 
     def _find(self, place: str | Place, field: str) -> Located:
         """A place that was typed or listed."""
-        located = locate(
-            self.domain, place, field=field, far_m=self.options.snap_warning, places=self.known, doors=self.doors
+        known = self._located.get(place.origin) if isinstance(place, Place) else None
+        self.typed.append(known or self._locate(place, field))
+        return self.typed[-1]
+
+    def _locate(self, place: str | Place, field: str) -> Located:
+        return locate(
+            self.domain,
+            place,
+            field=field,
+            far_m=self.options.snap_warning,
+            places=self.known,
+            doors=self.doors,
+            gazetteer=self._gazetteer,
         )
-        self.typed.append(located)
-        return located
 
     def _known_node(self, label: Label, field: str) -> Located:
         name = self.content.names.get(label)

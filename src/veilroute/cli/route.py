@@ -4,7 +4,6 @@ Whatever goes wrong, what leaves `route` is one of the sentences below or of the
 value that was typed, no line of a file, no message of the system. Any of these may be, or quote, the secret or the key.
 """
 
-import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -28,7 +27,7 @@ from veilroute.cli.console import (
     remark,
 )
 from veilroute.cli.instances import DomainOption, MovementOption, PlaybookArgument
-from veilroute.domain.graph import Label, label_text, tidy_text
+from veilroute.domain.graph import Label, folded, label_text, tidy_text
 from veilroute.errors import (
     BrokenPromiseError,
     InvalidInputError,
@@ -44,7 +43,7 @@ from veilroute.keys import new_key, read_key
 from veilroute.ledger import Ledger, read_ledger
 from veilroute.playbook import Playbook, Route, read_playbook
 from veilroute.streets.directions import directions, directions_text
-from veilroute.streets.places import snap
+from veilroute.streets.places import snap, typed_coordinates
 from veilroute.streets.sheets import route_itinerary
 from veilroute.streets.stops import DWELL_S, Schedule
 
@@ -79,7 +78,6 @@ SENTENCES = {
 
 _FURTHEST_M = 250.0
 _LONGEST = 10_000
-_NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)"
 _OF_SUFFIX = {".txt": "text", ".json": "json", ".gpx": "gpx", ".geojson": "geojson", ".kml": "kml"}
 
 
@@ -258,7 +256,7 @@ def _find_secret(book: Playbook, text: str) -> Label:
     wanted = tidy_text(text)
     if wanted in tuples:
         return tuples[wanted]
-    matching = _named(book, text.strip()) or _nearest(book, wanted)
+    matching = _named(book, text.strip()) or _nearest(book, text)
     # Asked first and not caught, because a KeyError would carry the secret along as the context of ours.
     if len(matching) != 1:
         raise UnknownCandidateError
@@ -266,26 +264,27 @@ def _find_secret(book: Playbook, text: str) -> Label:
 
 
 def _named(book: Playbook, text: str) -> list[Label]:
-    """The candidates of this name or, when there are none, of this name in capitals or small letters."""
+    """The candidates of this name or, when there are none, of this name or label in capitals or small letters."""
     names = [(label, book.names[label]) for label in book.candidates if label in book.names]
     same = [label for label, name in names if name == text]
-    return same or [label for label, name in names if name.casefold() == text.casefold()]
+    names += [(label, label) for label in book.candidates if isinstance(label, str)]
+    return same or list(dict.fromkeys(label for label, name in names if folded(name) == folded(text)))
 
 
 def _nearest(book: Playbook, text: str) -> list[Label]:
-    """The candidate at the junction nearest to ``LAT,LON`` or in the cell there; none where another is nearer."""
-    typed = re.fullmatch(f"({_NUMBER}),({_NUMBER})", text, re.ASCII)
+    """The candidates at the node nearest to ``LAT,LON`` or in the cell there; none where another is nearer."""
+    typed = typed_coordinates(text)
     if book.domain is None or book.domain.on_earth is None or typed is None:
         return []
-    lat, lon = map(float, typed.groups())
-    if abs(lon) > 180 or abs(lat) > 90:
+    lat, lon = typed
+    if not (abs(lon) <= 180 and abs(lat) <= 90):
         return []
     if book.domain.grid is not None:
         cell = book.domain.grid.anchor and book.domain.grid.anchor.cell_at(lat, lon)
         return [label for label in book.candidates if label == cell]
     place = snap(book.domain, (lon, lat))
-    label = book.domain.label(place.node)
-    return [label] if place.distance_m <= _FURTHEST_M and label in book.candidates else []
+    is_near = place.distance_m <= _FURTHEST_M
+    return [label for label in book.candidates if is_near and book.domain.node(label) == place.node]
 
 
 def failure(error: BaseException) -> tuple[str, int]:

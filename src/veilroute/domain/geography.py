@@ -6,13 +6,13 @@ decide which route is best; privacy and sight are often wanted in metres althoug
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from veilroute.arrays import Floats, Int32s, Ints
+from veilroute.arrays import Flags, Floats, Int32s, Ints
 from veilroute.checks import check_name
 from veilroute.domain.graph import Domain, Label, checked_costs, keep_cheapest, spans
 from veilroute.domain.turns import Turns, with_rules
@@ -167,6 +167,49 @@ def street_domain(
     )
     domain = Domain(plain.indptr, plain.indices, plain.costs, plain.labels, plain.coordinates, streets=streets)
     return with_rules(domain, turns, also)
+
+
+def part_of(domain: Domain, is_in: Flags) -> Domain:
+    """A graph with only some of its nodes, and what leads from one of these to another.
+
+    Labels stay. So do rules for turns and further labels, where they can.
+    """
+    if domain.grid is not None:
+        raise InvalidInputError("domain", "a graph or street network", domain)
+    tails, heads, costs = domain.edge_arrays()
+    nodes, edges = np.flatnonzero(is_in), np.flatnonzero(is_in[tails] & is_in[heads])
+    number = np.cumsum(is_in) - 1
+    tails, heads, costs = number[tails[edges]], number[heads[edges]], costs[edges]
+    labels, streets, turns = domain.labels_of(nodes), domain.streets, domain.turns
+    also = [(label, int(number[node])) for label, node in domain.also if is_in[node]]
+    if turns is not None:
+        kept = [stretch for stretch in turns.banned if all(is_in[node] for node in stretch)]
+        turns = replace(turns, banned=tuple(tuple(int(number[node]) for node in stretch) for stretch in kept))
+    if streets is None:
+        coordinates = None if domain.coordinates is None else domain.coordinates[nodes]
+        plain = Domain.from_edges(nodes.size, tails, heads, costs, labels=labels, coordinates=coordinates)
+        return with_rules(plain, turns, also)
+    sizes = np.diff(streets.shape_ptr)[edges]
+    names, kinds = np.unique(streets.name_ids[edges]), np.unique(streets.kind_ids[edges])
+    return street_domain(
+        lonlat=streets.lonlat[nodes],
+        tails=tails,
+        heads=heads,
+        costs=costs,
+        lengths=streets.lengths[edges],
+        unit=streets.unit,
+        labels=labels,
+        names=[streets.names[number] for number in names.tolist()],
+        name_ids=np.searchsorted(names, streets.name_ids[edges]),
+        kinds=[streets.kinds[number] for number in kinds.tolist()],
+        kind_ids=np.searchsorted(kinds, streets.kind_ids[edges]),
+        shape_ptr=np.concatenate([[0], np.cumsum(sizes)]),
+        shape=streets.shape[spans(streets.shape_ptr[:-1][edges], sizes)],
+        attribution=streets.attribution,
+        shortest=streets.shortest[edges],
+        turns=turns,
+        also=also,
+    )
 
 
 def great_circle_m(lonlat1: npt.ArrayLike, lonlat2: npt.ArrayLike) -> Floats:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+import unicodedata
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -65,6 +66,11 @@ def label_text(label: Label) -> str:
     if not isinstance(label, tuple):
         return str(label)
     return ",".join(f"({label_text(part)})" if isinstance(part, tuple) else str(part) for part in label)
+
+
+def folded(text: str) -> str:
+    """What names are compared by where capitals do not matter."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def tidy_text(text: str) -> str:
@@ -261,6 +267,18 @@ class Domain:
     def _label_of_text(self) -> dict[str, Label]:
         further = (label for label, _ in self.also)
         return {label_text(label): label for label in chain(self.labels or (), further)}
+
+    def labels_like(self, text: str) -> list[Label]:
+        """The labels that are this text but for capitals."""
+        return self._labels_of_folded.get(folded(text), [])
+
+    @cached_property
+    def _labels_of_folded(self) -> dict[str, list[Label]]:
+        alike: dict[str, list[Label]] = {}
+        for label in chain(self.labels or (), (label for label, _ in self.also)):
+            if isinstance(label, str):
+                alike.setdefault(folded(label), []).append(label)
+        return alike
 
     @cached_property
     def _index_of_label(self) -> dict[Label, int]:

@@ -88,7 +88,7 @@ def read_osm(
         raise UnknownMethodError("cost", cost, UNITS)
     turning_rules(moving, u_turns, u_turn_cost, unit=cost)
     watch = Watch(report=progress)
-    _check_file(path)
+    check_osm_file(path)
     ways = _read_ways(path, watch)
     if not ways.num_read:
         raise FileFormatError(path, "the file has no ways, so no streets; check that it is a map, and complete")
@@ -98,7 +98,7 @@ def read_osm(
     needed = refs_of(ways, is_in)
     if not needed.size:
         raise FileFormatError(path, f"none of its {int(is_in.sum())} ways for the network {network} has nodes")
-    numbers, places, barriers = _read_nodes(path, needed, watch)
+    numbers, places, barriers = read_node_places(path, needed, watch)
     if not numbers.size:
         missing = f"the nodes of all {int(is_in.sum())} ways are missing"
         raise FileFormatError(path, f"{missing}; extract the map again with complete ways")
@@ -122,7 +122,7 @@ def is_osm_name(path: str | Path) -> bool:
     return Path(path).name.lower().endswith(SUFFIXES)
 
 
-def _check_file(path: str | Path) -> None:
+def check_osm_file(path: str | Path) -> None:
     """Say in one line what osmium would say in many words, or not at all."""
     if not is_osm_name(path):
         raise UnknownMethodError("OpenStreetMap file", Path(path).name, tuple(f"*{suffix}" for suffix in SUFFIXES))
@@ -183,7 +183,7 @@ class _Barriers(dict[int, dict[str, str]]):
         self[node.id] = dict(node.tags)
 
 
-def _read_nodes(path: str | Path, needed: Ints, watch: Watch) -> tuple[Ints, Floats, dict[int, dict[str, str]]]:
+def read_node_places(path: str | Path, needed: Ints, watch: Watch) -> tuple[Ints, Floats, dict[int, dict[str, str]]]:
     """Of the needed nodes that the file has: the numbers, ascending, the places, and the tags of barriers."""
     watch.tell("reading places", 0, int(needed.size))
     osmium = _osmium()
@@ -218,6 +218,16 @@ def _things(path: str | Path, kinds: Any) -> Iterator[Any]:
     """What a file holds, one by one; each is gone when the next one comes."""
     with _reading(path):
         for thing in _osmium().FileProcessor(_file(path), kinds):
+            if not thing.deleted:
+                yield thing
+
+
+def filtered_things(path: str | Path, *keys: str) -> Iterator[Any]:
+    """The nodes and ways of a file that have one of these tags, one by one; each is gone when the next one comes."""
+    with _reading(path):
+        osmium = _osmium()
+        wanted = osmium.filter.KeyFilter(*keys)
+        for thing in osmium.FileProcessor(_file(path), osmium.osm.NODE | osmium.osm.WAY).with_filter(wanted):
             if not thing.deleted:
                 yield thing
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from veilroute.arrays import Flags, Ints
 from veilroute.checks import check_finite, check_name
 from veilroute.domain.connectivity import largest_component, strong_components
-from veilroute.domain.geography import UNITS, great_circle_m, street_domain
+from veilroute.domain.geography import UNITS, great_circle_m, part_of, street_domain
 from veilroute.domain.graph import Domain, spans
 from veilroute.domain.turns import U_TURNS, Turns, edge_numbers, with_rules
 from veilroute.errors import InvalidInputError, UnknownMethodError
@@ -164,18 +164,12 @@ def build_network(
     domain = _domain(ways, edges, nodes, inside, cost, turns)
     num_apart = num_illegal = 0
     if connected:
-        is_near, is_legal = connected_part(domain)
-        if not is_legal.any():
-            expected = f"streets to {network} along that lead from one junction to another, and back by legal turns"
-            raise InvalidInputError("ways", expected)
+        is_near, is_legal = _connected_nodes(domain)
         num_apart, num_illegal = int((~is_near).sum()), int((is_near & ~is_legal).sum())
+        domain = _part(domain, is_legal)
         is_in = np.zeros(num_raw, dtype=np.bool_)
         is_in[nodes[is_legal]] = True
-        if turns.u_turns == "dead-ends":
-            seeming = map(tuple, nodes[_seeming_dead_ends(domain, is_legal)].tolist())
-            turns = Turns.of(turns.u_turns, {*turns.banned, *seeming}, turns.u_turn_cost)
         nodes, inside = nodes[is_legal], inside[is_in[edges.tails[inside]] & is_in[edges.heads[inside]]]
-        domain = _domain(ways, edges, nodes, inside, cost, turns)
     assert domain.streets is not None, "made with streets"
     metres_inside, metres = float(edges.metres[inside].sum()), float(domain.streets.lengths.sum())
     is_alone = chains.is_junction & ~has_edge
@@ -273,7 +267,15 @@ def _cut_at_barriers(ways: Ways, segments: Segments, network: Network) -> tuple[
     return extended, replace(segments, tails=ends(tails, heads), heads=ends(heads, tails)), others // num
 
 
-def connected_part(domain: Domain) -> tuple[Flags, Flags]:
+def connected_part(domain: Domain) -> Domain:
+    """The largest part of a graph within which legal walks lead from everywhere to everywhere; labels stay.
+
+    Of equally large parts it is that of the lowest node.
+    """
+    return _part(domain, _connected_nodes(domain)[1])
+
+
+def _connected_nodes(domain: Domain) -> tuple[Flags, Flags]:
     """Which nodes are in the largest strongly connected component, and which of these legal turns connect.
 
     The latter are the nodes of the largest strongly connected component of states within the former one, by how many
@@ -300,14 +302,21 @@ def connected_part(domain: Domain) -> tuple[Flags, Flags]:
     return is_near, is_legal
 
 
-def _seeming_dead_ends(domain: Domain, is_kept: Flags) -> Ints:
-    """Where nodes are left out, another street may seem to be a dead end: turning round there, as stretches."""
-    tails, heads, _ = domain.edge_arrays()
-    within = is_kept[tails] & is_kept[heads]
-    num_left = np.bincount(tails[within], minlength=domain.num_nodes)
-    ends = within & (num_left[tails] == 1) & (np.diff(domain.indptr.astype(np.int64))[tails] > 1)
-    ends &= edge_numbers(domain, heads, tails) >= 0
-    return np.stack([heads[ends], tails[ends], heads[ends]], axis=1)
+def _part(domain: Domain, is_in: Flags) -> Domain:
+    """A network with only some of its nodes, in which nothing seems to be a dead end that was none."""
+    if is_in.sum() < 2:
+        expected = "streets that lead from one junction to another, and back by legal turns"
+        raise InvalidInputError("connected", expected)
+    turns = domain.turns
+    if turns is not None and turns.u_turns == "dead-ends":
+        tails, heads, _ = domain.edge_arrays()
+        within = is_in[tails] & is_in[heads]
+        num_left = np.bincount(tails[within], minlength=domain.num_nodes)
+        ends = within & (num_left[tails] == 1) & (np.diff(domain.indptr.astype(np.int64))[tails] > 1)
+        ends &= edge_numbers(domain, heads, tails) >= 0
+        seeming = np.stack([heads[ends], tails[ends], heads[ends]], axis=1).tolist()
+        domain = replace(domain, turns=Turns.of(turns.u_turns, [*turns.banned, *seeming], turns.u_turn_cost))
+    return part_of(domain, is_in)
 
 
 def _domain(ways: Ways, edges: Edges, nodes: Ints, inside: Ints, cost: str, turns: Turns) -> Domain:

@@ -4,8 +4,8 @@ The start, the goal and the candidates are no secrets, so messages and warnings 
 this: look it up among the candidates of the playbook.
 """
 
+import difflib
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -13,9 +13,11 @@ import numpy as np
 
 from veilroute.domain.connectivity import reached_from
 from veilroute.domain.geography import Streets, great_circle_m
-from veilroute.domain.graph import Domain, Label, label_text
+from veilroute.domain.graph import Domain, Label, folded, label_text
 from veilroute.domain.grid import Anchor, Grid
-from veilroute.errors import InvalidInputError
+from veilroute.errors import InvalidInputError, Problems, listing
+from veilroute.streets.addresses import Gazetteer
+from veilroute.streets.coordinates import read_lat_lon
 from veilroute.streets.doors import Door, DoorFinder, open_doors
 
 
@@ -50,8 +52,6 @@ def span_text(streets: Streets) -> str:
 ROLES = ("start", "goal", "candidate")  #: what a place of a file can be
 FAR_M = 100.0  #: metres to the nearest junction beyond which a place comes with a warning
 FURTHEST_M = 2000.0  #: metres to the nearest junction beyond which a place is off the map
-_NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)"
-_COORDINATES = re.compile(rf"\s*({_NUMBER})\s*,\s*({_NUMBER})\s*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Place:
     name: str | None = None  #: what people call it
     lat: float | None = None  #: in degrees, as is lon; both or neither
     lon: float | None = None
-    node: str | None = None  #: the label of a node as text, where there are no coordinates
+    node: str | None = None  #: the label of a node as text, or an address, where there are no coordinates
     role: str | None = None  #: one of ROLES, or None where that is said elsewhere
     origin: str = ""  #: where it was given, for messages: "branches.csv, line 3"
 
@@ -102,44 +102,86 @@ def locate(
     far_m: float = FAR_M,
     places: Sequence[Place] = (),
     doors: DoorFinder | None = None,
+    gazetteer: Gazetteer | None = None,
 ) -> Located:
-    """Find the node that is meant by a place, or by a text.
+    """Find the node that is meant by a place, or by a text as :func:`place_meant` takes it.
 
-    A text is the name of one of ``places``, or ``LAT,LON`` in decimal degrees on a street network, or the label of a
-    node; it is tried in this order. Coordinates mean the nearest junction or, with ``doors``, the nearest point of a
-    street, where a node is to be made (:func:`open_located`). Messages name the place's own ``origin``, or
-    else ``field``. Beyond ``far_m`` metres the result has a warning; off the map is what is further than
-    :data:`FURTHEST_M`, or than ``far_m`` where that is more.
+    Coordinates mean the nearest junction or, with ``doors``, the nearest point of a street, where a node is to be made
+    (:func:`open_located`). Messages name the place's own ``origin``, or else ``field``. Beyond ``far_m`` metres the
+    result has a warning; off the map is what is further than :data:`FURTHEST_M`, or than ``far_m`` where that is more.
     """
     if not 0 <= far_m < math.inf:
         raise InvalidInputError("far_m", "a finite number of metres >= 0", far_m)
-    if isinstance(place, Place):
-        meant = place
-    else:
-        # On a grid, 3,4 is a cell and 3.0,4.0 is a place on earth.
-        is_place = domain.streets is not None or (domain.on_earth is not None and "." in place)
-        coordinates = typed_coordinates(place) if is_place else None
-        typed = Place(node=place) if coordinates is None else Place(lat=coordinates[0], lon=coordinates[1])
-        meant = next((one for one in places if one.name == place.strip()), typed)
+    meant = place_meant(domain, place, field=field, places=places, gazetteer=gazetteer)
     where = meant.origin or field
     if meant.lat is not None and meant.lon is not None:
         return _located_by_coordinates(domain, meant, meant.lat, meant.lon, where, far_m, doors)
     assert meant.node is not None, "a place has coordinates or a node"
+    return Located(domain.parse_label(meant.node, field=where), str(meant), meant.name, origin=where)
+
+
+def place_meant(
+    domain: Domain,
+    place: str | Place,
+    *,
+    field: str,
+    places: Sequence[Place] = (),
+    gazetteer: Gazetteer | None = None,
+) -> Place:
+    """The place that is meant by a text, or by a place without coordinates: with coordinates, or the label of a node.
+
+    A text is the name of one of ``places``, or latitude and longitude on a street network, or the label of a node, or
+    one of these names and labels but for capitals, or what the ``gazetteer`` knows; it is tried in this order. Where
+    it may mean several, or means none, the message lists those that it may have meant.
+    """
+    if isinstance(place, Place):
+        return place if place.lat is not None else _with_label(domain, place, place.origin or field, places, gazetteer)
+    text = place.strip()
+    exact = next((one for one in places if one.name == text), None)
+    if exact is not None:
+        return place_meant(domain, exact, field=field, gazetteer=gazetteer)
+    # On a grid, 3,4 is a cell and 3.0,4.0 is a place on earth.
+    is_place = domain.streets is not None or (domain.on_earth is not None and ("." in text or "°" in text))
+    coordinates = typed_coordinates(text) if is_place else None
+    if coordinates is not None:
+        return Place(lat=coordinates[0], lon=coordinates[1])
+    return _with_label(domain, Place(node=place), field, places, gazetteer)
+
+
+def _with_label(
+    domain: Domain, place: Place, where: str, places: Sequence[Place], gazetteer: Gazetteer | None
+) -> Place:
+    """The place with a label that there is, or with the coordinates that its text stands for."""
+    text = place.node or ""
     try:
-        label = domain.parse_label(meant.node, field=where)
-        domain.node(label, field=where)
-    except InvalidInputError:
-        if domain.streets is None:
-            raise
-        expected = f"LAT,LON such as {example_text(domain)}, the id of a junction, or the name of a place in --places"
-        raise InvalidInputError(where, expected, meant.node) from None
-    return Located(label, str(meant), meant.name, origin=where)
+        domain.node(domain.parse_label(text, field=where), field=where)
+    except InvalidInputError as error:
+        unknown = error
+    else:
+        return place
+    alike = {one.name: one for one in places if one.name is not None and folded(one.name) == folded(text)}
+    alike |= {label_text(label): Place(place.name, node=label_text(label)) for label in domain.labels_like(text)}
+    if len(alike) > 1:
+        raise InvalidInputError(where, f"one of {listing(list(alike))}, as it is written there", text)
+    for found in alike.values():
+        return place_meant(domain, found, field=where, gazetteer=gazetteer)
+    if domain.streets is None:
+        raise unknown
+    if gazetteer is not None:
+        lon, lat = gazetteer.find(text, field=where)
+        return replace(place, name=place.name or text.strip(), node=None, lat=lat, lon=lon)
+    expected = f"LAT,LON such as {example_text(domain)}, the id of a junction, or the name of a place in --places"
+    near = difflib.get_close_matches(text, [one.name for one in places if one.name is not None], 3)
+    hint = f" (the nearest are {listing(near)})" if near else ""
+    raise InvalidInputError(where, expected + hint, text)
 
 
 def typed_coordinates(text: str) -> tuple[float, float] | None:
     """Latitude and longitude of a text such as ``60.17,24.94``; ``None`` where it is something else."""
-    match = _COORDINATES.fullmatch(text)
-    return None if match is None else (float(match[1]), float(match[2]))
+    try:
+        return read_lat_lon(text)
+    except ValueError:
+        return None
 
 
 def example_text(domain: Domain) -> str:
@@ -231,8 +273,9 @@ def check_distinct(domain: Domain, start: Located, goal: Located, candidates: Se
 
     Start and goal may be at one place: that is a round trip. A candidate at the start or goal is refused when one of
     the two was given by coordinates, because nobody may have noticed; where both were given by ids it does not count,
-    as usual. Several candidates at one spot are several labels of one node.
+    as usual. Several candidates at one spot are several labels of one node. All such candidates are told of at once.
     """
+    problems = Problems()
     ends = {domain.node(end.label): end for end in (goal, start)}
     first: dict[Label, Located] = {}
     for place in candidates:
@@ -244,7 +287,8 @@ def check_distinct(domain: Domain, start: Located, goal: Located, candidates: Se
             expected = (
                 f"candidates away from start and goal, each once; {both}: leave one out, or move it along the street"
             )
-            raise InvalidInputError(place.origin, expected)
+            problems.add(InvalidInputError(place.origin, expected))
+    problems.raise_all()
 
 
 def _whereabouts(domain: Domain, place: Located) -> str:
@@ -267,10 +311,11 @@ def check_way(domain: Domain, start: Located, goal: Located) -> None:
 def check_joined(domain: Domain, start: Located, others: Sequence[Located]) -> None:
     """Raise when a place is on a part of the network that no street joins to the start, in whatever direction.
 
-    Of the two, the one on the smaller part is named. A candidate that only one-way streets make impossible is not this
-    function's business.
+    Of the two, the one on the smaller part is named; all such places at once. A candidate that only one-way streets
+    make impossible is not this function's business.
     """
     joined_here = reached_from(domain, domain.node(start.label), backward=True)
+    problems = Problems()
     for other in others:
         node = domain.node(other.label)
         if joined_here[node]:
@@ -280,4 +325,7 @@ def check_joined(domain: Domain, start: Located, others: Sequence[Located]) -> N
         is_junction = lost.door is None or lost.door.node is not None
         here = f" ({_whereabouts(domain, lost)})" if is_junction else ""
         where = f"{lost.text}{here} is on a part of the network that is not connected to"
-        raise InvalidInputError(lost.origin, f"connected places; {where} {joined.text}: {_REMEDY}")
+        problems.add(InvalidInputError(lost.origin, f"connected places; {where} {joined.text}: {_REMEDY}"))
+        if lost is start:
+            break
+    problems.raise_all()
