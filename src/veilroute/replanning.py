@@ -26,11 +26,10 @@ from veilroute.checks import check_name, check_whole, plain_number
 from veilroute.closures import CHOICES, GO_ON, Closure, Pair, Replan, Way
 from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.prefixes import Completions
-from veilroute.covering.states import nodes_along
+from veilroute.covering.states import nodes_along, states_beside
 from veilroute.covering.task import far_matrix, find_watchers, prepare_task
 from veilroute.covering.walks import Sweeper, Sweepers, walk_cost
 from veilroute.domain.graph import CostArray, Domain, Label, checked_costs, label_text, plain_label, spans
-from veilroute.domain.turns import without_missing
 from veilroute.domain.visibility import Explicit
 from veilroute.errors import BrokenPromiseError, InvalidInputError, TooLargeError
 from veilroute.planners.plan import PlannedClass
@@ -147,7 +146,6 @@ def change_domain(domain: Domain, closure: Closure) -> Domain:
     indptr, indices, prices = _without(domain.indptr, domain.indices, costs, gone)
     prices = checked_costs(prices, field="costs") if closure.costs else prices
     changed = replace(domain, indptr=indptr, indices=indices, costs=prices, streets=streets)
-    changed = replace(changed, turns=without_missing(changed, domain.turns))
     if not closure.costs:
         # Turned round as well here, where it is a matter of leaving edges out: sorting them all anew takes far longer.
         tails = np.searchsorted(domain.indptr, gone, side="right") - 1
@@ -285,8 +283,10 @@ class _Rest:
         own = {int(self.task.members[i]): planned.own[0, i] for i in planned.members if planned.own}
         if own:
             prefix, sweepers = planned.walks[0], Sweepers(self.task.domain, 1)
+            is_there = np.isin(prefix[-1], states_beside(self.task.domain, self.task.goals[0]))
             for i in (i for i in range(len(self.owner.labels)) if i not in left):
-                walk = np.concatenate((prefix, sweepers.path_to_goal(int(prefix[-1]), self.task.goals[0])[1:]))
+                rest = () if is_there else sweepers.path_to_goal(int(prefix[-1]), self.task.goals[0])[1:]
+                walk = np.concatenate((prefix, np.array(rest, dtype=np.int64)))
                 own[i] = walk, walk_cost(self.task.domain, walk)
         return self._way(planned.walks[0], planned.costs[0], left, own)
 

@@ -13,7 +13,7 @@ from veilroute.checks import check_whole
 from veilroute.errors import InvalidInputError
 from veilroute.playbook import Claims, Playbook, PlaybookClass, Route
 from veilroute.posterior import Sights
-from veilroute.problem import ROUNDING, Privacy, Problem, check_fit, names_sha256
+from veilroute.problem import ROUNDING, Privacy, Problem, check_fit, names_sha256, places_sha256
 from veilroute.progress import ProgressCallback, Watch, check_time_limit
 
 if TYPE_CHECKING:
@@ -137,6 +137,8 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
         names=problem.names,
         names_sha256=names_sha256(problem.names),
         drawing_sha256=problem.domain.drawing_sha256,
+        places=problem.places,
+        places_sha256=places_sha256(problem.places),
         objective=problem.objective,
         prior=None if problem.prior is None else tuple(problem.prior),
         past=problem.past,

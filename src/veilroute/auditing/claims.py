@@ -372,7 +372,7 @@ def check_apr(replayed: ReplayedPlaybook) -> ClaimVerdict:
 
 def check_walk(replayed: ReplayedPlaybook) -> ClaimVerdict:
     """Every route starts at the trip's start, ends at its goal and follows edges."""
-    routes = _distinct(replayed)
+    routes = distinct_routes(replayed)
     problems = [
         f"the route for {who}{replayed.on_trip(trip)} {route.fault}" for route, who, trip in routes if route.fault
     ]
@@ -397,7 +397,7 @@ def check_cost(replayed: ReplayedPlaybook) -> ClaimVerdict:
     """Stated costs are the sums of the edges; routes that are no walks have none and are left to ``walk``."""
     compared = [
         (f"the route for {who}{replayed.on_trip(trip)}", route.real_cost, route.stated_cost)
-        for route, who, trip in _distinct(replayed)
+        for route, who, trip in distinct_routes(replayed)
         if route.real_cost is not None and route.stated_cost is not UNSTATED
     ]
     compared += [
@@ -473,7 +473,7 @@ def _shown_only(replayed: ReplayedPlaybook) -> Iterator[tuple[str, Route, Replay
                 yield place, shown, next(holders, None)
 
 
-def _distinct(replayed: ReplayedPlaybook) -> list[tuple[ReplayedRoute, str, int]]:
+def distinct_routes(replayed: ReplayedPlaybook) -> list[tuple[ReplayedRoute, str, int]]:
     """Each route once, with the candidates that get it and the trip."""
     holders: dict[int, tuple[ReplayedRoute, list[int], int]] = {}
     for (c, _, trip), route in replayed.answers.items():

@@ -185,7 +185,9 @@ class _FileContent:
     objective: str = "mac"
     prior: Mapping[Label, float] | None = None
     unstated: frozenset[str] = UNSTATED
+    places: Mapping[Label, tuple[float, float]] = field(default_factory=dict)
     network: Path | None = None  # the file of a street network, which may have addresses
+    listed: Sequence[Place] = ()  # the places of an earlier playbook, where this map has to find them again
 
 
 def _read(path: Path, options: InstanceOptions) -> _FileContent:
@@ -215,7 +217,7 @@ def _read(path: Path, options: InstanceOptions) -> _FileContent:
     prior = None if stated.prior is None else dict(zip(stated.candidates, stated.prior, strict=True))
     return _FileContent(
         stated.domain, stated.trips, stated.candidates, stated.visibility, privacy, stated.names, stated.objective,
-        prior, instance.unstated,
+        prior, instance.unstated, stated.places,
     )  # fmt: skip
 
 
@@ -256,10 +258,11 @@ def _with_earlier(content: _FileContent, earlier: Playbook, *, is_open: bool) ->
     # Here, because the planner brings the compiled kernels, which other commands do without.
     from veilroute.planners.reuse import find_again
 
+    doors = _doors_again(earlier) if is_open and content.domain.streets is not None else []
     try:
         now = find_again(earlier, content.domain, content.names)
     except InvalidInputError:
-        if is_open:
+        if is_open and not doors:
             raise
         now = {}  # the planner looks again, when the names in the file of places are known
     names = {now[label]: name for label, name in earlier.names.items() if label in now}
@@ -267,9 +270,27 @@ def _with_earlier(content: _FileContent, earlier: Playbook, *, is_open: bool) ->
     if not is_open:
         return replace(content, names=names)
     candidates = [now[label] for label in earlier.candidates if label in now]
+    if doors and len(candidates) < len(earlier.candidates):
+        return replace(content, listed=doors, names=names)
     if num_lost := len(earlier.candidates) - len(candidates):
         remark(f"not on this map, and so left out: {num_lost} of the earlier candidates")
     return replace(content, candidates=candidates, names=names)
+
+
+def _doors_again(earlier: Playbook) -> list[Place]:
+    """The candidates of an earlier playbook as places to be found anew, where it knows their coordinates."""
+    if not set(earlier.candidates) & set(earlier.places):
+        return []
+    places = []
+    for label in earlier.candidates:
+        name = earlier.names.get(label)
+        origin = f"--reuse, {name or label_text(label)}"
+        if label in earlier.places:
+            lon, lat = earlier.places[label]
+            places.append(Place(name or label_text(label), lat, lon, role="candidate", origin=origin))
+        else:
+            places.append(Place(name, node=label_text(label), role="candidate", origin=origin))
+    return places
 
 
 def _complete(content: _FileContent, options: InstanceOptions) -> Instance:
@@ -304,7 +325,10 @@ def _complete(content: _FileContent, options: InstanceOptions) -> Instance:
     names |= {label: name for label, name in content.names.items() if label not in names}
     labels = [place.label for place in candidates]
     prior = _prior(replace(content, domain=domain), options, trips, labels, names)
-    problem = Problem(domain, trips, labels, visibility, names, content.objective, prior)
+    spots = {place.label: place.lonlat for place in reversed(places) if place.lonlat is not None}
+    given = {label: lonlat for label, lonlat in content.places.items() if domain.has_label(label)}
+    given |= {place.label: spots[place.label] for place in places if place.label in spots}
+    problem = Problem(domain, trips, labels, visibility, names, content.objective, prior, places=given)
     for line in dict.fromkeys(place.warning for place in places if place.warning is not None):
         remark(line)
     finder.tell_addresses()
@@ -341,7 +365,7 @@ class _PlaceFinder:
         if not 0 <= options.snap_warning < math.inf:
             raise InvalidInputError("--snap-warning", "a finite number of metres >= 0", options.snap_warning)
         self.content, self.options, self.domain = content, options, content.domain
-        self.listed = [] if options.places is None else read_places(options.places)
+        self.listed = list(content.listed) if options.places is None else read_places(options.places)
         named = (Place(name, node=label_text(label)) for label, name in content.names.items())
         self.known = [*self.listed, *named]
         self.typed: list[Located] = []

@@ -106,6 +106,13 @@ class StateGraph(Domain):
         return nodes[np.concatenate(([True], nodes[1:] != nodes[:-1]))] if nodes.size else nodes
 
 
+def states_beside(graph: Domain, state: int) -> Indices:
+    """All states at the same node as one of them; where states are nodes, this one."""
+    if not isinstance(graph, StateGraph):
+        return np.array([state], dtype=np.uint32)
+    return np.flatnonzero(graph.nodes == graph.nodes[state]).astype(np.uint32)
+
+
 def nodes_along(graph: Domain, walk: Walk) -> Walk:
     """The nodes of the world along a walk on a graph that was made for searching."""
     return graph.nodes_along(walk) if isinstance(graph, StateGraph) else walk
@@ -127,8 +134,8 @@ class Search:
 def search_graph(domain: Domain, walked: Sequence[Sequence[int]], goals: Sequence[int]) -> Search:
     """Where to search legal walks that go on from what was ``walked`` so far, each to its goal.
 
-    A trip that has not begun has walked its start. Nodes are those of the domain; what was walked may have led over
-    edges that the domain lacks by now.
+    A trip that has not begun has walked its start. Nodes are those of the domain; what was walked, and what is banned,
+    may lead over edges that the domain lacks by now.
     """
     if domain.turns is None:
         return Search(domain, tuple(nodes[-1] for nodes in walked), tuple(goals))
@@ -242,6 +249,7 @@ class _Builder:
                 one = edge_numbers(self.domain, *np.array(firsts).T)
                 other = edge_numbers(self.domain, *np.array(seconds).T)
                 num = np.int64(self.heads.size)
+                one, other = one[(one >= 0) & (other >= 0)], other[(one >= 0) & (other >= 0)]
                 kept &= (came < 0) | ~np.isin(came * num + edges, one * num + other)
         prices = self.costs[edges]
         if self.u_turn_cost:

@@ -127,7 +127,7 @@ def edge_numbers(domain: Domain, tails: npt.ArrayLike, heads: npt.ArrayLike) -> 
 
 
 def without_missing(domain: Domain, turns: Turns | None) -> Turns | None:
-    """Rules for a domain that lacks some edges of the one they were made for; the nodes are the same."""
+    """Rules for whoever starts on a domain that lacks some edges of the one they were made for; nodes are the same."""
     if turns is None or not turns.banned:
         return turns
     steps = np.array([step for stretch in turns.banned for step in pairwise(stretch)], dtype=np.int64)

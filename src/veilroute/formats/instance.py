@@ -18,7 +18,7 @@ from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodEr
 from veilroute.formats.movingai import read_movingai, write_movingai
 from veilroute.formats.network_file import is_network_data, network_from_data, read_network
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes, read_text
-from veilroute.problem import Privacy, Problem, Trip
+from veilroute.problem import Privacy, Problem, Trip, places_from_list
 
 FORMAT = "veilroute-instance/1"
 
@@ -142,6 +142,7 @@ def write_instance(instance: Instance, path: str | Path) -> list[str]:
                 "streets": problem.domain.streets is not None,
                 "origin": problem.domain.grid is not None and problem.domain.grid.anchor is not None,
                 "names": bool(problem.names),
+                "places": bool(problem.places),
                 "prior": problem.prior is not None,
                 "labels": problem.domain.grid is not None or problem.domain.labels is not None,
             }
@@ -168,7 +169,11 @@ def _to_dict(instance: Instance) -> dict[str, Any]:
         data["objective"] = problem.objective
     if problem.prior is not None:
         data["prior"] = list(problem.prior)
-    return data | {"names": [[label, name] for label, name in problem.names.items()]} if problem.names else data
+    if problem.names:
+        data["names"] = [[label, name] for label, name in problem.names.items()]
+    if problem.places:
+        data["places"] = [[label, *lonlat] for label, lonlat in problem.places.items()]
+    return data
 
 
 def _from_data(data: Any, path: str | Path) -> Instance:
@@ -187,6 +192,7 @@ def _from_data(data: Any, path: str | Path) -> Instance:
             {plain_label(label, field="names"): name for label, name in names},
             data.get("objective", "mac"),
             check_list("prior", data["prior"]) if "prior" in data else None,
+            places=places_from_list(data.get("places", [])),
         )
         privacy = data.get("privacy", {})
         if not isinstance(privacy, dict) or set(privacy) - set(Privacy.__dataclass_fields__):

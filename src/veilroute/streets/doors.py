@@ -288,7 +288,13 @@ def _cut_turns(domain: Domain, turns: Turns, cuts: _Cuts) -> Turns:
     between: dict[tuple[int, int], list[int]] = {}
     for edge, node in zip(cuts.edges.tolist(), cuts.nodes.tolist(), strict=True):
         between.setdefault((int(tails[edge]), int(heads[edge])), []).append(node)
-    if turns.u_turn_cost and any(between.get((head, tail), [])[::-1] != cut for (tail, head), cut in between.items()):
+    cut_streets = np.array(list(between), dtype=np.int64).reshape(-1, 2)
+    leads_back = edge_numbers(domain, cut_streets[:, 1], cut_streets[:, 0]) >= 0
+    if turns.u_turn_cost and any(
+        between.get((head, tail), [])[::-1] != cut
+        for ((tail, head), cut), is_both in zip(between.items(), leads_back, strict=True)
+        if is_both
+    ):
         raise InvalidInputError("--u-turn-cost", "0 with --side kerb, where each direction has places of its own")
 
     def expanded(stretch: Stretch) -> Stretch:
