@@ -252,7 +252,7 @@ def make_samples(folder: Path) -> list[Sample]:
     import veilroute as vr
     from odd_files import PLACES, Writer, geopackage, gpx, kml_text, kmz, osm_with_addresses, table, workbook
     from odd_files import raw as odd_raw
-    from osm_files import on_grid, write_osm
+    from osm_files import on_grid, restriction, write_osm
     from street_samples import exposed_book, little_book, little_town, two_trip_book
     from veilroute.cli.replan import replan_file
     from veilroute.formats import write_movingai, write_network
@@ -407,10 +407,9 @@ def make_samples(folder: Path) -> list[Sample]:
     rows = [(1, [1, 2, 3], {"highway": "primary", "name": "A", "maxspeed": "50"}), (2, [3, 13], {"highway": "service"})]
     rows += [(3, [13, 11, 1], {"highway": "residential", "oneway": "yes"})]
     spots = on_grid(1, 2, 3, 11, 13)
+    turns = [restriction("no_u_turn", 1, 3, 1), restriction("only_left_turn", 3, [1], 2)]
     for name in ("x.osm", "x.osm.gz", "x.osm.bz2", "x.osm.pbf"):
-        raw = made(
-            lambda path: write_osm(path, rows, spots, [{"type": "restriction", "restriction": "no_u_turn"}]), name
-        )
+        raw = made(lambda path: write_osm(path, rows, spots, turns, {2: {"barrier": "bollard"}}), name)
         add(name, raw, ["streets", name, "-o", "out.json"], ["streets", name, "-o", "out.json", "--network", "walk"])
         if name.endswith(".gz"):
             samples.append(samples[-1]._replace(repack=_in_gzip))

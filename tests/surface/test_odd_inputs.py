@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import veilroute as vr
-from commands import Command
+from commands import Command, assert_refused
 from odd_files import (
     PLACES,
     Writer,
@@ -242,7 +242,8 @@ def test_the_connected_part_keeps_what_streets_have(command: Command, tmp_path: 
     Path("e.nodes.csv").write_text(
         "id;lat;lon\nä;60,17;24,94\nb;60°10'12\"N;24,941\nc;60,17;24,942\n", encoding="latin-1"
     )
-    done = command("streets", "e.csv", "-o", "net.npz", "--connected", "--json")
+    assert_refused(command("streets", "e.csv", "-o", "net.npz", "--connected"), "connected", "back by legal turns")
+    done = command("streets", "e.csv", "-o", "net.npz", "--connected", "--u-turns", "allow", "--json")
     assert json.loads(done.out)["num_nodes_apart"] == 1
     part = vr.read_network("net.npz")
     assert part.labels == ("b", "ä") or part.labels == ("ä", "b")

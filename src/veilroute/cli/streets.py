@@ -7,14 +7,14 @@ from typer import Argument, Option
 
 from veilroute.checks import check_name
 from veilroute.cli.console import DONE, JsonOption, check_out, emit, emit_json, live_progress, remark
-from veilroute.domain.geography import connected_part
 from veilroute.domain.graph import Domain
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.formats.network_file import WRITABLE, network_suffix, read_addresses, read_network, write_network
 from veilroute.formats.osm import is_osm_name, read_osm
 from veilroute.formats.osm_addresses import read_osm_addresses
 from veilroute.progress import Progress
-from veilroute.streets.network import StreetNetwork
+from veilroute.streets.network import StreetNetwork, connected_part, with_u_turns
+from veilroute.streets.network_report import TURNING
 
 
 def run_streets(
@@ -23,12 +23,22 @@ def run_streets(
         help="An .osm.pbf, .osm, .osm.gz or .osm.bz2 file, or a .graphml, .gr, .csv, .xlsx, .json or .npz.",
     ),
     out: Path = Option(..., "-o", "--out", metavar="OUT", help="A .json or .npz file."),
-    network: str | None = Option(None, metavar="drive|cycle|walk", help="Which streets of a map. [drive]"),
+    network: str | None = Option(None, metavar="drive|truck|cycle|walk", help="Which streets of a map. [drive]"),
     cost: str | None = Option(None, metavar="seconds|metres", help="What streets cost: time or length. [seconds]"),
     service: bool = Option(False, "--service", help="With service roads: alleys, driveways, ways through yards."),
     connected: bool = Option(
         False, "--connected", help="Only the largest part within which everything can be reached."
     ),
+    u_turns: str | None = Option(
+        None,
+        "--u-turns",
+        metavar="never|dead-ends|allow",
+        help="Where to turn round. [dead-ends; allow on foot and by bicycle]",
+    ),
+    u_turn_cost: float = Option(0.0, "--u-turn-cost", metavar="SECONDS", help="What turning round takes. [0]"),
+    height: float | None = Option(None, "--height", metavar="METRES", help="Of the truck."),
+    weight: float | None = Option(None, "--weight", metavar="TONNES", help="Of the truck, loaded."),
+    length: float | None = Option(None, "--length", metavar="METRES", help="Of the truck."),
     oneway: str | None = Option(
         None, metavar="yes|no", help="Whether each row of a table is one direction, where no column oneway says it."
     ),
@@ -41,11 +51,13 @@ def run_streets(
     result: StreetNetwork | Domain
     with live_progress("reading") as report:
         if is_osm_name(source):
-            if service and network not in (None, "drive"):
-                raise InvalidInputError("--service", "--network drive; the others have service roads anyway")
+            if service and network not in (None, "drive", "truck"):
+                raise InvalidInputError("--service", "--network drive or truck; the others have service roads anyway")
             if oneway is not None:
                 raise InvalidInputError("--oneway", "a table of edges; a map says itself which streets are one-way")
             given: dict[str, Any] = {"network": network, "cost": cost, "service": service, "connected": connected}
+            given |= {"u_turns": u_turns, "u_turn_cost": u_turn_cost}
+            given |= {"height": height, "weight": weight, "length": length}
             given = {name: value for name, value in given.items() if value is not None}
             result = read_osm(source, progress=report, **given)
             addresses = read_osm_addresses(source, progress=report)
@@ -53,7 +65,9 @@ def run_streets(
         else:
             # A graph from elsewhere is taken as it is.
             suffix = network_suffix(source)
-            for name, value in {"--network": network, "--service": service}.items():
+            only_maps: dict[str, Any] = {"--network": network, "--service": service}
+            only_maps |= {"--height": height, "--weight": weight, "--length": length}
+            for name, value in only_maps.items():
                 if value not in (None, False):
                     raise InvalidInputError(name, f"a map from OpenStreetMap; a {suffix} file is taken as it is")
             if cost is not None and suffix not in (".graphml", ".gr"):
@@ -65,6 +79,8 @@ def run_streets(
                     expected = f"a table of edges; a {suffix} file says itself which streets are one-way"
                     raise InvalidInputError("--oneway", expected)
             whole = read_network(source, cost=cost, oneway=None if oneway is None else oneway == "yes", tell=remark)
+            if u_turns is not None or u_turn_cost or (suffix not in WRITABLE and whole.streets is not None):
+                whole = with_u_turns(whole, u_turns, u_turn_cost)
             result = connected_part(whole) if connected else whole
             addresses = read_addresses(source)
             left_out = {
@@ -93,5 +109,8 @@ def _describe(result: StreetNetwork | Domain) -> tuple[dict[str, Any], str]:
         return result.report.to_dict(), result.report.to_text()
     nodes, edges, streets = result.num_nodes, result.num_edges, result.streets
     kind, costs = ("Graph", "") if streets is None else ("Street network", f", costs in {streets.unit}")
+    u_turns = "allow" if result.turns is None else result.turns.u_turns
     summary = {"num_nodes": nodes, "num_edges": edges, "unit": None if streets is None else streets.unit}
-    return summary, f"{kind}: {nodes:,} junctions, {edges:,} directed edges{costs}.\n"
+    turning = "" if u_turns == "allow" else f"  turning round: {TURNING[u_turns]} (--u-turns)\n"
+    text = f"{kind}: {nodes:,} junctions, {edges:,} directed edges{costs}.\n{turning}"
+    return summary | {"u_turns": u_turns}, text

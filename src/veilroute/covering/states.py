@@ -268,7 +268,7 @@ class _Builder:
         for stretch in self.turns.banned:
             if len(stretch) == 3:
                 continue
-            one, other = edge_numbers(self.domain, stretch[:2], stretch[1:3]).tolist()
+            one, other = self._edge(stretch[0], stretch[1]), self._edge(stretch[1], stretch[2])
             if one < 0 or other < 0:
                 continue
             at = int(self.state_of[one])
@@ -277,6 +277,12 @@ class _Builder:
                 if edges[step] == other:
                     walked = self._follow((stretch[0], stretch[1]), _NOTHING, stretch[2])
                     heads[step] = self._state(stretch[1], stretch[2], walked)
+
+    def _edge(self, tail: int, head: int) -> int:
+        """The number of an edge, -1 where there is none."""
+        first, last = self._first_at[tail], self._first_at[tail + 1]
+        edge = int(first + np.searchsorted(self.heads[first:last], head))
+        return edge if edge < last and self.heads[edge] == head else -1
 
     def _follow(self, last: tuple[int, int], active: _Active, node: int) -> _Active | None:
         """What is walked of banned stretches after a step to ``node``; ``None`` where that completes one."""
@@ -293,7 +299,7 @@ class _Builder:
     def _state(self, tail: int, head: int, active: _Active | None) -> int:
         """The state after an edge with what is walked of banned stretches; made with its steps when it is new."""
         assert active is not None, "a banned stretch is not walked"
-        edge = int(edge_numbers(self.domain, [tail], [head])[0])
+        edge = self._edge(tail, head)
         if not active:
             return int(self.state_of[edge])
         if (edge, active) in self.known:

@@ -12,9 +12,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from veilroute.arrays import Floats, Int32s, Ints
+from veilroute.arrays import Flags, Floats, Int32s, Ints
 from veilroute.checks import check_name
-from veilroute.domain.connectivity import largest_component
 from veilroute.domain.graph import Domain, Label, checked_costs, keep_cheapest, spans
 from veilroute.domain.turns import Turns, with_rules
 from veilroute.errors import InvalidInputError
@@ -170,15 +169,14 @@ def street_domain(
     return with_rules(domain, turns, also)
 
 
-def connected_part(domain: Domain) -> Domain:
-    """The largest part of a graph within which every node can be reached from every other; labels stay.
+def part_of(domain: Domain, is_in: Flags) -> Domain:
+    """A graph with only some of its nodes, and what leads from one of these to another.
 
-    Of equally large parts it is that of the lowest node. Rules for turns and further labels stay where they can.
+    Labels stay. So do rules for turns and further labels, where they can.
     """
     if domain.grid is not None:
         raise InvalidInputError("domain", "a graph or street network", domain)
     tails, heads, costs = domain.edge_arrays()
-    is_in = largest_component(domain.num_nodes, tails, heads)
     nodes, edges = np.flatnonzero(is_in), np.flatnonzero(is_in[tails] & is_in[heads])
     number = np.cumsum(is_in) - 1
     tails, heads, costs = number[tails[edges]], number[heads[edges]], costs[edges]
@@ -192,6 +190,7 @@ def connected_part(domain: Domain) -> Domain:
         plain = Domain.from_edges(nodes.size, tails, heads, costs, labels=labels, coordinates=coordinates)
         return with_rules(plain, turns, also)
     sizes = np.diff(streets.shape_ptr)[edges]
+    names, kinds = np.unique(streets.name_ids[edges]), np.unique(streets.kind_ids[edges])
     return street_domain(
         lonlat=streets.lonlat[nodes],
         tails=tails,
@@ -200,10 +199,10 @@ def connected_part(domain: Domain) -> Domain:
         lengths=streets.lengths[edges],
         unit=streets.unit,
         labels=labels,
-        names=streets.names,
-        name_ids=streets.name_ids[edges],
-        kinds=streets.kinds,
-        kind_ids=streets.kind_ids[edges],
+        names=[streets.names[number] for number in names.tolist()],
+        name_ids=np.searchsorted(names, streets.name_ids[edges]),
+        kinds=[streets.kinds[number] for number in kinds.tolist()],
+        kind_ids=np.searchsorted(kinds, streets.kind_ids[edges]),
         shape_ptr=np.concatenate([[0], np.cumsum(sizes)]),
         shape=streets.shape[spans(streets.shape_ptr[:-1][edges], sizes)],
         attribution=streets.attribution,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -129,5 +130,8 @@ def without_missing(domain: Domain, turns: Turns | None) -> Turns | None:
     """Rules for whoever starts on a domain that lacks some edges of the one they were made for; nodes are the same."""
     if turns is None or not turns.banned:
         return turns
-    kept = [stretch for stretch in turns.banned if (edge_numbers(domain, stretch[:-1], stretch[1:]) >= 0).all()]
+    steps = np.array([step for stretch in turns.banned for step in pairwise(stretch)], dtype=np.int64)
+    firsts = np.cumsum([0, *(len(stretch) - 1 for stretch in turns.banned[:-1])])
+    is_there = np.logical_and.reduceat(edge_numbers(domain, steps[:, 0], steps[:, 1]) >= 0, firsts)
+    kept = [stretch for stretch, is_kept in zip(turns.banned, is_there.tolist(), strict=True) if is_kept]
     return Turns(turns.u_turns, turns.u_turn_cost, tuple(kept))

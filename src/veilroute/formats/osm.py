@@ -23,7 +23,8 @@ from veilroute.errors import FileFormatError, InvalidInputError, MissingExtraErr
 from veilroute.jsontext import open_regular
 from veilroute.progress import ProgressCallback, Watch
 from veilroute.streets import rules
-from veilroute.streets.network import StreetNetwork, build_network, refs_of, select_ways
+from veilroute.streets.network import StreetNetwork, build_network, refs_of, select_ways, turning_rules
+from veilroute.streets.vehicles import Vehicle
 from veilroute.streets.ways import Ways, WaysCollector
 
 _LARGEST_HEADER, _LARGEST_BODY = 64 * 1024, 32 * 1024 * 1024
@@ -47,6 +48,11 @@ def read_osm(
     cost: str = "seconds",
     service: bool = False,
     connected: bool = False,
+    u_turns: str | None = None,
+    u_turn_cost: float = 0.0,
+    height: float | None = None,
+    weight: float | None = None,
+    length: float | None = None,
     progress: ProgressCallback | None = None,
 ) -> StreetNetwork:
     """Read the street network of an OpenStreetMap file; nodes keep the numbers that they have there.
@@ -58,20 +64,29 @@ def read_osm(
     path
         An ``.osm.pbf``, ``.osm``, ``.osm.gz`` or ``.osm.bz2`` file.
     network
-        One of ``drive``, ``cycle`` and ``walk``.
+        One of ``drive``, ``truck``, ``cycle`` and ``walk``.
     cost
         What edges cost: ``seconds`` or ``metres``.
     service
-        Whether the drive network is to have service roads; the others always do.
+        Whether the networks drive and truck are to have service roads; the others always do.
     connected
         Whether to keep only the largest strongly connected component; of equally large ones that of the lowest
-        number.
+        number. What legal turns do not connect is left out as well.
+    u_turns
+        Where one may turn round: ``never``, at ``dead-ends``, or everywhere (``allow``). By default cars and trucks at
+        dead ends, others everywhere.
+    u_turn_cost
+        How many seconds turning round takes.
+    height, weight, length
+        How large the vehicle of the network ``truck`` is, in metres, tonnes (loaded) and metres.
     progress
         Called with a :class:`~veilroute.progress.Progress` now and then.
     """
-    moving = rules.network_called(network)
+    vehicle = Vehicle(height, weight, length)
+    moving = rules.network_called(network, vehicle)
     if cost not in UNITS:
         raise UnknownMethodError("cost", cost, UNITS)
+    turning_rules(moving, u_turns, u_turn_cost, unit=cost)
     watch = Watch(report=progress)
     check_osm_file(path)
     ways = _read_ways(path, watch)
@@ -90,7 +105,16 @@ def read_osm(
     watch.tell("joining streets")
     ways = replace(ways, node_ids=numbers, lonlat=places, barriers=barriers)
     with blame_file(path):
-        return build_network(ways, network=network, cost=cost, service=service, connected=connected)
+        return build_network(
+            ways,
+            network=network,
+            cost=cost,
+            service=service,
+            connected=connected,
+            u_turns=u_turns,
+            u_turn_cost=u_turn_cost,
+            vehicle=vehicle,
+        )
 
 
 def is_osm_name(path: str | Path) -> bool:
@@ -147,7 +171,8 @@ def _read_ways(path: str | Path, watch: Watch) -> Ways:
                 if collector.num_read % _TELL_EVERY == 0:
                     watch.tell("reading ways", collector.num_read)
             elif thing.tags.get("type") == "restriction":
-                collector.add_restriction(dict(thing.tags))
+                members = [(member.role, member.type, member.ref) for member in thing.members]
+                collector.add_restriction(thing.id, dict(thing.tags), members)
     return collector.pack()
 
 
