@@ -138,6 +138,10 @@ class Sweeper:
                 row,
             )  # fmt: skip
             self.num_sweeps += 1
+        # Of posts at one state only the last has its distance so far.
+        same = posts[nodes]
+        if (same != np.arange(nodes.size)).any():
+            out[:] = out[:, same]
 
     def follow(self, node: int) -> Walk:
         """The path along the last sweep between ``node`` and the seed, starting at ``node``.
