@@ -196,7 +196,10 @@ class _Builder:
         self.state_of = self.free_state[self.heads]
         self.state_of[arrived[arrived >= 0]] = np.flatnonzero(arrived >= 0)
         self.num = nodes.size
-        self.barred = np.where((arrived >= 0) & ~self.may_turn[arrived], self.back[arrived], -1)
+        self.barred = np.full(nodes.size, -1, dtype=np.int64)
+        may_not = np.flatnonzero(arrived >= 0)
+        may_not = may_not[~self.may_turn[arrived[may_not]]]
+        self.barred[may_not] = self.back[arrived[may_not]]
         tails, edges, prices = self._plain_steps(nodes, arrived)
         heads = self.state_of[edges]
         self._remember(tails, edges, heads)

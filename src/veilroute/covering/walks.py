@@ -141,6 +141,10 @@ class Sweeper:
                 *shortcuts.steps, node, posts, is_passed, nearest, self._heap_keys, self._queue, row,
             )  # fmt: skip
             self.num_sweeps += 1
+        # Of posts at one state only the last has its distance so far.
+        same = posts[nodes]
+        if (same != np.arange(nodes.size)).any():
+            out[:] = out[:, same]
 
     def within(self, node: int, limit: float) -> Indices:
         """The nodes no farther than the limit from (or, backward, to) a node, itself included, ascending."""
