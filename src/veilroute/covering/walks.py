@@ -76,7 +76,7 @@ class Sweeper:
         self._seeds: Indices = _NO_NODES
         self._shortcuts = domain.shortcuts if isinstance(domain, StateGraph) and not backward else None
         # What was last asked for by shortcuts: the posts, their numbers per state and per edge, and scratch.
-        self._asked: tuple[Indices | Ints, Int32s, Int32s, Flags, Floats] | None = None
+        self._asked: tuple[Indices | Ints, Int32s, Int32s, Flags, Floats, Int32s] | None = None
 
     def run(self, node: int, limit: float = math.inf) -> Floats:
         """Distances from (or, backward, to) one node; the array is overwritten by the next sweep."""
@@ -129,8 +129,10 @@ class Sweeper:
             posts[asked] = np.arange(asked.size)
             is_passed = np.empty(shortcuts.num_numbers, dtype=np.bool_)
             nearest = np.empty((shortcuts.is_plain.size, 2))
-            self._asked = asked, posts, posts[shortcuts.state_of], is_passed, nearest
-        _, posts, post_of, is_passed, nearest = self._asked
+            at = np.empty(shortcuts.is_plain.size, dtype=np.int32)
+            self._asked = asked, posts, posts[shortcuts.state_of], is_passed, nearest, at
+        _, posts, post_of, is_passed, nearest, at = self._asked
+        num_posts = int((posts >= 0).sum())
         indptr, heads, costs = shortcuts.rows
         out.fill(np.inf)
         for node, row in zip(nodes.tolist(), out, strict=True):
@@ -138,7 +140,7 @@ class Sweeper:
             nearest.fill(np.inf)
             sweep_states(
                 indptr, heads, costs, shortcuts.state_of, post_of, shortcuts.nodes, shortcuts.back, shortcuts.is_plain,
-                *shortcuts.steps, node, posts, is_passed, nearest, self._heap_keys, self._queue, row,
+                *shortcuts.steps, node, posts, num_posts, is_passed, nearest, at, self._heap_keys, self._queue, row,
             )  # fmt: skip
             self.num_sweeps += 1
         # Of posts at one state only the last has its distance so far.
