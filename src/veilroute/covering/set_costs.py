@@ -547,4 +547,6 @@ class ClassWalks:
         """The engine of a class by itself."""
         part = self.task.part(ordered)
         table = None if self._tours is None else self._tours.table_of(ordered, part.posts)
+        if self._fields is not None and self._fields.table is not None:
+            table = self._fields.table.part(*self.task.posts.subset(ordered))
         return FieldsEngine(part, table=table, sweepers=self._sweepers)

@@ -85,7 +85,7 @@ class StateGraph(Domain):
             rows=(world.indptr, world.indices, world.costs.astype(np.float64)),
             state_of=self.state_of.astype(np.int32),
             nodes=self.nodes.astype(np.int32),
-            back=self.back.astype(np.int32),
+            back=self.back[self.state_of].astype(np.int32),
             is_plain=is_plain,
             steps=(self.indptr, self.indices, self.costs.astype(np.float64), steps),
             num_numbers=num_edges + kinds.shape[1],

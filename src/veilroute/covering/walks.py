@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints, Walk
+from veilroute.arrays import Flags, Floats, Indices, Int8s, Int32s, Ints, Walk
 from veilroute.covering.states import Shortcuts, StateGraph
 from veilroute.domain.graph import Domain, spans
 from veilroute.kernels.sweep import FAR, descend_costs, descend_hops, sweep_costs, sweep_hops, sweep_states
@@ -75,8 +75,8 @@ class Sweeper:
         self._num_reached = 0
         self._seeds: Indices = _NO_NODES
         self._shortcuts = domain.shortcuts if isinstance(domain, StateGraph) and not backward else None
-        # What was last asked for by shortcuts: the posts, their numbers per state and per edge, and scratch.
-        self._asked: tuple[Indices | Ints, Int32s, Int32s, Flags, Floats, Int32s] | None = None
+        # What was last asked for by shortcuts: the posts, their numbers per state, marks per edge, and scratch.
+        self._asked: tuple[Indices | Ints, Int32s, Int8s, Int8s, Floats, Int32s] | None = None
 
     def run(self, node: int, limit: float = math.inf) -> Floats:
         """Distances from (or, backward, to) one node; the array is overwritten by the next sweep."""
@@ -127,20 +127,20 @@ class Sweeper:
         if self._asked is None or self._asked[0] is not asked:
             posts = np.full(shortcuts.nodes.size, -1, dtype=np.int32)
             posts[asked] = np.arange(asked.size)
-            is_passed = np.empty(shortcuts.num_numbers, dtype=np.bool_)
-            nearest = np.empty((shortcuts.is_plain.size, 2))
-            at = np.empty(shortcuts.is_plain.size, dtype=np.int32)
-            self._asked = asked, posts, posts[shortcuts.state_of], is_passed, nearest, at
-        _, posts, post_of, is_passed, nearest, at = self._asked
+            marks = np.zeros(shortcuts.num_numbers, dtype=np.int8)
+            marks[: shortcuts.state_of.size] = 2 * (posts[shortcuts.state_of] >= 0)
+            nearest, at = np.empty((shortcuts.is_plain.size, 2)), np.empty(shortcuts.is_plain.size, dtype=np.int32)
+            self._asked = asked, posts, marks, marks.copy(), nearest, at
+        _, posts, marks, used, nearest, at = self._asked
         num_posts = int((posts >= 0).sum())
         indptr, heads, costs = shortcuts.rows
         out.fill(np.inf)
         for node, row in zip(nodes.tolist(), out, strict=True):
-            is_passed.fill(False)
+            np.copyto(used, marks)
             nearest.fill(np.inf)
             sweep_states(
-                indptr, heads, costs, shortcuts.state_of, post_of, shortcuts.nodes, shortcuts.back, shortcuts.is_plain,
-                *shortcuts.steps, node, posts, num_posts, is_passed, nearest, at, self._heap_keys, self._queue, row,
+                indptr, heads, costs, shortcuts.back, shortcuts.state_of, shortcuts.is_plain, shortcuts.nodes,
+                *shortcuts.steps, node, posts, num_posts, used, nearest, at, self._heap_keys, self._queue, row,
             )  # fmt: skip
             self.num_sweeps += 1
         # Of posts at one state only the last has its distance so far.

@@ -13,7 +13,7 @@ on a shortest path is lost, and the paths are those of a whole sweep.
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints
+from veilroute.arrays import Flags, Floats, Indices, Int8s, Int32s, Ints
 from veilroute.kernels.jit import jit
 from veilroute.kernels.tables import drop_first, push
 
@@ -141,10 +141,10 @@ def sweep_costs(
 
 @jit
 def sweep_states(
-    indptr: Indices, heads: Indices, costs: Floats, state_of: Int32s, post_of: Int32s, nodes: Int32s, back: Int32s,
-    is_plain: Flags, row_ptr: Indices, row_heads: Indices, row_costs: Floats, row_edges: Int32s, seed: int,
-    posts: Int32s, num_posts: int, is_passed: Flags, nearest: Floats, nearest_state: Int32s, heap_keys: Floats,
-    heap_states: Indices, out: Floats,
+    indptr: Indices, heads: Indices, costs: Floats, back: Int32s, state_of: Int32s, is_plain: Flags, nodes: Int32s,
+    row_ptr: Indices, row_heads: Indices, row_costs: Floats, row_edges: Int32s, seed: int, posts: Int32s,
+    num_posts: int, marks: Int8s, nearest: Floats, nearest_edge: Int32s, heap_keys: Floats, heap_items: Indices,
+    out: Floats,
 ) -> None:  # fmt: skip
     """Distances from one state of a street network to some of the others, by Dijkstra's algorithm.
 
@@ -153,18 +153,20 @@ def sweep_states(
     what is behind it its distance, and no other need look at that edge. At a *plain* node the only edge that a state
     may not follow leads back where it came from. Of the states there only the two nearest matter, or the nearest if it
     may follow all: between them they follow every edge. The others are not even put on the heap. The second has only
-    one edge to follow, and does not go there either where two have come to its end before.
+    one edge to follow, and does not go there either where two have come to its end before. The state of a plain node is
+    on the heap as the edge that leads to it, any other as its own number after those of the edges.
 
-    ``indptr``, ``heads``, ``costs``: rows of edges, by node. ``state_of``: per edge the state to which it leads from a
-    plain node. ``nodes``, ``back``: per state its node, and the edge that leads back, or -1. ``is_plain``: per node.
-    ``row_ptr``, ``row_heads``, ``row_costs``, ``row_edges``: rows of steps by state, for nodes that are not plain, with
-    a number for the edge that each follows, -1 for one that ends a trip. ``post_of``, ``posts``: per edge, and per
-    state, the number under which the state's distance is asked for, or -1. ``num_posts``: for how many states it is;
-    when the last of them is settled, the sweep ends. ``is_passed``: scratch per number of an edge, false. ``nearest``:
-    scratch, two per node, infinite. ``nearest_state``: scratch per node. ``heap_keys``, ``heap_states``: scratch, an
-    entry per step. ``out``: output, infinite before.
+    ``indptr``, ``heads``, ``costs``: rows of edges, by node. ``back``: per edge the one that leads back, or -1 where
+    that may be followed as well. ``state_of``: per edge the state to which it leads, but for those that remember more.
+    ``is_plain``: per node. ``nodes``: per state its node. ``row_ptr``, ``row_heads``, ``row_costs``, ``row_edges``:
+    rows of steps by state, with a number for the edge that each follows, -1 for one that ends a trip. ``posts``: per
+    state the number under which its distance is asked for, or -1. ``num_posts``: for how many states it is; when the
+    last of them is settled, the sweep ends. ``marks``: scratch per number of an edge: 2 where it leads to a post, else
+    0; 1 is added when it is passed. ``nearest``: scratch, two per node, infinite. ``nearest_edge``: scratch per node.
+    ``heap_keys``, ``heap_items``: scratch, an entry per step. ``out``: output, infinite before.
     """
-    size = push(heap_keys, heap_states, 0, 0.0, np.uint32(seed), None)
+    num_edges = heads.size
+    size = push(heap_keys, heap_items, 0, 0.0, np.uint32(num_edges + seed), None)
     num_left = num_posts
     latest = 0.0  # the largest value of a post that may still get a smaller one
     if posts[seed] >= 0:
@@ -173,60 +175,57 @@ def sweep_states(
     # Settle one state after the other, in the order of their values.
     while size > 0:
         key = heap_keys[0]
-        state = heap_states[0]
-        size = drop_first(heap_keys, heap_states, size, None)
+        item = np.int64(heap_items[0])
+        size = drop_first(heap_keys, heap_items, size, None)
         if num_left == 0 and key >= latest:
             break
-        node = nodes[state]
-        is_simple = is_plain[node]
-        barred = np.int64(back[state])
-        begin = np.int64(indptr[node]) if is_simple else np.int64(row_ptr[state])
-        end = np.int64(indptr[node + 1]) if is_simple else np.int64(row_ptr[state + 1])
+        is_simple = item < num_edges
+        state = item - num_edges
+        barred = np.int64(back[item]) if is_simple else np.int64(-1)
+        begin = np.int64(indptr[heads[item]]) if is_simple else np.int64(row_ptr[state])
+        end = np.int64(indptr[heads[item] + 1]) if is_simple else np.int64(row_ptr[state + 1])
         # Follow the edges that nobody at this node has followed.
         for e in range(begin, end):
-            if is_simple:
-                if is_passed[e] or e == barred:
-                    continue
-                is_passed[e] = True
-                value = key + costs[e]
-                there = np.int64(heads[e])
-                post = post_of[e]
-                if post < 0 and value >= nearest[there, 1] and is_plain[there]:
-                    continue
-                other = np.int64(state_of[e])
-            else:
-                number = row_edges[e]
-                if number < 0 or is_passed[number]:
-                    continue
-                is_passed[number] = True
-                value = key + row_costs[e]
-                other = np.int64(row_heads[e])
-                there = np.int64(nodes[other])
+            edge = e if is_simple else np.int64(row_edges[e])
+            if edge < 0 or marks[edge] & 1 or edge == barred:
+                continue
+            is_post = marks[edge] > 0
+            marks[edge] |= 1
+            value = key + (costs[e] if is_simple else row_costs[e])
+            there = np.int64(heads[e]) if is_simple else np.int64(nodes[row_heads[e]])
+            is_there_plain = is_plain[there]
+            if is_there_plain and not is_post and value >= nearest[there, 1]:
+                continue
+            other = np.int64(-1)
+            if is_post or not is_there_plain:
+                other = np.int64(state_of[e]) if is_simple else np.int64(row_heads[e])
                 post = posts[other]
-            if post >= 0 and value < out[post]:
-                if out[post] == np.inf:
-                    num_left -= 1
-                if back[other] < 0:  # several edges may lead to a state like this
-                    latest = max(latest, value)
-                out[post] = value
-            if is_plain[there]:
-                if value >= nearest[there, 1]:
+                if post >= 0 and value < out[post]:
+                    if out[post] == np.inf:
+                        num_left -= 1
+                    if not is_there_plain or back[edge] < 0:  # several edges may lead to a state like this
+                        latest = max(latest, value)
+                    out[post] = value
+            if not is_there_plain:
+                size = push(heap_keys, heap_items, size, value, np.uint32(num_edges + other), None)
+                continue
+            if value >= nearest[there, 1]:
+                continue
+            if back[edge] < 0:
+                nearest[there, 0] = value
+                nearest[there, 1] = value
+            elif value < nearest[there, 0]:
+                nearest[there, 1] = nearest[there, 0]
+                nearest[there, 0] = value
+                nearest_edge[there] = edge
+            else:
+                nearest[there, 1] = value
+                way = np.int64(back[nearest_edge[there]])
+                beyond = np.int64(heads[way])
+                is_useless = is_plain[beyond] and value + costs[way] >= nearest[beyond, 1]
+                if marks[way] & 1 or (is_useless and marks[way] == 0):
                     continue
-                if back[other] < 0:
-                    nearest[there, 0] = value
-                    nearest[there, 1] = value
-                elif value < nearest[there, 0]:
-                    nearest[there, 1] = nearest[there, 0]
-                    nearest[there, 0] = value
-                    nearest_state[there] = other
-                else:
-                    nearest[there, 1] = value
-                    way = np.int64(back[nearest_state[there]])
-                    beyond = np.int64(heads[way])
-                    is_useless = is_plain[beyond] and value + costs[way] >= nearest[beyond, 1]
-                    if is_passed[way] or (is_useless and post_of[way] < 0):
-                        continue
-            size = push(heap_keys, heap_states, size, value, np.uint32(other), None)
+            size = push(heap_keys, heap_items, size, value, np.uint32(edge), None)
 
 
 @jit
