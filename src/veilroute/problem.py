@@ -204,6 +204,11 @@ class Problem:
         for end in ("start", "goal"):
             ends = (node(getattr(trip, end), field=f"{name}.{end}") for trip, name in zip(trips, fields, strict=True))
             settle(self, f"{end}_nodes", tuple(ends))
+        if self.domain.also:
+            # By the labels that routes have at their ends: a node may have several.
+            ends_of = zip(trips, self.start_nodes, self.goal_nodes, strict=True)
+            first = self.domain.label
+            settle(self, "trips", tuple(replace(trip, start=first(a), goal=first(b)) for trip, a, b in ends_of))
         nodes = tuple(node(label, field=f"candidates[{i}]") for i, label in enumerate(candidates))
         if len(set(candidates)) != len(candidates):
             twice = next(label for i, label in enumerate(candidates) if label in candidates[:i])

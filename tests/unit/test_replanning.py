@@ -67,6 +67,22 @@ def test_no_road_at_all_where_there_are_rules_for_turns() -> None:
         assert all(each.holds for each in audit_replan(book, made))
 
 
+def test_a_closed_road_may_be_named_by_any_label_of_its_ends() -> None:
+    pairs = [(0, 1), (1, 2), (0, 2), (2, 3)]
+    tails, heads = zip(*pairs, *[(b, a) for a, b in pairs], strict=True)
+    domain = vr.Domain.from_edges(4, tails, heads, [1] * 8, labels=["a", "b", "c", "d"])
+    domain = with_rules(domain, None, [("b too", 1)])
+    book = vr.solve(vr.Problem(domain, [vr.Trip("a", "d")], ["b", "b too"]), vr.Privacy(k=2, ell=0))
+    one, other = (book.with_contingencies(closed=[("a", name)]) for name in ("b", "b too"))
+    assert len(other.contingencies) == 1
+    assert other.to_json() == one.to_json()
+    assert book.replan(1, "b too", closed=[("b too", "c")]) == book.replan(1, "b", closed=[("b", "c")])
+    with pytest.raises(vr.InvalidInputError, match="where the vehicle stands"):
+        book.replan(1, "b", closed_nodes=["b too"])
+    with pytest.raises(vr.InvalidInputError, match="one new cost"):
+        book.replan(1, "a", costs=[("a", "b", 2), ("a", "b too", 3)])
+
+
 def test_a_road_closed_one_way_and_new_costs() -> None:
     book = little_book()
     plain = book.replan(1, 105, closed_one_way=[(104, 108)])

@@ -107,7 +107,11 @@ class DoorFinder:
             window *= 4
         best = int(np.lexsort((near, np.round(away, 3)))[0])
         piece, edge = int(near[best]), int(owners[near[best]])
-        to_right = float(a[best, 0] * b[best, 1] - a[best, 1] * b[best, 0]) < 0
+        # At a sharp bend the pieces before and after may disagree: the one whose line is farther off is right.
+        alike = np.flatnonzero((owners[near] == edge) & (away <= away[best] + 1e-3))
+        one, other = a[alike], b[alike]
+        to_left = (one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]) / np.maximum(np.hypot(*(other - one).T), 1e-9)
+        to_right = float(to_left[np.argmax(np.abs(to_left))]) < 0
         first, sizes = self._pieces(edge)
         walked = float(sizes[: piece - first].sum()) + float(along[best]) * float(sizes[piece - first])
         total = float(sizes.sum())

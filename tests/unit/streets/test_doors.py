@@ -210,3 +210,38 @@ def test_streets_across_the_antimeridian() -> None:
         away = great_circle_m(split.streets.lonlat[-1], spots[0])
         walk = vr.cover(vr.Problem(split, [vr.Trip(0, "Shop")], ["Shop"]), ["Shop"])
         assert walk.cost == pytest.approx(away, abs=0.2)
+
+
+@pytest.mark.parametrize("degrees", [-80, -45, -10, 10, 45, 65])
+def test_the_kerb_outside_a_hairpin_bend(degrees: int) -> None:
+    ends, bend = [(0.0, 0.0), (0.0, 60 * METRE_LAT)], (200 * METRE_LAT, 0.0)
+    road = street_domain(
+        lonlat=ends,
+        tails=[0, 1],
+        heads=[1, 0],
+        costs=[409, 409],
+        lengths=[409, 409],
+        unit="metres",
+        shape_ptr=[0, 1, 2],
+        shape=[bend, bend],
+    )
+    angle = math.radians(degrees)
+    outside = bend[0] + 20 * METRE_LAT * math.cos(angle), bend[1] + 20 * METRE_LAT * math.sin(angle)
+    assert DoorFinder(road, side="kerb").find(outside).edges == (0,)
+    assert DoorFinder(road, side="kerb", traffic="left").find(outside).edges == (1,)
+    inside = bend[0] - 60 * METRE_LAT, bend[1] + 8 * METRE_LAT
+    assert DoorFinder(road, side="kerb").find(inside).edges == (1,)
+
+
+def test_a_round_trip_whose_ends_are_called_differently() -> None:
+    town = little_town()
+    finder = DoorFinder(town)
+    points = {"Depot": beside(101, 102, 0.4, north_m=6), "Shop": place(103), "Bar": place(107)}
+    named = [*points.items(), ("Garage", points["Depot"])]
+    split, labels = open_doors(town, [(name, finder.find(point)) for name, point in named])
+    assert split.node("Garage") == split.node("Depot")
+    problem = vr.Problem(split, [vr.Trip("Depot", "Garage")], labels[1:3])
+    book = vr.solve(problem, vr.Privacy(k=2, ell=1))
+    for label in problem.candidates:
+        assert book.route_for(label).nodes[-1] == "Depot"
+    assert all(claim.holds for claim in vr.audit(book, instance=problem).claims)
