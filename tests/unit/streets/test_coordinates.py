@@ -71,6 +71,12 @@ def test_what_is_no_pair(text: str) -> None:
         read_lat_lon(text)
 
 
+@pytest.mark.parametrize("text", ["N 60 10 24 56", "60 10 24 56 E", "60 24 56 E", "60,24,9384", "60° 10 24 56 E"])
+def test_what_can_be_read_in_two_ways(text: str) -> None:
+    with pytest.raises(ValueError, match="two ways"):
+        read_lat_lon(text)
+
+
 def test_sixty_and_seventeen_are_a_pair() -> None:
     """As they always were: a decimal comma by itself is no latitude."""
     assert read_lat_lon("60,17") == (60, 17)
