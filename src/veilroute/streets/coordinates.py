@@ -7,7 +7,7 @@ or behind. What can be read in two ways is refused.
 import re
 
 _NUMBER = r"\d+(?:[.,]\d*)?|[.,]\d+"
-_PLAIN = re.compile(rf"\s*([+-]?(?:{_NUMBER}))\s*", re.ASCII)
+_PLAIN = re.compile(rf"\s*([+-]?(?:{_NUMBER})(?:[eE]-\d\d?)?)\s*", re.ASCII)  # 5e-05 is what programs write
 _ANGLE = re.compile(
     rf"""\s*(?P<before>[NSEW])?\s*(?P<sign>[+-])?\s*
     (?P<degrees>{_NUMBER})\s*(?P<mark>[°d:]?)

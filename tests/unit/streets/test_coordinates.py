@@ -21,6 +21,8 @@ from veilroute.streets.coordinates import read_degrees, read_lat_lon
         ("60:10:12", 60.17),
         ("60d10'12''n", 60.17),
         ("-0°30'", -0.5),
+        ("5.0E-5", 0.00005),
+        ("-8e-05", -0.00008),
     ],
 )
 def test_degrees_in_many_forms(text: str, value: float) -> None:
