@@ -339,6 +339,10 @@ BAD_FILES: dict[str, tuple[str, Writer, str | list[str]]] = {
         "a.kml", raw(b"<kml>\n<Placemark><LineString><coordinates>1,2 3,4</coordinates></LineString></Placemark></kml>"),
         "a.kml, line 2: expected a Point, got 'LineString'",
     ),
+    "KML with two points for a place": (
+        "a.kml", raw(b"<kml>\n<Placemark><MultiGeometry>" + 2 * b"<Point><coordinates>24.94,60.17</coordinates></Point>" + b"</MultiGeometry></Placemark></kml>"),
+        "a.kml, line 2: expected one Point, got 2",
+    ),
     "no KMZ": ("a.kmz", raw(b"PK"), "a.kmz: damaged, or no .kmz file with a .kml in it; save it again as .kml"),
     "no GeoPackage": ("a.gpkg", raw(b"SQLite format 3\0" + b"x" * 200), "a.gpkg: damaged, or no GeoPackage; save it again"),
     "a projected GeoPackage": ("a.gpkg", geopackage(system=("EPSG", 3067)), "a.gpkg: in EPSG:3067; save it in EPSG:4326, longitude and latitude"),
