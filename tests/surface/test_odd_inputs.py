@@ -235,6 +235,19 @@ def test_commas_and_points_by_the_other_numbers_of_the_column(command: Command) 
         assert sorted(set(vr.read_edge_list(name).costs.tolist())) == costs
 
 
+def test_weights_by_the_other_numbers_of_the_column(command: Command) -> None:
+    vr.write_network(little_town(), "town.json")
+    convert = ("convert", "town.json", "--start", "105", "--goal", "108", "--candidates", "102 104 109", "o.json")
+    for weights in (["12,5", "1.000", "237,5"], ["12.5", "1,000", "237.5"], ["12,5", "1 000", "237,500"]):
+        Path("p.csv").write_text(
+            "place;weight\n" + "".join(f"{at};{text}\n" for at, text in zip((102, 104, 109), weights, strict=True))
+        )
+        assert command(*convert, "--prior", "p.csv").code == 0
+        assert json.loads(Path("o.json").read_text())["prior"] == [0.01, 0.8, 0.19], weights
+    Path("p.csv").write_text("place;weight\n102;1,234\n104;2,345\n109;3\n")
+    assert "decimal comma or one between thousands" in command(*convert, "--prior", "p.csv").err
+
+
 def test_the_connected_part_keeps_what_streets_have(command: Command, tmp_path: Path) -> None:
     town = little_town()
     vr.write_network(town, "town.npz")
