@@ -235,6 +235,24 @@ def test_commas_and_points_by_the_other_numbers_of_the_column(command: Command) 
         assert sorted(set(vr.read_edge_list(name).costs.tolist())) == costs
 
 
+def test_names_of_files_in_any_capitals(command: Command) -> None:
+    vr.write_network(little_town(), "TOWN.JSON")
+    trip = ("--start", "105", "--goal", "108", "--candidates", "102 104 109 111")
+    for out in ("A.NPZ", "A.Json"):
+        assert command("streets", "TOWN.JSON", "-o", out).code == 0
+        assert command("plan", out, *trip).code == 0
+    assert command("convert", "A.Json", *trip, "I.JSON").code == 0
+    assert command("plan", "I.JSON", "-o", "book.json", "--no-embed").code == 0
+    assert command("audit", "book.json", "--domain", "I.JSON").code == 0
+    assert command("convert", "A.Json", *trip, "I.IN").code == 0
+    assert command("plan", "I.IN").code == 0
+    Path("G.MAP").write_text("type octile\nheight 2\nwidth 4\nmap\n....\n....\n")
+    assert command("plan", "G.MAP", "--start", "0,0", "--goal", "0,3", "--candidates", "1,1 1,2").code == 0
+    Path("D.GR").write_text("p sp 2 2\na 1 2 5\na 2 1 5\n")
+    Path("D.CO").write_text("p aux sp co 2\nv 1 24940000 60170000\nv 2 24941000 60170000\n")
+    assert vr.read_network("D.GR", cost="metres").streets is not None
+
+
 def test_weights_by_the_other_numbers_of_the_column(command: Command) -> None:
     vr.write_network(little_town(), "town.json")
     convert = ("convert", "town.json", "--start", "105", "--goal", "108", "--candidates", "102 104 109", "o.json")
