@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import veilroute as vr
 from commands import Command, Outcome
+from dask_cluster import Cluster, running_cluster
 from veilroute.cli import console
 from veilroute.cli.main import run
 from veilroute.formats import write_movingai
@@ -50,3 +52,10 @@ def planned(command: Command, building: Path, tmp_path: Path) -> Path:
     )
     assert done.code == 0, done.err
     return path
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    """The address of a Dask scheduler, and its two workers."""
+    with running_cluster(tmp_path) as running:
+        yield running

@@ -14,6 +14,7 @@ from reference import adjacency
 from street_samples import little_book, little_town, two_trip_book
 from veilroute.auditing.detours import audit_replan
 from veilroute.closures import replan_from_dict
+from veilroute.domain.turns import Turns, with_rules
 from veilroute.jsontext import dump_canonical, parse_json
 from veilroute.progress import Watch
 from veilroute.replanning import change_domain, with_contingencies
@@ -57,6 +58,15 @@ def test_no_road_to_the_goal(comb: vr.Playbook) -> None:
         made = comb.replan(1, 4, closed=[(1, 2)], choice=choice)
         assert (made.choice, made.going_on.route, made.giving_up.cost, made.still_hidden) == (None, (), None, (4,))
     assert comb.replan(1, 4, closed_nodes=[3]).giving_up.route == ()
+
+
+def test_no_road_at_all_where_there_are_rules_for_turns() -> None:
+    domain = with_rules(vr.Domain.from_edges(3, [0, 1], [1, 2], [1, 1], labels=["a", "b", "c"]), Turns(), [("d", 1)])
+    book = vr.solve(vr.Problem(domain, [vr.Trip("a", "c")], ["b", "d"]), vr.Privacy(k=2, ell=0))
+    for at, left in (("a", ()), ("b", ("b", "d"))):
+        made = book.replan(1, at, closed=[("a", "b"), ("b", "c")])
+        assert (made.choice, made.giving_up.route, made.still_hidden) == (None, (), left)
+        assert all(each.holds for each in audit_replan(book, made))
 
 
 def test_a_road_closed_one_way_and_new_costs() -> None:

@@ -3,8 +3,8 @@
 import math
 import re
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from veilroute.cli.beside import link_warning
 from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, JsonOption, TimeLimitOption, read_time_limit
 from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
 from veilroute.cli.ledger import SinceOption, enter_playbook, shortfall_lines
+from veilroute.cluster import hush_dask
 from veilroute.diagnosis import MAX_OBSTACLES, Obstacle, coverable_positions, find_obstacles
 from veilroute.domain.geography import cost_text
 from veilroute.domain.graph import Label
@@ -67,6 +68,10 @@ def run_plan(
         help="Also plan what to do where one of these roads is closed, or one of the N that hurt most.",
     ),
     time_limit: TimeLimitOption = None,
+    workers: int | None = Option(None, metavar="N", help="Threads on this machine. [one for each core]"),
+    dask: str | None = Option(
+        None, metavar="ADDRESS", help="Have the Dask cluster with this scheduler make the sweeps of the map."
+    ),
     out: Path | None = Option(None, "-o", "--out", metavar="FILE", help="Write the playbook here."),
     embed: bool = Option(True, help="Keep the whole map in the playbook, or only its hash."),
     json: JsonOption = False,
@@ -77,6 +82,8 @@ def run_plan(
     """
     if out is not None:
         console.check_out(out)
+    if workers is not None and dask is not None:
+        raise InvalidInputError("--workers", "--workers or --dask, not both")
     limit = read_time_limit(time_limit)
     extra: dict[str, Any] = {"partitioner": partitioner, "merge_order": merge_order, "heuristic": heuristic}
     extra |= {"engine": engine, "option": option or None}
@@ -104,7 +111,11 @@ def run_plan(
     if record is not None:
         problem = replace(problem, past=record.past(problem, loaded.privacy, since=since))
     figure = "MAC" if problem.objective == "mac" else "mean extra cost"
-    with console.live_progress(figure=figure, limit=limit) as report, console.polite_interrupt() as stop:
+    with (
+        console.live_progress(figure=figure, limit=limit) as report,
+        console.polite_interrupt() as stop,
+        _at_work(workers if dask is None else dask),
+    ):
         extra |= {"seed": options.seed, "time_limit_s": limit.seconds, "progress": report, "should_stop": stop}
         chosen = "optimal" if planner is None else planner
         playbook, runtime_s = timed_solve(problem, loaded.privacy, planner=chosen, **extra)
@@ -133,6 +144,19 @@ def run_plan(
     if (least := least_possible_risk(playbook)) is not None:
         console.remark(f"--risk: no plan reaches {playbook.privacy.beta:g}; the least that is possible here is {least}")
     return NOTHING_ANONYMIZED
+
+
+@contextmanager
+def _at_work(workers: int | str | None) -> Iterator[None]:
+    """Have this many threads, or the cluster at this address, do the work; afterwards it is said what went wrong."""
+    from veilroute.covering.crew import at_work
+
+    if isinstance(workers, str):
+        hush_dask()
+    with at_work(workers) as crew:
+        yield
+        if crew.complaint:
+            console.remark(crew.complaint)
 
 
 def _open_ledger(path: Path | None, since: str | None, *, enter: bool, has_out: bool, is_reuse: bool) -> Ledger | None:

@@ -35,6 +35,7 @@ from itertools import chain, combinations
 import numpy as np
 
 from veilroute.arrays import Floats, Ints, Members, Post, Walk, as_members
+from veilroute.covering.crew import Seeds, Sweeps, crew_at_work
 from veilroute.covering.states import StateGraph
 from veilroute.covering.task import CoveringTask, Posts, PostTable
 from veilroute.covering.walks import Counts, CoveringWalk, Sweeper, Sweepers, stop_with_walk, walk_cost, walk_through
@@ -307,12 +308,14 @@ class FieldStepper:
     def __init__(self, posts: Posts, transport: Sweeper | Floats) -> None:
         self.posts = posts
         self.transport = transport
-        self._asked = posts.nodes.astype(np.int64)  # which numpy looks up in half the time
+        asked = posts.nodes.astype(np.int64)  # which numpy looks up in half the time
+        self._sweeps = Sweeps.shared(transport, asked) if isinstance(transport, Sweeper) else None
 
     @property
     def sets_per_chunk(self) -> int:
         """How many sets to advance between two looks at the clock."""
-        return max(1, int(_CHUNK_OPERATIONS / max(1, self.transport.size)))
+        num_at_once = 1 if self._sweeps is None else crew_at_work().num_at_once
+        return num_at_once * max(1, int(_CHUNK_OPERATIONS / max(1, self.transport.size)))
 
     def advance(self, members: Ints, smaller: Ints, previous: Floats, out: Floats) -> None:
         """Write the fields of sets to ``out``.
@@ -327,10 +330,17 @@ class FieldStepper:
         if not isinstance(self.transport, Sweeper):
             advance_by_table(members, smaller, previous, *watch, self.transport, best, out)
             return
-        for row, (group, fields) in enumerate(zip(members, smaller, strict=True)):
+        assert self._sweeps is not None, "made with the sweeper"
+        work: list[Seeds] = []
+        for group, fields in zip(members, smaller, strict=True):
             gather_seeds(group, fields, previous, *watch, best)
             seeds = np.flatnonzero(np.isfinite(best))
-            out[row] = self.transport.values(self.posts.nodes[seeds], best[seeds], self._asked)
+            work.append((self.posts.nodes[seeds], best[seeds]))
+        done, swept = 0, self.transport.num_sweeps
+        for rows in crew_at_work().read(self._sweeps, work):
+            out[done : done + len(rows)] = rows
+            done += len(rows)
+        self.transport.num_sweeps = swept + done
 
 
 class SharedFields:

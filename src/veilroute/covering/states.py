@@ -94,7 +94,14 @@ class StateGraph(Domain):
 
     def states_at(self, nodes: Indices) -> Indices:
         """The states at some of the nodes, ascending."""
-        return np.flatnonzero(np.isin(self.nodes, nodes)).astype(np.uint32)
+        order, first = self._by_node
+        return np.sort(order[spans(first[nodes], first[nodes + 1] - first[nodes])]).astype(np.uint32)
+
+    @cached_property
+    def _by_node(self) -> tuple[Ints, Ints]:
+        """The states in the order of their nodes, and where those of each node begin."""
+        order = np.argsort(self.nodes, kind="stable")
+        return order, np.searchsorted(self.nodes[order], np.arange(self.world.num_nodes + 1))
 
     def labels_of(self, nodes: Ints) -> tuple[Label, ...]:
         """The labels of the world's nodes along a walk; one that stays where it is, is there once."""
@@ -189,7 +196,10 @@ class _Builder:
         self.state_of = self.free_state[self.heads]
         self.state_of[arrived[arrived >= 0]] = np.flatnonzero(arrived >= 0)
         self.num = nodes.size
-        self.barred = np.where((arrived >= 0) & ~self.may_turn[arrived], self.back[arrived], -1)
+        self.barred = np.full(nodes.size, -1, dtype=np.int64)
+        may_not = np.flatnonzero(arrived >= 0)
+        may_not = may_not[~self.may_turn[arrived[may_not]]]
+        self.barred[may_not] = self.back[arrived[may_not]]
         tails, edges, prices = self._plain_steps(nodes, arrived)
         heads = self.state_of[edges]
         self._remember(tails, edges, heads)

@@ -309,10 +309,21 @@ def measured_domain(domain: Domain, measure: str) -> Domain:
     return Domain.from_edges(domain.num_nodes, tails, heads, metres)
 
 
-def straight_distances(domain: Domain, node: int) -> Floats:
-    """Metres from a node of a street network to every node, along the great circle."""
+def straight_distances(domain: Domain, node: int, others: Ints) -> Floats:
+    """Metres from a node of a street network to others, along the great circle."""
     assert domain.streets is not None, "checked with the problem"
-    return great_circle_m(domain.streets.lonlat, domain.streets.lonlat[node])
+    lonlat = domain.streets.lonlat
+    return great_circle_m(lonlat[others], lonlat[node])
+
+
+def straight_within(domain: Domain, node: int, metres: float) -> Ints:
+    """The nodes of a street network no farther than some metres from a node along the great circle, ascending."""
+    assert domain.streets is not None, "checked with the problem"
+    latitudes = domain.streets.lonlat[:, 1]
+    # Who is farther north or south than that need not be looked at: sines of millions of nodes take long.
+    band = math.degrees(metres / EARTH_RADIUS_M) * (1 + 1e-6) + 1e-9
+    others = np.flatnonzero(np.abs(latitudes - latitudes[node]) <= band)
+    return np.asarray(others[straight_distances(domain, node, others) <= metres])
 
 
 def distance_text(metres: float) -> str:

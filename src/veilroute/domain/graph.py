@@ -197,8 +197,12 @@ class Domain:
     @cached_property
     def reversed_rows(self) -> tuple[Indices, Indices, CostArray]:
         """CSR rows of the graph with every edge turned round."""
-        tails, heads, costs = self.edge_arrays()
-        return _canonical_rows(self.num_nodes, heads, tails, costs)
+        # By head and then by tail: edges are in the order of their tails, and a stable sort leaves that as it is.
+        order = np.argsort(self.indices, kind="stable")
+        indptr = np.zeros(self.num_nodes + 1, dtype=np.uint32)
+        np.cumsum(np.bincount(self.indices, minlength=self.num_nodes), out=indptr[1:])
+        tails = np.repeat(np.arange(self.num_nodes, dtype=np.uint32), np.diff(self.indptr))
+        return indptr, tails[order], self.costs[order]
 
     @cached_property
     def on_earth(self) -> Streets | None:

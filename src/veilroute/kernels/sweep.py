@@ -143,7 +143,8 @@ def sweep_costs(
 def sweep_states(
     indptr: Indices, heads: Indices, costs: Floats, state_of: Int32s, post_of: Int32s, nodes: Int32s, back: Int32s,
     is_plain: Flags, row_ptr: Indices, row_heads: Indices, row_costs: Floats, row_edges: Int32s, seed: int,
-    posts: Int32s, is_passed: Flags, nearest: Floats, heap_keys: Floats, heap_states: Indices, out: Floats,
+    posts: Int32s, num_posts: int, is_passed: Flags, nearest: Floats, nearest_state: Int32s, heap_keys: Floats,
+    heap_states: Indices, out: Floats,
 ) -> None:  # fmt: skip
     """Distances from one state of a street network to some of the others, by Dijkstra's algorithm.
 
@@ -151,40 +152,63 @@ def sweep_states(
     the same state, where it may be followed at all. So the first state settled at a node that may follow an edge gives
     what is behind it its distance, and no other need look at that edge. At a *plain* node the only edge that a state
     may not follow leads back where it came from. Of the states there only the two nearest matter, or the nearest if it
-    may follow all: between them they follow every edge. The others are not even put on the heap.
+    may follow all: between them they follow every edge. The others are not even put on the heap. The second has only
+    one edge to follow, and does not go there either where two have come to its end before.
 
     ``indptr``, ``heads``, ``costs``: rows of edges, by node. ``state_of``: per edge the state to which it leads from a
     plain node. ``nodes``, ``back``: per state its node, and the edge that leads back, or -1. ``is_plain``: per node.
     ``row_ptr``, ``row_heads``, ``row_costs``, ``row_edges``: rows of steps by state, for nodes that are not plain, with
     a number for the edge that each follows, -1 for one that ends a trip. ``post_of``, ``posts``: per edge, and per
-    state, the number under which the state's distance is asked for, or -1. ``is_passed``: scratch per number of an
-    edge, false. ``nearest``: scratch, two per node, infinite. ``heap_keys``, ``heap_states``: scratch, an entry per
-    step. ``out``: output, infinite before.
+    state, the number under which the state's distance is asked for, or -1. ``num_posts``: for how many states it is;
+    when the last of them is settled, the sweep ends. ``is_passed``: scratch per number of an edge, false. ``nearest``:
+    scratch, two per node, infinite. ``nearest_state``: scratch per node. ``heap_keys``, ``heap_states``: scratch, an
+    entry per step. ``out``: output, infinite before.
     """
     size = push(heap_keys, heap_states, 0, 0.0, np.uint32(seed), None)
+    num_left = num_posts
+    latest = 0.0  # the largest value of a post that may still get a smaller one
     if posts[seed] >= 0:
         out[posts[seed]] = 0.0
+        num_left -= 1
     # Settle one state after the other, in the order of their values.
     while size > 0:
         key = heap_keys[0]
         state = heap_states[0]
         size = drop_first(heap_keys, heap_states, size, None)
+        if num_left == 0 and key >= latest:
+            break
         node = nodes[state]
         is_simple = is_plain[node]
-        begin = indptr[node] if is_simple else row_ptr[state]
-        end = indptr[node + 1] if is_simple else row_ptr[state + 1]
+        barred = np.int64(back[state])
+        begin = np.int64(indptr[node]) if is_simple else np.int64(row_ptr[state])
+        end = np.int64(indptr[node + 1]) if is_simple else np.int64(row_ptr[state + 1])
         # Follow the edges that nobody at this node has followed.
         for e in range(begin, end):
-            number = np.int64(e) if is_simple else np.int64(row_edges[e])
-            if number < 0 or is_passed[number] or (is_simple and number == back[state]):
-                continue
-            is_passed[number] = True
-            other = np.int64(state_of[e]) if is_simple else np.int64(row_heads[e])
-            value = key + (costs[e] if is_simple else row_costs[e])
-            post = post_of[e] if is_simple else posts[other]
+            if is_simple:
+                if is_passed[e] or e == barred:
+                    continue
+                is_passed[e] = True
+                value = key + costs[e]
+                there = np.int64(heads[e])
+                post = post_of[e]
+                if post < 0 and value >= nearest[there, 1] and is_plain[there]:
+                    continue
+                other = np.int64(state_of[e])
+            else:
+                number = row_edges[e]
+                if number < 0 or is_passed[number]:
+                    continue
+                is_passed[number] = True
+                value = key + row_costs[e]
+                other = np.int64(row_heads[e])
+                there = np.int64(nodes[other])
+                post = posts[other]
             if post >= 0 and value < out[post]:
+                if out[post] == np.inf:
+                    num_left -= 1
+                if back[other] < 0:  # several edges may lead to a state like this
+                    latest = max(latest, value)
                 out[post] = value
-            there = heads[e] if is_simple else nodes[other]
             if is_plain[there]:
                 if value >= nearest[there, 1]:
                     continue
@@ -194,8 +218,14 @@ def sweep_states(
                 elif value < nearest[there, 0]:
                     nearest[there, 1] = nearest[there, 0]
                     nearest[there, 0] = value
+                    nearest_state[there] = other
                 else:
                     nearest[there, 1] = value
+                    way = np.int64(back[nearest_state[there]])
+                    beyond = np.int64(heads[way])
+                    is_useless = is_plain[beyond] and value + costs[way] >= nearest[beyond, 1]
+                    if is_passed[way] or (is_useless and post_of[way] < 0):
+                        continue
             size = push(heap_keys, heap_states, size, value, np.uint32(other), None)
 
 

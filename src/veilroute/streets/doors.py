@@ -73,7 +73,9 @@ class DoorFinder:
         inner[first] = inner[first + sizes + 1] = False
         points[inner] = self.streets.shape
         begins = np.delete(np.arange(len(points)), first + sizes + 1)
-        return np.repeat(np.arange(sizes.size), sizes + 1), points[begins], points[begins + 1]
+        one, other = points[begins], points[begins + 1]
+        other[:, 0] -= _whole_circles(other[:, 0] - one[:, 0])
+        return np.repeat(np.arange(sizes.size), sizes + 1), one, other
 
     @cached_property
     def _boxes(self) -> tuple[Floats, Floats]:
@@ -87,6 +89,10 @@ class DoorFinder:
         """
         owners, begins, ends = self._lines
         lowest, highest = self._boxes
+        if lowest[:, 0].min() < lonlat[0] - 180 or highest[:, 0].max() > lonlat[0] + 180:
+            # Streets on the other side of the antimeridian may be near.
+            around = np.column_stack([_whole_circles(begins[:, 0] - lonlat[0]), np.zeros(owners.size)])
+            begins, ends, lowest, highest = (points - around for points in (begins, ends, lowest, highest))
         at = np.array(lonlat)
         scale = np.array([_DEGREE_M * math.cos(math.radians(lonlat[1])), _DEGREE_M])
         window = _FIRST_WINDOW_M
@@ -141,7 +147,7 @@ class DoorFinder:
         share = (left - before[piece]) / sizes[piece] if sizes[piece] > 0 else 0.0
         one, other = begins[first + piece], ends[first + piece]
         lon, lat = np.round(one + min(1.0, share) * (other - one), 7).tolist()
-        return lon, lat
+        return round(lon - float(_whole_circles(lon)), 7), lat
 
     def _pieces(self, edge: int) -> tuple[int, Floats]:
         """The first piece of an edge, and how long each of its pieces is on the map."""
@@ -161,7 +167,13 @@ class DoorFinder:
 def _metres(one: Floats, other: Floats) -> Floats:
     """Metres between points, on the plane of the first."""
     scale = np.cos(np.radians(one[..., 1]))
-    return np.asarray(_DEGREE_M * np.hypot((other[..., 0] - one[..., 0]) * scale, other[..., 1] - one[..., 1]))
+    east = other[..., 0] - one[..., 0]
+    return np.asarray(_DEGREE_M * np.hypot((east - _whole_circles(east)) * scale, other[..., 1] - one[..., 1]))
+
+
+def _whole_circles(degrees: npt.ArrayLike) -> Floats:
+    """What of a difference of longitudes is only the way round the earth."""
+    return np.asarray(360 * np.round(np.asarray(degrees) / 360))
 
 
 def _nearest_point(a: Floats, b: Floats) -> tuple[Floats, Floats]:

@@ -50,7 +50,7 @@ class NetworkReport:
     weight: float | None  #: in tonnes
     length: float | None  #: in metres
     num_turn_restrictions: int  #: those in the file for this way of moving, which the network honours
-    num_banned_turns: int  #: stretches of the network's junctions that they ban
+    num_banned_turns: int  #: stretches of the network's junctions that no walk may have in it
     num_restrictions_other: int  #: those for others, or not for this way of moving
     num_restrictions_conditional: int  #: those that hold only at times, which are not read
     num_restrictions_unclear: int  #: those that are left out because their ways or kinds make no sense

@@ -191,3 +191,22 @@ def test_turning_round_at_a_kerb_costs_nothing_more() -> None:
     finder = DoorFinder(town, side="kerb")
     with pytest.raises(vr.InvalidInputError, match="--u-turn-cost"):
         open_doors(town, [("Baker", finder.find(beside(101, 102, 0.4, north_m=6)))])
+
+
+def test_streets_across_the_antimeridian() -> None:
+    spots = [(179.995, -16.8), (179.999, -16.8), (-179.997, -16.8), (-179.99, -16.8)]
+    tails, heads = [0, 1, 1, 2, 2, 3], [1, 0, 2, 1, 3, 2]
+    metres = [float(great_circle_m(spots[a], spots[b])) for a, b in zip(tails, heads, strict=True)]
+    road = street_domain(lonlat=spots, tails=tails, heads=heads, costs=metres, lengths=metres, unit="metres")
+    finder = DoorFinder(road)
+    for lon in (179.997, 179.9995, 180.0, -180.0, -179.9995, -179.993):
+        point = (lon, -16.8001)
+        door = finder.find(point)
+        assert door.distance_m == pytest.approx(11.12, abs=0.01)
+        assert great_circle_m(door.lonlat, point) == pytest.approx(11.12, abs=0.1)
+        split, _ = open_doors(road, [("Shop", door)])
+        assert split.streets is not None
+        assert split.streets.lengths.sum() == pytest.approx(sum(metres))
+        away = great_circle_m(split.streets.lonlat[-1], spots[0])
+        walk = vr.cover(vr.Problem(split, [vr.Trip(0, "Shop")], ["Shop"]), ["Shop"])
+        assert walk.cost == pytest.approx(away, abs=0.2)
