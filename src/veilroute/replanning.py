@@ -16,7 +16,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations, pairwise, product
+from itertools import combinations, pairwise, product, takewhile
 from typing import Any
 
 import numpy as np
@@ -356,7 +356,7 @@ def with_contingencies(
     A road is the worse the more members lose their hiding when it alone is closed, and of as many the more the routes
     of all members cost then. Those who lose it are those dropped, and all of a class that keeps its promise no more. Of
     equally bad roads the one is worse around which the way is longer for all who use it, or which comes first on the
-    routes, class by class.
+    routes, class by class. Where the ``watch`` says stop, it is as far as roads were looked at.
     """
     check_whole("worst", worst, "a number of roads >= 0", least=0)
     watch, domain = watch or Watch(), playbook.problem.domain
@@ -380,12 +380,13 @@ def with_contingencies(
             named.setdefault(frozenset(pair), pair)  # a road may be named from both ends
         roads = [Closure((pair,)) for pair in named.values()]
         change_domain(domain, Closure(tuple(closure.roads[0] for closure in roads)))  # or it names what is no road
-        return replace(playbook, contingencies=tuple(entry for closure in roads for entry in replans(closure)))
+        in_time = takewhile(lambda _: not watch.is_over(), roads)
+        return replace(playbook, contingencies=tuple(entry for closure in in_time for entry in replans(closure)))
     bounds = {Closure((next(iter(used)),)): _most_harm(playbook, used) for used in steps.values()}
     found: list[tuple[tuple[float, float], list[Replan]]] = []
     for done, (closure, bound) in enumerate(sorted(bounds.items(), key=lambda item: item[1], reverse=True)):
         watch.tell("contingencies", done, len(bounds))
-        if len(found) == worst and found[-1][0] >= bound:
+        if watch.is_over() or (len(found) == worst and found[-1][0] >= bound):
             break  # nor is any road after this one worse
         entries = replans(closure)
         found = sorted([*found, (_harm(playbook, entries), entries)], key=lambda one: one[0], reverse=True)[:worst]

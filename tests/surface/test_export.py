@@ -162,6 +162,14 @@ def test_a_name_that_two_candidates_have_is_nobody(command: Command) -> None:
     assert command("route", "town.json", "--transit", "branch").code == 0
 
 
+def test_a_name_that_is_the_number_of_another_candidates_junction_is_nobody(command: Command) -> None:
+    little_book(names=NAMES | {102: "111", 104: "104"}).write("town.json")
+    assert command("route", "town.json", "--transit", "111").code == 2, "102 is called so, and 111 is so"
+    assert command("route", "town.json", "--transit", "102").code == 0
+    assert command("route", "town.json", "--transit", "104").code == 0, "the name and the number of one"
+    assert command("route", "town.json", "--transit", NAMES[111]).code == 0
+
+
 def test_slips_are_not_echoed(command: Command, town_book: vr.Playbook) -> None:
     for arguments in (
         ("--transit", "102", "--format", "Branch North"),

@@ -235,6 +235,37 @@ def test_commas_and_points_by_the_other_numbers_of_the_column(command: Command) 
         assert sorted(set(vr.read_edge_list(name).costs.tolist())) == costs
 
 
+def test_names_of_files_in_any_capitals(command: Command) -> None:
+    vr.write_network(little_town(), "TOWN.JSON")
+    trip = ("--start", "105", "--goal", "108", "--candidates", "102 104 109 111")
+    for out in ("A.NPZ", "A.Json"):
+        assert command("streets", "TOWN.JSON", "-o", out).code == 0
+        assert command("plan", out, *trip).code == 0
+    assert command("convert", "A.Json", *trip, "I.JSON").code == 0
+    assert command("plan", "I.JSON", "-o", "book.json", "--no-embed").code == 0
+    assert command("audit", "book.json", "--domain", "I.JSON").code == 0
+    assert command("convert", "A.Json", *trip, "I.IN").code == 0
+    assert command("plan", "I.IN").code == 0
+    Path("G.MAP").write_text("type octile\nheight 2\nwidth 4\nmap\n....\n....\n")
+    assert command("plan", "G.MAP", "--start", "0,0", "--goal", "0,3", "--candidates", "1,1 1,2").code == 0
+    Path("D.GR").write_text("p sp 2 2\na 1 2 5\na 2 1 5\n")
+    Path("D.CO").write_text("p aux sp co 2\nv 1 24940000 60170000\nv 2 24941000 60170000\n")
+    assert vr.read_network("D.GR", cost="metres").streets is not None
+
+
+def test_weights_by_the_other_numbers_of_the_column(command: Command) -> None:
+    vr.write_network(little_town(), "town.json")
+    convert = ("convert", "town.json", "--start", "105", "--goal", "108", "--candidates", "102 104 109", "o.json")
+    for weights in (["12,5", "1.000", "237,5"], ["12.5", "1,000", "237.5"], ["12,5", "1 000", "237,500"]):
+        Path("p.csv").write_text(
+            "place;weight\n" + "".join(f"{at};{text}\n" for at, text in zip((102, 104, 109), weights, strict=True))
+        )
+        assert command(*convert, "--prior", "p.csv").code == 0
+        assert json.loads(Path("o.json").read_text())["prior"] == [0.01, 0.8, 0.19], weights
+    Path("p.csv").write_text("place;weight\n102;1,234\n104;2,345\n109;3\n")
+    assert "decimal comma or one between thousands" in command(*convert, "--prior", "p.csv").err
+
+
 def test_the_connected_part_keeps_what_streets_have(command: Command, tmp_path: Path) -> None:
     town = little_town()
     vr.write_network(town, "town.npz")
@@ -339,6 +370,10 @@ BAD_FILES: dict[str, tuple[str, Writer, str | list[str]]] = {
         "a.kml", raw(b"<kml>\n<Placemark><LineString><coordinates>1,2 3,4</coordinates></LineString></Placemark></kml>"),
         "a.kml, line 2: expected a Point, got 'LineString'",
     ),
+    "KML with two points for a place": (
+        "a.kml", raw(b"<kml>\n<Placemark><MultiGeometry>" + 2 * b"<Point><coordinates>24.94,60.17</coordinates></Point>" + b"</MultiGeometry></Placemark></kml>"),
+        "a.kml, line 2: expected one Point, got 2",
+    ),
     "no KMZ": ("a.kmz", raw(b"PK"), "a.kmz: damaged, or no .kmz file with a .kml in it; save it again as .kml"),
     "no GeoPackage": ("a.gpkg", raw(b"SQLite format 3\0" + b"x" * 200), "a.gpkg: damaged, or no GeoPackage; save it again"),
     "a projected GeoPackage": ("a.gpkg", geopackage(system=("EPSG", 3067)), "a.gpkg: in EPSG:3067; save it in EPSG:4326, longitude and latitude"),
@@ -367,6 +402,7 @@ def test_bad_files_and_the_lines_that_they_give(kind: str, command: Command) -> 
 
 BAD_TEXTS = {
     "Mannerheimintie 99": "Mannerheimintie 7-11 (Helsinki), Mannerheimintie 6 A, Mannerheimintie 5 (Helsinki)",
+    "Mannerheimintie 8": "Mannerheimintie 7-11 (Helsinki), Mannerheimintie 6 A, Mannerheimintie 5 (Helsinki)",
     "Manerheimintie": "the nearest are Mannerheimintie",
     "Mannerheimintie 5, Turku": "Mannerheimintie 5 (Helsinki)",
     "Alko": "one place, and there are Alko (alcohol) 60.1702,24.9401; Alko (alcohol) 60.1714,24.9441: write LAT,LON",

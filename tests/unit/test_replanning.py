@@ -3,6 +3,7 @@ from __future__ import annotations
 import inspect
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,8 @@ from veilroute.auditing.detours import audit_replan
 from veilroute.closures import replan_from_dict
 from veilroute.domain.turns import Turns, with_rules
 from veilroute.jsontext import dump_canonical, parse_json
-from veilroute.replanning import change_domain
+from veilroute.progress import Watch
+from veilroute.replanning import change_domain, with_contingencies
 
 
 @pytest.fixture
@@ -306,3 +308,17 @@ def test_contingencies_change_neither_older_files_nor_draws() -> None:
         one, other = (each.route_for(PLACES[0], key=key, occasion=occasion) for each in (book, more))
         assert one == other
     assert vr.playbook_from_json(more.to_json()).to_json() == more.to_json()
+
+
+@pytest.mark.parametrize("wanted", [{"worst": 5}, {"closed": [(101, 102), (111, 110), (105, 106)]}])
+def test_contingencies_end_when_asked_to_and_those_found_are_kept(wanted: dict[str, Any]) -> None:
+    asked = 0
+
+    def stop() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked > 1
+
+    some, whole = with_contingencies(little_book(), **wanted, watch=Watch(should_stop=stop)), little_book()
+    assert some.contingencies and vr.audit(some).holds
+    assert len(some.contingencies) < len(with_contingencies(whole, **wanted).contingencies)

@@ -191,9 +191,10 @@ class _FileContent:
 
 
 def _read(path: Path, options: InstanceOptions) -> _FileContent:
-    if path.suffix == ".map":
+    suffix = path.suffix.lower()
+    if suffix == ".map":
         return _FileContent(read_movingai(path, movement=options.movement or 4))
-    if path.suffix == ".scen":
+    if suffix == ".scen":
         scenarios = read_scenarios(path)
         if not 0 <= options.scenario < len(scenarios):
             raise InvalidInputError("--scenario", f"a number from 0 to {len(scenarios) - 1}", options.scenario)
@@ -202,9 +203,9 @@ def _read(path: Path, options: InstanceOptions) -> _FileContent:
         map_path = beside if beside.exists() else _locate(Path(chosen.map_name))
         trip = Trip(chosen.start, chosen.goal)
         return _FileContent(read_movingai(map_path, movement=options.movement or 4), [trip])
-    if path.suffix == ".geojson":
+    if suffix == ".geojson":
         raise InvalidInputError(path.name, "a network; make one of an area with `veilroute area`")
-    if path.suffix not in (".json", ".in", *_MAYBE_NETWORKS):
+    if suffix not in (".json", ".in", *_MAYBE_NETWORKS):
         raise UnknownMethodError("instance format", path.suffix or str(path), FORMATS)
     if options.movement is not None:
         raise InvalidInputError("--movement", "a .map or .scen file; other instances state their own edges")
@@ -236,8 +237,8 @@ def _on_earth(domain: Domain, options: InstanceOptions) -> Domain:
 
 def _is_network(path: Path) -> bool:
     """Whether a file is a street network, which says nothing of trips and candidates."""
-    if path.suffix != ".json":
-        return path.suffix in _MAYBE_NETWORKS
+    if (suffix := path.suffix.lower()) != ".json":
+        return suffix in _MAYBE_NETWORKS
     # The word is looked for as it is, because parsing a large network twice would take longer than planning on it.
     raw = read_bytes(path)
     return b'"veilroute-network/' in raw and b'"veilroute-instance/' not in raw

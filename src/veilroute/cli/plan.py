@@ -120,7 +120,7 @@ def run_plan(
         chosen = "optimal" if planner is None else planner
         playbook, runtime_s = timed_solve(problem, loaded.privacy, planner=chosen, **extra)
         if contingencies is not None:
-            playbook = _with_contingencies(playbook, contingencies, Watch(report))
+            playbook = _with_contingencies(playbook, contingencies, Watch(report, should_stop=stop))
     if out is not None:
         if record is None and (line := link_warning(playbook, out.parent)):
             console.remark(line)

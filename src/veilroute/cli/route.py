@@ -6,7 +6,7 @@ value that was typed, no line of a file, no message of the system. Any of these 
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from getpass import GetPassWarning, getpass
 from pathlib import Path
@@ -248,15 +248,17 @@ def _find_secret(book: Playbook, text: str) -> Label:
     """The candidate that was typed: its text, ``R C`` and ``(R, C)`` for cells, its name, or ``LAT,LON`` on streets."""
     if len(text) > _LONGEST:
         raise UnknownCandidateError
-    exact = {label_text(label): label for label in book.candidates}
     for wanted in (text.rstrip("\r\n"), text.strip()):
-        if wanted in exact:
-            return exact[wanted]
-    tuples = {name: label for name, label in exact.items() if isinstance(label, tuple)}
+        # A name may be what another candidate's node is called: customers and junctions both have numbers.
+        exact = [label for label in book.candidates if wanted in (label_text(label), book.names.get(label))]
+        if exact:
+            return _only(exact)
     wanted = tidy_text(text)
-    if wanted in tuples:
-        return tuples[wanted]
-    matching = _named(book, text.strip()) or _nearest(book, text)
+    cells = [label for label in book.candidates if isinstance(label, tuple) and label_text(label) == wanted]
+    return _only(cells or _named(book, text.strip()) or _nearest(book, text))
+
+
+def _only(matching: Sequence[Label]) -> Label:
     # Asked first and not caught, because a KeyError would carry the secret along as the context of ours.
     if len(matching) != 1:
         raise UnknownCandidateError
@@ -264,11 +266,10 @@ def _find_secret(book: Playbook, text: str) -> Label:
 
 
 def _named(book: Playbook, text: str) -> list[Label]:
-    """The candidates of this name or, when there are none, of this name or label in capitals or small letters."""
+    """The candidates of this name or label in capitals or small letters."""
     names = [(label, book.names[label]) for label in book.candidates if label in book.names]
-    same = [label for label, name in names if name == text]
     names += [(label, label) for label in book.candidates if isinstance(label, str)]
-    return same or list(dict.fromkeys(label for label, name in names if folded(name) == folded(text)))
+    return list(dict.fromkeys(label for label, name in names if folded(name) == folded(text)))
 
 
 def _nearest(book: Playbook, text: str) -> list[Label]:

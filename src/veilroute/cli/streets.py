@@ -45,7 +45,7 @@ def run_streets(
     json: JsonOption = False,
 ) -> int:
     """Make a street network of a map from OpenStreetMap, or of a graph from elsewhere, and say what was left out."""
-    if out.suffix not in WRITABLE:
+    if out.suffix.lower() not in WRITABLE:
         raise UnknownMethodError("--out", out.name, tuple(f"*{suffix}" for suffix in WRITABLE))
     check_out(out)
     result: StreetNetwork | Domain

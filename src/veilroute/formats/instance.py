@@ -104,7 +104,7 @@ class Instance:
 
 def read_instance(path: str | Path) -> Instance:
     """Read an instance from ``.json`` or ``.in``; a ``.map`` or ``.scen`` alone lacks candidates."""
-    match Path(path).suffix:
+    match Path(path).suffix.lower():
         case ".json":
             return _from_data(parse_json(read_bytes(path), path), path)
         case ".in":
@@ -115,7 +115,7 @@ def read_instance(path: str | Path) -> Instance:
 
 def read_domain(path: str | Path, *, movement: int = 4) -> Domain:
     """Read only the domain of a ``.map``, of an instance (``.json``, ``.in``) or of a network file."""
-    match Path(path).suffix:
+    match Path(path).suffix.lower():
         case ".map":
             return read_movingai(path, movement=movement)
         case ".in":
@@ -130,7 +130,7 @@ def read_domain(path: str | Path, *, movement: int = 4) -> Domain:
 def write_instance(instance: Instance, path: str | Path) -> list[str]:
     """Write an instance as ``.json``, ``.in`` or ``.map``; return what the format could not hold."""
     problem = instance.problem
-    match Path(path).suffix:
+    match Path(path).suffix.lower():
         case ".json":
             Path(path).write_bytes(dump_canonical(_to_dict(instance)))
             return []

@@ -95,7 +95,7 @@ def write_network(network: StreetNetwork | Domain, path: str | Path, *, addresse
     The ``addresses`` of its map go along where they are given; :func:`read_addresses` reads them.
     """
     domain = network.domain if isinstance(network, StreetNetwork) else network
-    match Path(path).suffix:
+    match Path(path).suffix.lower():
         case ".json":
             data: dict[str, Any] = {"format": FORMAT, "domain": domain_to_dict(domain)}
             if isinstance(network, StreetNetwork):

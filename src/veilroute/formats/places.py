@@ -8,6 +8,7 @@ A prior is a table of ``place`` and ``weight``, or places with a ``weight``.
 
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -70,14 +71,24 @@ def _records(path: str | Path, problems: Problems, what: str) -> Iterator[Record
         return read_records(path, problems, what)
     sheet = Sheet(path, _KNOWN)
     if what == "prior":
-        sheet.need("the weight", *ALIASES["weight"])
+        weight = sheet.need("the weight", *ALIASES["weight"])
         if _has_texts(sheet.columns):
             sheet.need("the place", "place", "name")
-    elif sheet.columns and not _says_where(sheet.columns):
+        return _with_numbers(sheet, weight, problems)
+    if sheet.columns and not _says_where(sheet.columns):
         shown = ", ".join(repr(name[:20]) for name in sheet.columns[:6])
         wanted = "expected a header with the columns name, lat, lon (or name, coordinates; name, address; name, id)"
         raise sheet.error(f"{wanted}; got {shown}")
     return table_records(sheet, problems)
+
+
+def _with_numbers(sheet: Sheet, column: int, problems: Problems) -> Iterator[Record]:
+    """The records of a table; in one column numbers, where they are some, by the use of commas in all of it."""
+    name, comma_is_decimal = sheet.columns[column], sheet.comma_is_decimal(column)
+    for record in table_records(sheet, problems):
+        with suppress(ValueError):  # what is none, or open, is told of where it is used
+            record.cells[name] = number_of_text(record.cells[name], comma_is_decimal=comma_is_decimal)
+        yield record
 
 
 def _says_where(columns: Collection[str]) -> bool:

@@ -129,6 +129,7 @@ class _Element:
     text: str = ""
     cells: dict[str, str] = field(default_factory=dict)
     point: str | None = None  # "LON,LAT" of a point within it
+    num_points: int = 0
     shape: str = ""  # the kind of another shape within it
 
 
@@ -182,10 +183,12 @@ class _PointReader:
                 parent.point = done.text.strip()
             case "Point":
                 parent.point = parent.point or done.point or ""
+                parent.num_points += 1
             case "LineString" | "Polygon" | "Track" | "Model":
                 parent.shape = done.kind
             case "MultiGeometry" | "ExtendedData" | "SchemaData" | "extensions":
                 parent.point = parent.point if done.point is None else done.point
+                parent.num_points += done.num_points
                 parent.shape = parent.shape or done.shape
                 parent.cells |= done.cells
             case "Data":
@@ -198,6 +201,9 @@ class _PointReader:
     def _add_placemark(self, done: _Element) -> None:
         spot = Spot(self.path, done.line)
         cells = {key: text for key, text in done.cells.items() if key not in ("lat", "lon")}
+        if done.num_points > 1:
+            self.problems.add(spot.error(f"expected one Point, got {done.num_points}"))
+            return
         if done.point is None:
             if done.shape:
                 self.problems.add(spot.error(f"expected a Point, got {done.shape!r}"))

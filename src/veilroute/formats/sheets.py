@@ -159,7 +159,7 @@ class Sheet:
         try:
             is_open = _OPEN_COMMA.fullmatch(text) or (self._may_have_commas and _OPEN_POINT.fullmatch(text))
             if is_open and column not in self._comma_is_decimal:
-                self._comma_is_decimal[column] = self._find_use_of_comma(column)
+                self._comma_is_decimal[column] = self.comma_is_decimal(column)
             value = number_of_text(text, comma_is_decimal=self._comma_is_decimal.get(column))
         except OpenCommaError as error:
             raise self.error(f"{self.columns[column]}: {error}") from None
@@ -170,7 +170,7 @@ class Sheet:
             raise self.error(f"expected {wanted} as {self.columns[column]}, got {text[:20]!r}")
         return value
 
-    def _find_use_of_comma(self, column: int) -> bool | None:
+    def comma_is_decimal(self, column: int) -> bool | None:
         """Whether commas of a column are decimal commas, by its other cells; ``None`` where they do not say."""
         line = self.line
         cells = [row[column] for row in self if column < len(row)]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import accumulate, takewhile
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -179,7 +180,8 @@ def break_lines(text: str, width: float, size: float) -> list[str]:
             lines.append(word)
         while text_in(lines[-1], size) > width and len(lines[-1]) > 1:
             line = lines[-1]
-            fitting = next(n for n in range(len(line) - 1, 0, -1) if n == 1 or text_in(line[:n], size) <= width)
+            ends = accumulate(map(_advance, line))
+            fitting = max(1, sum(1 for _ in takewhile(lambda end: size * end <= width, ends)))
             lines[-1:] = [line[:fitting], line[fitting:]]
     return lines
 

@@ -262,9 +262,13 @@ def _leading(number: str) -> int:
 
 
 def _is_within(wanted: str, number: str) -> bool:
-    """Whether a house number is one of those that a house has which stands over several: 5 in 3-7."""
+    """Whether a house number is one of those that a house has which stands over several: 5 in 3-7, and not 4."""
     span = re.fullmatch(r"(\d{1,6})-(\d{1,6})", number)
-    return span is not None and wanted.isdecimal() and int(span[1]) <= int(wanted[:9]) <= int(span[2])
+    if span is None or not wanted.isdecimal():
+        return False
+    first, last, own = int(span[1]), int(span[2]), int(wanted[:9])
+    is_across = (last - first) % 2 == 0 and (own - first) % 2 == 1  # even numbers face odd ones
+    return first <= own <= last and not is_across
 
 
 def _readings(text: str) -> list[tuple[str, str]]:

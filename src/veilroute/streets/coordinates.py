@@ -7,7 +7,7 @@ or behind. What can be read in two ways is refused.
 import re
 
 _NUMBER = r"\d+(?:[.,]\d*)?|[.,]\d+"
-_PLAIN = re.compile(rf"\s*([+-]?(?:{_NUMBER}))\s*", re.ASCII)
+_PLAIN = re.compile(rf"\s*([+-]?(?:{_NUMBER})(?:[eE]-\d\d?)?)\s*", re.ASCII)  # 5e-05 is what programs write
 _ANGLE = re.compile(
     rf"""\s*(?P<before>[NSEW])?\s*(?P<sign>[+-])?\s*
     (?P<degrees>{_NUMBER})\s*(?P<mark>[°d:]?)
@@ -21,6 +21,7 @@ _WKT_POINT = re.compile(
 )
 _BETWEEN = re.compile(r"[,;/|]\s*|\s+|(?<=[NSEW\"])(?=[\dNSEW+-])|(?<=['\"°])(?=[NSEW]\s*\d)")
 _EXPONENT = re.compile(r"\d[eE][+-]?\d", re.ASCII)  # whose letter is not the east
+_LETTER = re.compile("[NSEW]", re.IGNORECASE)
 # What keyboards and word processors put for the marks, minus signs and spaces.
 _SIGNS = str.maketrans(dict.fromkeys("′’‘´`", "'") | dict.fromkeys("″“”„", '"') | dict.fromkeys("−–", "-"))
 _SIGNS |= str.maketrans(dict.fromkeys("º˚", "°") | dict.fromkeys("\u00a0\u202f\u2009", " "))
@@ -52,27 +53,36 @@ def read_lat_lon(text: str) -> tuple[float, float]:
     if point is not None:
         return _decimal(point[2]), _decimal(point[1])
     bare = text.translate(_SIGNS).strip().removeprefix("geo:").strip("()[] ")
-    found = set()
     is_readable = len(bare) <= _LONGEST and _EXPONENT.search(bare) is None
-    for cut in _BETWEEN.finditer(bare) if is_readable else ():
-        try:
-            first, second = _angle(bare[: cut.start()]), _angle(bare[cut.end() :])
-        except ValueError:
-            continue
-        axes = (first[1] or "lat", second[1] or "lon") if first[1] != "lon" else ("lon", second[1] or "lat")
-        if axes[0] != axes[1]:
-            found.add((first[0], second[0]) if axes[0] == "lat" else (second[0], first[0]))
+    found = _readings(bare) if is_readable else set()
+    if found and _LETTER.search(bare):
+        # A letter at one end makes minutes of bare numbers, which may as well be those of the other: N 60 10 24 56.
+        found |= _readings(bare, needs_marks=False)
     if len(found) != 1:
         problem = "can be read in two ways" if found else "expected latitude and longitude such as 60.17,24.93"
         raise ValueError(f"{problem}; write 60.17,24.93" if found else problem)
     return found.pop()
 
 
+def _readings(text: str, *, needs_marks: bool = True) -> set[tuple[float, float]]:
+    """Latitude and longitude for each way to part the text into two angles."""
+    found = set()
+    for cut in _BETWEEN.finditer(text):
+        try:
+            first, second = (_angle(part, needs_marks) for part in (text[: cut.start()], text[cut.end() :]))
+        except ValueError:
+            continue
+        axes = (first[1] or "lat", second[1] or "lon") if first[1] != "lon" else ("lon", second[1] or "lat")
+        if axes[0] != axes[1]:
+            found.add((first[0], second[0]) if axes[0] == "lat" else (second[0], first[0]))
+    return found
+
+
 _WORDS = {"lat": "latitude", "lon": "longitude"}
 
 
-def _angle(text: str) -> tuple[float, Axis | None]:
-    """The degrees, and the axis where a letter says it."""
+def _angle(text: str, needs_marks: bool = True) -> tuple[float, Axis | None]:
+    """The degrees, and the axis where a letter says it. Minutes need a mark or a letter, unless told otherwise."""
     plain = _PLAIN.fullmatch(text)
     if plain is not None:
         return _decimal(plain[1]), None
@@ -82,7 +92,7 @@ def _angle(text: str) -> tuple[float, Axis | None]:
     parts = match.groupdict()
     letter = (parts["before"] or "") + (parts["after"] or "")
     has_marks = bool(parts["mark"] or parts["minute_mark"] or letter)
-    if len(letter) > 1 or (parts["minutes"] and not has_marks):
+    if len(letter) > 1 or (parts["minutes"] and needs_marks and not has_marks):
         raise ValueError
     seconds = 3600 * _decimal(parts["degrees"])
     for unit, size in (("minutes", 60), ("seconds", 1)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 import zlib
 from collections.abc import Hashable
 from dataclasses import replace
@@ -134,3 +135,10 @@ def test_lines_are_broken_where_they_end() -> None:
     assert all(text_in(line, 9.0) <= 1.0 for line in lines)
     assert break_lines("", 1.0, 9.0) == [""]
     assert break_lines("WW", 0.01, 9.0) == ["W", "W"]
+
+
+def test_a_name_without_end_takes_no_minutes() -> None:
+    began = time.perf_counter()
+    lines = break_lines("x" * 8000, 1.0, 9.0)
+    assert time.perf_counter() - began < 10
+    assert "".join(lines) == "x" * 8000 and len({len(line) for line in lines[:-1]}) == 1

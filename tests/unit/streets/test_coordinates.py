@@ -21,6 +21,8 @@ from veilroute.streets.coordinates import read_degrees, read_lat_lon
         ("60:10:12", 60.17),
         ("60d10'12''n", 60.17),
         ("-0°30'", -0.5),
+        ("5.0E-5", 0.00005),
+        ("-8e-05", -0.00008),
     ],
 )
 def test_degrees_in_many_forms(text: str, value: float) -> None:
@@ -68,6 +70,12 @@ def test_both_in_one_text(text: str) -> None:
 )
 def test_what_is_no_pair(text: str) -> None:
     with pytest.raises(ValueError, match="latitude and longitude such as"):
+        read_lat_lon(text)
+
+
+@pytest.mark.parametrize("text", ["N 60 10 24 56", "60 10 24 56 E", "60 24 56 E", "60,24,9384", "60° 10 24 56 E"])
+def test_what_can_be_read_in_two_ways(text: str) -> None:
+    with pytest.raises(ValueError, match="two ways"):
         read_lat_lon(text)
 
 
