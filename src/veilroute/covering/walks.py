@@ -144,8 +144,8 @@ class Sweeper:
             )  # fmt: skip
             self.num_sweeps += 1
         # Of posts at one state only the last has its distance so far.
-        same = posts[nodes]
-        if (same != np.arange(nodes.size)).any():
+        same = posts[asked]
+        if (same != np.arange(asked.size)).any():
             out[:] = out[:, same]
 
     def within(self, node: int, limit: float) -> Indices:
