@@ -46,6 +46,7 @@ def test_the_good_options_are_good(command: Command, city: Path) -> None:
             (*ENDS, "--snap", "junction", "--candidates", "2 60.1701,24.9401"),
             ("60.1701,24.9401 are both at junction 1",),
         ),
+        ((*GOOD, "--side", "kerb", "--ell-measure", "walking"), ("--side", "any", "crosses the street")),
         ((*GOOD, "--snap", "roof"), ("--snap", "door", "junction")),
         ((*GOOD, "--side", "left"), ("--side", "any", "kerb")),
         ((*GOOD, "--traffic", "both"), ("--traffic", "right", "left")),

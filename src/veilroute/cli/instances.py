@@ -301,6 +301,10 @@ def _complete(content: _FileContent, options: InstanceOptions) -> Instance:
     usual = {"spread": "witness"} if "spread" in content.unstated else {}  # as it was before a mechanism changed it
     privacy = replace(content.privacy, **{**usual, **changes})
     finder = _PlaceFinder(content, options)
+    seen = visibility.measure if isinstance(visibility, WithinDistance) else "cost"
+    if finder.doors is not None and finder.doors.is_kerb and "walking" in (privacy.measure, seen):
+        # The network does not say that one can cross the street between two doors.
+        raise InvalidInputError("--side", "any, where distances are walked: on foot one crosses the street", "kerb")
     finder.find_listed()
     start, goal = finder.end("start"), finder.end("goal")
     num_typed_ends = len(finder.typed)
