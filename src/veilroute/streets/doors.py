@@ -203,8 +203,8 @@ def open_doors(domain: Domain, doors: Sequence[tuple[str, Door]]) -> tuple[Domai
 
     Each door comes with what its place is called, which becomes its label; where the network calls something else so
     already, with "(place)" after it. Of places at one spot the first gives the node its label, or takes that of the
-    junction, and the others are further labels of it. Doors at the kerb on either side of a street are not joined across
-    it: do not measure distances on foot then.
+    junction, and the others are further labels of it. Doors at the kerb on either side of a street are not joined
+    across it: do not measure distances on foot then.
     """
     streets = streets_of(domain)
     old = list(domain.labels) if domain.labels is not None else list(range(domain.num_nodes))
