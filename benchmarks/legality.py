@@ -10,7 +10,6 @@ the same network planned twice, once read with rules that forbid nothing.
 from __future__ import annotations
 
 import argparse
-import statistics
 import sys
 from dataclasses import replace
 from functools import partial
@@ -20,7 +19,7 @@ from random import Random
 import numpy as np
 
 import veilroute as vr
-from timing import best_times
+from timing import best_times, judge
 from veilroute.domain.geography import great_circle_m, street_domain
 from veilroute.domain.turns import Turns, with_rules
 from veilroute.streets.doors import DoorFinder, open_doors
@@ -62,8 +61,8 @@ def compare(name: str, domain: vr.Domain, num: int, num_problems: int, repeats: 
             same_s, again_s = best_times(runs[2], runs[1], repeats=repeats)
             ratios.append(legal_s / free_s)
             free_ratios.append(same_s / again_s)
-        kept &= judge(f"k={k}, {num} candidates, legal turns", ratios, LIMIT)
-        kept &= judge(f"k={k}, {num} candidates, without rules", free_ratios, LIMIT_FREE)
+        kept &= judge(f"k={k}, {num} candidates, legal turns", ratios, LIMIT, by_median=True)
+        kept &= judge(f"k={k}, {num} candidates, without rules", free_ratios, LIMIT_FREE, by_median=True)
     return kept
 
 
@@ -85,16 +84,6 @@ def draw_problem(domain: vr.Domain, num: int, seed: int) -> vr.Problem:
     points = [(rng.uniform(west, east), rng.uniform(south, north)) for _ in range(num + 2)]
     split, labels = open_doors(domain, [(f"place {i}", finder.find(point)) for i, point in enumerate(points)])
     return vr.Problem(split, [vr.Trip(labels[0], labels[1])], labels[2:])
-
-
-def judge(name: str, ratios: list[float], limit: float) -> bool:
-    kept = statistics.median(ratios) <= limit
-    print(
-        f"    {name}: {len(ratios)} problems, median {statistics.median(ratios):.2f} x, worst {max(ratios):.2f} x "
-        f"(limit of the median {limit}): {'kept' if kept else 'NOT KEPT'}",
-        flush=True,
-    )
-    return kept
 
 
 if __name__ == "__main__":
