@@ -1,0 +1,8 @@
+"""Fleets: a day of secret orders for several vehicles.
+
+Open ``fleet/dispatch.py`` first: from the classes that today's orders touch to tours past every member of each.
+"""
+
+from veilroute.fleet.dispatch import dispatch
+
+__all__ = ["dispatch"]
