@@ -144,6 +144,12 @@ class TourCosts:
         order, cost = self._order(self._rank[list(members)], trip)
         return self._posts[order] if math.isfinite(cost) else None
 
+    def stops(self, watch: Watch) -> Stops:
+        """All posts of the members, each of whom has one."""
+        self.prepare(watch)
+        everyone = np.arange(self._posts.size + 1, dtype=np.int64)
+        return Stops(everyone, everyone[:-1], self.from_start, self.to_goal, self.between)
+
     def steps(self, watch: Watch) -> tuple[Floats, Floats, Floats]:
         """What walks go at least: from the start to each member and from each to the goal, per trip; between members.
 

@@ -28,6 +28,7 @@ from veilroute.arrays import Floats, Int32s, Ints, Members, as_members
 from veilroute.kernels.extension import grow_cuts
 from veilroute.kernels.set_partition import combine_classes
 from veilroute.partition.class_space import ClassSpace, Columns, Prices, SearchResult
+from veilroute.partition.crowded_space import CrowdedSpace
 from veilroute.partition.result import Grouping
 from veilroute.partition.weighed_space import WeighedSpace
 from veilroute.progress import OutOfTimeError, Watch
@@ -412,7 +413,9 @@ class Bounding:
 
     def add_first(self, prices: Prices) -> None:
         """Add good classes at prices that are too high to be those of the programme."""
-        found = self.space.search(prices, 0.0, self.watch, most=_MOST_PER_SEARCH * self.space.num * self.space.k)
+        limits = {"quota": self._quota} if isinstance(self.space, CrowdedSpace) else {}
+        most = _MOST_PER_SEARCH * self.space.num * self.space.k
+        found = self.space.search(prices, 0.0, self.watch, most=most, **limits)
         self.add(found.columns.best(self.space.num, 3 * _PER_MEMBER))
 
     def value_of(self, prices: Prices, least_reduced: float) -> float:
@@ -518,7 +521,7 @@ class Bounding:
             # What the programme holds already has a negative reduced cost only within its tolerance.
             if self.add(found.columns.best(self.space.num, _PER_MEMBER)):
                 continue
-            if not found.is_complete and len(found.columns) and not is_weighed:
+            if not found.is_complete and len(found.columns) and found.shortfalls is None and not is_weighed:
                 continue
             # At prices that are too high there is no end to looking: first they have to be right.
             if not (self._is_soft and self.master.harden(_DEARER)):
@@ -527,7 +530,8 @@ class Bounding:
     def _search_at(self, prices: Prices) -> SearchResult:
         is_weighed = isinstance(self.space, WeighedSpace)
         most = None if self.space.max_size <= 3 or is_weighed else _MOST_PER_SEARCH * self.space.num
-        limits: dict[str, Any] = {"quota": self._quota} if is_weighed else {}
+        has_quota = isinstance(self.space, WeighedSpace | CrowdedSpace)
+        limits: dict[str, Any] = {"quota": self._quota} if has_quota else {}
         return self.space.search(prices, -self._tolerance, self.watch, most=most, is_free=self.is_free, **limits)
 
     def _look_further(self, prices: Prices, searched: SearchResult, max_parts: int) -> bool:

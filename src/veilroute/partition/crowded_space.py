@@ -1,0 +1,213 @@
+"""The classes of k and ell where members may stand near each other, or classes are large: searched leader by leader.
+
+Under witness spread a class needs k members that stand apart, and whoever else shares its walk is welcome: crowds of
+members who stand near each other then make large classes. Here these are found as well as bounded, whatever their size
+(:mod:`veilroute.kernels.crowds`). For whole walks of one trip, past members that are met at a few stops each.
+"""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from veilroute.arrays import Flags, Floats, Int32s, Ints
+from veilroute.covering.set_costs import MAX_TOUR, TourCosts
+from veilroute.covering.task import CoveringTask
+from veilroute.covering.walks import num_threads
+from veilroute.kernels.crowds import COMPLETE, MAX_DEPTH, Crowd, Ways, find_floors, find_triples, make_room, search_leader
+from veilroute.partition.class_space import ClassSpace, Columns, Prices, SearchResult, cut_arrays, find_groups
+from veilroute.progress import Watch
+from veilroute.rules import KAndEll, Rule
+
+LARGE_K = 4  #: from this k on classes are many also where nobody stands near anybody
+_MAX_MEMBERS = 400
+_MAX_TRIPLES = 160
+_NUM_KEPT = 12
+_STEPS_PER_QUOTA = 0.05
+_MOST_STEPS = 4_000_000
+_LADDER = (1 / 64, 1 / 16, 1 / 4)
+_HASTY = 4e4
+_FEW = 0.2
+_LEADERS_PER_LOOK = 4
+
+
+def is_crowded(task: CoveringTask, rule: Rule) -> bool:
+    """Whether this is the space for a rule."""
+    if not isinstance(rule, KAndEll) or rule.k < 2 or task.num_trips > 1 or len(task.members) > _MAX_MEMBERS:
+        return False
+    return rule.is_loose or rule.k >= LARGE_K
+
+
+class CrowdedSpace(ClassSpace):
+    """The classes of k and ell, of any size."""
+
+    rule: KAndEll
+
+    def __init__(self, task: CoveringTask, rule: KAndEll) -> None:
+        super().__init__(task, rule)
+        if isinstance(self.prices_of, TourCosts):
+            self.width = min(self.largest, MAX_DEPTH)
+        self.clusters, self.num_clusters = find_groups(~self.far)
+        self.floors: Floats = np.empty((0, 0))
+        self.lowest: Floats = np.empty(0)
+
+    def prepare(self, watch: Watch) -> None:
+        """Work the costs of all pairs out, and what classes with every two members cost at least."""
+        if self.compatible.shape[0] == self.num:
+            return
+        super().prepare(watch)
+        stops = self.prices_of.stops(watch)
+        self._ways = Ways(stops.ptr, stops.from_start[0], stops.to_goal[0], stops.between)
+        is_there = self.compatible | np.eye(self.num, dtype=np.bool_)
+        pairs = np.where(is_there, self.pair_costs[0], np.inf)
+        triples = np.empty((self.num,) * 3 if self.num <= _MAX_TRIPLES else (0, 0, 0))
+        if triples.size:
+            find_triples(self._ways, triples)
+        self.floors = np.empty((self.num, self.num))
+        find_floors(self.k, self.far, self.clusters, self.num_clusters, pairs, triples, self.floors)
+        others = np.where(np.eye(self.num, dtype=np.bool_), np.inf, self.floors).min(axis=1)
+        self.lowest = np.maximum(others, self.floors.diagonal())
+        self._leaders: Ints = np.argsort(-self.lowest, kind="stable")
+
+    def simple_prices(self) -> Prices:
+        """Prices that need no programme: each member pays what a class with it costs at least."""
+        duals = self.weights[0] * self.lowest - self.fixed
+        is_possible = np.isfinite(duals)
+        return Prices(np.where(is_possible, duals, float(duals[is_possible].max(initial=0.0))))
+
+    def search(
+        self, prices: Prices, threshold: float, watch: Watch, *, most: int | None = None, max_priced: int | None = None,
+        is_free: bool = False, quota: float | None = None,
+    ) -> SearchResult:  # fmt: skip
+        """As for all spaces. With a ``quota`` of work for each leader, only some of the classes are looked for.
+
+        What their reduced costs are at least is then told by leader: how far it may lie below 0.
+        """
+        if is_free:
+            return super().search(prices, threshold, watch, most=most, max_priced=max_priced, is_free=True)
+        if quota is not None:
+            hasty = self._run(_Look(self, prices, threshold, None, _HASTY), watch)
+            if len(hasty.columns) > _FEW * self.num:
+                return SearchResult(hasty.columns, hasty.num_priced)
+        return self._run(_Look(self, prices, threshold, most, quota), watch)
+
+    def _run(self, look: _Look, watch: Watch) -> SearchResult:
+        """Search leader by leader, until there is no room for more."""
+        leaders = np.flatnonzero(np.isfinite(self.lowest[self._leaders])).tolist()
+        found: list[_Found] = []
+        is_over = False
+        per_look = _LEADERS_PER_LOOK * num_threads()
+        with ThreadPoolExecutor(num_threads()) as pool:
+            for at in range(0, len(leaders), per_look):
+                is_over = watch.is_over() or (look.is_listing and sum(each.costs.size for each in found) >= look.room)
+                if is_over:
+                    break
+                found += pool.map(look.run, leaders[at : at + per_look])
+        columns, least_beyond = self._columns_of(found, look.prices, look.threshold)
+        is_complete = not is_over and all(each.is_complete for each in found)
+        num_steps = sum(each.num_steps for each in found)
+        if look.is_listing or is_over:
+            return SearchResult(columns, num_steps, least_beyond, is_complete)
+        shortfalls = np.zeros(self.num)
+        for each in found:
+            shortfalls[each.leader] = min(0.0, each.least)
+        return SearchResult(columns, num_steps, math.inf, is_complete, shortfalls)
+
+    def _columns_of(self, found: list[_Found], prices: Prices, threshold: float) -> tuple[Columns, float]:
+        """What was found, at its real price; and the least reduced cost of those of which a bound is all that is known."""
+        parts: list[Columns] = []
+        least_beyond = math.inf
+        sets = np.concatenate([np.empty((0, MAX_DEPTH), dtype=np.int32), *(each.sets for each in found)])
+        costs = np.concatenate([np.empty(0), *(each.costs for each in found)])
+        exact = np.concatenate([np.empty(0, dtype=np.bool_), *(each.is_exact for each in found)])
+        sizes = (sets >= 0).sum(axis=1)
+        for size in np.unique(sizes).tolist():
+            mine = np.flatnonzero(sizes == size)
+            rows = np.sort(sets[mine, :size], axis=1)
+            known = self.shares(rows, costs[mine, None])
+            least = prices.reduce(rows, known)
+            if size > self.width:
+                least_beyond = min(least_beyond, float(least.min()))
+                continue
+            shares = known if size <= MAX_TOUR else self.measure(rows, Watch())[1]
+            reduced = prices.reduce(rows, shares)
+            is_unsure = ~exact[mine] & (reduced > least + abs(threshold) * 1e-9)
+            least_beyond = min(least_beyond, float(least[is_unsure].min(initial=math.inf)))
+            parts.append(Columns(rows, shares, reduced).take(np.isfinite(shares) & (reduced <= threshold)))
+        return Columns.join(parts, self.width), least_beyond
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """What was found with one leader."""
+
+    leader: int
+    sets: Int32s
+    costs: Floats
+    is_exact: Flags
+    least: float  # what reduced costs are at least
+    num_steps: int
+    is_complete: bool
+
+
+class _Look:
+    """A search at some prices, a leader at a time."""
+
+    def __init__(
+        self, space: CrowdedSpace, prices: Prices, threshold: float, most: int | None, quota: float | None
+    ) -> None:
+        self.space, self.prices, self.threshold = space, prices, threshold
+        self.is_listing = quota is None
+        self.room = _NUM_KEPT if quota is not None else (1 << 20) + 1 if most is None else most + 1
+        self.max_steps = _MOST_STEPS if quota is None else int(quota * _STEPS_PER_QUOTA)
+        rule = space.rule
+        self.prizes: Floats = prices.duals + space.fixed
+        self.crowd = Crowd(
+            np.ascontiguousarray(space.weights[0]), self.prizes, space.floors, space.far, space.clusters,
+            space.num_clusters, space.k, rule.largest, rule.is_loose,
+        )  # fmt: skip
+        self.cuts = cut_arrays(space.num, prices)
+
+    def run(self, leader: int) -> _Found:
+        """All classes of a leader within the threshold, or a few good ones and a bound."""
+        member = int(self.space._leaders[leader])
+        sets, costs = np.empty((self.room, MAX_DEPTH), dtype=np.int32), np.empty(self.room)
+        is_exact = np.empty(self.room, dtype=np.bool_)
+        space = self.space
+        num_stops = int(np.diff(space._ways.ptr).max(initial=1))
+        memory = make_room(space.num, space.num_clusters, self.cuts[2].size, num_stops)
+        kept: list[tuple[Int32s, Floats, Flags]] = []
+        root = self._root_bound(leader)
+        least, num_steps, is_complete = root, 0, False
+        thresholds = [self.threshold] if self.is_listing else [self.threshold, *(part * root for part in _LADDER)]
+        for number, threshold in enumerate(thresholds):
+            if root > threshold:
+                least, is_complete = (threshold, number == 0) if number else (0.0, True)
+                break
+            status, num, lowest, steps = search_leader(
+                self.crowd, self.space._ways, self.space._leaders, self.space.lowest, leader, *self.cuts, threshold,
+                self.is_listing, self.max_steps, *memory, sets, costs, is_exact,
+            )  # fmt: skip
+            num_steps += steps
+            held = min(num, self.room)
+            kept.append((sets[:held].copy(), costs[:held].copy(), is_exact[:held].copy()))
+            if status == COMPLETE:
+                least, is_complete = lowest, number == 0
+                break
+        all_sets, all_costs, all_exact = (np.concatenate(part) for part in zip(*kept, strict=True)) if kept else (
+            sets[:0], costs[:0], is_exact[:0],
+        )  # fmt: skip
+        return _Found(member, all_sets, all_costs, all_exact, least, num_steps, is_complete)
+
+    def _root_bound(self, leader: int) -> float:
+        """What the reduced cost of any class of a leader is at least."""
+        space = self.space
+        member, after = int(space._leaders[leader]), space._leaders[leader + 1 :]
+        weights = space.weights[0]
+        low = np.maximum(space.lowest[member], space.floors[member, after])
+        low, after = low[np.isfinite(low)], after[np.isfinite(low)]
+        gains = np.minimum(0.0, low * weights[after] - self.prizes[after])
+        return float(space.lowest[member] * weights[member] - self.prizes[member] + gains.sum())
