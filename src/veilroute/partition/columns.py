@@ -27,6 +27,7 @@ from veilroute.certificate import Certificate, Cut, DualPrices
 from veilroute.domain.graph import Label
 from veilroute.kernels.extension import pick_columns
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
+from veilroute.partition.crowded_space import CrowdedSpace
 from veilroute.partition.local_search import improve
 from veilroute.partition.master import (
     CLOSED,
@@ -104,7 +105,7 @@ def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
     bounding = Bounding(space, num_left_out, watch, scale_of(total, space.num - num_left_out))
     simple = space.simple_prices()
     bounding.offer(simple, 0.0)
-    if isinstance(space, WeighedSpace) and not num_left_out:
+    if isinstance(space, WeighedSpace | CrowdedSpace) and not num_left_out:
         bounding.soften(record.best)
     bounding.add(space.columns_of(record.best))
     if _has_large_classes(space):
@@ -112,9 +113,9 @@ def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
             raise_by_strolls(bounding, record)
         total = record.best.total
     bounding.add_first(Prices(1.5 * simple.duals))
-    if isinstance(space, WeighedSpace) and space.num > MAX_COMBINED:
+    if isinstance(space, WeighedSpace | CrowdedSpace) and space.num > MAX_COMBINED:
         # A good partition comes first: the proof takes long.
-        for max_parts in (0, _FEW_PARTS):
+        for max_parts in (0, _FEW_PARTS) if isinstance(space, WeighedSpace) else (0,):
             before = len(bounding.master.sets)
             bounding.find_classes(max_parts)
             if not watch.is_over() and (not max_parts or len(bounding.master.sets) > before):

@@ -80,7 +80,7 @@ class CrowdedSpace(ClassSpace):
 
     def search(
         self, prices: Prices, threshold: float, watch: Watch, *, most: int | None = None, max_priced: int | None = None,
-        is_free: bool = False, quota: float | None = None,
+        is_free: bool = False, quota: float | None = None, is_hasty: bool = False,
     ) -> SearchResult:  # fmt: skip
         """As for all spaces. With a ``quota`` of work for each leader, only some of the classes are looked for.
 
@@ -90,7 +90,7 @@ class CrowdedSpace(ClassSpace):
             return super().search(prices, threshold, watch, most=most, max_priced=max_priced, is_free=True)
         if quota is not None:
             hasty = self._run(_Look(self, prices, threshold, None, _HASTY), watch)
-            if len(hasty.columns) > _FEW * self.num:
+            if is_hasty or len(hasty.columns) > _FEW * self.num:
                 return SearchResult(hasty.columns, hasty.num_priced)
         return self._run(_Look(self, prices, threshold, most, quota), watch)
 

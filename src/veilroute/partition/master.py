@@ -343,6 +343,7 @@ _MAX_ROUNDS = 60
 _FEW_ROUNDS = 6
 _MAX_IDLE_ROUNDS = 4
 _LEAST_GAIN = 0.002
+_WORTHWHILE_GAIN = 0.01
 _LEAST_PAID = 0.01
 _QUOTA = 1e6
 _DEARER = 1.5
@@ -451,7 +452,8 @@ class Bounding:
             if target - self.bound <= CLOSED * abs(target):
                 return
             gain = self.bound - before
-            idle = idle + 1 if gain < _LEAST_GAIN * (target - self.bound) else 0
+            least_gain = _LEAST_GAIN if not isinstance(self.space, CrowdedSpace) else _WORTHWHILE_GAIN
+            idle = idle + 1 if gain < least_gain * (target - self.bound) else 0
             num = self.space.num
             # Larger cuts once those of three members bring little.
             cuts = separate(
@@ -532,6 +534,9 @@ class Bounding:
         most = None if self.space.max_size <= 3 or is_weighed else _MOST_PER_SEARCH * self.space.num
         has_quota = isinstance(self.space, WeighedSpace | CrowdedSpace)
         limits: dict[str, Any] = {"quota": self._quota} if has_quota else {}
+        if isinstance(self.space, CrowdedSpace):
+            # As long as somebody is dropped, prices are not right yet.
+            limits["is_hasty"] = self._is_soft and bool((self.master.dropped > _LEAST_DROPPED).any())
         return self.space.search(prices, -self._tolerance, self.watch, most=most, is_free=self.is_free, **limits)
 
     def _look_further(self, prices: Prices, searched: SearchResult, max_parts: int) -> bool:
