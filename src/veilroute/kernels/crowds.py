@@ -569,3 +569,77 @@ def find_floors(
             for c in range(num_clusters):
                 kth = min(kth, cheapest[c])
             out[t, u] = out[u, t] = max(floor, kth)
+
+
+@inner
+def _stroll(
+    t: int, k: int, clusters: Ints, between: Floats, is_pair: Flags, near: Ints, places: Int32s, ahead: Floats,
+    behind: Floats,
+) -> None:  # fmt: skip
+    """Let strolls past t meet one cluster after the other, from those on that they begin with."""
+    num, num_masks, own = clusters.size, behind.shape[2], clusters[t]
+    for met in range(1, k):
+        for i in range(num):
+            for mask in range(1, num_masks, 2):
+                without, first, last = ahead[0, met, i, mask], ahead[1, met, i, mask], behind[met, i, mask]
+                if without == np.inf and first == np.inf and last == np.inf:
+                    continue
+                for j in range(num):
+                    place = places[i, clusters[j]]
+                    if not is_pair[i, j] or (place >= 0 and (mask >> place) & 1):
+                        continue
+                    # Of what was remembered, those near the next one as well.
+                    kept = 1
+                    for e in range(1, near.shape[1]):
+                        at = places[i, near[j, e]]
+                        if at >= 0 and (mask >> at) & 1:
+                            kept |= 1 << e
+                    if j == t:
+                        ahead[1, met + 1, j, kept] = min(ahead[1, met + 1, j, kept], without + between[i, j])
+                    elif clusters[j] != own and is_pair[j, t]:
+                        ahead[0, met + 1, j, kept] = min(ahead[0, met + 1, j, kept], without + between[i, j])
+                        ahead[1, met + 1, j, kept] = min(ahead[1, met + 1, j, kept], first + between[i, j])
+                        behind[met + 1, j, kept] = min(behind[met + 1, j, kept], between[j, i] + last)
+
+
+@jit
+def floors_by_strolls(
+    k: int, clusters: Ints, from_start: Floats, to_goal: Floats, between: Floats, is_pair: Flags, near: Ints,
+    places: Int32s, ahead: Floats, behind: Floats, out: Floats,
+) -> None:  # fmt: skip
+    """What strolls past members of k clusters cost at least that meet t before u, into ``out[t, u]``.
+
+    For two of one cluster it is infinite; for t itself: that meet t at all. ``near`` has for each member the clusters
+    that a stroll remembers there, its own first, and ``places`` where each cluster stands among them, or -1. A stroll
+    meets no cluster that it remembers. ``ahead`` and ``behind`` have room for what strolls cost by number of clusters,
+    last member and what is remembered: from the start, before and after t was met; and from there on to the goal.
+    """
+    num, num_masks = clusters.size, behind.shape[2]
+    for t in range(num):
+        for met in range(k + 1):
+            for i in range(num):
+                for mask in range(num_masks):
+                    ahead[0, met, i, mask] = ahead[1, met, i, mask] = behind[met, i, mask] = np.inf
+        for i in range(num):
+            if i == t:
+                ahead[1, 1, i, 1] = from_start[i]
+            elif clusters[i] != clusters[t] and is_pair[i, t]:
+                ahead[0, 1, i, 1] = from_start[i]
+                behind[1, i, 1] = to_goal[i]
+        _stroll(t, k, clusters, between, is_pair, near, places, ahead, behind)
+        alone = np.inf
+        for mask in range(1, num_masks, 2):
+            alone = min(alone, ahead[1, k, t, mask] + to_goal[t])
+        # Both ends are put together at u, which is all that both remember.
+        for u in range(num):
+            least = np.inf
+            if u != t:
+                for met in range(2, k + 1):
+                    for mask in range(1, num_masks, 2):
+                        if ahead[1, met, u, mask] < np.inf:
+                            for other in range(1, num_masks, 2):
+                                if mask & other == 1:
+                                    least = min(least, ahead[1, met, u, mask] + behind[k + 1 - met, u, other])
+            out[t, u] = least
+            alone = min(alone, least)
+        out[t, t] = alone

@@ -53,6 +53,7 @@ _FEW_PARTS = 40
 _MANY_COLUMNS = 8_000
 _SLACK = 1 + 1e-9
 _WIDE_GAP = 0.02
+_LARGE_GAP = 0.1
 _EFFORT_PER_MEMBER = 100_000
 _MAX_EFFORT = 10_000_000
 _FREE = 1e-9
@@ -108,10 +109,16 @@ def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
     if isinstance(space, WeighedSpace | CrowdedSpace) and not num_left_out:
         bounding.soften(record.best)
     bounding.add(space.columns_of(record.best))
-    if _has_large_classes(space):
+    is_large = _has_large_classes(space)
+    if is_large and isinstance(space, CrowdedSpace):
+        # Often classes can be priced one by one all the same.
+        bounding.add_first(Prices(1.5 * simple.duals))
+        bounding.find_classes(is_hasty=True)
+        _choose(bounding, bounding.columns_within(math.inf), record, max_nodes=_FIRST_NODES)
+        is_large = record.best.total - bounding.bound > _LARGE_GAP * record.best.total
+    if is_large:
         with suppress(OutOfTimeError):
             raise_by_strolls(bounding, record)
-        total = record.best.total
     bounding.add_first(Prices(1.5 * simple.duals))
     if isinstance(space, WeighedSpace | CrowdedSpace) and space.num > MAX_COMBINED:
         # A good partition comes first: the proof takes long.

@@ -17,7 +17,17 @@ from veilroute.arrays import Flags, Floats, Int32s, Ints
 from veilroute.covering.set_costs import MAX_TOUR, TourCosts
 from veilroute.covering.task import CoveringTask
 from veilroute.covering.walks import num_threads
-from veilroute.kernels.crowds import COMPLETE, MAX_DEPTH, Crowd, Ways, find_floors, find_triples, make_room, search_leader
+from veilroute.kernels.crowds import (
+    COMPLETE,
+    MAX_DEPTH,
+    Crowd,
+    Ways,
+    find_floors,
+    find_triples,
+    floors_by_strolls,
+    make_room,
+    search_leader,
+)
 from veilroute.partition.class_space import ClassSpace, Columns, Prices, SearchResult, cut_arrays, find_groups
 from veilroute.progress import Watch
 from veilroute.rules import KAndEll, Rule
@@ -26,6 +36,7 @@ LARGE_K = 4  #: from this k on classes are many also where nobody stands near an
 _MAX_MEMBERS = 400
 _MAX_TRIPLES = 160
 _NUM_KEPT = 12
+_NUM_REMEMBERED = 6
 _STEPS_PER_QUOTA = 0.05
 _MOST_STEPS = 4_000_000
 _LADDER = (1 / 64, 1 / 16, 1 / 4)
@@ -68,9 +79,35 @@ class CrowdedSpace(ClassSpace):
             find_triples(self._ways, triples)
         self.floors = np.empty((self.num, self.num))
         find_floors(self.k, self.far, self.clusters, self.num_clusters, pairs, triples, self.floors)
+        self._raise_floors(watch)
         others = np.where(np.eye(self.num, dtype=np.bool_), np.inf, self.floors).min(axis=1)
         self.lowest = np.maximum(others, self.floors.diagonal())
         self._leaders: Ints = np.argsort(-self.lowest, kind="stable")
+
+    def _raise_floors(self, watch: Watch) -> None:
+        """What classes cost at least because they have members of k clusters."""
+        from_start, to_goal, between = self.prices_of.steps(watch)
+        between = np.ascontiguousarray(between)
+        num, num_near = self.num, min(_NUM_REMEMBERED, self.num_clusters)
+        is_own = self.clusters[:, None] == np.arange(self.num_clusters)
+        there_and_back = np.full((num, self.num_clusters), np.inf)
+        for cluster in range(self.num_clusters):
+            mine = self.clusters == cluster
+            there_and_back[:, cluster] = (between + between.T)[:, mine].min(axis=1)
+        near = np.argsort(np.where(is_own, -1.0, there_and_back), axis=1, kind="stable")[:, :num_near]
+        places = np.full((num, self.num_clusters), -1, dtype=np.int32)
+        np.put_along_axis(places, near, np.arange(num_near, dtype=np.int32)[None], axis=1)
+        shape = self.k + 1, num, 1 << num_near
+        found = np.empty((num, num))
+        floors_by_strolls(
+            self.k, self.clusters, from_start[0], to_goal[0], between, self.compatible, np.ascontiguousarray(near),
+            places, np.empty((2, *shape)), np.empty(shape), found,
+        )  # fmt: skip
+        alone = found.diagonal()
+        least = np.maximum(np.maximum(alone[:, None], alone), np.where(
+            self.clusters[:, None] == self.clusters, 0.0, np.minimum(found, found.T)
+        ))
+        self.floors = np.maximum(self.floors, least)
 
     def simple_prices(self) -> Prices:
         """Prices that need no programme: each member pays what a class with it costs at least."""

@@ -373,6 +373,7 @@ class Bounding:
         self.worth: Floats = space.worth / space.worth.mean()
         self.master = Master(space.num, num_left_out, scale, worth=self.worth if self.is_free else None)
         self._known: set[bytes] = set()
+        self._is_hasty = False
         self._tolerance = 1e-8 / scale
         self._is_soft, self._is_short, self._quota, self._slack = (
             False,
@@ -465,12 +466,20 @@ class Bounding:
                 idle, self._slack = 0, self._slack / _LARGER if self._slack > _LEAST_SLACK else 0.0
             self.master.add_cuts(cuts)
 
-    def find_classes(self, max_parts: int = 0) -> None:
+    def find_classes(self, max_parts: int = 0, *, is_hasty: bool = False) -> None:
         """Add classes until no search finds another, whatever the bound.
 
-        ``max_parts``: how far to look at classes that it does not get to (:meth:`WeighedSpace.look_further`).
+        ``max_parts``: how far to look at classes that it does not get to (:meth:`WeighedSpace.look_further`). In haste,
+        where classes are crowded: only those that are found at once, and then what one whole search finds.
         """
         with suppress(OutOfTimeError):
+            if is_hasty:
+                self._is_hasty = True
+                self._search()
+                self._is_hasty = False
+                prices = self.master.solve(self.watch)
+                self._learn(prices, self._search_at(prices))
+                return
             prices, found = self._search()
             if max_parts and self._can_look_further and self._look_further(prices, found, max_parts):
                 self._search()
@@ -513,21 +522,25 @@ class Bounding:
             prices = self.master.solve(self.watch)
             self.watch.tell("bounds", len(self.master.sets))
             found = self._search_at(prices)
-            if found.shortfalls is not None:
-                # Of the classes with one heaviest member a partition has one.
-                self.offer(replace(prices, duals=prices.duals + found.shortfalls), -self._tolerance)
-            elif found.is_complete:
-                least = min(float(found.columns.reduced.min(initial=0.0)), found.least_beyond, 0.0)
-                self.offer(prices, least - self._tolerance)
-            self.watch.check()
-            # What the programme holds already has a negative reduced cost only within its tolerance.
-            if self.add(found.columns.best(self.space.num, _PER_MEMBER)):
+            if self._learn(prices, found):
                 continue
             if not found.is_complete and len(found.columns) and found.shortfalls is None and not is_weighed:
                 continue
             # At prices that are too high there is no end to looking: first they have to be right.
             if not (self._is_soft and self.master.harden(_DEARER)):
                 return prices, found
+
+    def _learn(self, prices: Prices, found: SearchResult) -> int:
+        """Keep what a search tells about the bound, and add the classes that it found; returns how many are new."""
+        if found.shortfalls is not None:
+            # Of the classes with one heaviest member, or one leader, a partition has one.
+            self.offer(replace(prices, duals=prices.duals + found.shortfalls), -self._tolerance)
+        elif found.is_complete:
+            least = min(float(found.columns.reduced.min(initial=0.0)), found.least_beyond, 0.0)
+            self.offer(prices, least - self._tolerance)
+        self.watch.check()
+        # What the programme holds already has a negative reduced cost only within its tolerance.
+        return self.add(found.columns.best(self.space.num, _PER_MEMBER))
 
     def _search_at(self, prices: Prices) -> SearchResult:
         is_weighed = isinstance(self.space, WeighedSpace)
@@ -536,7 +549,8 @@ class Bounding:
         limits: dict[str, Any] = {"quota": self._quota} if has_quota else {}
         if isinstance(self.space, CrowdedSpace):
             # As long as somebody is dropped, prices are not right yet.
-            limits["is_hasty"] = self._is_soft and bool((self.master.dropped > _LEAST_DROPPED).any())
+            is_early = self._is_soft and bool((self.master.dropped > _LEAST_DROPPED).any())
+            limits["is_hasty"] = self._is_hasty or is_early
         return self.space.search(prices, -self._tolerance, self.watch, most=most, is_free=self.is_free, **limits)
 
     def _look_further(self, prices: Prices, searched: SearchResult, max_parts: int) -> bool:

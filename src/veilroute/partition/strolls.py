@@ -10,12 +10,15 @@ trips each has its own prices, and a class costs at least the sum of what it doe
 """
 
 import math
+from itertools import groupby
 
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Members, as_members
 from veilroute.kernels.strolls import find_strolls
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
+from veilroute.partition.crowd_strolls import MOST_STOPS, CrowdStrolls
+from veilroute.partition.crowded_space import CrowdedSpace
 from veilroute.partition.local_search import improve
 from veilroute.partition.master import Bounding, Master
 from veilroute.partition.result import Grouping, Record
@@ -29,6 +32,8 @@ _CLOSE = 0.002
 _PER_MEMBER = 8
 _HIGHEST = 3.0
 _ROUNDS_PER_CLASS = 6
+_ROUNDS_PER_LOOK = 20
+_MOST_RISE = 0.04
 _EFFORT_PER_MEMBER = 20_000
 _ALONE = 10.0
 
@@ -40,6 +45,11 @@ def raise_by_strolls(bounding: Bounding, record: Record) -> None:
     that stand apart is a class, and on one trip, a partition made of them is where another local search begins.
     """
     space, watch = bounding.space, bounding.watch
+    if isinstance(space, CrowdedSpace):
+        rounds = _Rounds(CrowdStrolls(space, watch), np.zeros((1, space.num)), bounding, record.best, MOST_STOPS)
+        rounds.run()
+        bounding.add(rounds.classes())
+        return
     steps = space.prices_of.steps(watch)
     duals = np.zeros((space.task.num_trips, space.num))
     for trip in range(space.task.num_trips):
@@ -119,8 +129,11 @@ class StrollSearch:
 class _Rounds:
     """Finds good prices for one trip, in its row of ``duals``; offers the sum of all rows whenever they are better."""
 
-    def __init__(self, search: StrollSearch, duals: Floats, bounding: Bounding, best: Grouping) -> None:
+    def __init__(
+        self, search: StrollSearch | CrowdStrolls, duals: Floats, bounding: Bounding, best: Grouping, width: int = 0
+    ) -> None:
         space = search.space
+        self.width = max(width, space.width)
         self.search, self.duals, self.bounding, self.watch = search, duals, bounding, bounding.watch
         self.tolerance = 1e-8 / bounding.scale
         self.master = Master(space.num, bounding.num_left_out, bounding.scale, is_covering=True)
@@ -128,11 +141,11 @@ class _Rounds:
         shares = {members: search.share_of(members) for members in sorted(best.classes, key=len)}
         for members, share in shares.items():
             self.first[list(members)] = share / len(members)
-        mine = space.columns_of(Grouping.of(space.worth, shares))
+        mine = Columns.join([space.columns_of(Grouping.of(space.worth, shares))], self.width)
         self.master.add_columns(mine.sets, mine.shares)
         # Until there are enough strolls, nobody is worth more than some of these.
         highest = _HIGHEST * max(float(self.first.max(initial=0.0)), self.tolerance)
-        self._alone = np.full((space.num, space.width), -1, dtype=np.int32)
+        self._alone = np.full((space.num, self.width), -1, dtype=np.int32)
         self._alone[:, 0] = np.arange(space.num)
         self.master.add_columns(self._alone, np.full(space.num, highest))
         self._known: set[tuple[bytes, int]] = set()
@@ -146,12 +159,24 @@ class _Rounds:
             now = self.first
             if number:
                 prices = self.master.solve(watch)
-                if bounding.value_of(prices, 0.0) - best_value <= _CLOSE * best_value:
-                    return
+                is_close = bounding.value_of(prices, 0.0) - best_value <= _CLOSE * best_value
+                if is_close or (number % _ROUNDS_PER_LOOK == 0 and isinstance(self.search, CrowdStrolls)):
+                    if not self._sharpen() and is_close:
+                        return
+                    prices = self.master.solve(watch)
                 now = prices.duals
-            tried = center + step * (now - center)
             watch.tell("bounds for large classes", len(self.master.sets))
-            least, columns = self.search.run(tried, -self.tolerance, watch)
+            if isinstance(self.search, CrowdStrolls):
+                # Far from prices that are right, strolls are many: not too far at once.
+                room = bounding.value_of(Prices(now), 0.0) - best_value
+                step = min(step, _MOST_RISE * best_value / room) if best_value > 0 and room > 0 else step
+                tried = center + step * (now - center)
+                rise = bounding.value_of(Prices(tried), 0.0) - best_value
+                enough = -rise * space.k / space.num
+                least, columns = self.search.run(tried, -self.tolerance, watch, enough)
+            else:
+                tried = center + step * (now - center)
+                least, columns = self.search.run(tried, -self.tolerance, watch)
             lowered = tried + (least - self.tolerance) / space.k
             value = bounding.value_of(Prices(lowered), 0.0)
             if value > best_value:
@@ -159,9 +184,20 @@ class _Rounds:
                 self.duals[self.search.trip] = lowered
                 bounding.offer(Prices(self.duals.sum(axis=0)), 0.0)
             is_new = self._add(columns) > 0
-            if not is_new and step == 1.0:
+            if not is_new and step == 1.0 and not self._sharpen():
                 return
             step = 0.5 if is_new else 1.0
+
+    def _sharpen(self) -> bool:
+        """Look for strolls more closely, if that is possible; of those so far, classes stay, at their real price."""
+        if not isinstance(self.search, CrowdStrolls) or not self.search.sharpen():
+            return False
+        classes = Columns.join([self.classes()], self.width)
+        is_stroll = self.master.sets[:, 1] >= 0
+        self.master.forbid(np.flatnonzero(is_stroll))
+        self.master.add_columns(classes.sets, classes.shares)
+        self._known.clear()
+        return True
 
     def _add(self, columns: Columns) -> int:
         """Add the best of the strolls that are new; returns how many."""
@@ -172,7 +208,7 @@ class _Rounds:
             self._known.add(key)
         columns = columns.take(is_new).best(self.search.space.num, _PER_MEMBER)
         if len(columns):
-            wide = Columns.join([columns], self.search.space.width)
+            wide = Columns.join([columns], self.width)
             self.master.add_columns(wide.sets, wide.shares)
         return len(columns)
 
@@ -208,6 +244,17 @@ class _Rounds:
         if space.k <= len(rest) <= space.max_size and int(among.sum()) == len(rest) * (len(rest) - 1):
             return [*classes, rest]
         return _join_rest(space, classes, rest, self.watch)
+
+    def classes(self) -> Columns:
+        """The classes among those that strolls in the linear programme meet."""
+        space, parts = self.search.space, []
+        met = {as_members(set(row[row >= 0].tolist())) for row in self.master.sets}
+        for _, alike in groupby(sorted(met, key=lambda members: (len(members), members)), key=len):
+            sets = np.array(list(alike), dtype=np.int32)
+            sets = sets[space.rule.qualify(sets)] if space.k <= sets.shape[1] <= space.width else sets[:0]
+            shares = space.measure(sets, self.watch)[1] if len(sets) else np.empty(0)
+            parts.append(Columns(sets, shares, np.zeros(shares.size)).take(np.isfinite(shares)))
+        return Columns.join([part for part in parts if len(part)], space.width)
 
     def passed(self) -> Int32s:
         """The sets of k members that strolls in the linear programme pass, the cheaper ones through each member."""
