@@ -14,7 +14,7 @@ from veilroute.partition.class_space import Columns
 from veilroute.partition.crowded_space import CrowdedSpace
 from veilroute.progress import Watch
 
-_SHARPNESS = ((2, 1.03, 6), (4, 1.015, 10), (5, 1.0075, 16), (6, 1.004, 16), (7, 1.003, 16))
+_SHARPNESS = ((2, 1.03, 6), (4, 1.015, 10), (5, 1.0075, 16), (6, 1.004, 16))
 MOST_STOPS = 24
 _TURNS = 5
 _ENOUGH = 2
@@ -133,7 +133,8 @@ class CrowdStrolls:
                 rows = np.sort(np.where(sets[:num] < 0, np.iinfo(np.int32).max, sets[:num]), axis=1)
                 rows = np.where(rows == np.iinfo(np.int32).max, -1, rows).astype(np.int32)
                 paid = np.append(duals, 0.0)[rows].sum(axis=1)
-                kept = Columns(rows, figures[:num] + paid, figures[:num].copy())
+                # No class adds less than nothing.
+                kept = Columns(rows, np.maximum(0.0, figures[:num] + paid), figures[:num].copy())
             # The bound is concave in the rate: steeper strolls on one side, flatter ones on the other.
             slope = self._length(sets[int(figures[:num].argmin())]) - (upper if rate > least_weight else lower)
             sides[slope < 0] = value - rate * slope, slope

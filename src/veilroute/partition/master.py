@@ -534,7 +534,13 @@ class Bounding:
         """Keep what a search tells about the bound, and add the classes that it found; returns how many are new."""
         if found.shortfalls is not None:
             # Of the classes with one heaviest member, or one leader, a partition has one.
-            self.offer(replace(prices, duals=prices.duals + found.shortfalls), -self._tolerance)
+            least = 0.0
+            if isinstance(self.space, CrowdedSpace):
+                # And it has only so many classes: those with the leaders of the largest shortfalls.
+                num_classes = (self.space.num - (self.num_left_out or 0)) // self.space.k
+                least = float(np.sort(found.shortfalls)[num_classes - 1])
+            lowered = prices.duals + np.minimum(0.0, found.shortfalls - least)
+            self.offer(replace(prices, duals=lowered), least - self._tolerance)
         elif found.is_complete:
             least = min(float(found.columns.reduced.min(initial=0.0)), found.least_beyond, 0.0)
             self.offer(prices, least - self._tolerance)

@@ -32,8 +32,11 @@ _CLOSE = 0.002
 _PER_MEMBER = 8
 _HIGHEST = 3.0
 _ROUNDS_PER_CLASS = 6
-_ROUNDS_PER_LOOK = 20
-_MOST_RISE = 0.04
+_ROUNDS_PER_LOOK = 14
+_FIRST_RISE = 0.04
+_LEAST_RISE = 0.01
+_PULL = 0.7
+_FIRST_PULL = 0.5
 _EFFORT_PER_MEMBER = 20_000
 _ALONE = 10.0
 
@@ -46,9 +49,12 @@ def raise_by_strolls(bounding: Bounding, record: Record) -> None:
     """
     space, watch = bounding.space, bounding.watch
     if isinstance(space, CrowdedSpace):
-        rounds = _Rounds(CrowdStrolls(space, watch), np.zeros((1, space.num)), bounding, record.best, MOST_STOPS)
-        rounds.run()
-        bounding.add(rounds.classes())
+        closer = CrowdStrolls(space, watch)
+        rounds = _Rounds(closer, np.zeros((1, space.num)), bounding, record.best, MOST_STOPS)
+        try:
+            rounds.run_closer(closer)
+        finally:
+            bounding.add(rounds.classes())
         return
     steps = space.prices_of.steps(watch)
     duals = np.zeros((space.task.num_trips, space.num))
@@ -159,38 +165,62 @@ class _Rounds:
             now = self.first
             if number:
                 prices = self.master.solve(watch)
-                is_close = bounding.value_of(prices, 0.0) - best_value <= _CLOSE * best_value
-                if is_close or (number % _ROUNDS_PER_LOOK == 0 and isinstance(self.search, CrowdStrolls)):
-                    if not self._sharpen() and is_close:
-                        return
-                    prices = self.master.solve(watch)
+                if bounding.value_of(prices, 0.0) - best_value <= _CLOSE * best_value:
+                    return
                 now = prices.duals
+            tried = center + step * (now - center)
             watch.tell("bounds for large classes", len(self.master.sets))
-            if isinstance(self.search, CrowdStrolls):
-                # Far from prices that are right, strolls are many: not too far at once.
-                room = bounding.value_of(Prices(now), 0.0) - best_value
-                step = min(step, _MOST_RISE * best_value / room) if best_value > 0 and room > 0 else step
-                tried = center + step * (now - center)
-                rise = bounding.value_of(Prices(tried), 0.0) - best_value
-                enough = -rise * space.k / space.num
-                least, columns = self.search.run(tried, -self.tolerance, watch, enough)
-            else:
-                tried = center + step * (now - center)
-                least, columns = self.search.run(tried, -self.tolerance, watch)
-            lowered = tried + (least - self.tolerance) / space.k
-            value = bounding.value_of(Prices(lowered), 0.0)
+            least, columns = self.search.run(tried, -self.tolerance, watch)
+            value = self._offer(tried, least)
             if value > best_value:
-                center, best_value = lowered, value
-                self.duals[self.search.trip] = lowered
-                bounding.offer(Prices(self.duals.sum(axis=0)), 0.0)
+                center, best_value = self.duals[self.search.trip].copy(), value
             is_new = self._add(columns) > 0
-            if not is_new and step == 1.0 and not self._sharpen():
+            if not is_new and step == 1.0:
                 return
             step = 0.5 if is_new else 1.0
 
-    def _sharpen(self) -> bool:
+    def _offer(self, tried: Floats, least: float) -> float:
+        """Lower prices until no stroll is worth less than nothing, and offer them; returns what they prove."""
+        lowered = tried + (least - self.tolerance) / self.search.space.k
+        value = self.bounding.value_of(Prices(lowered), 0.0)
+        if value > self.bounding.value_of(Prices(self.duals[self.search.trip]), 0.0):
+            self.duals[self.search.trip] = lowered
+            self.bounding.offer(Prices(self.duals.sum(axis=0)), 0.0)
+        return value
+
+    def run_closer(self, search: CrowdStrolls) -> None:
+        """The same for strolls that can be looked for more and more closely.
+
+        Far from prices that are right such strolls are very many, so prices rise step by step from the best so far.
+        """
+        bounding, watch = self.bounding, self.watch
+        rise, num_rounds = _FIRST_RISE, 0
+        while True:
+            watch.tell("bounds for large classes", len(self.master.sets))
+            center = self.duals[0].copy()
+            best = bounding.value_of(Prices(center), 0.0)
+            prices = self.master.solve(watch)
+            room = bounding.value_of(prices, 0.0) - best
+            num_rounds += 1
+            if room <= _CLOSE * best or num_rounds > _ROUNDS_PER_LOOK:
+                if not self._sharpen(search):
+                    return
+                num_rounds = 0
+                continue
+            step = min(_PULL, rise * best / room) if best > 0 else _FIRST_PULL
+            aim = prices.duals if best > 0 else self.first
+            tried = center + step * (aim - center)
+            enough = -step * room * search.space.k / search.space.num
+            least, columns = search.run(tried, -self.tolerance, watch, enough)
+            is_better = self._offer(tried, least) > best
+            is_new = self._add(columns) > 0
+            if not is_new and not is_better:
+                num_rounds = _ROUNDS_PER_LOOK
+            rise = rise * 2 if not len(columns) else max(_LEAST_RISE, rise / 2) if not is_better else rise
+
+    def _sharpen(self, search: CrowdStrolls) -> bool:
         """Look for strolls more closely, if that is possible; of those so far, classes stay, at their real price."""
-        if not isinstance(self.search, CrowdStrolls) or not self.search.sharpen():
+        if not search.sharpen():
             return False
         classes = Columns.join([self.classes()], self.width)
         is_stroll = self.master.sets[:, 1] >= 0
