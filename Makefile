@@ -43,9 +43,12 @@ demo-streets: $(VENV)/.installed-streets $(HELSINKI)
 	$(BIN)/veilroute export $(OUT)/playbook.json -o $(OUT)/routes.geojson
 	$(BIN)/veilroute export $(OUT)/playbook.json -o $(OUT)/directions.txt
 	$(BIN)/veilroute export $(OUT)/playbook.json -o $(OUT)/map.html
+	$(BIN)/veilroute export $(OUT)/playbook.json -o $(OUT)/routes.kml
+	$(BIN)/veilroute export $(OUT)/playbook.json -o $(OUT)/customers.xlsx
+	$(BIN)/veilroute export $(OUT)/playbook.json -o $(OUT)/report.pdf
 	$(BIN)/veilroute draw $(OUT)/playbook.json -o $(OUT)/playbook.png
 	echo "Market Square" | $(BIN)/veilroute route $(OUT)/playbook.json --transit - --format gpx -o $(OUT)/van.gpx
-	@echo "Done: open $(OUT)/map.html in a browser, load $(OUT)/van.gpx into a navigation device."
+	@echo "Done: open $(OUT)/report.pdf and $(OUT)/map.html, load $(OUT)/van.gpx into a navigation device."
 
 extracts: $(HELSINKI)
 

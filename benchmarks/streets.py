@@ -12,7 +12,6 @@ A section ends with the limit that it should keep to; exits with 1 if one does n
 from __future__ import annotations
 
 import argparse
-import statistics
 import sys
 import time
 from functools import partial
@@ -20,7 +19,7 @@ from pathlib import Path
 from random import Random
 
 import veilroute as vr
-from timing import best_times, dijkstra_run, peak_memory_mb
+from timing import best_times, dijkstra_run, judge, peak_memory_mb
 
 NUM_PROBLEMS = 40
 LIMIT_FILE, LIMIT_CITY, LIMIT_MB = 20, 60, 2000
@@ -91,16 +90,6 @@ def is_sound(playbook: vr.Playbook) -> bool:
     if playbook.status != "optimal" or not is_audited:
         print(f"    {playbook!r}: status {playbook.status}, audited {is_audited}, {time.perf_counter() - began:.1f} s")
     return playbook.status == "optimal" and is_audited
-
-
-def judge(name: str, ratios: list[float], limit: float) -> bool:
-    kept = max(ratios) <= limit
-    print(
-        f"    {name}: {len(ratios)} problems, median {statistics.median(ratios):.1f} x, worst {max(ratios):.1f} x "
-        f"(limit {limit}): {'kept' if kept else 'NOT KEPT'}",
-        flush=True,
-    )
-    return kept
 
 
 if __name__ == "__main__":

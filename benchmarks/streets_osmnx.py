@@ -159,7 +159,7 @@ def explain_nodes(graph: Any, labels: set[int], kept: list[Way], network: Networ
 
 REASONS: dict[str, Callable[[list[Step]], bool]] = {
     "two ways run over the same stretch, of which OSMnx keeps one": lambda steps: len(set(steps)) < len(steps),
-    "a bend, which parts one of two streets between the same junctions; OSMnx keeps parallel edges": (
+    "a bend, which parts streets between the same junctions, or where turns are restricted or a barrier stands": (
         lambda steps: len({node for step in steps for node in step}) == 3
     ),
 }
@@ -187,7 +187,9 @@ def main() -> int:
     show("The ways that each takes itself:", ours, figures_of(by_filter))
     explain_ways(kept, theirs, places, moving)
     missed = show("The ways that veilroute takes, in both:", ours, figures_of(same_ways))
-    num_open = explain_nodes(same_ways, set(network.domain.labels or ()), kept, moving)  # type: ignore[arg-type]
+    # Numbers below zero are the other sides of barriers.
+    labels = {label for label in network.domain.labels or () if isinstance(label, int) and label > 0}
+    num_open = explain_nodes(same_ways, labels, kept, moving)
     num_rings = network.report.num_nodes_alone
     if num_rings:
         print(f"  only counted by veilroute: {num_rings} nodes of rings that lead nowhere, which neither graph has")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import resource
+import statistics
 import sys
 import time
 from collections.abc import Callable
@@ -46,6 +47,18 @@ def peak_memory_mb() -> float:
     """The most memory that this process has held."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1e6 if sys.platform == "darwin" else 1e3)
+
+
+def judge(name: str, ratios: list[float], limit: float, *, by_median: bool = False) -> bool:
+    """Print how some ratios keep to a limit: the worst of them or, on a busy machine, their median."""
+    median, worst = statistics.median(ratios), max(ratios)
+    kept = (median if by_median else worst) <= limit
+    print(
+        f"    {name}: {len(ratios)} problems, median {median:.2f} x, worst {worst:.2f} x "
+        f"(limit{' of the median' if by_median else ''} {limit}): {'kept' if kept else 'NOT KEPT'}",
+        flush=True,
+    )
+    return kept
 
 
 def parse_shared(description: str | None) -> Path | None:

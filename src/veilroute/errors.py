@@ -5,6 +5,7 @@
     VeilrouteError
     ├── InvalidInputError (also a ValueError)   a field, option or file holds something unusable
     │   ├── FileFormatError                     a file that cannot be read as what it claims to be
+    │   │   └── ManyProblemsError               several things that cannot be used, each in a line of its own
     │   ├── UnknownMethodError                  no planner, partitioner or format of that name
     │   └── TooLargeError                       beyond the size that a method is exact for
     ├── NotAnonymizedError                      the paper's Failure: the playbook will not give this secret a route
@@ -72,7 +73,10 @@ def _begin_repr(value: object, depth: int) -> str:
 
 
 class VeilrouteError(Exception):
-    """Base of every exception raised on purpose; its message is one line of at most :data:`MAX_MESSAGE` signs."""
+    """Base of every exception raised on purpose; its message is one line of at most :data:`MAX_MESSAGE` signs.
+
+    Only that of a :class:`ManyProblemsError` has several lines.
+    """
 
     def __init__(self, message: str = "") -> None:
         super().__init__(one_line(message))
@@ -117,6 +121,64 @@ class FileFormatError(InvalidInputError):
         where = one_line(self.field, _LONGEST_PATH) + ("" if line is None else f", line {line}")
         # Of the problem the beginning and the end are kept, whatever the path leaves of the line.
         VeilrouteError.__init__(self, f"{where}: {one_line(self.problem, MAX_MESSAGE - len(where) - 2)}")
+
+
+MOST_PROBLEMS = 20  #: so many problems of a file are told of, each in a line
+_MOST_KEPT = 1000
+
+
+class ManyProblemsError(FileFormatError):
+    """Several things in an input that cannot be used, each in a line of its own.
+
+    Parameters
+    ----------
+    problems
+        An error for each, in the order of the file.
+    """
+
+    def __init__(self, problems: Sequence[InvalidInputError]) -> None:
+        self.problems = tuple(problems)
+        self.field, self.line = problems[0].field, None
+        lines = [str(problem) for problem in self.problems[:MOST_PROBLEMS]]
+        if len(self.problems) > MOST_PROBLEMS:
+            lines.append(f"and {len(self.problems) - MOST_PROBLEMS} more")
+        self.problem = "; ".join(lines)
+        Exception.__init__(self, "\n".join(lines))
+
+
+class Problems:
+    """Collects what is wrong with the parts of an input, so that all of it is told at once."""
+
+    def __init__(self) -> None:
+        self._found: list[InvalidInputError] = []
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there are so many that looking for more is of no use; further ones are forgotten."""
+        return len(self._found) >= _MOST_KEPT
+
+    def add(self, problem: InvalidInputError) -> None:
+        """Remember a problem."""
+        if not self.is_full:
+            self._found += problem.problems if isinstance(problem, ManyProblemsError) else [problem]
+
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Within it, an error about a value is remembered and not raised."""
+        try:
+            yield
+        except InvalidInputError as error:
+            self.add(error)
+
+    def raise_all(self) -> None:
+        """Raise what was found, if anything was: one problem as it is, several by the lines of the file."""
+        if len(self._found) == 1:
+            raise self._found[0]
+        if self._found:
+            raise ManyProblemsError(sorted(self._found, key=lambda problem: getattr(problem, "line", None) or 0))
+
+    def __len__(self) -> int:
+        return len(self._found)
 
 
 @contextmanager

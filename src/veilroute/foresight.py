@@ -10,6 +10,7 @@ from typing import Any
 
 from veilroute.closures import Closure
 from veilroute.domain.graph import Label, label_text, plain_label
+from veilroute.domain.turns import without_missing
 from veilroute.errors import InvalidInputError, UnsafeLedgerError
 from veilroute.ledger import Ledger
 from veilroute.playbook import Playbook
@@ -109,7 +110,8 @@ def _close(playbook: Playbook, closure: Closure) -> Any:
     # Here and not at the top, because compiling kernels would make `import veilroute` slow.
     from veilroute.replanning import change_domain
 
-    return change_domain(playbook.problem.domain, closure)
+    changed = change_domain(playbook.problem.domain, closure)
+    return replace(changed, turns=without_missing(changed, changed.turns))
 
 
 def _hidden(playbook: Playbook) -> dict[Label, None]:

@@ -35,7 +35,9 @@ class Roster:
 
     def enter(self, domain: str, places: Sequence[Place]) -> tuple[int, ...]:
         """The numbers of some places, new ones for those never listed; an ambiguous match is an error."""
-        found = [self._find(domain, place) for place in places]
+        # Who is found by name and place is nobody else who is listed beside it: several may be at one spot.
+        sure = {n for named, there in (self._fitting(domain, place) for place in places) for n in named & there}
+        found = [self._find(domain, place, sure) for place in places]
         known = [number for number in found if number is not None]
         if len(set(known)) < len(known):
             twice = next(
@@ -76,14 +78,21 @@ class Roster:
                 # Or a new map with new names would make everybody a newcomer.
                 raise _ambiguous(place, f"it stands where {other} stood: keep that name")
 
-    def _find(self, domain: str, place: Place) -> int | None:
-        if (domain, place.label) in self._labels:
-            return self._labels[domain, place.label]
-        # Whoever is called otherwise on this very map is somebody else, whatever the name.
+    def _fitting(self, domain: str, place: Place) -> tuple[set[int], set[int]]:
+        """Who has the name of a place, and who stood there.
+
+        Whoever is called otherwise on this very map is somebody else, whatever the name.
+        """
         named = {number for name in called(place) for number in self._names.get(name, ())}
         there = set() if place.at is None else self._spots.get(place.at, set())
         named, there = ({n for n in some if (domain, n) not in self._on_map} for some in (named, there))
-        found = named & there or named | there
+        return named, there
+
+    def _find(self, domain: str, place: Place, sure: set[int]) -> int | None:
+        if (domain, place.label) in self._labels:
+            return self._labels[domain, place.label]
+        named, there = self._fitting(domain, place)
+        found = named & there or named | there - sure
         if not found:
             return None
         if len(found) > 1:

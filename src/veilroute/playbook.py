@@ -38,6 +38,7 @@ from veilroute.problem import (
     checked_names,
     checked_prior,
     past_from_dict,
+    places_from_list,
 )
 
 FORMAT = "veilroute-playbook/1"
@@ -189,6 +190,8 @@ class Playbook:
     #: What the vehicles do where a road is closed, worked out beforehand (:meth:`with_contingencies`).
     contingencies: tuple[Replan, ...] = ()
     past: Past | None = None  #: what earlier trips had shown when it was planned under a ledger
+    places: Mapping[Label, tuple[float, float]] = field(default_factory=dict)  #: where places are, as they were given
+    places_sha256: str | None = None  #: of the places when it was planned
 
     @property
     def apr(self) -> float:
@@ -226,8 +229,9 @@ class Playbook:
         if self.domain is None:
             raise InvalidInputError("Playbook.domain", "the domain: this playbook holds only its hash; supply the file")
         return Problem(
-            self.domain, self.trips, self.candidates, self.visibility, self.names, self.objective, self.prior, self.past
-        )
+            self.domain, self.trips, self.candidates, self.visibility, self.names, self.objective, self.prior,
+            self.past, self.places,
+        )  # fmt: skip
 
     @cached_property
     def sha256(self) -> str:
@@ -506,6 +510,8 @@ class Playbook:
             "names": [[label, name] for label, name in self.names.items()] or None,
             "names_sha256": self.names_sha256,
             "drawing_sha256": self.drawing_sha256,
+            "places": [[label, *lonlat] for label, lonlat in self.places.items()] or None,
+            "places_sha256": self.places_sha256,
             "domain": domain_to_dict(self.domain) if embed_domain and self.domain is not None else None,
         }
         return data | {name: value for name, value in optional.items() if value is not None}
@@ -560,7 +566,7 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
     names = checked_names({plain_label(label): name for label, name in data.get("names", [])})
     if len(names) != len(data.get("names", [])):
         raise InvalidInputError("names", "one name for each node")
-    for name in ("names_sha256", "drawing_sha256"):
+    for name in ("names_sha256", "drawing_sha256", "places_sha256"):
         if not isinstance(data.get(name), str | None):
             raise InvalidInputError(name, "a hash as text", data[name])
     return Playbook(
@@ -587,6 +593,8 @@ def _playbook_from_dict(data: dict[str, Any]) -> Playbook:
             for i, entry in enumerate(check_list("contingencies", data.get("contingencies", [])))
         ),
         past=past_from_dict(data["past"]) if "past" in data else None,
+        places=places_from_list(data.get("places", [])),
+        places_sha256=data.get("places_sha256"),
     )
 
 

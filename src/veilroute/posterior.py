@@ -174,11 +174,14 @@ class Sights:
     def _near(self) -> Flags | None:
         """Per two hidden candidates whether they are closer than ell; ``None`` when nobody is close to anybody else."""
         domain, privacy = self.problem.domain, self.privacy
-        if privacy.measure != "straight" and privacy.ell <= measured_domain(domain, privacy.measure).smallest_cost:
+        nodes = [self.problem.candidate_nodes[i] for i in self._hidden.tolist()]
+        is_apart = len(set(nodes)) == len(nodes) or privacy.ell == 0
+        is_far = privacy.measure != "straight" and is_apart
+        if is_far and privacy.ell <= measured_domain(domain, privacy.measure).smallest_cost:
             return None  # before kernels are loaded
         from veilroute.covering.task import far_matrix
 
-        near = ~far_matrix(domain, [self.problem.candidate_nodes[i] for i in self._hidden.tolist()], privacy)
+        near = ~far_matrix(domain, nodes, privacy)
         return near if near.sum() > len(near) else None
 
 

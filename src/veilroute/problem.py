@@ -180,6 +180,9 @@ class Problem:
     prior: Sequence[float] | None = None
     #: What earlier trips have shown, where a ledger is to be kept safe; ``None`` for a trip by itself.
     past: Past | None = None
+    #: Longitude and latitude of places as they were given. Their nodes are where a street is nearest: whether routes
+    #: pass their doors is measured from here, nothing else depends on it.
+    places: Mapping[Label, tuple[float, float]] = field(default_factory=dict)
 
     start_nodes: tuple[int, ...] = field(init=False)
     goal_nodes: tuple[int, ...] = field(init=False)
@@ -201,6 +204,11 @@ class Problem:
         for end in ("start", "goal"):
             ends = (node(getattr(trip, end), field=f"{name}.{end}") for trip, name in zip(trips, fields, strict=True))
             settle(self, f"{end}_nodes", tuple(ends))
+        if self.domain.also:
+            # By the labels that routes have at their ends: a node may have several.
+            ends_of = zip(trips, self.start_nodes, self.goal_nodes, strict=True)
+            first = self.domain.label
+            settle(self, "trips", tuple(replace(trip, start=first(a), goal=first(b)) for trip, a, b in ends_of))
         nodes = tuple(node(label, field=f"candidates[{i}]") for i, label in enumerate(candidates))
         if len(set(candidates)) != len(candidates):
             twice = next(label for i, label in enumerate(candidates) if label in candidates[:i])
@@ -212,8 +220,10 @@ class Problem:
             settle(self, "prior", checked_prior(self.prior, len(candidates)))
             if not any(self.prior[i] for i in self.counted):
                 raise InvalidInputError("Problem.prior", "a weight above 0 for a candidate that is no start or goal")
-        for label in self.names:
-            node(label, field="names")
+        settle(self, "places", checked_places(self.places))
+        for what, labels in (("names", self.names), ("places", self.places)):
+            for label in labels:
+                node(label, field=what)
         if self.past is not None:
             known = set(candidates)
             for owner, others in self.past.left:
@@ -302,6 +312,38 @@ def checked_names(names: object) -> dict[Label, str]:
             raise InvalidInputError("names", "printable text for each node", name)
         plain[plain_label(label, field="names")] = name.strip()
     return plain
+
+
+def checked_places(places: object) -> dict[Label, tuple[float, float]]:
+    """Longitudes and latitudes of places in plain values, or raise naming what is wrong."""
+    if not isinstance(places, Mapping):
+        raise InvalidInputError("places", "an object from nodes to longitude and latitude", type(places).__name__)
+    plain: dict[Label, tuple[float, float]] = {}
+    for label, lonlat in places.items():
+        pair = tuple(map(plain_number, lonlat)) if isinstance(lonlat, Sequence | np.ndarray) else ()
+        if len(pair) != 2 or not (is_number(pair[0], -180, 180) and is_number(pair[1], -90, 90)):
+            raise InvalidInputError("places", "longitudes from -180 to 180 and latitudes from -90 to 90, in this order")
+        plain[plain_label(label, field="places")] = (float(pair[0]), float(pair[1]))
+    return plain
+
+
+def places_from_list(data: Any) -> dict[Label, tuple[float, float]]:
+    """Places as they stand in a JSON file: a node, longitude and latitude each."""
+    rows = check_list("places", data)
+    if not all(isinstance(row, list) and len(row) == 3 for row in rows):
+        raise InvalidInputError("places", "a list of [node, longitude, latitude]")
+    places = checked_places({plain_label(label, field="places"): rest for label, *rest in rows})
+    if len(places) < len(rows):
+        raise InvalidInputError("places", "one entry for each node")
+    return places
+
+
+def places_sha256(places: Mapping[Label, tuple[float, float]]) -> str | None:
+    """A hash of where places are, whatever the order; ``None`` without places."""
+    if not places:
+        return None
+    rows = sorted((label_text(label), *lonlat) for label, lonlat in places.items())
+    return hashlib.sha256(b"veilroute-places/1\n" + dump_canonical(rows)).hexdigest()
 
 
 def names_sha256(names: Mapping[Label, str]) -> str | None:

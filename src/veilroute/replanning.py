@@ -16,7 +16,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations, pairwise, product
+from itertools import combinations, pairwise, product, takewhile
 from typing import Any
 
 import numpy as np
@@ -26,11 +26,10 @@ from veilroute.checks import check_name, check_whole, plain_number
 from veilroute.closures import CHOICES, GO_ON, Closure, Pair, Replan, Way
 from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.prefixes import Completions
-from veilroute.covering.states import nodes_along
+from veilroute.covering.states import nodes_along, states_beside
 from veilroute.covering.task import far_matrix, find_watchers, prepare_task
 from veilroute.covering.walks import Sweeper, Sweepers, walk_cost
 from veilroute.domain.graph import CostArray, Domain, Label, checked_costs, label_text, plain_label, spans
-from veilroute.domain.turns import without_missing
 from veilroute.domain.visibility import Explicit
 from veilroute.errors import BrokenPromiseError, InvalidInputError, TooLargeError
 from veilroute.planners.plan import PlannedClass
@@ -60,7 +59,8 @@ def replan(
     """What :meth:`Playbook.replan` does; parameters and result are those of it."""
     if choice is not None:
         check_name("choice", choice, CHOICES)
-    closure = Closure.of(closed, closed_one_way, closed_nodes, costs)
+    domain = playbook.problem.domain
+    closure = _by_first_labels(domain, Closure.of(closed, closed_one_way, closed_nodes, costs))
     group = find_class(playbook, number)
     last = len(playbook.trips) - 1
     trip = check_whole("trip", plain_number(trip), f"a trip from 0 to {last}", least=0, most=last)
@@ -70,10 +70,26 @@ def replan(
             raise InvalidInputError("after", "an earlier replan of the same class and trip, with a route")
         closure = closure.with_earlier(after.closure)
         shared, first = after.walked[:-1] + after.way.route, after.position
-    domain, here = playbook.problem.domain, plain_label(at, field="at")
-    here = domain.label(domain.node(here)) if domain.has_label(here) else here  # a node may have several labels
+    here = _first_label(domain, plain_label(at, field="at"))
     stands = find_position(shared, here, plain_number(position), first)
     return _Replanner(playbook, number, trip).replan(shared[: stands + 1], closure, choice, after)
+
+
+def _first_label(domain: Domain, label: Label) -> Label:
+    """What routes call a node, which may have several labels; a label that is none stays, to be told of later."""
+    return domain.label(domain.node(label)) if domain.has_label(label) else label
+
+
+def _by_first_labels(domain: Domain, closure: Closure) -> Closure:
+    """The same closure with every node called as on routes."""
+
+    def pairs(roads: Iterable[Pair]) -> list[Pair]:
+        return [(_first_label(domain, tail), _first_label(domain, head)) for tail, head in roads]
+
+    ends = pairs((tail, head) for tail, head, _ in closure.costs)
+    costs = [(*pair, cost) for pair, (_, _, cost) in zip(ends, closure.costs, strict=True)]
+    nodes = [_first_label(domain, label) for label in closure.nodes]
+    return Closure.of(pairs(closure.roads), pairs(closure.one_way), nodes, costs)
 
 
 def find_class(playbook: Playbook, number: object) -> PlaybookClass:
@@ -147,7 +163,6 @@ def change_domain(domain: Domain, closure: Closure) -> Domain:
     indptr, indices, prices = _without(domain.indptr, domain.indices, costs, gone)
     prices = checked_costs(prices, field="costs") if closure.costs else prices
     changed = replace(domain, indptr=indptr, indices=indices, costs=prices, streets=streets)
-    changed = replace(changed, turns=without_missing(changed, domain.turns))
     if not closure.costs:
         # Turned round as well here, where it is a matter of leaving edges out: sorting them all anew takes far longer.
         tails = np.searchsorted(domain.indptr, gone, side="right") - 1
@@ -285,8 +300,10 @@ class _Rest:
         own = {int(self.task.members[i]): planned.own[0, i] for i in planned.members if planned.own}
         if own:
             prefix, sweepers = planned.walks[0], Sweepers(self.task.domain, 1)
+            is_there = np.isin(prefix[-1], states_beside(self.task.domain, self.task.goals[0]))
             for i in (i for i in range(len(self.owner.labels)) if i not in left):
-                walk = np.concatenate((prefix, sweepers.path_to_goal(int(prefix[-1]), self.task.goals[0])[1:]))
+                rest = () if is_there else sweepers.path_to_goal(int(prefix[-1]), self.task.goals[0])[1:]
+                walk = np.concatenate((prefix, np.array(rest, dtype=np.int64)))
                 own[i] = walk, walk_cost(self.task.domain, walk)
         return self._way(planned.walks[0], planned.costs[0], left, own)
 
@@ -339,7 +356,7 @@ def with_contingencies(
     A road is the worse the more members lose their hiding when it alone is closed, and of as many the more the routes
     of all members cost then. Those who lose it are those dropped, and all of a class that keeps its promise no more. Of
     equally bad roads the one is worse around which the way is longer for all who use it, or which comes first on the
-    routes, class by class.
+    routes, class by class. Where the ``watch`` says stop, it is as far as roads were looked at.
     """
     check_whole("worst", worst, "a number of roads >= 0", least=0)
     watch, domain = watch or Watch(), playbook.problem.domain
@@ -359,16 +376,17 @@ def with_contingencies(
 
     if not worst:
         named: dict[frozenset[Label], Pair] = {}
-        for pair in Closure.of(closed).roads:
+        for pair in _by_first_labels(domain, Closure.of(closed)).roads:
             named.setdefault(frozenset(pair), pair)  # a road may be named from both ends
         roads = [Closure((pair,)) for pair in named.values()]
         change_domain(domain, Closure(tuple(closure.roads[0] for closure in roads)))  # or it names what is no road
-        return replace(playbook, contingencies=tuple(entry for closure in roads for entry in replans(closure)))
+        in_time = takewhile(lambda _: not watch.is_over(), roads)
+        return replace(playbook, contingencies=tuple(entry for closure in in_time for entry in replans(closure)))
     bounds = {Closure((next(iter(used)),)): _most_harm(playbook, used) for used in steps.values()}
     found: list[tuple[tuple[float, float], list[Replan]]] = []
     for done, (closure, bound) in enumerate(sorted(bounds.items(), key=lambda item: item[1], reverse=True)):
         watch.tell("contingencies", done, len(bounds))
-        if len(found) == worst and found[-1][0] >= bound:
+        if watch.is_over() or (len(found) == worst and found[-1][0] >= bound):
             break  # nor is any road after this one worse
         entries = replans(closure)
         found = sorted([*found, (_harm(playbook, entries), entries)], key=lambda one: one[0], reverse=True)[:worst]

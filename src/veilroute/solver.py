@@ -6,6 +6,7 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from veilroute import metrics
@@ -13,10 +14,11 @@ from veilroute.checks import check_whole
 from veilroute.errors import InvalidInputError
 from veilroute.playbook import Claims, Playbook, PlaybookClass, Route
 from veilroute.posterior import Sights
-from veilroute.problem import ROUNDING, Privacy, Problem, check_fit, names_sha256
+from veilroute.problem import ROUNDING, Privacy, Problem, check_fit, names_sha256, places_sha256
 from veilroute.progress import ProgressCallback, Watch, check_time_limit
 
 if TYPE_CHECKING:
+    from veilroute.covering.crew import Crew
     from veilroute.planners.plan import Plan
 
 
@@ -29,6 +31,7 @@ def solve(
     seed: int = 0,
     progress: ProgressCallback | None = None,
     should_stop: Callable[[], bool] | None = None,
+    workers: int | str | Crew | None = None,
     **options: Any,
 ) -> Playbook:
     """Plan routes that hide the transit point.
@@ -50,6 +53,9 @@ def solve(
         Called with :class:`~veilroute.progress.Progress` reports.
     should_stop
         Asked now and then; true ends the work with the best plan so far.
+    workers
+        Who does the work: a number of threads, one for each core when left out; or the address of a Dask scheduler,
+        whose cluster then makes the sweeps of the map. The playbook is the same byte for byte.
     **options
         Options of the planner. For ``pbp`` and ``m-pbp``: ``partitioner`` (``exact``, ``local-search``, ``merge-bb``,
         ``df-bb`` or ``naive``); for the last three of these: ``engine`` (``astar`` or ``fields``) and, for ``astar``,
@@ -63,6 +69,7 @@ def solve(
         ``infeasible`` (proved that nothing can be anonymized).
     """
     # Here and not at the top, because compiling kernels would make `import veilroute` slow.
+    from veilroute.covering.crew import at_work
     from veilroute.kernels.jit import compile_seconds
     from veilroute.planners import PLANNERS, find_planner
 
@@ -79,13 +86,21 @@ def solve(
         if planner in PLANNERS and planner not in ("optimal", "pbp", "m-pbp"):
             raise InvalidInputError("planner", "optimal, pbp or m-pbp to plan under a ledger", planner)
     watch = Watch(progress, check_time_limit(time_limit_s), should_stop, compile_seconds)
-    plan = run(problem, privacy, seed=seed, watch=watch, **options)
+    with at_work(workers):
+        return _plan(problem, privacy, planner, partial(run, problem, privacy, seed=seed, watch=watch, **options))
+
+
+def _plan(problem: Problem, privacy: Privacy, planner: str, run: Callable[..., Plan]) -> Playbook:
+    """Plan, and once more where what is to be hidden shows all the same."""
+    from veilroute.planners import PLANNERS
+
+    plan = run()
     playbook = _assemble(problem, privacy, planner, plan)
     if planner not in PLANNERS or _keeps_risk(playbook):
         return playbook
     # Classes whose routes are the same look like one, and there members stand near each other whom no class holds
     # together. What is proved about plans stays true of those that avoid this, if they hide as much.
-    strict = run(problem, privacy, seed=seed, watch=watch, is_strict=True, **options)
+    strict = run(is_strict=True)
     strict = replace(strict, num_anonymizable=plan.num_anonymizable)
     again = _assemble(problem, privacy, planner, replace(strict, is_optimal=False, least_mean=None, certificate=None))
     if again.claims.hidden_mass != playbook.claims.hidden_mass:
@@ -137,6 +152,8 @@ def _assemble(problem: Problem, privacy: Privacy, planner: str, plan: Plan) -> P
         names=problem.names,
         names_sha256=names_sha256(problem.names),
         drawing_sha256=problem.domain.drawing_sha256,
+        places=problem.places,
+        places_sha256=places_sha256(problem.places),
         objective=problem.objective,
         prior=None if problem.prior is None else tuple(problem.prior),
         past=problem.past,

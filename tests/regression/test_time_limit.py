@@ -10,7 +10,7 @@ import pytest
 
 import veilroute as vr
 from veilroute.arrays import Floats, Indices
-from veilroute.covering import task, walks
+from veilroute.covering import walks
 from veilroute.partition import class_space
 
 NUM = 120
@@ -34,10 +34,10 @@ def whole_sweeps(monkeypatch: pytest.MonkeyPatch) -> Iterator[Sweeps]:
 
     fill = getattr(walks.Sweeper, "fill_rows", None)
 
-    def filled(self: walks.Sweeper, nodes: Indices, first: int, out: Floats) -> None:
+    def filled(self: walks.Sweeper, nodes: Indices, asked: Indices, out: Floats, limit: float = math.inf) -> None:
         count.num += len(out)
         assert fill is not None
-        fill(self, nodes, first, out)
+        fill(self, nodes, asked, out, limit)
 
     monkeypatch.setattr(walks.Sweeper, "run_from", counted)
     monkeypatch.setattr(walks.Sweeper, "fill_rows", filled, raising=False)
@@ -95,12 +95,11 @@ def test_a_limit_that_is_not_reached_changes_nothing(problem: vr.Problem) -> Non
     assert limited.to_json() == free.to_json()
 
 
-@pytest.mark.parametrize("problem", [building_problem(8), street_problem()])
+@pytest.mark.parametrize("problem", [building_problem(8), building_problem(4, 2), street_problem()])
 def test_the_number_of_cores_changes_nothing(problem: vr.Problem, monkeypatch: pytest.MonkeyPatch) -> None:
     books = []
-    for num in (1, 2, 5):
-        for module in (task, class_space):
-            monkeypatch.setattr(module, "num_threads", lambda num=num: num)
+    for num in (1, 2, 3):
+        monkeypatch.setattr(walks, "_NANOSECONDS_PER_LOOK", 1e5)
         monkeypatch.setattr(class_space, "_CELLS_PER_THREAD", 50)
-        books.append(vr.solve(problem, vr.Privacy(k=2)).to_json())
+        books.append(vr.solve(problem, vr.Privacy(k=2), workers=num).to_json())
     assert books[0] == books[1] == books[2]

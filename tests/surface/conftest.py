@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import veilroute as vr
 from commands import Command, Outcome
+from dask_cluster import Cluster, running_cluster
+from veilroute.cli import console
 from veilroute.cli.main import run
 from veilroute.formats import write_movingai
 
@@ -18,6 +21,8 @@ def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("VEILROUTE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "120")
+    # On a busy machine anything may take ten seconds, and would then say so.
+    monkeypatch.setattr(console, "_LINE_EVERY_S", 3600.0)
 
     def call(*arguments: object) -> Outcome:
         capsys.readouterr()
@@ -47,3 +52,10 @@ def planned(command: Command, building: Path, tmp_path: Path) -> Path:
     )
     assert done.code == 0, done.err
     return path
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    """The address of a Dask scheduler, and its two workers."""
+    with running_cluster(tmp_path) as running:
+        yield running

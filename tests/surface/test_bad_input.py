@@ -85,7 +85,9 @@ def test_ragged_map(command: Command, building: Path) -> None:
         ((*GOOD, "--planner", "magic"), ("planner", "optimal, pbp")),
         ((*GOOD, "--planner", "pbp", "--partitioner", "magic"), ("partitioner", "exact")),
         ((*GOOD, "--partitioner", "exact"), ("partitioner", "optimal takes no options")),
-        ((*GOOD, "--time-limit", "0"), ("time_limit_s",)),
+        ((*GOOD, "--time-limit", "0"), ("--time-limit", "or none")),
+        ((*GOOD, "--time-limit", "soon"), ("--time-limit", "or none")),
+        ((*GOOD, "--time-limit", "nan"), ("--time-limit", "or none")),
         ((*GOOD, "--frobnicate"), ("--frobnicate",)),
         ((*ENDS, "--random-candidates", "30", "-k", "13"), ("Privacy.k", "at most 12")),
         ((*GOOD, "-o", "no/such/folder/book.json"), ("--out", "folder")),
@@ -124,7 +126,7 @@ def test_unreadable_playbooks(command: Command, planned: Path, tmp_path: Path) -
     assert_refused(command("audit", "instance.json"), "not a veilroute playbook")
     assert_refused(command("draw", planned, "-o", "a.gif"), ".png, .svg, .pdf")
     assert_refused(command("draw", planned, "-o", "a.png", "--trip", "3"), "trip")
-    assert_refused(command("route", planned, "--transit", "0,0", "--format", "xml"), "gpx, geojson or directions")
+    assert_refused(command("route", planned, "--transit", "0,0", "--format", "xml"), "gpx, geojson, kml or directions")
     assert_refused(command("plan", planned), "not a veilroute instance")
 
 

@@ -9,8 +9,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ import pytest
 
 from bench_runs import InlineWorkforce, quick_cells, without_times
 from commands import Command
+from dask_cluster import Cluster, wait_until
 from veilroute.bench.cells import Record
 from veilroute.bench.results import RecordStore, read_records
 from veilroute.bench.runner import run_cells
@@ -75,13 +74,6 @@ def group_members(group: int) -> list[int]:
         if int(its_group) == group and state != "Z":
             alive.append(int(path.parent.name))
     return alive
-
-
-def wait_until(is_so: Callable[[], bool], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def tables_of(printed: str) -> str:
@@ -144,46 +136,8 @@ def test_a_killed_run_goes_on_and_gives_the_same_table(tmp_path: Path, undisturb
     assert Path(tmp_path, out.rpartition("Report: ")[2].strip()).stat().st_size > 1000
 
 
-@contextmanager
-def dask_process(*arguments: object) -> Iterator[subprocess.Popen[bytes]]:
-    module, *rest = map(str, arguments)
-    process = subprocess.Popen(
-        [sys.executable, "-m", f"distributed.cli.{module}", *rest],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-
-
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    """A scheduler and two workers, each a process of its own: the address, and the workers."""
-    where = tmp_path / "scheduler.json"
-    with ExitStack() as stack:
-        stack.enter_context(
-            dask_process(
-                "dask_scheduler", "--host", "127.0.0.1", "--port", 0, "--no-dashboard", "--scheduler-file", where
-            )
-        )
-        workers = [
-            stack.enter_context(
-                dask_process(
-                    "dask_worker", "--scheduler-file", where, "--no-nanny", "--nthreads", threads, "--no-dashboard",
-                    "--local-directory", tmp_path / f"worker-{threads}",
-                )
-            )
-            for threads in (1, 2)
-        ]  # fmt: skip
-        wait_until(lambda: where.exists() and where.stat().st_size > 0)  # it is there before anything is in it
-        yield json.loads(where.read_bytes())["address"], workers
-
-
 def test_a_cluster_that_loses_a_worker_gives_the_same_table(
-    tmp_path: Path, cluster: tuple[str, list[subprocess.Popen[bytes]]], undisturbed: list[Record]
+    tmp_path: Path, cluster: Cluster, undisturbed: list[Record]
 ) -> None:
     address, workers = cluster
     process = start(tmp_path, *SUITE, "--dask", address)

@@ -248,6 +248,11 @@ def test_ctrl_c_writes_the_best_so_far(tmp_path: Path) -> None:
     assert vr.audit(best).holds
 
 
+def said_of_failures(err: str) -> str:
+    """Standard error without the lines of progress that a busy machine writes."""
+    return "".join(line for line in err.splitlines(keepends=True) if not re.match(r"veilroute: \d+ s: ", line))
+
+
 @pytest.mark.parametrize(
     "arguments", [("--version",), ("audit", "playbook.json"), ("audit", "playbook.json", "--json")]
 )
@@ -264,7 +269,7 @@ def test_a_closed_pipe_does_not_look_like_a_violation(planned: Path, arguments: 
     err = process.stderr.read()
     process.stderr.close()
     assert process.wait(timeout=60) == 0, err
-    assert err == b""
+    assert said_of_failures(err.decode()) == ""
 
 
 def test_plan_goes_on_when_nobody_reads(building: Path, tmp_path: Path) -> None:
@@ -274,7 +279,7 @@ def test_plan_goes_on_when_nobody_reads(building: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {command} | true"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, said_of_failures(done.stderr)) == (0, "")
     assert vr.read_playbook(tmp_path / "b.json").apr == 1
 
 

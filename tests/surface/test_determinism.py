@@ -18,7 +18,7 @@ for kind in kinds:
         from veilroute.formats.geojson import write_geojson
         from veilroute.formats.gpx import write_gpx
         from veilroute.plotting.html_map import write_html_map
-        from veilroute.streets.directions import playbook_directions
+        from veilroute.streets.sheets import playbook_directions
         book = little_book(m=3)
         book.write("town.json")
         write_gpx(book, "town.gpx")

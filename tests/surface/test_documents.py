@@ -158,6 +158,18 @@ def test_the_street_example_prints_what_is_shown(
     assert written == images["routes_sha256"](vr.read_playbook("playbook.json")), "python docs/make_images.py"
 
 
+def test_the_page_about_drones_and_guards_prints_what_is_shown(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("harbour.geojson", "harbour.csv", "floor.map", "floor.csv"):
+        shutil.copy(DOCS / "examples" / name, name)
+    assert run_commands(read("docs/flight.rst"), command, monkeypatch) == 8
+    images = runpy.run_path(str(DOCS / "make_images.py"))
+    for picture, book in (("harbour", "drone.json"), ("floor", "guard.json")):
+        written = (DOCS / "images" / f"{picture}.sha256").read_text(encoding="utf-8").strip()
+        assert written == images["routes_sha256"](vr.read_playbook(book)), "python docs/make_images.py"
+
+
 def test_make_demo_streets_is_the_example_of_the_page() -> None:
     """The page shows what the target runs, but for where files are."""
     recipe = read("Makefile").partition("\ndemo-streets:")[2].partition("\n\n")[0].replace("\\\n", "")
@@ -249,7 +261,8 @@ def book() -> vr.Playbook:
 def test_every_key_of_every_file_is_described(command: Command, book: vr.Playbook) -> None:
     text = read("docs/formats.rst")
     vr.write_instance(Instance(book.problem, book.privacy), "instance.json")
-    grid = vr.Problem(vr.grid_domain(["....."]), [vr.Trip((0, 0), (0, 4))], [(0, 1), (0, 2)], vr.WithinDistance(1))
+    floor = vr.grid_domain(["....."], anchor=vr.Anchor(60.17, 24.94, 2))
+    grid = vr.Problem(floor, [vr.Trip((0, 0), (0, 4))], [(0, 1), (0, 2)], vr.WithinDistance(1))
     vr.write_instance(Instance(grid), "grid.json")
     named = vr.Domain.from_edges(2, [0], [1], [1], labels=["a", "b"])
     vr.write_instance(Instance(vr.Problem(named, [vr.Trip("a", "b")], ["b"])), "named.json")
@@ -324,7 +337,7 @@ def test_the_pictures_show_the_routes_of_the_demo(command: Command, tmp_path: Pa
     routes_sha256 = runpy.run_path(str(DOCS / "make_images.py"))["routes_sha256"]
     assert command("demo", "--out", tmp_path / "tour").code == 0
     for picture in sorted((DOCS / "images").glob("*.png")):
-        if picture.stem in ("helsinki", "rooms"):  # looked at with the street example, and below
+        if picture.stem in ("helsinki", "harbour", "floor", "rooms"):  # looked at with their examples, and below
             continue
         playbook = vr.read_playbook(tmp_path / "tour" / f"{picture.stem}.json")
         assert picture.with_suffix(".sha256").read_text(encoding="utf-8").strip() == routes_sha256(playbook)

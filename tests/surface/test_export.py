@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,7 @@ from commands import Command
 from street_samples import NAMES, as_written_before, little_book, little_problem, little_town, two_trip_book
 from veilroute.formats import Instance
 
-FORMATS = ("text", "json", "gpx", "geojson", "directions")
+FORMATS = ("text", "json", "gpx", "geojson", "kml", "directions")
 
 
 @pytest.fixture
@@ -40,31 +42,86 @@ def test_every_member_of_a_class_gets_the_same_bytes(command: Command, town_book
         assert written == given
 
 
-@pytest.mark.parametrize("format", ["gpx", "geojson", "directions"])
-def test_no_candidate_is_named(command: Command, town_book: vr.Playbook, format: str) -> None:
-    for member in town_book.candidates:
-        text = command("route", "town.json", "--transit", member, "--format", format).out
-        assert len(text) > 100
-        for label in town_book.candidates:
-            assert NAMES[int(str(label))] not in text
-            assert f'"{label}"' not in text
-            assert f">{label}<" not in text
+@pytest.mark.parametrize("format", ["gpx", "kml", "directions"])
+def test_all_of_the_class_are_stops_and_nobody_else(command: Command, town_book: vr.Playbook, format: str) -> None:
+    for group in town_book.classes:
+        for member in group.members:
+            text = command("route", "town.json", "--transit", member, "--format", format).out
+            for label in town_book.candidates:
+                assert (NAMES[int(str(label))] in text) == (label in group.members)
+            for number in range(1, len(group.members) + 1):
+                assert f"Stop {number} of {len(group.members)}" in text
     assert "Depot" in command("route", "town.json", "--transit", 102, "--format", "directions").out
+
+
+def test_no_candidate_is_named_in_a_line(command: Command, town_book: vr.Playbook) -> None:
+    for member in town_book.candidates:
+        text = command("route", "town.json", "--transit", member, "--format", "geojson").out
+        assert len(text) > 100
+        assert "Branch" not in text
+
+
+@pytest.mark.parametrize("out", ["van.kmz", "van.doc", "van", "van.pdf", "van.csv"])
+def test_other_suffixes_are_refused_before_the_secret_is_asked_for(
+    command: Command, town_book: vr.Playbook, monkeypatch: pytest.MonkeyPatch, out: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    done = command("route", "town.json", "--transit", "-", "-o", out)
+    assert (done.code, done.out) == (2, "")
+    assert ".txt (its nodes), .json, .gpx, .geojson or .kml" in done.err
+    assert not Path(out).exists()
+    assert command("route", "town.json", "--transit", 102, "--format", "directions", "-o", out).code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--dwell", "-1"), "--dwell: expected a number of seconds"),
+        (("--dwell", "1e6"), "--dwell: expected a number of seconds"),
+        (("--dwell", "nan"), "--dwell: expected a number of seconds"),
+        (("--depart", "25:00"), "--depart: expected a time of day as HH:MM"),
+        (("--depart", "noon"), "--depart: expected a time of day as HH:MM"),
+    ],
+)
+def test_times_that_are_none_are_refused(
+    command: Command, town_book: vr.Playbook, options: tuple[str, ...], says: str
+) -> None:
+    done = command("route", "town.json", "--transit", 102, "--format", "gpx", *options)
+    assert (done.code, done.out) == (2, "")
+    assert says in done.err
+    done = command("export", "town.json", "-o", "a.gpx", *options)
+    assert (done.code, done.out, len(done.err.splitlines())) == (2, "", 1)
+
+
+def test_no_clock_where_costs_are_metres(command: Command) -> None:
+    little_book(little_town(unit="metres")).write("metres.json")
+    asked = ("route", "metres.json", "--transit", 102, "--format", "directions")
+    assert "Stop 1 of 3: Branch North (after 220 m, stay 60 s)" in command(*asked).out
+    assert "whose costs are seconds" in command(*asked, "--depart", "8:00").err
+    done = command("export", "metres.json", "-o", "a.txt", "--depart", "8:00")
+    assert (done.code, done.out) == (2, "")
+    assert "whose costs are seconds" in done.err
 
 
 def test_a_route_in_each_format(command: Command, town_book: vr.Playbook) -> None:
     route = town_book.route_for(102)
     assert command("route", "town.json", "--transit", 102).out.split() == [str(node) for node in route]
     said = command("route", "town.json", "--transit", 102, "--format", "directions").out
-    assert said.startswith("1. From Depot, head north on Länsitie (110 m, 15 s)\n")
+    assert "\n1. From Depot, head north on Länsitie (110 m, 15 s)\n" in said
     gpx = ET.fromstring(command("route", "town.json", "--transit", 102, "--format", "gpx").out.encode())
-    assert [child.tag.rpartition("}")[2] for child in gpx] == ["metadata", "rte", "trk"]
+    assert [child.tag.rpartition("}")[2] for child in gpx] == ["metadata", "wpt", "wpt", "wpt", "rte", "trk"]
     line = json.loads(command("route", "town.json", "--transit", 102, "--format", "geojson").out)
     assert line["features"][0]["properties"]["cost"] == route.cost
 
 
 def test_the_suffix_of_the_file_chooses_the_format(command: Command, town_book: vr.Playbook) -> None:
-    for suffix, begins in ((".gpx", "<?xml"), (".geojson", '{"attribution"'), (".json", '{"cost"'), (".txt", "105\n")):
+    for suffix, begins in (
+        (".gpx", "<?xml"),
+        (".geojson", '{"attribution"'),
+        (".json", '{"cost"'),
+        (".txt", "105\n"),
+        (".kml", "<?xml"),
+    ):
         done = command("route", "town.json", "--transit", 102, "-o", f"van{suffix}")
         assert (done.code, done.out) == (0, "Route written.\n")
         assert Path(f"van{suffix}").read_text(encoding="utf-8").startswith(begins)
@@ -105,6 +162,14 @@ def test_a_name_that_two_candidates_have_is_nobody(command: Command) -> None:
     assert command("route", "town.json", "--transit", "branch").code == 0
 
 
+def test_a_name_that_is_the_number_of_another_candidates_junction_is_nobody(command: Command) -> None:
+    little_book(names=NAMES | {102: "111", 104: "104"}).write("town.json")
+    assert command("route", "town.json", "--transit", "111").code == 2, "102 is called so, and 111 is so"
+    assert command("route", "town.json", "--transit", "102").code == 0
+    assert command("route", "town.json", "--transit", "104").code == 0, "the name and the number of one"
+    assert command("route", "town.json", "--transit", NAMES[111]).code == 0
+
+
 def test_slips_are_not_echoed(command: Command, town_book: vr.Playbook) -> None:
     for arguments in (
         ("--transit", "102", "--format", "Branch North"),
@@ -125,7 +190,7 @@ def test_a_playbook_without_its_map_needs_it(command: Command, town_book: vr.Pla
     route = ("route", "bare.json", "--transit", 102, "--format", "directions")
     assert command("route", "bare.json", "--transit", 102).code == 0
     assert "--domain" in command(*route).err
-    assert command(*route, "--domain", "instance.json").out.startswith("1. From Depot")
+    assert "\n1. From Depot" in command(*route, "--domain", "instance.json").out
     wrong = command(*route, "--domain", "other.json")
     assert wrong.code == 2
     assert "that the playbook was made for" in wrong.err
@@ -144,7 +209,7 @@ def test_finite_m_gives_members_their_own_route(command: Command) -> None:
     assert command("route", "town.json", "--transit", other, "--format", "geojson").out != text
 
 
-@pytest.mark.parametrize("suffix", [".gpx", ".geojson", ".html", ".txt"])
+@pytest.mark.parametrize("suffix", [".geojson", ".html", ".txt"])
 def test_finite_m_exports_what_is_shared_and_each_rest(command: Command, suffix: str) -> None:
     """No member's whole route stands for the class, whichever version wrote the playbook."""
     book = little_book(m=3)
@@ -172,7 +237,14 @@ def test_the_summary_counts_what_is_shared(command: Command, town_book: vr.Playb
 
 @pytest.mark.parametrize(
     ("suffix", "begins"),
-    [(".gpx", "<?xml"), (".geojson", '{"attribution"'), (".html", "<!DOCTYPE html>"), (".txt", "Class 1: ")],
+    [
+        (".gpx", "<?xml"),
+        (".kml", "<?xml"),
+        (".geojson", '{"attribution"'),
+        (".html", "<!DOCTYPE html>"),
+        (".txt", "Class 1: "),
+        (".csv", "customer,class,stop,stops,"),
+    ],
 )
 def test_export_writes_all_classes(command: Command, town_book: vr.Playbook, suffix: str, begins: str) -> None:
     done = command("export", "town.json", "-o", f"town{suffix}")
@@ -199,8 +271,8 @@ def test_draw_makes_the_same_map(command: Command, town_book: vr.Playbook) -> No
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("town.json", "-o", "a.kml"), "one of .gpx, .geojson, .html, .txt"),
-        (("town.json", "-o", "a"), "one of .gpx, .geojson, .html, .txt"),
+        (("town.json", "-o", "a.kmz"), "one of .gpx, .geojson, .kml, .html, .txt, .csv, .xlsx, .pdf"),
+        (("town.json", "-o", "a"), "one of .gpx, .geojson, .kml, .html, .txt, .csv, .xlsx, .pdf"),
         (("town.json", "-o", "a.gpx", "--trip", 3), "a trip from 0 to 0"),
         (("town.json", "-o", "no/a.gpx"), "a folder that exists"),
         (("none.json", "-o", "a.gpx"), "no such file"),
@@ -216,7 +288,7 @@ def test_bad_exports_are_one_line(
 
 
 def test_other_domains_have_no_streets(command: Command, planned: Path) -> None:
-    for suffix in (".gpx", ".geojson", ".html", ".txt"):
+    for suffix in (".gpx", ".geojson", ".kml", ".html", ".txt"):
         done = command("export", planned, "-o", f"a{suffix}")
         assert (done.code, done.out) == (2, "")
         assert "only street networks" in done.err
@@ -230,7 +302,7 @@ def test_other_domains_have_no_streets(command: Command, planned: Path) -> None:
     assert typed not in done.err
 
 
-@pytest.mark.parametrize("format", ["gpx", "geojson"])
+@pytest.mark.parametrize("format", ["gpx", "geojson", "kml"])
 def test_on_standard_output_as_in_a_file_whatever_the_terminal(
     command: Command, town_book: vr.Playbook, format: str
 ) -> None:
@@ -240,3 +312,38 @@ def test_on_standard_output_as_in_a_file_whatever_the_terminal(
     done = subprocess.run(call, capture_output=True, env=os.environ | {"PYTHONIOENCODING": "ascii"}, check=True)
     assert done.stdout == Path(f"route.{format}").read_bytes()
     assert not done.stdout.isascii()
+
+
+def test_the_report_and_the_tables_are_for_every_map(command: Command, planned: Path) -> None:
+    for suffix in (".pdf", ".xlsx", ".csv"):
+        done = command("export", planned, "-o", f"a{suffix}")
+        assert (done.code, done.out, done.err) == (0, f"Written: a{suffix}\n", "")
+        assert Path(f"a{suffix}").stat().st_size > 300
+
+
+def test_the_report_of_a_playbook_that_breaks_its_word_ends_with_1(command: Command, town_book: vr.Playbook) -> None:
+    forged = replace(town_book, claims=replace(town_book.claims, mac=0.001))
+    forged.write("forged.json")
+    done = command("export", "forged.json", "-o", "a.pdf")
+    assert done.code == 1
+    assert "does not pass its audit" in done.err
+    assert Path("a.pdf").exists()
+
+
+def test_times_in_summary_and_audit_are_minutes_and_places_have_names(command: Command, town_book: vr.Playbook) -> None:
+    vr.write_instance(Instance(little_problem(), vr.Privacy(k=2, ell=100, measure="straight")), "instance.json")
+    said = command("plan", "instance.json").out
+    assert re.search(r"All routes together cost 40 s \(.*\) more; the worst single detour is 15 s\.", said)
+    assert re.search(r"class +size +time +route", said)
+    audit = command("audit", "town.json").out
+    assert "total extra cost recomputed: 40 s (" in audit
+    assert re.search(r"trips +Depot to 108", audit)
+    # Two places of one name, and one that is called like the label of another, cannot be mixed up.
+    twins = little_book(names={102: "Twin", 103: "Twin", 104: "109"})
+    short = replace(
+        twins, classes=(replace(twins.classes[0], members=twins.classes[0].members[:1]), *twins.classes[1:])
+    )
+    short.write("short.json")
+    told = command("audit", "short.json").out
+    assert "Twin (103)" in told or "Twin (102)" in told
+    assert "109 (104)" in told

@@ -16,7 +16,7 @@ import pytest
 
 import veilroute as vr
 from veilroute.cli import console
-from veilroute.cli.console import describe_best, gap_text, live_progress
+from veilroute.cli.console import TimeLimit, describe_best, gap_text, live_progress, read_time_limit
 from veilroute.cli.plan import headline
 from veilroute.progress import Incumbent, Progress, Watch
 
@@ -151,6 +151,93 @@ def test_nothing_is_drawn_where_nobody_watches(
         Watch(report).tell_improvement("search", 98, 0.0441)
         time.sleep(0.3)
     assert capsys.readouterr() == ("", "")
+
+
+def wait_for_lines(capsys: pytest.CaptureFixture[str], num: int) -> list[str]:
+    end, lines = time.monotonic() + 20, ""
+    while lines.count("\n") < num:
+        assert time.monotonic() < end, lines
+        time.sleep(0.01)
+        out, err = capsys.readouterr()
+        assert out == ""
+        lines += err
+    return lines.splitlines()
+
+
+def test_elsewhere_there_is_a_line_now_and_then(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console, "_LINE_EVERY_S", 0.05)
+    with live_progress("getting ready", limit=read_time_limit(None)) as report:
+        first, second, *_ = wait_for_lines(capsys, 2)
+        assert first == "veilroute: 0 s: getting ready; time limit 5 min; --time-limit none lifts it"
+        assert second == "veilroute: 0 s: getting ready", "said once"
+        watch = Watch(report)
+        watch.tell_improvement("column generation", 98, 0.0441)
+        watch.tell_bound("column generation", 0.04371)
+        best = "best so far: 98 hidden, MAC 0.0441, bound 0.04371, gap 0.9%"
+        assert wait_for_lines(capsys, 2)[-1].partition("s: ")[2] == f"column generation; {best}"
+        watch.tell("walks", 3, 49)
+        assert wait_for_lines(capsys, 2)[-1].partition("s: ")[2] == f"walks 3/49; {best}"
+    capsys.readouterr()
+    time.sleep(0.15)
+    assert capsys.readouterr() == ("", ""), "nothing after the work"
+
+
+def test_lines_end_with_the_work_that_fails(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console, "_LINE_EVERY_S", 0.05)
+    with pytest.raises(KeyboardInterrupt), live_progress():
+        raise KeyboardInterrupt
+    capsys.readouterr()
+    time.sleep(0.15)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_terminal_names_the_limit_that_nobody_chose(open_terminal: Callable[[int], Terminal]) -> None:
+    terminal = open_terminal(80)
+    with live_progress(limit=read_time_limit(None)):
+        terminal.wait_for("time limit 5 min; --time-limit none lifts it")
+    terminal = open_terminal(80)
+    with live_progress(limit=read_time_limit("20")):
+        assert "limit" not in terminal.wait_for("getting ready")
+
+
+@pytest.mark.parametrize(
+    ("typed", "limit"),
+    [
+        (None, TimeLimit(300.0, is_default=True)),
+        ("none", TimeLimit(None)),
+        (" None ", TimeLimit(None)),
+        ("20", TimeLimit(20.0)),
+        ("0.5", TimeLimit(0.5)),
+    ],
+)
+def test_time_limits_as_typed(typed: str | None, limit: TimeLimit) -> None:
+    assert read_time_limit(typed) == limit
+
+
+@pytest.mark.parametrize("typed", ["0", "-1", "inf", "nan", "soon", "", "5 min"])
+def test_time_limits_that_are_none(typed: str) -> None:
+    with pytest.raises(vr.InvalidInputError, match="--time-limit: expected a number of seconds > 0, or none"):
+        read_time_limit(typed)
+
+
+def test_a_limit_is_blamed_where_nobody_chose_it_and_it_was_reached(capsys: pytest.CaptureFixture[str]) -> None:
+    read_time_limit(None).tell_if_reached(299.0)
+    assert capsys.readouterr().err == (
+        "veilroute: not proved within the time limit 5 min; --time-limit none lifts it\n"
+    )
+    read_time_limit(None, "a point").tell_if_reached(400.0)
+    assert "within the time limit 5 min a point; --time-limit none lifts it" in capsys.readouterr().err
+    for limit, seconds in (
+        (read_time_limit(None), 20.0),
+        (read_time_limit("20"), 21.0),
+        (read_time_limit("none"), 9e9),
+    ):
+        limit.tell_if_reached(seconds)
+    assert capsys.readouterr().err == ""
 
 
 @pytest.fixture(scope="module")

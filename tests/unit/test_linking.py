@@ -11,6 +11,7 @@ import pytest
 
 import veilroute as vr
 from linked_entries import entry, left_of
+from veilroute.auditing.sightings import People
 from veilroute.entries import Entry, Place, entry_from_dict
 from veilroute.jsontext import dump_canonical, parse_json
 from veilroute.linking import Linking, Roster, Sighting
@@ -102,6 +103,22 @@ def test_coordinates_tell_two_of_one_name() -> None:
     roster = Roster()
     assert roster.enter("one map", [Place(7, "Shop", EARTH), Place(8, "Shop", earth(900))]) == (0, 1)
     assert roster.enter("other map", [Place(1, "Shop", earth(900)), Place(2, "Shop", EARTH)]) == (1, 0)
+
+
+def test_several_at_one_spot_are_told_by_their_names() -> None:
+    """Who is new at the spot of somebody who is listed as well is new; the auditor thinks so too."""
+    days = [
+        [Place("Shop", None, EARTH)],
+        [Place("Office", None, EARTH), Place("Shop", None, EARTH)],
+        [Place("Shop", None, EARTH), Place("Office", None, EARTH)],
+        [Place("Bakery", None, EARTH), Place("Shop", None, EARTH)],  # the office's new name, as far as anybody can tell
+    ]
+    roster, people = Roster(), People()
+    for day, (places, numbers) in enumerate(zip(days, [(0,), (1, 0), (0, 1), (1, 0)], strict=True)):
+        assert roster.enter(f"map {day}", places) == people.enter(f"map {day}", places) == numbers
+    for known in (roster, people):
+        with pytest.raises(vr.InvalidInputError, match="places that can be told from each other"):
+            known.enter("last map", [Place("Bakery", None, EARTH), Place("Office", None, EARTH)])
 
 
 def test_on_one_map_labels_say_who_it_is() -> None:

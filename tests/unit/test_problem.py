@@ -8,7 +8,7 @@ import pytest
 
 import veilroute as vr
 from veilroute.domain.visibility import visibility_from_dict
-from veilroute.problem import names_sha256
+from veilroute.problem import names_sha256, places_sha256
 
 
 @pytest.mark.parametrize(
@@ -101,3 +101,14 @@ def test_what_a_node_sees_is_said_once(line5: vr.Domain) -> None:
     """Two spellings of a node would let one list stand in the file and another one count."""
     with pytest.raises(vr.InvalidInputError, match="visibility.sees: expected each node once, got '01'"):
         visibility_from_dict({"kind": "explicit", "sees": {"1": [2], "01": [3]}}, line5)
+
+
+def test_places_are_checked_and_hashed() -> None:
+    domain = vr.Domain.from_edges(3, [0, 1], [1, 2], [1, 1])
+    problem = vr.Problem(domain, [vr.Trip(0, 2)], [1], places={1: (24.5, 60)})
+    assert problem.places == {1: (24.5, 60.0)}
+    assert places_sha256(problem.places) == places_sha256({1: (24.5, 60.0)}) != places_sha256({1: (24.5, 60.1)})
+    assert places_sha256({}) is None
+    for wrong in ({1: (200, 0)}, {1: (0, 91)}, {1: (0,)}, {1: 7}, {1: "ab"}, {9: (0, 0)}, [1], {1: (0, True)}):
+        with pytest.raises(vr.InvalidInputError, match="places"):
+            vr.Problem(domain, [vr.Trip(0, 2)], [1], places=wrong)  # type: ignore[arg-type]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import inspect
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,8 +14,10 @@ from reference import adjacency
 from street_samples import little_book, little_town, two_trip_book
 from veilroute.auditing.detours import audit_replan
 from veilroute.closures import replan_from_dict
+from veilroute.domain.turns import Turns, with_rules
 from veilroute.jsontext import dump_canonical, parse_json
-from veilroute.replanning import change_domain
+from veilroute.progress import Watch
+from veilroute.replanning import change_domain, with_contingencies
 
 
 @pytest.fixture
@@ -55,6 +58,31 @@ def test_no_road_to_the_goal(comb: vr.Playbook) -> None:
         made = comb.replan(1, 4, closed=[(1, 2)], choice=choice)
         assert (made.choice, made.going_on.route, made.giving_up.cost, made.still_hidden) == (None, (), None, (4,))
     assert comb.replan(1, 4, closed_nodes=[3]).giving_up.route == ()
+
+
+def test_no_road_at_all_where_there_are_rules_for_turns() -> None:
+    domain = with_rules(vr.Domain.from_edges(3, [0, 1], [1, 2], [1, 1], labels=["a", "b", "c"]), Turns(), [("d", 1)])
+    book = vr.solve(vr.Problem(domain, [vr.Trip("a", "c")], ["b", "d"]), vr.Privacy(k=2, ell=0))
+    for at, left in (("a", ()), ("b", ("b", "d"))):
+        made = book.replan(1, at, closed=[("a", "b"), ("b", "c")])
+        assert (made.choice, made.giving_up.route, made.still_hidden) == (None, (), left)
+        assert all(each.holds for each in audit_replan(book, made))
+
+
+def test_a_closed_road_may_be_named_by_any_label_of_its_ends() -> None:
+    pairs = [(0, 1), (1, 2), (0, 2), (2, 3)]
+    tails, heads = zip(*pairs, *[(b, a) for a, b in pairs], strict=True)
+    domain = vr.Domain.from_edges(4, tails, heads, [1] * 8, labels=["a", "b", "c", "d"])
+    domain = with_rules(domain, None, [("b too", 1)])
+    book = vr.solve(vr.Problem(domain, [vr.Trip("a", "d")], ["b", "b too"]), vr.Privacy(k=2, ell=0))
+    one, other = (book.with_contingencies(closed=[("a", name)]) for name in ("b", "b too"))
+    assert len(other.contingencies) == 1
+    assert other.to_json() == one.to_json()
+    assert book.replan(1, "b too", closed=[("b too", "c")]) == book.replan(1, "b", closed=[("b", "c")])
+    with pytest.raises(vr.InvalidInputError, match="where the vehicle stands"):
+        book.replan(1, "b", closed_nodes=["b too"])
+    with pytest.raises(vr.InvalidInputError, match="one new cost"):
+        book.replan(1, "a", costs=[("a", "b", 2), ("a", "b too", 3)])
 
 
 def test_a_road_closed_one_way_and_new_costs() -> None:
@@ -280,3 +308,17 @@ def test_contingencies_change_neither_older_files_nor_draws() -> None:
         one, other = (each.route_for(PLACES[0], key=key, occasion=occasion) for each in (book, more))
         assert one == other
     assert vr.playbook_from_json(more.to_json()).to_json() == more.to_json()
+
+
+@pytest.mark.parametrize("wanted", [{"worst": 5}, {"closed": [(101, 102), (111, 110), (105, 106)]}])
+def test_contingencies_end_when_asked_to_and_those_found_are_kept(wanted: dict[str, Any]) -> None:
+    asked = 0
+
+    def stop() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked > 1
+
+    some, whole = with_contingencies(little_book(), **wanted, watch=Watch(should_stop=stop)), little_book()
+    assert some.contingencies and vr.audit(some).holds
+    assert len(some.contingencies) < len(with_contingencies(whole, **wanted).contingencies)

@@ -332,7 +332,8 @@ def _fewest(masses: Sequence[float], beta: float) -> int:
 class Spread(ClassRule):
     """The rule of a privacy on a map: distances between candidates as far as it needs them.
 
-    The distance of two candidates is the smaller of both directions; a candidate is infinitely far from itself.
+    The distance of two candidates is the smaller of both directions, whatever turns are legal; a candidate is
+    infinitely far from itself, and 0 from another at the same spot.
     ``here`` is the same without any past. Where the survey walks on other costs than the problem's, and not all are
     integers, it is not ``exact``.
     """
@@ -352,13 +353,13 @@ class Spread(ClassRule):
         self._survey, self._measure = survey, privacy.measure
         exact = exact and privacy.measure == "cost" and survey.problem.domain.has_integer_costs
         self._limit = at_least(privacy.ell, exact=exact)
-        candidate_at = survey.candidate_at
+        candidates_at = survey.candidates_at
         for a, around in self._surroundings(survey.nodes if self._limit > 0 else ()):
-            for there in around.keys() & candidate_at.keys():
-                b = candidate_at[there]
-                if a != b and around[there] < self._limit:
-                    close[a] |= 1 << b
-                    close[b] |= 1 << a
+            for there in around.keys() & candidates_at.keys():
+                for b in candidates_at[there] if around[there] < self._limit else ():
+                    if a != b:
+                        close[a] |= 1 << b
+                        close[b] |= 1 << a
         self.here = ClassRule(privacy.k, dict(close), is_all_pairs=is_all_pairs, beta=beta, masses=masses)
         # A promise holds on the map that it was made for, also where places are farther apart by now.
         for one, other in () if past is None else past.near:
@@ -404,7 +405,7 @@ class Spread(ClassRule):
         """For each of some candidates the distances to the others' nodes, as far as they are within the limit."""
         nodes = self._survey.nodes
         for a in candidates:
-            yield a, self._ground.near(nodes[a], self._limit, wanted=self._survey.candidate_at.keys())
+            yield a, self._ground.near(nodes[a], self._limit, wanted=self._survey.candidates_at.keys())
 
     @cached_property
     def _ground(self) -> WalkingMap | CrowMap:

@@ -7,6 +7,7 @@ from veilroute.auditing import claims, risk
 from veilroute.auditing.binding import bind, check_instance, check_shown
 from veilroute.auditing.class_search import count_anonymizable
 from veilroute.auditing.detours import check_contingencies
+from veilroute.auditing.driving import check_doors, check_turns, has_doors
 from veilroute.auditing.mixtures import examine_mixture
 from veilroute.auditing.optimality import find_optimum
 from veilroute.auditing.proofs import check_certificate, examine_certificate
@@ -75,7 +76,9 @@ def audit_playbook(
     is_compared = instance is not None or privacy is not None
     verdicts: tuple[ClaimVerdict, ...] = (
         claims.check_walk(replayed),
+        *([check_turns(replayed)] if survey.rules is not None else []),
         claims.check_coverage(replayed),
+        *([check_doors(replayed)] if has_doors(replayed) else []),
         claims.check_cost(replayed),
         claims.check_same_route(replayed),
         claims.check_partition(replayed),
@@ -115,6 +118,7 @@ def audit_playbook(
         bound_to=bound_to,
         total_extra=replayed.real_costs.total_extra,
         worst_extra=replayed.real_costs.worst_extra,
+        names=survey.called,
     )
 
 

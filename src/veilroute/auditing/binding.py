@@ -7,14 +7,16 @@ from itertools import zip_longest
 import numpy as np
 
 from veilroute.auditing.survey import metres_apart, on_sphere
-from veilroute.auditing.verdicts import BoundTo, ClaimVerdict, Said, judge, names, number
+from veilroute.auditing.verdicts import BoundTo, ClaimVerdict, Said, call_names, judge, names, number
 from veilroute.domain.geography import Streets
 from veilroute.domain.graph import Domain, Label, label_text, plain_label
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance, visibility_to_dict
 from veilroute.errors import InvalidInputError
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook
-from veilroute.problem import Privacy, Problem, Trip, names_sha256
+from veilroute.problem import Privacy, Problem, Trip, names_sha256, places_sha256
+
+LonLat = tuple[float, float]
 
 _PROMISES = ("k", "ell", "measure", "m", "spread", "risk", "mechanism")
 _NOTHING = Said(None, "none")
@@ -25,6 +27,7 @@ _USUAL = {
     "prior": _EVEN,
     "objective": Said("mac", "mac"),
     "past": _NOTHING,
+    "places": _NOTHING,
 }
 
 
@@ -53,7 +56,7 @@ def bind(
     bound = []
     for what, said in stated.items():
         wanted = None if what in unstated else meant.get(what)
-        if what in ("names", "drawing", "past") and wanted == _NOTHING != said:
+        if what in ("names", "drawing", "past", "places") and wanted == _NOTHING != said:
             wanted = None  # formats that cannot hold them say nothing of them
         difference = ""
         if wanted is not None and wanted.value != said.value:
@@ -77,7 +80,7 @@ def check_instance(bound: Sequence[BoundTo]) -> ClaimVerdict:
 
 
 def check_shown(playbook: Playbook, bound: Sequence[BoundTo]) -> ClaimVerdict:
-    """What people are shown (names, bends, coordinates) is what was there when the playbook was made.
+    """What people are shown (names, bends, places) is what was there when the playbook was made.
 
     Whoever rewrites a playbook can rewrite its hashes too: they show damage and careless changes. What settles it is
     the user's own copy, to which ``bound`` compares them.
@@ -86,6 +89,7 @@ def check_shown(playbook: Playbook, bound: Sequence[BoundTo]) -> ClaimVerdict:
     pairs = (
         ("names", playbook.names_sha256, names_sha256(playbook.names)),
         ("drawing", playbook.drawing_sha256, domain.drawing_sha256),
+        ("places", playbook.places_sha256, places_sha256(playbook.places)),
     )
     as_meant = {item.what for item in bound if item.agrees}
     problems, doubts, sound = [], [], []
@@ -105,7 +109,7 @@ def check_shown(playbook: Playbook, bound: Sequence[BoundTo]) -> ClaimVerdict:
 
 
 def _about(problem: Problem) -> dict[str, Said]:
-    domain = problem.domain
+    domain, said = problem.domain, call_names(problem.names, problem.candidates)
     size = {"sha256": domain.sha256, "num_nodes": domain.num_nodes, "num_edges": domain.num_edges}
     text = f"{domain.sha256}, {number(domain.num_nodes, 'node')}, {number(domain.num_edges, 'edge')}"
     trips = [{"start": trip.start, "goal": trip.goal, "weight": trip.weight} for trip in problem.trips]
@@ -114,14 +118,20 @@ def _about(problem: Problem) -> dict[str, Said]:
     return {
         "map": Said(size, text),
         "drawing": _NOTHING if domain.drawing_sha256 is None else Said(domain.drawing_sha256, domain.drawing_sha256),
-        "trips": Said(trips, names(_trip_text(trip) for trip in problem.trips)),
+        "trips": Said(trips, names(_trip_text(trip, said) for trip in problem.trips)),
         "candidates": Said(stops, f"{len(problem.candidates):,}, {stops['sha256']}"),
         "visibility": _sight(problem.visibility),
         "names": _NOTHING if called is None else Said({"number": num, "sha256": called}, f"{num:,}, {called}"),
         "prior": _prior(problem),
         "objective": Said(problem.objective, problem.objective),
         "past": _past(problem),
+        "places": _places(problem),
     }
+
+
+def _places(problem: Problem) -> Said:
+    found, num = places_sha256(problem.places), len(problem.places)
+    return _NOTHING if found is None else Said({"number": num, "sha256": found}, f"{num:,}, {found}")
 
 
 def _past(problem: Problem) -> Said:
@@ -165,10 +175,11 @@ def _sha256(data: object) -> str:
     return hashlib.sha256(dump_canonical(data)).hexdigest()
 
 
-def _trip_text(trip: Trip | None) -> str:
+def _trip_text(trip: Trip | None, called: Mapping[Label, str] | None = None) -> str:
     if trip is None:
         return "no such trip"
-    return f"{trip.start} to {trip.goal}" + ("" if trip.weight == 1 else f" with weight {trip.weight:.15g}")
+    start, goal = ((called or {}).get(end, end) for end in (trip.start, trip.goal))
+    return f"{start} to {goal}" + ("" if trip.weight == 1 else f" with weight {trip.weight:.15g}")
 
 
 def _difference(what: str, meant: Problem, found: Problem) -> str:
@@ -184,6 +195,8 @@ def _difference(what: str, meant: Problem, found: Problem) -> str:
             return _candidates_difference(meant.candidates, found.candidates)
         case "names":
             return _names_difference(meant.names, found.names)
+        case "places":
+            return _places_difference(meant.places, found.places)
         case "prior" if meant.candidates == found.candidates:
             return _prior_difference(meant, found)
         case "drawing" if meant.domain.sha256 == found.domain.sha256:
@@ -213,7 +226,29 @@ def _map_difference(meant: Domain, found: Domain) -> str:
     for i in np.flatnonzero(costs != prices)[:1].tolist():
         edge = f"the edge from {meant.label(int(tails[i]))} to {meant.label(int(heads[i]))}"
         return f"{edge} costs {costs[i]:.15g} in the instance, {prices[i]:.15g} in the playbook; {sums}"
+    if meant.turns != found.turns:
+        return f"{_turns_difference(meant, found)}; {sums}"
+    if meant.also != found.also:
+        odd = sorted(set(meant.also) ^ set(found.also), key=str)[0]
+        return f"{odd[0]} is not at the same node, or at one only; {sums}"
     return f"the edges are the same, but not what is measured along them; {sums}"
+
+
+def _turns_difference(meant: Domain, found: Domain) -> str:
+    """The first rule for turns that is not the same."""
+    if meant.turns is None or found.turns is None:
+        return f"only the {'instance' if found.turns is None else 'playbook'} has rules for turns"
+    for domain, stretches, known, side in (
+        (meant, meant.turns.banned, found.turns.banned, "instance"),
+        (found, found.turns.banned, meant.turns.banned, "playbook"),
+    ):
+        for stretch in sorted(set(stretches) - set(known))[:1]:
+            nodes = ", ".join(label_text(domain.label(node)) for node in stretch)
+            return f"only the {side} bans {nodes}"
+    wanted, stated = meant.turns, found.turns
+    if wanted.u_turns != stated.u_turns:
+        return f"one may turn round: {wanted.u_turns} in the instance, {stated.u_turns} in the playbook"
+    return f"turning round costs {wanted.u_turn_cost:.15g} in the instance, {stated.u_turn_cost:.15g} in the playbook"
 
 
 def _candidates_difference(meant: Sequence[Label], found: Sequence[Label]) -> str:
@@ -233,6 +268,15 @@ def _names_difference(meant: Mapping[Label, str], found: Mapping[Label, str]) ->
     wanted, stated = (repr(held[odd[0]][:60]) if odd[0] in held else "nothing" for held in (meant, found))
     others = f"; {len(odd) - 1} more differ" if len(odd) > 1 else ""
     return f"{odd[0]} is called {wanted} in the instance, {stated} in the playbook{others}"
+
+
+def _places_difference(meant: Mapping[Label, LonLat], found: Mapping[Label, LonLat]) -> str:
+    odd = [label for label in dict.fromkeys((*meant, *found)) if meant.get(label) != found.get(label)]
+    if not (odd[0] in meant and odd[0] in found):
+        return f"only the {'instance' if odd[0] in meant else 'playbook'} says where {odd[0]} is"
+    there = metres_apart(*on_sphere(np.array([meant[odd[0]], found[odd[0]]])))
+    others = f"; {len(odd) - 1} more differ" if len(odd) > 1 else ""
+    return f"{odd[0]} is {float(there):,.1f} m away from where the instance says{others}"
 
 
 def _prior_difference(meant: Problem, found: Problem) -> str:

@@ -10,7 +10,8 @@ from veilroute.auditing.proofs import Proof
 from veilroute.auditing.replay import UNSTATED, ReplayedPlaybook, ReplayedRoute, is_same, wrong_figure
 from veilroute.auditing.verdicts import ClaimVerdict, first_nodes, judge, number
 from veilroute.certificate import MAX_TRIED
-from veilroute.domain.graph import Label
+from veilroute.domain.geography import cost_text
+from veilroute.domain.graph import Domain, Label
 from veilroute.playbook import Route
 
 _STATUSES = ("optimal", "feasible", "infeasible")
@@ -50,8 +51,15 @@ def check_extra_cost(replayed: ReplayedPlaybook) -> ClaimVerdict:
         problems += wrong_figure("worst extra cost", claims.worst_extra, real.worst_extra, largest)
     if real.total_extra is None or real.worst_extra is None:
         return judge("extra-cost", problems, "nothing is anonymized, so there is none")
-    figures = f"total extra cost recomputed: {real.total_extra:.9g}, worst single detour: {real.worst_extra:.9g}"
+    domain = replayed.survey.problem.domain
+    total, worst = (_figure(domain, cost) for cost in (real.total_extra, real.worst_extra))
+    figures = f"total extra cost recomputed: {total}, worst single detour: {worst}"
     return judge("extra-cost", problems, figures)
+
+
+def _figure(domain: Domain, cost: float) -> str:
+    """A cost to its last digit and, on a street network, as people say it."""
+    return f"{cost:.9g}" if domain.streets is None else f"{cost_text(domain, cost)} ({cost:.9g} {domain.streets.unit})"
 
 
 def _judge_unknown(claim: str, replayed: ReplayedPlaybook) -> ClaimVerdict:
@@ -279,7 +287,7 @@ def check_spread(replayed: ReplayedPlaybook) -> ClaimVerdict:
         groups = replayed.groups
         for own in dict.fromkeys(groups[draw].mask & mask for draw, mask in replayed.listed.items() if draw in groups):
             problems += [
-                f"{survey.label(a)} and {survey.label(b)} share a class but {_gap(gap)}, less than {apart}"
+                f"{survey.name(a)} and {survey.name(b)} share a class but {_gap(gap)}, less than {apart}"
                 for a, b, gap in rule.close_pairs(own)
             ]
         return judge("spread", problems, f"all members of each class are pairwise at least {apart} apart")
@@ -293,7 +301,7 @@ def check_spread(replayed: ReplayedPlaybook) -> ClaimVerdict:
             most = f"at most {far.size}" if far.is_largest else f"no more than {far.size} were found that"
             problems.append(
                 f"of {survey.names(members_of(group))} {most} are pairwise at least {apart} "
-                f"apart where {rule.k} are needed; {survey.label(a)} and {survey.label(b)} {_gap(gap)}"
+                f"apart where {rule.k} are needed; {survey.name(a)} and {survey.name(b)} {_gap(gap)}"
             )
     return judge("spread", problems, f"{rule.k} members of each group are pairwise at least {apart} apart")
 
@@ -307,9 +315,7 @@ def check_history(replayed: ReplayedPlaybook) -> ClaimVerdict:
         if left is not None:
             needed = f"{rule.k} are needed" if rule.beta is None else f"no place may exceed {rule.beta:.9g}"
             who = survey.names(members_of(left)) or "nobody"
-            problems.append(
-                f"whoever linked earlier trips of {survey.label(draw[0])} is left with {who} where {needed}"
-            )
+            problems.append(f"whoever linked earlier trips of {survey.name(draw[0])} is left with {who} where {needed}")
     num = sum(c in rule.lines for c in replayed.claimed)
     shown = f"{number(num, 'candidate')} with a history stay hidden from who links the trips, as far as it says"
     return judge("history", problems, shown)
@@ -332,7 +338,7 @@ def check_coverable(replayed: ReplayedPlaybook) -> ClaimVerdict:
     for c in survey.counted:
         if (c in listed) == (c in coverable):
             said = "uncoverable, but a walk covers it" if c in listed else "coverable, but no walk covers it"
-            problems.append(f"{survey.label(c)} counts as {said}{' on every trip' * (len(survey.trips) > 1)}")
+            problems.append(f"{survey.name(c)} counts as {said}{' on every trip' * (len(survey.trips) > 1)}")
     shown = f"{len(survey.coverable)} of {number(len(survey.counted), 'candidate')} can be covered"
     return judge("coverable", problems, shown)
 
@@ -366,7 +372,7 @@ def check_apr(replayed: ReplayedPlaybook) -> ClaimVerdict:
 
 def check_walk(replayed: ReplayedPlaybook) -> ClaimVerdict:
     """Every route starts at the trip's start, ends at its goal and follows edges."""
-    routes = _distinct(replayed)
+    routes = distinct_routes(replayed)
     problems = [
         f"the route for {who}{replayed.on_trip(trip)} {route.fault}" for route, who, trip in routes if route.fault
     ]
@@ -379,7 +385,7 @@ def check_coverage(replayed: ReplayedPlaybook) -> ClaimVerdict:
     """Every candidate that gets a route is covered by it."""
     given = replayed.answers
     problems = [
-        f"the route for {replayed.survey.label(c)}{replayed.on_trip(trip)} leaves it out: "
+        f"the route for {replayed.survey.name(c)}{replayed.on_trip(trip)} leaves it out: "
         f"none of its {number(len(route.nodes), 'node')} sees it"
         for (c, position, trip), route in given.items()
         if route.nodes and (c, position, trip) not in replayed.covered
@@ -391,7 +397,7 @@ def check_cost(replayed: ReplayedPlaybook) -> ClaimVerdict:
     """Stated costs are the sums of the edges; routes that are no walks have none and are left to ``walk``."""
     compared = [
         (f"the route for {who}{replayed.on_trip(trip)}", route.real_cost, route.stated_cost)
-        for route, who, trip in _distinct(replayed)
+        for route, who, trip in distinct_routes(replayed)
         if route.real_cost is not None and route.stated_cost is not UNSTATED
     ]
     compared += [
@@ -437,11 +443,11 @@ def _first_difference(
     first, route = answers[0]
     for c, other in answers:
         if other is None or route is None:
-            return f"{replayed.survey.label(c if other is None else first)} gets no route"
+            return f"{replayed.survey.name(c if other is None else first)} gets no route"
         a, b = route.labels[:m], other.labels[:m]
         if a != b:
             common = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-            both = f"{replayed.survey.label(first)} and {replayed.survey.label(c)}"
+            both = f"{replayed.survey.name(first)} and {replayed.survey.name(c)}"
             return f"{both} get different routes, told apart at node {common + 1}"
     return ""
 
@@ -467,7 +473,7 @@ def _shown_only(replayed: ReplayedPlaybook) -> Iterator[tuple[str, Route, Replay
                 yield place, shown, next(holders, None)
 
 
-def _distinct(replayed: ReplayedPlaybook) -> list[tuple[ReplayedRoute, str, int]]:
+def distinct_routes(replayed: ReplayedPlaybook) -> list[tuple[ReplayedRoute, str, int]]:
     """Each route once, with the candidates that get it and the trip."""
     holders: dict[int, tuple[ReplayedRoute, list[int], int]] = {}
     for (c, _, trip), route in replayed.answers.items():

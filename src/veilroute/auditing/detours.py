@@ -15,9 +15,10 @@ import numpy as np
 
 from veilroute.arrays import Ints
 from veilroute.auditing.apartness import ClassRule, Spread, mask_of
+from veilroute.auditing.legality import TurnRules, legal_map
 from veilroute.auditing.pricing import price_walks
 from veilroute.auditing.replay import is_same, wrong_figure
-from veilroute.auditing.survey import Survey, TripDistances, survey_problem
+from veilroute.auditing.survey import Survey, measure_trip, survey_problem
 from veilroute.auditing.verdicts import ClaimVerdict, judge, names, number
 from veilroute.auditing.walking import TooMuchError, WalkingMap, make_rows
 from veilroute.closures import GO_ON, Replan, Way
@@ -28,10 +29,11 @@ _EFFORT = 3e7  #: visits of nodes after which it is not asked whether a rest is 
 _SHARED_BY = 30  #: contingencies share that, and each gets at least this part of it
 _MOST_PRICED = 10  #: members still to be covered beyond which it is not asked either
 
-_TOPICS = ("begins", "walk", "cost", "same-route", "coverage", "qualifies", "cheapest")
+_TOPICS = ("begins", "walk", "turns", "cost", "same-route", "coverage", "qualifies", "cheapest")
 _GOOD = {
     "begins": "begins as the routes of all members do",
     "walk": "a walk on the changed map to the goal; no closed road is used",
+    "turns": "no turn is illegal on the changed map",
     "cost": "costs add up",
     "same-route": "the same for all members, as far as is promised",
     "coverage": "covers whom it says, from the start of the trip on",
@@ -205,12 +207,36 @@ class _Check:
         is_open[among(self.closed)] = False
         prices = costs.astype(np.float64)
         prices[among(self.costs)] = list(self.costs.values())
-        return WalkingMap(domain, make_rows(domain.num_nodes, tails[is_open], heads[is_open], prices[is_open]))
+        return WalkingMap(make_rows(domain.num_nodes, tails[is_open], heads[is_open], prices[is_open]))
+
+    @cached_property
+    def ahead(self) -> Survey:
+        """The survey of the changed map, on which one trip leads from where the vehicle stands to the goal."""
+        legal = None if self.rules is None else legal_map(self.rules, [self.walked])
+        survey = replace(self.survey, walking=self.changed, legal=legal)
+        begin = self.here if legal is None else legal.begins[0]
+        return replace(survey, trips=(measure_trip(survey, self.here, self.goal, begin, ()),))
+
+    @cached_property
+    def rules(self) -> TurnRules | None:
+        """Which turns are legal on the changed map, where another street may have become a dead end."""
+        domain = self.survey.problem.domain
+        return None if domain.turns is None else TurnRules(domain, domain.turns, self.changed, self.survey.called)
+
+    @cached_property
+    def walked(self) -> tuple[int, ...]:
+        """The nodes that were walked so far."""
+        return tuple(node for node in map(self.survey.node, self.entry.walked) if node is not None)
 
     @cached_property
     def goal(self) -> int:
         """The goal of the trip."""
         return self.survey.trips[self.entry.trip].goal
+
+    @property
+    def _least(self) -> float:
+        """How far the goal is."""
+        return self.ahead.trips[0].to_goal[self.ahead.trips[0].begin]
 
     @cached_property
     def here(self) -> int:
@@ -225,7 +251,7 @@ class _Check:
         if not way.route:
             if way.cost is not None or way.own or way.qualifies:
                 found["walk"].append("has a cost, or a promise, without a route")
-            if self.here >= 0 and self.changed.distances([(self.here, 0)])[self.goal] < math.inf:
+            if self.here >= 0 and self._least < math.inf:
                 found["walk"].append("gives no route, though roads lead to the goal")
             found["coverage"] += self._miscounted(way, dict.fromkeys(members, (self.entry.at,)))
             return found
@@ -236,11 +262,13 @@ class _Check:
         stated = {member: way.own[member][1] if way.own else way.cost for member in members}
         if way.own:
             found["walk"] += self._no_walk(way.route, None)
+            found["turns"] += self._illegal(way.route)
             found["cost"] += self._mispriced(way.route, way.cost)
             if any(rest[: len(way.route)] != way.route for rest in rests.values()):
                 found["same-route"].append("some members do not go the way that all are said to share")
         for rest, cost in dict.fromkeys((rests[member], stated[member]) for member in members):
             found["walk"] += self._no_walk(rest, self.goal)
+            found["turns"] += self._illegal(rest)
             found["cost"] += self._mispriced(rest, cost)
         shared = None if m is None else max(1, m - self.entry.position)
         if len({rest[:shared] for rest in rests.values()}) > 1:
@@ -262,11 +290,25 @@ class _Check:
                 return [f"no open road leads from {rest[place]} to {rest[place + 1]}"]
         return []
 
+    def _illegal(self, rest: tuple[Label, ...]) -> list[str]:
+        """The first illegal turn of a rest, with what was walked before it; one that is no walk is left to ``walk``."""
+        rules, nodes = self.rules, [self.survey.node(label) for label in rest[1:]]
+        if rules is None or None in nodes:
+            return []
+        whole = (*self.walked, *(node for node in nodes if node is not None))
+        illegal = rules.describe(whole, len(self.walked))
+        return [illegal] if illegal else []
+
     def _mispriced(self, rest: tuple[Label, ...], stated: float | None) -> list[str]:
         nodes = [self.survey.node(label) for label in rest]
         steps = [None if a is None or b is None else self.step(a, b) for a, b in pairwise(nodes)]
-        real = math.fsum(cost for cost in steps if cost is not None)
-        return [] if None in steps else wrong_figure("cost", stated, real, max((c for c in steps if c), default=1.0))
+        real = [cost for cost in steps if cost is not None]
+        if len(real) < len(steps):
+            return []
+        if (rules := self.rules) is not None:
+            whole = (*self.walked, *(node for node in nodes[1:] if node is not None))
+            real += [rules.extra_cost(whole[: last + 1]) for last in range(len(self.walked), len(whole))]
+        return wrong_figure("cost", stated, math.fsum(real), max((cost for cost in real if cost), default=1.0))
 
     def _miscounted(self, way: Way, rests: Mapping[Label, tuple[Label, ...]]) -> list[str]:
         """Whether those said to be left are those whom their own walk, from the start of the trip on, covers."""
@@ -325,20 +367,15 @@ class _Check:
         if self.here < 0 or not entry.giving_up.route:
             self.is_priced = True  # there is nothing to price
             return []
-        from_here = self.changed.distances([(self.here, 0)])
-        to_goal = self.changed.distances([(self.goal, 0)], backwards=True)
         problems = []
-        if entry.giving_up.cost is None or not is_same(to_goal[self.here], entry.giving_up.cost):
-            problems.append(f"giving up: the goal is {to_goal[self.here]:.9g} away")
-        walked = {self.survey.node(label) for label in entry.walked}
+        if entry.giving_up.cost is None or not is_same(self._least, entry.giving_up.cost):
+            problems.append(f"giving up: the goal is {self._least:.9g} away")
         found = [(label, self.survey.find(label)) for label in entry.members]
-        ahead = [(label, c) for label, c in found if c is not None and self.survey.watchers[c].isdisjoint(walked)]
+        ahead = [(label, c) for label, c in found if c is not None and self.survey.watchers[c].isdisjoint(self.walked)]
         if self.playbook.privacy.m is not None or len(ahead) > _MOST_PRICED:
             return problems
-        trip = TripDistances(self.here, self.goal, from_here, to_goal, {c: 0.0 for _, c in ahead})
-        survey = replace(self.survey, walking=self.changed, trips=(trip,))
         try:
-            prices = price_walks(survey, trip, [c for _, c in ahead], self.effort)
+            prices = price_walks(self.ahead, self.ahead.trips[0], [c for _, c in ahead], self.effort)
         except TooMuchError:
             return problems
         self.is_priced = True

@@ -150,15 +150,15 @@ def price_prefixes(
     cheapest; gives up with `TooMuchError` beyond ``effort``.
     """
     num_subsets = 1 << len(candidates)
-    if len(candidates) * survey.walking.num_nodes * HEAP_VISIT > effort:
+    if len(candidates) * survey.ground.num_nodes * HEAP_VISIT > effort:
         raise TooMuchError
     # Every walk that is kept at the end is held against every subset.
     layer, complete = _walk_layers(survey, trip, candidates, m, effort, int(effort / (num_subsets * TABLE_STEP)))
     base = [trip.base_costs[c] for c in candidates]
     weights = [survey.weight(trip, c) for c in candidates]
     covering = [
-        survey.walking.distances(
-            [(q, trip.to_goal[q]) for q in sorted(survey.watchers[c]) if trip.to_goal[q] < math.inf], backwards=True
+        survey.ground.distances(
+            [(q, trip.to_goal[q]) for q in sorted(survey.posts[c]) if trip.to_goal[q] < math.inf], backwards=True
         )
         for c in candidates
     ]
@@ -181,20 +181,21 @@ def _walk_layers(
     """
     seen_at: dict[int, int] = {}
     for i, c in enumerate(candidates):
-        for node in survey.watchers[c]:
+        for node in survey.posts[c]:
             seen_at[node] = seen_at.get(node, 0) | 1 << i
-    layer = {(trip.start, seen_at.get(trip.start, 0)): 0.0}
+    layer = {(trip.begin, seen_at.get(trip.begin, 0)): 0.0}
+    goals = set(trip.ends)
     complete: dict[int, float] = {}
     spent = 0
     for length in range(1, m + 1):
         for (node, seen), cost in layer.items():
-            if node == trip.goal:
+            if node in goals:
                 complete[seen] = min(cost, complete.get(seen, math.inf))
         if length == m:
             break
         ahead: dict[tuple[int, int], float] = {}
         for (node, seen), cost in layer.items():
-            for head, step in survey.walking.edges_from(node):
+            for head, step in survey.ground.edges_from(node):
                 state = (head, seen | seen_at.get(head, 0))
                 if cost + step < ahead.get(state, math.inf):
                     ahead[state] = cost + step

@@ -54,7 +54,7 @@ class SetPrices:
     def __init__(self, survey: Survey, members: Sequence[int], half: int, effort: Effort) -> None:
         posts, places = _find_posts(survey, members)
         half = min(half, len(members))  # a file may name any k
-        sweep = survey.walking.num_nodes * survey.walking.visit
+        sweep = survey.ground.num_nodes * survey.ground.visit
         num_rows = 2 * len(survey.trips) * sum(math.comb(len(members), size) for size in range(1, half + 1))
         seeds = half * sum(map(len, places)) / max(1, len(members))
         building = len(posts) * sweep
@@ -62,7 +62,7 @@ class SetPrices:
         if has_table:
             effort.spend(max(0.0, building - _table_allowance(len(posts), effort.limit)))
         tables = _find_tables(survey, posts) if has_table else None
-        self._trips = [_TripPrices(survey.walking, trip, posts, places, tables, effort) for trip in survey.trips]
+        self._trips = [_TripPrices(survey.ground, trip, posts, places, tables, effort) for trip in survey.trips]
         self.weights, self.credits = survey.weights(members), survey.credits(members)
         self._base_costs = [[trip.base_costs[c] for c in members] for trip in survey.trips]
 
@@ -87,26 +87,26 @@ def price_walks(survey: Survey, trip: TripDistances, members: Sequence[int], eff
     work; gives up with `TooMuchError` beyond ``effort``.
     """
     posts, places = _find_posts(survey, members)
-    num_subsets, num_nodes = 1 << len(members), survey.walking.num_nodes
-    building = len(posts) * num_nodes * survey.walking.visit
+    num_subsets, num_nodes = 1 << len(members), survey.ground.num_nodes
+    building = len(posts) * num_nodes * survey.ground.visit
     with_table = building + num_subsets * len(posts) ** 2 * TABLE_STEP
     with_sweeps = num_subsets * num_nodes * HEAP_VISIT
     if min(with_table - min(building, _table_allowance(len(posts), effort)), with_sweeps) > effort:
         raise TooMuchError
     tables = _find_tables(survey, posts) if with_table <= with_sweeps else None
-    walks = _TripPrices(survey.walking, trip, posts, places, tables, Effort(math.inf))
+    walks = _TripPrices(survey.ground, trip, posts, places, tables, Effort(math.inf))
     return [walks.cost(0), *(walks.cost_from_start(chosen) for chosen in range(1, num_subsets))]
 
 
 def _find_posts(survey: Survey, members: Sequence[int]) -> tuple[list[int], list[list[int]]]:
     """The nodes from which some member is seen, and for each member their places in that list."""
-    posts = sorted(set().union(*(survey.watchers[c] for c in members)))
+    posts = sorted(set().union(*(survey.posts[c] for c in members)))
     place = {node: i for i, node in enumerate(posts)}
-    return posts, [[place[node] for node in sorted(survey.watchers[c])] for c in members]
+    return posts, [[place[node] for node in sorted(survey.posts[c])] for c in members]
 
 
 def _find_tables(survey: Survey, posts: list[int]) -> _Tables:
-    out = survey.walking.table(posts)
+    out = survey.ground.table(posts)
     return out, [list(column) for column in zip(*out, strict=True)]
 
 
@@ -124,7 +124,7 @@ class _TripPrices:
     def __post_init__(self) -> None:
         self._before: dict[int, Row] = {0: [self.trip.from_start[node] for node in self.posts]}
         self._after: dict[int, Row] = {0: [self.trip.to_goal[node] for node in self.posts]}
-        self._known: dict[int, float] = {0: self.trip.from_start[self.trip.goal]}
+        self._known: dict[int, float] = {0: self.trip.to_goal[self.trip.begin]}
 
     def cost_from_start(self, chosen: int) -> float:
         return min(map(operator.add, self._row(chosen, backwards=False), self._after[0]), default=math.inf)
@@ -210,10 +210,10 @@ def can_pad(survey: Survey) -> bool:
 
     A walk can then be made longer by two steps, to and fro, and the number of steps to a node is always odd or always
     even. So a walk of exactly m nodes to n covering S exists where the shortest such walk has at most m nodes, as odd
-    or even a number, and all of them cost the same.
+    or even a number, and all of them cost the same. Not where turning round may be illegal.
     """
-    walking = survey.walking
-    if walking.unit is None or not walking.is_two_way:
+    walking = survey.ground
+    if survey.legal is not None or walking.unit is None or not walking.is_two_way:
         return False
     edges = [(tail, head) for tail in range(walking.num_nodes) for head, _ in walking.edges_from(tail)]
     for trip in survey.trips:
@@ -225,11 +225,11 @@ def can_pad(survey: Survey) -> bool:
 
 def _find_distances(survey: Survey, posts: Sequence[int], effort: Effort) -> Floats:
     """From every post to every node."""
-    if 8 * len(posts) * survey.walking.num_nodes > _MAX_BYTES:
+    if 8 * len(posts) * survey.ground.num_nodes > _MAX_BYTES:
         raise TooMuchError
-    effort.spend(len(posts) * survey.walking.num_nodes)
-    rows = [survey.walking.distances([(post, 0)]) for post in posts]
-    return np.array(rows).reshape(len(posts), survey.walking.num_nodes)
+    effort.spend(len(posts) * survey.ground.num_nodes)
+    rows = [survey.ground.distances([(post, 0)]) for post in posts]
+    return np.array(rows).reshape(len(posts), survey.ground.num_nodes)
 
 
 class _Walks(NamedTuple):
@@ -251,15 +251,16 @@ class _Layers:
     """
 
     def __init__(self, survey: Survey, trip: TripDistances, posts: Sequence[int], m: int, effort: Effort) -> None:
-        offsets, tails, costs = survey.walking.edges_into
+        offsets, tails, costs = survey.ground.edges_into
         starts = np.array(offsets, dtype=np.int64)
         self.ends: Ints = np.flatnonzero(np.isfinite(trip.from_start))
-        self._trip, self._m, self._num_nodes, self._effort = trip, m, survey.walking.num_nodes, effort
+        self._trip, self._m, self._num_nodes, self._effort = trip, m, survey.ground.num_nodes, effort
         self._tails: Ints = np.array(tails, dtype=np.int64)
         self._costs: Floats = np.array(costs, dtype=np.float64)
         self._entered: Ints = np.flatnonzero(np.diff(starts))
         self._firsts: Ints = starts[self._entered]
         self._posts: Ints = np.array(posts, dtype=np.int64)
+        self._goals: Ints = np.array(trip.ends, dtype=np.int64)
         self.num_bytes = 8 * (m * len(posts) + self.ends.size)
 
     def follow(self, parts: _Parts) -> _Walks:
@@ -272,11 +273,11 @@ class _Layers:
             if length:
                 field = self._step(field)
             elif not parts:
-                field[self._trip.start] = 0.0
+                field[self._trip.begin] = 0.0
             for watchers, places, before in parts:
                 field[watchers] = np.minimum(field[watchers], before.at_posts[length, places])
             at_posts[length] = field[self._posts]
-            complete = min(complete, float(field[self._trip.goal]))
+            complete = min(complete, float(field[self._goals].min(initial=math.inf)))
         return _Walks(at_posts, field[self.ends], complete)
 
     def _step(self, field: Floats) -> Floats:
@@ -293,7 +294,7 @@ class _Padded:
     def __init__(
         self, survey: Survey, trip: TripDistances, posts: Sequence[int], m: int, effort: Effort, from_posts: Floats
     ) -> None:
-        unit = survey.walking.unit or 1.0
+        unit = survey.ground.unit or 1.0
         self._length = (m - 1) * unit
         from_start = np.array(trip.from_start)
         near = np.flatnonzero(from_start <= self._length)
@@ -334,7 +335,7 @@ class _TripPrefixes:
         walks: _Layers | _Padded,
         effort: Effort,
     ) -> None:
-        watchers = [sorted(survey.watchers[c]) for c in members]
+        watchers = [sorted(survey.posts[c]) for c in members]
         self._weights, self._walks_by, self._effort = weights, walks, effort
         self._max_bytes = _MAX_BYTES // len(survey.trips)
         self._watchers: list[Ints] = [np.array(nodes, dtype=np.int64) for nodes in watchers]
@@ -344,9 +345,9 @@ class _TripPrefixes:
         # From every end to the goal past a watcher of each member, times the member's weight.
         self._past: list[Floats] = []
         for nodes, weight in zip(watchers, weights.tolist(), strict=True):
-            effort.spend(survey.walking.num_nodes * HEAP_VISIT)
+            effort.spend(survey.ground.num_nodes * HEAP_VISIT)
             seeds = [(node, trip.to_goal[node]) for node in nodes if trip.to_goal[node] < math.inf]
-            self._past.append(weight * np.array(survey.walking.distances(seeds, backwards=True))[walks.ends])
+            self._past.append(weight * np.array(survey.ground.distances(seeds, backwards=True))[walks.ends])
         self._kept: dict[int, _Walks] = {}
 
     def share(self, chosen: int, member: int | None = None, rest: float = 1.0) -> float:

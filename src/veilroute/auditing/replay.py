@@ -110,8 +110,9 @@ class ReplayedRoute:
     labels: tuple[Label, ...]
     nodes: _Nodes  # None for each label that is not in the domain
     stated_cost: object  # whatever came with the route, or `UNSTATED`
-    steps: tuple[float, ...]  # what each of its edges costs; none when it is no walk of the trip
+    steps: tuple[float, ...]  # what each of its edges costs, with turning round; none when it is no walk of the trip
     fault: str  # why it is not, or nothing
+    illegal: str  # which of its turns is not legal, or nothing
 
     @cached_property
     def real_cost(self) -> float | None:
@@ -250,7 +251,7 @@ class ReplayedPlaybook:
         """
         near = mask_of(self.hideable)
         is_free = self.is_randomised and not self.rule.lines
-        return is_free and self.rule.is_far(near) and self.survey.walking.is_two_way
+        return is_free and self.rule.is_far(near) and self.survey.ground.is_two_way
 
     def mass(self, candidates: Iterable[int]) -> float:
         """How probable it is that the secret is one of some candidates."""
@@ -390,10 +391,10 @@ class ReplayedPlaybook:
         """Whether the candidate gets a true walk of the trip that covers it.
 
         A route that is no walk, or passes its candidate by, protects nobody: an observer with the same map rules
-        the candidate out.
+        the candidate out. Nor does one that nobody may drive: what is driven instead is another.
         """
         route = self.routes.get((*draw, trip))
-        return route is not None and not route.fault and (*draw, trip) in self.covered
+        return route is not None and not route.fault and not route.illegal and (*draw, trip) in self.covered
 
     def is_kept(self, group: Group) -> bool:
         """Whether those who look the same keep what was promised, as far as it is about all of them.
@@ -447,7 +448,7 @@ def is_hidden(playbook: Playbook, groups: Sequence[PlaybookClass]) -> bool:
     nodes = {c: problem.candidate_nodes[c] for group in asked for c in map(counted.__getitem__, group.members)}
     # Whatever the base costs: nothing is asked here about how long the routes are.
     trips = tuple(
-        TripDistances(start, goal, [], [], dict.fromkeys(nodes, 0.0))
+        TripDistances(start, goal, [], [], dict.fromkeys(nodes, 0.0), start, [goal])
         for start, goal in zip(problem.start_nodes, problem.goal_nodes, strict=True)
     )
     survey = Survey(problem, walking, nodes, find_watchers(problem, walking, nodes), trips)
@@ -513,13 +514,20 @@ def _find_homes(playbook: Playbook, survey: Survey) -> dict[int, list[int]]:
 def _walk(given: object, trip: int, survey: Survey) -> ReplayedRoute:
     stated: object = given.cost if isinstance(given, Route) else UNSTATED
     if not isinstance(given, Iterable):
-        return ReplayedRoute((), (), stated, (), f"is {given!r} and no sequence of nodes")
+        return ReplayedRoute((), (), stated, (), f"is {given!r} and no sequence of nodes", "")
     labels = tuple(given)
     nodes = tuple(survey.node(label) for label in labels)
     costs = [None if a is None or b is None else survey.walking.edge_cost(a, b) for a, b in pairwise(nodes)]
     fault = _find_fault(labels, nodes, costs, trip, survey)
-    steps = () if fault else tuple(cost for cost in costs if cost is not None)
-    return ReplayedRoute(labels, nodes, stated, steps, fault)
+    if fault:
+        return ReplayedRoute(labels, nodes, stated, (), fault, "")
+    steps = [cost for cost in costs if cost is not None]
+    illegal = ""
+    if survey.rules is not None:
+        walked = tuple(node for node in nodes if node is not None)
+        steps = [cost + survey.rules.extra_cost(walked[: i + 2]) for i, cost in enumerate(steps)]
+        illegal = survey.rules.describe(walked)
+    return ReplayedRoute(labels, nodes, stated, tuple(steps), "", illegal)
 
 
 def _find_fault(labels: tuple[Label, ...], nodes: _Nodes, costs: list[float | None], trip: int, survey: Survey) -> str:

@@ -56,7 +56,7 @@ def check_shares(replayed: ReplayedPlaybook) -> ClaimVerdict:
         for c, total in sums.items():
             prior = survey.prior.get(c, 0.0)
             if not is_same(total, prior, prior):
-                problems.append(f"the shares of {survey.label(c)} sum to {total:.9g}, its prior is {prior:.9g}")
+                problems.append(f"the shares of {survey.name(c)} sum to {total:.9g}, its prior is {prior:.9g}")
     num = len(replayed.listed)
     shown = f"{number(num, 'share')} sum to the priors of {number(len(sums), 'candidate')}"
     return judge("shares", problems, shown if is_randomised else "none, as each candidate is in one class")
@@ -91,7 +91,7 @@ def _exceeded(replayed: ReplayedPlaybook, risk: Risk, beta: float | None) -> lis
     survey, rule, group = replayed.survey, replayed.rule.here, risk.where
     heaviest, _ = rule.heaviest(group.masses)
     close = survey.names(members_of(rule.close[heaviest] & group.mask))
-    place = str(survey.label(heaviest)) + (f", with {close} close to it," if close else "")
+    place = survey.name(heaviest) + (f", with {close} close to it," if close else "")
     who = survey.names(members_of(group.mask))
     return [f"the route shared by {who} gives {place} a probability of {risk.worst:.9g}, more than {beta:.9g}"]
 

@@ -151,8 +151,8 @@ def spot_of(domain: Domain, node: int) -> Spot | None:
         row, col = domain.grid.cell(node)
         return ("cell", int(height), int(width), int(row), int(col))
     if domain.streets is not None:
-        lon, lat = domain.streets.lonlat[node].tolist()
-        return ("earth", round(lon, 6), round(lat, 6))
+        # As numpy rounds, which is not as Python does where a seventh digit is a 5.
+        return ("earth", *np.round(domain.streets.lonlat[node], 6).tolist())
     return None if domain.coordinates is None else ("plane", *domain.coordinates[node].tolist())
 
 
@@ -166,7 +166,10 @@ class People:
 
     def enter(self, domain: str, places: Iterable[Place]) -> tuple[int, ...]:
         """The numbers of some places of a map; those who were never listed get new ones."""
-        listed = [(place, self._find(domain, place)) for place in places]
+        rows = list(places)
+        # Several may be at one spot: who is known by name and spot is not another one who is listed here.
+        present = set().union(*(set.intersection(*self._alike(domain, place)) for place in rows)) if rows else set()
+        listed = [(place, self._find(domain, place, present)) for place in rows]
         known = {found for _, found in listed}
         for place in (place for place, found in listed if found is None):
             self._check_new(domain, place, known)
@@ -187,14 +190,18 @@ class People:
                 self._with_mark.setdefault(mark, set()).add(found)
         return tuple(numbers)
 
-    def _find(self, domain: str, place: Place) -> int | None:
-        for known in self._with_mark.get(("on", domain, place.label), ()):
-            return known
+    def _alike(self, domain: str, place: Place) -> tuple[set[int], set[int]]:
+        """Who was at the spot of a place, and who had its name, on other maps."""
         # Whoever is somebody else on this very map is not meant, whatever it was called on others.
         others = self._with_mark.get(("map", domain), set())
         here = self._with_mark.get(("at", place.at), set()) - others if place.at is not None else set()
-        named = set().union(*(self._with_mark.get(name, ()) for name in _names(place))) - others
-        fitting = here & named or here | named
+        return here, set().union(*(self._with_mark.get(name, ()) for name in _names(place))) - others
+
+    def _find(self, domain: str, place: Place, present: set[int]) -> int | None:
+        for known in self._with_mark.get(("on", domain, place.label), ()):
+            return known
+        here, named = self._alike(domain, place)
+        fitting = here & named or (here - present) | named
         if len(fitting) > 1:
             raise _unclear(place, "its name and coordinates fit several places")
         if not fitting:

@@ -11,17 +11,18 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, product
 
 import numpy as np
 
 from veilroute.arrays import Floats
-from veilroute.auditing.verdicts import names
+from veilroute.auditing.legality import LegalMap, TurnRules, legal_map
+from veilroute.auditing.verdicts import call_names, names
 from veilroute.auditing.walking import WalkingMap, make_rows
 from veilroute.domain.geography import EARTH_RADIUS_M, Streets
-from veilroute.domain.graph import Domain, Label, at_most
+from veilroute.domain.graph import Domain, Label, at_most, plain_label
 from veilroute.domain.grid import Grid
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, WithinDistance
 from veilroute.errors import InvalidInputError
@@ -29,7 +30,9 @@ from veilroute.problem import ROUNDING, Problem
 
 _MOST_DISTANCES = 1 << 26
 _MOST_WATCHERS = 1 << 24
-"""A small file may ask for more trips over a large map, or a wider view for more candidates, than any memory holds."""
+_MOST_BANNED = 1 << 24
+"""A small file may ask for more trips over a large map, or a wider view for more candidates, than any memory holds; or
+for stretches that are banned over thousands of nodes, all of whose beginnings are looked up."""
 
 
 class SightLines:
@@ -96,7 +99,7 @@ def measured_map(domain: Domain, measure: str) -> WalkingMap | CrowMap:
     if measure != "driving":
         tails, heads = np.concatenate((tails, heads)), np.concatenate((heads, tails))
         lengths = np.concatenate((lengths, lengths))
-    return WalkingMap(domain, make_rows(domain.num_nodes, tails, heads, lengths))
+    return WalkingMap(make_rows(domain.num_nodes, tails, heads, lengths))
 
 
 class CrowMap:
@@ -129,9 +132,10 @@ def metres_apart(a: Floats, b: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class TripDistances:
-    """Of one trip the distance of every node from the start and to the goal, and the base cost of each candidate.
+    """Of one trip the distance of every state from the start and to the goal, and the base cost of each candidate.
 
     The base cost is that of the cheapest start-goal walk covering the candidate alone, infinite when there is none.
+    Where any turn is legal, states are nodes.
     """
 
     start: int
@@ -139,6 +143,8 @@ class TripDistances:
     from_start: Sequence[float]
     to_goal: Sequence[float]
     base_costs: dict[int, float]
+    begin: int  # the state in which it begins
+    ends: Sequence[int]  # those at the goal
 
 
 @dataclass(frozen=True)
@@ -146,6 +152,7 @@ class Survey:
     """A problem and what was measured on its map.
 
     Candidates are named by their position in ``problem.candidates``; ``nodes`` and ``watchers`` hold those that count.
+    ``walking`` has the edges, whatever turns are legal: how far apart places are is measured there.
     """
 
     problem: Problem
@@ -154,6 +161,25 @@ class Survey:
     watchers: dict[int, frozenset[int]]
     trips: tuple[TripDistances, ...]
     is_weighted: bool = False  # whether the objective's sum counts each candidate as much as it is probable
+    legal: LegalMap | None = None  # the states of legal walks, where not all are
+
+    @property
+    def ground(self) -> WalkingMap:
+        """Where walks are searched."""
+        return self.walking if self.legal is None else self.legal.walking
+
+    @cached_property
+    def posts(self) -> dict[int, frozenset[int]]:
+        """The states from which each candidate is seen."""
+        if self.legal is None:
+            return self.watchers
+        return {c: frozenset(self.legal.states_at(nodes)) for c, nodes in self.watchers.items()}
+
+    @cached_property
+    def rules(self) -> TurnRules | None:
+        """Which turns are legal; ``None`` where all are."""
+        domain = self.problem.domain
+        return None if domain.turns is None else TurnRules(domain, domain.turns, self.walking, self.called)
 
     @property
     def counted(self) -> tuple[int, ...]:
@@ -193,22 +219,44 @@ class Survey:
         return tuple(sorted(ordered[: max(fitting, default=-1) + 1]))
 
     def label(self, candidate: int) -> Label:
-        """What users call a candidate."""
+        """The label of a candidate."""
         return self.problem.candidates[candidate]
+
+    @cached_property
+    def called(self) -> dict[Label, str]:
+        """Nodes in words, where people call them something."""
+        return call_names(self.problem.names, self.problem.candidates)
+
+    def name(self, candidate: int) -> str:
+        """A candidate in words."""
+        label = self.label(candidate)
+        return self.called.get(label, str(label))
 
     def names(self, candidates: Iterable[int]) -> str:
         """Some candidates in words, the first few of many."""
-        return names(map(self.label, candidates))
+        return names(map(self.name, candidates))
 
     def find(self, label: object) -> int | None:
         """Position of the counted candidate of that name, or ``None``."""
-        node = self.node(label)
-        return None if node is None else self.candidate_at.get(node)
+        # By name and not by node: several candidates may be at one spot.
+        if self.node(label) is None:
+            return None
+        try:
+            return self._positions.get(plain_label(label))
+        except InvalidInputError:
+            return None
 
     @cached_property
-    def candidate_at(self) -> dict[int, int]:
-        """The counted candidates by their nodes."""
-        return {node: c for c, node in self.nodes.items()}
+    def _positions(self) -> dict[Label, int]:
+        return {self.label(c): c for c in self.nodes}
+
+    @cached_property
+    def candidates_at(self) -> dict[int, list[int]]:
+        """The counted candidates at each node that has some."""
+        found: dict[int, list[int]] = {}
+        for c, node in self.nodes.items():
+            found.setdefault(node, []).append(c)
+        return found
 
     def node(self, label: object) -> int | None:
         """Number of the node of that name, or ``None`` when the domain has no such node."""
@@ -249,21 +297,32 @@ class Survey:
 
 def survey_problem(problem: Problem) -> Survey:
     """Work out watchers, distances and base costs: two sweeps of the map per trip, one small one per candidate."""
-    most = max(1, _MOST_DISTANCES // problem.domain.num_nodes)
+    domain, starts = problem.domain, problem.start_nodes
+    num_states = domain.num_nodes if domain.turns is None else domain.num_edges
+    most = max(1, _MOST_DISTANCES // max(1, num_states))
     if len(problem.trips) > most:
         raise InvalidInputError("trips", f"at most {most:,} on a map of this size, to be audited", len(problem.trips))
-    walking = WalkingMap(problem.domain)
+    if domain.turns is not None and sum(len(stretch) ** 2 for stretch in domain.turns.banned) > _MOST_BANNED:
+        raise InvalidInputError("turns.banned", "shorter stretches, or fewer, to be audited")
+    walking = WalkingMap(domain)
     nodes = {c: problem.candidate_nodes[c] for c in problem.counted}
-    watchers = find_watchers(problem, walking, nodes)
-    trips = []
-    for start, goal in zip(problem.start_nodes, problem.goal_nodes, strict=True):
-        from_start = array("d", walking.distances([(start, 0)]))
-        to_goal = array("d", walking.distances([(goal, 0)], backwards=True))
-        base_costs = {
-            c: min((from_start[node] + to_goal[node] for node in watchers[c]), default=math.inf) for c in nodes
-        }
-        trips.append(TripDistances(start, goal, from_start, to_goal, base_costs))
-    return Survey(problem, walking, nodes, watchers, tuple(trips))
+    bare = Survey(problem, walking, nodes, find_watchers(problem, walking, nodes), ())
+    legal = None if bare.rules is None else legal_map(bare.rules, [(start,) for start in starts])
+    survey = replace(bare, legal=legal)
+    begins = starts if legal is None else legal.begins
+    trips = (measure_trip(survey, *trip, nodes) for trip in zip(starts, problem.goal_nodes, begins, strict=True))
+    return replace(survey, trips=tuple(trips))
+
+
+def measure_trip(survey: Survey, start: int, goal: int, begin: int, candidates: Iterable[int]) -> TripDistances:
+    """Of a trip that begins in a state of the survey's ground: distances, and the base costs of some candidates."""
+    ends = [goal] if survey.legal is None else survey.legal.states_at([goal])
+    from_start = array("d", survey.ground.distances([(begin, 0)]))
+    to_goal = array("d", survey.ground.distances([(end, 0) for end in ends], backwards=True))
+    base_costs = {
+        c: min((from_start[state] + to_goal[state] for state in survey.posts[c]), default=math.inf) for c in candidates
+    }
+    return TripDistances(start, goal, from_start, to_goal, base_costs, begin, ends)
 
 
 def find_watchers(problem: Problem, walking: WalkingMap, nodes: dict[int, int]) -> dict[int, frozenset[int]]:

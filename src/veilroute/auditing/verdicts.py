@@ -1,8 +1,9 @@
 """The auditor's report: a verdict per claim with the evidence, and the anonymity set over time."""
 
 import textwrap
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -108,6 +109,7 @@ class AuditReport:
     #: cheapest routes that cover them alone (trips averaged by weight). ``None`` when there is none.
     total_extra: float | None = None
     worst_extra: float | None = None  #: The largest single one of these extra costs.
+    names: Mapping[Label, str] = field(default_factory=dict)  #: Nodes in words, where people call them something.
 
     @property
     def verdict(self) -> str:
@@ -130,14 +132,16 @@ class AuditReport:
     def to_text(self) -> str:
         """The report in words: verdict, what an observer is left with, claims, anonymity over time."""
         # Only the sentences are wrapped: breaking evidence could tear a cell like (3, 4) apart.
-        sentences = textwrap.wrap(" ".join(self._in_words()), width=_WIDTH)
-        lines = [self._verdict(), "", *sentences, "", "Claims"]
+        sentences = textwrap.wrap(self.in_words, width=_WIDTH)
+        lines = [self.headline, "", *sentences, "", "Claims"]
         width = max(len(v.claim) for v in self.claims)
         lines += [f"  {v.word:8}  {v.claim:{width}}  {v.evidence}" for v in self.claims]
         lines += ["", *self._about(), "", "Anonymity over time", *self._over_time()]
         return "\n".join(lines) + "\n"
 
-    def _verdict(self) -> str:
+    @property
+    def headline(self) -> str:
+        """Whether the playbook keeps its word, in one sentence."""
         num = len(self.claims)
         broken = [v.claim for v in self.claims if not v.holds]
         unchecked = [v.claim for v in self.claims if not v.checked]
@@ -152,7 +156,9 @@ class AuditReport:
             f"{len(unchecked)} could not be checked here ({', '.join(unchecked)})."
         )
 
-    def _in_words(self) -> list[str]:
+    @property
+    def in_words(self) -> str:
+        """What whoever watches is left with, and who is not protected."""
         s, p = self.summary, self.summary.privacy
         seen = "a whole trip" if p.m is None else f"the {first_nodes(p.m)} of a trip"
         seen += f", and links the {s.num_trips} trips," if s.num_trips > 1 else ""
@@ -182,7 +188,7 @@ class AuditReport:
             lines.append(f"Not protected: {number(rest, 'candidate')} ({', '.join(parts)}).")
         if p.m is not None:
             lines.append(f"After the {first_nodes(p.m)} nothing is promised; see below what then comes out.")
-        return lines
+        return " ".join(lines)
 
     def _about(self) -> list[str]:
         """What the claims are about, line by line."""
@@ -236,7 +242,7 @@ class AuditReport:
             (weakness, first.exposed, {*first.revealed, *weak}),
         ):
             if new := [label for label in labels if label not in known]:
-                text += f"; now {what}: {names(new)}"
+                text += f"; now {what}: {names(self.names.get(label, label) for label in new)}"
         return text
 
 
@@ -255,6 +261,16 @@ def names(labels: Iterable[object]) -> str:
     items = [one_line(str(label), _LONGEST_NAME) for label in labels]
     shown = ", ".join(items[:_MAX_NAMED])
     return shown if len(items) <= _MAX_NAMED else f"{shown} and {len(items) - _MAX_NAMED} more"
+
+
+def call_names(table: Mapping[Label, str], candidates: Iterable[Label]) -> dict[Label, str]:
+    """Nodes in words: the name of each, with its label where another has the same name, or that for a label.
+
+    Names come with the playbook, and nobody keeps it from calling two places the same.
+    """
+    labels = dict.fromkeys([*table, *candidates])
+    taken = Counter([*table.values(), *(str(label) for label in labels if table.get(label) != str(label))])
+    return {label: name if taken[name] == 1 else f"{name} ({label})" for label, name in table.items()}
 
 
 def judge(claim: str, problems: Sequence[str], evidence: str, *, checked: bool = True) -> ClaimVerdict:

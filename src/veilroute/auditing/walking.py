@@ -54,13 +54,15 @@ class Effort:
 
 
 class WalkingMap:
-    """A domain's edges as plain lists, and the distances over them; ``rows`` are other edges, or other lengths."""
+    """Edges as plain lists, those of a domain or any others, and the distances over them."""
 
-    def __init__(self, domain: Domain, rows: Rows | None = None) -> None:
-        self.num_nodes = domain.num_nodes
+    def __init__(self, edges: Domain | Rows) -> None:
+        if isinstance(edges, Domain):
+            edges = (edges.indptr.tolist(), edges.indices.tolist(), edges.costs.tolist())
+        self.edges_out: Rows = edges
+        self.num_nodes = len(edges[0]) - 1
         self._table: tuple[tuple[int, ...], list[list[float]]] | None = None
-        self._out: Rows = rows or (domain.indptr.tolist(), domain.indices.tolist(), domain.costs.tolist())
-        kinds = set(self._out[2]) or {1.0}
+        kinds = set(edges[2]) or {1.0}
         least, most = min(kinds), max(kinds)
         # Counting edges and adding costs agree to the last bit only for whole numbers.
         self.unit = float(least) if least == most and least > 0 and float(least).is_integer() else None
@@ -81,20 +83,25 @@ class WalkingMap:
     @cached_property
     def edges_into(self) -> Rows:
         """The rows with every edge turned round."""
-        offsets, heads, costs = self._out
+        offsets, heads, costs = self.edges_out
         tails = np.repeat(np.arange(self.num_nodes), np.diff(offsets))
         return make_rows(self.num_nodes, np.array(heads, dtype=np.int64), tails, np.array(costs))
 
     def edge_cost(self, tail: int, head: int) -> float | None:
         """Cost of the edge from ``tail`` to ``head``, or ``None`` when the two are not joined."""
-        offsets, heads, costs = self._out
-        # Heads ascend, in a domain's own rows.
+        edge = self.edge_number(tail, head)
+        return None if edge is None else self.edges_out[2][edge]
+
+    def edge_number(self, tail: int, head: int) -> int | None:
+        """Which edge leads from ``tail`` to ``head``, or ``None`` when the two are not joined."""
+        offsets, heads, _ = self.edges_out
+        # Heads ascend, in the rows of a domain and of what is left of it.
         edge = bisect_left(heads, head, offsets[tail], offsets[tail + 1])
-        return costs[edge] if edge < offsets[tail + 1] and heads[edge] == head else None
+        return edge if edge < offsets[tail + 1] and heads[edge] == head else None
 
     def edges_from(self, node: int) -> Iterator[tuple[int, float]]:
         """Heads and costs of the edges out of a node."""
-        offsets, heads, costs = self._out
+        offsets, heads, costs = self.edges_out
         for edge in range(offsets[node], offsets[node + 1]):
             yield heads[edge], costs[edge]
 
@@ -104,7 +111,7 @@ class WalkingMap:
         ``backwards`` walks every edge against its direction, which gives the distances *to* the seeds.
         """
         starts = list(seeds)
-        offsets, heads, costs = self.edges_into if backwards else self._out
+        offsets, heads, costs = self.edges_into if backwards else self.edges_out
         found = [math.inf] * self.num_nodes
         if self.unit is not None and all(distance % self.unit == 0 for _, distance in starts):
             for ring, distance in self._rings(starts, self.unit, backwards=backwards):
@@ -137,7 +144,7 @@ class WalkingMap:
 
         A start joins the ring of its own distance, unless it was reached before.
         """
-        offsets, heads, _ = self.edges_into if backwards else self._out
+        offsets, heads, _ = self.edges_into if backwards else self.edges_out
         seen = bytearray(self.num_nodes)
         waiting = sorted(starts, key=lambda start: start[1], reverse=True)
         ring: list[int] = []
@@ -184,7 +191,7 @@ class WalkingMap:
                 if missing <= 0 or distance + self.unit > limit:
                     break
             return found
-        offsets, heads, costs = self.edges_into if backwards else self._out
+        offsets, heads, costs = self.edges_into if backwards else self.edges_out
         settled: dict[int, float] = {}
         found[source] = 0
         heap: list[tuple[float, int]] = [(0, source)]

@@ -13,7 +13,6 @@ import signal
 import socket
 import sys
 import threading
-import time
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor
@@ -28,10 +27,9 @@ from typing import Any, Literal, Protocol
 from veilroute import __version__
 from veilroute.bench.cells import Cell, Record
 from veilroute.checks import check_whole
-from veilroute.errors import InvalidInputError, MissingExtraError, VeilrouteError
+from veilroute.cluster import Cluster
+from veilroute.errors import VeilrouteError
 
-CONNECT_S = 5.0  #: how long to wait for a Dask scheduler, and then for its first worker
-_COUNT_EVERY_S = 2.0
 _FEW = 3
 
 Loss = Literal["executor", "job", ""]
@@ -125,71 +123,25 @@ def _start_worker(lifeline: Connection) -> None:
 
 
 class DaskWorkforce:
-    """The workers of a Dask cluster that is there already; each needs veilroute installed.
-
-    The address is the scheduler's, as ``tcp://10.0.0.5:8786``. Dask itself hands the jobs of a lost worker to another.
-    """
+    """The workers of a Dask cluster (:class:`~veilroute.cluster.Cluster`)."""
 
     def __init__(self, address: str) -> None:
         self.address = address
-        self._client: Any = None
+        self._cluster: Cluster | None = None
         self._executor: Any = None
-        self._num_workers = 1
-        self._counted_at_s = -math.inf
 
     @property
     def num_slots(self) -> int:
         """One for each worker that is there now, perhaps none; workers may come and go during a run."""
-        if self._client is not None and time.monotonic() - self._counted_at_s > _COUNT_EVERY_S:
-            with suppress(OSError, RuntimeError):  # the jobs will tell when the scheduler is gone
-                self._num_workers = len(self._client.nthreads())
-            self._counted_at_s = time.monotonic()
-        return self._num_workers
+        return 1 if self._cluster is None else self._cluster.num_workers
 
     def open(self) -> Executor:
         """Connect to the scheduler, or say in one line why not."""
-        try:
-            from distributed import Client
-        except ImportError:
-            raise MissingExtraError("dask.distributed", "cluster") from None
-        connect: Any = Client
-        try:
-            self._client = connect(self.address, timeout=CONNECT_S, set_as_default=False, name="veilroute-bench")
-        except (OSError, ValueError, TypeError) as error:
-            expected = f"the address of a running Dask scheduler ({_first_line(error)})"
-            raise InvalidInputError("--dask", expected, self.address) from None
-        try:
-            self._check_workers()
-        except BaseException:
-            self.close(at_once=True)
-            raise
+        self._cluster = Cluster(self.address, "veilroute-bench")
         # Equal jobs are never taken for one another, and an error of a job is final; lost workers do not count as such.
-        self._executor = self._client.get_executor(pure=False, retries=0)
+        self._executor = self._cluster.client.get_executor(pure=False, retries=0)
         executor: Executor = self._executor
         return executor
-
-    def _check_workers(self) -> None:
-        """Refuse a cluster without workers, and one whose workers do not have this veilroute.
-
-        A worker that cannot import veilroute would end when it is handed a job, and its jobs would wander on.
-        """
-        try:
-            self._client.wait_for_workers(1, timeout=CONNECT_S)
-        except OSError:
-            expected = f"a cluster with workers; start some with 'dask worker {self.address}'"
-            raise InvalidInputError("--dask", expected, "none") from None
-
-        def ask() -> str:
-            import veilroute
-
-            return veilroute.__version__
-
-        # A function inside a function travels whole, and not as a name to import.
-        for worker, answer in sorted(self._client.run(ask, on_error="return").items()):
-            if answer != __version__:
-                found = _first_line(answer) if isinstance(answer, BaseException) else f"veilroute {answer}"
-                expected = f"workers with veilroute {__version__}; install it at {worker}"
-                raise InvalidInputError("--dask", expected, found)
 
     def diagnose(self, error: BaseException) -> Loss:
         """The scheduler gives a job up that has lost its worker more often than it allows (three times by default)."""
@@ -205,14 +157,9 @@ class DaskWorkforce:
         with suppress(Exception):  # the cluster may be gone
             if self._executor is not None:
                 self._executor.shutdown(wait=not at_once)
-        with suppress(Exception):
-            if self._client is not None:
-                self._client.close(timeout=CONNECT_S)
-        self._executor = self._client = None
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+        if self._cluster is not None:
+            self._cluster.close()
+        self._executor = self._cluster = None
 
 
 class TimeEstimate:

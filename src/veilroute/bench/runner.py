@@ -131,7 +131,8 @@ def _guesses(playbook: Playbook) -> Iterator[tuple[str, float, float]]:
 
 
 def _solve(method: Method, problem: Problem, privacy: Privacy, **options: Any) -> Playbook:
-    return solve(problem, privacy, planner=method.planner, **method.options, **options)
+    # Cells run side by side: a core for each.
+    return solve(problem, privacy, planner=method.planner, workers=1, **method.options, **options)
 
 
 @lru_cache(maxsize=8)

@@ -12,7 +12,7 @@ from veilroute.auditing import audit_linked, audit_playbook
 from veilroute.cli import instances
 from veilroute.cli.console import DONE, VIOLATED, JsonOption, check_out, emit, emit_json, live_progress, remark
 from veilroute.errors import InvalidInputError, UnknownMethodError
-from veilroute.formats.tables import read_prior
+from veilroute.formats.places import read_prior
 from veilroute.playbook import Playbook, read_playbook
 from veilroute.posterior import measure_risk
 

@@ -1,13 +1,12 @@
 """`veilroute bench`: the paper's tables and figures."""
 
-import logging
 import math
 import shlex
 import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -21,7 +20,8 @@ from veilroute.bench.results import RecordStore
 from veilroute.bench.runner import RunProgress, RunReport, run_cells
 from veilroute.bench.table import counted
 from veilroute.cli.console import DONE, INTERRUPTED, emit, emit_json, live_progress, polite_interrupt, remark, stderr
-from veilroute.covering.walks import num_threads
+from veilroute.cluster import hush_dask
+from veilroute.covering.crew import num_threads
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.progress import Progress
 
@@ -67,7 +67,7 @@ def run_bench(
     cells = suites.build_cells(names, terrain, choice)
     workforce: Workforce
     if dask is not None:
-        _hush_dask()
+        hush_dask()
         workforce = DaskWorkforce(dask)
     else:
         workforce = LocalWorkforce(num_threads() if workers is None else workers)
@@ -184,14 +184,6 @@ def _reporting(opening: str) -> Iterator[Callable[[RunProgress], None]]:
                 told_at_s = time.monotonic()
 
         yield report
-
-
-def _hush_dask() -> None:
-    """Keep Dask's own log off the screen: what matters of a lost worker or scheduler is said in our words."""
-    with suppress(ImportError):
-        import distributed  # noqa: F401
-    for handler in logging.getLogger("distributed").handlers:
-        handler.setLevel(logging.CRITICAL + 1)
 
 
 def _duration(seconds: float) -> str:

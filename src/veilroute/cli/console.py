@@ -6,8 +6,10 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from types import FrameType
@@ -19,6 +21,7 @@ from rich.progress import Progress as RichProgress
 from rich.text import Text
 from typer import Option
 
+from veilroute.domain.geography import duration_text
 from veilroute.errors import InvalidInputError, one_line
 from veilroute.jsontext import dump_canonical
 from veilroute.progress import Progress, ProgressCallback
@@ -32,8 +35,20 @@ INTERRUPTED = 130
 
 JsonOption = Annotated[bool, Option("--json", help="Print one JSON object.")]
 
+TimeLimitOption = Annotated[
+    str | None, Option("--time-limit", metavar="SECONDS|none", help="Stop with the best so far. [300]")
+]
+
+DwellOption = Annotated[float, Option(metavar="SECONDS", help="How long every stop takes, the same at each.")]
+DepartOption = Annotated[
+    str | None, Option(metavar="HH:MM", help="When the trip begins, for times by the clock; from the start on without.")
+]
+
+_DEFAULT_LIMIT_S = 300.0
 _PATIENCE_S = 2.0
+_LINE_EVERY_S = 10.0
 _LARGEST_GAP = 100.0
+_NEARLY = 0.8  # of the time limit: searches end early, to leave time for writing down what they found
 
 
 class PlainConsole(Console):
@@ -83,6 +98,40 @@ def check_out(out: Path) -> None:
         raise InvalidInputError("--out", "a file in a folder that exists", str(out))
 
 
+@dataclass(frozen=True)
+class TimeLimit:
+    """How long work may take, and whether somebody said so."""
+
+    seconds: float | None  #: ``None``: as long as it takes
+    is_default: bool = False
+    each: str = ""  #: what it is for, where not for the whole work: "a point"
+
+    @property
+    def text(self) -> str:
+        """What to say of it; nothing about a limit that somebody chose."""
+        if not self.is_default or self.seconds is None:
+            return ""
+        what = f"time limit {duration_text(self.seconds)}{f' {self.each}' if self.each else ''}"
+        return f"{what}; --time-limit none lifts it"
+
+    def tell_if_reached(self, runtime_s: float) -> None:
+        """Say why there is no proof, where that may be the default's fault."""
+        if self.is_default and self.seconds is not None and runtime_s >= _NEARLY * self.seconds:
+            remark(f"not proved within the {self.text}")
+
+
+def read_time_limit(text: str | None, each: str = "") -> TimeLimit:
+    """The time limit as typed: seconds or ``none``; a few minutes when left out."""
+    if text is None:
+        return TimeLimit(_DEFAULT_LIMIT_S, is_default=True, each=each)
+    if text.strip().lower() == "none":
+        return TimeLimit(None)
+    with suppress(ValueError):
+        if 0 < (seconds := float(text)) < math.inf:
+            return TimeLimit(seconds)
+    raise InvalidInputError("--time-limit", "a number of seconds > 0, or none", text)
+
+
 def forget_stdout() -> None:
     """Send what is still to be printed nowhere, because the reader has gone."""
     sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
@@ -121,27 +170,37 @@ class _SearchProgress(RichProgress):
     """A progress display with the best so far in a line below."""
 
     best = ""
+    about = ""
 
     def get_renderables(self) -> Iterable[RenderableType]:
         yield from super().get_renderables()
-        if self.best:
-            yield Text(f"  {self.best}", overflow="ellipsis", no_wrap=True)
+        for line in filter(None, (self.best, self.about)):
+            yield Text(f"  {line}", overflow="ellipsis", no_wrap=True)
 
 
 @contextmanager
 def live_progress(
-    stage: str = "getting ready (a first run compiles for some seconds)", *, figure: str = "MAC"
+    stage: str = "getting ready (a first run compiles for some seconds)",
+    *,
+    figure: str = "MAC",
+    limit: TimeLimit | None = None,
 ) -> Iterator[ProgressCallback]:
     """Yield a callback whose reports are drawn once the work takes longer than two seconds, for who watches it.
 
-    Reports go to standard error, and nowhere when that is no terminal. A report costs next to nothing: it is kept, and
-    drawn at the next refresh, some ten times a second. The ``stage`` is shown before the first one; the ``figure`` is
-    what the search keeps small.
+    Reports go to standard error: drawn on a terminal, elsewhere a line every ten seconds. A report costs next to
+    nothing: it is kept, and drawn at the next refresh, some ten times a second. The ``stage`` is shown before the first
+    one; the ``figure`` is what the search keeps small; a ``limit`` that nobody chose is named.
     """
     screen = stderr()
+    about = "" if limit is None else limit.text
+    if not screen.is_terminal:
+        with _lines_of_progress(stage, figure, about) as report_line:
+            yield report_line
+        return
     count = TextColumn("{task.fields[count]}", style="progress.download")
     columns = (SpinnerColumn(), TextColumn("{task.description}"), _Bar(), count, TimeElapsedColumn())
     display = _SearchProgress(*columns, console=screen, transient=True)
+    display.about = about
     display.add_task(stage, total=None, count="")
     (task,) = display.tasks
     timer = threading.Timer(_PATIENCE_S, display.start)
@@ -154,8 +213,7 @@ def live_progress(
         task.fields["count"] = f"{done:>{len(str(total))}}/{total}" if total else str(done or "")
         display.best = describe_best(progress, figure)
 
-    if screen.is_terminal:
-        timer.start()
+    timer.start()
     try:
         yield report
     finally:
@@ -164,6 +222,32 @@ def live_progress(
             timer.join()
         if display.live.is_started:
             display.stop()
+
+
+@contextmanager
+def _lines_of_progress(stage: str, figure: str, about: str) -> Iterator[ProgressCallback]:
+    """Yield a callback of whose last report a line is written now and then, by a thread of its own."""
+    last, done, began = Progress(stage), threading.Event(), time.monotonic()
+
+    def report(progress: Progress) -> None:
+        nonlocal last
+        last = progress
+
+    def write() -> None:
+        told = about
+        while not done.wait(_LINE_EVERY_S):
+            count = f" {last.done}/{last.total}" if last.total else f" {last.done}" if last.done else ""
+            parts = (f"{last.stage}{count}", describe_best(last, figure), told)
+            remark(f"{time.monotonic() - began:.0f} s: {'; '.join(part for part in parts if part)}")
+            told = ""
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    try:
+        yield report
+    finally:
+        done.set()
+        writer.join()
 
 
 @contextmanager

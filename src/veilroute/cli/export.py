@@ -5,45 +5,89 @@ from pathlib import Path
 from typer import Argument, Option
 
 from veilroute.cli import instances
-from veilroute.cli.console import DONE, check_out, live_progress, remark, stdout
-from veilroute.errors import UnknownMethodError
+from veilroute.cli.console import (
+    DONE,
+    VIOLATED,
+    DepartOption,
+    DwellOption,
+    check_out,
+    live_progress,
+    remark,
+    stdout,
+)
+from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.formats import write_instance
 from veilroute.formats.geojson import write_geojson
 from veilroute.formats.gpx import write_gpx
-from veilroute.streets.directions import playbook_directions
+from veilroute.formats.kml import write_kml
+from veilroute.formats.route_table import write_csv, write_xlsx
+from veilroute.playbook import Playbook
+from veilroute.streets.sheets import playbook_directions
+from veilroute.streets.stops import DWELL_S, Schedule
 
-FORMATS = (".gpx", ".geojson", ".html", ".txt")
+FORMATS = (".gpx", ".geojson", ".kml", ".html", ".txt", ".csv", ".xlsx", ".pdf")
 
 
 def run_export(
     playbook: instances.PlaybookArgument,
-    out: Path = Option(..., "-o", "--out", metavar="FILE", help="A .gpx, .geojson, .html or .txt file."),
+    out: Path = Option(
+        ..., "-o", "--out", metavar="FILE", help="A .gpx, .geojson, .kml, .html, .txt, .csv, .xlsx or .pdf file."
+    ),
     trip: int | None = Option(None, help="Only this trip, from 0; all when left out, the first in a .html."),
+    dwell: DwellOption = DWELL_S,
+    depart: DepartOption = None,
     domain: instances.DomainOption = None,
     movement: instances.MovementOption = 4,
 ) -> int:
-    """Write the routes of all classes as GPX, GeoJSON, turn-by-turn directions, or a map that a browser shows offline.
+    """Write the routes of all classes: for devices and map programs, as driver's sheets, as tables, or as a report.
 
-    The playbook must be on a street network. What is written is as public as the playbook: it does not know the secret.
+    GPX, GeoJSON, KML, the map that a browser shows offline (.html) and the driver's sheets (.txt) need a street
+    network, or a grid planned with --origin and --cell. Tables (.csv, .xlsx) and the report (.pdf), which audits the
+    playbook, are for all. What is written is as public as the playbook: it does not know the secret.
     """
-    if out.suffix.lower() not in FORMATS:
+    suffix = out.suffix.lower()
+    if suffix not in FORMATS:
         raise UnknownMethodError("export format", out.suffix or str(out), FORMATS)
     check_out(out)
+    schedule = Schedule(dwell, depart)
     book = instances.load_playbook(playbook, domain, movement)
+    streets = book.problem.domain.on_earth
+    if depart is not None and streets is not None and streets.unit != "seconds":
+        raise InvalidInputError("--depart", "a network whose costs are seconds: on others no times are known", depart)
     with live_progress("writing"):
-        match out.suffix.lower():
-            case ".gpx":
-                write_gpx(book, out, trip=trip)
-            case ".geojson":
-                write_geojson(book, out, trip=trip)
-            case ".html":
-                from veilroute.plotting import write_html_map  # here, because it loads matplotlib
-
-                write_html_map(book, out, trip=trip or 0)
-            case _:
-                out.write_text(playbook_directions(book, trip=trip), encoding="utf-8", newline="\n")
+        is_sound = _write(book, out, suffix, trip, schedule)
     stdout().print(f"Written: {out}")
+    if not is_sound:
+        remark("the playbook does not pass its audit, and the report says so")
+        return VIOLATED
     return DONE
+
+
+def _write(book: Playbook, out: Path, suffix: str, trip: int | None, schedule: Schedule) -> bool:
+    """Write a playbook in the format of the file's ending; whether it passed its audit, where that was asked."""
+    match suffix:
+        case ".gpx":
+            write_gpx(book, out, trip=trip, schedule=schedule)
+        case ".geojson":
+            write_geojson(book, out, trip=trip)
+        case ".kml":
+            write_kml(book, out, trip=trip, schedule=schedule)
+        case ".csv":
+            write_csv(book, out, trip=trip)
+        case ".xlsx":
+            write_xlsx(book, out, trip=trip)
+        case ".txt":
+            text = playbook_directions(book, trip=trip, schedule=schedule)
+            out.write_text(text, encoding="utf-8", newline="\n")
+        case ".html":
+            from veilroute.plotting import write_html_map  # here, because it loads matplotlib
+
+            write_html_map(book, out, trip=trip or 0)
+        case _:
+            from veilroute.plotting import write_report
+
+            return write_report(book, out, trip=trip, schedule=schedule).holds
+    return True
 
 
 @instances.takes_instance_options
@@ -69,7 +113,7 @@ def run_draw(
 ) -> int:
     """Draw a playbook: obstacles, start, goal, and one colour per class for candidates and route.
 
-    A .html is a map for the browser, on street networks only; it loads nothing from anywhere.
+    A .html is a map for the browser, on streets and grids with an origin only; it loads nothing from anywhere.
     """
     from veilroute.plotting import draw_playbook, write_html_map
 

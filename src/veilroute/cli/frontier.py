@@ -1,5 +1,6 @@
 """`veilroute frontier`: what privacy costs."""
 
+import time
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
@@ -10,9 +11,10 @@ from typer import Option
 
 from veilroute.checks import check_name
 from veilroute.cli import console
-from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, JsonOption
+from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, JsonOption, TimeLimitOption, read_time_limit
 from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
 from veilroute.cli.plan import percent
+from veilroute.domain.geography import distance_text, duration_text
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.frontier import Frontier, FrontierPoint, frontier, privacies_of
 from veilroute.jsontext import dump_canonical
@@ -35,7 +37,7 @@ def run_frontier(
     m: str | None = Option(None, metavar="INT|inf,...", help="For how many nodes of the route. [inf]"),
     mechanism: str = Option("both", metavar="partition|randomised|both", help="How candidates get their class."),
     budget: str | None = Option(None, metavar="PERCENT", help="Name the most private point that costs no more."),
-    time_limit: float | None = Option(None, metavar="SECONDS", help="Stop each point with the best so far."),
+    time_limit: TimeLimitOption = None,
     out: Path | None = Option(None, "-o", "--out", metavar="FILE", help="A chart (.png, .svg), or the points (.json)."),
     json: JsonOption = False,
 ) -> int:
@@ -47,7 +49,7 @@ def run_frontier(
         console.check_out(out)
         if out.suffix.lower() not in _OUTPUTS:
             raise UnknownMethodError("--out format", out.suffix or str(out), _OUTPUTS)
-    most = None if budget is None else _share(budget)
+    most, limit = None if budget is None else _share(budget), read_time_limit(time_limit, "a point")
     check_name("--mechanism", mechanism, (*MECHANISMS, "both"))
     ks, risks = _numbers("--k", k, int), _numbers("--risk", risk, float)
     ells, ms = _numbers("--ell", ell, float), _lengths(m)
@@ -56,9 +58,13 @@ def run_frontier(
         ks = [k for k in _USUAL_KS if k <= len(loaded.problem.counted)] or [2]
     mechanisms = MECHANISMS if mechanism == "both" else (mechanism,)
     wanted = list(privacies_of(loaded.privacy, ks=ks, risks=risks, ells=ells, ms=ms, mechanisms=mechanisms))
-    with console.live_progress() as report, console.polite_interrupt("stopping with the points so far") as stop:
+    began = time.monotonic()
+    with (
+        console.live_progress(limit=limit) as report,
+        console.polite_interrupt("stopping with the points so far") as stop,
+    ):
         found = _compute(
-            partial(frontier, loaded.problem, wanted, time_limit_s=time_limit, seed=options.seed, progress=report),
+            partial(frontier, loaded.problem, wanted, time_limit_s=limit.seconds, seed=options.seed, progress=report),
             stop,
         )
     if out is not None:
@@ -71,6 +77,8 @@ def run_frontier(
     if stop():
         console.remark(f"interrupted; these are {len(found.points)} of {len(wanted)} points")
         return INTERRUPTED
+    if any(point.status == "feasible" for point in found.points):
+        limit.tell_if_reached(time.monotonic() - began)
     return DONE if any(point.num_anonymized for point in found.points) else NOTHING_ANONYMIZED
 
 
@@ -101,10 +109,9 @@ def _print(found: Frontier, budget: float | None, out: Path | None) -> None:
     screen = console.stdout()
     screen.print(_table(found, None if budget is None else found.best_within(budget)))
     measure = found.points[0].privacy.measure if found.points else "cost"
-    units = [] if found.unit is None else [f"costs in {found.unit}"]
-    units += [] if measure == "cost" else [f"ell in metres {measure}"]
-    if units:
-        screen.print(f"({', '.join(units)})")
+    unit = found.unit if measure == "cost" else f"metres {measure}"
+    if unit is not None:
+        screen.print(f"(ell in {unit})")
     if budget is not None:
         screen.print(found.answer(budget))
     if out is not None:
@@ -121,8 +128,8 @@ def _table(found: Frontier, best: FrontierPoint | None) -> Table:
         "mechanism": lambda point: point.privacy.mechanism,
         "hidden": lambda point: f"{point.num_anonymized}/{point.num_coverable}",
         "longer": lambda point: "-" if point.longer is None else f"{point.longer:.1%}",
-        "in all": lambda point: "-" if point.total_extra is None else f"{point.total_extra:.6g}",
-        "worst": lambda point: "-" if point.worst_extra is None else f"{point.worst_extra:.6g}",
+        "in all": lambda point: _cost(found, point.total_extra),
+        "worst": lambda point: _cost(found, point.worst_extra),
         "status": lambda point: point.status,
     }
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -133,6 +140,13 @@ def _table(found: Frontier, best: FrontierPoint | None) -> Table:
     for row in zip(*(cells[name] for name in kept), strict=True):
         table.add_row(*row)
     return table
+
+
+def _cost(found: Frontier, cost: float | None) -> str:
+    if cost is None:
+        return "-"
+    say = {"seconds": duration_text, "metres": distance_text}.get(found.unit or "")
+    return f"{cost:.6g}" if say is None else say(cost)
 
 
 def _level(privacy: Privacy) -> str:

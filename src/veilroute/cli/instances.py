@@ -20,17 +20,29 @@ from veilroute.cli.console import remark
 from veilroute.domain import AtNode, Domain, Explicit, Label, LineOfSight, Visibility, WithinDistance, draw_candidates
 from veilroute.domain.geography import MEASURES, check_measurable
 from veilroute.domain.graph import label_text
-from veilroute.errors import InvalidInputError, UnknownMethodError
+from veilroute.domain.grid import Anchor, anchored
+from veilroute.errors import InvalidInputError, Problems, UnknownMethodError
 from veilroute.formats import Instance, read_domain, read_instance, read_movingai, read_network, read_scenarios
 from veilroute.formats.instance import UNSTATED, with_implied
-from veilroute.formats.tables import read_places, read_prior
+from veilroute.formats.network_file import read_addresses
+from veilroute.formats.places import read_places, read_prior
 from veilroute.jsontext import read_bytes
 from veilroute.playbook import Playbook, read_playbook
 from veilroute.problem import Privacy, Problem, Trip
 from veilroute.streets import Located, Place, locate
-from veilroute.streets.places import FAR_M, check_distinct, check_joined, check_way, example_text
+from veilroute.streets.addresses import AddressBook, Gazetteer
+from veilroute.streets.doors import SIDES, SNAPS, TRAFFIC, DoorFinder
+from veilroute.streets.places import (
+    FAR_M,
+    check_distinct,
+    check_joined,
+    check_way,
+    example_text,
+    open_located,
+    typed_coordinates,
+)
 
-NETWORKS = (".npz", ".graphml", ".gr", ".csv")
+NETWORKS = (".npz", ".graphml", ".gr", ".csv", ".xlsx")
 _MAYBE_NETWORKS = (*NETWORKS, ".gz", ".osm", ".pbf", ".bz2")  # the reader of networks knows what to say about these
 FORMATS = (".in", ".json", ".map", ".scen", *NETWORKS)
 
@@ -58,7 +70,7 @@ class InstanceOptions:
 
     start: Annotated[
         str | None,
-        Option(metavar="PLACE", help="Where the trip starts: R,C on a grid; LAT,LON, id or name on streets."),
+        Option(metavar="PLACE", help="Where the trip starts: R,C on a grid; LAT,LON, id, name or address on streets."),
     ] = None
     goal: Annotated[str | None, Option(metavar="PLACE", help="Where it ends.")] = None
     candidates: Annotated[str | None, Option(metavar="'PLACE PLACE ...'", help="The possible transit points.")] = None
@@ -66,11 +78,27 @@ class InstanceOptions:
         None
     )
     places: Annotated[
-        Path | None, Option(metavar="FILE", help="Named points, .csv or .geojson: candidates, start, goal.")
+        Path | None,
+        Option(metavar="FILE", help="Named points (a table, .geojson, .kml, .gpx, ...): candidates, start, goal."),
+    ] = None
+    snap: Annotated[
+        str | None,
+        Option(metavar="door|junction", help="Where a place on streets is: at its door, or the next junction. [door]"),
+    ] = None
+    side: Annotated[
+        str | None,
+        Option(metavar="any|kerb", help="Which traffic passes a door: all, or that on its side of the road. [any]"),
+    ] = None
+    traffic: Annotated[
+        str | None, Option(metavar="right|left", help="On which side one drives, for --side kerb. [right]")
     ] = None
     snap_warning: Annotated[
-        float, Option(metavar="METRES", help="Warn when the nearest junction is further than this.")
+        float, Option(metavar="METRES", help="Warn when the nearest street is further than this.")
     ] = FAR_M
+    origin: Annotated[
+        str | None, Option(metavar="LAT,LON", help="Where on earth a grid lies: its north-west corner; with --cell.")
+    ] = None
+    cell: Annotated[float | None, Option(metavar="METRES", help="How wide a cell of that grid is.")] = None
     movement: Annotated[int | None, Option(metavar="4|8", help="Moves on a .map: 4-way (default) or 8-way.")] = None
     scenario: Annotated[int, Option(metavar="N", help="Which line of a .scen file, from 0.")] = 0
     radius: Annotated[float | None, Option(help="Walking distance from which a candidate is seen. [0]")] = None
@@ -137,6 +165,8 @@ def load_instance(path: Path, options: InstanceOptions, earlier: Playbook | None
     Candidates and names that neither the options nor the file give are those of an ``earlier`` playbook.
     """
     content = _read(_locate(path), options)
+    if options.origin is not None or options.cell is not None:
+        content = replace(content, domain=_on_earth(content.domain, options))
     if earlier is not None:
         content = _with_earlier(content, earlier, is_open=content.candidates is None and options.places is None)
     return _complete(content, options)
@@ -155,12 +185,16 @@ class _FileContent:
     objective: str = "mac"
     prior: Mapping[Label, float] | None = None
     unstated: frozenset[str] = UNSTATED
+    places: Mapping[Label, tuple[float, float]] = field(default_factory=dict)
+    network: Path | None = None  # the file of a street network, which may have addresses
+    listed: Sequence[Place] = ()  # the places of an earlier playbook, where this map has to find them again
 
 
 def _read(path: Path, options: InstanceOptions) -> _FileContent:
-    if path.suffix == ".map":
+    suffix = path.suffix.lower()
+    if suffix == ".map":
         return _FileContent(read_movingai(path, movement=options.movement or 4))
-    if path.suffix == ".scen":
+    if suffix == ".scen":
         scenarios = read_scenarios(path)
         if not 0 <= options.scenario < len(scenarios):
             raise InvalidInputError("--scenario", f"a number from 0 to {len(scenarios) - 1}", options.scenario)
@@ -169,12 +203,14 @@ def _read(path: Path, options: InstanceOptions) -> _FileContent:
         map_path = beside if beside.exists() else _locate(Path(chosen.map_name))
         trip = Trip(chosen.start, chosen.goal)
         return _FileContent(read_movingai(map_path, movement=options.movement or 4), [trip])
-    if path.suffix not in (".json", ".in", *_MAYBE_NETWORKS):
+    if suffix == ".geojson":
+        raise InvalidInputError(path.name, "a network; make one of an area with `veilroute area`")
+    if suffix not in (".json", ".in", *_MAYBE_NETWORKS):
         raise UnknownMethodError("instance format", path.suffix or str(path), FORMATS)
     if options.movement is not None:
         raise InvalidInputError("--movement", "a .map or .scen file; other instances state their own edges")
     if _is_network(path):
-        return _FileContent(read_network(path))
+        return _FileContent(read_network(path, tell=remark), network=path)
     instance = read_instance(path)
     stated, privacy = instance.problem, instance.privacy
     if len(stated.trips) > 1 and options.random_candidates is not None:
@@ -182,14 +218,27 @@ def _read(path: Path, options: InstanceOptions) -> _FileContent:
     prior = None if stated.prior is None else dict(zip(stated.candidates, stated.prior, strict=True))
     return _FileContent(
         stated.domain, stated.trips, stated.candidates, stated.visibility, privacy, stated.names, stated.objective,
-        prior, instance.unstated,
+        prior, instance.unstated, stated.places,
     )  # fmt: skip
+
+
+def _on_earth(domain: Domain, options: InstanceOptions) -> Domain:
+    """The grid with its place on earth."""
+    if options.origin is None or options.cell is None:
+        given, other = ("--origin", "--cell METRES") if options.cell is None else ("--cell", "--origin LAT,LON")
+        raise InvalidInputError(given, f"{other} as well")
+    if domain.grid is None:
+        raise InvalidInputError("--origin", "a grid: other maps say themselves where on earth they are, or nowhere")
+    corner = typed_coordinates(options.origin)
+    if corner is None:
+        raise InvalidInputError("--origin", "LAT,LON of the grid's north-west corner", options.origin)
+    return anchored(domain, Anchor(*corner, options.cell))
 
 
 def _is_network(path: Path) -> bool:
     """Whether a file is a street network, which says nothing of trips and candidates."""
-    if path.suffix != ".json":
-        return path.suffix in _MAYBE_NETWORKS
+    if (suffix := path.suffix.lower()) != ".json":
+        return suffix in _MAYBE_NETWORKS
     # The word is looked for as it is, because parsing a large network twice would take longer than planning on it.
     raw = read_bytes(path)
     return b'"veilroute-network/' in raw and b'"veilroute-instance/' not in raw
@@ -210,10 +259,11 @@ def _with_earlier(content: _FileContent, earlier: Playbook, *, is_open: bool) ->
     # Here, because the planner brings the compiled kernels, which other commands do without.
     from veilroute.planners.reuse import find_again
 
+    doors = _doors_again(earlier) if is_open and content.domain.streets is not None else []
     try:
         now = find_again(earlier, content.domain, content.names)
     except InvalidInputError:
-        if is_open:
+        if is_open and not doors:
             raise
         now = {}  # the planner looks again, when the names in the file of places are known
     names = {now[label]: name for label, name in earlier.names.items() if label in now}
@@ -221,9 +271,27 @@ def _with_earlier(content: _FileContent, earlier: Playbook, *, is_open: bool) ->
     if not is_open:
         return replace(content, names=names)
     candidates = [now[label] for label in earlier.candidates if label in now]
+    if doors and len(candidates) < len(earlier.candidates):
+        return replace(content, listed=doors, names=names)
     if num_lost := len(earlier.candidates) - len(candidates):
         remark(f"not on this map, and so left out: {num_lost} of the earlier candidates")
     return replace(content, candidates=candidates, names=names)
+
+
+def _doors_again(earlier: Playbook) -> list[Place]:
+    """The candidates of an earlier playbook as places to be found anew, where it knows their coordinates."""
+    if not set(earlier.candidates) & set(earlier.places):
+        return []
+    places = []
+    for label in earlier.candidates:
+        name = earlier.names.get(label)
+        origin = f"--reuse, {name or label_text(label)}"
+        if label in earlier.places:
+            lon, lat = earlier.places[label]
+            places.append(Place(name or label_text(label), lat, lon, role="candidate", origin=origin))
+        else:
+            places.append(Place(name, node=label_text(label), role="candidate", origin=origin))
+    return places
 
 
 def _complete(content: _FileContent, options: InstanceOptions) -> Instance:
@@ -233,19 +301,26 @@ def _complete(content: _FileContent, options: InstanceOptions) -> Instance:
     usual = {"spread": "witness"} if "spread" in content.unstated else {}  # as it was before a mechanism changed it
     privacy = replace(content.privacy, **{**usual, **changes})
     finder = _PlaceFinder(content, options)
+    seen = visibility.measure if isinstance(visibility, WithinDistance) else "cost"
+    if finder.doors is not None and finder.doors.is_kerb and "walking" in (privacy.measure, seen):
+        # The network does not say that one can cross the street between two doors.
+        raise InvalidInputError("--side", "any, where distances are walked: on foot one crosses the street", "kerb")
+    finder.find_listed()
     start, goal = finder.end("start"), finder.end("goal")
-    if finder.typed and domain.streets is not None:
-        check_way(domain, start, goal)
     num_typed_ends = len(finder.typed)
     candidates = finder.candidates(start, goal)
-    typed_candidates = finder.typed[num_typed_ends:]
+    are_typed = len(finder.typed) > num_typed_ends
     if domain.streets is not None:
-        check_distinct(start, goal, typed_candidates)
+        domain, (start, goal, *candidates) = open_located(domain, [start, goal, *candidates])
+    if num_typed_ends and domain.streets is not None:
+        check_way(domain, start, goal)
+    if are_typed and domain.streets is not None:
+        check_distinct(domain, start, goal, candidates)
         match visibility:
             case WithinDistance(_, "straight") | Explicit():
                 pass  # a candidate may be seen from streets that are not joined to its own
             case _:
-                check_joined(domain, start, typed_candidates)
+                check_joined(domain, start, candidates)
     if len(trips) < 2:
         trips = [Trip(start.label, goal.label, trips[0].weight if trips else 1.0)]
     # Of two names for a node the first counts; names come in the order of the places, then of the file.
@@ -254,10 +329,14 @@ def _complete(content: _FileContent, options: InstanceOptions) -> Instance:
     names = {place.label: called[place.label] for place in places if place.label in called}
     names |= {label: name for label, name in content.names.items() if label not in names}
     labels = [place.label for place in candidates]
-    prior = _prior(content, options, trips, labels, names)
-    problem = Problem(domain, trips, labels, visibility, names, content.objective, prior)
+    prior = _prior(replace(content, domain=domain), options, trips, labels, names)
+    spots = {place.label: place.lonlat for place in reversed(places) if place.lonlat is not None}
+    given = {label: lonlat for label, lonlat in content.places.items() if domain.has_label(label)}
+    given |= {place.label: spots[place.label] for place in places if place.label in spots}
+    problem = Problem(domain, trips, labels, visibility, names, content.objective, prior, places=given)
     for line in dict.fromkeys(place.warning for place in places if place.warning is not None):
         remark(line)
+    finder.tell_addresses()
     stated = set(changes)
     if options.radius is not None or options.sight is not None:
         stated.add("visibility")
@@ -291,10 +370,53 @@ class _PlaceFinder:
         if not 0 <= options.snap_warning < math.inf:
             raise InvalidInputError("--snap-warning", "a finite number of metres >= 0", options.snap_warning)
         self.content, self.options, self.domain = content, options, content.domain
-        self.listed = [] if options.places is None else read_places(options.places)
+        self.listed = list(content.listed) if options.places is None else read_places(options.places)
         named = (Place(name, node=label_text(label)) for label, name in content.names.items())
         self.known = [*self.listed, *named]
         self.typed: list[Located] = []
+        self.doors = self._door_finder()
+        self._located: dict[str, Located] = {}  # places of the file, by where they stand in it
+        is_street = content.network is not None and self.domain.streets is not None
+        self._gazetteer = Gazetteer(self.domain, self._read_addresses) if is_street else None
+
+    def tell_addresses(self) -> None:
+        """Say what was taken for the addresses that were looked up: nobody has typed these coordinates."""
+        found = {} if self._gazetteer is None else self._gazetteer.found
+        if found:
+            shown = [f"{one.text} at {one.lat:.5f},{one.lon:.5f}" for one in list(found.values())[:3]]
+            more = f"; and {len(found) - len(shown)} more" if len(found) > len(shown) else ""
+            remark(f"found on the map: {'; '.join(shown)}{more}")
+
+    def _read_addresses(self) -> AddressBook:
+        return AddressBook() if self.content.network is None else read_addresses(self.content.network)
+
+    def find_listed(self) -> None:
+        """Find the places of the file that are needed, so that all that is wrong with them is told at once."""
+        options = self.options
+        is_open = {
+            "start": options.start is None,
+            "goal": options.goal is None,
+            "candidate": options.candidates is None and options.random_candidates is None,
+        }
+        problems = Problems()
+        for place in self.listed:
+            if is_open[place.role or "candidate"]:
+                with problems.collecting():
+                    self._located[place.origin] = self._locate(place, "--places")
+        problems.raise_all()
+
+    def _door_finder(self) -> DoorFinder | None:
+        """What finds doors; nothing where places are to be at junctions, or can be nowhere else."""
+        options = self.options
+        snap = "door" if options.snap is None else check_name("--snap", options.snap, SNAPS)
+        for name, choices in (("side", SIDES), ("traffic", TRAFFIC)):
+            if (value := getattr(options, name)) is not None:
+                check_name(f"--{name}", value, choices)
+                if snap == "junction":
+                    raise InvalidInputError(f"--{name}", "--snap door; a junction has no sides")
+        if self.domain.streets is None or snap == "junction" or not self.domain.num_edges:
+            return None
+        return DoorFinder(self.domain, side=options.side or "any", traffic=options.traffic or "right")
 
     def end(self, role: str) -> Located:
         """The start or the goal; of the first trip where there are several."""
@@ -321,7 +443,11 @@ class _PlaceFinder:
         if options.candidates is not None:
             return [self._find(text, "--candidates") for text in self._split(options.candidates)]
         if options.random_candidates is not None:
-            drawn = draw_candidates(self.domain, start.label, goal.label, options.random_candidates, seed=options.seed)
+            domain = self.domain
+            if domain.streets is not None:  # the map with the doors of the trip, where nobody else has one yet
+                domain, (start, goal) = open_located(domain, [start, goal])
+                check_way(domain, start, goal)
+            drawn = draw_candidates(domain, start.label, goal.label, options.random_candidates, seed=options.seed)
             return [self._known_node(label, "--random-candidates") for label in drawn]
         ends = {place.name for place in (start, goal)} - {None}
         listed = [place for place in self.listed if place.role == "candidate" and place.name not in ends]
@@ -343,9 +469,20 @@ class _PlaceFinder:
 
     def _find(self, place: str | Place, field: str) -> Located:
         """A place that was typed or listed."""
-        located = locate(self.domain, place, field=field, far_m=self.options.snap_warning, places=self.known)
-        self.typed.append(located)
-        return located
+        known = self._located.get(place.origin) if isinstance(place, Place) else None
+        self.typed.append(known or self._locate(place, field))
+        return self.typed[-1]
+
+    def _locate(self, place: str | Place, field: str) -> Located:
+        return locate(
+            self.domain,
+            place,
+            field=field,
+            far_m=self.options.snap_warning,
+            places=self.known,
+            doors=self.doors,
+            gazetteer=self._gazetteer,
+        )
 
     def _known_node(self, label: Label, field: str) -> Located:
         name = self.content.names.get(label)

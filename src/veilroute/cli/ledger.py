@@ -1,5 +1,6 @@
 """`veilroute ledger`: the record of the playbooks in use, and what linked trips leave of everybody."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -141,7 +142,7 @@ def run_what_if(
     playbook: Path | None = Option(
         None, metavar="FILE", help="A playbook of the ledger. [the last one, if its file is beside the ledger]"
     ),
-    time_limit: float | None = Option(None, metavar="SECONDS", help="Stop with the best plan so far."),
+    time_limit: console.TimeLimitOption = None,
     out: Path | None = Option(None, "-o", "--out", metavar="FILE", help="Write the plan that would follow here."),
     domain: DomainOption = None,
     movement: MovementOption = 4,
@@ -154,6 +155,7 @@ def run_what_if(
     """
     if out is not None:
         console.check_out(out)
+    limit = console.read_time_limit(time_limit)
     if not (remove.strip() or add.strip() or close.strip() or k is not None or risk is not None):
         raise InvalidInputError("what-if", "a change: --remove, --add, --close, -k or --risk")
     if k is not None and risk is not None:
@@ -167,8 +169,9 @@ def run_what_if(
     if close.strip():
         roads, one_way = read_roads(today, close, "--close")
         places["closure"] = Closure.of(roads, one_way)
-    with console.live_progress() as report, console.polite_interrupt() as stop, console.compile_notice():
-        options: dict[str, Any] = {"time_limit_s": time_limit, "progress": report, "should_stop": stop}
+    began = time.monotonic()
+    with console.live_progress(limit=limit) as report, console.polite_interrupt() as stop, console.compile_notice():
+        options: dict[str, Any] = {"time_limit_s": limit.seconds, "progress": report, "should_stop": stop}
         answer = what_if(ledger, today, **places, privacy=_privacy(today.privacy, k, risk), since=since, **options)
     if out is not None:
         answer.plan.write(out)
@@ -179,6 +182,8 @@ def run_what_if(
     if stop():
         remark("interrupted; there may be a better plan")
         return INTERRUPTED
+    if answer.plan.status == "feasible":
+        limit.tell_if_reached(time.monotonic() - began)
     return DONE if answer.plan.claims.num_anonymized else NOTHING_ANONYMIZED
 
 

@@ -35,6 +35,7 @@ COMMANDS = {
     "draw": "export.run_draw",
     "export": "export.run_export",
     "streets": "streets.run_streets",
+    "area": "area.run_area",
     "convert": "export.run_convert",
     "bench": "bench.run_bench",
     "maps": "maps.app",
@@ -133,7 +134,10 @@ def run(arguments: list[str]) -> int:
     except UnsafeLedgerError as error:
         return _fail(str(error), VIOLATED)
     except VeilrouteError as error:
-        return _fail(str(error), NOTHING_ANONYMIZED if isinstance(error, NotAnonymizedError) else BAD_INPUT)
+        *lines, last = str(error).split("\n")  # several where a file has several problems
+        for line in lines:
+            remark(line)
+        return _fail(last, NOTHING_ANONYMIZED if isinstance(error, NotAnonymizedError) else BAD_INPUT)
     except MemoryError:
         return _fail("out of memory; use a smaller map or fewer candidates", BAD_INPUT)
     except RecursionError:

@@ -3,8 +3,8 @@
 import math
 import re
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,12 @@ from veilroute.bench.executors import peak_memory_mb
 from veilroute.checks import check_name
 from veilroute.cli import console
 from veilroute.cli.beside import link_warning
-from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, JsonOption
+from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, JsonOption, TimeLimitOption, read_time_limit
 from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
 from veilroute.cli.ledger import SinceOption, enter_playbook, shortfall_lines
+from veilroute.cluster import hush_dask
 from veilroute.diagnosis import MAX_OBSTACLES, Obstacle, coverable_positions, find_obstacles
+from veilroute.domain.geography import cost_text
 from veilroute.domain.graph import Label
 from veilroute.errors import InvalidInputError, VeilrouteError
 from veilroute.ledger import Ledger, read_ledger
@@ -65,7 +67,11 @@ def run_plan(
         metavar="'A,B C,D'|'worst N'",
         help="Also plan what to do where one of these roads is closed, or one of the N that hurt most.",
     ),
-    time_limit: float | None = Option(None, metavar="SECONDS", help="Stop with the best so far."),
+    time_limit: TimeLimitOption = None,
+    workers: int | None = Option(None, metavar="N", help="Threads on this machine. [one for each core]"),
+    dask: str | None = Option(
+        None, metavar="ADDRESS", help="Have the Dask cluster with this scheduler make the sweeps of the map."
+    ),
     out: Path | None = Option(None, "-o", "--out", metavar="FILE", help="Write the playbook here."),
     embed: bool = Option(True, help="Keep the whole map in the playbook, or only its hash."),
     json: JsonOption = False,
@@ -76,6 +82,9 @@ def run_plan(
     """
     if out is not None:
         console.check_out(out)
+    if workers is not None and dask is not None:
+        raise InvalidInputError("--workers", "--workers or --dask, not both")
+    limit = read_time_limit(time_limit)
     extra: dict[str, Any] = {"partitioner": partitioner, "merge_order": merge_order, "heuristic": heuristic}
     extra |= {"engine": engine, "option": option or None}
     extra = {name: value for name, value in extra.items() if value is not None}
@@ -102,12 +111,16 @@ def run_plan(
     if record is not None:
         problem = replace(problem, past=record.past(problem, loaded.privacy, since=since))
     figure = "MAC" if problem.objective == "mac" else "mean extra cost"
-    with console.live_progress(figure=figure) as report, console.polite_interrupt() as stop:
-        extra |= {"seed": options.seed, "time_limit_s": time_limit, "progress": report, "should_stop": stop}
+    with (
+        console.live_progress(figure=figure, limit=limit) as report,
+        console.polite_interrupt() as stop,
+        _at_work(workers if dask is None else dask),
+    ):
+        extra |= {"seed": options.seed, "time_limit_s": limit.seconds, "progress": report, "should_stop": stop}
         chosen = "optimal" if planner is None else planner
         playbook, runtime_s = timed_solve(problem, loaded.privacy, planner=chosen, **extra)
         if contingencies is not None:
-            playbook = _with_contingencies(playbook, contingencies, Watch(report))
+            playbook = _with_contingencies(playbook, contingencies, Watch(report, should_stop=stop))
     if out is not None:
         if record is None and (line := link_warning(playbook, out.parent)):
             console.remark(line)
@@ -120,6 +133,8 @@ def run_plan(
     if stop():
         console.remark("interrupted; this is the best playbook so far")
         return INTERRUPTED
+    if playbook.status == "feasible":
+        limit.tell_if_reached(runtime_s)
     if playbook.claims.num_anonymized:
         if record is not None and enter:
             return enter_playbook(record, playbook, is_quiet=json)
@@ -129,6 +144,19 @@ def run_plan(
     if (least := least_possible_risk(playbook)) is not None:
         console.remark(f"--risk: no plan reaches {playbook.privacy.beta:g}; the least that is possible here is {least}")
     return NOTHING_ANONYMIZED
+
+
+@contextmanager
+def _at_work(workers: int | str | None) -> Iterator[None]:
+    """Have this many threads, or the cluster at this address, do the work; afterwards it is said what went wrong."""
+    from veilroute.covering.crew import at_work
+
+    if isinstance(workers, str):
+        hush_dask()
+    with at_work(workers) as crew:
+        yield
+        if crew.complaint:
+            console.remark(crew.complaint)
 
 
 def _open_ledger(path: Path | None, since: str | None, *, enter: bool, has_out: bool, is_reuse: bool) -> Ledger | None:
@@ -282,10 +310,11 @@ def _class_table(playbook: Playbook, groups: Sequence[PlaybookClass]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     streets = None if playbook.domain is None else playbook.domain.streets
     drawn = ("drawn",) if any(group.shares for group in groups) else ()
-    for name in ("class", *drawn, "size", "cost" if streets is None else streets.unit, "route", "members"):
+    figure = "cost" if streets is None else "time" if streets.unit == "seconds" else "length"
+    for name in ("class", *drawn, "size", figure, "route", "members"):
         table.add_column(name, justify="left" if name == "members" else "right", overflow="fold")
     for number, group in enumerate(groups, start=1):
-        costs = " ".join(_cost_text(group, route.trip) for route in group.routes)
+        costs = " ".join(_costs_text(playbook, group, route.trip) for route in group.routes)
         nodes = f"{len(group.shared(0))} nodes{' shared' if group.rests(0) else ''}"
         chance = (f"{math.fsum(group.shares):.1%}",) if drawn else ()
         members = _listing(playbook, group.members)
@@ -317,9 +346,9 @@ def _print_shortfall(screen: Console, playbook: Playbook, shortfalls: Sequence[S
         screen.print("  More reasons: --json")
 
 
-def _cost_text(group: PlaybookClass, trip: int) -> str:
+def _costs_text(playbook: Playbook, group: PlaybookClass, trip: int) -> str:
     costs = _member_costs(group, trip)
-    low, high = f"{min(costs):g}", f"{max(costs):g}"
+    low, high = (cost_text(playbook.domain, cost) for cost in (min(costs), max(costs)))
     return low if low == high else f"{low} to {high}"
 
 
@@ -357,11 +386,10 @@ def headline(playbook: Playbook) -> list[str]:
         *_odds(playbook),
     ]
     if claims.total_extra is not None and claims.worst_extra is not None:
-        unit = f" {playbook.domain.streets.unit}" if playbook.domain and playbook.domain.streets else ""
+        total, worst = (cost_text(playbook.domain, cost) for cost in (claims.total_extra, claims.worst_extra))
         share = claims.total_extra / max(_total_cost(playbook) - claims.total_extra, 1e-12)
         lines.append(
-            f"All routes together cost {claims.total_extra:.6g}{unit} ({share:.1%}) more{of_total}; "
-            f"the worst single detour is {claims.worst_extra:.6g}{unit}."
+            f"All routes together cost {total} ({share:.1%}) more{of_total}; the worst single detour is {worst}."
         )
     if claims.gap is not None and claims.gap > _SAYS_LITTLE and playbook.status != "optimal":
         bound = f"The proved bound of {_bound(claims):.3g}"

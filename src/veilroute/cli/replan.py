@@ -22,6 +22,7 @@ from veilroute.cli.console import (
     remark,
 )
 from veilroute.closures import GIVE_UP, GO_ON, Pair, Replan, Way, replan_from_dict
+from veilroute.domain.geography import cost_text
 from veilroute.domain.graph import Label, label_text
 from veilroute.errors import (
     BrokenPromiseError,
@@ -36,8 +37,8 @@ from veilroute.formats.tables import read_edge_costs
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes
 from veilroute.ledger import read_ledger
 from veilroute.playbook import Playbook
-from veilroute.streets.directions import closed_text, detour_parts, detour_text, members_text
 from veilroute.streets.places import Place, locate
+from veilroute.streets.sheets import closed_text, detour_parts, detour_text, members_text
 
 FORMAT = "veilroute-replan/1"
 FORMATS = (".json", ".gpx", ".geojson", ".txt")
@@ -86,8 +87,9 @@ def run_replan(
             raise UnknownMethodError("replan format", out.suffix or str(out), FORMATS)
         check_out(out)
     book = instances.load_playbook(playbook, domain, movement)
-    if out is not None and out.suffix.lower() != ".json" and book.problem.domain.streets is None:
-        raise InvalidInputError("--out", "a .json file: only street networks have directions and places on earth")
+    if out is not None and out.suffix.lower() != ".json" and book.problem.domain.on_earth is None:
+        only = "only street networks and grids with an origin have directions and places on earth"
+        raise InvalidInputError("--out", f"a .json file: {only}")
     roads, one_way = read_roads(book, closed)
     new_costs = [] if costs is None else read_edge_costs(costs, book.problem.domain, book.names)
     shut = [find_node(book, text, "--closed-nodes") for text in split_items(closed_nodes)]
@@ -214,7 +216,9 @@ def _in_words(book: Playbook, found: Replan, verdicts: tuple[ClaimVerdict, ...])
 def _way_text(book: Playbook, way: Way) -> str:
     kept = "the promise is kept" if way.qualifies else "these are exposed: the promise is broken"
     nodes = f"{len(way.route)} nodes that all share" if way.own else f"{len(way.route)} nodes"
-    return f"{nodes}, cost {way.cost:g}; an observer is left with {_listing(book, way.left)} ({kept})."
+    domain = book.problem.domain
+    cost = f"{'' if domain.streets else 'cost '}{cost_text(domain, way.cost or 0.0)}"
+    return f"{nodes}, {cost}; an observer is left with {_listing(book, way.left)} ({kept})."
 
 
 def _listing(book: Playbook, members: tuple[Label, ...]) -> str:

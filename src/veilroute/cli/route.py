@@ -4,10 +4,9 @@ Whatever goes wrong, what leaves `route` is one of the sentences below or of the
 value that was typed, no line of a file, no message of the system. Any of these may be, or quote, the secret or the key.
 """
 
-import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from getpass import GetPassWarning, getpass
 from pathlib import Path
@@ -16,9 +15,19 @@ import typer
 from typer import Argument, Option
 
 from veilroute.auditing.replay import is_hidden
-from veilroute.cli.console import BAD_INPUT, DONE, INTERRUPTED, NOTHING_ANONYMIZED, VIOLATED, emit, remark
+from veilroute.cli.console import (
+    BAD_INPUT,
+    DONE,
+    INTERRUPTED,
+    NOTHING_ANONYMIZED,
+    VIOLATED,
+    DepartOption,
+    DwellOption,
+    emit,
+    remark,
+)
 from veilroute.cli.instances import DomainOption, MovementOption, PlaybookArgument
-from veilroute.domain.graph import Label, label_text, tidy_text
+from veilroute.domain.graph import Label, folded, label_text, tidy_text
 from veilroute.errors import (
     BrokenPromiseError,
     InvalidInputError,
@@ -33,17 +42,24 @@ from veilroute.jsontext import dump_canonical
 from veilroute.keys import new_key, read_key
 from veilroute.ledger import Ledger, read_ledger
 from veilroute.playbook import Playbook, Route, read_playbook
-from veilroute.streets.directions import directions, directions_text, lay_route
-from veilroute.streets.places import snap
+from veilroute.streets.directions import directions, directions_text
+from veilroute.streets.places import snap, typed_coordinates
+from veilroute.streets.sheets import route_itinerary
+from veilroute.streets.stops import DWELL_S, Schedule
 
-FORMATS = ("text", "json", "gpx", "geojson", "directions")
+FORMATS = ("text", "json", "gpx", "geojson", "kml", "directions")
 SENTENCES = {
     "usage": "usage: veilroute route PLAYBOOK --transit NODE (or --transit - to read it from standard input)",
     "playbook": "PLAYBOOK: expected a file made by veilroute plan; check the path, and the file with veilroute audit",
     "domain": "--domain: expected the map or instance file that the playbook was made for; check the path and the file",
     "map": "--domain: expected the map or instance file: this playbook holds only its hash",
     "format": f"--format: expected {', '.join(FORMATS[:-1])} or {FORMATS[-1]}",
-    "streets": f"--format: expected text or json: only street networks have {', '.join(FORMATS[2:])}",
+    "streets": "--format: expected text or json: only street networks and grids with an origin have "
+    f"{', '.join(FORMATS[2:])}",
+    "suffix": "--out: expected a file that ends in .txt (its nodes), .json, .gpx, .geojson or .kml; or a --format",
+    "dwell": "--dwell: expected a number of seconds from 0 to 86400",
+    "depart": "--depart: expected a time of day as HH:MM",
+    "times": "--depart: expected a network whose costs are seconds: on others nobody knows when the van is where",
     "trip": "--trip: expected a trip of the playbook, counted from 0",
     "ledger": "--ledger: expected a file made by veilroute ledger new; check the path, and the file with ledger check",
     "unlisted": "the playbook, or its --occasion, is not in the ledger; enter it first: veilroute ledger add",
@@ -62,8 +78,7 @@ SENTENCES = {
 
 _FURTHEST_M = 250.0
 _LONGEST = 10_000
-_NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)"
-_OF_SUFFIX = {".json": "json", ".gpx": "gpx", ".geojson": "geojson"}
+_OF_SUFFIX = {".txt": "text", ".json": "json", ".gpx": "gpx", ".geojson": "geojson", ".kml": "kml"}
 
 
 class RouteError(VeilrouteError):
@@ -86,6 +101,8 @@ def run_route(
     out: Path | None = Option(
         None, "-o", "--out", metavar="FILE", help="Write the route to a file; the secret is not in it."
     ),
+    dwell: DwellOption = DWELL_S,
+    depart: DepartOption = None,
     key: Path | None = Option(
         None, metavar="FILE", help="Draw by this key (see key new): repeated, it gives the same route."
     ),
@@ -101,9 +118,10 @@ def run_route(
 
     Prefer `--transit -`: it keeps the secret out of the shell's history and the list of processes.
     """
-    wanted = format or (_OF_SUFFIX.get(out.suffix.lower(), "text") if out is not None else "text")
+    wanted = format or ("text" if out is None else _OF_SUFFIX.get(out.suffix.lower(), ""))
     if wanted not in FORMATS:
-        raise RouteError("format")
+        raise RouteError("suffix" if format is None else "format")
+    schedule = _read_schedule(dwell, depart)
     with _saying_only("playbook", VeilrouteError):
         book = read_playbook(playbook)
     if domain is not None:
@@ -129,12 +147,12 @@ def run_route(
         groups = book.hidden_classes if book.is_randomised else book.classes_of(secret)[:1]
         if not is_hidden(book, groups):
             raise BrokenPromiseError
-    text = _route_text(book, route, wanted)
+    text = _route_text(book, route, wanted, schedule)
     if book.is_randomised and private is None:
         remark(SENTENCES["drawn"])
     if out is None:
         # These say in themselves, or are read by programs that take it for granted, that they are UTF-8.
-        emit(text, is_utf8=wanted in ("gpx", "geojson"))
+        emit(text, is_utf8=wanted in ("gpx", "geojson", "kml"))
     else:
         with _saying_only("out", OSError, ValueError):
             out.write_text(text, encoding="utf-8", newline="\n")
@@ -171,26 +189,39 @@ def _check_ledger(ledger: Ledger, book: Playbook, occasion: str) -> None:
         raise RouteError("linked", VIOLATED) from None
 
 
-def _route_text(book: Playbook, route: Route, format: str) -> str:
-    """The route as text; made from the route, the map and the names of its ends, whoever asked for it."""
+def _read_schedule(dwell: float, depart: str | None) -> Schedule:
+    with _saying_only("dwell", InvalidInputError):
+        Schedule(dwell)
+    with _saying_only("depart", InvalidInputError):
+        return Schedule(dwell, depart)
+
+
+def _route_text(book: Playbook, route: Route, format: str, schedule: Schedule) -> str:
+    """The route as text; made from the route, the map and the names of its ends and stops, whoever asked for it."""
     if format == "text":
         return "".join(f"{label_text(node)}\n" for node in route)
     if format == "json":
         return dump_canonical({"route": route.nodes, "cost": route.cost, "trip": route.trip}).decode()
     if book.domain is None:
         raise RouteError("map")
-    if book.domain.streets is None:
+    if book.domain.on_earth is None:
         raise RouteError("streets")
-    itinerary = lay_route(book.domain, route)
+    itinerary = route_itinerary(book, route)
     if format == "geojson":
         return route_geojson(itinerary, cost=route.cost, trip=route.trip).decode()
-    steps = directions(itinerary, names=book.names)
-    if format == "gpx":
-        from veilroute.formats.gpx import route_gpx  # here, because it loads a library for XML
+    if schedule.depart is not None and itinerary.unit != "seconds":
+        raise RouteError("times")
+    steps = directions(itinerary, names=book.names, schedule=schedule)
+    if format == "directions":
+        return directions_text(itinerary, steps, schedule)
+    # Here, because they load a library for XML.
+    from veilroute.formats.gpx import route_gpx
+    from veilroute.formats.kml import route_kml
 
-        name = "Route" if len(book.trips) == 1 else f"Route, trip {route.trip}"
-        return route_gpx(itinerary, name=name, steps=steps)
-    return directions_text(itinerary, steps)
+    name = "Route" if len(book.trips) == 1 else f"Route, trip {route.trip}"
+    if format == "kml":
+        return route_kml(itinerary, name=name, schedule=schedule)
+    return route_gpx(itinerary, name=name, steps=steps, schedule=schedule)
 
 
 def _ask() -> str:
@@ -217,15 +248,17 @@ def _find_secret(book: Playbook, text: str) -> Label:
     """The candidate that was typed: its text, ``R C`` and ``(R, C)`` for cells, its name, or ``LAT,LON`` on streets."""
     if len(text) > _LONGEST:
         raise UnknownCandidateError
-    exact = {label_text(label): label for label in book.candidates}
     for wanted in (text.rstrip("\r\n"), text.strip()):
-        if wanted in exact:
-            return exact[wanted]
-    tuples = {name: label for name, label in exact.items() if isinstance(label, tuple)}
+        # A name may be what another candidate's node is called: customers and junctions both have numbers.
+        exact = [label for label in book.candidates if wanted in (label_text(label), book.names.get(label))]
+        if exact:
+            return _only(exact)
     wanted = tidy_text(text)
-    if wanted in tuples:
-        return tuples[wanted]
-    matching = _named(book, text.strip()) or _nearest(book, wanted)
+    cells = [label for label in book.candidates if isinstance(label, tuple) and label_text(label) == wanted]
+    return _only(cells or _named(book, text.strip()) or _nearest(book, text))
+
+
+def _only(matching: Sequence[Label]) -> Label:
     # Asked first and not caught, because a KeyError would carry the secret along as the context of ours.
     if len(matching) != 1:
         raise UnknownCandidateError
@@ -233,23 +266,26 @@ def _find_secret(book: Playbook, text: str) -> Label:
 
 
 def _named(book: Playbook, text: str) -> list[Label]:
-    """The candidates of this name or, when there are none, of this name in capitals or small letters."""
+    """The candidates of this name or label in capitals or small letters."""
     names = [(label, book.names[label]) for label in book.candidates if label in book.names]
-    same = [label for label, name in names if name == text]
-    return same or [label for label, name in names if name.casefold() == text.casefold()]
+    names += [(label, label) for label in book.candidates if isinstance(label, str)]
+    return list(dict.fromkeys(label for label, name in names if folded(name) == folded(text)))
 
 
 def _nearest(book: Playbook, text: str) -> list[Label]:
-    """The candidate at the junction nearest to ``LAT,LON``; none where another junction is nearer."""
-    typed = re.fullmatch(f"({_NUMBER}),({_NUMBER})", text, re.ASCII)
-    if book.domain is None or book.domain.streets is None or typed is None:
+    """The candidates at the node nearest to ``LAT,LON`` or in the cell there; none where another is nearer."""
+    typed = typed_coordinates(text)
+    if book.domain is None or book.domain.on_earth is None or typed is None:
         return []
-    lat, lon = map(float, typed.groups())
-    if abs(lon) > 180 or abs(lat) > 90:
+    lat, lon = typed
+    if not (abs(lon) <= 180 and abs(lat) <= 90):
         return []
+    if book.domain.grid is not None:
+        cell = book.domain.grid.anchor and book.domain.grid.anchor.cell_at(lat, lon)
+        return [label for label in book.candidates if label == cell]
     place = snap(book.domain, (lon, lat))
-    label = book.domain.label(place.node)
-    return [label] if place.distance_m <= _FURTHEST_M and label in book.candidates else []
+    is_near = place.distance_m <= _FURTHEST_M
+    return [label for label in book.candidates if is_near and book.domain.node(label) == place.node]
 
 
 def failure(error: BaseException) -> tuple[str, int]:

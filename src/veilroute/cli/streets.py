@@ -5,57 +5,101 @@ from typing import Any
 
 from typer import Argument, Option
 
-from veilroute.cli.console import DONE, JsonOption, check_out, emit, emit_json, live_progress
+from veilroute.checks import check_name
+from veilroute.cli.console import DONE, JsonOption, check_out, emit, emit_json, live_progress, remark
 from veilroute.domain.graph import Domain
 from veilroute.errors import InvalidInputError, UnknownMethodError
-from veilroute.formats.network_file import WRITABLE, network_suffix, read_network, write_network
+from veilroute.formats.network_file import WRITABLE, network_suffix, read_addresses, read_network, write_network
 from veilroute.formats.osm import is_osm_name, read_osm
+from veilroute.formats.osm_addresses import read_osm_addresses
 from veilroute.progress import Progress
-from veilroute.streets.network import StreetNetwork
+from veilroute.streets.network import StreetNetwork, connected_part, with_u_turns
+from veilroute.streets.network_report import TURNING
 
 
 def run_streets(
     source: Path = Argument(
-        metavar="IN", help="An .osm.pbf, .osm, .osm.gz or .osm.bz2 file, or a .graphml, .gr, .csv, .json or .npz."
+        metavar="IN",
+        help="An .osm.pbf, .osm, .osm.gz or .osm.bz2 file, or a .graphml, .gr, .csv, .xlsx, .json or .npz.",
     ),
     out: Path = Option(..., "-o", "--out", metavar="OUT", help="A .json or .npz file."),
-    network: str | None = Option(None, metavar="drive|cycle|walk", help="Which streets of a map. [drive]"),
+    network: str | None = Option(None, metavar="drive|truck|cycle|walk", help="Which streets of a map. [drive]"),
     cost: str | None = Option(None, metavar="seconds|metres", help="What streets cost: time or length. [seconds]"),
     service: bool = Option(False, "--service", help="With service roads: alleys, driveways, ways through yards."),
     connected: bool = Option(
         False, "--connected", help="Only the largest part within which everything can be reached."
     ),
+    u_turns: str | None = Option(
+        None,
+        "--u-turns",
+        metavar="never|dead-ends|allow",
+        help="Where to turn round. [dead-ends; allow on foot and by bicycle]",
+    ),
+    u_turn_cost: float = Option(0.0, "--u-turn-cost", metavar="SECONDS", help="What turning round takes. [0]"),
+    height: float | None = Option(None, "--height", metavar="METRES", help="Of the truck."),
+    weight: float | None = Option(None, "--weight", metavar="TONNES", help="Of the truck, loaded."),
+    length: float | None = Option(None, "--length", metavar="METRES", help="Of the truck."),
+    oneway: str | None = Option(
+        None, metavar="yes|no", help="Whether each row of a table is one direction, where no column oneway says it."
+    ),
     json: JsonOption = False,
 ) -> int:
     """Make a street network of a map from OpenStreetMap, or of a graph from elsewhere, and say what was left out."""
-    if out.suffix not in WRITABLE:
+    if out.suffix.lower() not in WRITABLE:
         raise UnknownMethodError("--out", out.name, tuple(f"*{suffix}" for suffix in WRITABLE))
     check_out(out)
     result: StreetNetwork | Domain
     with live_progress("reading") as report:
         if is_osm_name(source):
-            if service and network not in (None, "drive"):
-                raise InvalidInputError("--service", "--network drive; the others have service roads anyway")
+            if service and network not in (None, "drive", "truck"):
+                raise InvalidInputError("--service", "--network drive or truck; the others have service roads anyway")
+            if oneway is not None:
+                raise InvalidInputError("--oneway", "a table of edges; a map says itself which streets are one-way")
             given: dict[str, Any] = {"network": network, "cost": cost, "service": service, "connected": connected}
+            given |= {"u_turns": u_turns, "u_turn_cost": u_turn_cost}
+            given |= {"height": height, "weight": weight, "length": length}
             given = {name: value for name, value in given.items() if value is not None}
             result = read_osm(source, progress=report, **given)
+            addresses = read_osm_addresses(source, progress=report)
+            left_out = {}
         else:
             # A graph from elsewhere is taken as it is.
             suffix = network_suffix(source)
-            for name, value in {"--network": network, "--service": service, "--connected": connected}.items():
+            only_maps: dict[str, Any] = {"--network": network, "--service": service}
+            only_maps |= {"--height": height, "--weight": weight, "--length": length}
+            for name, value in only_maps.items():
                 if value not in (None, False):
                     raise InvalidInputError(name, f"a map from OpenStreetMap; a {suffix} file is taken as it is")
             if cost is not None and suffix not in (".graphml", ".gr"):
                 expected = f"a map, .graphml or .gr; a {suffix} file says itself what its costs are"
                 raise InvalidInputError("--cost", expected)
-            result = read_network(source, cost=cost)
+            if oneway is not None:
+                check_name("--oneway", oneway, ("yes", "no"))
+                if suffix not in (".csv", ".xlsx"):
+                    expected = f"a table of edges; a {suffix} file says itself which streets are one-way"
+                    raise InvalidInputError("--oneway", expected)
+            whole = read_network(source, cost=cost, oneway=None if oneway is None else oneway == "yes", tell=remark)
+            if u_turns is not None or u_turn_cost or (suffix not in WRITABLE and whole.streets is not None):
+                whole = with_u_turns(whole, u_turns, u_turn_cost)
+            result = connected_part(whole) if connected else whole
+            addresses = read_addresses(source)
+            left_out = {
+                "num_nodes_apart": whole.num_nodes - result.num_nodes,
+                "num_edges_apart": whole.num_edges - result.num_edges,
+            }
         report(Progress("writing"))
-        write_network(result, out)
+        write_network(result, out, addresses=addresses)
     summary, text = _describe(result)
+    num_addresses = len(addresses.entries)
     if json:
-        emit_json(summary)
-    else:
-        emit(f"{text}Written: {out}\n")
+        emit_json(summary | left_out | {"num_addresses": num_addresses})
+        return DONE
+    if left_out.get("num_nodes_apart"):
+        apart = f"{left_out['num_nodes_apart']:,} junctions, {left_out['num_edges_apart']:,} edges"
+        text += f"  outside the largest connected part: {apart}\n"
+    if num_addresses:
+        text += f"  addresses and named places for --places and --goal: {num_addresses:,}\n"
+    emit(f"{text}Written: {out}\n")
     return DONE
 
 
@@ -65,5 +109,8 @@ def _describe(result: StreetNetwork | Domain) -> tuple[dict[str, Any], str]:
         return result.report.to_dict(), result.report.to_text()
     nodes, edges, streets = result.num_nodes, result.num_edges, result.streets
     kind, costs = ("Graph", "") if streets is None else ("Street network", f", costs in {streets.unit}")
+    u_turns = "allow" if result.turns is None else result.turns.u_turns
     summary = {"num_nodes": nodes, "num_edges": edges, "unit": None if streets is None else streets.unit}
-    return summary, f"{kind}: {nodes:,} junctions, {edges:,} directed edges{costs}.\n"
+    turning = "" if u_turns == "allow" else f"  turning round: {TURNING[u_turns]} (--u-turns)\n"
+    text = f"{kind}: {nodes:,} junctions, {edges:,} directed edges{costs}.\n{turning}"
+    return summary | {"u_turns": u_turns}, text

@@ -35,6 +35,8 @@ from itertools import chain, combinations
 import numpy as np
 
 from veilroute.arrays import Floats, Ints, Members, Post, Walk, as_members
+from veilroute.covering.crew import Seeds, Sweeps, crew_at_work
+from veilroute.covering.states import StateGraph
 from veilroute.covering.task import CoveringTask, Posts, PostTable
 from veilroute.covering.walks import Counts, CoveringWalk, Sweeper, Sweepers, stop_with_walk, walk_cost, walk_through
 from veilroute.domain.graph import RELATIVE, at_most, choice_margin
@@ -82,8 +84,10 @@ class FieldsEngine:
     ) -> None:
         self.task = task
         self._sweepers = Sweepers(task.domain, task.posts.nodes.size) if sweepers is None else sweepers
-        # Where posts are hardly more than members, a table takes no more sweeps than the members' fields would.
-        if table is None and task.posts.nodes.size <= 2 * len(task.members):
+        # Where posts are hardly more than members, a table takes no more sweeps than the members' fields would; where
+        # states are swept, it takes hardly longer, and is of use for the walks as well.
+        per_member = 4 if isinstance(task.domain, StateGraph) else 2
+        if table is None and task.posts.nodes.size <= per_member * len(task.members):
             table = PostTable(
                 task.domain, task.posts, local=None if sweepers is None else sweepers.sweeper(backward=False)
             )
@@ -92,6 +96,11 @@ class FieldsEngine:
         self._field_bytes = field_bytes
         self._fields: dict[tuple[int, bool], SharedFields] = {}
         self._margin = choice_margin(exact=task.domain.has_integer_costs)
+
+    @property
+    def table(self) -> PostTable | None:
+        """The distances between all posts, once they are there."""
+        return self._table if self._table is not None and self._table.is_complete else None
 
     def costs(self, sets: Sequence[Sequence[int]] | Ints, trip: int = 0, watch: Watch | None = None) -> Floats:
         """Covering costs of sets of one size, each given in ascending order; infinite where no walk covers one.
@@ -299,12 +308,14 @@ class FieldStepper:
     def __init__(self, posts: Posts, transport: Sweeper | Floats) -> None:
         self.posts = posts
         self.transport = transport
-        self._asked = posts.nodes.astype(np.int64)  # which numpy looks up in half the time
+        asked = posts.nodes.astype(np.int64)  # which numpy looks up in half the time
+        self._sweeps = Sweeps.shared(transport, asked) if isinstance(transport, Sweeper) else None
 
     @property
     def sets_per_chunk(self) -> int:
         """How many sets to advance between two looks at the clock."""
-        return max(1, int(_CHUNK_OPERATIONS / max(1, self.transport.size)))
+        num_at_once = 1 if self._sweeps is None else crew_at_work().num_at_once
+        return num_at_once * max(1, int(_CHUNK_OPERATIONS / max(1, self.transport.size)))
 
     def advance(self, members: Ints, smaller: Ints, previous: Floats, out: Floats) -> None:
         """Write the fields of sets to ``out``.
@@ -319,10 +330,17 @@ class FieldStepper:
         if not isinstance(self.transport, Sweeper):
             advance_by_table(members, smaller, previous, *watch, self.transport, best, out)
             return
-        for row, (group, fields) in enumerate(zip(members, smaller, strict=True)):
+        assert self._sweeps is not None, "made with the sweeper"
+        work: list[Seeds] = []
+        for group, fields in zip(members, smaller, strict=True):
             gather_seeds(group, fields, previous, *watch, best)
             seeds = np.flatnonzero(np.isfinite(best))
-            out[row] = self.transport.values(self.posts.nodes[seeds], best[seeds], self._asked)
+            work.append((self.posts.nodes[seeds], best[seeds]))
+        done, swept = 0, self.transport.num_sweeps
+        for rows in crew_at_work().read(self._sweeps, work):
+            out[done : done + len(rows)] = rows
+            done += len(rows)
+        self.transport.num_sweeps = swept + done
 
 
 class SharedFields:

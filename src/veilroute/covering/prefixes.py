@@ -34,6 +34,7 @@ import numpy as np
 from veilroute.arrays import Flags, Floats, Int32s, Ints, Masks, Members, Walk
 from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.set_costs import FieldCosts, TourCosts
+from veilroute.covering.states import states_beside
 from veilroute.covering.task import CoveringTask, bits, leads_both_ways
 from veilroute.covering.walks import NO_WALK, Sweeper, Sweepers, walk_cost, walk_through
 from veilroute.domain.graph import Domain
@@ -97,6 +98,8 @@ def _price(
     task, trip = walks.task, walks.trip
     rates, classes = task.rates[trip], np.flatnonzero(is_class)
     to_goal = task.all_to_goal[trip] * task.unit
+    # Who shares a prefix to the goal and is covered may stay there, whatever others still do.
+    to_goal[states_beside(task.domain, task.goals[trip])] = 0.0
     ahead = _ways_on(task, trip, range(len(task.members)), np.arange(task.domain.num_nodes))
     prices = np.full(is_class.size, np.inf)
     # A whole walk is tried before prefixes that cover as much, so that it wins ties with them.
@@ -413,6 +416,8 @@ class Completions:
             stop, back = int(nodes[best]), self._sweepers.sweeper(backward=True)
             past = back.path(here, stop, float(distances[best]), from_start, to_goal)[1:]
             here = stop
+        elif np.isin(here, states_beside(self.task.domain, self.task.goals[trip])):
+            return prefix, walk_cost(self.task.domain, prefix)
         if math.isinf(to_goal[here]):
             return NO_WALK, math.inf
         walk = np.concatenate((prefix, past, self._sweepers.path_to_goal(here, self.task.goals[trip])[1:]))

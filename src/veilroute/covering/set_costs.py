@@ -2,9 +2,9 @@
 
 Any small sets, asked for by the thousand, get exact costs in two ways: where each member is watched from one post, as
 the cheapest order through a table of distances between members (:class:`TourCosts`); elsewhere from the fields engine
-(:class:`FieldCosts`). Either keeps O(members x nodes) and numbers the members in an ``order`` of the caller's. Local
-search does with less: :func:`choose_stops` picks a few posts for each member, its *stops*, and the distances between
-them are enough for walks that are nearly as cheap as any.
+(:class:`FieldCosts`). The former keeps O(members^2) numbers, the latter O(members x posts); both number the members in
+an ``order`` of the caller's. Local search does with less: :func:`choose_stops` picks a few posts for each member, its
+*stops*, and the distances between them are enough for walks that are nearly as cheap as any.
 
 All sets of a few candidates that can be a class get theirs at once, from :func:`compute_class_costs`. Those of size z
 need forward fields up to size ``z - 1 - b`` and backward fields up to size b, whatever b is; a field follows from those
@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,6 +35,7 @@ from itertools import chain
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Ints, Masks, Members, as_members
+from veilroute.covering.crew import Sweeps, crew_at_work
 from veilroute.covering.fields import FIELD_BYTES, FieldsEngine, FieldStepper, allocate_rows, check_room
 from veilroute.covering.task import CoveringTask, Posts, PostTable, members_of
 from veilroute.covering.walks import Counts, CoveringWalk, Sweeper, Sweepers, estimate_sweep, walk_cost
@@ -186,12 +187,16 @@ class FieldCosts:
     def steps(self, watch: Watch) -> tuple[Floats, Floats, Floats]:
         """See :meth:`TourCosts.steps`; one sweep for each member."""
         posts, num = self.task.posts, self._order.size
-        mine = [posts.posts_of(i) for i in self._order.tolist()]
-        sweeper = Sweeper(self.task.domain, backward=False, num_seeds=max(map(len, mine)))
+        mine, table = [posts.posts_of(i) for i in self._order.tolist()], self.engine.table
         between = np.empty((num, num))
-        for i, own in enumerate(mine):
+        if table is None:
+            sweeps = Sweeps(self.task.domain, posts.nodes, num_seeds=max(map(len, mine)))
+            work = [(posts.nodes[own], np.zeros(own.size)) for own in mine]
+            rows: Iterable[Floats] = chain.from_iterable(crew_at_work().read(sweeps, work, watch))
+        else:
+            rows = (table.distances[own].min(axis=0) for own in mine)
+        for i, distances in enumerate(rows):
             watch.check()
-            distances = sweeper.values(posts.nodes[own], np.zeros(own.size), posts.nodes)
             between[i] = [distances[other].min() for other in mine]
         first, last = (
             np.array([[field[own].min() for own in mine] for field in fields])
@@ -211,8 +216,10 @@ class Stops:
     between: Floats  # costs from each stop (row) to each
 
 
-def choose_stops(task: CoveringTask, order: Ints, partners: Ints, watch: Watch) -> Stops:
-    """Choose stops, by one sweep for each.
+def choose_stops(
+    task: CoveringTask, order: Ints, partners: Ints, watch: Watch, table: PostTable | None = None
+) -> Stops:
+    """Choose stops, by one sweep for each, or by the ``table`` of all distances between posts where there is one.
 
     A member's first stop is the post that is cheapest to pass on its own. Further ones, up to four in all, are those
     where a walk to the goal by way of the first stops of its partners (``partners``, -1 where there is none), or back
@@ -220,30 +227,32 @@ def choose_stops(task: CoveringTask, order: Ints, partners: Ints, watch: Watch) 
     own. Where stops are more than a thousand, there are only as many as keep the distances between them within members
     times nodes. Ties: the lowest post.
     """
-    sweeper = Sweeper(task.domain, backward=False, num_seeds=1)
-    nodes = task.posts.nodes.astype(np.int64)  # which numpy looks up in half the time
+    sweeps = Sweeps(task.domain, task.posts.nodes.astype(np.int64))  # which numpy looks up in half the time
     rows: dict[int, Floats] = {}  # distances from each stop to all posts
 
-    def make_stop(post: int) -> None:
-        if post not in rows:
-            watch.check()
-            rows[post] = sweeper.near(int(nodes[post]), nodes)
+    def make_stops(posts: Iterable[int]) -> None:
+        new = [post for post in dict.fromkeys(posts) if post not in rows]
+        made: Iterable[Floats]
+        if table is None:
+            made = chain.from_iterable(crew_at_work().read(sweeps, task.posts.nodes[new], watch))
+        else:
+            made = (table.distances[post] for post in new)
+        for post, distances in zip(new, made, strict=True):
+            watch.tell("distances between posts", len(rows), num_own * order.size)
+            rows[post] = distances
 
     detour = np.array(task.weights) @ (task.from_start + task.to_goal)
     num_stops = max(_NUM_AT_LEAST, math.isqrt(task.domain.num_nodes * order.size))
     num_own = min(_MAX_OWN, max(1, num_stops // max(1, order.size)))
     mine = [task.posts.posts_of(member) for member in order.tolist()]
     first = [int(posts[detour[posts].argmin()]) for posts in mine]
-    for at, post in enumerate(first):
-        watch.tell("distances between posts", at, num_own * order.size)
-        make_stop(post)
+    make_stops(first)
     own = []
     for at, posts in enumerate(mine):
-        watch.tell("distances between posts", order.size + at * (num_own - 1), num_own * order.size)
+        watch.check()
         wanted = _vote(task, posts, [rows[first[other]] for other in partners[at].tolist() if other >= 0])
         own.append([first[at], *[post for post in wanted if post != first[at]][: num_own - 1]])
-        for post in own[at]:
-            make_stop(post)
+    make_stops(chain.from_iterable(own))
     number_of = {post: number for number, post in enumerate(rows)}
     lists = []
     for posts, stops in zip(mine, own, strict=True):
@@ -544,4 +553,6 @@ class ClassWalks:
         """The engine of a class by itself."""
         part = self.task.part(ordered)
         table = None if self._tours is None else self._tours.table_of(ordered, part.posts)
+        if self._fields is not None and self._fields.table is not None:
+            table = self._fields.table.part(*self.task.posts.subset(ordered))
         return FieldsEngine(part, table=table, sweepers=self._sweepers)

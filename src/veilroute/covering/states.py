@@ -13,33 +13,95 @@ A trip ends whatever edge it arrives on: its goal has a state of its own, which 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
 
-from veilroute.arrays import Indices, Ints, Walk
-from veilroute.domain.graph import CostArray, Domain, Label, keep_cheapest, spans
+from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints, Walk
+from veilroute.domain.graph import CostArray, Domain, Label, spans
 from veilroute.domain.turns import Turns, edge_numbers
+from veilroute.kernels.sweep import turn_rows
 
 _Active = frozenset[tuple[int, int]]  # banned stretches by number, and how many of their nodes were walked: 3 or more
 _NOTHING: _Active = frozenset()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Shortcuts:
+    """What :func:`~veilroute.kernels.sweep.sweep_states` takes, by the names that it has there."""
+
+    rows: tuple[Indices, Indices, Floats]
+    state_of: Int32s
+    nodes: Int32s
+    back: Int32s
+    is_plain: Flags
+    steps: tuple[Indices, Indices, Floats, Int32s]
+    num_numbers: int
+    ends: Ints  # the states in which trips end, to which it finds no distances
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class StateGraph(Domain):
     """States and the steps between them, as a directed graph."""
 
-    world: Domain = None  # type: ignore[assignment]
-    nodes: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))  #: at which node each state is
-    #: Which edge of the world each step follows; -1 for one that stays where it is.
-    edges: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    world: Domain
+    nodes: Ints  #: at which node each state is
+    edges: Ints  #: which edge of the world each step follows; -1 for one that stays where it is
+    state_of: Ints  #: per edge of the world the state to which it usually leads
+    back: Ints  #: per state the edge that it may not turn back to, or -1
+    num_usual: int  #: how many states remember an edge at most; the others come after them
+    ends: frozenset[int]  #: the states in which trips end and nothing else
 
-    ends: frozenset[int] = frozenset()  #: the states in which trips end and nothing else
+    @cached_property
+    def reversed_rows(self) -> tuple[Indices, Indices, CostArray]:
+        """See :attr:`Domain.reversed_rows`; by counting, because states are many."""
+        indptr = np.zeros(self.num_nodes + 1, dtype=np.uint32)
+        np.cumsum(np.bincount(self.indices, minlength=self.num_nodes), out=indptr[1:])
+        indices, costs = np.empty_like(self.indices), np.empty_like(self.costs)
+        turn_rows(self.indptr, self.indices, cast(Floats, self.costs), indptr.copy(), indices, cast(Floats, costs))
+        return indptr, indices, costs
+
+    @cached_property
+    def shortcuts(self) -> Shortcuts | None:
+        """What speeds up sweeps; ``None`` where turning round costs something, so that equal edges cost differently."""
+        world, turns, num_edges = self.world, self.world.turns, self.world.num_edges
+        if turns is None or turns.u_turn_cost or self.unit_cost is not None:
+            return None
+        # Steps to states that remember more than an edge, which come after the others, have numbers of their own.
+        steps = self.edges.astype(np.int32)
+        tails, heads, _ = self.edge_arrays()
+        special = np.flatnonzero(heads >= self.num_usual)
+        kinds, which = np.unique(np.stack([self.nodes[tails[special]], heads[special]]), axis=1, return_inverse=True)
+        steps[special] = num_edges + which.reshape(-1)
+        steps[np.isin(heads, list(self.ends))] = -1
+        is_plain = np.ones(world.num_nodes, dtype=np.bool_)
+        is_plain[[node for stretch in turns.banned for node in stretch[1:-1]]] = False
+        remembering = [state for state in range(self.num_usual, self.num_nodes) if state not in self.ends]
+        is_plain[self.nodes[remembering]] = False
+        return Shortcuts(
+            rows=(world.indptr, world.indices, world.costs.astype(np.float64)),
+            state_of=self.state_of.astype(np.int32),
+            nodes=self.nodes.astype(np.int32),
+            back=self.back[self.state_of].astype(np.int32),
+            is_plain=is_plain,
+            steps=(self.indptr, self.indices, self.costs.astype(np.float64), steps),
+            num_numbers=num_edges + kinds.shape[1],
+            ends=np.array(sorted(self.ends), dtype=np.int64),
+        )
 
     def states_at(self, nodes: Indices) -> Indices:
         """The states at some of the nodes, ascending."""
-        return np.flatnonzero(np.isin(self.nodes, nodes)).astype(np.uint32)
+        order, first = self._by_node
+        return np.sort(order[spans(first[nodes], first[nodes + 1] - first[nodes])]).astype(np.uint32)
+
+    @cached_property
+    def _by_node(self) -> tuple[Ints, Ints]:
+        """The states in the order of their nodes, and where those of each node begin."""
+        order = np.argsort(self.nodes, kind="stable")
+        return order, np.searchsorted(self.nodes[order], np.arange(self.world.num_nodes + 1))
 
     def labels_of(self, nodes: Ints) -> tuple[Label, ...]:
         """The labels of the world's nodes along a walk; one that stays where it is, is there once."""
@@ -49,6 +111,13 @@ class StateGraph(Domain):
         """The nodes of the world along a walk."""
         nodes = self.nodes[walk]
         return nodes[np.concatenate(([True], nodes[1:] != nodes[:-1]))] if nodes.size else nodes
+
+
+def states_beside(graph: Domain, state: int) -> Indices:
+    """All states at the same node as one of them; where states are nodes, this one."""
+    if not isinstance(graph, StateGraph):
+        return np.array([state], dtype=np.uint32)
+    return np.flatnonzero(graph.nodes == graph.nodes[state]).astype(np.uint32)
 
 
 def nodes_along(graph: Domain, walk: Walk) -> Walk:
@@ -72,8 +141,8 @@ class Search:
 def search_graph(domain: Domain, walked: Sequence[Sequence[int]], goals: Sequence[int]) -> Search:
     """Where to search legal walks that go on from what was ``walked`` so far, each to its goal.
 
-    A trip that has not begun has walked its start. Nodes are those of the domain; what was walked may have led over
-    edges that the domain lacks by now.
+    A trip that has not begun has walked its start. Nodes are those of the domain; what was walked, and what is banned,
+    may lead over edges that the domain lacks by now.
     """
     if domain.turns is None:
         return Search(domain, tuple(nodes[-1] for nodes in walked), tuple(goals))
@@ -111,8 +180,8 @@ class _Builder:
         """The states, and where the trips start and end."""
         num_nodes = self.domain.num_nodes
         is_own = (self.back >= 0) & (~self.may_turn | bool(self.u_turn_cost))
-        for tail, head in self.banned:
-            is_own[int(edge_numbers(self.domain, [tail], [head])[0])] = True
+        begun = edge_numbers(self.domain, *np.array(list(self.banned), dtype=np.int64).reshape(-1, 2).T)
+        is_own[begun[begun >= 0]] = True
         is_free = np.zeros(num_nodes, dtype=np.bool_)
         is_free[self.heads[~is_own]] = True
         is_free[[nodes[0] for nodes in walked if len(nodes) == 1]] = True
@@ -127,6 +196,10 @@ class _Builder:
         self.state_of = self.free_state[self.heads]
         self.state_of[arrived[arrived >= 0]] = np.flatnonzero(arrived >= 0)
         self.num = nodes.size
+        self.barred = np.full(nodes.size, -1, dtype=np.int64)
+        may_not = np.flatnonzero(arrived >= 0)
+        may_not = may_not[~self.may_turn[arrived[may_not]]]
+        self.barred[may_not] = self.back[arrived[may_not]]
         tails, edges, prices = self._plain_steps(nodes, arrived)
         heads = self.state_of[edges]
         self._remember(tails, edges, heads)
@@ -150,9 +223,22 @@ class _Builder:
             edges = np.concatenate([edges, edges[arriving], np.full(here.size, -1, dtype=np.int64)])
             costs = np.concatenate([costs, costs[arriving], np.zeros(here.size, dtype=costs.dtype)])
             heads = np.concatenate([heads, np.full(arriving.size + here.size, ends[goal], dtype=np.int64)])
-        kept = keep_cheapest(nodes.size, tails, heads, costs)
-        plain = Domain.from_edges(nodes.size, tails[kept], heads[kept], costs[kept])
-        graph = StateGraph(plain.indptr, plain.indices, plain.costs, world=self.domain, nodes=nodes, edges=edges[kept])
+        # Steps are in the order of their tails but for those that were added.
+        order = np.argsort(tails, kind="stable") if not self.more_nodes else np.lexsort((heads, tails))
+        indptr = np.zeros(nodes.size + 1, dtype=np.int64)
+        np.cumsum(np.bincount(tails, minlength=nodes.size), out=indptr[1:])
+        graph = StateGraph(
+            indptr.astype(np.uint32),
+            heads[order].astype(np.uint32),
+            costs[order],
+            world=self.domain,
+            nodes=nodes,
+            edges=edges[order],
+            state_of=self.state_of,
+            back=np.concatenate([self.barred, np.full(nodes.size - self.num, -1)]),
+            num_usual=self.num,
+            ends=frozenset(ends.values()) - set(self.free_state[list(ends)].tolist()),
+        )
         return Search(graph, tuple(starts), tuple(ends[goal] for goal in goals))
 
     def _plain_steps(self, nodes: Ints, arrived: Ints) -> tuple[Ints, Ints, CostArray]:
@@ -173,6 +259,7 @@ class _Builder:
                 one = edge_numbers(self.domain, *np.array(firsts).T)
                 other = edge_numbers(self.domain, *np.array(seconds).T)
                 num = np.int64(self.heads.size)
+                one, other = one[(one >= 0) & (other >= 0)], other[(one >= 0) & (other >= 0)]
                 kept &= (came < 0) | ~np.isin(came * num + edges, one * num + other)
         prices = self.costs[edges]
         if self.u_turn_cost:
@@ -184,13 +271,21 @@ class _Builder:
         for stretch in self.turns.banned:
             if len(stretch) == 3:
                 continue
-            one, other = edge_numbers(self.domain, stretch[:2], stretch[1:3]).tolist()
+            one, other = self._edge(stretch[0], stretch[1]), self._edge(stretch[1], stretch[2])
+            if one < 0 or other < 0:
+                continue
             at = int(self.state_of[one])
             first, last = np.searchsorted(tails, [at, at + 1])
             for step in range(int(first), int(last)):
                 if edges[step] == other:
                     walked = self._follow((stretch[0], stretch[1]), _NOTHING, stretch[2])
                     heads[step] = self._state(stretch[1], stretch[2], walked)
+
+    def _edge(self, tail: int, head: int) -> int:
+        """The number of an edge, -1 where there is none."""
+        first, last = self._first_at[tail], self._first_at[tail + 1]
+        edge = int(first + np.searchsorted(self.heads[first:last], head))
+        return edge if edge < last and self.heads[edge] == head else -1
 
     def _follow(self, last: tuple[int, int], active: _Active, node: int) -> _Active | None:
         """What is walked of banned stretches after a step to ``node``; ``None`` where that completes one."""
@@ -207,7 +302,7 @@ class _Builder:
     def _state(self, tail: int, head: int, active: _Active | None) -> int:
         """The state after an edge with what is walked of banned stretches; made with its steps when it is new."""
         assert active is not None, "a banned stretch is not walked"
-        edge = int(edge_numbers(self.domain, [tail], [head])[0])
+        edge = self._edge(tail, head)
         if not active:
             return int(self.state_of[edge])
         if (edge, active) in self.known:

@@ -11,18 +11,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import repeat
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from veilroute.arrays import Candidate, Flags, Floats, Indices, Ints, Masks, Members, Node, as_members
+from veilroute.covering.crew import Sweeps, crew_at_work
 from veilroute.covering.states import search_graph
-from veilroute.covering.walks import Sweeper, num_threads
-from veilroute.domain.geography import measured_domain, straight_distances
+from veilroute.covering.walks import Sweeper
+from veilroute.domain.geography import measured_domain, straight_distances, straight_within
 from veilroute.domain.graph import Domain, at_least, at_most
 from veilroute.domain.visibility import AtNode, Explicit, LineOfSight, Visibility, WithinDistance
 from veilroute.errors import InvalidInputError
@@ -146,7 +146,7 @@ def find_watchers(domain: Domain, visibility: Visibility, candidates: Sequence[i
             return [np.array([node], dtype=np.uint32) for node in candidates]
         case WithinDistance(radius, "straight"):
             reach = at_most(radius, exact=False)
-            return [np.flatnonzero(straight_distances(domain, n) <= reach).astype(np.uint32) for n in candidates]
+            return [straight_within(domain, node, reach).astype(np.uint32) for node in candidates]
         case WithinDistance(radius, measure):
             measured = measured_domain(domain, measure)
             furthest = at_most(radius, exact=measured.has_integer_costs)
@@ -154,7 +154,7 @@ def find_watchers(domain: Domain, visibility: Visibility, candidates: Sequence[i
                 return [np.array([node], dtype=np.uint32) for node in candidates]
             sweeper = Sweeper(measured, backward=True, num_seeds=1)
             limit = furthest / sweeper.unit
-            return [np.flatnonzero(sweeper.run(node, limit) <= limit).astype(np.uint32) for node in candidates]
+            return [sweeper.within(node, limit) for node in candidates]
         case LineOfSight(reach):
             grid = domain.grid
             assert grid is not None, "checked when the problem was built"
@@ -244,23 +244,12 @@ class PostTable:
             self.num_done = self._nodes.size
         if self.is_complete:
             return
-        first = Sweeper(self._domain, backward=False, num_seeds=1)
-        # A thread for each core, with memory of its own; each writes other rows.
-        total, per_thread = self._nodes.size, first.sweeps_per_look
-        num = min(num_threads(), math.ceil((total - self.num_done) / per_thread))
-        sweepers = [first, *(Sweeper(self._domain, backward=False, num_seeds=1) for _ in range(num - 1))]
-        with ThreadPoolExecutor(num) as pool:
-            while not self.is_complete:
-                watch.check()
-                watch.tell("distances", self.num_done, total)
-                ends = [min(self.num_done + per_thread * number, total) for number in range(1, num + 1)]
-                begins = [self.num_done, *ends[:-1]]
-                parts = [self.distances[begin:end] for begin, end in zip(begins, ends, strict=True)]
-                if num == 1:
-                    first.fill_rows(self._nodes, begins[0], parts[0])
-                else:
-                    list(pool.map(Sweeper.fill_rows, sweepers, repeat(self._nodes), begins, parts))
-                self.num_done = ends[-1]
+        watch.tell("distances", self.num_done, self._nodes.size)
+        sweeps = Sweeps(self._domain, self._nodes)
+        for rows in crew_at_work().read(sweeps, self._nodes[self.num_done :], watch):
+            self.distances[self.num_done : self.num_done + len(rows)] = rows
+            self.num_done += len(rows)
+            watch.tell("distances", self.num_done, self._nodes.size)
 
     def part(self, posts: Posts, rows: Ints) -> PostTable:
         """The distances between some of the posts, which stand in ``rows``, once complete."""
@@ -297,19 +286,19 @@ def far_matrix(domain: Domain, nodes: Sequence[int], privacy: Privacy, kept: dic
     if privacy.measure == "straight":
         least = at_least(privacy.ell, exact=False)
         for i, node in enumerate(nodes):
-            is_far[i] &= straight_distances(domain, node)[at] >= least
+            is_far[i] &= straight_distances(domain, node, at) >= least
         return is_far
     measured = measured_domain(domain, privacy.measure)
     least = at_least(privacy.ell, exact=measured.has_integer_costs)
     if least <= measured.smallest_cost:
         return is_far
-    sweeper = Sweeper(measured, backward=False, num_seeds=1)
-    limit = least / sweeper.unit
-    rows: Iterable[Floats] = (sweeper.run(node, limit)[at] for node in nodes)
+    limit = least / (measured.unit_cost or 1.0)
+    sweeps = Sweeps(measured, at, limit=limit if kept is None else math.inf)
+    rows: Iterable[Floats] = chain.from_iterable(crew_at_work().own.read(sweeps, at.astype(np.uint32)))
     if kept is not None:
         key = ("between", privacy.measure)
         if key not in kept:
-            kept[key] = np.array([sweeper.run(node)[at] for node in nodes])
+            kept[key] = np.array(list(rows))
         rows = kept[key]
     for i, row in enumerate(rows):
         is_close = row < limit

@@ -8,16 +8,16 @@ Searches that run out of time or memory end with :func:`stop_with_walk`: a quick
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints, Walk
+from veilroute.arrays import Flags, Floats, Indices, Int8s, Int32s, Ints, Walk
+from veilroute.covering.states import Shortcuts, StateGraph
 from veilroute.domain.graph import Domain, spans
-from veilroute.kernels.sweep import FAR, descend_costs, descend_hops, sweep_costs, sweep_hops
+from veilroute.kernels.sweep import FAR, descend_costs, descend_hops, sweep_costs, sweep_hops, sweep_states
 
 if TYPE_CHECKING:
     from veilroute.covering.task import CoveringTask
@@ -32,15 +32,15 @@ _AT_ONCE: Floats = np.zeros(1)
 _MANY = 8  # one node in so many
 
 
-def num_threads() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def estimate_sweep(domain: Domain) -> float:
     """Rough nanoseconds of a sweep of the whole domain."""
     per_edge = _NANOSECONDS_PER_EDGE_BY_HOPS if domain.unit_cost is not None else _NANOSECONDS_PER_EDGE_BY_HEAP
     return max(1, domain.num_edges + domain.num_nodes) * per_edge
+
+
+def sweeps_per_look(domain: Domain) -> int:
+    """How many sweeps of the whole domain to make between two looks at the clock."""
+    return max(1, int(_NANOSECONDS_PER_LOOK / estimate_sweep(domain)))
 
 
 class Sweeper:
@@ -54,17 +54,16 @@ class Sweeper:
 
     def __init__(self, domain: Domain, *, backward: bool, num_seeds: int) -> None:
         indptr, indices, costs = domain.reversed_rows if backward else (domain.indptr, domain.indices, domain.costs)
+        self.domain, self.is_backward, self.num_seeds = domain, backward, num_seeds
         self._by_hops = domain.unit_cost is not None
         self._indptr: Indices = indptr
         self._indices: Indices = indices
-        self._onward = (domain.indptr, domain.indices) if backward else domain.reversed_rows[:2]
         self.unit = 1.0 if domain.unit_cost is None else domain.unit_cost
         self.size = domain.num_nodes + domain.num_edges
-        self.sweeps_per_look = max(1, int(_NANOSECONDS_PER_LOOK / estimate_sweep(domain)))
         self.num_sweeps = 0
         room = max(domain.num_nodes, domain.num_edges) + num_seeds + 1
         num_by_costs = 0 if self._by_hops else domain.num_nodes
-        self._costs: Floats = np.empty(0) if self._by_hops else costs.astype(np.float64)
+        self._costs: Floats = np.empty(0) if self._by_hops else costs.astype(np.float64, copy=False)
         self._distances: Floats = np.full(domain.num_nodes, np.nan if self._by_hops else np.inf)
         self._towards: Ints = np.empty(num_by_costs, dtype=np.int64)
         self._heap_keys: Floats = np.empty(0 if self._by_hops else room)
@@ -75,6 +74,9 @@ class Sweeper:
         self._reached: Indices = self._queue if self._by_hops else np.empty(num_by_costs, dtype=np.uint32)
         self._num_reached = 0
         self._seeds: Indices = _NO_NODES
+        self._shortcuts = domain.shortcuts if isinstance(domain, StateGraph) and not backward else None
+        # What was last asked for by shortcuts: the posts, their numbers per state, marks per edge, and scratch.
+        self._asked: tuple[Indices | Ints, Int32s, Int8s, Int8s, Floats, Int32s] | None = None
 
     def run(self, node: int, limit: float = math.inf) -> Floats:
         """Distances from (or, backward, to) one node; the array is overwritten by the next sweep."""
@@ -99,17 +101,58 @@ class Sweeper:
         self._sweep(seeds, _AT_ONCE, wanted=asked, ahead=ahead, ahead_limit=limit * (1 + _ROUNDING), behind=ahead)
         return self._values_at(asked)
 
-    def fill_rows(self, nodes: Indices, first: int, out: Floats) -> None:
-        """Distances from (or, backward, to) ``nodes[first]`` and those after it, a row of ``out`` for each."""
+    def fill_rows(self, nodes: Indices, asked: Indices | Ints, out: Floats, limit: float = math.inf) -> None:
+        """Distances from (or, backward, to) each of the nodes, of the ``asked``: a row of ``out`` for each.
+
+        What is farther than the limit is infinitely far.
+        """
+        wanted = np.unique(asked).astype(np.int64)
+        if self._shortcuts is not None and wanted.size == asked.size and limit == math.inf:
+            # They pass over the states in which trips end, and these are posts only where a goal is seen from.
+            ends = self._shortcuts.ends
+            if not (np.isin(asked, ends).any() or np.isin(nodes, ends).any()):
+                self._fill_by_shortcuts(self._shortcuts, nodes, asked, out)
+                return
         hops = np.empty(out.shape if self._by_hops else (0, 0), dtype=np.int32)
         for number in range(len(out)):
-            self._sweep(nodes[first + number : first + number + 1], _AT_ONCE)
+            self._sweep(nodes[number : number + 1], _AT_ONCE, limit, wanted=wanted)
             if self._by_hops:
-                np.take(self._hops, nodes, out=hops[number])
+                np.take(self._hops, asked, out=hops[number])
             else:
-                np.take(self._distances, nodes, out=out[number])
+                np.take(self._distances, asked, out=out[number])
         if self._by_hops:
             _write_distances(hops, out)
+
+    def _fill_by_shortcuts(self, shortcuts: Shortcuts, nodes: Indices, asked: Indices | Ints, out: Floats) -> None:
+        if self._asked is None or self._asked[0] is not asked:
+            posts = np.full(shortcuts.nodes.size, -1, dtype=np.int32)
+            posts[asked] = np.arange(asked.size)
+            marks = np.zeros(shortcuts.num_numbers, dtype=np.int8)
+            marks[: shortcuts.state_of.size] = 2 * (posts[shortcuts.state_of] >= 0)
+            nearest, at = np.empty((shortcuts.is_plain.size, 2)), np.empty(shortcuts.is_plain.size, dtype=np.int32)
+            self._asked = asked, posts, marks, marks.copy(), nearest, at
+        _, posts, marks, used, nearest, at = self._asked
+        num_posts = int((posts >= 0).sum())
+        indptr, heads, costs = shortcuts.rows
+        out.fill(np.inf)
+        for node, row in zip(nodes.tolist(), out, strict=True):
+            np.copyto(used, marks)
+            nearest.fill(np.inf)
+            sweep_states(
+                indptr, heads, costs, shortcuts.back, shortcuts.state_of, shortcuts.is_plain, shortcuts.nodes,
+                *shortcuts.steps, node, posts, num_posts, used, nearest, at, self._heap_keys, self._queue, row,
+            )  # fmt: skip
+            self.num_sweeps += 1
+        # Of posts at one state only the last has its distance so far.
+        same = posts[asked]
+        if (same != np.arange(asked.size)).any():
+            out[:] = out[:, same]
+
+    def within(self, node: int, limit: float) -> Indices:
+        """The nodes no farther than the limit from (or, backward, to) a node, itself included, ascending."""
+        seeds = np.array([node], dtype=np.uint32)
+        self._sweep(seeds, _AT_ONCE, limit)
+        return np.unique(np.concatenate((seeds, self._reached[: self._num_reached])))
 
     def follow(self, node: int) -> Walk:
         """The path along the last sweep between ``node`` and the seed, starting at ``node``.
@@ -117,7 +160,11 @@ class Sweeper:
         Ties: on equal edge costs each step goes to the lowest-numbered neighbour on a shortest path; otherwise to
         the one that the sweep settled first, and it settles by (distance, node number).
         """
-        return descend_hops(*self._onward, self._hops, node) if self._by_hops else descend_costs(self._towards, node)
+        if not self._by_hops:
+            return descend_costs(self._towards, node)
+        domain = self.domain
+        onward = (domain.indptr, domain.indices) if self.is_backward else domain.reversed_rows[:2]
+        return descend_hops(*onward, self._hops, node)
 
     def path(self, here: int, stop: int, length: float, from_start: Floats, to_goal: Floats) -> Walk:
         """The path from ``here`` to ``stop`` of a given length, for sweepers that are backward.
@@ -152,6 +199,7 @@ class Sweeper:
         if wanted.size > self._wanted.size // _MANY:
             wanted = _NO_NODES  # the last of so many is far away, and looking for them takes time
         self._wanted[wanted] = True
+        is_local = wanted.size > 0 or limit < math.inf
         if self._by_hops:
             if nodes.size == 1 and values[0] == 0:  # most sweeps; two numpy calls in place of six
                 seeds = nodes.astype(np.int64)
@@ -164,14 +212,14 @@ class Sweeper:
                 self._wanted, wanted.size, self._hops, self._queue,
             )  # fmt: skip
         else:
-            reached = self._reached if wanted.size else _NO_NODES
+            reached = self._reached if is_local else _NO_NODES
             num = sweep_costs(
                 self._indptr, self._indices, self._costs, nodes, values, limit, ahead, ahead_limit, behind,
                 behind_limit, self._wanted, wanted.size, self._distances, self._towards, self._heap_keys, self._queue,
                 reached,
             )  # fmt: skip
         self._wanted[wanted] = False
-        self._seeds, self._num_reached = nodes, num if wanted.size else self.size
+        self._seeds, self._num_reached = nodes, num if is_local else self.size
         self.num_sweeps += 1
 
     def _forget(self) -> None:

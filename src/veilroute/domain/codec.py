@@ -8,7 +8,7 @@ import numpy as np
 from veilroute.checks import is_number
 from veilroute.domain.geography import Streets, street_domain
 from veilroute.domain.graph import Domain
-from veilroute.domain.grid import grid_domain
+from veilroute.domain.grid import Anchor, grid_domain
 from veilroute.domain.turns import also_from_list, turns_from_dict, with_rules
 from veilroute.errors import InvalidInputError
 
@@ -18,7 +18,10 @@ _STREET_FIELDS = ("unit", "lonlat", "lengths", "names", "name_ids", "kinds", "ki
 def domain_to_dict(domain: Domain) -> dict[str, Any]:
     """Plain data from which :func:`domain_from_dict` rebuilds the domain."""
     if domain.grid is not None:
-        return {"grid": {"map": domain.grid.rows(), "movement": domain.grid.movement}}
+        grid: dict[str, Any] = {"map": domain.grid.rows(), "movement": domain.grid.movement}
+        if (anchor := domain.grid.anchor) is not None:
+            grid |= {"origin": [anchor.lat, anchor.lon], "cell": anchor.cell_m}
+        return {"grid": grid}
     tails, heads, costs = domain.edge_arrays()
     graph: dict[str, Any] = {
         "num_nodes": domain.num_nodes,
@@ -43,11 +46,23 @@ def domain_from_dict(data: Any) -> Domain:
         case {"grid": {"map": list(rows)} as grid}:
             if not all(isinstance(row, str) for row in rows):
                 raise InvalidInputError("domain.grid.map", "rows of text")
-            return grid_domain(rows, movement=grid.get("movement", 4))
+            return grid_domain(rows, movement=grid.get("movement", 4), anchor=anchor_from_dict(grid))
         case {"graph": {"num_nodes": num_nodes, "edges": list(edges)} as graph}:
             return _graph_from_edges(num_nodes, edges, graph)
     expected = '{"grid": {"map", "movement"}} or {"graph": {"num_nodes", "edges"}}'
     raise InvalidInputError("domain", expected, data if data else "nothing")
+
+
+def anchor_from_dict(grid: dict[str, Any]) -> Anchor | None:
+    """Where a grid lies on earth, by its ``origin`` and ``cell``; ``None`` where it has neither."""
+    match grid.get("origin"), grid.get("cell"):
+        case None, None:
+            return None
+        case [lat, lon], cell if cell is not None:
+            return Anchor(lat, lon, cell)
+    raise InvalidInputError(
+        "grid.origin", "[latitude, longitude] of the north-west corner, with cell in metres beside it"
+    )
 
 
 def _graph_from_edges(num_nodes: Any, edges: list[Any], options: dict[str, Any]) -> Domain:

@@ -6,13 +6,13 @@ decide which route is best; privacy and sight are often wanted in metres althoug
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from veilroute.arrays import Floats, Int32s, Ints
+from veilroute.arrays import Flags, Floats, Int32s, Ints
 from veilroute.checks import check_name
 from veilroute.domain.graph import Domain, Label, checked_costs, keep_cheapest, spans
 from veilroute.domain.turns import Turns, with_rules
@@ -21,6 +21,9 @@ from veilroute.errors import InvalidInputError
 UNITS = ("seconds", "metres")  #: what an edge's cost may be measured in on a street network
 MEASURES = ("cost", "driving", "walking", "straight")
 """The edges' costs; metres along the edges; metres along the edges in either direction; metres as the crow flies."""
+
+AIR, ON_FOOT = "air", "cell"  #: kinds of street that are no street: a move of free flight, one from cell to cell
+LATTICE = (AIR, ON_FOOT)
 
 EARTH_RADIUS_M = 6_371_008.8  #: mean radius of the earth (IUGG)
 
@@ -36,7 +39,7 @@ class Streets:
 
     lonlat: Floats  #: longitude and latitude of every node, in degrees
     lengths: Floats  #: metres of every edge
-    unit: str  #: what the domain's costs are measured in: ``"seconds"`` or ``"metres"``
+    unit: str  #: what the domain's costs are measured in: ``"seconds"`` or ``"metres"``; ``"cells"`` on grids
     names: tuple[str, ...]  #: the street names that occur; an unnamed street has the name ""
     name_ids: Int32s  #: which of them each edge has
     kinds: tuple[str, ...]  #: the kinds of street that occur, as "residential"
@@ -77,10 +80,32 @@ class Streets:
 
 
 def streets_of(domain: Domain) -> Streets:
-    """The streets behind a domain, or one line that says why there are none."""
-    if domain.streets is None:
-        raise InvalidInputError("domain", "a street network: only street networks have places on earth and directions")
-    return domain.streets
+    """The streets behind a domain or the moves of a grid that lies on earth, or one line that says why there are none.
+
+    Every export asks here for what it shows.
+    """
+    if domain.on_earth is None:
+        only = "only street networks and grids with an origin have places on earth and directions"
+        raise InvalidInputError("domain", f"a street network, or a grid planned with --origin and --cell: {only}")
+    return domain.on_earth
+
+
+def places_on_earth(domain: Domain, nodes: npt.ArrayLike) -> Floats:
+    """Longitude and latitude of nodes, of a street network or of a grid that lies on earth."""
+    return np.asarray(streets_of(domain).lonlat[np.asarray(nodes, dtype=np.int64)])
+
+
+def grid_streets(domain: Domain) -> Streets | None:
+    """The moves of a grid as streets, from the middle of a cell to the middle of another; ``None`` without an anchor.
+
+    Planning does not use them: costs stay numbers of cells, and so does what is measured by them.
+    """
+    grid, none = domain.grid, np.zeros(domain.num_edges, dtype=np.int32)
+    if grid is None or grid.anchor is None:
+        return None
+    lengths = np.round(domain.costs * grid.anchor.cell_m, 3).astype(np.float64)
+    bends = np.zeros(domain.num_edges + 1, dtype=np.int64), np.empty((0, 2))
+    return Streets(grid.anchor.lonlat(grid.cells + 0.5), lengths, "cells", ("",), none, (ON_FOOT,), none, *bends)
 
 
 def street_domain(
@@ -142,6 +167,49 @@ def street_domain(
     )
     domain = Domain(plain.indptr, plain.indices, plain.costs, plain.labels, plain.coordinates, streets=streets)
     return with_rules(domain, turns, also)
+
+
+def part_of(domain: Domain, is_in: Flags) -> Domain:
+    """A graph with only some of its nodes, and what leads from one of these to another.
+
+    Labels stay. So do rules for turns and further labels, where they can.
+    """
+    if domain.grid is not None:
+        raise InvalidInputError("domain", "a graph or street network", domain)
+    tails, heads, costs = domain.edge_arrays()
+    nodes, edges = np.flatnonzero(is_in), np.flatnonzero(is_in[tails] & is_in[heads])
+    number = np.cumsum(is_in) - 1
+    tails, heads, costs = number[tails[edges]], number[heads[edges]], costs[edges]
+    labels, streets, turns = domain.labels_of(nodes), domain.streets, domain.turns
+    also = [(label, int(number[node])) for label, node in domain.also if is_in[node]]
+    if turns is not None:
+        kept = [stretch for stretch in turns.banned if all(is_in[node] for node in stretch)]
+        turns = replace(turns, banned=tuple(tuple(int(number[node]) for node in stretch) for stretch in kept))
+    if streets is None:
+        coordinates = None if domain.coordinates is None else domain.coordinates[nodes]
+        plain = Domain.from_edges(nodes.size, tails, heads, costs, labels=labels, coordinates=coordinates)
+        return with_rules(plain, turns, also)
+    sizes = np.diff(streets.shape_ptr)[edges]
+    names, kinds = np.unique(streets.name_ids[edges]), np.unique(streets.kind_ids[edges])
+    return street_domain(
+        lonlat=streets.lonlat[nodes],
+        tails=tails,
+        heads=heads,
+        costs=costs,
+        lengths=streets.lengths[edges],
+        unit=streets.unit,
+        labels=labels,
+        names=[streets.names[number] for number in names.tolist()],
+        name_ids=np.searchsorted(names, streets.name_ids[edges]),
+        kinds=[streets.kinds[number] for number in kinds.tolist()],
+        kind_ids=np.searchsorted(kinds, streets.kind_ids[edges]),
+        shape_ptr=np.concatenate([[0], np.cumsum(sizes)]),
+        shape=streets.shape[spans(streets.shape_ptr[:-1][edges], sizes)],
+        attribution=streets.attribution,
+        shortest=streets.shortest[edges],
+        turns=turns,
+        also=also,
+    )
 
 
 def great_circle_m(lonlat1: npt.ArrayLike, lonlat2: npt.ArrayLike) -> Floats:
@@ -241,7 +309,48 @@ def measured_domain(domain: Domain, measure: str) -> Domain:
     return Domain.from_edges(domain.num_nodes, tails, heads, metres)
 
 
-def straight_distances(domain: Domain, node: int) -> Floats:
-    """Metres from a node of a street network to every node, along the great circle."""
+def straight_distances(domain: Domain, node: int, others: Ints) -> Floats:
+    """Metres from a node of a street network to others, along the great circle."""
     assert domain.streets is not None, "checked with the problem"
-    return great_circle_m(domain.streets.lonlat, domain.streets.lonlat[node])
+    lonlat = domain.streets.lonlat
+    return great_circle_m(lonlat[others], lonlat[node])
+
+
+def straight_within(domain: Domain, node: int, metres: float) -> Ints:
+    """The nodes of a street network no farther than some metres from a node along the great circle, ascending."""
+    assert domain.streets is not None, "checked with the problem"
+    latitudes = domain.streets.lonlat[:, 1]
+    # Who is farther north or south than that need not be looked at: sines of millions of nodes take long.
+    band = math.degrees(metres / EARTH_RADIUS_M) * (1 + 1e-6) + 1e-9
+    others = np.flatnonzero(np.abs(latitudes - latitudes[node]) <= band)
+    return np.asarray(others[straight_distances(domain, node, others) <= metres])
+
+
+def distance_text(metres: float) -> str:
+    """Metres as people say them: to 5 m below 50 m, to 10 m below a kilometre, to 100 m beyond."""
+    if metres < 47.5:
+        return f"{_fives(metres)} m"
+    if metres < 995:
+        return f"{10 * round(metres / 10)} m"
+    return f"{metres / 1000:.1f} km"
+
+
+def duration_text(seconds: float) -> str:
+    """Seconds as people say them: to 5 s below a minute and a half, to a minute beyond."""
+    if seconds < 87.5:
+        return f"{_fives(seconds)} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def cost_text(domain: Domain | None, cost: float) -> str:
+    """A cost as people say it: a duration or a distance on a street network, else the number itself."""
+    streets = None if domain is None else domain.streets
+    if streets is None:
+        return f"{cost:.6g}"
+    return duration_text(cost) if streets.unit == "seconds" else distance_text(cost)
+
+
+def _fives(value: float) -> int:
+    """Rounded to fives; only nothing is 0."""
+    return max(5, 5 * round(value / 5)) if value > 0 else 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+import unicodedata
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -65,6 +66,11 @@ def label_text(label: Label) -> str:
     if not isinstance(label, tuple):
         return str(label)
     return ",".join(f"({label_text(part)})" if isinstance(part, tuple) else str(part) for part in label)
+
+
+def folded(text: str) -> str:
+    """What names are compared by where capitals do not matter."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def tidy_text(text: str) -> str:
@@ -191,8 +197,19 @@ class Domain:
     @cached_property
     def reversed_rows(self) -> tuple[Indices, Indices, CostArray]:
         """CSR rows of the graph with every edge turned round."""
-        tails, heads, costs = self.edge_arrays()
-        return _canonical_rows(self.num_nodes, heads, tails, costs)
+        # By head and then by tail: edges are in the order of their tails, and a stable sort leaves that as it is.
+        order = np.argsort(self.indices, kind="stable")
+        indptr = np.zeros(self.num_nodes + 1, dtype=np.uint32)
+        np.cumsum(np.bincount(self.indices, minlength=self.num_nodes), out=indptr[1:])
+        tails = np.repeat(np.arange(self.num_nodes, dtype=np.uint32), np.diff(self.indptr))
+        return indptr, tails[order], self.costs[order]
+
+    @cached_property
+    def on_earth(self) -> Streets | None:
+        """Where nodes are on earth and edges lead: by the streets, or by a grid's anchor; ``None`` where unknown."""
+        from veilroute.domain.geography import grid_streets  # here, because that module is built on this one
+
+        return grid_streets(self) if self.streets is None else self.streets
 
     def edge_arrays(self) -> tuple[Ints, Ints, CostArray]:
         """Tails, heads and costs of all edges, ordered by (tail, head)."""
@@ -255,6 +272,18 @@ class Domain:
         further = (label for label, _ in self.also)
         return {label_text(label): label for label in chain(self.labels or (), further)}
 
+    def labels_like(self, text: str) -> list[Label]:
+        """The labels that are this text but for capitals."""
+        return self._labels_of_folded.get(folded(text), [])
+
+    @cached_property
+    def _labels_of_folded(self) -> dict[str, list[Label]]:
+        alike: dict[str, list[Label]] = {}
+        for label in chain(self.labels or (), (label for label, _ in self.also)):
+            if isinstance(label, str):
+                alike.setdefault(folded(label), []).append(label)
+        return alike
+
     @cached_property
     def _index_of_label(self) -> dict[Label, int]:
         return dict(self.also) | {label: i for i, label in enumerate(self.labels or ())}
@@ -288,8 +317,8 @@ class Domain:
     def drawing_sha256(self) -> str | None:
         """A hash of what people are shown and planning does not use, or ``None`` when there is nothing of the kind.
 
-        On street networks names, kinds and bends of the edges and the credits, on other graphs the coordinates. The
-        cells of a grid are in :attr:`sha256`.
+        On street networks names, kinds and bends of the edges and the credits, on other graphs the coordinates, on
+        grids where they lie on earth, if they do. The cells of a grid are in :attr:`sha256`.
         """
         digest = hashlib.sha256(b"veilroute-drawing/1\n")
         if self.streets is not None:
@@ -302,6 +331,9 @@ class Domain:
             digest.update(streets.shape.astype("<f8").tobytes())
         elif self.coordinates is not None:
             digest.update(self.coordinates.astype("<f8").tobytes())
+        elif self.grid is not None and self.grid.anchor is not None:
+            anchor = self.grid.anchor
+            digest.update(np.array([anchor.lat, anchor.lon, anchor.cell_m], dtype="<f8").tobytes())
         else:
             return None
         return digest.hexdigest()

@@ -2,14 +2,15 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from veilroute.arrays import Flags, Indices, Ints
-from veilroute.checks import is_whole, plain_number
+from veilroute.arrays import Flags, Floats, Indices, Ints
+from veilroute.checks import is_number, is_whole, plain_number
+from veilroute.domain.geography import EARTH_RADIUS_M
 from veilroute.domain.graph import CostArray, Domain
 from veilroute.errors import InvalidInputError
 
@@ -17,9 +18,51 @@ FREE_CHARACTERS = ".GS"  #: terrain that can be walked on in Moving AI maps
 BLOCKED_CHARACTERS = "@OTW"  #: terrain that cannot
 MAX_CELLS = 2**22  #: a grid of 2048 x 2048, four times the largest benchmark map; planning on it takes gigabytes
 
+# Nearer to a pole a cell would be no square any more, and a cell beyond these sizes is a slip of the pen.
+_FURTHEST_LAT = 85.0
+_LEAST_CELL_M, _LARGEST_CELL_M = 0.1, 100_000.0
+
 # In ascending order of the neighbour's number, because cells are numbered row by row.
 _STEPS_4 = ((-1, 0), (0, -1), (0, 1), (1, 0))
 _STEPS_8 = ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1))
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """Where on earth a grid lies: its north-west corner, and how wide its square cells are.
+
+    Row 0 is the north edge and column 0 the west edge, so the corner is the outer one of cell (0, 0).
+    """
+
+    lat: float  #: of the corner, in degrees, as is lon
+    lon: float
+    cell_m: float  #: metres from one side of a cell to the other
+
+    def __post_init__(self) -> None:
+        if not (is_number(self.lat, -_FURTHEST_LAT, _FURTHEST_LAT) and is_number(self.lon, -180, 180)):
+            expected = f"LAT,LON of the north-west corner (latitudes up to {_FURTHEST_LAT:g})"
+            raise InvalidInputError("grid.origin", expected, (self.lat, self.lon))
+        if not is_number(self.cell_m, _LEAST_CELL_M, _LARGEST_CELL_M):
+            expected = f"metres from {_LEAST_CELL_M:g} to {_LARGEST_CELL_M:g}"
+            raise InvalidInputError("grid.cell", expected, self.cell_m)
+
+    @cached_property
+    def _degrees(self) -> tuple[float, float]:
+        """How many degrees of latitude and of longitude a cell measures; the latter beside the corner."""
+        down = self.cell_m / (EARTH_RADIUS_M * math.radians(1))
+        return down, down / math.cos(math.radians(self.lat))
+
+    def lonlat(self, points: npt.ArrayLike) -> Floats:
+        """Longitude and latitude of points, given as how many cells they are south and east of the corner."""
+        down, right = self._degrees
+        south, east = np.moveaxis(np.asarray(points, dtype=np.float64), -1, 0)
+        # To a tenth of a millimetre, so that the last bit of a platform's cosine is in no file.
+        return np.asarray(np.round(np.stack([self.lon + east * right, self.lat - south * down], axis=-1), 9))
+
+    def cell_at(self, lat: float, lon: float) -> tuple[int, int]:
+        """Row and column of the cell around a point on earth; the map may end before it."""
+        down, right = self._degrees
+        return math.floor((self.lat - lat) / down), math.floor((lon - self.lon) / right)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,6 +71,7 @@ class Grid:
 
     free: Flags  #: true for each cell that can be walked on, shape (height, width)
     movement: int = 4  #: 4 (unit costs) or 8 (1 and sqrt(2), no corner cutting)
+    anchor: Anchor | None = None  #: where on earth it lies, or ``None``
 
     @property
     def height(self) -> int:
@@ -76,11 +120,11 @@ class Grid:
         return ["".join(row) for row in np.where(self.free, ".", "@")]
 
 
-def grid_domain(cells: Sequence[str] | npt.ArrayLike, *, movement: int = 4) -> Domain:
+def grid_domain(cells: Sequence[str] | npt.ArrayLike, *, movement: int = 4, anchor: Anchor | None = None) -> Domain:
     """Build a domain from rows of text (Moving AI characters) or a 2-D array that is true where free.
 
     4-way movement has unit costs; 8-way costs 1 straight and sqrt(2) diagonally, and a diagonal step needs both
-    cells beside it free (no corner cutting).
+    cells beside it free (no corner cutting). With an ``anchor`` the cells have places on earth.
     """
     if movement not in (4, 8):
         raise InvalidInputError("grid.movement", "4 or 8", movement)
@@ -89,7 +133,20 @@ def grid_domain(cells: Sequence[str] | npt.ArrayLike, *, movement: int = 4) -> D
         raise InvalidInputError("grid.map", "at least one free cell")
     grid = Grid(free, movement)
     indptr, indices, costs = _grid_rows(grid)
-    return Domain(indptr, indices, costs, grid=grid)
+    domain = Domain(indptr, indices, costs, grid=grid)
+    return domain if anchor is None else anchored(domain, anchor)
+
+
+def anchored(domain: Domain, anchor: Anchor) -> Domain:
+    """The same grid with a place on earth; nodes, labels and costs stay as they are."""
+    if domain.grid is None:
+        raise InvalidInputError("grid.origin", "a grid: a graph cannot be laid on the earth by its corner")
+    grid = replace(domain.grid, anchor=anchor)
+    east, south = anchor.lonlat([grid.height, grid.width]).tolist()
+    if south < -_FURTHEST_LAT or east > 180:
+        expected = f"a grid that ends before latitude -{_FURTHEST_LAT:g} and longitude 180; choose smaller cells"
+        raise InvalidInputError("grid.cell", expected, anchor.cell_m)
+    return replace(domain, grid=grid)
 
 
 def _parse_cells(cells: Sequence[str] | npt.ArrayLike) -> Flags:

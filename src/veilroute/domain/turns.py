@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -73,11 +74,11 @@ def also_from_list(data: Any) -> list[tuple[Label, int]]:
     return [(plain_label(label, field="also"), node) for label, node in pairs]
 
 
-def with_rules(domain: Domain, turns: Turns | None, also: Sequence[tuple[Label, int]] = ()) -> Domain:
-    """The domain with rules for turns, and with further labels of its nodes; checked."""
+def with_rules(domain: Domain, turns: Turns | None, also: Sequence[tuple[Label, int]] | None = None) -> Domain:
+    """The domain with rules for turns and, where they are given, with other further labels of its nodes; checked."""
     if turns is not None and turns.is_free:
         turns = None
-    ruled = replace(domain, turns=turns, also=tuple(also))
+    ruled = replace(domain, turns=turns, also=domain.also if also is None else tuple(also))
     if turns is not None:
         _check_banned(ruled, turns)
     if also:
@@ -126,8 +127,11 @@ def edge_numbers(domain: Domain, tails: npt.ArrayLike, heads: npt.ArrayLike) -> 
 
 
 def without_missing(domain: Domain, turns: Turns | None) -> Turns | None:
-    """Rules for a domain that lacks some edges of the one they were made for; the nodes are the same."""
+    """Rules for whoever starts on a domain that lacks some edges of the one they were made for; nodes are the same."""
     if turns is None or not turns.banned:
         return turns
-    kept = [stretch for stretch in turns.banned if (edge_numbers(domain, stretch[:-1], stretch[1:]) >= 0).all()]
+    steps = np.array([step for stretch in turns.banned for step in pairwise(stretch)], dtype=np.int64)
+    firsts = np.cumsum([0, *(len(stretch) - 1 for stretch in turns.banned[:-1])])
+    is_there = np.logical_and.reduceat(edge_numbers(domain, steps[:, 0], steps[:, 1]) >= 0, firsts)
+    kept = [stretch for stretch, is_kept in zip(turns.banned, is_there.tolist(), strict=True) if is_kept]
     return Turns(turns.u_turns, turns.u_turn_cost, tuple(kept))

@@ -56,8 +56,8 @@ def read_dimacs(path: str | Path, coordinates: str | Path | None = None, *, unit
         raise FileFormatError(path, f"truncated: {promise}" if len(arcs) < num_arcs else f"{promise}; correct one")
     ends = _nodes(path, arcs[:, :2], num_nodes)
     if coordinates is None:
-        stem = Path(path).name.removesuffix(".gz").removesuffix(".gr")
-        beside = (Path(path).with_name(stem + end) for end in (".co", ".co.gz"))
+        stem = re.sub(r"(\.gr)?(\.gz)?$", "", Path(path).name, flags=re.IGNORECASE)
+        beside = (Path(path).with_name(stem + end) for end in (".co", ".co.gz", ".CO", ".CO.GZ"))
         coordinates = next((file for file in beside if file.is_file()), None)
     points = None if coordinates is None else _read_points(coordinates, num_nodes)
     is_lonlat = points is not None and bool((np.abs(points) <= (180e6, 90e6)).all())

@@ -12,7 +12,8 @@ from veilroute.domain.geography import streets_of
 from veilroute.domain.graph import Label
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook
-from veilroute.streets.directions import ClassRoute, Itinerary, chosen_trips, class_routes
+from veilroute.streets.directions import Itinerary
+from veilroute.streets.sheets import ClassRoute, chosen_trips, class_routes
 
 OKABE_ITO = ("#0072B2", "#D55E00", "#F0E442", "#000000", "#56B4E9", "#CC79A7", "#E69F00", "#009E73")
 """The colours of classes, for pictures and for map files alike.
@@ -22,7 +23,7 @@ They are those of Okabe and Ito ("Color universal design", 2008), in the order t
 """
 
 _DECIMALS = 7
-_UNPROTECTED = "#7A7A7A"
+UNPROTECTED = "#7A7A7A"
 
 
 def class_colour(index: int) -> str:
@@ -88,7 +89,7 @@ def _points(playbook: Playbook, trip: int | None) -> Iterator[dict[str, Any]]:
     number_of = {member: number for number, group in numbered for member in group.members}
     for label in playbook.candidates:
         of_class = number_of.get(label)
-        colour = _UNPROTECTED if of_class is None else class_colour(of_class - 1)
+        colour = UNPROTECTED if of_class is None else class_colour(of_class - 1)
         properties = {"role": "candidate", "class": of_class, "anonymized": of_class is not None}
         yield _point(playbook, label, properties | {"marker-color": colour})
 

@@ -1,10 +1,10 @@
-"""GPX 1.1: routes for navigation devices.
+"""GPX 1.1: routes for navigation devices, with their stops as waypoints.
 
-Files hold no time, so that equal routes give equal bytes. A single route's file depends on the route alone: it names
-neither the secret nor any other candidate.
+Files hold no date, so that equal routes give equal bytes. A single route's file depends on the route and on the stops
+of everybody who could be meant by it; it does not know who is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
@@ -12,7 +12,9 @@ from xml.sax.saxutils import escape, quoteattr
 from veilroute.arrays import Floats
 from veilroute.domain.geography import streets_of
 from veilroute.playbook import Playbook
-from veilroute.streets.directions import Itinerary, Step, class_routes, members_text, total_text
+from veilroute.streets.directions import Itinerary, Step, stay_text, total_text
+from veilroute.streets.sheets import class_routes, members_text
+from veilroute.streets.stops import Schedule
 
 _HEAD = (
     '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -32,35 +34,74 @@ class Track:
     steps: Sequence[Step] = field(default_factory=tuple)
 
 
-def route_gpx(itinerary: Itinerary, *, name: str = "Route", steps: Sequence[Step] = ()) -> str:
-    """One route as GPX: a track with every point of its line and, with ``steps``, a route from turn to turn."""
-    track = Track(name, total_text(itinerary), itinerary.polyline(), steps)
-    return gpx_text([track], name=name, attribution=itinerary.attribution)
+@dataclass(frozen=True)
+class Waypoint:
+    """A stop as it stands in a file."""
+
+    name: str
+    description: str
+    place: tuple[float, float]  # longitude and latitude
 
 
-def playbook_gpx(playbook: Playbook, *, trip: int | None = None) -> str:
-    """A whole playbook as GPX: one track for each anonymized class and trip (or for one ``trip``).
+def route_gpx(
+    itinerary: Itinerary, *, name: str = "Route", steps: Sequence[Step] = (), schedule: Schedule | None = None
+) -> str:
+    """One route as GPX: its stops, a track with every point of its line and, with ``steps``, a route turn by turn."""
+    schedule = schedule or Schedule()
+    track = Track(name, total_text(itinerary, schedule), itinerary.polyline(), steps)
+    note = schedule.note(len(itinerary.stops)) if itinerary.stops else ""
+    stops = waypoints(itinerary, schedule)
+    return gpx_text([track], name=name, attribution=itinerary.attribution, stops=stops, note=note)
+
+
+def playbook_gpx(playbook: Playbook, *, trip: int | None = None, schedule: Schedule | None = None) -> str:
+    """A whole playbook as GPX: stops and one track for each anonymized class and trip (or for one ``trip``).
 
     Where the members of a class part, it is the track of what they share, and one for the rest of each follows.
     """
-    tracks = []
+    schedule = schedule or Schedule()
+    tracks: list[Track] = []
+    stops: list[Waypoint] = []
     for part in (part for route in class_routes(playbook, trip=trip) for part in route.parts):
-        description = f"{members_text(playbook, part.members)}: {total_text(part.itinerary)}"
+        description = f"{members_text(playbook, part.members)}: {total_text(part.itinerary, schedule)}"
         tracks.append(Track(part.title, description, part.itinerary.polyline()))
+        stops += waypoints(part.itinerary, schedule, part.title)
     attribution = streets_of(playbook.problem.domain).attribution
-    return gpx_text(tracks, name="Playbook", attribution=attribution)
+    return gpx_text(tracks, name="Playbook", attribution=attribution, stops=stops)
 
 
-def write_gpx(playbook: Playbook, path: str | Path, *, trip: int | None = None) -> None:
+def waypoints(itinerary: Itinerary, schedule: Schedule, title: str = "") -> list[Waypoint]:
+    """The stops of a route, numbered; ``title`` says of which, where there are several."""
+    return [
+        Waypoint(
+            f"{title}, {stop.title[0].lower()}{stop.title[1:]}" if title else stop.title,
+            f"{stop.text.partition(': ')[2]}; {stay_text(itinerary, stop, schedule)}",
+            itinerary.place(stop.position),
+        )
+        for stop in itinerary.stops
+    ]
+
+
+def write_gpx(
+    playbook: Playbook, path: str | Path, *, trip: int | None = None, schedule: Schedule | None = None
+) -> None:
     """Write a whole playbook as :func:`playbook_gpx` makes it."""
-    Path(path).write_text(playbook_gpx(playbook, trip=trip), encoding="utf-8", newline="\n")
+    text = playbook_gpx(playbook, trip=trip, schedule=schedule)
+    Path(path).write_text(text, encoding="utf-8", newline="\n")
 
 
-def gpx_text(tracks: Sequence[Track], *, name: str, attribution: str = "") -> str:
-    """The GPX document with these tracks; ``attribution`` is whom to credit for the map."""
-    credit = [f"  <copyright author={quoteattr(_printable(attribution))}/>"] if attribution else []
-    lines = [_HEAD, " <metadata>", f"  <name>{_text(name)}</name>", *credit, " </metadata>"]
-    # The schema wants all routes before all tracks.
+def gpx_text(
+    tracks: Sequence[Track], *, name: str, attribution: str = "", stops: Iterable[Waypoint] = (), note: str = ""
+) -> str:
+    """The GPX document with these tracks and stops; ``attribution`` is whom to credit for the map."""
+    lines = [_HEAD, " <metadata>", f"  <name>{_text(name)}</name>"]
+    lines += [f"  <desc>{_text(note)}</desc>"] if note else []
+    lines += [f"  <copyright author={quoteattr(_printable(attribution))}/>"] if attribution else []
+    lines.append(" </metadata>")
+    # The schema wants all waypoints before all routes, and these before all tracks.
+    for stop in stops:
+        about = f"<name>{_text(stop.name)}</name><desc>{_text(stop.description)}</desc><type>stop</type>"
+        lines.append(f" <wpt {_position(*stop.place)}>{about}</wpt>")
     for track in tracks:
         if track.steps:
             lines += [" <rte>", *_about(track)]
@@ -80,7 +121,8 @@ def _about(track: Track) -> list[str]:
 
 
 def _position(lon: float, lat: float) -> str:
-    return f'lat="{lat:.7f}" lon="{lon:.7f}"'
+    # The schema has longitudes below 180 only; the other name of that meridian will do.
+    return f'lat="{lat:.7f}" lon="{-180.0 if lon > 179.99999995 else lon:.7f}"'
 
 
 def _text(text: str) -> str:

@@ -22,7 +22,8 @@ from veilroute.checks import check_name
 from veilroute.domain.geography import street_domain
 from veilroute.domain.graph import Domain, Label
 from veilroute.errors import FileFormatError, InvalidInputError, blame_file
-from veilroute.formats.tables import labels_of_texts, number_of_text, text_columns
+from veilroute.formats.sheets import number_of_text
+from veilroute.formats.tables import labels_of_texts, text_columns
 from veilroute.jsontext import read_bytes
 from veilroute.streets.network import ATTRIBUTION
 

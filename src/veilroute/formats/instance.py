@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from veilroute.checks import check_list
-from veilroute.domain.codec import domain_from_dict, domain_to_dict
+from veilroute.domain.codec import anchor_from_dict, domain_from_dict, domain_to_dict
 from veilroute.domain.graph import Domain, plain_label
+from veilroute.domain.grid import anchored
 from veilroute.domain.visibility import AtNode, visibility_from_dict, visibility_to_dict
 from veilroute.errors import FileFormatError, InvalidInputError, UnknownMethodError, blame_file
 from veilroute.formats.movingai import read_movingai, write_movingai
 from veilroute.formats.network_file import is_network_data, network_from_data, read_network
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes, read_text
-from veilroute.problem import Privacy, Problem, Trip
+from veilroute.problem import Privacy, Problem, Trip, places_from_list
 
 FORMAT = "veilroute-instance/1"
 
@@ -103,7 +104,7 @@ class Instance:
 
 def read_instance(path: str | Path) -> Instance:
     """Read an instance from ``.json`` or ``.in``; a ``.map`` or ``.scen`` alone lacks candidates."""
-    match Path(path).suffix:
+    match Path(path).suffix.lower():
         case ".json":
             return _from_data(parse_json(read_bytes(path), path), path)
         case ".in":
@@ -114,7 +115,7 @@ def read_instance(path: str | Path) -> Instance:
 
 def read_domain(path: str | Path, *, movement: int = 4) -> Domain:
     """Read only the domain of a ``.map``, of an instance (``.json``, ``.in``) or of a network file."""
-    match Path(path).suffix:
+    match Path(path).suffix.lower():
         case ".map":
             return read_movingai(path, movement=movement)
         case ".in":
@@ -129,7 +130,7 @@ def read_domain(path: str | Path, *, movement: int = 4) -> Domain:
 def write_instance(instance: Instance, path: str | Path) -> list[str]:
     """Write an instance as ``.json``, ``.in`` or ``.map``; return what the format could not hold."""
     problem = instance.problem
-    match Path(path).suffix:
+    match Path(path).suffix.lower():
         case ".json":
             Path(path).write_bytes(dump_canonical(_to_dict(instance)))
             return []
@@ -139,14 +140,17 @@ def write_instance(instance: Instance, path: str | Path) -> list[str]:
                 "privacy": True,
                 "visibility": not isinstance(problem.visibility, AtNode),
                 "streets": problem.domain.streets is not None,
+                "origin": problem.domain.grid is not None and problem.domain.grid.anchor is not None,
                 "names": bool(problem.names),
+                "places": bool(problem.places),
                 "prior": problem.prior is not None,
                 "labels": problem.domain.grid is not None or problem.domain.labels is not None,
             }
             return [part for part, lost in is_lost.items() if lost]
         case ".map":
             write_movingai(problem.domain, path)
-            return ["trips", "candidates", "visibility", "privacy", *(["prior"] if problem.prior is not None else [])]
+            lost = ["trips", "candidates", "visibility", "privacy", *(["prior"] if problem.prior is not None else [])]
+            return [*lost, "origin"] if problem.domain.on_earth is not None else lost
         case suffix:
             raise UnknownMethodError("instance format", suffix or str(path), (".json", ".in", ".map"))
 
@@ -165,7 +169,11 @@ def _to_dict(instance: Instance) -> dict[str, Any]:
         data["objective"] = problem.objective
     if problem.prior is not None:
         data["prior"] = list(problem.prior)
-    return data | {"names": [[label, name] for label, name in problem.names.items()]} if problem.names else data
+    if problem.names:
+        data["names"] = [[label, name] for label, name in problem.names.items()]
+    if problem.places:
+        data["places"] = [[label, *lonlat] for label, lonlat in problem.places.items()]
+    return data
 
 
 def _from_data(data: Any, path: str | Path) -> Instance:
@@ -184,6 +192,7 @@ def _from_data(data: Any, path: str | Path) -> Instance:
             {plain_label(label, field="names"): name for label, name in names},
             data.get("objective", "mac"),
             check_list("prior", data["prior"]) if "prior" in data else None,
+            places=places_from_list(data.get("places", [])),
         )
         privacy = data.get("privacy", {})
         if not isinstance(privacy, dict) or set(privacy) - set(Privacy.__dataclass_fields__):
@@ -196,7 +205,8 @@ def _from_data(data: Any, path: str | Path) -> Instance:
 def _domain(data: Any, folder: Path) -> Domain:
     match data:
         case {"grid": {"map": str(name)} as grid}:
-            return read_movingai(folder / name, movement=grid.get("movement", 4))
+            domain, anchor = read_movingai(folder / name, movement=grid.get("movement", 4)), anchor_from_dict(grid)
+            return domain if anchor is None else anchored(domain, anchor)
     return domain_from_dict(data)
 
 

@@ -9,6 +9,7 @@ import io
 import re
 import struct
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,12 @@ from veilroute.formats.graphml import read_graphml
 from veilroute.formats.osm import is_osm_name
 from veilroute.formats.tables import read_edge_list
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes
+from veilroute.streets.addresses import AddressBook
 from veilroute.streets.network import StreetNetwork
 
 FORMAT = "veilroute-network/1"
 
-READABLE = (".json", ".npz", ".graphml", ".gr", ".csv")
+READABLE = (".json", ".npz", ".graphml", ".gr", ".csv", ".xlsx")
 """What the names of network files end with; a ``.gr`` may also be a ``.gr.gz``."""
 
 WRITABLE = (".json", ".npz")  #: what networks can be written as
@@ -40,27 +42,38 @@ _KINDS = {
     "indptr": "<u4", "indices": "<u4", "costs": "<f8", "labels": "<i8", "coordinates": "<f8", "lonlat": "<f8",
     "lengths": "<f8", "name_ids": "<i4", "kind_ids": "<i4", "shape_ptr": "<i8", "shape": "<f8", "shortest": "<f8",
 }  # fmt: skip
+_ADDRESSES = "addresses.json"  # a part of an .npz that not every one has
 # What numpy writes above an array; its own reader takes headers for Python code.
 _HEADER = re.compile(r"{'descr': '([<|]\w\d)', 'fortran_order': False, 'shape': \(([\d, ]{1,40})\), } *\n", re.ASCII)
 _STREET_TEXTS = ("unit", "names", "kinds", "attribution")
 _STREET_ARRAYS = ("lonlat", "lengths", "name_ids", "kind_ids", "shape_ptr", "shape", "shortest")
 
 
-def read_network(path: str | Path, *, cost: str | None = None) -> Domain:
+def read_network(
+    path: str | Path,
+    *,
+    cost: str | None = None,
+    oneway: bool | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> Domain:
     """Read a network: one written by :func:`write_network`, or a graph from elsewhere.
 
     Parameters
     ----------
     path
         A ``.json`` or ``.npz`` of :func:`write_network`, a ``.graphml``, a ``.gr`` of the DIMACS challenge (also as
-        ``.gr.gz``), or a ``.csv`` of edges.
+        ``.gr.gz``), or a ``.csv`` or ``.xlsx`` of edges.
     cost
         What edges cost, ``seconds`` or ``metres``, where the file leaves it open: for ``.gr`` and for a ``.graphml``,
         for which it may also be the name of an attribute.
+    oneway, tell
+        For a table of edges, as :func:`~veilroute.formats.read_edge_list` takes them.
     """
     suffix = network_suffix(path)
     if cost is not None and suffix not in (".graphml", ".gr"):
         raise InvalidInputError("cost", f"nothing: a {suffix} file says what its costs are", cost)
+    if oneway is not None and suffix not in (".csv", ".xlsx"):
+        raise InvalidInputError("oneway", f"nothing: a {suffix} file says which streets are one-way")
     match suffix:
         case ".json":
             return network_from_data(parse_json(read_bytes(path), path), path)
@@ -73,22 +86,46 @@ def read_network(path: str | Path, *, cost: str | None = None) -> Domain:
         case ".gr":
             return read_dimacs(path, unit=cost)
         case _:
-            return read_edge_list(path)
+            return read_edge_list(path, oneway=oneway, tell=tell)
 
 
-def write_network(network: StreetNetwork | Domain, path: str | Path) -> None:
-    """Write a network as ``.json``, with its report where it has one, or as ``.npz``, which loads much faster."""
+def write_network(network: StreetNetwork | Domain, path: str | Path, *, addresses: AddressBook | None = None) -> None:
+    """Write a network as ``.json``, with its report where it has one, or as ``.npz``, which loads much faster.
+
+    The ``addresses`` of its map go along where they are given; :func:`read_addresses` reads them.
+    """
     domain = network.domain if isinstance(network, StreetNetwork) else network
-    match Path(path).suffix:
+    match Path(path).suffix.lower():
         case ".json":
             data: dict[str, Any] = {"format": FORMAT, "domain": domain_to_dict(domain)}
             if isinstance(network, StreetNetwork):
                 data["report"] = network.report.to_dict()
+            if addresses is not None and addresses.entries:
+                data["addresses"] = addresses.to_dict()
             Path(path).write_bytes(dump_canonical(data))
         case ".npz":
-            write_network_cache(domain, path)
+            write_network_cache(domain, path, addresses=addresses)
         case suffix:
             raise UnknownMethodError("network format", suffix or str(path), WRITABLE)
+
+
+def read_addresses(path: str | Path) -> AddressBook:
+    """The addresses in a network file of :func:`write_network`; none where it has none, or is of another format."""
+    match network_suffix(path):
+        case ".json":
+            data = parse_json(read_bytes(path), path)
+            given = data.get("addresses") if isinstance(data, dict) else None
+        case ".npz":
+            try:
+                with zipfile.ZipFile(io.BytesIO(read_bytes(path))) as archive:
+                    is_there = _ADDRESSES in archive.namelist()
+                    given = parse_json(_stored(archive, _ADDRESSES), path) if is_there else None
+            except zipfile.BadZipFile:
+                raise FileFormatError(path, "damaged, or no .npz file; make it again") from None
+        case _:
+            given = None
+    with blame_file(path):
+        return AddressBook() if given is None else AddressBook.from_dict(given)
 
 
 def network_from_data(data: Any, path: str | Path) -> Domain:
@@ -115,7 +152,7 @@ def network_suffix(path: str | Path) -> str:
     return suffix
 
 
-def write_network_cache(domain: Domain, path: str | Path) -> None:
+def write_network_cache(domain: Domain, path: str | Path, *, addresses: AddressBook | None = None) -> None:
     """Write a graph or street network as ``.npz``; a grid is refused, for its ``.map`` is small already."""
     if domain.grid is not None:
         raise InvalidInputError("domain", "a graph or street network; write a grid as .map")
@@ -144,6 +181,8 @@ def write_network_cache(domain: Domain, path: str | Path) -> None:
             data = io.BytesIO()
             np.lib.format.write_array(data, np.ascontiguousarray(values, dtype=kind), version=(1, 0))
             _add(archive, f"{name}.npy", data.getvalue())
+        if addresses is not None and addresses.entries:
+            _add(archive, _ADDRESSES, dump_canonical(addresses.to_dict()))
     Path(path).write_bytes(packed.getvalue())
 
 

@@ -23,7 +23,8 @@ from veilroute.errors import FileFormatError, InvalidInputError, MissingExtraErr
 from veilroute.jsontext import open_regular
 from veilroute.progress import ProgressCallback, Watch
 from veilroute.streets import rules
-from veilroute.streets.network import StreetNetwork, build_network, refs_of, select_ways
+from veilroute.streets.network import StreetNetwork, build_network, refs_of, select_ways, turning_rules
+from veilroute.streets.vehicles import Vehicle
 from veilroute.streets.ways import Ways, WaysCollector
 
 _LARGEST_HEADER, _LARGEST_BODY = 64 * 1024, 32 * 1024 * 1024
@@ -47,6 +48,11 @@ def read_osm(
     cost: str = "seconds",
     service: bool = False,
     connected: bool = False,
+    u_turns: str | None = None,
+    u_turn_cost: float = 0.0,
+    height: float | None = None,
+    weight: float | None = None,
+    length: float | None = None,
     progress: ProgressCallback | None = None,
 ) -> StreetNetwork:
     """Read the street network of an OpenStreetMap file; nodes keep the numbers that they have there.
@@ -58,22 +64,31 @@ def read_osm(
     path
         An ``.osm.pbf``, ``.osm``, ``.osm.gz`` or ``.osm.bz2`` file.
     network
-        One of ``drive``, ``cycle`` and ``walk``.
+        One of ``drive``, ``truck``, ``cycle`` and ``walk``.
     cost
         What edges cost: ``seconds`` or ``metres``.
     service
-        Whether the drive network is to have service roads; the others always do.
+        Whether the networks drive and truck are to have service roads; the others always do.
     connected
         Whether to keep only the largest strongly connected component; of equally large ones that of the lowest
-        number.
+        number. What legal turns do not connect is left out as well.
+    u_turns
+        Where one may turn round: ``never``, at ``dead-ends``, or everywhere (``allow``). By default cars and trucks at
+        dead ends, others everywhere.
+    u_turn_cost
+        How many seconds turning round takes.
+    height, weight, length
+        How large the vehicle of the network ``truck`` is, in metres, tonnes (loaded) and metres.
     progress
         Called with a :class:`~veilroute.progress.Progress` now and then.
     """
-    moving = rules.network_called(network)
+    vehicle = Vehicle(height, weight, length)
+    moving = rules.network_called(network, vehicle)
     if cost not in UNITS:
         raise UnknownMethodError("cost", cost, UNITS)
+    turning_rules(moving, u_turns, u_turn_cost, unit=cost)
     watch = Watch(report=progress)
-    _check_file(path)
+    check_osm_file(path)
     ways = _read_ways(path, watch)
     if not ways.num_read:
         raise FileFormatError(path, "the file has no ways, so no streets; check that it is a map, and complete")
@@ -83,14 +98,23 @@ def read_osm(
     needed = refs_of(ways, is_in)
     if not needed.size:
         raise FileFormatError(path, f"none of its {int(is_in.sum())} ways for the network {network} has nodes")
-    numbers, places, barriers = _read_nodes(path, needed, watch)
+    numbers, places, barriers = read_node_places(path, needed, watch)
     if not numbers.size:
         missing = f"the nodes of all {int(is_in.sum())} ways are missing"
         raise FileFormatError(path, f"{missing}; extract the map again with complete ways")
     watch.tell("joining streets")
     ways = replace(ways, node_ids=numbers, lonlat=places, barriers=barriers)
     with blame_file(path):
-        return build_network(ways, network=network, cost=cost, service=service, connected=connected)
+        return build_network(
+            ways,
+            network=network,
+            cost=cost,
+            service=service,
+            connected=connected,
+            u_turns=u_turns,
+            u_turn_cost=u_turn_cost,
+            vehicle=vehicle,
+        )
 
 
 def is_osm_name(path: str | Path) -> bool:
@@ -98,7 +122,7 @@ def is_osm_name(path: str | Path) -> bool:
     return Path(path).name.lower().endswith(SUFFIXES)
 
 
-def _check_file(path: str | Path) -> None:
+def check_osm_file(path: str | Path) -> None:
     """Say in one line what osmium would say in many words, or not at all."""
     if not is_osm_name(path):
         raise UnknownMethodError("OpenStreetMap file", Path(path).name, tuple(f"*{suffix}" for suffix in SUFFIXES))
@@ -147,7 +171,8 @@ def _read_ways(path: str | Path, watch: Watch) -> Ways:
                 if collector.num_read % _TELL_EVERY == 0:
                     watch.tell("reading ways", collector.num_read)
             elif thing.tags.get("type") == "restriction":
-                collector.add_restriction(dict(thing.tags))
+                members = [(member.role, member.type, member.ref) for member in thing.members]
+                collector.add_restriction(thing.id, dict(thing.tags), members)
     return collector.pack()
 
 
@@ -158,7 +183,7 @@ class _Barriers(dict[int, dict[str, str]]):
         self[node.id] = dict(node.tags)
 
 
-def _read_nodes(path: str | Path, needed: Ints, watch: Watch) -> tuple[Ints, Floats, dict[int, dict[str, str]]]:
+def read_node_places(path: str | Path, needed: Ints, watch: Watch) -> tuple[Ints, Floats, dict[int, dict[str, str]]]:
     """Of the needed nodes that the file has: the numbers, ascending, the places, and the tags of barriers."""
     watch.tell("reading places", 0, int(needed.size))
     osmium = _osmium()
@@ -193,6 +218,16 @@ def _things(path: str | Path, kinds: Any) -> Iterator[Any]:
     """What a file holds, one by one; each is gone when the next one comes."""
     with _reading(path):
         for thing in _osmium().FileProcessor(_file(path), kinds):
+            if not thing.deleted:
+                yield thing
+
+
+def filtered_things(path: str | Path, *keys: str) -> Iterator[Any]:
+    """The nodes and ways of a file that have one of these tags, one by one; each is gone when the next one comes."""
+    with _reading(path):
+        osmium = _osmium()
+        wanted = osmium.filter.KeyFilter(*keys)
+        for thing in osmium.FileProcessor(_file(path), osmium.osm.NODE | osmium.osm.WAY).with_filter(wanted):
             if not thing.deleted:
                 yield thing
 

@@ -232,7 +232,7 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
-        sources, tools = _digest_sources(), _digest_tools()
+        sources, tools = digest_sources(), _digest_tools()
         self._folder = Path(self._cache_path)
         self._prefix = f"{self._impl.filename_base}.{sources}.{tools}"
         _remove_old(self._folder, sources, tools)
@@ -321,7 +321,7 @@ def _names_in(code: CodeType) -> list[str]:
 
 
 @cache
-def _digest_sources() -> str:
+def digest_sources() -> str:
     """Of every kernel's text; they are too closely knit to tell which ones matter for which."""
     files = sorted(_HERE.glob("*.py"))
     if not files:

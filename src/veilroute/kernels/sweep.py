@@ -13,7 +13,7 @@ on a shortest path is lost, and the paths are those of a whole sweep.
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Indices, Int32s, Ints
+from veilroute.arrays import Flags, Floats, Indices, Int8s, Int32s, Ints
 from veilroute.kernels.jit import jit
 from veilroute.kernels.tables import drop_first, push
 
@@ -137,6 +137,113 @@ def sweep_costs(
             towards[other] = node
             size = push(heap_keys, heap_nodes, size, value, other, None)
     return num_reached
+
+
+@jit
+def sweep_states(
+    indptr: Indices, heads: Indices, costs: Floats, back: Int32s, state_of: Int32s, is_plain: Flags, nodes: Int32s,
+    row_ptr: Indices, row_heads: Indices, row_costs: Floats, row_edges: Int32s, seed: int, posts: Int32s,
+    num_posts: int, marks: Int8s, nearest: Floats, nearest_edge: Int32s, heap_keys: Floats, heap_items: Indices,
+    out: Floats,
+) -> None:  # fmt: skip
+    """Distances from one state of a street network to some of the others, by Dijkstra's algorithm.
+
+    There are many more states than nodes. But whatever state one is in at a node, an edge costs the same and leads to
+    the same state, where it may be followed at all. So the first state settled at a node that may follow an edge gives
+    what is behind it its distance, and no other need look at that edge. At a *plain* node the only edge that a state
+    may not follow leads back where it came from. Of the states there only the two nearest matter, or the nearest if it
+    may follow all: between them they follow every edge. The others are not even put on the heap. The second has only
+    one edge to follow, and does not go there either where two have come to its end before. The state of a plain node is
+    on the heap as the edge that leads to it, any other as its own number after those of the edges.
+
+    ``indptr``, ``heads``, ``costs``: rows of edges, by node. ``back``: per edge the one that leads back, or -1 where
+    that may be followed as well. ``state_of``: per edge the state to which it leads, but for those that remember more.
+    ``is_plain``: per node. ``nodes``: per state its node. ``row_ptr``, ``row_heads``, ``row_costs``, ``row_edges``:
+    rows of steps by state, with a number for the edge that each follows, -1 for one that ends a trip. ``posts``: per
+    state the number under which its distance is asked for, or -1. ``num_posts``: for how many states it is; when the
+    last of them is settled, the sweep ends. ``marks``: scratch per number of an edge: 2 where it leads to a post, else
+    0; 1 is added when it is passed. ``nearest``: scratch, two per node, infinite. ``nearest_edge``: scratch per node.
+    ``heap_keys``, ``heap_items``: scratch, an entry per step. ``out``: output, infinite before.
+    """
+    num_edges = heads.size
+    size = push(heap_keys, heap_items, 0, 0.0, np.uint32(num_edges + seed), None)
+    num_left = num_posts
+    latest = 0.0  # the largest value of a post that may still get a smaller one
+    if posts[seed] >= 0:
+        out[posts[seed]] = 0.0
+        num_left -= 1
+    # Settle one state after the other, in the order of their values.
+    while size > 0:
+        key = heap_keys[0]
+        item = np.int64(heap_items[0])
+        size = drop_first(heap_keys, heap_items, size, None)
+        if num_left == 0 and key >= latest:
+            break
+        is_simple = item < num_edges
+        state = item - num_edges
+        barred = np.int64(back[item]) if is_simple else np.int64(-1)
+        begin = np.int64(indptr[heads[item]]) if is_simple else np.int64(row_ptr[state])
+        end = np.int64(indptr[heads[item] + 1]) if is_simple else np.int64(row_ptr[state + 1])
+        # Follow the edges that nobody at this node has followed.
+        for e in range(begin, end):
+            edge = e if is_simple else np.int64(row_edges[e])
+            if edge < 0 or marks[edge] & 1 or edge == barred:
+                continue
+            is_post = marks[edge] > 0
+            marks[edge] |= 1
+            value = key + (costs[e] if is_simple else row_costs[e])
+            there = np.int64(heads[e]) if is_simple else np.int64(nodes[row_heads[e]])
+            is_there_plain = is_plain[there]
+            if is_there_plain and not is_post and value >= nearest[there, 1]:
+                continue
+            other = np.int64(-1)
+            if is_post or not is_there_plain:
+                other = np.int64(state_of[e]) if is_simple else np.int64(row_heads[e])
+                post = posts[other]
+                if post >= 0 and value < out[post]:
+                    if out[post] == np.inf:
+                        num_left -= 1
+                    if not is_there_plain or back[edge] < 0:  # several edges may lead to a state like this
+                        latest = max(latest, value)
+                    out[post] = value
+            if not is_there_plain:
+                size = push(heap_keys, heap_items, size, value, np.uint32(num_edges + other), None)
+                continue
+            if value >= nearest[there, 1]:
+                continue
+            if back[edge] < 0:
+                nearest[there, 0] = value
+                nearest[there, 1] = value
+            elif value < nearest[there, 0]:
+                nearest[there, 1] = nearest[there, 0]
+                nearest[there, 0] = value
+                nearest_edge[there] = edge
+            else:
+                nearest[there, 1] = value
+                way = np.int64(back[nearest_edge[there]])
+                beyond = np.int64(heads[way])
+                is_useless = is_plain[beyond] and value + costs[way] >= nearest[beyond, 1]
+                if marks[way] & 1 or (is_useless and marks[way] == 0):
+                    continue
+            size = push(heap_keys, heap_items, size, value, np.uint32(edge), None)
+
+
+@jit
+def turn_rows(
+    indptr: Indices, indices: Indices, costs: Floats, new_ptr: Indices, new_indices: Indices, new_costs: Floats
+) -> None:
+    """Rows of a graph with every edge turned round, tails ascending.
+
+    ``indptr``, ``indices``, ``costs``: the rows. ``new_ptr``: where each new row begins, which is moved to where it
+    ends. ``new_indices``, ``new_costs``: output.
+    """
+    # In the order of the tails, so that each new row is ascending.
+    for node in range(indptr.size - 1):
+        for e in range(indptr[node], indptr[node + 1]):
+            place = new_ptr[indices[e]]
+            new_ptr[indices[e]] = place + 1
+            new_indices[place] = node
+            new_costs[place] = costs[e]
 
 
 @jit

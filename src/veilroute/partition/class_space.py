@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Ints, Members, as_members
+from veilroute.covering.crew import num_threads
 from veilroute.covering.prefixes import PrefixCosts
 from veilroute.covering.set_costs import MAX_TOUR, FieldCosts, TourCosts, set_costs
 from veilroute.covering.task import CoveringTask, mask_of
-from veilroute.covering.walks import WalkSource, num_threads
+from veilroute.covering.walks import WalkSource
 from veilroute.kernels.extension import extend_sets, pick_columns
 from veilroute.partition.result import Grouping, Partition, Record, subset_sums
 from veilroute.progress import OutOfTimeError, Watch

@@ -382,7 +382,7 @@ def _tours(space: ClassSpace, partners: Ints, watch: Watch) -> Tours:
         everyone = np.arange(space.num + 1, dtype=np.int64)
         stops = Stops(everyone, everyone[:-1], costs.from_start, costs.to_goal, costs.between)
     else:
-        stops = choose_stops(space.task, space.order, partners, watch)
+        stops = choose_stops(space.task, space.order, partners, watch, costs.engine.table)
     return Tours(
         space.k, space.max_size, space.is_loose, space.weights, space.fixed, space.pair_costs, space.compatible,
         space.far, stops.ptr, stops.stops, stops.from_start, stops.to_goal, stops.between,

@@ -119,7 +119,8 @@ def find_again(earlier: Playbook, domain: Domain, names: Mapping[Label, str]) ->
     was_at = dict(zip(known, spots_of(was, [was.node(label) for label in known] if was else []), strict=True))
     was_called = _names(earlier.names, labels)
     only = _unique((name, label) for label, called in was_called.items() for name in called)
-    is_called = _names(names, domain.labels or names).items()
+    further = [label for label, _ in domain.also]
+    is_called = _names(names, [*domain.labels, *further] if domain.labels else names).items()
     now_called = _unique((name, label) for label, called in is_called for name in called)
     spots = spots_of(domain, range(domain.num_nodes))
     now_at = _unique((spot, domain.label(node)) for node, spot in enumerate(spots) if spot is not None)
@@ -129,7 +130,8 @@ def find_again(earlier: Playbook, domain: Domain, names: Mapping[Label, str]) ->
     for label in labels:
         again = {now_called[name] for name in was_called[label] if name in only and name in now_called}
         spot = was_at.get(label)
-        again |= {now_at[spot]} if spot in now_at else set()
+        if spot in now_at and domain.node(now_at[spot]) not in {domain.node(found) for found in again}:
+            again |= {now_at[spot]}
         if len(again) == 1 and not again & taken and not is_elsewhere(spot, [spots[domain.node(*again)]]):
             labels_now[label] = next(iter(again))
             taken |= again

@@ -4,6 +4,7 @@ from veilroute.plotting.domain_plot import plot_domain
 from veilroute.plotting.frontier_plot import draw_frontier, plot_frontier
 from veilroute.plotting.html_map import html_map, write_html_map
 from veilroute.plotting.linked_plot import draw_linked, plot_linked
+from veilroute.plotting.pdf_report import write_report
 from veilroute.plotting.playbook_plot import draw_playbook, plot_playbook
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "plot_linked",
     "plot_playbook",
     "write_html_map",
+    "write_report",
 ]

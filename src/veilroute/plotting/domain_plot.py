@@ -19,7 +19,7 @@ from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
 from veilroute.arrays import Flags, Ints, Points
-from veilroute.domain.geography import streets_of
+from veilroute.domain.geography import LATTICE, streets_of
 from veilroute.domain.graph import Domain
 from veilroute.domain.grid import Grid
 from veilroute.plotting import palette
@@ -216,13 +216,34 @@ def street_lines(domain: Domain) -> StreetLines:
     num_bends = np.diff(streets.shape_ptr)
     alike = (num_bends == num_bends[back]) & (np.abs(streets.lengths - streets.lengths[back]) < _SAME_LENGTH_M)
     drawn = np.flatnonzero(~(has_back & alike) | (tails < heads))
+    used = {streets.kinds[i] for i in np.unique(streets.kind_ids).tolist()}
+    nodes, bends = streets.project(streets.lonlat), streets.project(streets.shape)
+    if used and used <= set(LATTICE):
+        return _lattice_lines(nodes, tails, heads)
     ranks = np.array([street_rank(kind) for kind in streets.kinds], dtype=np.int64)[streets.kind_ids[drawn]]
-    assert domain.coordinates is not None
-    nodes, bends = domain.coordinates, streets.project(streets.shape)
     inner = (bends[streets.shape_ptr[edge] : streets.shape_ptr[edge + 1]] for edge in drawn.tolist())
     ends = zip(nodes[tails[drawn]], nodes[heads[drawn]], inner, strict=True)
     points = [np.concatenate([tail[None], between, head[None]]) for tail, head, between in ends]
     return StreetLines(points, drawn, ~has_back[drawn], ranks)
+
+
+def _lattice_lines(nodes: Points, tails: Ints, heads: Ints) -> StreetLines:
+    """Squared paper in place of single moves: those that lead due east or due north, and what is in line is one line.
+
+    Where nobody may go, the paper has a hole. Diagonal moves are left out, and those to a place between two points.
+    """
+    points, shown, ahead = [], [], nodes[heads] - nodes[tails]
+    for axis in (0, 1):
+        along = np.flatnonzero((np.abs(ahead[:, 1 - axis]) < _SAME_LENGTH_M) & (ahead[:, axis] > 0))
+        from_, to = tails[along], heads[along]
+        order = np.lexsort((nodes[from_, axis], nodes[from_, 1 - axis]))
+        from_, to, along = from_[order], to[order], along[order]
+        is_first = np.concatenate([[True], from_[1:] != to[:-1]])[: along.size]
+        is_last = np.concatenate([is_first[1:], [True]])[: along.size]
+        points += list(np.stack([nodes[from_[is_first]], nodes[to[is_last]]], axis=1))
+        shown.append(along[is_first])
+    which = np.concatenate(shown)
+    return StreetLines(points, which, np.zeros(which.size, dtype=bool), np.full(which.size, len(_WIDTHS) - 1))
 
 
 def bend_walks(domain: Domain, walks: Sequence[Sequence[Walk]]) -> tuple[list[list[Walk]], Points]:
@@ -249,5 +270,4 @@ def bend_walks(domain: Domain, walks: Sequence[Sequence[Walk]]) -> tuple[list[li
         return [*walk[:1], *(node for tail, head in pairwise(walk) for node in (*bends(tail, head), head))]
 
     bent = [[bend(walk) for walk in group] for group in walks]
-    assert domain.coordinates is not None
-    return bent, np.concatenate([domain.coordinates, streets.project(np.concatenate(lines))])
+    return bent, streets.project(np.concatenate([streets.lonlat, *lines]))

@@ -2,7 +2,8 @@
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from veilroute.errors import UnknownMethodError
 POINTS_PER_INCH = 72.0
 
 # The formats, and what is noted in a file: no dates, and no version that would change the bytes but not the picture.
-_METADATA: dict[str, dict[str, str | None]] = {
+METADATA: dict[str, dict[str, str | None]] = {
     ".png": {"Software": "veilroute"},
     ".svg": {"Creator": "veilroute", "Date": None},
     ".pdf": {"Creator": "veilroute", "Producer": "veilroute", "CreationDate": None},
@@ -225,14 +226,21 @@ def _majorize(points: Points, steps: Points) -> Points:
 def save_picture(path: str | Path, draw: Callable[[], Axes | Figure], dpi: float) -> None:
     """Draw and save as ``.png``, ``.svg`` or ``.pdf``; equal pictures give equal bytes under any settings."""
     suffix = Path(path).suffix.lower()
-    if suffix not in _METADATA:
-        raise UnknownMethodError("picture format", Path(path).suffix, tuple(_METADATA))
+    if suffix not in METADATA:
+        raise UnknownMethodError("picture format", Path(path).suffix, tuple(METADATA))
+    with plain_settings():
+        drawn = draw()
+        figure = drawn.figure if isinstance(drawn, Axes) else drawn
+        assert isinstance(figure, Figure)
+        figure.savefig(path, format=suffix[1:], dpi=dpi, metadata=METADATA[suffix])
+
+
+@contextmanager
+def plain_settings() -> Iterator[None]:
+    """Within it, whatever is drawn does not depend on the user's settings of matplotlib."""
     with mpl.rc_context(), warnings.catch_warnings():
         # A name in a script that the font lacks shows boxes; the picture is of use all the same.
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         mpl.rcdefaults()
         mpl.rcParams["svg.hashsalt"] = "veilroute"
-        drawn = draw()
-        figure = drawn.figure if isinstance(drawn, Axes) else drawn
-        assert isinstance(figure, Figure)
-        figure.savefig(path, format=suffix[1:], dpi=dpi, metadata=_METADATA[suffix])
+        yield

@@ -28,7 +28,8 @@ from veilroute.plotting.marks import Mark, letters, sight_lines
 from veilroute.plotting.palette import class_style
 from veilroute.plotting.playbook_plot import Belief, alike_text, all_marks, beliefs, costs_text, drawn, rings
 from veilroute.plotting.routes import class_walks
-from veilroute.streets.directions import (
+from veilroute.streets.directions import lay_route, total_text
+from veilroute.streets.sheets import (
     UNDECIDED,
     ClassRoute,
     RoutePart,
@@ -37,9 +38,7 @@ from veilroute.streets.directions import (
     contingencies_of,
     detour_parts,
     detour_title,
-    lay_route,
     members_text,
-    total_text,
 )
 
 # Coordinates are whole decimetres: finer than a pixel at the closest zoom, and short as text.
@@ -181,8 +180,8 @@ def _detours(playbook: Playbook, domain: Domain, trip: int) -> list[dict[str, An
 
 
 def _place(playbook: Playbook, domain: Domain, node: int, mark: Mark) -> dict[str, Any]:
-    assert domain.coordinates is not None
-    x, y = _whole(domain.coordinates[node]).tolist()
+    streets = streets_of(domain)
+    x, y = _whole(streets.project(streets.lonlat[node : node + 1])[0]).tolist()
     role, numbers, meaning = mark.gid, [], _ROLES.get(mark.gid)
     if mark.ring:
         chances = ", ".join(f"{number + 1} ({chance:.0%})" for number, chance in mark.ring)

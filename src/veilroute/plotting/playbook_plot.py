@@ -23,6 +23,7 @@ from matplotlib.text import Text
 from matplotlib.transforms import ScaledTranslation
 
 from veilroute.checks import is_number
+from veilroute.domain.geography import cost_text
 from veilroute.domain.graph import Label
 from veilroute.errors import InvalidInputError
 from veilroute.playbook import Playbook, PlaybookClass
@@ -33,7 +34,7 @@ from veilroute.plotting.marks import Mark, letters, mark_lines, sight_lines, tex
 from veilroute.plotting.palette import ClassStyle, class_style, mix
 from veilroute.plotting.routes import class_walks, draw_routes, route_lines
 from veilroute.posterior import find_sights
-from veilroute.streets.directions import check_trip, distance_text, duration_text
+from veilroute.streets.sheets import check_trip
 
 # Of a class's marker, in points; on grids it follows the cell in between.
 _SMALLEST_MARK_PT, _LARGEST_MARK_PT = 12.0, 20.0
@@ -330,7 +331,7 @@ def costs_text(playbook: Playbook, group: PlaybookClass, trip: int) -> str:
     def say(cost: float) -> str:
         if streets is None:
             return f"{cost:.2f}".rstrip("0").rstrip(".")
-        return duration_text(cost) if streets.unit == "seconds" else distance_text(cost)
+        return cost_text(playbook.problem.domain, cost)
 
     low, high = say(min(costs)), say(max(costs))
     span = low if low == high else f"{low} to {high}"

@@ -1,35 +1,33 @@
 """From raw ways to the domain of a street network.
 
 The rules say which ways belong to the network (:func:`select_ways`). These are cut into directed segments, one for each
-stretch between two nodes of a way and each direction allowed (:func:`cut_ways`). Segments are joined into edges between
-junctions (:func:`join_segments`, :func:`join_edges`), and these make the graph (:func:`build_network`).
+stretch between two nodes of a way and each direction allowed (:func:`cut_ways`), and at barriers. Segments are joined
+into edges between junctions (:mod:`veilroute.streets.joining`), and these make the graph, with its rules for turns
+(:func:`build_network`).
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from veilroute.arrays import Flags, Floats, Ints
-from veilroute.domain.connectivity import largest_component
-from veilroute.domain.geography import UNITS, great_circle_m, street_domain
+from veilroute.arrays import Flags, Ints
+from veilroute.checks import check_finite, check_name
+from veilroute.domain.connectivity import largest_component, strong_components
+from veilroute.domain.geography import UNITS, great_circle_m, part_of, street_domain
 from veilroute.domain.graph import Domain, spans
+from veilroute.domain.turns import U_TURNS, Turns, edge_numbers, with_rules
 from veilroute.errors import InvalidInputError, UnknownMethodError
+from veilroute.streets import restrictions
+from veilroute.streets.joining import Edges, Segments, count_next_to, join_edges, join_segments, nodes_between
 from veilroute.streets.network_report import NetworkReport
-from veilroute.streets.rules import Network, Ruling, is_for, is_stopped, network_called, rule_way, way_speeds
-from veilroute.streets.ways import Counts, Ways
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Segments:
-    """Directed segments between raw nodes, in parallel arrays; nodes are positions in the ``node_ids`` of the ways."""
-
-    tails: Ints
-    heads: Ints
-    ways: Ints  # the position of each segment's way
-    metres: Floats
-    seconds: Floats  # how long one takes
+from veilroute.streets.restrictions import ban_turns, read_rules
+from veilroute.streets.rules import Network, Ruling, is_stopped, network_called, rule_way, way_speeds
+from veilroute.streets.vehicles import Vehicle
+from veilroute.streets.ways import Counts, Ways, positions
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ def cut_ways(ways: Ways, chosen: ChosenWays, network: Network) -> tuple[Segments
     is_in, rulings = chosen.is_in, chosen.rulings
     owners = np.repeat(np.arange(ways.num_ways, dtype=np.int64), np.diff(ways.ptr))
     needed = is_in[owners]
-    owners, spots = owners[needed], _positions(ways.node_ids, ways.refs[needed])
+    owners, spots = owners[needed], positions(ways.node_ids, ways.refs[needed])
     whole = (owners[1:] == owners[:-1]) & (spots[1:] >= 0) & (spots[:-1] >= 0) & (spots[1:] != spots[:-1])
     tails, heads, owner = spots[:-1][whole], spots[1:][whole], owners[:-1][whole]
     metres = great_circle_m(ways.lonlat[tails], ways.lonlat[heads])
@@ -98,189 +96,9 @@ def cut_ways(ways: Ways, chosen: ChosenWays, network: Network) -> tuple[Segments
         "num_ways_lost": int((has_gap & ~is_left).sum()),
         "street_m": round(street_m, 2),
         "one_way_share": round(one_way_m / max(street_m, 0.01), 4),
-        "stated_share": round(stated_m / max(street_m, 0.01), 4) if network.name == "drive" else None,
+        "stated_share": round(stated_m / max(street_m, 0.01), 4) if network.is_motor else None,
     }
     return segments, counts
-
-
-def _positions(known: Ints, wanted: Ints) -> Ints:
-    """Where each wanted number stands in the ascending known ones, -1 where it does not."""
-    if not known.size:
-        return np.full(wanted.size, -1, dtype=np.int64)
-    spots = np.minimum(np.searchsorted(known, wanted), known.size - 1)
-    return np.where(known[spots] == wanted, spots, -1)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Chains:
-    """Segments joined into edges: ``e`` consists of ``segments[ptr[e]:ptr[e + 1]]``, as one passes them."""
-
-    is_junction: Flags  # for each raw node, whether edges end there
-    ptr: Ints
-    segments: Ints
-
-
-def join_segments(num_nodes: int, tails: Ints, heads: Ints, extra_junctions: Ints | None = None) -> Chains:
-    """Join directed segments, none of them a loop, at every node where one can only go on; ``extra_junctions`` stay.
-
-    A node is a junction unless exactly two nodes are next to it and one passes it either in one direction (one segment
-    in, one out) or in both (two in, two out). This is OSMnx's criterion, except that a node beside which two segments
-    run in parallel always stays, so that nothing is lost. A ring without a junction keeps its node of the lowest
-    number. Edges are in the order of their first segments.
-
-    The work grows with the number of segments, and the number of passes over arrays with the longest edge.
-    """
-    is_junction = _find_junctions(num_nodes, tails, heads)
-    if extra_junctions is not None:
-        is_junction[extra_junctions] = True
-    following = _find_following(num_nodes, tails, heads, is_junction)
-    in_edge = np.zeros(tails.size, dtype=np.bool_)
-    in_edge[_walk(np.flatnonzero(is_junction[tails]), following)[1]] = True
-    is_junction[_lowest_of_rings(tails, following, np.flatnonzero(~in_edge))] = True
-    following = np.where(is_junction[heads], -1, following)
-    edges, segments = _walk(np.flatnonzero(is_junction[tails]), following)
-    ptr = np.concatenate([[0], np.cumsum(np.bincount(edges))]).astype(np.int64)
-    return Chains(is_junction, ptr, segments[np.argsort(edges, kind="stable")])
-
-
-def nodes_between(chains: Chains, tails: Ints, heads: Ints) -> Ints:
-    """Nodes which, made junctions, part loops and parallel edges, so that a graph of single edges loses no street.
-
-    Of streets between the same two junctions all but one get a junction in their middle: a straight one is left as it
-    is, else the one with the lowest bend. A loop gets two. Both directions of a street get the same ones. Where the
-    very same segment is there twice, there is nothing to part.
-    """
-    if chains.ptr.size < 2:
-        return np.empty(0, dtype=np.int64)
-    firsts, sizes = chains.ptr[:-1], np.diff(chains.ptr)
-    starts, ends = tails[chains.segments[firsts]], heads[chains.segments[firsts + sizes - 1]]
-    # Within an edge, the tail of a segment is a bend.
-    bends = tails[chains.segments]
-    bends[firsts] = np.iinfo(np.int64).max
-    lowest = np.where(sizes > 1, np.minimum.reduceat(bends, firsts), -1)
-    order = np.lexsort((lowest, ends, starts))
-    follows = (np.diff(starts[order], prepend=-1) == 0) & (np.diff(ends[order], prepend=-1) == 0)
-    is_twin = np.zeros(sizes.size, dtype=np.bool_)
-    is_twin[order[follows]] = True
-    twins = np.flatnonzero(is_twin & (starts != ends) & (sizes > 1))
-    loops = np.flatnonzero((starts == ends) & (sizes > 2))
-    half = np.where(starts < ends, sizes // 2, sizes - sizes // 2)
-    places = [(firsts + half)[twins], (firsts + sizes // 3)[loops], (firsts + sizes - sizes // 3)[loops]]
-    return np.unique(tails[chains.segments[np.concatenate(places)]])
-
-
-def _find_junctions(num_nodes: int, tails: Ints, heads: Ints) -> Flags:
-    outs = np.bincount(tails, minlength=num_nodes)
-    ins = np.bincount(heads, minlength=num_nodes)
-    next_to = _count_next_to(num_nodes, tails, heads)
-    directed, counts = np.unique(tails * num_nodes + heads, return_counts=True)
-    doubled = directed[counts > 1]
-    is_passed = (next_to == 2) & (ins == outs) & ((ins == 1) | (ins == 2))
-    is_passed[doubled // num_nodes] = False
-    is_passed[doubled % num_nodes] = False
-    return np.asarray(~is_passed & (ins + outs > 0))
-
-
-def _count_next_to(num_nodes: int, tails: Ints, heads: Ints) -> Ints:
-    """For each node, to how many others segments lead, in whatever direction."""
-    pairs = np.unique(np.minimum(tails, heads) * num_nodes + np.maximum(tails, heads))
-    return np.bincount(np.concatenate([pairs // num_nodes, pairs % num_nodes]), minlength=num_nodes)
-
-
-def _find_following(num_nodes: int, tails: Ints, heads: Ints, is_junction: Flags) -> Ints:
-    """The segment on which one goes on after each, which is not the way back; -1 where an edge ends."""
-    if not tails.size:
-        return np.empty(0, dtype=np.int64)
-    by_tail = np.argsort(tails, kind="stable")
-    first = np.searchsorted(tails[by_tail], np.arange(num_nodes, dtype=np.int64))
-    spot = np.minimum(first[heads], tails.size - 1)
-    one = by_tail[spot]
-    other = by_tail[np.minimum(spot + 1, tails.size - 1)]
-    return np.where(is_junction[heads], -1, np.where(heads[one] != tails, one, other))
-
-
-def _walk(starts: Ints, following: Ints) -> tuple[Ints, Ints]:
-    """Follow segments from every start to the end of its edge, all step by step: number of the edge, segment."""
-    number, segment = np.arange(starts.size, dtype=np.int64), starts
-    edges, segments = [number], [segment]
-    while segment.size:
-        beyond = following[segment]
-        goes_on = beyond >= 0
-        number, segment = number[goes_on], beyond[goes_on]
-        edges.append(number)
-        segments.append(segment)
-    return np.concatenate(edges), np.concatenate(segments)
-
-
-def _lowest_of_rings(tails: Ints, following: Ints, loose: Ints) -> list[int]:
-    """The node of the lowest number in each ring of segments that belong to no edge."""
-    lowest = []
-    seen: set[int] = set()
-    for segment in loose.tolist():
-        ring = []
-        while segment not in seen:
-            seen.add(segment)
-            ring.append(int(tails[segment]))
-            segment = int(following[segment])
-        if ring:
-            lowest.append(min(ring))
-    return lowest
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Edges:
-    """Directed edges between junctions, in parallel arrays; loops and parallel edges included.
-
-    Nodes are positions in the ``node_ids`` of the ways. Edge ``e`` passes the nodes
-    ``bends[bend_ptr[e]:bend_ptr[e + 1]]`` between its ends.
-    """
-
-    tails: Ints
-    heads: Ints
-    metres: Floats  # to the centimetre
-    seconds: Floats  # to the millisecond
-    name_ids: Ints  # which of the ways' names an edge has
-    kinds: tuple[str, ...]  # the kinds of highway that occur, by name
-    kind_ids: Ints
-    bend_ptr: Ints
-    bends: Ints
-
-
-def join_edges(ways: Ways, segments: Segments, chains: Chains) -> Edges:
-    """Add up lengths and times over the segments of each edge, and choose a name and a kind.
-
-    An edge that is made of several ways has the name of which it has the most metres, and the kind likewise; of equals
-    the first along the edge.
-    """
-    sizes = np.diff(chains.ptr)
-    num_edges = sizes.size
-    edge = np.repeat(np.arange(num_edges, dtype=np.int64), sizes)
-    metres, owner = segments.metres[chains.segments], segments.ways[chains.segments]
-    kinds = tuple(sorted({tags["highway"] for tags in ways.tag_sets}))
-    kind_of_tags = np.array([kinds.index(tags["highway"]) for tags in ways.tag_sets], dtype=np.int64)
-    return Edges(
-        tails=segments.tails[chains.segments[chains.ptr[:-1]]],
-        heads=segments.heads[chains.segments[chains.ptr[1:] - 1]],
-        metres=np.round(np.bincount(edge, metres, minlength=num_edges), 2),
-        seconds=np.round(np.bincount(edge, segments.seconds[chains.segments], minlength=num_edges), 3),
-        name_ids=_prevailing(edge, ways.name_ids[owner].astype(np.int64), metres),
-        kinds=kinds,
-        kind_ids=_prevailing(edge, kind_of_tags[ways.tag_ids[owner]], metres),
-        bend_ptr=np.concatenate([[0], np.cumsum(sizes - 1)]).astype(np.int64),
-        bends=np.delete(segments.tails[chains.segments], chains.ptr[:-1]),
-    )
-
-
-def _prevailing(edge: Ints, value: Ints, metres: Floats) -> Ints:
-    """For each edge the value that most of its metres have; of equals the one that comes first."""
-    width = int(value.max()) + 1
-    pairs, first, which = np.unique(edge * width + value, return_index=True, return_inverse=True)
-    # Metres to the millimetre, so that the order of adding up cannot decide.
-    total = np.round(np.bincount(which.reshape(-1), metres, minlength=pairs.size), 3)
-    order = np.lexsort((first, -total, pairs // width))
-    edges = pairs[order] // width
-    leads = np.concatenate([[True], edges[1:] != edges[:-1]])
-    return np.asarray(pairs[order][leads] % width)
 
 
 ATTRIBUTION = "© OpenStreetMap contributors, ODbL 1.0"  #: whom to credit where a map made from OpenStreetMap is shown
@@ -295,39 +113,67 @@ class StreetNetwork:
 
 
 def build_network(
-    ways: Ways, *, network: str = "drive", cost: str = "seconds", service: bool = False, connected: bool = False
+    ways: Ways,
+    *,
+    network: str = "drive",
+    cost: str = "seconds",
+    service: bool = False,
+    connected: bool = False,
+    u_turns: str | None = None,
+    u_turn_cost: float = 0.0,
+    vehicle: Vehicle | None = None,
 ) -> StreetNetwork:
     """Build the street network of ways: choose them, cut them into segments, join these into edges between junctions.
 
     Junctions are in the order of their numbers. Lengths are rounded to a centimetre and times to a millisecond, once
     for each edge. Loops and parallel edges are parted by nodes that stay between junctions, so that no street is lost:
-    one that is slower than another beside it may be shorter, and distances in metres depend on it. The options are
-    those of :func:`~veilroute.formats.osm.read_osm`.
+    one that is slower than another beside it may be shorter, and distances in metres depend on it. So do nodes at which
+    turns are restricted. A barrier cuts its street; the ends on its other sides have numbers below zero. The options
+    are those of :func:`~veilroute.formats.osm.read_osm`.
     """
-    moving = network_called(network)
+    moving = network_called(network, vehicle)
     if cost not in UNITS:
         raise UnknownMethodError("cost", cost, UNITS)
+    turns = turning_rules(moving, u_turns, u_turn_cost, unit=cost)
     chosen = select_ways(ways, moving, service=service)
-    segments, counts = cut_ways(ways, chosen, moving)
-    if not segments.tails.size:
+    raw, counts = cut_ways(ways, chosen, moving)
+    if not raw.tails.size:
         raise InvalidInputError("ways", f"at least one to {network} along")
-    simple = join_segments(ways.node_ids.size, segments.tails, segments.heads)
-    between = nodes_between(simple, segments.tails, segments.heads)
-    chains = join_segments(ways.node_ids.size, segments.tails, segments.heads, between)
+    rules = read_rules(ways, moving)
+    ways, segments, copied = _cut_at_barriers(ways, raw, moving)
+    rules = rules.at_all_sides(ways.node_ids.size - copied.size, copied)
+    num_raw = ways.node_ids.size
+    simple = join_segments(num_raw, raw.tails, raw.heads)
+    meeting = np.intersect1d(rules.meeting_nodes(), segments.tails)
+    is_same = not meeting.size and not copied.size
+    parted = simple if is_same else join_segments(num_raw, segments.tails, segments.heads, meeting)
+    # Where it matters whether somebody turns round, that must be told by junctions alone.
+    between = nodes_between(parted, segments.tails, segments.heads, both_ways=not turns.is_free)
+    stays = between if turns.is_free else np.union1d(between, np.flatnonzero(parted.is_junction))
+    chains = join_segments(num_raw, segments.tails, segments.heads, np.union1d(meeting, stays))
     edges = join_edges(ways, segments, chains)
-    is_in, is_alone = _choose_nodes(chains.is_junction, edges, connected=connected)
-    if is_in.sum() < 2:
+    banned, left_out = ban_turns(rules, segments, chains, edges)
+    turns = Turns.of(turns.u_turns, banned, turns.u_turn_cost)
+
+    has_edge = np.zeros(num_raw, dtype=np.bool_)
+    is_loop = edges.tails == edges.heads
+    has_edge[edges.tails[~is_loop]] = has_edge[edges.heads[~is_loop]] = True
+    nodes, inside = np.flatnonzero(has_edge), np.flatnonzero(~is_loop)
+    if nodes.size < 2:
         raise InvalidInputError("ways", f"streets to {network} along that lead from one junction to another")
-    is_apart = ~(is_in | is_alone)
-    apart = is_apart[edges.tails] | is_apart[edges.heads]
-    loops = (edges.tails == edges.heads) & ~apart
-    inside = np.flatnonzero(~apart & ~loops)
-    domain = _domain(ways, edges, np.flatnonzero(is_in), inside, cost)
+    domain = _domain(ways, edges, nodes, inside, cost, turns)
+    num_apart = num_illegal = 0
+    if connected:
+        is_near, is_legal = _connected_nodes(domain)
+        num_apart, num_illegal = int((~is_near).sum()), int((is_near & ~is_legal).sum())
+        domain = _part(domain, is_legal)
+        is_in = np.zeros(num_raw, dtype=np.bool_)
+        is_in[nodes[is_legal]] = True
+        nodes, inside = nodes[is_legal], inside[is_in[edges.tails[inside]] & is_in[edges.heads[inside]]]
     assert domain.streets is not None, "made with streets"
     metres_inside, metres = float(edges.metres[inside].sum()), float(domain.streets.lengths.sum())
-    # One would have to pass a barrier where streets lead to two other nodes or more.
-    stopped = [number for number, tags in ways.barriers.items() if is_stopped(moving, tags)]
-    next_to = _count_next_to(ways.node_ids.size, segments.tails, segments.heads)
+    is_alone = chains.is_junction & ~has_edge
+    loops = is_loop & np.isin(edges.tails, nodes) if connected else is_loop
     report = NetworkReport(
         network=network,
         unit=cost,
@@ -335,7 +181,7 @@ def build_network(
         num_ways_read=ways.num_read,
         num_highways=ways.num_ways,
         dropped=chosen.dropped,
-        num_raw_nodes=int(np.unique(np.concatenate([segments.tails, segments.heads])).size),
+        num_raw_nodes=int(np.unique(np.concatenate([raw.tails, raw.heads])).size),
         num_raw_segments=int(segments.tails.size),
         num_nodes_multi=int(simple.is_junction.sum()),
         num_edges_multi=int(simple.ptr.size - 1),
@@ -346,35 +192,138 @@ def build_network(
         num_parallel=int(inside.size) - domain.num_edges,
         metres_parallel=round(metres_inside - metres, 2),
         is_connected=connected,
-        num_nodes_apart=int((chains.is_junction & is_apart).sum()),
-        num_edges_apart=int(apart.sum()),
-        num_nodes_alone=int(is_alone.sum()),
+        num_nodes_apart=num_apart + (int(is_alone.sum()) if connected else 0),
+        num_nodes_illegal=num_illegal,
+        num_edges_apart=int(edges.tails.size - loops.sum() - inside.size),
+        num_nodes_alone=0 if connected else int(is_alone.sum()),
         num_nodes=domain.num_nodes,
         num_edges=domain.num_edges,
         metres=round(metres, 2),
-        num_turn_restrictions=sum(count for tags, count in ways.restrictions if is_for(moving, tags)),
-        num_barriers=int((next_to[np.isin(ways.node_ids, np.array(stopped, dtype=np.int64))] > 1).sum()),
+        u_turns=turns.u_turns,
+        u_turn_cost=turns.u_turn_cost,
+        height=moving.vehicle.height,
+        weight=moving.vehicle.weight,
+        length=moving.vehicle.length,
+        num_turn_restrictions=len(ways.restrictions) - left_out.total(),
+        num_banned_turns=0 if domain.turns is None else len(domain.turns.banned),
+        num_restrictions_other=left_out[restrictions.OTHER],
+        num_restrictions_conditional=left_out[restrictions.CONDITIONAL],
+        num_restrictions_unclear=left_out[restrictions.UNCLEAR],
+        num_restrictions_incomplete=left_out[restrictions.INCOMPLETE],
+        num_barriers=int(np.unique(copied).size),
         **counts,
     )
     return StreetNetwork(domain, report)
 
 
-def _choose_nodes(is_junction: Flags, edges: Edges, *, connected: bool) -> tuple[Flags, Flags]:
-    """Which raw nodes become nodes of the network, and which are left out because only loops are there."""
-    proper = edges.tails != edges.heads
-    has_edge = np.zeros_like(is_junction)
-    has_edge[edges.tails[proper]] = has_edge[edges.heads[proper]] = True
-    if not connected:
-        return has_edge, is_junction & ~has_edge
-    nodes = np.flatnonzero(is_junction)
-    spot = np.searchsorted(nodes, np.arange(is_junction.size))
-    chosen = np.zeros_like(is_junction)
-    chosen[nodes[largest_component(nodes.size, spot[edges.tails], spot[edges.heads])]] = True
-    return chosen, np.zeros_like(is_junction)
+def turning_rules(network: Network, u_turns: str | None, u_turn_cost: float, *, unit: str) -> Turns:
+    """The rules for turning round; where nothing is said, cars and trucks do so at dead ends, others anywhere."""
+    if u_turns is None:
+        u_turns = "dead-ends" if network.is_motor else "allow"
+    check_name("u_turns", u_turns, U_TURNS)
+    check_finite("u_turn_cost", u_turn_cost, least=0)
+    if u_turn_cost and unit != "seconds":
+        raise InvalidInputError("u_turn_cost", "a network whose costs are seconds", u_turn_cost)
+    if u_turn_cost and u_turns == "never":
+        raise InvalidInputError("u_turn_cost", "u_turns dead-ends or allow; never has no price", u_turn_cost)
+    return Turns.of(u_turns, u_turn_cost=u_turn_cost)
 
 
-def _domain(ways: Ways, edges: Edges, nodes: Ints, inside: Ints, cost: str) -> Domain:
-    """The domain of some nodes and some edges between them; names and kinds that do not occur are left out."""
+def with_u_turns(domain: Domain, u_turns: str | None, u_turn_cost: float = 0.0) -> Domain:
+    """A network from elsewhere with a rule for turning round: its own where nothing is said, or that of cars."""
+    unit = "" if domain.streets is None else domain.streets.unit
+    before = domain.turns or Turns()
+    turns = turning_rules(network_called("drive"), u_turns or before.u_turns, u_turn_cost, unit=unit)
+    return with_rules(domain, replace(turns, banned=before.banned), domain.also)
+
+
+def _cut_at_barriers(ways: Ways, segments: Segments, network: Network) -> tuple[Ways, Segments, Ints]:
+    """Let streets end at nodes that cannot be passed, from each side at a node of its own.
+
+    The side of the neighbour of the lowest number keeps the node; the others get new ones at the end, numbered below
+    zero and below all others. Comes with which node each of these copies.
+    """
+    stopped = [number for number, tags in ways.barriers.items() if is_stopped(network, tags)]
+    is_wall = np.isin(ways.node_ids, np.array(stopped, dtype=np.int64))
+    num = ways.node_ids.size
+    is_wall &= count_next_to(num, segments.tails, segments.heads) > 1
+    if not is_wall.any():
+        return ways, segments, np.empty(0, dtype=np.int64)
+    tails, heads = segments.tails, segments.heads
+    sides = np.unique(np.concatenate([(tails * num + heads)[is_wall[tails]], (heads * num + tails)[is_wall[heads]]]))
+    is_first = np.diff(sides // num, prepend=-1) != 0
+    others = sides[~is_first]
+
+    def ends(nodes: Ints, beyond: Ints) -> Ints:
+        spots = np.minimum(np.searchsorted(others, nodes * num + beyond), others.size - 1)
+        return np.where(others[spots] == nodes * num + beyond, num + spots, nodes)
+
+    lowest = min(int(ways.node_ids.min()), 0)
+    extended = replace(
+        ways,
+        node_ids=np.concatenate([ways.node_ids, lowest - 1 - np.arange(others.size, dtype=np.int64)]),
+        lonlat=np.concatenate([ways.lonlat, ways.lonlat[others // num]]),
+    )
+    return extended, replace(segments, tails=ends(tails, heads), heads=ends(heads, tails)), others // num
+
+
+def connected_part(domain: Domain) -> Domain:
+    """The largest part of a graph within which legal walks lead from everywhere to everywhere; labels stay.
+
+    Of equally large parts it is that of the lowest node.
+    """
+    return _part(domain, _connected_nodes(domain)[1])
+
+
+def _connected_nodes(domain: Domain) -> tuple[Flags, Flags]:
+    """Which nodes are in the largest strongly connected component, and which of these legal turns connect.
+
+    The latter are the nodes of the largest strongly connected component of states within the former one, by how many
+    nodes it has; of equally large ones that of the lowest node.
+    """
+    tails, heads, _ = domain.edge_arrays()
+    is_near = largest_component(domain.num_nodes, tails, heads)
+    if domain.turns is None:
+        return is_near, is_near
+    # Here and not at the top, because compiling kernels would make `import veilroute` slow.
+    from veilroute.covering.states import StateGraph, search_graph
+
+    graph = search_graph(domain, [], []).graph
+    assert isinstance(graph, StateGraph), "there are rules for turns"
+    before, after, _ = graph.edge_arrays()
+    component = strong_components(graph.num_nodes, before, after)
+    inside = before[(component[before] == component[after]) & is_near[graph.nodes[before]]]
+    is_legal = np.zeros_like(is_near)
+    if inside.size:
+        pairs = np.unique(component[inside] * domain.num_nodes + graph.nodes[inside])
+        sizes = np.bincount(pairs // domain.num_nodes)
+        chosen = pairs[np.lexsort((pairs % domain.num_nodes, -sizes[pairs // domain.num_nodes]))[0]]
+        is_legal[graph.nodes[inside[component[inside] == chosen // domain.num_nodes]]] = True
+    return is_near, is_legal
+
+
+def _part(domain: Domain, is_in: Flags) -> Domain:
+    """A network with only some of its nodes, in which nothing seems to be a dead end that was none."""
+    if is_in.sum() < 2:
+        expected = "streets that lead from one junction to another, and back by legal turns"
+        raise InvalidInputError("connected", expected)
+    turns = domain.turns
+    if turns is not None and turns.u_turns == "dead-ends":
+        tails, heads, _ = domain.edge_arrays()
+        within = is_in[tails] & is_in[heads]
+        num_left = np.bincount(tails[within], minlength=domain.num_nodes)
+        ends = within & (num_left[tails] == 1) & (np.diff(domain.indptr.astype(np.int64))[tails] > 1)
+        ends &= edge_numbers(domain, heads, tails) >= 0
+        seeming = np.stack([heads[ends], tails[ends], heads[ends]], axis=1).tolist()
+        domain = replace(domain, turns=Turns.of(turns.u_turns, [*turns.banned, *seeming], turns.u_turn_cost))
+    return part_of(domain, is_in)
+
+
+def _domain(ways: Ways, edges: Edges, nodes: Ints, inside: Ints, cost: str, turns: Turns) -> Domain:
+    """The domain of some nodes and some edges between them; names and kinds that do not occur are left out.
+
+    The rules for turns are in raw nodes.
+    """
     names, name_ids = _occurring(ways.names, edges.name_ids[inside])
     kinds, kind_ids = _occurring(edges.kinds, edges.kind_ids[inside])
     sizes = np.diff(edges.bend_ptr)[inside]
@@ -393,7 +342,16 @@ def _domain(ways: Ways, edges: Edges, nodes: Ints, inside: Ints, cost: str) -> D
         shape_ptr=np.concatenate([[0], np.cumsum(sizes)]),
         shape=ways.lonlat[edges.bends[spans(edges.bend_ptr[inside], sizes)]],
         attribution=ATTRIBUTION,
+        turns=Turns.of(turns.u_turns, _among(turns.banned, edges, nodes, inside), turns.u_turn_cost),
     )
+
+
+def _among(banned: Iterable[tuple[int, ...]], edges: Edges, nodes: Ints, inside: Ints) -> list[list[int]]:
+    """The stretches of raw nodes that lead along some of the edges, in the numbers that nodes have in the domain."""
+    width = int(max(edges.tails.max(), edges.heads.max())) + 1
+    steps = set((edges.tails[inside] * width + edges.heads[inside]).tolist())
+    kept = [stretch for stretch in banned if all(a * width + b in steps for a, b in pairwise(stretch))]
+    return [np.searchsorted(nodes, stretch).tolist() for stretch in kept]
 
 
 def _occurring(texts: tuple[str, ...], ids: Ints) -> tuple[list[str], Ints]:

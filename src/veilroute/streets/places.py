@@ -1,20 +1,24 @@
-"""From what people call a place (latitude and longitude, an id, a name) to a junction, and whether places fit together.
+"""From what people call a place (latitude and longitude, an id, a name) to a node, and whether places fit together.
 
 The start, the goal and the candidates are no secrets, so messages and warnings name them. Never locate the secret with
 this: look it up among the candidates of the playbook.
 """
 
+import difflib
 import math
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from veilroute.domain.connectivity import reached_from
 from veilroute.domain.geography import Streets, great_circle_m
-from veilroute.domain.graph import Domain, Label, label_text
-from veilroute.errors import InvalidInputError
+from veilroute.domain.graph import Domain, Label, folded, label_text
+from veilroute.domain.grid import Anchor, Grid
+from veilroute.errors import InvalidInputError, Problems, listing
+from veilroute.streets.addresses import Gazetteer
+from veilroute.streets.coordinates import read_lat_lon
+from veilroute.streets.doors import Door, DoorFinder, open_doors
 
 
 @dataclass(frozen=True)
@@ -48,8 +52,6 @@ def span_text(streets: Streets) -> str:
 ROLES = ("start", "goal", "candidate")  #: what a place of a file can be
 FAR_M = 100.0  #: metres to the nearest junction beyond which a place comes with a warning
 FURTHEST_M = 2000.0  #: metres to the nearest junction beyond which a place is off the map
-_NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)"
-_COORDINATES = re.compile(rf"\s*({_NUMBER})\s*,\s*({_NUMBER})\s*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Place:
     name: str | None = None  #: what people call it
     lat: float | None = None  #: in degrees, as is lon; both or neither
     lon: float | None = None
-    node: str | None = None  #: the label of a node as text, where there are no coordinates
+    node: str | None = None  #: the label of a node as text, or an address, where there are no coordinates
     role: str | None = None  #: one of ROLES, or None where that is said elsewhere
     origin: str = ""  #: where it was given, for messages: "branches.csv, line 3"
 
@@ -85,42 +87,101 @@ class Located:
     label: Label
     text: str  #: what the place was called: its name, or its coordinates or id as given
     name: str | None = None
-    distance_m: float | None = None  #: from the coordinates to the junction; None where the node itself was named
+    distance_m: float | None = None  #: from the coordinates to the node; None where the node itself was named
     warning: str | None = None  #: a line for the user when that is far
     origin: str = ""  #: where it was given, for messages
+    lonlat: tuple[float, float] | None = None  #: the coordinates as given
+    door: Door | None = None  #: where on a street coordinates are; the label is a node's once doors are open
 
 
 def locate(
-    domain: Domain, place: str | Place, *, field: str, far_m: float = FAR_M, places: Sequence[Place] = ()
+    domain: Domain,
+    place: str | Place,
+    *,
+    field: str,
+    far_m: float = FAR_M,
+    places: Sequence[Place] = (),
+    doors: DoorFinder | None = None,
+    gazetteer: Gazetteer | None = None,
 ) -> Located:
-    """Find the node that is meant by a place, or by a text.
+    """Find the node that is meant by a place, or by a text as :func:`place_meant` takes it.
 
-    A text is the name of one of ``places``, or ``LAT,LON`` in decimal degrees on a street network, or the label of a
-    node; it is tried in this order. Coordinates mean the nearest junction. Messages name the place's own ``origin``, or
-    else ``field``. Beyond ``far_m`` metres the result has a warning; off the map is what is further than
-    :data:`FURTHEST_M`, or than ``far_m`` where that is more.
+    Coordinates mean the nearest junction or, with ``doors``, the nearest point of a street, where a node is to be made
+    (:func:`open_located`). Messages name the place's own ``origin``, or else ``field``. Beyond ``far_m`` metres the
+    result has a warning; off the map is what is further than :data:`FURTHEST_M`, or than ``far_m`` where that is more.
     """
     if not 0 <= far_m < math.inf:
         raise InvalidInputError("far_m", "a finite number of metres >= 0", far_m)
-    if isinstance(place, Place):
-        meant = place
-    else:
-        match = _COORDINATES.fullmatch(place) if domain.streets is not None else None
-        typed = Place(node=place) if match is None else Place(lat=float(match[1]), lon=float(match[2]))
-        meant = next((one for one in places if one.name == place.strip()), typed)
+    meant = place_meant(domain, place, field=field, places=places, gazetteer=gazetteer)
     where = meant.origin or field
     if meant.lat is not None and meant.lon is not None:
-        return _located_by_coordinates(domain, meant, meant.lat, meant.lon, where, far_m)
+        return _located_by_coordinates(domain, meant, meant.lat, meant.lon, where, far_m, doors)
     assert meant.node is not None, "a place has coordinates or a node"
+    return Located(domain.parse_label(meant.node, field=where), str(meant), meant.name, origin=where)
+
+
+def place_meant(
+    domain: Domain,
+    place: str | Place,
+    *,
+    field: str,
+    places: Sequence[Place] = (),
+    gazetteer: Gazetteer | None = None,
+) -> Place:
+    """The place that is meant by a text, or by a place without coordinates: with coordinates, or the label of a node.
+
+    A text is the name of one of ``places``, or latitude and longitude on a street network, or the label of a node, or
+    one of these names and labels but for capitals, or what the ``gazetteer`` knows; it is tried in this order. Where
+    it may mean several, or means none, the message lists those that it may have meant.
+    """
+    if isinstance(place, Place):
+        return place if place.lat is not None else _with_label(domain, place, place.origin or field, places, gazetteer)
+    text = place.strip()
+    exact = next((one for one in places if one.name == text), None)
+    if exact is not None:
+        return place_meant(domain, exact, field=field, gazetteer=gazetteer)
+    # On a grid, 3,4 is a cell and 3.0,4.0 is a place on earth.
+    is_place = domain.streets is not None or (domain.on_earth is not None and ("." in text or "°" in text))
+    coordinates = typed_coordinates(text) if is_place else None
+    if coordinates is not None:
+        return Place(lat=coordinates[0], lon=coordinates[1])
+    return _with_label(domain, Place(node=place), field, places, gazetteer)
+
+
+def _with_label(
+    domain: Domain, place: Place, where: str, places: Sequence[Place], gazetteer: Gazetteer | None
+) -> Place:
+    """The place with a label that there is, or with the coordinates that its text stands for."""
+    text = place.node or ""
     try:
-        label = domain.parse_label(meant.node, field=where)
-        domain.node(label, field=where)
-    except InvalidInputError:
-        if domain.streets is None:
-            raise
-        expected = f"LAT,LON such as {example_text(domain)}, the id of a junction, or the name of a place in --places"
-        raise InvalidInputError(where, expected, meant.node) from None
-    return Located(label, str(meant), meant.name, origin=where)
+        domain.node(domain.parse_label(text, field=where), field=where)
+    except InvalidInputError as error:
+        unknown = error
+    else:
+        return place
+    alike = {one.name: one for one in places if one.name is not None and folded(one.name) == folded(text)}
+    alike |= {label_text(label): Place(place.name, node=label_text(label)) for label in domain.labels_like(text)}
+    if len(alike) > 1:
+        raise InvalidInputError(where, f"one of {listing(list(alike))}, as it is written there", text)
+    for found in alike.values():
+        return place_meant(domain, found, field=where, gazetteer=gazetteer)
+    if domain.streets is None:
+        raise unknown
+    if gazetteer is not None:
+        lon, lat = gazetteer.find(text, field=where)
+        return replace(place, name=place.name or text.strip(), node=None, lat=lat, lon=lon)
+    expected = f"LAT,LON such as {example_text(domain)}, the id of a junction, or the name of a place in --places"
+    near = difflib.get_close_matches(text, [one.name for one in places if one.name is not None], 3)
+    hint = f" (the nearest are {listing(near)})" if near else ""
+    raise InvalidInputError(where, expected + hint, text)
+
+
+def typed_coordinates(text: str) -> tuple[float, float] | None:
+    """Latitude and longitude of a text such as ``60.17,24.94``; ``None`` where it is something else."""
+    try:
+        return read_lat_lon(text)
+    except ValueError:
+        return None
 
 
 def example_text(domain: Domain) -> str:
@@ -133,26 +194,71 @@ def example_text(domain: Domain) -> str:
     return f"{lat:.4f},{lon:.4f}"
 
 
-def _located_by_coordinates(domain: Domain, place: Place, lat: float, lon: float, where: str, far_m: float) -> Located:
+def _located_by_coordinates(
+    domain: Domain, place: Place, lat: float, lon: float, where: str, far_m: float, doors: DoorFinder | None
+) -> Located:
     typed = f"{lat},{lon}"
+    if domain.grid is not None and domain.grid.anchor is not None:
+        who = where if place.name is None else f"{where}: {place.name}"
+        return Located(_free_cell(domain.grid, domain.grid.anchor, lat, lon, who), str(place), place.name, origin=where)
     if domain.streets is None:
         raise InvalidInputError(where, "the label of a node: only street networks know latitude and longitude", typed)
-    furthest = max(FURTHEST_M, far_m)
-    nearest = snap(domain, (lon, lat)) if _is_on_earth(lat, lon) else None
-    if nearest is None or nearest.distance_m > furthest:
-        if _is_on_earth(lon, lat) and snap(domain, (lat, lon)).distance_m <= furthest:
+
+    def nearest(lonlat: tuple[float, float]) -> Snap | Door:
+        return snap(domain, lonlat) if doors is None else doors.find(lonlat)
+
+    furthest, what = max(FURTHEST_M, far_m), "junction" if doors is None else "street"
+    found = nearest((lon, lat)) if _is_on_earth(lat, lon) else None
+    if found is None or found.distance_m > furthest:
+        if _is_on_earth(lon, lat) and nearest((lat, lon)).distance_m <= furthest:
             expected = f"latitude first; this looks like longitude,latitude, so write {lon},{lat}"
-        elif nearest is None:
+        elif found is None:
             expected = "a latitude from -90 to 90, then a longitude from -180 to 180"
         else:
             span = span_text(domain.streets)
-            expected = f"a point on the map, at most {furthest / 1000:g} km from a junction ({span})"
+            expected = f"a point on the map, at most {furthest / 1000:g} km from a {what} ({span})"
         raise InvalidInputError(where if place.name is None else f"{where}: {place.name}", expected, typed)
-    label = domain.label(nearest.node)
-    warning = None
-    if nearest.distance_m > far_m:
-        warning = f"{place}: nearest junction {label_text(label)} is {nearest.distance_m:.0f} m away"
-    return Located(label, str(place), place.name, nearest.distance_m, warning, where)
+    name, label = f"nearest {what}", domain.label(found.node) if found.node is not None else str(place)
+    if isinstance(found, Snap):
+        door = Door((lon, lat), found.distance_m, node=found.node)
+        name += f" {label_text(label)}"
+    else:
+        door = found
+        name += f" {street}" if (street := domain.streets.name(found.edges[0])) else ""
+    warning = f"{place}: {name} is {found.distance_m:.0f} m away" if found.distance_m > far_m else None
+    return Located(label, str(place), place.name, found.distance_m, warning, where, (lon, lat), door)
+
+
+def open_located(domain: Domain, located: Sequence[Located]) -> tuple[Domain, list[Located]]:
+    """The network with nodes at the doors of places, and the places with the labels that they have there.
+
+    The same place may be given twice, as where a trip starts and where it ends.
+    """
+    if all(place.door is None for place in located):
+        return domain, list(located)
+    doors = {(place.text, place.door): place.door for place in located if place.door is not None}
+    opened, labels = open_doors(domain, [(text, door) for (text, _), door in doors.items()])
+    label_of = dict(zip(doors, labels, strict=True))
+    return opened, [
+        place if place.door is None else replace(place, label=label_of[place.text, place.door]) for place in located
+    ]
+
+
+def _free_cell(grid: Grid, anchor: Anchor, lat: float, lon: float, where: str) -> tuple[int, int]:
+    """The cell around a point on earth; raises when it is blocked, and says which free one is nearest."""
+    row, col = anchor.cell_at(lat, lon) if _is_on_earth(lat, lon) else (-1, -1)
+    if not (0 <= row < grid.height and 0 <= col < grid.width):
+        (west, north), (east, south) = anchor.lonlat([[0, 0], [grid.height, grid.width]]).tolist()
+        span = f"latitude {south:.5f} to {north:.5f}, longitude {west:.5f} to {east:.5f}"
+        raise InvalidInputError(where, f"a point on the map ({span})", f"{lat},{lon}")
+    if not grid.free[row, col]:
+        away = np.hypot(*(grid.cells - (row, col)).T)
+        nearest = grid.cell(int(np.argmin(away)))
+        metres = float(away.min()) * anchor.cell_m
+        free = f"{label_text(nearest)} is free, {metres:.0f} m away"
+        expected = f"a point in a free cell; {row},{col} is inside a wall, and {free}"
+        raise InvalidInputError(where, expected, f"{lat},{lon}")
+    return row, col
 
 
 def _is_on_earth(lat: float, lon: float) -> bool:
@@ -162,23 +268,34 @@ def _is_on_earth(lat: float, lon: float) -> bool:
 _REMEDY = "choose another place, or rebuild the network with `veilroute streets --connected`"
 
 
-def check_distinct(start: Located, goal: Located, candidates: Sequence[Located]) -> None:
-    """Raise when two places are at one junction.
+def check_distinct(domain: Domain, start: Located, goal: Located, candidates: Sequence[Located]) -> None:
+    """Raise when a candidate is where the trip starts or ends, or where two have one label.
 
-    Start and goal may be: that is a round trip. A candidate at the start or goal is refused when one of the two was
-    given by coordinates, because nobody may have noticed; where both were given by ids it does not count, as usual.
+    Start and goal may be at one place: that is a round trip. A candidate at the start or goal is refused when one of
+    the two was given by coordinates, because nobody may have noticed; where both were given by ids it does not count,
+    as usual. Several candidates at one spot are several labels of one node. All such candidates are told of at once.
     """
-    ends = {goal.label: goal, start.label: start}
+    problems = Problems()
+    ends = {domain.node(end.label): end for end in (goal, start)}
     first: dict[Label, Located] = {}
     for place in candidates:
-        other = first.setdefault(place.label, place)
-        end = ends.get(place.label)
+        other, end = first.setdefault(place.label, place), ends.get(domain.node(place.label))
         if other is place and end is not None and (place.distance_m is not None or end.distance_m is not None):
             other = end
         if other is not place:
-            both = f"{other.text} and {place.text} are both at junction {label_text(place.label)}"
-            expected = f"places at junctions of their own; {both}: leave one out, or move it along the street"
-            raise InvalidInputError(place.origin, expected)
+            both = f"{other.text} and {place.text} are both at {_whereabouts(domain, place)}"
+            expected = (
+                f"candidates away from start and goal, each once; {both}: leave one out, or move it along the street"
+            )
+            problems.add(InvalidInputError(place.origin, expected))
+    problems.raise_all()
+
+
+def _whereabouts(domain: Domain, place: Located) -> str:
+    """Where a place is, in words."""
+    if place.door is not None and place.door.node is None:
+        return "one spot of a street"
+    return f"junction {label_text(domain.label(domain.node(place.label)))}"
 
 
 def check_way(domain: Domain, start: Located, goal: Located) -> None:
@@ -194,15 +311,21 @@ def check_way(domain: Domain, start: Located, goal: Located) -> None:
 def check_joined(domain: Domain, start: Located, others: Sequence[Located]) -> None:
     """Raise when a place is on a part of the network that no street joins to the start, in whatever direction.
 
-    Of the two, the one on the smaller part is named. A candidate that only one-way streets make impossible is not this
-    function's business.
+    Of the two, the one on the smaller part is named; all such places at once. A candidate that only one-way streets
+    make impossible is not this function's business.
     """
-    here = reached_from(domain, domain.node(start.label), backward=True)
+    joined_here = reached_from(domain, domain.node(start.label), backward=True)
+    problems = Problems()
     for other in others:
         node = domain.node(other.label)
-        if here[node]:
+        if joined_here[node]:
             continue
         there = reached_from(domain, node, backward=True)
-        lost, joined = (start, other) if here.sum() < there.sum() else (other, start)
-        where = f"{lost.text} (junction {label_text(lost.label)}) is on a part of the network that is not connected to"
-        raise InvalidInputError(lost.origin, f"connected places; {where} {joined.text}: {_REMEDY}")
+        lost, joined = (start, other) if joined_here.sum() < there.sum() else (other, start)
+        is_junction = lost.door is None or lost.door.node is not None
+        here = f" ({_whereabouts(domain, lost)})" if is_junction else ""
+        where = f"{lost.text}{here} is on a part of the network that is not connected to"
+        problems.add(InvalidInputError(lost.origin, f"connected places; {where} {joined.text}: {_REMEDY}"))
+        if lost is start:
+            break
+    problems.raise_all()

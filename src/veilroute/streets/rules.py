@@ -2,18 +2,21 @@
 
 The drive network is that of OSMnx's ``drive`` filter, but by a list of what is a road in place of one of what is not,
 and with the whole hierarchy of access tags in place of a few. Restrictions that hold only at times
-(``access:conditional``) or for some vehicles (``maxweight``) are not read.
+(``access:conditional``) are not read; those for large vehicles (``maxweight``, ``hgv``) are, for trucks.
 
 A car drives at the speed limit, which may be a number or a word (:data:`LIMITS_KMH`). Of the words of a country's law
 only what follows the colon counts (``FI:urban``), and of ``zone30`` and ``zone:30`` the number. Of several limits
 (``50;30``) the lowest counts. Where a way states none, or one that changes (``signals``, ``variable``), it drives at
-:data:`DRIVING_KMH`. Bicycles (:data:`CYCLING_KMH`) and people on foot (:data:`WALKING_KMH`) do not heed limits.
+:data:`DRIVING_KMH`. A truck heeds ``maxspeed:hgv`` as well, and goes no faster than :data:`TRUCK_KMH`. Bicycles
+(:data:`CYCLING_KMH`) and people on foot (:data:`WALKING_KMH`) do not heed limits.
 """
 
+import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from veilroute.errors import UnknownMethodError
+from veilroute.errors import InvalidInputError, UnknownMethodError
+from veilroute.streets.vehicles import ANY_SIZE, LIMIT_KEYS, Vehicle
 from veilroute.streets.ways import Tags
 
 #: Kinds of highway that everybody may use.
@@ -73,15 +76,18 @@ class Network:
     heeds_oneway: bool  # whether "oneway" without a mode is meant for it
     usual: tuple[str, ...]  # the kinds of way that belong to it
     on_invitation: tuple[str, ...] = ()  # those that an access tag of its own mode must open
+    is_motor: bool = False  # whether it is for cars or trucks
+    vehicle: Vehicle = ANY_SIZE
 
 
 def rule_way(network: Network, tags: Tags, *, service: bool = False) -> Ruling:
     """Decide whether a way belongs to a network, and in which directions.
 
-    With ``service`` the drive network has service roads, too: alleys, driveways, ways through yards.
+    With ``service`` the networks for cars and trucks have service roads, too: alleys, driveways, ways through yards.
     """
     is_area = tags.get("area") == "yes"
     reason = _barred(network, tags, service) or ("area=yes" if is_area else _closed(network, tags))
+    reason = reason or network.vehicle.reason_against(tags)
     if reason:
         return Ruling(False, False, reason)
     key, value = _oneway(network, tags)
@@ -96,35 +102,33 @@ def rule_way(network: Network, tags: Tags, *, service: bool = False) -> Ruling:
     return Ruling(forward, backward)
 
 
-def network_called(name: str) -> Network:
-    """The network of that name."""
+def network_called(name: str, vehicle: Vehicle | None = None) -> Network:
+    """The network of that name, for trucks of a certain size."""
     try:
-        return NETWORKS[name]
+        network = NETWORKS[name]
     except (KeyError, TypeError):
         raise UnknownMethodError("network", name, tuple(NETWORKS)) from None
-
-
-def is_for(network: Network, restriction: Tags) -> bool:
-    """Whether a turn restriction with these tags holds for a network."""
-    if set(_words(restriction, "except")) & set(network.modes):
-        return False
-    named = {key.split(":")[1] for key in restriction if key.startswith("restriction:")} - {"conditional"}
-    general = "restriction" in restriction or "restriction:conditional" in restriction
-    return bool(named & set(network.modes)) or (general and network.heeds_oneway)
+    if vehicle in (None, ANY_SIZE):
+        return network
+    if name != "truck":
+        raise InvalidInputError("height, weight, length", "the network truck", name)
+    return replace(network, vehicle=vehicle)
 
 
 def is_stopped(network: Network, barrier: Tags) -> bool:
     """Whether a node with these tags cannot be passed: by the access tags beside ``barrier``, or else by its kind."""
+    if network.vehicle.reason_against(barrier):
+        return True
     if any(mode in barrier for mode in network.modes):
         return bool(_closed(network, barrier))
     kind = barrier.get("barrier", "")
-    return (network.heeds_oneway and kind in OBSTACLES) or (network.name == "drive" and kind in BOLLARDS)
+    return (network.heeds_oneway and kind in OBSTACLES) or (network.is_motor and kind in BOLLARDS)
 
 
 def _barred(network: Network, tags: Tags, service: bool) -> str:
     """The tag that makes a way unfit; or nothing."""
     kind = tags["highway"]
-    if network.name == "drive":
+    if network.is_motor:
         if kind not in network.usual and not (service and kind == "service"):
             return f"highway={kind}"
         unfit = BACK_YARDS if service else SIDE_WAYS
@@ -190,8 +194,10 @@ def _turned(network: Network, tags: Tags, forward: bool, backward: bool) -> tupl
     return is_open["forward"], is_open["backward"], reason
 
 
+_MOTOR = ("access", "vehicle", "motor_vehicle")
 _NETWORKS = (
-    Network("drive", ("access", "vehicle", "motor_vehicle", "motorcar"), True, (*MAIN_ROADS, *FAST_ROADS)),
+    Network("drive", (*_MOTOR, "motorcar"), True, (*MAIN_ROADS, *FAST_ROADS), is_motor=True),
+    Network("truck", (*_MOTOR, "goods", "hgv"), True, (*MAIN_ROADS, *FAST_ROADS), is_motor=True),
     Network("cycle", ("access", "vehicle", "bicycle"), True, (*MAIN_ROADS, *_SLOW_WAYS), (*FOOT_PATHS[:4], *_FOR_CARS)),
     Network("walk", ("access", "foot"), False, (*MAIN_ROADS, *FOOT_PATHS, *_SLOW_WAYS), _FOR_CARS),
 )
@@ -205,7 +211,7 @@ KEYS = frozenset(
     ["highway", "area", "service", "motorroad", "junction", "oneway", "cycleway", *_SIDES]
     + [f"{side}:oneway" for side in _SIDES]
     + [key for mode in _MODES for key in (mode, f"oneway:{mode}", f"{mode}:forward", f"{mode}:backward")]
-    + [*_LIMITS, "maxspeed:forward", "maxspeed:backward"]
+    + [*_LIMITS, "maxspeed:forward", "maxspeed:backward", "maxspeed:hgv", *LIMIT_KEYS]
 )
 
 #: How fast to drive where no limit is stated.
@@ -214,6 +220,7 @@ DRIVING_KMH = {
     "secondary": 50.0, "secondary_link": 40.0, "tertiary": 40.0, "tertiary_link": 30.0, "unclassified": 40.0,
     "road": 40.0, "residential": 30.0, "living_street": 10.0, "service": 20.0,
 }  # fmt: skip
+TRUCK_KMH = {"": 80.0, "motorway": 90.0}  #: how fast a truck goes at most; on kinds not named, as on ``""``
 #: How fast to cycle; on kinds of way that are not named, as on ``""``.
 CYCLING_KMH = {"": 16.0, "track": 12.0, "path": 12.0, "footway": 10.0, "pedestrian": 10.0, "living_street": 10.0}
 WALKING_KMH = {"": 4.8, "steps": 2.4, "elevator": 2.4}  #: how fast to walk, likewise
@@ -242,7 +249,7 @@ class Speeds:
 def way_speeds(network: Network, tags: Tags) -> Speeds:
     """How fast one goes along a way of a network."""
     kind = tags["highway"]
-    if network.name != "drive":
+    if not network.is_motor:
         slow = WALKING_KMH if network.name == "walk" else CYCLING_KMH
         kmh = slow.get(kind, slow[""])
         return Speeds(kmh, kmh, False)
@@ -250,7 +257,12 @@ def way_speeds(network: Network, tags: Tags) -> Speeds:
     forward = parse_kmh(tags.get("maxspeed:forward", "")) or both
     backward = parse_kmh(tags.get("maxspeed:backward", "")) or both
     default = DRIVING_KMH[kind]
-    return Speeds(forward or default, backward or default, bool(forward and backward))
+    is_stated = bool(forward and backward)
+    if network.name == "drive":
+        return Speeds(forward or default, backward or default, is_stated)
+    own = parse_kmh(tags.get("maxspeed:hgv", ""))
+    most = min(TRUCK_KMH.get(kind, TRUCK_KMH[""]), own or math.inf)
+    return Speeds(min(forward or default, most), min(backward or default, most), is_stated or bool(own))
 
 
 def parse_kmh(text: str) -> float:

@@ -14,6 +14,17 @@ Tags = Mapping[str, str]
 Counts = tuple[tuple[str, int], ...]
 
 
+@dataclass(frozen=True)
+class Restriction:
+    """A turn restriction as it stands in the file; members are numbers of OpenStreetMap."""
+
+    tags: Tags  # those that say what is restricted, and for whom
+    froms: tuple[int, ...] = ()  # ways
+    via_nodes: tuple[int, ...] = ()
+    via_ways: tuple[int, ...] = ()
+    tos: tuple[int, ...] = ()  # ways
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Ways:
     """The ways of a file that have a ``highway`` tag.
@@ -22,6 +33,7 @@ class Ways:
     through the nodes ``refs[ptr[w]:ptr[w + 1]]``, which are numbers of OpenStreetMap.
     """
 
+    numbers: Ints  # of the ways in OpenStreetMap
     ptr: Ints
     refs: Ints
     tag_sets: tuple[Tags, ...]  # the different sets of tags
@@ -31,7 +43,7 @@ class Ways:
     node_ids: Ints  # the nodes whose place is known, ascending
     lonlat: Floats  # their longitude and latitude in degrees
     num_read: int  # how many ways the file has, buildings and shores included
-    restrictions: tuple[tuple[Tags, int], ...] = ()  # the sets of tags of turn restrictions, and how often each occurs
+    restrictions: tuple[Restriction, ...] = ()
     barriers: Mapping[int, Tags] = field(default_factory=dict)  # the tags of nodes with a barrier
 
     @property
@@ -64,30 +76,35 @@ class WaysCollector:
         self._tag_ids, self._name_ids = array("i"), array("i")
         self._tag_sets: dict[tuple[tuple[str, str], ...], int] = {}
         self._names: dict[str, int] = {}
-        self._restrictions: Counter[tuple[tuple[str, str], ...]] = Counter()
-        self._seen: set[int] = set()
+        self._restrictions: dict[int, Restriction] = {}
+        self._numbers: dict[int, None] = {}
         self.num_read = 0
         """How many ways the file had so far, of any kind."""
 
     def add_way(self, number: int, refs: Iterable[int], tags: Tags) -> None:
         """Take a way with a ``highway`` tag; one that was here before is left out."""
-        if number in self._seen:
+        if number in self._numbers:
             return
-        self._seen.add(number)
+        self._numbers[number] = None
         kept = tuple(sorted((key, tags[key].strip().lower()) for key in self._keys & tags.keys()))
         self._refs.extend(refs)
         self._ends.append(len(self._refs))
         self._tag_ids.append(self._tag_sets.setdefault(kept, len(self._tag_sets)))
         self._name_ids.append(self._names.setdefault(_street_name(tags), len(self._names)))
 
-    def add_restriction(self, tags: Tags) -> None:
-        """Take a turn restriction."""
-        wanted = ((key, value) for key, value in tags.items() if key == "except" or key.startswith("restriction"))
-        self._restrictions[tuple(sorted(wanted))] += 1
+    def add_restriction(self, number: int, tags: Tags, members: Iterable[tuple[str, str, int]]) -> None:
+        """Take a turn restriction; its members are given by role, kind (``n`` or ``w``) and number."""
+        wanted = {key: tags[key].strip().lower() for key in tags if key == "except" or key.startswith("restriction")}
+        by_role: dict[tuple[str, str], list[int]] = {}
+        for role, kind, member in members:
+            by_role.setdefault((role, kind), []).append(member)
+        roles = (("from", "w"), ("via", "n"), ("via", "w"), ("to", "w"))
+        self._restrictions.setdefault(number, Restriction(wanted, *(tuple(by_role.get(role, ())) for role in roles)))
 
     def pack(self) -> Ways:
         """The ways so far, without places."""
         return Ways(
+            numbers=np.array(list(self._numbers), dtype=np.int64),
             ptr=np.array(self._ends, dtype=np.int64),
             refs=np.array(self._refs, dtype=np.int64),
             tag_sets=tuple(dict(tags) for tags in self._tag_sets),
@@ -97,8 +114,16 @@ class WaysCollector:
             node_ids=np.empty(0, dtype=np.int64),
             lonlat=np.empty((0, 2)),
             num_read=self.num_read,
-            restrictions=tuple((dict(tags), count) for tags, count in sorted(self._restrictions.items())),
+            restrictions=tuple(restriction for _, restriction in sorted(self._restrictions.items())),
         )
+
+
+def positions(known: Ints, wanted: Ints) -> Ints:
+    """Where each wanted number stands in the ascending known ones, -1 where it does not."""
+    if not known.size:
+        return np.full(wanted.size, -1, dtype=np.int64)
+    spots = np.minimum(np.searchsorted(known, wanted), known.size - 1)
+    return np.where(known[spots] == wanted, spots, -1)
 
 
 def _street_name(tags: Tags) -> str:

@@ -90,7 +90,7 @@ def test_the_cost_of_an_edge_is_looked_up_in_order() -> None:
 
         __hash__ = int.__hash__
 
-    walking._out = (walking._out[0], [Counted(head) for head in walking._out[1]], walking._out[2])
+    walking.edges_out = (walking.edges_out[0], [Counted(head) for head in walking.edges_out[1]], walking.edges_out[2])
     assert [walking.edge_cost(0, head) for head in (1, 500, num - 1)] == [1, 500, num - 1]
     assert walking.edge_cost(0, 0) is None
     assert walking.edge_cost(num - 1, 0) is None

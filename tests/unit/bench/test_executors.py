@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from bench_runs import InlineExecutor, InlineWorkforce, quick_cells, small_terrain, without_times
-from veilroute.bench import executors
+from veilroute import cluster
 from veilroute.bench.executors import DaskWorkforce, LocalWorkforce
 from veilroute.bench.results import FILE_NAME, RecordStore
 from veilroute.bench.runner import run_cell, run_cells
@@ -152,7 +152,7 @@ def test_without_dask_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://here", ""])
 def test_a_scheduler_that_does_not_answer_is_told_in_one_line(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(executors, "CONNECT_S", 0.5)
+    monkeypatch.setattr(cluster, "CONNECT_S", 0.5)
     with pytest.raises(InvalidInputError, match="--dask: expected the address of a running Dask scheduler"):
         DaskWorkforce(address).open()
 

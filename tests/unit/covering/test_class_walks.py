@@ -1,15 +1,13 @@
-"""How much time the walks of classes are given, and tables filled by several threads."""
+"""How much time the walks of classes are given, and walks that are not as long as was said."""
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 
 import veilroute as vr
 from veilroute.arrays import as_members
-from veilroute.covering import task as task_module
 from veilroute.covering.set_costs import ClassWalks
 from veilroute.covering.task import CoveringTask, prepare_task
 from veilroute.covering.walks import Sweeper
@@ -76,21 +74,6 @@ def test_trying_out_ends_soon_where_a_class_takes_long(task: CoveringTask, monke
     ClassWalks(task).keep_time([as_members((0, 1))] * 500, watch, write_down)
     assert len(calls) == 2
     assert watch.is_over()
-
-
-@pytest.mark.parametrize("movement", [4, 8])
-def test_distances_do_not_depend_on_the_number_of_threads(movement: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    building = vr.generate_rooms(60, 80, seed=3, movement=movement)
-    start = building.label(0)
-    goal, *places = vr.draw_candidates(building, start, start, 301, seed=2)
-    task = prepare_task(vr.Problem(building, [vr.Trip(start, goal)], places))
-    tables = []
-    for num in (1, 2, 5):
-        monkeypatch.setattr(task_module, "num_threads", lambda num=num: num)
-        table = task_module.PostTable(task.domain, task.posts)
-        table.complete(Watch())
-        tables.append(table.distances)
-    assert all(np.array_equal(tables[0], table) for table in tables)
 
 
 def test_a_class_that_no_walk_covers() -> None:

@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 import veilroute as vr
+from veilroute.domain.codec import domain_from_dict, domain_to_dict
+from veilroute.domain.geography import great_circle_m, places_on_earth, streets_of
+from veilroute.domain.grid import Anchor
 
 
 def edges_of(domain: vr.Domain) -> dict[tuple[object, object], float]:
@@ -52,6 +55,53 @@ def test_rows_of_neighbours_are_ascending() -> None:
 def test_cells_that_cannot_be_stood_on(two_rooms: vr.Domain, label: object, reason: str) -> None:
     with pytest.raises(vr.InvalidInputError, match=reason):
         two_rooms.node(label)
+
+
+def test_cells_lie_where_the_north_west_corner_and_their_width_say() -> None:
+    """One degree of latitude is 111,195 m; at 60 degrees one of longitude is half of that."""
+    domain = vr.grid_domain(np.ones((20, 30), dtype=bool), anchor=Anchor(60.0, 24.0, 111.195))
+    first, below, beside = places_on_earth(domain, [domain.node(cell) for cell in ((0, 0), (10, 0), (0, 10))])
+    assert first == pytest.approx((24.001, 59.9995), abs=1e-7)
+    assert below - first == pytest.approx((0, -0.01), abs=1e-7)
+    assert beside - first == pytest.approx((0.02, 0), abs=1e-7)
+    assert great_circle_m(first, below) == pytest.approx(1111.95, abs=0.5)
+    assert great_circle_m(first, beside) == pytest.approx(1111.95, abs=0.5)
+
+
+def test_every_place_is_in_its_own_cell() -> None:
+    anchor = Anchor(-33.86, 151.2, 2.5)
+    domain = vr.grid_domain(["..@.", "....", "@..."], movement=8, anchor=anchor)
+    places = places_on_earth(domain, np.arange(domain.num_nodes)).tolist()
+    assert [anchor.cell_at(lat, lon) for lon, lat in places] == [domain.label(n) for n in range(domain.num_nodes)]
+    assert streets_of(domain).lengths.tolist() == (domain.costs * 2.5).round(3).tolist()
+
+
+def test_where_a_grid_lies_changes_its_drawing_and_nothing_that_planning_uses() -> None:
+    plain = vr.grid_domain(["...", "..."])
+    here, there = (vr.grid_domain(["...", "..."], anchor=Anchor(60, 24, cell)) for cell in (5, 6))
+    assert plain.sha256 == here.sha256 == there.sha256
+    assert len({plain.drawing_sha256, here.drawing_sha256, there.drawing_sha256}) == 3
+    assert plain.drawing_sha256 is None and plain.on_earth is None
+    again = domain_from_dict(domain_to_dict(here))
+    assert again.drawing_sha256 == here.drawing_sha256
+
+
+@pytest.mark.parametrize(
+    ("anchor", "says"),
+    [
+        ((91, 24, 5), "grid.origin: expected LAT,LON of the north-west corner"),
+        ((60, 181, 5), "grid.origin"),
+        ((math.nan, 24, 5), "grid.origin"),
+        ((60, 24, 0), "grid.cell: expected metres from 0.1"),
+        ((60, 24, math.inf), "grid.cell"),
+        ((60, "24", 5), "grid.origin"),
+        ((60, 179.9999, 50), "a grid that ends before latitude -85 and longitude 180"),
+        ((-84.9999, 0, 50), "a grid that ends before"),
+    ],
+)
+def test_grids_that_cannot_lie_on_earth(anchor: tuple[float, float, float], says: str) -> None:
+    with pytest.raises(vr.InvalidInputError, match=says):
+        vr.grid_domain(["...", "..."], anchor=Anchor(*anchor))
 
 
 @pytest.mark.parametrize(

@@ -8,51 +8,14 @@ import numpy as np
 import pytest
 
 import veilroute as vr
+from gpx_schema import NAMESPACE, check_gpx
 from street_samples import ATTRIBUTION, as_written_before, little_book, little_problem, little_town, place
-from veilroute.formats.gpx import Track, gpx_text, playbook_gpx, route_gpx, write_gpx
+from veilroute.formats.gpx import Track, Waypoint, gpx_text, playbook_gpx, route_gpx, write_gpx
 from veilroute.streets.directions import directions, lay_route
+from veilroute.streets.sheets import route_itinerary
+from veilroute.streets.stops import Schedule
 
-NAMESPACE = "{http://www.topografix.com/GPX/1/1}"
-
-# What the GPX 1.1 schema allows inside each element, in this order; (attributes that must be there).
-POINT = ["ele", "time", "magvar", "geoidheight", "name", "cmt", "desc", "src", "link", "sym", "type"]
-ABOUT = ["name", "cmt", "desc", "src", "link", "number", "type", "extensions"]
-SCHEMA: dict[str, tuple[list[str], set[str]]] = {
-    "gpx": (["metadata", "wpt", "rte", "trk", "extensions"], {"version", "creator"}),
-    "metadata": (["name", "desc", "author", "copyright", "link", "time", "keywords", "bounds", "extensions"], set()),
-    "copyright": (["year", "license"], {"author"}),
-    "rte": ([*ABOUT, "rtept"], set()),
-    "trk": ([*ABOUT, "trkseg"], set()),
-    "trkseg": (["trkpt", "extensions"], set()),
-    "rtept": (POINT, {"lat", "lon"}),
-    "trkpt": (POINT, {"lat", "lon"}),
-    "name": ([], set()),
-    "desc": ([], set()),
-    "number": ([], set()),
-}
-MANY = {"rte", "trk", "rtept", "trkseg", "trkpt"}
-
-
-def check(element: ET.Element) -> None:
-    """Hold an element and all below it against the schema."""
-    allowed, needed = SCHEMA[element.tag.removeprefix(NAMESPACE)]
-    assert needed <= set(element.attrib)
-    inside = [child.tag.removeprefix(NAMESPACE) for child in element]
-    assert [name for name in allowed if name in inside] == list(dict.fromkeys(inside))
-    assert all(inside.count(name) == 1 or name in MANY for name in inside)
-    assert inside == sorted(inside, key=allowed.index)
-    if "lat" in needed:
-        assert abs(float(element.attrib["lat"])) <= 90
-        assert abs(float(element.attrib["lon"])) <= 180
-    for child in element:
-        check(child)
-
-
-def parsed(text: str) -> ET.Element:
-    root = ET.fromstring(text.encode())
-    assert root.tag == f"{NAMESPACE}gpx"
-    check(root)
-    return root
+ODD = ('A & B <trk> "q"', "it's > that", "Café 👍🏽 Ünï", "]]>", "&amp;", "東京", "a\u200db", "$x^2$")
 
 
 def points(element: ET.Element) -> list[tuple[float, float]]:
@@ -60,7 +23,7 @@ def points(element: ET.Element) -> list[tuple[float, float]]:
 
 
 def test_a_route_follows_every_bend() -> None:
-    root = parsed(route_gpx(lay_route(little_town(), (110, 111, 112))))
+    root = check_gpx(route_gpx(lay_route(little_town(), (110, 111, 112))))
     assert points(root) == [
         place(110),
         (24.9425, 60.1699),
@@ -85,7 +48,7 @@ def test_a_single_route_names_the_map() -> None:
 
 def test_turns_are_a_route_of_their_own() -> None:
     itinerary = lay_route(little_town(), (105, 109, 110, 111))
-    root = parsed(route_gpx(itinerary, steps=directions(itinerary)))
+    root = check_gpx(route_gpx(itinerary, steps=directions(itinerary)))
     turns = root.findall(f"{NAMESPACE}rte/{NAMESPACE}rtept")
     assert [turn.findtext(f"{NAMESPACE}name") for turn in turns] == [
         "Head south on Länsitie",
@@ -98,7 +61,7 @@ def test_turns_are_a_route_of_their_own() -> None:
 
 def test_a_playbook_has_a_track_for_each_class() -> None:
     book = little_book()
-    root = parsed(playbook_gpx(book))
+    root = check_gpx(playbook_gpx(book))
     tracks = root.findall(f"{NAMESPACE}trk")
     assert len(tracks) == len(book.classes) == 2
     for number, (track, group) in enumerate(zip(tracks, book.classes, strict=True), start=1):
@@ -118,18 +81,20 @@ def test_one_track_for_each_class_and_trip(tmp_path: Path) -> None:
     town = little_town()
     both = vr.Problem(town, [vr.Trip(105, 108), vr.Trip(108, 105)], little_problem(town).candidates)
     book = vr.solve(both, vr.Privacy(k=2, ell=100, measure="straight"))
-    names = [track.findtext(f"{NAMESPACE}name") for track in parsed(playbook_gpx(book)).iter(f"{NAMESPACE}trk")]
+    names = [track.findtext(f"{NAMESPACE}name") for track in check_gpx(playbook_gpx(book)).iter(f"{NAMESPACE}trk")]
     num = len(book.classes)
     assert names == [f"Class {i + 1}" for i in range(num)] + [f"Class {i + 1}, trip 1" for i in range(num)]
     write_gpx(book, tmp_path / "back.gpx", trip=1)
-    only = parsed((tmp_path / "back.gpx").read_text(encoding="utf-8"))
+    only = check_gpx((tmp_path / "back.gpx").read_text(encoding="utf-8"))
     assert [points(track)[0] for track in only.iter(f"{NAMESPACE}trk")] == [place(108)] * num
 
 
 @pytest.mark.parametrize("written", [lambda book: book, as_written_before])
 def test_where_members_part_each_has_a_track_of_its_own(written: Callable[[vr.Playbook], vr.Playbook]) -> None:
     book = written(little_book(m=3))
-    tracks = {track.findtext(f"{NAMESPACE}name"): track for track in parsed(playbook_gpx(book)).iter(f"{NAMESPACE}trk")}
+    tracks = {
+        track.findtext(f"{NAMESPACE}name"): track for track in check_gpx(playbook_gpx(book)).iter(f"{NAMESPACE}trk")
+    }
     assert tracks.pop("Class 3") is not None  # the last class never parts
     for number, group in enumerate(book.classes[:2], start=1):
         begun = points(tracks.pop(f"Class {number}, shared beginning"))
@@ -138,18 +103,88 @@ def test_where_members_part_each_has_a_track_of_its_own(written: Callable[[vr.Pl
             description = rest.findtext(f"{NAMESPACE}desc")
             assert description is not None
             assert description.startswith(f"{book.name(member)}: ")
-            whole = points(parsed(route_gpx(lay_route(little_town(), book.route_for(member)))))
+            whole = points(check_gpx(route_gpx(lay_route(little_town(), book.route_for(member)))))
             assert begun + points(rest)[1:] == whole != begun
     assert not tracks
 
 
-def test_text_that_is_markup_stays_text() -> None:
-    evil = 'A & B <trk> "q"'
-    root = parsed(gpx_text([Track(evil, evil, np.array([[0.0, 0.0]]))], name=evil, attribution=evil))
-    assert root.findtext(f"{NAMESPACE}trk/{NAMESPACE}name") == evil
+@pytest.mark.parametrize("odd", ODD)
+def test_text_that_is_markup_stays_text(odd: str) -> None:
+    track = Track(
+        odd,
+        odd,
+        np.array([[0.0, 0.0]]),
+        directions(lay_route(little_town(evil_name=odd[:3].replace("\u200d", "")), (102, 106))),
+    )
+    stops = [Waypoint(odd, odd, (24.9, 60.1))]
+    root = check_gpx(gpx_text([track], name=odd, attribution=odd, stops=stops, note=odd))
+    shown = odd.replace("\u200d", "")  # what is not printable is left out
+    for path in ("trk/name", "wpt/name", "wpt/desc", "metadata/name", "metadata/desc", "rte/name"):
+        assert root.findtext("/".join(f"{NAMESPACE}{tag}" for tag in path.split("/"))) == shown, path
     credit = root.find(f"{NAMESPACE}metadata/{NAMESPACE}copyright")
     assert credit is not None
-    assert credit.attrib["author"] == evil
+    assert credit.attrib["author"] == shown
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_stops_are_waypoints_and_odd_names_stay_names(odd: str) -> None:
+    kept = odd.replace("\u200d", "")
+    book = little_book(names={105: "Depot", 102: kept, 103: kept + "2"})
+    root = check_gpx(playbook_gpx(book))
+    told = [point.findtext(f"{NAMESPACE}desc") or "" for point in root.iter(f"{NAMESPACE}wpt")]
+    assert any(text.startswith(f"{kept}; after ") for text in told)
+    for member in book.candidates:
+        route = book.route_for(member)
+        itinerary = route_itinerary(book, route)
+        steps = directions(itinerary, names=book.names)
+        stops = list(check_gpx(route_gpx(itinerary, steps=steps)).iter(f"{NAMESPACE}wpt"))
+        group = book.class_of(member)
+        assert group is not None
+        assert [stop.findtext(f"{NAMESPACE}name") for stop in stops] == [
+            f"Stop {i} of {len(group.members)}" for i in range(1, len(group.members) + 1)
+        ]
+        places = [(float(stop.attrib["lon"]), float(stop.attrib["lat"])) for stop in stops]
+        assert sorted(places) == sorted(place(label) for label in group.members)
+
+
+def test_stops_have_arrival_times_and_the_same_stay() -> None:
+    book = little_book()
+    itinerary = route_itinerary(book, book.route_for(109))
+    root = check_gpx(route_gpx(itinerary, schedule=Schedule(120, "8:00")))
+    told = [point.findtext(f"{NAMESPACE}desc") for point in root.iter(f"{NAMESPACE}wpt")]
+    assert told == [
+        "Branch West; at 08:00, stay 2 min",
+        "Branch Harbour; at 08:03, stay 2 min",
+        "Branch Point; at 08:05, stay 2 min",
+    ]
+    note = root.findtext(f"{NAMESPACE}metadata/{NAMESPACE}desc")
+    assert note is not None
+    assert note.startswith("Stay 2 min at all 3 stops, and behave the same at each")
+
+
+def test_the_last_meridian_is_written_as_the_schema_has_it() -> None:
+    ends = np.array([[180.0, -90.0], [179.99999999, 90.0], [-180.0, 0.0]])
+    root = check_gpx(gpx_text([Track("t", "d", ends)], name="n"))
+    assert [lon for lon, _ in points(root)] == [-180.0, -180.0, -180.0]
+
+
+def test_the_checker_refuses_what_the_schema_does() -> None:
+    good = route_gpx(route_itinerary(little_book(), little_book().route_for(102)))
+    check_gpx(good)
+    for old, new in (
+        ('version="1.1"', 'version="1.0"'),
+        (' creator="veilroute"', ""),
+        ('lat="60.', 'lat="160.'),
+        ('lon="24.', 'lon="6e1" x="24.'),
+        ("<type>stop</type></wpt>", "<type>stop</type><name>late</name></wpt>"),
+        (" <metadata>", " stray <metadata>"),
+        ("<number>1</number>", "<number>one</number>"),
+        ("</metadata>", "</metadata><trk/>"),
+        ("http://www.topografix.com/GPX/1/1", "http://www.topografix.com/GPX/1/0"),
+    ):
+        assert old in good, old
+        with pytest.raises(AssertionError):
+            check_gpx(good.replace(old, new, 1))
 
 
 def test_only_street_networks(line5: vr.Domain) -> None:

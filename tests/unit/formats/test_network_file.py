@@ -53,8 +53,9 @@ def test_any_domain_can_be_written(tmp_path: Path) -> None:
 
 def test_files_from_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("from,to,cost\n1,2,3\n", encoding="utf-8")
-    assert vr.read_network(tmp_path / "a.csv").num_edges == 1
-    assert read_domain(tmp_path / "a.csv").num_edges == 1
+    assert vr.read_network(tmp_path / "a.csv", oneway=True).num_edges == 1
+    assert vr.read_network(tmp_path / "a.csv").num_edges == 2
+    assert read_domain(tmp_path / "a.csv").num_edges == 2
     (tmp_path / "a.gr").write_text("p sp 2 1\na 1 2 7\n", encoding="ascii")
     assert vr.read_network(tmp_path / "a.gr").costs.tolist() == [7]
     with pytest.raises(vr.InvalidInputError, match="cost: expected nothing: a .csv file says what its costs are"):
@@ -90,7 +91,7 @@ def test_domains_of_instances_are_still_read(tmp_path: Path) -> None:
         ("a.json", '{"format": "veilroute-instance/1"}', "not a veilroute network"),
         ("a.json", '{"format": "veilroute-network/1"}', "domain: expected"),
         ("a.osm.pbf", "", "a map, not yet a network; make one of it with `veilroute streets`"),
-        ("a.txt", "", "network format: expected one of .json, .npz, .graphml, .gr, .csv, got '.txt'"),
+        ("a.txt", "", "network format: expected one of .json, .npz, .graphml, .gr, .csv, .xlsx, got '.txt'"),
         ("a.csv.gz", "", "network format: expected one of"),
     ],
 )

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import veilroute as vr
-from osm_files import Row, on_grid, osm_text, write_osm
+from osm_files import Relation, Row, on_grid, osm_text, restriction, write_osm
+from veilroute.domain.turns import Turns
 from veilroute.errors import MissingExtraError
 
 ROAD = {"highway": "residential", "maxspeed": "36", "name": "Öja & Söner <gata>"}
@@ -19,7 +20,7 @@ TOWN: list[Row] = [
     (4, [11, 22, 11], {"building": "yes"}),
 ]
 PLACES = on_grid(11, 12, 13, 14, 22)
-TURNS = [{"type": "restriction", "restriction": "no_left_turn"}, {"type": "route"}]
+TURNS: list[Relation] = [restriction("no_left_turn", 1, 13, 2), ({"type": "route"}, [("", "way", 1)])]
 
 
 @pytest.mark.parametrize("name", ["a.osm", "a.osm.gz", "a.osm.bz2", "a.osm.pbf", "a.pbf", "A.OSM.PBF"])
@@ -33,6 +34,7 @@ def test_every_kind_of_file(tmp_path: Path, name: str) -> None:
     assert streets.names == ("Öja & Söner <gata>",)
     assert streets.lonlat.tolist() == [list(PLACES[n]) for n in (11, 13, 14)]
     report = network.report
+    assert network.domain.turns == Turns("dead-ends", banned=((0, 1, 2),))
     assert (report.num_ways_read, report.num_highways, report.num_turn_restrictions) == (4, 3, 1)
 
 
@@ -40,7 +42,7 @@ def test_options_are_passed_on(tmp_path: Path) -> None:
     path = write_osm(tmp_path / "a.osm", [*TOWN, (5, [13, 22], {"highway": "service"})], PLACES)
     assert vr.read_osm(path, network="walk").domain.num_nodes == 5
     assert vr.read_osm(path, service=True).domain.num_nodes == 4
-    assert vr.read_osm(path, connected=True).domain.labels == (11, 13)
+    assert vr.read_osm(path, connected=True, u_turns="allow").domain.labels == (11, 13)
     metres = vr.read_osm(path, cost="metres").domain.streets
     assert metres is not None
     assert metres.unit == "metres"
@@ -61,12 +63,11 @@ def test_ways_before_nodes_and_numbers_below_zero(tmp_path: Path) -> None:
     assert vr.read_osm(path).domain.labels == (-14, -13, -11)
 
 
-def test_barriers_are_counted(tmp_path: Path) -> None:
-    path = write_osm(tmp_path / "a.osm", TOWN, PLACES)
-    text = path.read_text(encoding="utf-8")
-    node = next(line for line in text.splitlines() if line.startswith('<node id="12"'))
-    path.write_text(text.replace(node, f'{node[:-2]}><tag k="barrier" v="bollard"/></node>'), encoding="utf-8")
-    assert vr.read_osm(path).report.num_barriers == 1
+def test_barriers_cut_streets(tmp_path: Path) -> None:
+    path = write_osm(tmp_path / "a.osm", TOWN, PLACES, node_tags={12: {"barrier": "bollard"}})
+    network = vr.read_osm(path)
+    assert network.report.num_barriers == 1
+    assert network.domain.labels == (11, 12, 13, 14, -1)
     assert vr.read_osm(path, network="cycle").report.num_barriers == 0
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import veilroute as vr
-from veilroute.formats.tables import read_places
+from veilroute.formats.places import read_places
 from veilroute.streets.places import Place
 
 CSV = "name,lat,lon,role\nDepot,60.17,24.93,start\nKamppi,60.168,24.931,\nForum,60.169,24.938,candidate\n"
@@ -86,10 +86,9 @@ def test_coordinates_go_before_ids(tmp_path: Path) -> None:
         ("shop,where\nA,B\n", r"line 1: expected a header with the columns name, lat, lon .*; got 'shop', 'where'"),
         ("60.17,24.93\n", "line 1: expected a header"),
         ("name,lat\nA,60\n", "line 1: expected a header"),
-        ("name;lat;lon\nA;60,17;24,93\n", "line 2: lat: write decimals with a point: 60.17, not 60,17"),
         ("name,lat,lon\nA,60,17,24,93\n", "line 2: 5 values for 3 columns; write decimals with a point"),
-        ("name,lat,lon\nA,60 10 N,24.9\n", "line 2: lat: expected decimal degrees such as 60.17, got '60 10 N'"),
-        ("name,lat,lon\nA,60,nan\n", "line 2: lon: expected decimal degrees"),
+        ("name,lat,lon\nA,60 10,24.9\n", "line 2: lat: expected degrees such as 60.17 .*, got '60 10'"),
+        ("name,lat,lon\nA,60,nan\n", "line 2: lon: expected degrees"),
         ("name,lat,lon\nA,60,\n", "line 2: expected both lat and lon"),
         ("name,lat,lon\nA\n", "line 2: expected both lat and lon"),
         ("name,lat,lon\nA,60,24\n,60,25\n", "line 3: this place has no name and others have one"),
@@ -142,7 +141,7 @@ def test_geojson_without_properties(tmp_path: Path) -> None:
         (points(), "no places"),
         (points(features=[3]), r"features\[0\]: expected a Feature"),
         (points(features=[{"type": "Feature", "properties": [1]}]), r"features\[0\]: expected an object as properties"),
-        (points(({}, None)), r"features\[0\]: expected both lat and lon, or the id"),
+        (points(({}, None)), r"features\[0\]: expected both lat and lon, or an address"),
         (points(({}, {"type": "LineString", "coordinates": []})), "expected a Point, got 'LineString'"),
         (points(({}, {"type": "Point", "coordinates": [1]})), r"a Point with coordinates \[longitude, latitude\]"),
         (points(({}, {"type": "Point", "coordinates": ["1", "2"]})), "a Point with coordinates"),
@@ -164,4 +163,4 @@ def test_missing_files_and_unknown_formats(tmp_path: Path) -> None:
     with pytest.raises(vr.FileFormatError, match="no such file"):
         read_places(tmp_path / "nowhere.csv")
     with pytest.raises(vr.InvalidInputError, match=r"places format: expected one of \.csv"):
-        read_places(tmp_path / "a.xlsx")
+        read_places(tmp_path / "a.ods")

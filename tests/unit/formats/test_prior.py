@@ -10,7 +10,7 @@ import pytest
 
 import veilroute as vr
 from veilroute.domain.geography import street_domain
-from veilroute.formats.tables import read_prior
+from veilroute.formats.places import read_prior
 
 GRID = vr.grid_domain(["....", "...."])
 SPOTS = [(0, 1), (0, 2), (1, 2)]
@@ -82,7 +82,7 @@ def test_starts_and_goals_need_no_weight(tmp_path: Path) -> None:
         (",2\n", ",much\n", ("line 3", "finite", "much")),
         (",2\n", ",\n", ("line 3", "got nothing")),
         (",2\n", "\n", ("line 3", "got nothing")),
-        (",2\n", ',"0,5"\n', ("line 3", "decimal point")),
+        (",2\n", ',"1,500"\n', ("line 3", "a decimal comma or one between thousands")),
         ('"0,2"', "0,2", ("line 3", "3 values for 2 columns")),
         ("Vault", "Cellar", ("line 2", "Cellar")),
         ("Vault", "", ("line 2",)),
@@ -115,4 +115,4 @@ def test_what_is_refused_in_geojson(tmp_path: Path, weight: object) -> None:
 
 def test_other_files(tmp_path: Path) -> None:
     with pytest.raises(vr.InvalidInputError, match=r"prior format.*\.geojson"):
-        read_prior(write(tmp_path, "p.xlsx", PLAIN), GRID, SPOTS, NAMES)
+        read_prior(write(tmp_path, "p.ods", PLAIN), GRID, SPOTS, NAMES)

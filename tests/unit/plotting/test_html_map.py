@@ -163,7 +163,8 @@ def test_places_and_words(page: Page) -> None:
     text = " ".join(page.texts)
     for words in ("6 of 6", "100 m straight", "optimal", "APR", "delta", "MAC", "veilroute audit", ATTRIBUTION):
         assert words in text, words
-    assert "Turn right onto Pohjoiskatu (330 m, 40 s)" in text
+    assert "Turn right onto Pohjoiskatu (110 m, 15 s)" in text
+    assert "Stop 2 of 3: Branch Yard (after 2 min, stay 60 s)" in text
     assert len(page.all("details")) == 2
 
 

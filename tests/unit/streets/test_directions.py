@@ -9,19 +9,9 @@ import pytest
 
 import veilroute as vr
 from street_samples import ATTRIBUTION, NAMES, as_written_before, exposed_book, little_book, little_town, two_trip_book
-from veilroute.domain.geography import street_domain
-from veilroute.streets.directions import (
-    bearing,
-    class_routes,
-    directions,
-    directions_text,
-    distance_text,
-    duration_text,
-    lay_route,
-    playbook_directions,
-    street_called,
-    turn_angle,
-)
+from veilroute.domain.geography import distance_text, duration_text, street_domain
+from veilroute.streets.directions import bearing, directions, directions_text, lay_route, street_called, turn_angle
+from veilroute.streets.sheets import class_routes, playbook_directions
 
 
 def texts(*route: int, domain: vr.Domain | None = None, names: dict[Hashable, str] | None = None) -> list[str]:
@@ -29,22 +19,26 @@ def texts(*route: int, domain: vr.Domain | None = None, names: dict[Hashable, st
     return [step.text for step in directions(itinerary, names=names)]
 
 
-def star(degrees: float, *, lead_m: float = 0.0, name: str = "Out") -> vr.Domain:
-    """North along In to a junction, then away at an angle; ``lead_m`` metres straight on come before the turn."""
+def star(degrees: float, *, lead_m: float = 0.0, name: str = "Out", is_junction: bool = True) -> vr.Domain:
+    """North along In to a junction, then away at an angle; ``lead_m`` metres straight on come before the turn.
+
+    Without a junction nothing else leads there.
+    """
     metre = math.degrees(1 / 6_371_008.8)
     reach = (math.sin(math.radians(degrees)) * 100 * metre, math.cos(math.radians(degrees)) * 100 * metre)
-    lonlat = [(0.0, -100 * metre), (0.0, 0.0), (reach[0], reach[1] + lead_m * metre)]
+    lonlat = [(0.0, -100 * metre), (0.0, 0.0), (reach[0], reach[1] + lead_m * metre), (100 * metre, 50 * metre)]
+    side = int(is_junction)
     bends = [(0.0, lead_m * metre)] if lead_m else []
     return street_domain(
         lonlat=lonlat,
-        tails=[0, 1],
-        heads=[1, 2],
-        costs=[1, 1],
-        lengths=[100.0, 100.0 + lead_m],
+        tails=[0, 1] + [3] * side,
+        heads=[1, 2] + [1] * side,
+        costs=[1, 1] + [1] * side,
+        lengths=[100.0, 100.0 + lead_m] + [100.0] * side,
         unit="metres",
         names=["In", name],
-        name_ids=[0, 0 if name == "In" else 1],
-        shape_ptr=[0, 0, len(bends)],
+        name_ids=[0, 0 if name == "In" else 1] + [0] * side,
+        shape_ptr=[0, 0, len(bends)] + [len(bends)] * side,
         shape=np.array(bends).reshape(-1, 2),
     )
 
@@ -69,6 +63,8 @@ def test_turns_by_their_angle(degrees: float, text: str) -> None:
 def test_a_street_is_one_step_until_it_turns() -> None:
     assert texts(0, 1, 2, domain=star(40, name="In")) == ["Head north on In", "Arrive"]
     assert texts(0, 1, 2, domain=star(80, name="In"))[1] == "Turn right to stay on In"
+    # A bend where nothing else leads, as at a door that splits a street, is no turn.
+    assert texts(0, 1, 2, domain=star(80, name="In", is_junction=False)) == ["Head north on In", "Arrive"]
 
 
 def test_the_first_15_metres_tell_the_direction_not_the_first_segment() -> None:
@@ -136,7 +132,8 @@ def test_directions_of_a_playbook_are_headed_by_class() -> None:
     text = playbook_directions(book)
     for number, group in enumerate(book.classes, start=1):
         members = ", ".join(book.name(member) for member in group.members)
-        assert f"Class {number}: {members}\n\n1. From Depot, head" in text
+        assert f"Class {number}: {members}\n\nStay 60 s at all 3 stops, and behave the same at each" in text
+        assert all(f" of 3: {book.name(member)} (after " in text for member in group.members)
 
 
 def test_where_all_members_part_nobody_arrives() -> None:
@@ -172,7 +169,7 @@ def test_directions_of_a_finite_m_show_no_member_as_the_class(written: Callable[
         assert route.parts[0].itinerary.nodes not in whole
         assert {route.parts[0].itinerary.nodes + part.itinerary.nodes[1:] for part in route.parts[1:]} == whole
         for part in route.parts[1:]:
-            rest = text.partition(f"{part.title}\n\n")[2].partition("\n\n")[0]
+            rest = text.partition(f"{part.title}\n\n")[2].partition("\nClass")[0]
             assert part.title == f"Class {route.number}, rest for " + ", ".join(map(book.name, part.members))
             assert "Total: " in rest
     assert text == playbook_directions(little_book(m=3))

@@ -8,6 +8,7 @@ import pytest
 import veilroute as vr
 from osm_files import Row, on_grid, pack_ways
 from veilroute.streets.network import build_network
+from veilroute.streets.vehicles import Vehicle
 
 STEP_M = 111.195
 ROAD = {"highway": "residential", "maxspeed": "36"}
@@ -103,8 +104,11 @@ def test_reversed_ways_and_roundabouts() -> None:
         (2, [12, 13, 23, 22, 12], ROAD | {"junction": "roundabout"}),
         (3, [23, 24], ROAD),
     ]
-    edges = edges_of(build_network(pack_ways(rows, on_grid(11, 12, 13, 22, 23, 24)), cost="metres"))
+    ways = pack_ways(rows, on_grid(11, 12, 13, 22, 23, 24))
+    edges = edges_of(build_network(ways, cost="metres", u_turns="allow"))
     assert sorted(edges) == [(12, 11), (12, 23), (23, 12), (23, 24), (24, 23)]
+    told = edges_of(build_network(ways, cost="metres"))
+    assert sorted(told) == [(12, 11), (12, 23), (22, 12), (23, 22), (23, 24), (24, 23)], "going round is no U-turn"
 
 
 def test_ways_drawn_against_their_direction_are_one_way_streets() -> None:
@@ -147,7 +151,7 @@ def test_loops_rings_and_parallel_edges_are_parted() -> None:
     ]
     network = build_network(pack_ways(rows, on_grid(11, 12, 21, 22, 23, 31, 51, 52, 62)), cost="metres")
     report = network.report
-    ring = [(12, 22), (22, 23), (23, 12), (52, 62), (62, 52)]
+    ring = [(12, 22), (22, 23), (23, 12), (51, 52), (52, 62), (62, 51)]
     assert sorted(edges_of(network)) == sorted([(11, 12), (12, 11), (11, 21), (21, 12), *ring])
     assert edges_of(network)[11, 12] == pytest.approx(STEP_M, abs=0.1)
     assert edges_of(network)[11, 21] == pytest.approx(STEP_M, abs=0.1)
@@ -181,12 +185,16 @@ def test_the_largest_component_on_request() -> None:
         (5, [51, 52], ROAD),
     ]
     ways = pack_ways(rows, on_grid(11, 12, 13, 14, 22, 51, 52))
-    whole, part = build_network(ways), build_network(ways, connected=True)
+    whole, part = build_network(ways), build_network(ways, connected=True, u_turns="allow")
     assert whole.domain.labels == (11, 12, 13, 14, 22, 51, 52)
     assert part.domain.labels == (11, 12, 13, 22)
     assert part.domain.num_edges == 6
     assert (part.report.num_nodes_apart, part.report.num_edges_apart) == (3, 3)
     assert (whole.report.num_nodes_apart, whole.report.num_edges_apart) == (0, 0)
+    legal = build_network(ways, connected=True)
+    assert legal.domain.labels == (11, 12, 22), "at 13 one can only go on, and never comes back"
+    assert (legal.report.num_nodes_apart, legal.report.num_nodes_illegal, legal.report.num_edges_apart) == (3, 1, 5)
+    assert "4 junctions (1 for want of legal turns), 5 edges" in legal.report.to_text()
 
 
 def test_of_equal_components_the_one_with_the_lowest_node() -> None:
@@ -200,11 +208,17 @@ def test_of_equal_components_the_one_with_the_lowest_node() -> None:
         ([(1, [11, 12], {"highway": "footway"})], {}, "at least one to drive along"),
         ([(1, [98, 99], ROAD)], {}, "at least one to drive along"),
         ([(1, [11, 12], ROAD | {"oneway": "yes"})], {"connected": True}, "from one junction to another"),
-        (TOWN, {"network": "fly"}, "network: expected one of drive, cycle, walk, got 'fly'"),
+        ([(1, [11, 12], ROAD)], {"connected": True, "u_turns": "never"}, "and back by legal turns"),
+        (TOWN, {"u_turns": "often"}, "u_turns: expected never, dead-ends or allow, got 'often'"),
+        (TOWN, {"u_turn_cost": -1}, "u_turn_cost: expected a finite number >= 0, got -1"),
+        (TOWN, {"u_turn_cost": 9.0, "cost": "metres"}, "u_turn_cost: expected a network whose costs are seconds"),
+        (TOWN, {"u_turn_cost": 9.0, "u_turns": "never"}, "u_turn_cost: expected u_turns dead-ends or allow"),
+        (TOWN, {"vehicle": Vehicle(height=4)}, "height, weight, length: expected the network truck, got 'drive'"),
+        (TOWN, {"network": "fly"}, "network: expected one of drive, truck, cycle, walk, got 'fly'"),
         (TOWN, {"cost": "hours"}, "cost: expected one of seconds, metres, got 'hours'"),
     ],
 )
-def test_what_is_no_network(rows: list[Row], options: dict[str, str | bool], message: str) -> None:
+def test_what_is_no_network(rows: list[Row], options: dict[str, object], message: str) -> None:
     with pytest.raises(vr.InvalidInputError, match=message):
         build_network(pack_ways(rows, PLACES), **options)  # type: ignore[arg-type]
 

@@ -11,7 +11,6 @@ from veilroute.streets.rules import (
     OBSTACLES,
     OPEN,
     Ruling,
-    is_for,
     is_stopped,
     network_called,
     rule_way,
@@ -254,32 +253,18 @@ def test_service_roads() -> None:
     assert rule("drive", "residential service=alley", service=True).is_in
 
 
-def test_turn_restrictions_by_mode() -> None:
-    def holds(**tags: str) -> list[str]:
-        plain = {key.replace("_for_", ":"): value for key, value in tags.items()}
-        return [name for name, network in NETWORKS.items() if is_for(network, plain)]
-
-    assert holds(restriction="no_left_turn") == ["drive", "cycle"]
-    assert NETWORKS["drive"].heeds_oneway
-    assert holds(restriction_for_conditional="no_left_turn @ (Mo-Fr)") == ["drive", "cycle"]
-    assert holds(restriction_for_motorcar="no_u_turn") == ["drive"]
-    assert holds(restriction_for_bicycle="no_u_turn") == ["cycle"]
-    assert holds(restriction_for_hgv="no_u_turn") == []
-    assert [n for n, network in NETWORKS.items() if is_for(network, {"restriction": "x", "except": "psv;bicycle"})] == [
-        "drive"
-    ]
-
-
 @pytest.mark.parametrize(
     ("text", "stopped"),
     [
-        ("barrier=bollard", ["drive"]),
+        ("barrier=bollard", ["drive", "truck"]),
         ("barrier=bollard motor_vehicle=yes", []),
-        ("barrier=stile", ["drive", "cycle"]),
+        ("barrier=stile", ["drive", "truck", "cycle"]),
         ("barrier=gate", []),
-        ("barrier=gate access=private", ["drive", "cycle", "walk"]),
-        ("barrier=gate access=no foot=yes", ["drive", "cycle"]),
-        ("barrier=lift_gate vehicle=no bicycle=yes", ["drive"]),
+        ("barrier=gate access=private", ["drive", "truck", "cycle", "walk"]),
+        ("barrier=gate access=no foot=yes", ["drive", "truck", "cycle"]),
+        ("barrier=lift_gate vehicle=no bicycle=yes", ["drive", "truck"]),
+        ("barrier=gate motor_vehicle=yes hgv=no", ["truck"]),
+        ("barrier=height_restrictor maxheight=2.1", []),
     ],
 )
 def test_barriers(text: str, stopped: list[str]) -> None:
@@ -329,5 +314,5 @@ def test_the_reader_keeps_every_tag_that_is_asked_for() -> None:
 
 def test_unknown_networks_are_named() -> None:
     assert network_called("walk").name == "walk"
-    with pytest.raises(vr.InvalidInputError, match="network: expected one of drive, cycle, walk, got 'fly'"):
+    with pytest.raises(vr.InvalidInputError, match="network: expected one of drive, truck, cycle, walk, got 'fly'"):
         network_called("fly")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veilroute.domain.connectivity import largest_component, strong_components
-from veilroute.streets.network import join_segments, nodes_between
+from veilroute.streets.joining import join_segments, nodes_between
 
 Pairs = list[tuple[int, int]]
 

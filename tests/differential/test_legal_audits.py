@@ -1,0 +1,129 @@
+"""Legal walks: what the auditor searches against histories remembered whole, and plans of all kinds against it."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import veilroute as vr
+from turn_graphs import draw_world
+from veilroute.auditing.detours import audit_replan
+from veilroute.auditing.legality import legal_map
+from veilroute.auditing.optimality import price_prefixes
+from veilroute.auditing.pricing import price_walks
+from veilroute.auditing.survey import survey_problem
+from veilroute.playbook import playbook_from_json
+
+FEW, MANY = range(8), range(8, 200)
+
+
+def seeds() -> list[object]:
+    return [*FEW, *(pytest.param(seed, marks=pytest.mark.slow) for seed in MANY)]
+
+
+@pytest.mark.parametrize("seed", seeds())
+def test_walks_are_priced_as_by_remembering_all(seed: int) -> None:
+    world = draw_world(seed)
+    survey = survey_problem(world.problem)
+    some = survey.counted[:4]
+    for trip in survey.trips:
+        prices = price_walks(survey, trip, some)
+        for chosen, price in enumerate(prices):
+            wanted = [survey.watchers[c] for i, c in enumerate(some) if chosen >> i & 1]
+            assert price == pytest.approx(world.cheapest((trip.start,), trip.goal, wanted)), (chosen, world.turns)
+
+
+@pytest.mark.parametrize("seed", seeds())
+def test_prefixes_are_priced_as_by_trying_all(seed: int) -> None:
+    world = draw_world(seed, num_nodes=6)
+    survey = survey_problem(world.problem)
+    some, m = survey.coverable[:3], 1 + seed % 4
+    for trip in survey.trips:
+        walks: list[tuple[int, ...]] = [(trip.start,)]
+        best = [0.0] + [float("inf")] * ((1 << len(some)) - 1)
+        for length in range(1, m + 1):
+            for walk in walks:
+                if length < m and walk[-1] != trip.goal:
+                    continue
+                done = [not survey.watchers[c].isdisjoint(walk) for c in some]
+                rests = [
+                    world.cheapest(walk, trip.goal, [survey.watchers[c]]) if length == m else 0.0 if is_done else None
+                    for c, is_done in zip(some, done, strict=True)
+                ]
+                for chosen in range(1, len(best)):
+                    parts = [(i, rests[i]) for i in range(len(some)) if chosen >> i & 1]
+                    paid = [
+                        (world.cost(walk) + rest - trip.base_costs[some[i]]) * survey.weight(trip, some[i])
+                        for i, rest in parts
+                        if rest is not None
+                    ]
+                    if len(paid) == len(parts):
+                        best[chosen] = min(best[chosen], sum(paid))
+            walks = [longer for walk in walks for longer in world.steps(walk)]
+        assert price_prefixes(survey, trip, some, m) == pytest.approx(best), world.turns
+
+
+@pytest.mark.parametrize("seed", seeds())
+def test_a_state_knows_all_that_matters_of_what_was_walked(seed: int) -> None:
+    world, rng = draw_world(seed), random.Random(seed)
+    survey = survey_problem(world.problem)
+    if survey.rules is None:
+        return
+    for _ in range(20):
+        walk: tuple[int, ...] = (rng.randrange(world.problem.domain.num_nodes),)
+        for _ in range(rng.randint(0, 8)):
+            walk = (*walk, *rng.sample(list(world.out[walk[-1]]), k=min(1, len(world.out[walk[-1]]))))
+        assert (survey.rules.describe(walk) == "") == world.is_legal(walk)
+        while not world.is_legal(walk):
+            walk = walk[:-1]
+        legal = legal_map(survey.rules, [walk])
+        there = legal.walking.distances([(legal.begins[0], 0)])
+        for goal in range(world.problem.domain.num_nodes):
+            reached = min((there[state] for state in legal.states_at([goal])), default=float("inf"))
+            assert reached == pytest.approx(world.cheapest(walk, goal, []))
+
+
+PRIVACIES = {
+    "whole routes": vr.Privacy(k=2, ell=1),
+    "far": vr.Privacy(k=2, ell=3),
+    "anywhere": vr.Privacy(k=2, ell=0),
+    "m nodes": vr.Privacy(k=2, ell=1, m=3),
+    "more nodes": vr.Privacy(k=3, ell=0, m=5),
+    "all pairs": vr.Privacy(k=2, ell=2, spread="all-pairs"),
+    "drawn": vr.Privacy(k=2, ell=0, mechanism="randomised"),
+    "a risk": vr.Privacy(risk=0.6, ell=1),
+}
+
+
+@pytest.mark.parametrize("seed", seeds())
+def test_plans_hold(seed: int) -> None:
+    problem = draw_world(seed).problem
+    names = list(PRIVACIES)
+    for name in (names[seed % len(names)], names[(seed + 3) % len(names)]):
+        privacy = PRIVACIES[name]
+        if privacy.k > len(problem.counted):
+            continue
+        book = playbook_from_json(vr.solve(problem, privacy).to_json())
+        report = vr.audit(book, instance=problem, privacy=privacy)
+        assert [(each.claim, each.evidence) for each in report.claims if not each.holds] == [], name
+        assert ("turns" in {each.claim for each in report.claims}) == (problem.domain.turns is not None)
+
+
+@pytest.mark.parametrize("seed", seeds())
+def test_replans_hold(seed: int) -> None:
+    problem, rng = draw_world(seed).problem, random.Random(seed)
+    if len(problem.counted) < 2:
+        return
+    book = vr.solve(problem, vr.Privacy(k=2, ell=1, m=rng.choice([None, 4]))).with_contingencies(worst=2)
+    assert [each.evidence for each in vr.audit(book).claims if not each.holds] == []
+    for number, group in enumerate(book.hidden_classes, start=1):
+        for trip in range(len(problem.trips)):
+            shared = group.shared(trip)
+            if len(shared) < 2:
+                continue
+            at = rng.randrange(len(shared) - 1)
+            # Ahead only, and with the road behind: what began there is still banned.
+            for closed in ([shared[at : at + 2]], [shared[at : at + 2], shared[max(0, at - 1) : max(0, at - 1) + 2]]):
+                made = book.replan(number, shared[at], position=at, trip=trip, closed=closed)
+                assert [each.evidence for each in audit_replan(book, made) if not each.holds] == []

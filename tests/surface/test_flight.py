@@ -1,0 +1,222 @@
+"""Drones and guards: from an area or a floor plan to routes that a device can follow."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import veilroute as vr
+from commands import Command, assert_refused
+from plain_flight import MM_PER_DEGREE, is_in, meeting
+from veilroute.domain.geography import great_circle_m
+
+FLOOR = """type octile
+height 8
+width 12
+map
+............
+.@@@.@@@@@..
+............
+.@.@@.@@.@@.
+.@.@@.@@.@@.
+............
+.@@@@@.@@@@.
+............
+"""
+GUARD = ("--origin", "60.17,24.94", "--cell", "10", "--start", "0,0", "--goal", "0,0", "-k", "2")
+ZONE = [[24.945, 60.164], [24.951, 60.163], [24.952, 60.169], [24.944, 60.168], [24.945, 60.164]]
+SKY = {
+    "type": "FeatureCollection",
+    "features": [
+        {
+            "type": "Feature",
+            "properties": {"name": "Harbour"},
+            "geometry": {
+                "type": "Polygon",
+                "coordinates": [[[24.93, 60.16], [24.965, 60.158], [24.97, 60.172], [24.93, 60.174], [24.93, 60.16]]],
+            },
+        },
+        {
+            "type": "Feature",
+            "properties": {"name": "Hospital", "no_fly": True},
+            "geometry": {"type": "Polygon", "coordinates": [ZONE]},
+        },
+    ],
+}
+
+
+def track_points(path: str) -> list[np.ndarray]:
+    """Longitude and latitude along each track of a GPX file."""
+    tracks = ET.parse(path).getroot().iter("{http://www.topografix.com/GPX/1/1}trk")
+    space = "{http://www.topografix.com/GPX/1/1}"
+    return [
+        np.array([[float(p.attrib["lon"]), float(p.attrib["lat"])] for p in t.iter(f"{space}trkpt")]) for t in tracks
+    ]
+
+
+@pytest.fixture
+def guarded(command: Command) -> vr.Playbook:
+    """A guard's round on a floor with an origin, also written as book.json."""
+    Path("floor.map").write_text(FLOOR, encoding="ascii")
+    done = command("plan", "floor.map", *GUARD, "--candidates", "2,3 60.16965,24.94152 5,8 7,2", "-o", "book.json")
+    assert done.code == 0, done.err
+    return vr.read_playbook("book.json")
+
+
+def test_a_guards_round_lands_where_the_floor_is(command: Command, guarded: vr.Playbook) -> None:
+    """Cell (r, c) is 10 r + 5 m south and 10 c + 5 m east of the corner, to the metre."""
+    assert guarded.candidates == ((2, 3), (3, 8), (5, 8), (7, 2))
+    for suffix in ("gpx", "geojson", "html", "txt"):
+        done = command("export", "book.json", "-o", f"routes.{suffix}")
+        assert (done.code, done.out) == (0, f"Written: routes.{suffix}\n"), done.err
+    tracks = track_points("routes.gpx")
+    assert len(tracks) == len(guarded.classes)
+    for track, group in zip(tracks, guarded.classes, strict=True):
+        for (row, col), (lon, lat) in zip(np.array(group.routes[0].nodes).tolist(), track.tolist(), strict=True):
+            assert (60.17 - lat) * 111_195 == pytest.approx(10 * row + 5, abs=0.1)
+            assert (lon - 24.94) * 111_195 * np.cos(np.radians(60.17)) == pytest.approx(10 * col + 5, abs=0.1)
+    data = json.loads(Path("routes.geojson").read_bytes())
+    points = {tuple(f["properties"]["node"]): f for f in data["features"] if f["geometry"]["type"] == "Point"}
+    assert points[5, 8]["geometry"]["coordinates"] == pytest.approx([24.9415365, 60.1695054], abs=1e-6)
+    lines = [f["properties"] for f in data["features"] if f["geometry"]["type"] == "LineString"]
+    assert all(line["unit"] == "cells" and line["metres"] == 10 * line["cost"] for line in lines)
+    assert re.search(r"1\. Head (south, 180|east, 90)° \(\d+ m\)", Path("routes.txt").read_text(encoding="utf-8"))
+    assert command("audit", "book.json").code == 0
+
+
+def test_a_guard_is_told_one_route(command: Command, guarded: vr.Playbook) -> None:
+    typed = command("route", "book.json", "--transit", "5,8", "--format", "gpx")
+    found = command("route", "book.json", "--transit", "60.1695054,24.9415365", "--format", "gpx")
+    assert typed.code == found.code == 0
+    assert typed.out == found.out
+    assert_refused(command("route", "book.json", "--transit", "60.2,24.9", "--format", "gpx"))
+
+
+def test_where_a_floor_lies_is_kept_in_instances(command: Command, guarded: vr.Playbook) -> None:
+    Path("floor.map").write_text(FLOOR, encoding="ascii")
+    assert command("convert", "floor.map", "floor.json", *GUARD, "--candidates", "2,3 5,8").code == 0
+    grid = json.loads(Path("floor.json").read_bytes())["domain"]["grid"]
+    assert (grid["origin"], grid["cell"]) == ([60.17, 24.94], 10)
+    done = command("convert", "floor.json", "again.map")
+    assert "origin" in done.err
+    assert command("plan", "floor.json", "-o", "again.json").code == 0
+    assert command("export", "again.json", "-o", "again.gpx").code == 0
+    beside = {"map": "floor.map", "origin": [60.17, 24.94], "cell": 10}
+    named = json.loads(Path("floor.json").read_bytes()) | {"domain": {"grid": beside}}
+    Path("named.json").write_text(json.dumps(named), encoding="utf-8")
+    assert command("plan", "named.json", "-o", "named-book.json").code == 0
+    assert vr.read_playbook("named-book.json").drawing_sha256 == vr.read_playbook("again.json").drawing_sha256
+
+
+def test_who_moves_the_floor_afterwards_is_found_out(command: Command, guarded: vr.Playbook) -> None:
+    data = json.loads(Path("book.json").read_bytes())
+    assert data["domain"]["grid"]["origin"] == [60.17, 24.94]
+    data["domain"]["grid"]["origin"][1] = 24.95
+    Path("moved.json").write_text(json.dumps(data), encoding="utf-8")
+    done = command("audit", "moved.json")
+    assert done.code == 1
+    assert "drawing: hashed as" in done.out
+
+
+def test_a_round_is_replanned_for_the_device(command: Command, guarded: vr.Playbook) -> None:
+    route = guarded.classes[0].routes[0].nodes
+    (row, col), (below, beside) = np.array(route[1:3]).tolist()
+    closed = f"{row},{col},{below},{beside}"
+    done = command(
+        "replan",
+        "book.json",
+        "--class",
+        "1",
+        "--at",
+        f"{row},{col}",
+        "--position",
+        "1",
+        "--closed",
+        closed,
+        "-o",
+        "rest.gpx",
+    )
+    assert done.code == 0, done.err
+    assert track_points("rest.gpx")[0][0] == pytest.approx(
+        [24.94 + (col + 0.5) * 0.00018079, 60.17 - (row + 0.5) * 0.00008993], abs=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--origin", "60.17,24.94"), ("--origin: expected --cell METRES as well",)),
+        (("--cell", "10"), ("--cell: expected --origin LAT,LON as well",)),
+        (("--origin", "somewhere", "--cell", "10"), ("--origin: expected LAT,LON of the grid's north-west corner",)),
+        (("--origin", "60.17,24.94", "--cell", "0"), ("grid.cell: expected metres from 0.1",)),
+        (("--origin", "95.0,24.94", "--cell", "10"), ("grid.origin: expected LAT,LON",)),
+        ((*GUARD, "--goal", "60.16987,24.94025"), ("--goal", "1,1 is inside a wall", "0,1 is free, 10 m away")),
+        ((*GUARD, "--goal", "60.1,24.9"), ("--goal: expected a point on the map (latitude 60.16928 to 60.17000",)),
+        ((*GUARD, "--candidates", "2,3 60.16977,24.94063"), ("(2, 3)",)),
+    ],
+)
+def test_floors_and_places_that_do_not_fit_are_one_line(
+    command: Command, options: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    Path("floor.map").write_text(FLOOR, encoding="ascii")
+    ends = () if "--start" in options else ("--start", "0,0", "--goal", "7,11")
+    drawn = () if "--candidates" in options else ("--random-candidates", "3")
+    assert_refused(command("plan", "floor.map", *ends, *drawn, *options), *words)
+
+
+def test_a_drone_flies_round_the_hospital(command: Command) -> None:
+    Path("sky.geojson").write_text(json.dumps(SKY), encoding="utf-8")
+    done = command("area", "sky.geojson", "-o", "sky.json", "--cell", "60")
+    assert done.code == 0, done.err
+    assert done.out.startswith("Free flight: 844 points, 12,138 directed moves, costs in metres.\n  an area of 3.26")
+    assert "(1 polygon) without 1 no-fly zone; points 60 m apart, 16 ways" in done.out
+    first = Path("sky.json").read_bytes()
+    about = json.loads(command("area", "sky.geojson", "-o", "sky.json", "--cell", "60", "--json").out)
+    assert about["num_no_fly"] == 1
+    assert Path("sky.json").read_bytes() == first
+    assert command("area", "sky.geojson", "-o", "sky.npz", "--cell", "60").code == 0
+    assert vr.read_network("sky.npz").sha256 == vr.read_network("sky.json").sha256
+    places = "60.165,24.96 60.17,24.962 60.171,24.94 60.162,24.95 60.168,24.935 60.1625,24.94"
+    home = ("--start", "60.165,24.94", "--goal", "60.165,24.94", "--candidates", places)
+    done = command("plan", "sky.json", *home, "-k", "3", "--ell", "300", "--ell-measure", "straight", "-o", "book.json")
+    assert done.code == 0, done.err
+    assert command("audit", "book.json").code == 0
+    for suffix in ("gpx", "geojson", "html", "txt"):
+        assert command("export", "book.json", "-o", f"fly.{suffix}").code == 0
+    zone = [(round(lon * MM_PER_DEGREE), round(lat * MM_PER_DEGREE)) for lon, lat in ZONE[:-1]]
+    for track in track_points("fly.gpx"):
+        flat = [(round(lon * MM_PER_DEGREE), round(lat * MM_PER_DEGREE)) for lon, lat in track.tolist()]
+        assert not any(is_in([zone], point) for point in flat)
+        borders = list(zip(zone, [*zone[1:], zone[0]], strict=True))
+        assert not any(meeting(leg, border) for leg in pairwise(flat) for border in borders)
+        assert great_circle_m(track[0], track[-1]) < 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("sky.geojson", "-o", "x.json", "--cell", "0.1"), ("cell: expected at least", "makes about")),
+        (("sky.geojson", "-o", "x.json", "--cell", "60", "--ways", "4"), ("ways: expected 8 or 16",)),
+        (("sky.geojson", "-o", "x.gpx", "--cell", "60"), ("--out", "*.json, *.npz")),
+        (("sky.csv", "-o", "x.json", "--cell", "60"), ("AREA", "*.geojson")),
+        (("none.geojson", "-o", "x.json", "--cell", "60"), ("no such file",)),
+        (("sky.geojson", "-o", "x.json"), ("--cell",)),
+        (("bad.geojson", "-o", "x.json", "--cell", "60"), ("bad.geojson",)),
+    ],
+)
+def test_areas_that_do_not_work_are_one_line(
+    command: Command, arguments: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    Path("sky.geojson").write_text(json.dumps(SKY), encoding="utf-8")
+    Path("bad.geojson").write_text("{", encoding="utf-8")
+    assert_refused(
+        command("plan", "sky.geojson", "--random-candidates", "3"), "make one of an area with `veilroute area`"
+    )
+    assert_refused(command("area", *arguments), *words)
+    assert not Path("x.json").exists()

@@ -1,0 +1,130 @@
+"""`veilroute plan` by threads and by a cluster: the same playbook, also when a worker is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import veilroute as vr
+from commands import Command, assert_refused
+from dask_cluster import Cluster, wait_until
+from veilroute import cluster as cluster_module
+from veilroute.covering import crew, walks
+
+TRIP = ("--start", "1,18", "--goal", "32,60", "--random-candidates", 40)
+
+
+def figures(text: str) -> dict[str, Any]:
+    """What `plan --json` prints, without what depends on the machine."""
+    return {name: value for name, value in json.loads(text).items() if name not in ("runtime_s", "peak_memory_mb")}
+
+
+def test_the_number_of_threads_changes_no_byte(
+    command: Command, building: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(walks, "_NANOSECONDS_PER_LOOK", 1e5)
+    printed = []
+    for num in (1, 2, 3):
+        done = command("plan", building, *TRIP, "--json", "-o", tmp_path / f"{num}.json", "--workers", num)
+        assert done.code == 0, done.err
+        printed.append(figures(done.out))
+    assert printed[0] == printed[1] == printed[2]
+    assert len({(tmp_path / f"{num}.json").read_bytes() for num in (1, 2, 3)}) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--workers", 0), ("--workers", ">= 1", "0")),
+        (("--workers", 2, "--dask", "tcp://127.0.0.1:1"), ("--workers", "not both")),
+        (("--dask", "tcp://127.0.0.1:1"), ("--dask", "running Dask scheduler")),
+        (("--dask", "nonsense://here"), ("--dask", "running Dask scheduler")),
+        (("--dask", ""), ("--dask", "running Dask scheduler")),
+    ],
+)
+def test_nobody_to_do_the_work_is_told_in_one_line(
+    command: Command, building: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[object, ...],
+    words: tuple[str, ...],
+) -> None:  # fmt: skip
+    monkeypatch.setattr(cluster_module, "CONNECT_S", 0.3)
+    assert_refused(command("plan", building, *TRIP, *options), *words)
+
+
+def test_without_dask_one_line_says_what_to_install(
+    command: Command, building: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert_refused(command("plan", building, *TRIP, "--dask", "tcp://127.0.0.1:1"), "veilroute[cluster]")
+
+
+@pytest.mark.slow
+def test_a_cluster_without_workers_is_told_in_one_line(
+    command: Command, building: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, workers = cluster
+    for worker in workers:
+        worker.kill()
+        worker.wait()
+    monkeypatch.setattr(cluster_module, "CONNECT_S", 2.0)
+    assert_refused(command("plan", building, *TRIP, "--dask", address), "a cluster with workers", "dask worker")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("num_killed", [0, 1, 2])
+def test_killed_workers_cost_time_only(cluster: Cluster, monkeypatch: pytest.MonkeyPatch, num_killed: int) -> None:
+    address, workers = cluster
+    town = vr.generate_streets(60, 60, seed=5)
+    problem = vr.Problem(town, [vr.Trip(0, 3000)], range(50, 2450, 8))
+    privacy = vr.Privacy(k=2, ell=300)
+    alone = vr.solve(problem, privacy, workers=1)
+    monkeypatch.setattr(crew, "_LOOKS_PER_JOB", 1)
+    monkeypatch.setattr(walks, "_NANOSECONDS_PER_LOOK", 1e6)
+    seen = []
+
+    def watch(progress: vr.Progress) -> None:
+        if progress.stage == "distances":
+            seen.append(progress.done)
+            if 20 <= progress.done < 280:
+                for worker in workers[:num_killed]:
+                    worker.kill()
+
+    with crew.at_work(address) as crew_there:
+        book = vr.solve(problem, privacy, progress=watch)
+    assert book.to_json() == alone.to_json()
+    assert any(20 <= done < 280 for done in seen), "the workers were meant to be killed midway"
+    assert [worker.poll() is None for worker in workers] == [i >= num_killed for i in range(2)]
+    assert bool(crew_there.complaint) == (num_killed == 2)
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_a_cluster_works(cluster: Cluster, tmp_path: Path) -> None:
+    from distributed import Client
+
+    address, _ = cluster
+    connect: Any = Client
+    town, path = vr.generate_streets(300, 300, seed=5), tmp_path / "town.json"
+    data = {"num_nodes": town.num_nodes, "edges": list(zip(*(a.tolist() for a in town.edge_arrays()), strict=True))}
+    instance = {
+        "format": "veilroute-instance/1",
+        "domain": {"graph": data},
+        "trips": [{"start": 0, "goal": 50_000}],
+        "candidates": list(range(100, 80_000, 100)),
+    }
+    path.write_text(json.dumps(instance), encoding="ascii")
+    words = [sys.executable, "-m", "veilroute", "plan", str(path), "--dask", address, "-o", str(tmp_path / "book.json")]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    with connect(address, set_as_default=False) as client:
+        wait_until(lambda: client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)) > 3)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 130, (out, err)
+    assert "stopping with the best so far" in err
+    assert "Traceback" not in err
+    assert vr.audit(vr.read_playbook(tmp_path / "book.json")).holds

@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import builtins
+import csv
+import math
+import re
+import zipfile
+from collections.abc import Hashable
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+import veilroute as vr
+from drawn_books import triangle_book
+from street_samples import NAMES, exposed_book, little_book, little_town, two_trip_book
+from veilroute.formats.route_table import make_table, write_csv, write_xlsx
+
+
+def rows_of(book: vr.Playbook, path: Path, **options: int) -> list[dict[str, str]]:
+    write_csv(book, path, **options)
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_extra_is_what_the_route_costs_beyond_the_one_for_the_customer_alone(tmp_path: Path) -> None:
+    book = little_book()
+    audit = vr.audit(book)
+    rows = rows_of(book, tmp_path / "t.csv")
+    assert [row["customer"] for row in rows] == [book.name(label) for label in book.candidates]
+    table = make_table(book)
+    extras = [row.extra for row in table.customers]
+    assert math.fsum(extra or 0 for extra in extras) == pytest.approx(audit.total_extra)
+    assert max(extra or 0 for extra in extras) == pytest.approx(audit.worst_extra)
+    for row, label in zip(rows, book.candidates, strict=True):
+        assert float(row["route minutes"]) == pytest.approx(book.route_for(label).cost / 60, abs=0.01)
+        alone, extra = float(row["minutes alone"]), float(row["extra minutes"])
+        assert float(row["route minutes"]) == pytest.approx(alone + extra, abs=0.02)
+        assert row["status"] == "hidden"
+        assert row["stops"] == "3"
+    assert sorted(row["stop"] for row in rows) == ["1", "1", "2", "2", "3", "3"]
+
+
+def test_metres_and_plain_graphs_have_their_own_columns(tmp_path: Path, line5: vr.Domain) -> None:
+    in_metres = rows_of(little_book(little_town(unit="metres")), tmp_path / "m.csv")
+    assert {"route km", "km alone", "extra km"} <= set(in_metres[0])
+    assert "route minutes" not in in_metres[0]
+    plain = rows_of(vr.solve(vr.Problem(line5, [vr.Trip(0, 4)], [1, 2, 3]), vr.Privacy(k=2)), tmp_path / "p.csv")
+    assert {"route nodes", "route cost", "cost alone", "extra cost"} <= set(plain[0])
+
+
+def test_who_is_not_hidden_is_listed_with_the_reason(tmp_path: Path) -> None:
+    rows = {row["customer"]: row for row in rows_of(exposed_book(names=NAMES), tmp_path / "e.csv")}
+    assert rows["Branch Yard"]["status"] == "not protected"
+    assert rows["Branch Yard"]["class"] == rows["Branch Yard"]["extra minutes"] == ""
+    assert rows["Branch North"]["status"] == "hidden"
+
+
+def test_several_trips_and_one_of_them(tmp_path: Path) -> None:
+    book = two_trip_book()
+    assert [row["trip"] for row in rows_of(book, tmp_path / "a.csv")] == ["0"] * 4 + ["1"] * 4
+    assert [row["trip"] for row in rows_of(book, tmp_path / "b.csv", trip=1)] == ["1"] * 4
+
+
+def test_members_that_part_have_routes_of_their_own() -> None:
+    book = little_book(m=3)
+    table = make_table(book)
+    assert len(table.routes) > len(book.hidden_classes)
+    for row in table.customers:
+        assert row.route is not None
+        assert row.route.cost == book.route_for(row.member).cost
+
+
+def test_a_randomised_playbook_lists_every_class_that_may_be_drawn(tmp_path: Path) -> None:
+    rows = rows_of(triangle_book(num_trips=1), tmp_path / "r.csv")
+    assert len(rows) == 6
+    for place in {row["customer"] for row in rows}:
+        assert math.fsum(float(row["drawn %"]) for row in rows if row["customer"] == place) == pytest.approx(
+            100, abs=0.2
+        )
+
+
+EVIL: dict[Hashable, str] = {
+    102: '=HYPERLINK("http://x","y")',
+    103: "+1+cmd|'/c calc'!A1",
+    104: "@SUM(A1)",
+    109: "-33.8, 151.2",
+    111: 'a,"b";c',
+    112: "-2+3",
+}
+
+
+def test_no_name_is_a_formula(tmp_path: Path) -> None:
+    book = little_book(names=EVIL)
+    customers = {row["customer"] for row in rows_of(book, tmp_path / "e.csv")}
+    assert {'\'=HYPERLINK("http://x","y")', "'@SUM(A1)", "-33.8, 151.2", 'a,"b";c'} <= customers
+    assert not [name for name in customers if re.match(r"[=@+]", name)]
+    write_xlsx(book, tmp_path / "e.xlsx")
+    sheet = openpyxl.load_workbook(tmp_path / "e.xlsx")["Customers"]
+    cells = [sheet.cell(row, 1) for row in range(2, 8)]
+    assert [cell.value for cell in cells] == list(EVIL.values())[:0] + [EVIL[label] for label in book.candidates]
+    assert {cell.data_type for cell in cells} == {"s"}
+    assert "<f>" not in "".join(
+        zipfile.ZipFile(tmp_path / "e.xlsx").read(name).decode(errors="replace")
+        for name in zipfile.ZipFile(tmp_path / "e.xlsx").namelist()
+    )
+
+
+def test_a_workbook_has_routes_and_customers_and_no_date(tmp_path: Path) -> None:
+    book = little_book()
+    write_xlsx(book, tmp_path / "a.xlsx")
+    read = openpyxl.load_workbook(tmp_path / "a.xlsx")
+    assert read.sheetnames == ["Routes", "Customers"]
+    routes = list(read["Routes"].iter_rows(values_only=True))
+    assert routes[0] == ("class", "stops", "km", "minutes", "worst extra minutes", "customers")
+    assert [row[0] for row in routes[1:]] == [1, 2]
+    assert routes[1][-1] == "Branch North, Branch East, Branch Yard"
+    assert all(isinstance(row[2], float) for row in routes[1:])
+    write_xlsx(book, tmp_path / "b.xlsx")
+    assert (tmp_path / "a.xlsx").read_bytes() == (tmp_path / "b.xlsx").read_bytes()
+    with zipfile.ZipFile(tmp_path / "a.xlsx") as archive:
+        assert {info.date_time[0] for info in archive.infolist()} == {1980}
+        assert b"1980-01-01T00:00:00Z" in archive.read("docProps/core.xml")
+
+
+def test_without_the_library_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def refuse(name: str, *given: object, **more: object) -> object:
+        if name.startswith("openpyxl"):
+            raise ImportError
+        return real(name, *given, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(vr.MissingExtraError, match="openpyxl"):
+        write_xlsx(little_book(), tmp_path / "a.xlsx")

@@ -1,0 +1,154 @@
+"""Where vehicles stop: at everybody who could be meant, and in the same way whoever is."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Hashable
+from dataclasses import replace
+
+import pytest
+
+import veilroute as vr
+from drawn_books import triangle_book
+from street_samples import NAMES, exposed_book, little_book, little_town, two_trip_book
+from veilroute.streets.directions import directions
+from veilroute.streets.sheets import class_routes, playbook_directions, route_itinerary
+from veilroute.streets.stops import Schedule, Stops
+
+
+def stops_of(book: vr.Playbook, member: Hashable, trip: int = 0) -> list[tuple[int, tuple[Hashable, ...]]]:
+    route = book.route_for(member, trip, expose=True)
+    return [(stop.position, stop.members) for stop in Stops(book).on_route(route.nodes, trip)]
+
+
+def test_every_member_is_a_stop_where_the_route_first_passes_it() -> None:
+    book = little_book()
+    for group in book.classes:
+        for member in group.members:
+            found = stops_of(book, member)
+            nodes = book.route_for(member).nodes
+            assert [members for _, members in found] == [(nodes[at],) for at, _ in found]
+            assert {members[0] for _, members in found} == set(group.members)
+            assert all(nodes.index(members[0]) == at for at, members in found)
+
+
+def test_members_at_one_spot_are_one_stop_with_all_names() -> None:
+    town = little_town()
+    town = replace(town, also=(("Bakery", town.node(102)), ("Mill", town.node(111))))
+    problem = vr.Problem(town, [vr.Trip(105, 108)], [102, "Bakery", 111, "Mill"], names=NAMES)
+    book = vr.solve(problem, vr.Privacy(k=2, ell=0))
+    for group in book.classes:
+        made = Stops(book).on_route(book.route_for(group.members[0]).nodes, 0)
+        assert {member for stop in made for member in stop.members} == set(group.members)
+        assert len(made) == len({town.node(member) for member in group.members})
+        assert made[-1].total == len(made)
+    text = playbook_directions(book)
+    assert "Branch North, Bakery (" in text
+    assert "Branch Harbour, Mill (" in text
+
+
+def test_who_is_only_seen_has_a_stop_in_sight() -> None:
+    town = little_town()
+    problem = vr.Problem(town, [vr.Trip(105, 108)], [102, 103], vr.WithinDistance(130, "walking"), names=NAMES)
+    book = vr.solve(problem, vr.Privacy(k=2, ell=0))
+    nodes = book.route_for(102).nodes
+    assert 102 not in nodes
+    first, second = Stops(book).on_route(nodes, 0)
+    assert first.text == "Stop 1 of 2: in sight of Branch North"
+    assert second.text == "Stop 2 of 2: in sight of Branch Yard"
+    assert (nodes[first.position], nodes[second.position]) == (106, 107)
+
+
+def test_classes_that_look_the_same_stop_at_the_same_places() -> None:
+    """What a vehicle does must not tell more than its route, by which the risk is measured."""
+    book = little_book()
+    (first, second), nodes = book.classes, (105, 101, 102, 103, 104, 108, 112, 111, 110, 109, 105, 106, 107, 108)
+    route = vr.Route(nodes, sum(leg.cost for leg in route_itinerary(book, vr.Route(nodes, 0.0)).legs))
+    alike = replace(book, classes=tuple(replace(group, routes=(route,)) for group in (first, second)))
+    found = {repr(stops_of(alike, member)) for group in alike.classes for member in group.members}
+    assert len(found) == 1
+    (same,) = {tuple(stop.members[0] for stop in Stops(alike).on_route(nodes, 0))}
+    assert set(same) == {*first.members, *second.members}
+
+
+def test_the_exposed_are_stopped_at_where_that_is_asked_for() -> None:
+    book = exposed_book()
+    assert stops_of(book, 103)[0][1] == (103,)
+    assert [members for _, members in stops_of(book, 102)] == [(102,), (112,)]
+
+
+def test_each_trip_has_its_stops() -> None:
+    book = two_trip_book()
+    for trip in (0, 1):
+        for route in class_routes(book, trip=trip):
+            found = stops_of(book, route.group.members[0], trip)
+            assert {member for _, members in found for member in members} == set(route.group.members)
+
+
+@pytest.mark.parametrize("case", [*range(12), *(pytest.param(i, marks=pytest.mark.slow) for i in range(12, 120))])
+def test_within_the_promise_all_who_look_alike_stop_alike(case: int) -> None:
+    draw = random.Random(case)
+    town = little_town()
+    places: list[Hashable] = list(draw.sample([101, 102, 103, 104, 106, 107, 109, 110, 111, 112], draw.randint(4, 7)))
+    sight: vr.Visibility = vr.AtNode() if draw.random() < 0.5 else vr.WithinDistance(draw.choice([120, 240]), "walking")
+    m = draw.choice([None, 2, 3, 4, 5, 6])
+    privacy = vr.Privacy(k=2, ell=0, m=m)
+    book = vr.solve(vr.Problem(town, [vr.Trip(105, 108)], places, sight), privacy)
+    stops = Stops(book)
+    seen: dict[tuple[Hashable, ...], list[tuple[int, tuple[Hashable, ...]]]] = {}
+    for group in book.hidden_classes:
+        for member in group.members:
+            nodes = book.route_for(member).nodes
+            made = stops.on_route(nodes, 0)
+            early = [(stop.position, stop.members) for stop in made if m is None or stop.position < m]
+            assert seen.setdefault(nodes[:m], early) == early
+            assert any(member in stop.members for stop in made), "the secret is reached"
+            assert [stop.number for stop in made] == list(range(1, len(made) + 1))
+    for route in class_routes(book):
+        # What is written by part is what each member is given.
+        shared, *rests = route.parts
+        for rest in rests:
+            whole = route_itinerary(book, book.route_for(rest.members[0])).stops
+            last = len(shared.itinerary.nodes) - 1
+            own = [(stop.position + last, stop.members) for stop in rest.itinerary.stops]
+            assert own == [(stop.position, stop.members) for stop in whole if stop.position > last]
+
+
+def test_stops_of_a_randomised_playbook_are_those_of_the_class_drawn() -> None:
+    book = triangle_book()
+    stops = Stops(book)
+    for group in book.hidden_classes:
+        reached = {member for stop in stops.on_route(group.routes[0].nodes, 0) for member in stop.members}
+        assert reached >= set(group.members)
+
+
+def test_times_add_up_with_the_stays() -> None:
+    book = little_book()
+    itinerary = route_itinerary(book, book.route_for(109))
+    for dwell in (0, 60, 90):
+        schedule = Schedule(dwell)
+        for i, stop in enumerate(itinerary.stops):
+            driving = sum(leg.cost for leg in itinerary.legs[: stop.position])
+            assert itinerary.seconds_until(stop.position, schedule) == pytest.approx(driving + i * dwell)
+    last = directions(itinerary, names=book.names, schedule=Schedule(600, "23:50"))[-1]
+    assert last.text == "Arrive, at 00:21 (+1 day)"
+
+
+def test_stays_and_clocks_in_words() -> None:
+    assert [Schedule(s).stay for s in (0, 45, 60, 90, 120, 600)] == ["0 s", "45 s", "60 s", "90 s", "2 min", "10 min"]
+    assert Schedule(0).note(3).startswith("Pass all 3 stops without stopping, and behave the same at each")
+    assert Schedule().note(1).startswith("Stay 60 s at the stop, and behave the same as at any other")
+    assert Schedule(depart="7:05").clock(90) == "07:07"
+    assert Schedule().clock(90) is None
+    for given in ("24:00", "7.05", "", "٣:٠٠", "7:5"):
+        with pytest.raises(vr.InvalidInputError, match="HH:MM"):
+            Schedule(depart=given)
+
+
+def test_detours_keep_the_stops_that_are_left() -> None:
+    book = little_book()
+    number = next(i for i, group in enumerate(book.hidden_classes, start=1) if 102 in group.members)
+    told = playbook_directions(book.with_contingencies([(103, 104)]), schedule=Schedule(60, "8:00"))
+    detour = told.partition(f"Class {number}, if ")[2].partition("\nClass")[0]
+    assert "Stop 3 of 3: Branch East (after " in detour, "two are behind it, and nobody knows the clock"
+    assert "Branch North (" not in detour
