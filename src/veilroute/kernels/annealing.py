@@ -1,7 +1,7 @@
 """Few large classes made better by moving and swapping single members, at random, by simulated annealing.
 
-Each class has a walk, kept as the order of its members. A member leaves its place in one walk and joins another one where
-that makes it least longer. What makes the plan worse is accepted with a chance that falls as time goes on.
+Each class has a walk, kept as the order of its members. A member leaves its place in one walk and joins another one
+where that makes it least longer. What makes the plan worse is accepted with a chance that falls as time goes on.
 """
 
 import math
@@ -54,7 +54,7 @@ def _qualifies(order: Ints, size: int, gone: int, come: int, k: int, far: Flags,
 def _best_place(
     order: Ints, size: int, gone: int, x: int, from_start: Floats, to_goal: Floats, between: Floats
 ) -> tuple[float, int]:
-    """How much longer a walk that the ``gone``-th member has left gets by x, and before which place; -1: nobody left."""
+    """How much longer a walk gets by x, and before which place, when the ``gone``-th has left it; -1 if nobody has."""
     least, place = np.inf, 0
     for j in range(size + 1):
         if j == gone:
@@ -161,7 +161,7 @@ def anneal(
             # The walks of both may be shorter in another order.
             total = 0.0
             for e in range(num_classes):
-                if e == c or e == d:
+                if e in (c, d):
                     plan.lengths[e] = shorten(plan.orders[e], plan.sizes[e], from_start, to_goal, between)
                 plan.lengths[e] = length_of(plan.orders[e], plan.sizes[e], from_start, to_goal, between)
                 total += plan.lengths[e] * plan.weights[e]

@@ -1,16 +1,17 @@
 """Classes that may hold members who stand near each other, and so many members: searched by who is in and who is out.
 
 A class has one *leader*: the first of its members in a given order. From a leader on, a set P is extended by one member
-after the other. For each member y that may still follow, ``lows[y]`` is what a class with all of P and y costs at least:
-the cost of P + y itself, or more, since y and each member of P need a witness beside them (:func:`find_floors`).
+after the other. For each member y that may still follow, ``lows[y]`` is what a class with all of P and y costs at
+least: the cost of P + y itself, or more, since y and each member of P need a witness beside them
+(:mod:`veilroute.kernels.floors`).
 
-Whatever comes of P costs some ``g``, everybody in it pays ``g``, and whoever is in it has a low of at most ``g``. So its
-reduced cost is at least the least, over the levels ``g``, of ::
+Whatever comes of P costs some ``g``, everybody in it pays ``g``, and whoever is in it has a low of at most ``g``. So
+its reduced cost is at least the least, over the levels ``g``, of ::
 
     g * w(P) - prize(P) + sum over y with lows[y] <= g of  min(0, g * w(y) - prize(y))
 
-plus, where P has fewer than k members that could stand apart, what the cheapest others add that make them k: at most one
-of each *cluster*, within which all stand near each other (docs/theory, :ref:`Crowds <theory-crowds>`).
+plus, where P has fewer than k members that could stand apart, what the cheapest others add that make them k: at most
+one of each *cluster*, within which all stand near each other (docs/theory, :ref:`Crowds <theory-crowds>`).
 
 The cost of P with one member more is joined from two tables over the parts of P: the cheapest walks from the start that
 end at a member, and those from a member on to the goal.
@@ -223,8 +224,9 @@ def _may_come(
 ) -> bool:  # fmt: skip
     """Whether a class within the threshold may come of a set that costs at least ``cost``.
 
-    Those from ``begin`` to ``end`` may follow, but for the ``skipped`` one; ``prize`` is less what the set pays for cuts.
-    ``is_hit`` tells which clusters the set had members of before its newest one came, ``num_hit`` how many with it.
+    Those from ``begin`` to ``end`` may follow, but for the ``skipped`` one; ``prize`` is what the set earns, less what
+    it pays for cuts. ``is_hit`` tells which clusters the set had members of before its newest one came, ``num_hit`` how
+    many it has now.
     """
     weights, prizes = crowd.weights, crowd.prizes
     gained = 0.0
@@ -284,9 +286,9 @@ def _may_come(
 def search_leader(
     crowd: Crowd, ways: Ways, order: Ints, lowest: Floats, leader: int, cut_ptr: Ints, cut_members: Ints,
     cut_duals: Floats, member_ptr: Ints, member_cuts: Ints, threshold: float, is_listing: bool, max_steps: int,
-    room: Room, walks: Walks, out_sets: Int32s, out_costs: Floats, out_exact: Flags,
+    room: Room, walks: Walks, out_sets: Int32s, out_costs: Floats,
 ) -> tuple[int, int, float, int]:  # fmt: skip
-    """Look for classes whose reduced cost is at most ``threshold``, whose first member in the ``order`` is the leader's.
+    """Look for classes with a reduced cost of at most ``threshold`` whose first member in the ``order`` is the leader.
 
     ``lowest`` is what classes with each member cost at least. Where it ``is_listing``, all are written down. Otherwise
     each that is found lowers the threshold to a part of its reduced cost, and when there is no room, the last ones are
@@ -421,9 +423,9 @@ def search_leader(
             is_exact[grown] = True
             num_steps += 1 << max(0, size - 3)
         else:
-            is_free = more <= costs[size] * _FREE
-            costs[grown] = costs[size] if is_free else low
-            is_exact[grown] = is_exact[size] and is_free
+            # Meeting it on the way costs nothing more; else a bound must do.
+            is_exact[grown] = is_exact[size] and more <= costs[size] * _FREE
+            costs[grown] = costs[size] if is_exact[grown] else low
         if costs[grown] == np.inf:
             continue
         reduced = costs[grown] * weight[grown] - prize[grown]
@@ -434,7 +436,6 @@ def search_leader(
             for i in range(out_sets.shape[1]):
                 out_sets[row, i] = chosen[i] if i < grown else -1
             out_costs[row] = costs[grown]
-            out_exact[row] = is_exact[grown]
             found += 1
             least = min(least, reduced)
             if not is_listing:
@@ -452,194 +453,3 @@ def search_leader(
         places[size] = 0
         is_new = True
     return COMPLETE, found, least, num_steps
-
-
-@jit
-def find_triples(ways: Ways, out: Floats) -> None:
-    """What every three members cost, in the cheapest order; where two are the same, what they cost as a pair."""
-    num = ways.ptr.size - 1
-    for a in range(num):
-        for b in range(a + 1):
-            for c in range(b + 1):
-                least = np.inf
-                for p in range(ways.ptr[a], ways.ptr[a + 1]):
-                    for q in range(ways.ptr[b], ways.ptr[b + 1]):
-                        for r in range(ways.ptr[c], ways.ptr[c + 1]):
-                            for turn in range(3):
-                                x, y, z = (p, q, r) if turn == 0 else (q, r, p) if turn == 1 else (r, p, q)
-                                there = ways.from_start[y] + ways.between[y, x] + ways.between[x, z] + ways.to_goal[z]
-                                back = ways.from_start[z] + ways.between[z, x] + ways.between[x, y] + ways.to_goal[y]
-                                least = min(least, there, back)
-                out[a, b, c] = out[a, c, b] = out[b, a, c] = out[b, c, a] = out[c, a, b] = out[c, b, a] = least
-
-
-@inner
-def _triple(triples: Floats, pairs: Floats, a: int, b: int, c: int) -> float:
-    """What three members cost at least."""
-    if triples.shape[0]:
-        return float(triples[a, b, c])
-    return max(pairs[a, b], pairs[a, c], pairs[b, c])
-
-
-@inner
-def _floor_with(t: int, u: int, k: int, far: Flags, pairs: Floats, triples: Floats, limit: float) -> float:
-    """What a class with two members costs at least, one of whom is a witness, or ``limit`` if that is less.
-
-    ``u`` may be ``t``. Of a witness that t is not in, the limit must tell.
-    """
-    num = pairs.shape[0]
-    least = limit
-    if k == 2 and far[t, u]:
-        return min(least, pairs[t, u])
-    for x in range(num):
-        if x == u or not far[t, x]:
-            continue
-        one = _triple(triples, pairs, t, u, x)
-        if one >= least:
-            continue
-        if k == 2 or (far[t, u] and far[u, x]):
-            least = one
-            continue
-        for y in range(x):
-            if y == u or not far[t, y] or not far[x, y]:
-                continue
-            both = max(_triple(triples, pairs, t, u, y), _triple(triples, pairs, t, x, y))
-            least = min(least, max(one, both, _triple(triples, pairs, u, x, y)))
-    return least
-
-
-@inner
-def _floor_without(t: int, k: int, far: Flags, pairs: Floats, triples: Floats) -> float:
-    """What a class with a member who is no witness costs at least."""
-    num = pairs.shape[0]
-    least = np.inf
-    for x in range(num):
-        for y in range(x):
-            if x == t or y == t or not far[x, y]:
-                continue
-            two = _triple(triples, pairs, t, x, y)
-            if two >= least:
-                continue
-            if k == 2:
-                least = two
-                continue
-            for z in range(y):
-                if z == t or not far[x, z] or not far[y, z]:
-                    continue
-                three = max(_triple(triples, pairs, t, x, z), _triple(triples, pairs, t, y, z))
-                least = min(least, max(two, three, _triple(triples, pairs, x, y, z)))
-    return least
-
-
-@jit
-def find_floors(
-    k: int, far: Flags, clusters: Ints, num_clusters: int, pairs: Floats, triples: Floats, out: Floats
-) -> None:
-    """Per two members what a class with both costs at least, for k of 2 or more.
-
-    Two, or from k = 3 on three, of its members stand apart; and it has members of k clusters. ``pairs`` are infinite
-    where two members are in no class; ``triples`` may be empty.
-    """
-    num = pairs.shape[0]
-    without = np.empty(num)
-    cheapest = np.empty(num_clusters)
-    for t in range(num):
-        without[t] = _floor_without(t, k, far, pairs, triples)
-    for t in range(num):
-        for u in range(t + 1):
-            if u < t and pairs[t, u] == np.inf:
-                out[t, u] = out[u, t] = np.inf
-                continue
-            floor = max(without[t], without[u])
-            floor = _floor_with(t, u, k, far, pairs, triples, floor)
-            floor = max(pairs[t, u], _floor_with(u, t, k, far, pairs, triples, floor))
-            for c in range(num_clusters):
-                cheapest[c] = np.inf
-            for x in range(num):
-                cheapest[clusters[x]] = min(cheapest[clusters[x]], _triple(triples, pairs, t, u, x))
-            cheapest[clusters[t]] = cheapest[clusters[u]] = -np.inf
-            # The k-th of the clusters that are cheapest to reach.
-            for _ in range(k - 1):
-                lowest = 0
-                for c in range(num_clusters):
-                    if cheapest[c] < cheapest[lowest]:
-                        lowest = c
-                cheapest[lowest] = np.inf
-            kth = np.inf
-            for c in range(num_clusters):
-                kth = min(kth, cheapest[c])
-            out[t, u] = out[u, t] = max(floor, kth)
-
-
-@inner
-def _stroll(
-    t: int, k: int, clusters: Ints, between: Floats, is_pair: Flags, near: Ints, places: Int32s, ahead: Floats,
-    behind: Floats,
-) -> None:  # fmt: skip
-    """Let strolls past t meet one cluster after the other, from those on that they begin with."""
-    num, num_masks, own = clusters.size, behind.shape[2], clusters[t]
-    for met in range(1, k):
-        for i in range(num):
-            for mask in range(1, num_masks, 2):
-                without, first, last = ahead[0, met, i, mask], ahead[1, met, i, mask], behind[met, i, mask]
-                if without == np.inf and first == np.inf and last == np.inf:
-                    continue
-                for j in range(num):
-                    place = places[i, clusters[j]]
-                    if not is_pair[i, j] or (place >= 0 and (mask >> place) & 1):
-                        continue
-                    # Of what was remembered, those near the next one as well.
-                    kept = 1
-                    for e in range(1, near.shape[1]):
-                        at = places[i, near[j, e]]
-                        if at >= 0 and (mask >> at) & 1:
-                            kept |= 1 << e
-                    if j == t:
-                        ahead[1, met + 1, j, kept] = min(ahead[1, met + 1, j, kept], without + between[i, j])
-                    elif clusters[j] != own and is_pair[j, t]:
-                        ahead[0, met + 1, j, kept] = min(ahead[0, met + 1, j, kept], without + between[i, j])
-                        ahead[1, met + 1, j, kept] = min(ahead[1, met + 1, j, kept], first + between[i, j])
-                        behind[met + 1, j, kept] = min(behind[met + 1, j, kept], between[j, i] + last)
-
-
-@jit
-def floors_by_strolls(
-    k: int, clusters: Ints, from_start: Floats, to_goal: Floats, between: Floats, is_pair: Flags, near: Ints,
-    places: Int32s, ahead: Floats, behind: Floats, out: Floats,
-) -> None:  # fmt: skip
-    """What strolls past members of k clusters cost at least that meet t before u, into ``out[t, u]``.
-
-    For two of one cluster it is infinite; for t itself: that meet t at all. ``near`` has for each member the clusters
-    that a stroll remembers there, its own first, and ``places`` where each cluster stands among them, or -1. A stroll
-    meets no cluster that it remembers. ``ahead`` and ``behind`` have room for what strolls cost by number of clusters,
-    last member and what is remembered: from the start, before and after t was met; and from there on to the goal.
-    """
-    num, num_masks = clusters.size, behind.shape[2]
-    for t in range(num):
-        for met in range(k + 1):
-            for i in range(num):
-                for mask in range(num_masks):
-                    ahead[0, met, i, mask] = ahead[1, met, i, mask] = behind[met, i, mask] = np.inf
-        for i in range(num):
-            if i == t:
-                ahead[1, 1, i, 1] = from_start[i]
-            elif clusters[i] != clusters[t] and is_pair[i, t]:
-                ahead[0, 1, i, 1] = from_start[i]
-                behind[1, i, 1] = to_goal[i]
-        _stroll(t, k, clusters, between, is_pair, near, places, ahead, behind)
-        alone = np.inf
-        for mask in range(1, num_masks, 2):
-            alone = min(alone, ahead[1, k, t, mask] + to_goal[t])
-        # Both ends are put together at u, which is all that both remember.
-        for u in range(num):
-            least = np.inf
-            if u != t:
-                for met in range(2, k + 1):
-                    for mask in range(1, num_masks, 2):
-                        if ahead[1, met, u, mask] < np.inf:
-                            for other in range(1, num_masks, 2):
-                                if mask & other == 1:
-                                    least = min(least, ahead[1, met, u, mask] + behind[k + 1 - met, u, other])
-            out[t, u] = least
-            alone = min(alone, least)
-        out[t, t] = alone

@@ -165,7 +165,7 @@ def _bound_rest(
     members: Ints, k: int, most: int, rate: float, worth: Floats, to_goal: Floats, between: Floats, is_open: Flags,
     rest: Floats,
 ) -> None:  # fmt: skip
-    """What strolls add at least from a member on, by how many stops they have made and clusters they have counted."""
+    """What strolls add at least from a member on, by how many stops they have made and members they have counted."""
     num = members.size
     for made in range(most, 0, -1):
         for counted in range(k, -1, -1):
@@ -187,18 +187,20 @@ def stroll_crowd(
     between: Floats, is_open: Flags, memory: Memory, threshold: float, rest: Floats, values: Floats, before: Int32s,
     out_sets: Int32s, out_values: Floats,
 ) -> tuple[float, int]:  # fmt: skip
-    """The least value of strolls that meet members of k clusters or more, at up to ``most`` stops.
+    """The least value of strolls that count k members, at up to ``most`` stops.
 
     As :func:`find_strolls`, but a stroll may come by any number of members, of which it counts k. It counts none that
-    is near one that it remembers to have counted. ``rest``, ``values`` and ``before`` are room to work in: by number of stops, clusters, member and,
-    for the last two, what is remembered.
+    is near one that it remembers to have counted. ``rest``, ``values`` and ``before`` are room to work in: by number of
+    stops, how many were counted, member and, for the last two, what is remembered.
     """
     num, num_masks = members.size, values.shape[3]
     _bound_rest(members, k, most, rate, worth, to_goal, between, is_open, rest)
     least = threshold
     is_any = False
     for i in range(num):
-        is_any |= offset + rate * from_start[members[i]] + worth[members[i]] + min(rest[1, 0, i], rest[1, 1, i]) < threshold
+        is_any |= (
+            offset + rate * from_start[members[i]] + worth[members[i]] + min(rest[1, 0, i], rest[1, 1, i]) < threshold
+        )
     if not is_any:
         return threshold, 0
     for i in range(num):

@@ -27,6 +27,7 @@ from veilroute.certificate import Certificate, Cut, DualPrices
 from veilroute.domain.graph import Label
 from veilroute.kernels.extension import pick_columns
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
+from veilroute.partition.crowd_strolls import MAX_STROLLERS, raise_by_crowd_strolls
 from veilroute.partition.crowded_space import CrowdedSpace
 from veilroute.partition.local_search import improve
 from veilroute.partition.master import (
@@ -118,7 +119,10 @@ def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
         is_large = record.best.total - bounding.bound > _LARGE_GAP * record.best.total
     if is_large:
         with suppress(OutOfTimeError):
-            raise_by_strolls(bounding, record)
+            if isinstance(space, CrowdedSpace) and space.num <= MAX_STROLLERS:
+                raise_by_crowd_strolls(bounding, space, record.best)
+            else:
+                raise_by_strolls(bounding, record)
     bounding.add_first(Prices(1.5 * simple.duals))
     if isinstance(space, WeighedSpace | CrowdedSpace) and space.num > MAX_COMBINED:
         # A good partition comes first: the proof takes long.

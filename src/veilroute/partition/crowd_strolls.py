@@ -1,31 +1,54 @@
-"""Strolls past members of k clusters: what classes add at least where these are large and members stand near each other.
+"""Strolls that count k members who stand apart: what large classes add at least where members stand near each other.
 
-As for :mod:`veilroute.partition.strolls`, but a stroll counts one member of each cluster, and may meet any number.
+As :class:`veilroute.partition.strolls.StrollSearch`, but a stroll counts only whom it does not remember to stand near
+one that it has counted, and may come by any number of others. Level by level of what a class may cost, at a rate for
+the length of the way that is chosen for each (docs/theory, :ref:`Crowds <theory-crowds>`).
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
 
 import numpy as np
 
-from veilroute.arrays import Floats, Int32s, Ints, Members
-from veilroute.covering.walks import num_threads
+from veilroute.arrays import Floats, Int32s, Ints, as_members
+from veilroute.covering.crew import num_threads
 from veilroute.kernels.strolls import Memory, stroll_crowd
-from veilroute.partition.class_space import Columns
+from veilroute.partition.class_space import Columns, Prices
 from veilroute.partition.crowded_space import CrowdedSpace
+from veilroute.partition.master import Bounding
+from veilroute.partition.result import Grouping
+from veilroute.partition.strolls import StrollProgramme
 from veilroute.progress import Watch
 
 _SHARPNESS = ((2, 1.03, 6), (4, 1.015, 10), (5, 1.0075, 16), (6, 1.004, 16))
+MAX_STROLLERS = 100  #: more members would take too much memory
 MOST_STOPS = 24
 _TURNS = 5
 _ENOUGH = 2
+_LEVELS_PER_LOOK = 16
 _FACTOR = 2.0
+_CLOSE = 0.002
+_MAX_ROUNDS = 14
+_FIRST_RISE = 0.04
+_LEAST_RISE = 0.01
+_PULL = 0.7
+_FIRST_PULL = 0.5
+
+
+def raise_by_crowd_strolls(bounding: Bounding, space: CrowdedSpace, best: Grouping) -> None:
+    """Offer prices that hold for all classes because they hold for all strolls, and add classes that these come by."""
+    rounds = _CloserRounds(space, bounding, best)
+    try:
+        rounds.run()
+    finally:
+        bounding.add(rounds.classes())
 
 
 class CrowdStrolls:
     """Looks for strolls of negative value; the space must be prepared."""
 
     def __init__(self, space: CrowdedSpace, watch: Watch) -> None:
-        self.space, self.trip = space, 0
+        self.space = space
         from_start, to_goal, between = space.prices_of.steps(watch)
         self._distances = from_start[0], to_goal[0], np.ascontiguousarray(between)
         self._weights: Floats = np.ascontiguousarray(space.weights[0])
@@ -81,13 +104,12 @@ class CrowdStrolls:
     def run(self, duals: Floats, threshold: float, watch: Watch, enough: float) -> tuple[float, Columns]:
         """The least value at these prices, or the threshold, and strolls below it; some, once one is below enough."""
         least, found = threshold, [Columns(np.empty((0, MOST_STOPS), dtype=np.int32), np.empty(0), np.empty(0))]
-        per_look = 4 * num_threads()
         with ThreadPoolExecutor(num_threads()) as pool:
-            for begin in range(0, self.levels.size - 1, per_look):
+            for begin in range(0, self.levels.size - 1, _LEVELS_PER_LOOK):
                 watch.check()
                 if least < enough and sum(map(len, found)) > _ENOUGH * self.space.num:
                     break
-                levels = range(begin, min(begin + per_look, self.levels.size - 1))
+                levels = range(begin, min(begin + _LEVELS_PER_LOOK, self.levels.size - 1))
                 for lowest, columns in pool.map(lambda level: self._look(level, duals, threshold), levels):
                     least = min(least, lowest)
                     found.append(columns)
@@ -122,8 +144,8 @@ class CrowdStrolls:
             rate = rate if np.isfinite(upper) else least_weight
             offset = -rate * lower - max(0.0, rate - least_weight) * width
             value, num = stroll_crowd(
-                members, k, most, rate, offset, worth, *self._distances, is_open, self._memory, threshold - beyond, rest,
-                values, before, sets, figures,
+                members, k, most, rate, offset, worth, *self._distances, is_open, self._memory, threshold - beyond,
+                rest, values, before, sets, figures,
             )  # fmt: skip
             if not num:
                 self.rates[level] = rate
@@ -153,10 +175,6 @@ class CrowdStrolls:
         stops = stops[stops >= 0]
         return float(from_start[stops[0]] + between[stops[:-1], stops[1:]].sum() + to_goal[stops[-1]])
 
-    def share_of(self, members: Members) -> float:
-        """What a class adds."""
-        return float(self.space.measure(np.array([members], dtype=np.int32), Watch())[1][0])
-
     def _is_hopeless(self, members: Ints, worth: Floats, threshold: float) -> bool:
         """Whether no class of these members is worth so much, whatever the way."""
         space = self.space
@@ -166,3 +184,57 @@ class CrowdStrolls:
         np.minimum.at(cheapest, space.clusters[members], np.maximum(0.0, worth[members]))
         needed = np.sort(cheapest)[: space.k].sum()
         return bool(np.minimum(0.0, worth[members]).sum() + needed >= threshold)
+
+
+class _CloserRounds(StrollProgramme):
+    """Finds good prices by strolls that are looked for more and more closely."""
+
+    space: CrowdedSpace
+
+    def __init__(self, space: CrowdedSpace, bounding: Bounding, best: Grouping) -> None:
+        super().__init__(space, 0, np.zeros((1, space.num)), bounding, best, MOST_STOPS)
+        self.search = CrowdStrolls(space, bounding.watch)
+
+    def run(self) -> None:
+        """Until prices are close to the best there are.
+
+        Far from prices that are right strolls are very many, so prices rise step by step from the best so far.
+        """
+        space, bounding, watch = self.space, self.bounding, self.watch
+        rise, num_rounds = _FIRST_RISE, 0
+        while True:
+            watch.tell("bounds for large classes", len(self.master.sets))
+            center = self.duals[0].copy()
+            best = bounding.value_of(Prices(center), 0.0)
+            prices = self.master.solve(watch)
+            room = bounding.value_of(prices, 0.0) - best
+            num_rounds += 1
+            if room <= _CLOSE * best or num_rounds > _MAX_ROUNDS:
+                if not self.search.sharpen():
+                    return
+                # Of the strolls so far classes stay, at their real price.
+                classes = Columns.join([self.classes()], self.width)
+                self.master.forbid(np.flatnonzero(self.master.sets[:, 1] >= 0))
+                self.master.add_columns(classes.sets, classes.shares)
+                self.known.clear()
+                num_rounds = 0
+                continue
+            step = min(_PULL, rise * best / room) if best > 0 else _FIRST_PULL
+            tried = center + step * ((prices.duals if best > 0 else self.first) - center)
+            enough = -step * room * space.k / space.num
+            least, columns = self.search.run(tried, -self.tolerance, watch, enough)
+            is_better = self.offer(tried, least) > best
+            if not self.add(columns) and not is_better:
+                num_rounds = _MAX_ROUNDS
+            rise = rise * 2 if not len(columns) else max(_LEAST_RISE, rise / 2) if not is_better else rise
+
+    def classes(self) -> Columns:
+        """The classes among the sets of members that strolls in the linear programme come by."""
+        space, parts = self.space, []
+        met = {as_members(set(row[row >= 0].tolist())) for row in self.master.sets}
+        for _, alike in groupby(sorted(met, key=lambda members: (len(members), members)), key=len):
+            sets = np.array(list(alike), dtype=np.int32)
+            sets = sets[space.rule.qualify(sets)] if space.k <= sets.shape[1] <= space.width else sets[:0]
+            shares = space.measure(sets, self.watch)[1] if len(sets) else np.empty(0)
+            parts.append(Columns(sets, shares, np.zeros(shares.size)).take(np.isfinite(shares)))
+        return Columns.join([part for part in parts if len(part)], space.width)

@@ -13,28 +13,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veilroute.arrays import Flags, Floats, Int32s, Ints
+from veilroute.arrays import Floats, Int32s, Ints
+from veilroute.covering.crew import num_threads
+from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.set_costs import MAX_TOUR, TourCosts
 from veilroute.covering.task import CoveringTask
-from veilroute.covering.walks import num_threads
-from veilroute.kernels.crowds import (
-    COMPLETE,
-    MAX_DEPTH,
-    Crowd,
-    Ways,
-    find_floors,
-    find_triples,
-    floors_by_strolls,
-    make_room,
-    search_leader,
-)
+from veilroute.kernels.crowds import COMPLETE, MAX_DEPTH, Crowd, Ways, make_room, search_leader
+from veilroute.kernels.floors import find_floors, find_triples, floors_by_strolls
 from veilroute.partition.class_space import ClassSpace, Columns, Prices, SearchResult, cut_arrays, find_groups
 from veilroute.progress import Watch
 from veilroute.rules import KAndEll, Rule
 
 LARGE_K = 4  #: from this k on classes are many also where nobody stands near anybody
+_FEW_MEMBERS = 60
 _MAX_MEMBERS = 400
 _MAX_TRIPLES = 160
+_MAX_STOPS = 8
+_WIDEST_BY_FIELDS = 14
 _NUM_KEPT = 12
 _NUM_REMEMBERED = 6
 _STEPS_PER_QUOTA = 0.05
@@ -42,14 +37,21 @@ _MOST_STEPS = 4_000_000
 _LADDER = (1 / 64, 1 / 16, 1 / 4)
 _HASTY = 4e4
 _FEW = 0.2
-_LEADERS_PER_LOOK = 4
+_ROUNDING = 1e-9
+_LEADERS_PER_LOOK = 16
 
 
 def is_crowded(task: CoveringTask, rule: Rule) -> bool:
-    """Whether this is the space for a rule."""
-    if not isinstance(rule, KAndEll) or rule.k < 2 or task.num_trips > 1 or len(task.members) > _MAX_MEMBERS:
+    """Whether this is the space for a rule: it is for one trip, and for posts of which there is a table."""
+    if not isinstance(rule, KAndEll) or rule.k < 2 or task.num_trips > 1 or rule.num > _MAX_MEMBERS:
         return False
-    return rule.is_loose or rule.k >= LARGE_K
+    posts = np.diff(task.posts.watch_ptr)
+    has_table = int(posts.max(initial=0)) == 1 or FieldsEngine(task).will_have_table
+    return (
+        has_table
+        and int(posts.max()) <= _MAX_STOPS
+        and (rule.is_loose or (rule.k >= LARGE_K and rule.num <= _FEW_MEMBERS))
+    )
 
 
 class CrowdedSpace(ClassSpace):
@@ -59,8 +61,7 @@ class CrowdedSpace(ClassSpace):
 
     def __init__(self, task: CoveringTask, rule: KAndEll) -> None:
         super().__init__(task, rule)
-        if isinstance(self.prices_of, TourCosts):
-            self.width = min(self.largest, MAX_DEPTH)
+        self.width = min(self.largest, MAX_DEPTH if isinstance(self.prices_of, TourCosts) else _WIDEST_BY_FIELDS)
         self.clusters, self.num_clusters = find_groups(~self.far)
         self.floors: Floats = np.empty((0, 0))
         self.lowest: Floats = np.empty(0)
@@ -71,18 +72,19 @@ class CrowdedSpace(ClassSpace):
             return
         super().prepare(watch)
         stops = self.prices_of.stops(watch)
-        self._ways = Ways(stops.ptr, stops.from_start[0], stops.to_goal[0], stops.between)
+        self.most_stops = int(np.diff(stops.ptr).max(initial=1))
+        self.ways = Ways(stops.ptr, stops.from_start[0], stops.to_goal[0], stops.between)
         is_there = self.compatible | np.eye(self.num, dtype=np.bool_)
         pairs = np.where(is_there, self.pair_costs[0], np.inf)
         triples = np.empty((self.num,) * 3 if self.num <= _MAX_TRIPLES else (0, 0, 0))
         if triples.size:
-            find_triples(self._ways, triples)
+            find_triples(*self.ways, triples)
         self.floors = np.empty((self.num, self.num))
         find_floors(self.k, self.far, self.clusters, self.num_clusters, pairs, triples, self.floors)
         self._raise_floors(watch)
         others = np.where(np.eye(self.num, dtype=np.bool_), np.inf, self.floors).min(axis=1)
         self.lowest = np.maximum(others, self.floors.diagonal())
-        self._leaders: Ints = np.argsort(-self.lowest, kind="stable")
+        self.leaders: Ints = np.argsort(-self.lowest, kind="stable")
 
     def _raise_floors(self, watch: Watch) -> None:
         """What classes cost at least because they have members of k clusters."""
@@ -104,9 +106,10 @@ class CrowdedSpace(ClassSpace):
             places, np.empty((2, *shape)), np.empty(shape), found,
         )  # fmt: skip
         alone = found.diagonal()
-        least = np.maximum(np.maximum(alone[:, None], alone), np.where(
-            self.clusters[:, None] == self.clusters, 0.0, np.minimum(found, found.T)
-        ))
+        least = np.maximum(
+            np.maximum(alone[:, None], alone),
+            np.where(self.clusters[:, None] == self.clusters, 0.0, np.minimum(found, found.T)),
+        )
         self.floors = np.maximum(self.floors, least)
 
     def simple_prices(self) -> Prices:
@@ -133,16 +136,15 @@ class CrowdedSpace(ClassSpace):
 
     def _run(self, look: _Look, watch: Watch) -> SearchResult:
         """Search leader by leader, until there is no room for more."""
-        leaders = np.flatnonzero(np.isfinite(self.lowest[self._leaders])).tolist()
+        leaders = np.flatnonzero(np.isfinite(self.lowest[self.leaders])).tolist()
         found: list[_Found] = []
         is_over = False
-        per_look = _LEADERS_PER_LOOK * num_threads()
         with ThreadPoolExecutor(num_threads()) as pool:
-            for at in range(0, len(leaders), per_look):
+            for at in range(0, len(leaders), _LEADERS_PER_LOOK):
                 is_over = watch.is_over() or (look.is_listing and sum(each.costs.size for each in found) >= look.room)
                 if is_over:
                     break
-                found += pool.map(look.run, leaders[at : at + per_look])
+                found += pool.map(look.run, leaders[at : at + _LEADERS_PER_LOOK])
         columns, least_beyond = self._columns_of(found, look.prices, look.threshold)
         is_complete = not is_over and all(each.is_complete for each in found)
         num_steps = sum(each.num_steps for each in found)
@@ -154,12 +156,11 @@ class CrowdedSpace(ClassSpace):
         return SearchResult(columns, num_steps, math.inf, is_complete, shortfalls)
 
     def _columns_of(self, found: list[_Found], prices: Prices, threshold: float) -> tuple[Columns, float]:
-        """What was found, at its real price; and the least reduced cost of those of which a bound is all that is known."""
+        """What was found, at its real price, and the least reduced cost of those of whom only a bound is known."""
         parts: list[Columns] = []
         least_beyond = math.inf
         sets = np.concatenate([np.empty((0, MAX_DEPTH), dtype=np.int32), *(each.sets for each in found)])
         costs = np.concatenate([np.empty(0), *(each.costs for each in found)])
-        exact = np.concatenate([np.empty(0, dtype=np.bool_), *(each.is_exact for each in found)])
         sizes = (sets >= 0).sum(axis=1)
         for size in np.unique(sizes).tolist():
             mine = np.flatnonzero(sizes == size)
@@ -171,7 +172,7 @@ class CrowdedSpace(ClassSpace):
                 continue
             shares = known if size <= MAX_TOUR else self.measure(rows, Watch())[1]
             reduced = prices.reduce(rows, shares)
-            is_unsure = ~exact[mine] & (reduced > least + abs(threshold) * 1e-9)
+            is_unsure = reduced > least + _ROUNDING * np.abs(known)
             least_beyond = min(least_beyond, float(least[is_unsure].min(initial=math.inf)))
             parts.append(Columns(rows, shares, reduced).take(np.isfinite(shares) & (reduced <= threshold)))
         return Columns.join(parts, self.width), least_beyond
@@ -183,8 +184,7 @@ class _Found:
 
     leader: int
     sets: Int32s
-    costs: Floats
-    is_exact: Flags
+    costs: Floats  # what they cost, at least
     least: float  # what reduced costs are at least
     num_steps: int
     is_complete: bool
@@ -210,39 +210,32 @@ class _Look:
 
     def run(self, leader: int) -> _Found:
         """All classes of a leader within the threshold, or a few good ones and a bound."""
-        member = int(self.space._leaders[leader])
-        sets, costs = np.empty((self.room, MAX_DEPTH), dtype=np.int32), np.empty(self.room)
-        is_exact = np.empty(self.room, dtype=np.bool_)
         space = self.space
-        num_stops = int(np.diff(space._ways.ptr).max(initial=1))
-        memory = make_room(space.num, space.num_clusters, self.cuts[2].size, num_stops)
-        kept: list[tuple[Int32s, Floats, Flags]] = []
+        sets, costs = np.empty((self.room, MAX_DEPTH), dtype=np.int32), np.empty(self.room)
+        memory = make_room(space.num, space.num_clusters, self.cuts[2].size, space.most_stops)
+        kept = [(sets[:0], costs[:0])]
         root = self._root_bound(leader)
-        least, num_steps, is_complete = root, 0, False
+        least, num_steps, is_complete = root, 0, root > self.threshold
+        # What is too much work at the threshold may be known not to lie below a lower one.
         thresholds = [self.threshold] if self.is_listing else [self.threshold, *(part * root for part in _LADDER)]
-        for number, threshold in enumerate(thresholds):
-            if root > threshold:
-                least, is_complete = (threshold, number == 0) if number else (0.0, True)
-                break
+        for number, threshold in enumerate(() if is_complete else thresholds):
             status, num, lowest, steps = search_leader(
-                self.crowd, self.space._ways, self.space._leaders, self.space.lowest, leader, *self.cuts, threshold,
-                self.is_listing, self.max_steps, *memory, sets, costs, is_exact,
+                self.crowd, space.ways, space.leaders, space.lowest, leader, *self.cuts, threshold,
+                self.is_listing, self.max_steps, *memory, sets, costs,
             )  # fmt: skip
             num_steps += steps
             held = min(num, self.room)
-            kept.append((sets[:held].copy(), costs[:held].copy(), is_exact[:held].copy()))
+            kept.append((sets[:held].copy(), costs[:held].copy()))
             if status == COMPLETE:
                 least, is_complete = lowest, number == 0
                 break
-        all_sets, all_costs, all_exact = (np.concatenate(part) for part in zip(*kept, strict=True)) if kept else (
-            sets[:0], costs[:0], is_exact[:0],
-        )  # fmt: skip
-        return _Found(member, all_sets, all_costs, all_exact, least, num_steps, is_complete)
+        all_sets, all_costs = (np.concatenate(part) for part in zip(*kept, strict=True))
+        return _Found(int(space.leaders[leader]), all_sets, all_costs, least, num_steps, is_complete)
 
     def _root_bound(self, leader: int) -> float:
         """What the reduced cost of any class of a leader is at least."""
         space = self.space
-        member, after = int(space._leaders[leader]), space._leaders[leader + 1 :]
+        member, after = int(space.leaders[leader]), space.leaders[leader + 1 :]
         weights = space.weights[0]
         low = np.maximum(space.lowest[member], space.floors[member, after])
         low, after = low[np.isfinite(low)], after[np.isfinite(low)]

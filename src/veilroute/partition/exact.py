@@ -75,7 +75,14 @@ def partition_by_columns(
     """
     # Here and not at the top: who plans for a dozen candidates need not wait until HiGHS is loaded.
     from veilroute.partition.class_space import ClassSpace
-    from veilroute.partition.columns import LARGE_K, count_anonymizable, hide_more, make_certificate, prove_cost, prove_count
+    from veilroute.partition.columns import (
+        LARGE_K,
+        count_anonymizable,
+        hide_more,
+        make_certificate,
+        prove_cost,
+        prove_count,
+    )
     from veilroute.partition.crowded_space import CrowdedSpace
     from veilroute.partition.local_search import anneal_classes, greedy_partition, improve
     from veilroute.partition.master import CLOSED

@@ -413,18 +413,18 @@ def _start(space: ClassSpace, grouping: Grouping, seed: int) -> Groups:
 
 
 def anneal_classes(space: ClassSpace, grouping: Grouping, watch: Watch) -> Grouping:
-    """Make a partition of few large classes better, where everybody is in one, by moves and swaps at random.
+    """Make a partition better, where everybody is in a class, by moves and swaps at random; on one trip only.
 
-    It does nothing where members are met at several stops, or on several trips.
+    Where members are met at several stops, the search takes walks for shorter than they may be.
     """
-    costs = space.prices_of
-    if not isinstance(costs, TourCosts) or space.task.num_trips > 1 or grouping.left_out or len(grouping.classes) < 2:
+    if space.task.num_trips > 1 or grouping.left_out or len(grouping.classes) < 2 or watch.is_over():
         return grouping
-    num_classes, room = len(grouping.classes), min(space.num, _MOST_ANNEALED)
+    num_classes, room = len(grouping.classes), min(space.width, _MOST_ANNEALED)
     if max(map(len, grouping.classes)) > room:
         return grouping
     partners = find_partners(space, min(_NUM_ANNEALED, space.num - 1), 0)[0]
-    ways = costs.from_start[0], costs.to_goal[0], costs.between
+    from_start, to_goal, between = space.prices_of.steps(watch)
+    ways = from_start[0], to_goal[0], np.ascontiguousarray(between)
     weights = np.ascontiguousarray(space.weights[0])
     best = grouping
     for run in range(_NUM_RUNS):

@@ -415,7 +415,7 @@ class Bounding:
 
     def add_first(self, prices: Prices) -> None:
         """Add good classes at prices that are too high to be those of the programme."""
-        limits = {"quota": self._quota} if isinstance(self.space, CrowdedSpace) else {}
+        limits: dict[str, Any] = {"quota": self._quota} if isinstance(self.space, CrowdedSpace) else {}
         most = _MOST_PER_SEARCH * self.space.num * self.space.k
         found = self.space.search(prices, 0.0, self.watch, most=most, **limits)
         self.add(found.columns.best(self.space.num, 3 * _PER_MEMBER))

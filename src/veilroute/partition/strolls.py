@@ -10,15 +10,12 @@ trips each has its own prices, and a class costs at least the sum of what it doe
 """
 
 import math
-from itertools import groupby
 
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int32s, Members, as_members
 from veilroute.kernels.strolls import find_strolls
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
-from veilroute.partition.crowd_strolls import MOST_STOPS, CrowdStrolls
-from veilroute.partition.crowded_space import CrowdedSpace
 from veilroute.partition.local_search import improve
 from veilroute.partition.master import Bounding, Master
 from veilroute.partition.result import Grouping, Record
@@ -32,11 +29,6 @@ _CLOSE = 0.002
 _PER_MEMBER = 8
 _HIGHEST = 3.0
 _ROUNDS_PER_CLASS = 6
-_ROUNDS_PER_LOOK = 14
-_FIRST_RISE = 0.04
-_LEAST_RISE = 0.01
-_PULL = 0.7
-_FIRST_PULL = 0.5
 _EFFORT_PER_MEMBER = 20_000
 _ALONE = 10.0
 
@@ -48,14 +40,6 @@ def raise_by_strolls(bounding: Bounding, record: Record) -> None:
     that stand apart is a class, and on one trip, a partition made of them is where another local search begins.
     """
     space, watch = bounding.space, bounding.watch
-    if isinstance(space, CrowdedSpace):
-        closer = CrowdStrolls(space, watch)
-        rounds = _Rounds(closer, np.zeros((1, space.num)), bounding, record.best, MOST_STOPS)
-        try:
-            rounds.run_closer(closer)
-        finally:
-            bounding.add(rounds.classes())
-        return
     steps = space.prices_of.steps(watch)
     duals = np.zeros((space.task.num_trips, space.num))
     for trip in range(space.task.num_trips):
@@ -89,12 +73,6 @@ class StrollSearch:
         self._places = np.full((space.num, space.num), -1, dtype=np.int8)
         np.put_along_axis(self._places, self._near, np.arange(self._near.shape[1], dtype=np.int8)[None], axis=1)
         self.levels = self._find_levels()
-
-    def share_of(self, members: Members) -> float:
-        """What a class adds on this trip."""
-        inside = list(members)
-        cost = self.space.prices_of.costs(np.array([members], dtype=np.int32), Watch())[0, self.trip]
-        return float(cost * self._weights[inside].sum() - self._fixed[inside].sum())
 
     def _find_levels(self) -> Floats:
         """Costs such that every class costs one of them or lies between two; the last one is infinite."""
@@ -132,29 +110,68 @@ class StrollSearch:
         return least, Columns.join(found, k)
 
 
-class _Rounds:
-    """Finds good prices for one trip, in its row of ``duals``; offers the sum of all rows whenever they are better."""
+class StrollProgramme:
+    """The linear programme over strolls of one trip, whose prices stand in their row of ``duals``.
+
+    The sum of all rows is offered whenever it is better. Strolls have at most ``width`` stops.
+    """
 
     def __init__(
-        self, search: StrollSearch | CrowdStrolls, duals: Floats, bounding: Bounding, best: Grouping, width: int = 0
+        self, space: ClassSpace, trip: int, duals: Floats, bounding: Bounding, best: Grouping, width: int
     ) -> None:
-        space = search.space
-        self.width = max(width, space.width)
-        self.search, self.duals, self.bounding, self.watch = search, duals, bounding, bounding.watch
+        self.space, self.trip, self.duals, self.bounding, self.watch = space, trip, duals, bounding, bounding.watch
         self.tolerance = 1e-8 / bounding.scale
+        self.width = max(width, space.width)
         self.master = Master(space.num, bounding.num_left_out, bounding.scale, is_covering=True)
         self.first = np.zeros(space.num)
-        shares = {members: search.share_of(members) for members in sorted(best.classes, key=len)}
+        shares = {members: self._share_of(members) for members in sorted(best.classes, key=len)}
         for members, share in shares.items():
             self.first[list(members)] = share / len(members)
         mine = Columns.join([space.columns_of(Grouping.of(space.worth, shares))], self.width)
         self.master.add_columns(mine.sets, mine.shares)
         # Until there are enough strolls, nobody is worth more than some of these.
         highest = _HIGHEST * max(float(self.first.max(initial=0.0)), self.tolerance)
-        self._alone = np.full((space.num, self.width), -1, dtype=np.int32)
-        self._alone[:, 0] = np.arange(space.num)
-        self.master.add_columns(self._alone, np.full(space.num, highest))
-        self._known: set[tuple[bytes, int]] = set()
+        self.alone = np.full((space.num, self.width), -1, dtype=np.int32)
+        self.alone[:, 0] = np.arange(space.num)
+        self.master.add_columns(self.alone, np.full(space.num, highest))
+        self.known: set[tuple[bytes, int]] = set()
+
+    def _share_of(self, members: Members) -> float:
+        """What a class adds on this trip."""
+        inside, weights = list(members), self.space.weights[self.trip]
+        cost = self.space.prices_of.costs(np.array([members], dtype=np.int32), Watch())[0, self.trip]
+        fixed = weights[inside] * self.space.base_costs[self.trip][inside]
+        return float(cost * weights[inside].sum() - fixed.sum())
+
+    def offer(self, tried: Floats, least: float) -> float:
+        """Lower prices until no stroll is worth less than nothing, and offer them; returns what they prove."""
+        lowered = tried + (least - self.tolerance) / self.space.k
+        value = self.bounding.value_of(Prices(lowered), 0.0)
+        if value > self.bounding.value_of(Prices(self.duals[self.trip]), 0.0):
+            self.duals[self.trip] = lowered
+            self.bounding.offer(Prices(self.duals.sum(axis=0)), 0.0)
+        return value
+
+    def add(self, columns: Columns) -> int:
+        """Add the best of the strolls that are new; returns how many."""
+        is_new = np.zeros(len(columns), dtype=np.bool_)
+        for at, (row, share) in enumerate(zip(columns.sets, columns.shares.tolist(), strict=True)):
+            key = row.tobytes(), round(share / self.tolerance)
+            is_new[at] = key not in self.known
+            self.known.add(key)
+        columns = columns.take(is_new).best(self.space.num, _PER_MEMBER)
+        if len(columns):
+            wide = Columns.join([columns], self.width)
+            self.master.add_columns(wide.sets, wide.shares)
+        return len(columns)
+
+
+class _Rounds(StrollProgramme):
+    """Finds good prices for one trip."""
+
+    def __init__(self, search: StrollSearch, duals: Floats, bounding: Bounding, best: Grouping) -> None:
+        super().__init__(search.space, search.trip, duals, bounding, best, 0)
+        self.search = search
 
     def run(self) -> None:
         """Until prices are close to the best there are."""
@@ -171,82 +188,19 @@ class _Rounds:
             tried = center + step * (now - center)
             watch.tell("bounds for large classes", len(self.master.sets))
             least, columns = self.search.run(tried, -self.tolerance, watch)
-            value = self._offer(tried, least)
+            value = self.offer(tried, least)
             if value > best_value:
                 center, best_value = self.duals[self.search.trip].copy(), value
-            is_new = self._add(columns) > 0
+            is_new = self.add(columns) > 0
             if not is_new and step == 1.0:
                 return
             step = 0.5 if is_new else 1.0
-
-    def _offer(self, tried: Floats, least: float) -> float:
-        """Lower prices until no stroll is worth less than nothing, and offer them; returns what they prove."""
-        lowered = tried + (least - self.tolerance) / self.search.space.k
-        value = self.bounding.value_of(Prices(lowered), 0.0)
-        if value > self.bounding.value_of(Prices(self.duals[self.search.trip]), 0.0):
-            self.duals[self.search.trip] = lowered
-            self.bounding.offer(Prices(self.duals.sum(axis=0)), 0.0)
-        return value
-
-    def run_closer(self, search: CrowdStrolls) -> None:
-        """The same for strolls that can be looked for more and more closely.
-
-        Far from prices that are right such strolls are very many, so prices rise step by step from the best so far.
-        """
-        bounding, watch = self.bounding, self.watch
-        rise, num_rounds = _FIRST_RISE, 0
-        while True:
-            watch.tell("bounds for large classes", len(self.master.sets))
-            center = self.duals[0].copy()
-            best = bounding.value_of(Prices(center), 0.0)
-            prices = self.master.solve(watch)
-            room = bounding.value_of(prices, 0.0) - best
-            num_rounds += 1
-            if room <= _CLOSE * best or num_rounds > _ROUNDS_PER_LOOK:
-                if not self._sharpen(search):
-                    return
-                num_rounds = 0
-                continue
-            step = min(_PULL, rise * best / room) if best > 0 else _FIRST_PULL
-            aim = prices.duals if best > 0 else self.first
-            tried = center + step * (aim - center)
-            enough = -step * room * search.space.k / search.space.num
-            least, columns = search.run(tried, -self.tolerance, watch, enough)
-            is_better = self._offer(tried, least) > best
-            is_new = self._add(columns) > 0
-            if not is_new and not is_better:
-                num_rounds = _ROUNDS_PER_LOOK
-            rise = rise * 2 if not len(columns) else max(_LEAST_RISE, rise / 2) if not is_better else rise
-
-    def _sharpen(self, search: CrowdStrolls) -> bool:
-        """Look for strolls more closely, if that is possible; of those so far, classes stay, at their real price."""
-        if not search.sharpen():
-            return False
-        classes = Columns.join([self.classes()], self.width)
-        is_stroll = self.master.sets[:, 1] >= 0
-        self.master.forbid(np.flatnonzero(is_stroll))
-        self.master.add_columns(classes.sets, classes.shares)
-        self._known.clear()
-        return True
-
-    def _add(self, columns: Columns) -> int:
-        """Add the best of the strolls that are new; returns how many."""
-        is_new = np.zeros(len(columns), dtype=np.bool_)
-        for at, (row, share) in enumerate(zip(columns.sets, columns.shares.tolist(), strict=True)):
-            key = row.tobytes(), round(share / self.tolerance)
-            is_new[at] = key not in self._known
-            self._known.add(key)
-        columns = columns.take(is_new).best(self.search.space.num, _PER_MEMBER)
-        if len(columns):
-            wide = Columns.join([columns], self.width)
-            self.master.add_columns(wide.sets, wide.shares)
-        return len(columns)
 
     def dive(self) -> list[Members]:
         """Disjoint classes: the set that the programme takes most of, then the same for the rest, and so on."""
         space = self.search.space
         # Whoever is alone pays so much that nobody stays it.
-        self.master.add_columns(self._alone, np.full(space.num, _ALONE * float(self.master.shares.max())))
+        self.master.add_columns(self.alone, np.full(space.num, _ALONE * float(self.master.shares.max())))
         self.master.forbid(np.flatnonzero(self.master.sets[: -space.num, 1] < 0))
         is_left = np.ones(space.num, dtype=np.bool_)
         classes: list[Members] = []
@@ -254,7 +208,7 @@ class _Rounds:
             self.watch.tell("classes one after the other", len(classes), space.num // space.k)
             for _ in range(_ROUNDS_PER_CLASS):
                 prices = self.master.solve(self.watch)
-                if not self._add(self.search.run(prices.duals, -self.tolerance, self.watch, is_left)[1]):
+                if not self.add(self.search.run(prices.duals, -self.tolerance, self.watch, is_left)[1]):
                     break
             self.master.solve(self.watch)
             sets = self.master.sets[:, : space.k]
@@ -268,23 +222,12 @@ class _Rounds:
             # Whoever is in a class is in no other, and covered for nothing.
             is_gone = np.append(~is_left, False)[self.master.sets].any(axis=1)
             self.master.forbid(np.flatnonzero(is_gone & (self.master.sets[:, 1] >= 0)))
-            self.master.add_columns(self._alone[sets[best]], np.zeros(space.k))
+            self.master.add_columns(self.alone[sets[best]], np.zeros(space.k))
         rest = as_members(np.flatnonzero(is_left).tolist())
         among = space.compatible[np.ix_(rest, rest)]
         if space.k <= len(rest) <= space.max_size and int(among.sum()) == len(rest) * (len(rest) - 1):
             return [*classes, rest]
         return _join_rest(space, classes, rest, self.watch)
-
-    def classes(self) -> Columns:
-        """The classes among those that strolls in the linear programme meet."""
-        space, parts = self.search.space, []
-        met = {as_members(set(row[row >= 0].tolist())) for row in self.master.sets}
-        for _, alike in groupby(sorted(met, key=lambda members: (len(members), members)), key=len):
-            sets = np.array(list(alike), dtype=np.int32)
-            sets = sets[space.rule.qualify(sets)] if space.k <= sets.shape[1] <= space.width else sets[:0]
-            shares = space.measure(sets, self.watch)[1] if len(sets) else np.empty(0)
-            parts.append(Columns(sets, shares, np.zeros(shares.size)).take(np.isfinite(shares)))
-        return Columns.join([part for part in parts if len(part)], space.width)
 
     def passed(self) -> Int32s:
         """The sets of k members that strolls in the linear programme pass, the cheaper ones through each member."""
