@@ -157,6 +157,7 @@ class CrowdStrolls:
                 paid = np.append(duals, 0.0)[rows].sum(axis=1)
                 # No class adds less than nothing.
                 kept = Columns(rows, np.maximum(0.0, figures[:num] + paid), figures[:num].copy())
+                kept = kept.take(kept.reduced < threshold)
             # The bound is concave in the rate: steeper strolls on one side, flatter ones on the other.
             slope = self._length(sets[int(figures[:num].argmin())]) - (upper if rate > least_weight else lower)
             sides[slope < 0] = value - rate * slope, slope
