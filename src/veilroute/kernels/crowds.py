@@ -286,13 +286,14 @@ def _may_come(
 def search_leader(
     crowd: Crowd, ways: Ways, order: Ints, lowest: Floats, leader: int, cut_ptr: Ints, cut_members: Ints,
     cut_duals: Floats, member_ptr: Ints, member_cuts: Ints, threshold: float, is_listing: bool, max_steps: int,
-    room: Room, walks: Walks, out_sets: Int32s, out_costs: Floats,
+    halt: Ints, room: Room, walks: Walks, out_sets: Int32s, out_costs: Floats,
 ) -> tuple[int, int, float, int]:  # fmt: skip
     """Look for classes with a reduced cost of at most ``threshold`` whose first member in the ``order`` is the leader.
 
     ``lowest`` is what classes with each member cost at least. Where it ``is_listing``, all are written down. Otherwise
     each that is found lowers the threshold to a part of its reduced cost, and when there is no room, the last ones are
-    kept: of these one has the least reduced cost of all. Returns how it ended, how many were found, the least reduced
+    kept: of these one has the least reduced cost of all. It ends early after ``max_steps``, or when
+    ``halt`` says so. Returns how it ended, how many were found, the least reduced
     cost that any class may have (the threshold, if there is none below) and how many steps it took.
     """
     num = order.size
@@ -358,9 +359,9 @@ def search_leader(
                     f -= 1
                 lows[size, f + 1] = low
                 members[size, f + 1] = who
-        if places[size] >= ends[size] or num_steps > max_steps:
-            if num_steps > max_steps and size > 0:
-                return UNFINISHED, found, least, num_steps
+        if size > 0 and (num_steps > max_steps or halt[0]):
+            return UNFINISHED, found, least, num_steps
+        if places[size] >= ends[size]:
             size -= 1
             if size >= 0:
                 gone = chosen[size]

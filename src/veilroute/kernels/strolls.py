@@ -184,14 +184,15 @@ def _bound_rest(
 @jit
 def stroll_crowd(
     members: Ints, k: int, most: int, rate: float, offset: float, worth: Floats, from_start: Floats, to_goal: Floats,
-    between: Floats, is_open: Flags, memory: Memory, threshold: float, rest: Floats, values: Floats, before: Int32s,
-    out_sets: Int32s, out_values: Floats,
+    between: Floats, is_open: Flags, memory: Memory, threshold: float, halt: Ints, rest: Floats, values: Floats,
+    before: Int32s, out_sets: Int32s, out_values: Floats,
 ) -> tuple[float, int]:  # fmt: skip
     """The least value of strolls that count k members, at up to ``most`` stops.
 
     As :func:`find_strolls`, but a stroll may come by any number of members, of which it counts k. It counts none that
     is near one that it remembers to have counted. ``rest``, ``values`` and ``before`` are room to work in: by number of
-    stops, how many were counted, member and, for the last two, what is remembered.
+    stops, how many were counted, member and, for the last two, what is remembered. What it returns once ``halt`` is set
+    says nothing.
     """
     num, num_masks = members.size, values.shape[3]
     _bound_rest(members, k, most, rate, worth, to_goal, between, is_open, rest)
@@ -220,6 +221,8 @@ def stroll_crowd(
         for counted in range(k + 1):
             for i in range(num):
                 a = members[i]
+                if halt[0]:
+                    return threshold, 0
                 for mask in range(num_masks):
                     value = values[made, counted, i, mask]
                     if value + rest[made, counted, i] >= threshold:

@@ -5,20 +5,18 @@ one that it has counted, and may come by any number of others. Level by level of
 the length of the way that is chosen for each (docs/theory, :ref:`Crowds <theory-crowds>`).
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 
 import numpy as np
 
 from veilroute.arrays import Floats, Int32s, Ints, as_members
-from veilroute.covering.crew import num_threads
 from veilroute.kernels.strolls import Memory, stroll_crowd
 from veilroute.partition.class_space import Columns, Prices
-from veilroute.partition.crowded_space import CrowdedSpace
+from veilroute.partition.crowded_space import CrowdedSpace, on_all_cores
 from veilroute.partition.master import Bounding
 from veilroute.partition.result import Grouping
 from veilroute.partition.strolls import StrollProgramme
-from veilroute.progress import Watch
+from veilroute.progress import OutOfTimeError, Watch
 
 _SHARPNESS = ((2, 1.03, 6), (4, 1.015, 10), (5, 1.0075, 16), (6, 1.004, 16))
 MAX_STROLLERS = 100  #: more members would take too much memory
@@ -52,6 +50,7 @@ class CrowdStrolls:
         from_start, to_goal, between = space.prices_of.steps(watch)
         self._distances = from_start[0], to_goal[0], np.ascontiguousarray(between)
         self._weights: Floats = np.ascontiguousarray(space.weights[0])
+        self._halt: Ints = np.zeros(1, dtype=np.int64)
         self._sharpness = 0
         self._set_sharpness()
 
@@ -104,15 +103,16 @@ class CrowdStrolls:
     def run(self, duals: Floats, threshold: float, watch: Watch, enough: float) -> tuple[float, Columns]:
         """The least value at these prices, or the threshold, and strolls below it; some, once one is below enough."""
         least, found = threshold, [Columns(np.empty((0, MOST_STOPS), dtype=np.int32), np.empty(0), np.empty(0))]
-        with ThreadPoolExecutor(num_threads()) as pool:
-            for begin in range(0, self.levels.size - 1, _LEVELS_PER_LOOK):
-                watch.check()
-                if least < enough and sum(map(len, found)) > _ENOUGH * self.space.num:
-                    break
-                levels = range(begin, min(begin + _LEVELS_PER_LOOK, self.levels.size - 1))
-                for lowest, columns in pool.map(lambda level: self._look(level, duals, threshold), levels):
-                    least = min(least, lowest)
-                    found.append(columns)
+        for begin in range(0, self.levels.size - 1, _LEVELS_PER_LOOK):
+            if least < enough and sum(map(len, found)) > _ENOUGH * self.space.num:
+                break
+            levels = range(begin, min(begin + _LEVELS_PER_LOOK, self.levels.size - 1))
+            seen = on_all_cores(lambda level: self._look(level, duals, threshold), levels, watch, self._halt)
+            if self._halt[0]:
+                raise OutOfTimeError
+            for lowest, columns in seen:
+                least = min(least, lowest)
+                found.append(columns)
         return least, Columns.join(found, MOST_STOPS)
 
     def _look(self, level: int, duals: Floats, threshold: float) -> tuple[float, Columns]:
@@ -145,7 +145,7 @@ class CrowdStrolls:
             offset = -rate * lower - max(0.0, rate - least_weight) * width
             value, num = stroll_crowd(
                 members, k, most, rate, offset, worth, *self._distances, is_open, self._memory, threshold - beyond,
-                rest, values, before, sets, figures,
+                self._halt, rest, values, before, sets, figures,
             )  # fmt: skip
             if not num:
                 self.rates[level] = rate

@@ -8,8 +8,10 @@ members who stand near each other then make large classes. Here these are found 
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -39,6 +41,7 @@ _HASTY = 4e4
 _FEW = 0.2
 _ROUNDING = 1e-9
 _LEADERS_PER_LOOK = 16
+_SECONDS_PER_LOOK = 0.05
 
 
 def is_crowded(task: CoveringTask, rule: Rule) -> bool:
@@ -52,6 +55,22 @@ def is_crowded(task: CoveringTask, rule: Rule) -> bool:
         and int(posts.max()) <= _MAX_STOPS
         and (rule.is_loose or (rule.k >= LARGE_K and rule.num <= _FEW_MEMBERS))
     )
+
+
+Result = TypeVar("Result")
+
+
+def on_all_cores(work: Callable[[int], Result], items: Sequence[int], watch: Watch, halt: Ints) -> list[Result]:
+    """The results of some work, in order, by a thread for each core.
+
+    When the time is over, ``halt`` is set for the kernels to see, and what they return is not complete.
+    """
+    with ThreadPoolExecutor(num_threads()) as pool:
+        futures = [pool.submit(work, item) for item in items]
+        while wait(futures, _SECONDS_PER_LOOK).not_done:
+            if watch.is_over():
+                halt[0] = 1
+    return [future.result() for future in futures]
 
 
 class CrowdedSpace(ClassSpace):
@@ -139,12 +158,15 @@ class CrowdedSpace(ClassSpace):
         leaders = np.flatnonzero(np.isfinite(self.lowest[self.leaders])).tolist()
         found: list[_Found] = []
         is_over = False
-        with ThreadPoolExecutor(num_threads()) as pool:
-            for at in range(0, len(leaders), _LEADERS_PER_LOOK):
-                is_over = watch.is_over() or (look.is_listing and sum(each.costs.size for each in found) >= look.room)
-                if is_over:
-                    break
-                found += pool.map(look.run, leaders[at : at + _LEADERS_PER_LOOK])
+        for at in range(0, len(leaders), _LEADERS_PER_LOOK):
+            found += on_all_cores(look.run, leaders[at : at + _LEADERS_PER_LOOK], watch, look.halt)
+            is_over = (
+                bool(look.halt[0])
+                or watch.is_over()
+                or (look.is_listing and sum(each.costs.size for each in found) > look.room)
+            )
+            if is_over:
+                break
         columns, least_beyond = self._columns_of(found, look.prices, look.threshold)
         is_complete = not is_over and all(each.is_complete for each in found)
         num_steps = sum(each.num_steps for each in found)
@@ -207,6 +229,7 @@ class _Look:
             space.num_clusters, space.k, rule.largest, rule.is_loose,
         )  # fmt: skip
         self.cuts = cut_arrays(space.num, prices)
+        self.halt: Ints = np.zeros(1, dtype=np.int64)
 
     def run(self, leader: int) -> _Found:
         """All classes of a leader within the threshold, or a few good ones and a bound."""
@@ -221,7 +244,7 @@ class _Look:
         for number, threshold in enumerate(() if is_complete else thresholds):
             status, num, lowest, steps = search_leader(
                 self.crowd, space.ways, space.leaders, space.lowest, leader, *self.cuts, threshold,
-                self.is_listing, self.max_steps, *memory, sets, costs,
+                self.is_listing, self.max_steps, self.halt, *memory, sets, costs,
             )  # fmt: skip
             num_steps += steps
             held = min(num, self.room)
