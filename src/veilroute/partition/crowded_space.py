@@ -36,7 +36,7 @@ _NUM_KEPT = 12
 _NUM_REMEMBERED = 6
 _STEPS_PER_QUOTA = 0.05
 _MOST_STEPS = 4_000_000
-_LADDER = (1 / 64, 1 / 16, 1 / 4)
+_LADDER = (1 / 256, 1 / 64, 1 / 16, 1 / 4)
 _HASTY = 4e4
 _FEW = 0.2
 _ROUNDING = 1e-9
@@ -156,26 +156,35 @@ class CrowdedSpace(ClassSpace):
     def _run(self, look: _Look, watch: Watch) -> SearchResult:
         """Search leader by leader, until there is no room for more."""
         leaders = np.flatnonzero(np.isfinite(self.lowest[self.leaders])).tolist()
-        found: list[_Found] = []
-        is_over = False
-        for at in range(0, len(leaders), _LEADERS_PER_LOOK):
-            found += on_all_cores(look.run, leaders[at : at + _LEADERS_PER_LOOK], watch, look.halt)
-            is_over = (
-                bool(look.halt[0])
-                or watch.is_over()
-                or (look.is_listing and sum(each.costs.size for each in found) > look.room)
-            )
-            if is_over:
-                break
+        found, is_over = self._run_through(look, look.run, leaders, watch)
         columns, least_beyond = self._columns_of(found, look.prices, look.threshold)
         is_complete = not is_over and all(each.is_complete for each in found)
-        num_steps = sum(each.num_steps for each in found)
-        if look.is_listing or is_over:
-            return SearchResult(columns, num_steps, least_beyond, is_complete)
+        if look.is_listing or is_over or (len(columns) and not is_complete):
+            return SearchResult(columns, sum(each.num_steps for each in found), least_beyond, is_complete)
+        # What is too much work at the threshold may be known not to lie below a lower one.
+        unclear = [leader for leader, each in zip(leaders, found, strict=True) if not each.is_complete]
+        further, is_over = self._run_through(look, look.run_lower, unclear, watch)
+        num_steps = sum(each.num_steps for each in (*found, *further))
+        if further:
+            columns = self._columns_of(further, look.prices, look.threshold)[0]
+        if is_over:
+            return SearchResult(columns, num_steps)
         shortfalls = np.zeros(self.num)
-        for each in found:
+        for each in (*found, *further):
             shortfalls[each.leader] = min(0.0, each.least)
         return SearchResult(columns, num_steps, math.inf, is_complete, shortfalls)
+
+    def _run_through(
+        self, look: _Look, run: Callable[[int], _Found], leaders: list[int], watch: Watch
+    ) -> tuple[list[_Found], bool]:
+        """What was found with each leader, and whether that is not all for lack of time or room."""
+        found: list[_Found] = []
+        for at in range(0, len(leaders), _LEADERS_PER_LOOK):
+            found += on_all_cores(run, leaders[at : at + _LEADERS_PER_LOOK], watch, look.halt)
+            is_full = look.is_listing and sum(each.costs.size for each in found) >= look.room
+            if is_full or look.halt[0] or watch.is_over():
+                return found, True
+        return found, False
 
     def _columns_of(self, found: list[_Found], prices: Prices, threshold: float) -> tuple[Columns, float]:
         """What was found, at its real price, and the least reduced cost of those of whom only a bound is known."""
@@ -232,16 +241,24 @@ class _Look:
         self.halt: Ints = np.zeros(1, dtype=np.int64)
 
     def run(self, leader: int) -> _Found:
-        """All classes of a leader within the threshold, or a few good ones and a bound."""
+        """All classes of a leader within the threshold, or a few good ones."""
+        return self._search(leader, (self.threshold,))
+
+    def run_lower(self, leader: int) -> _Found:
+        """A bound on all classes of a leader, as far as it can be had, and some of those below."""
+        root = self._root_bound(leader)
+        return self._search(leader, tuple(part * root for part in _LADDER if part * root < self.threshold))
+
+    def _search(self, leader: int, thresholds: Sequence[float]) -> _Found:
+        """Search with one threshold after the other, until one is low enough."""
         space = self.space
         sets, costs = np.empty((self.room, MAX_DEPTH), dtype=np.int32), np.empty(self.room)
         memory = make_room(space.num, space.num_clusters, self.cuts[2].size, space.most_stops)
         kept = [(sets[:0], costs[:0])]
-        root = self._root_bound(leader)
-        least, num_steps, is_complete = root, 0, root > self.threshold
-        # What is too much work at the threshold may be known not to lie below a lower one.
-        thresholds = [self.threshold] if self.is_listing else [self.threshold, *(part * root for part in _LADDER)]
-        for number, threshold in enumerate(() if is_complete else thresholds):
+        least, num_steps, is_complete = self._root_bound(leader), 0, False
+        if least > self.threshold:
+            least, is_complete, thresholds = 0.0, True, ()
+        for threshold in thresholds:
             status, num, lowest, steps = search_leader(
                 self.crowd, space.ways, space.leaders, space.lowest, leader, *self.cuts, threshold,
                 self.is_listing, self.max_steps, self.halt, *memory, sets, costs,
@@ -250,7 +267,7 @@ class _Look:
             held = min(num, self.room)
             kept.append((sets[:held].copy(), costs[:held].copy()))
             if status == COMPLETE:
-                least, is_complete = lowest, number == 0
+                least, is_complete = lowest, True
                 break
         all_sets, all_costs = (np.concatenate(part) for part in zip(*kept, strict=True))
         return _Found(int(space.leaders[leader]), all_sets, all_costs, least, num_steps, is_complete)
