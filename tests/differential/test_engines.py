@@ -54,7 +54,7 @@ def is_covering_walk(
     return ends and all(group & set(nodes) for group in groups) and is_close(found.cost, total)
 
 
-@settings(max_examples=700)
+@settings(max_examples=300)
 @given(problems())
 def test_all_engines_agree_with_brute_force(problem: vr.Problem) -> None:
     check_all_engines(problem)

@@ -78,6 +78,7 @@ def test_a_kernel_follows_the_kernels_that_it_calls(house: House) -> None:
     assert house.call() == "20"
 
 
+@pytest.mark.slow
 def test_times_do_not_matter(house: House) -> None:
     """A change that leaves time and size alone, and one that goes back in time."""
     results = []
@@ -87,6 +88,7 @@ def test_times_do_not_matter(house: House) -> None:
     assert results == ["20", "30", "40"]
 
 
+@pytest.mark.slow
 def test_what_python_did_not_notice_does_not_stay(house: House) -> None:
     """Python goes by time and size: it runs the old function. What is compiled from that is not the new one's."""
     house.write(1, seconds=1_000_000_000)
@@ -119,6 +121,7 @@ def test_entries_of_other_versions_are_removed_and_those_of_another_python_kept(
     assert house.entries() >= kept
 
 
+@pytest.mark.slow
 def test_the_place_may_be_chosen(house: House, tmp_path: Path) -> None:
     """As ever with numba, and with two packages at one place."""
     other = House(tmp_path / "other")
@@ -162,6 +165,7 @@ def test_a_place_that_vanishes_meanwhile_stops_nobody(house: House) -> None:
     assert house.call(f"{imports}\n{remove}\n{call}") == "20"
 
 
+@pytest.mark.slow
 def test_processes_that_start_together(house: House) -> None:
     """With kernels that change meanwhile: each gets the result of the kernels that it loaded."""
     with ThreadPoolExecutor(4) as pool:

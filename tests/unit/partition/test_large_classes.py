@@ -82,7 +82,8 @@ def test_gathered_classes_are_heavy_enough_and_cost_what_is_said() -> None:
         assert np.isclose(reduced, length_of(costs, members) * weights[members].sum() - prizes[members].sum())
 
 
-@pytest.mark.parametrize("limit_s", [4, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("limit_s", [4, 20])
 def test_who_needs_more_light_ones_than_are_priced_exactly_is_hidden(limit_s: float) -> None:
     prior = [18.0] + [1.0] * 39
     problem = rooms(40, seed=4, prior=prior)
