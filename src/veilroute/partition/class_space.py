@@ -264,7 +264,7 @@ class ClassSpace:
                     break
             else:
                 is_complete = True
-        columns = Columns.join([batch.columns for batch in found if len(batch.columns)], self.max_size)
+        columns = Columns.join([batch.columns for batch in found if len(batch.columns)], self.width)
         least_beyond = min((batch.least_beyond for batch in found), default=math.inf)
         return SearchResult(columns, num_priced, least_beyond, is_complete)
 
