@@ -149,6 +149,10 @@ def check_strolls(case: Case, prices: Prices, rng: Random) -> None:
         assert found <= min(least, -1e-9) + 1e-8
         assert (columns.reduced <= -1e-9).all()
         strolls.sharpen()
+    # A search that has found enough has not seen all levels.
+    duals = 1.5 * np.abs(prices.duals)
+    found = CrowdStrolls(case.space, Watch()).run(duals, -1e-9, Watch(), -1e-9)[0]
+    assert found <= min(case.reduced(Prices(duals)).values()) + 1e-8
 
 
 @pytest.mark.parametrize("seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 60))])

@@ -101,10 +101,14 @@ class CrowdStrolls:
         return Memory(met, counted, np.array([1, 2]))
 
     def run(self, duals: Floats, threshold: float, watch: Watch, enough: float) -> tuple[float, Columns]:
-        """The least value at these prices, or the threshold, and strolls below it; some, once one is below enough."""
+        """The least value at these prices, or the threshold, and strolls below it.
+
+        Once one is below ``enough``, some will do: then nothing is known of the others, and the least is -infinity.
+        """
         least, found = threshold, [Columns(np.empty((0, MOST_STOPS), dtype=np.int32), np.empty(0), np.empty(0))]
         for begin in range(0, self.levels.size - 1, _LEVELS_PER_LOOK):
             if least < enough and sum(map(len, found)) > _ENOUGH * self.space.num:
+                least = -np.inf
                 break
             levels = range(begin, min(begin + _LEVELS_PER_LOOK, self.levels.size - 1))
             seen = on_all_cores(lambda level: self._look(level, duals, threshold), levels, watch, self._halt)
