@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import veilroute as vr
+from door_towns import door_problem, winding_town
 from veilroute.arrays import Floats, Members, as_members
 from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.task import k_and_ell, prepare_task
@@ -24,6 +25,7 @@ from veilroute.partition.bitmask import partition_by_bitmask
 from veilroute.partition.class_space import Prices
 from veilroute.partition.crowd_strolls import CrowdStrolls
 from veilroute.partition.crowded_space import CrowdedSpace, is_crowded
+from veilroute.partition.exact import partition_by_columns
 from veilroute.partition.local_search import anneal_classes, greedy_partition
 from veilroute.progress import Watch
 
@@ -192,6 +194,21 @@ def test_large_classes_where_some_are_left_out() -> None:
     playbook = vr.solve(problem, vr.Privacy(k=7, ell=250, spread="all-pairs"), time_limit_s=1)
     assert 0 < playbook.claims.num_anonymized < len(places)
     assert vr.audit(playbook).holds
+
+
+def test_a_stop_at_any_moment_leaves_a_plan_and_a_bound_that_holds() -> None:
+    problem = door_problem(462, winding_town(462, side=4), num=9)
+    task = prepare_task(problem)
+    rule = k_and_ell(problem, task, vr.Privacy(k=2, ell=5))
+    assert is_crowded(task, rule)
+    best = partition_by_columns(problem, task, rule, watch=Watch())
+    assert best.is_optimal
+    assert best.least_mean is not None
+    for num_looks in range(0, 40, 3):
+        left = iter(range(num_looks))
+        watch = Watch(should_stop=lambda left=left: next(left, None) is None)  # type: ignore[misc]
+        found = partition_by_columns(problem, task, rule, watch=watch)
+        assert found.least_mean is None or found.least_mean <= best.least_mean + 1e-9
 
 
 def test_the_same_bytes_for_any_number_of_threads() -> None:

@@ -87,7 +87,7 @@ class CrowdedSpace(ClassSpace):
 
     def prepare(self, watch: Watch) -> None:
         """Work the costs of all pairs out, and what classes with every two members cost at least."""
-        if self.compatible.shape[0] == self.num:
+        if self.lowest.size == self.num:
             return
         super().prepare(watch)
         stops = self.prices_of.stops(watch)

@@ -422,8 +422,11 @@ def anneal_classes(space: ClassSpace, grouping: Grouping, watch: Watch) -> Group
     num_classes, room = len(grouping.classes), min(space.width, _MOST_ANNEALED)
     if max(map(len, grouping.classes)) > room:
         return grouping
+    try:
+        from_start, to_goal, between = space.prices_of.steps(watch)
+    except OutOfTimeError:
+        return grouping
     partners = find_partners(space, min(_NUM_ANNEALED, space.num - 1), 0)[0]
-    from_start, to_goal, between = space.prices_of.steps(watch)
     ways = from_start[0], to_goal[0], np.ascontiguousarray(between)
     weights = np.ascontiguousarray(space.weights[0])
     best = grouping
