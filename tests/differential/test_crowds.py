@@ -27,7 +27,7 @@ from veilroute.partition.crowd_strolls import CrowdStrolls
 from veilroute.partition.crowded_space import CrowdedSpace, is_crowded
 from veilroute.partition.exact import partition_by_columns
 from veilroute.partition.local_search import anneal_classes, greedy_partition
-from veilroute.progress import Watch
+from veilroute.progress import OutOfTimeError, Watch
 
 NUM = 9
 
@@ -194,6 +194,19 @@ def test_large_classes_where_some_are_left_out() -> None:
     playbook = vr.solve(problem, vr.Privacy(k=7, ell=250, spread="all-pairs"), time_limit_s=1)
     assert 0 < playbook.claims.num_anonymized < len(places)
     assert vr.audit(playbook).holds
+
+
+def test_floors_of_many_members_remember_less_and_stop_in_time() -> None:
+    case = draw_case(3, has_turns=False)
+    with patch("veilroute.partition.crowded_space._MOST_STROLLED", 1.0):
+        space = CrowdedSpace(case.space.task, case.space.rule.renumbered(np.argsort(case.space.order)))
+        left = iter(range(5))
+        with pytest.raises(OutOfTimeError):
+            space.prepare(Watch(should_stop=lambda: next(left, None) is None))
+        space.prepare(Watch())
+    assert (space.floors <= case.space.floors).all()
+    for members, cost in case.costs.items():
+        assert space.floors[np.ix_(members, members)].max() <= cost * (1 + 1e-9), members
 
 
 def test_a_stop_at_any_moment_leaves_a_plan_and_a_bound_that_holds() -> None:

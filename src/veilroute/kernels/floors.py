@@ -164,10 +164,10 @@ def _stroll(
 
 @jit
 def floors_by_strolls(
-    k: int, clusters: Ints, from_start: Floats, to_goal: Floats, between: Floats, is_pair: Flags, near: Ints,
+    t: int, k: int, clusters: Ints, from_start: Floats, to_goal: Floats, between: Floats, is_pair: Flags, near: Ints,
     places: Int32s, ahead: Floats, behind: Floats, out: Floats,
 ) -> None:  # fmt: skip
-    """What strolls past members of k clusters cost at least that meet t before u, into ``out[t, u]``.
+    """What strolls past members of k clusters cost at least that meet t before u, into ``out[u]``.
 
     For two of one cluster it is infinite; for t itself: that meet t at all. ``near`` has for each member the clusters
     that a stroll remembers there, its own first, and ``places`` where each cluster stands among them, or -1. A stroll
@@ -175,31 +175,30 @@ def floors_by_strolls(
     last member and what is remembered: from the start, before and after t was met; and from there on to the goal.
     """
     num, num_masks = clusters.size, behind.shape[2]
-    for t in range(num):
-        for met in range(k + 1):
-            for i in range(num):
-                for mask in range(num_masks):
-                    ahead[0, met, i, mask] = ahead[1, met, i, mask] = behind[met, i, mask] = np.inf
+    for met in range(k + 1):
         for i in range(num):
-            if i == t:
-                ahead[1, 1, i, 1] = from_start[i]
-            elif clusters[i] != clusters[t] and is_pair[i, t]:
-                ahead[0, 1, i, 1] = from_start[i]
-                behind[1, i, 1] = to_goal[i]
-        _stroll(t, k, clusters, between, is_pair, near, places, ahead, behind)
-        alone = np.inf
-        for mask in range(1, num_masks, 2):
-            alone = min(alone, ahead[1, k, t, mask] + to_goal[t])
-        # Both ends are put together at u, which is all that both remember.
-        for u in range(num):
-            least = np.inf
-            if u != t:
-                for met in range(2, k + 1):
-                    for mask in range(1, num_masks, 2):
-                        if ahead[1, met, u, mask] < np.inf:
-                            for other in range(1, num_masks, 2):
-                                if mask & other == 1:
-                                    least = min(least, ahead[1, met, u, mask] + behind[k + 1 - met, u, other])
-            out[t, u] = least
-            alone = min(alone, least)
-        out[t, t] = alone
+            for mask in range(num_masks):
+                ahead[0, met, i, mask] = ahead[1, met, i, mask] = behind[met, i, mask] = np.inf
+    for i in range(num):
+        if i == t:
+            ahead[1, 1, i, 1] = from_start[i]
+        elif clusters[i] != clusters[t] and is_pair[i, t]:
+            ahead[0, 1, i, 1] = from_start[i]
+            behind[1, i, 1] = to_goal[i]
+    _stroll(t, k, clusters, between, is_pair, near, places, ahead, behind)
+    alone = np.inf
+    for mask in range(1, num_masks, 2):
+        alone = min(alone, ahead[1, k, t, mask] + to_goal[t])
+    # Both ends are put together at u, which is all that both remember.
+    for u in range(num):
+        least = np.inf
+        if u != t:
+            for met in range(2, k + 1):
+                for mask in range(1, num_masks, 2):
+                    if ahead[1, met, u, mask] < np.inf:
+                        for other in range(1, num_masks, 2):
+                            if mask & other == 1:
+                                least = min(least, ahead[1, met, u, mask] + behind[k + 1 - met, u, other])
+        out[u] = least
+        alone = min(alone, least)
+    out[t] = alone

@@ -34,6 +34,7 @@ _MAX_STOPS = 8
 _WIDEST_BY_FIELDS = 14
 _NUM_KEPT = 12
 _NUM_REMEMBERED = 6
+_MOST_STROLLED = 2e9  #: members cubed, times k, times two for each cluster that is remembered: some seconds
 _STEPS_PER_QUOTA = 0.05
 _MOST_STEPS = 4_000_000
 _LADDER = (1 / 256, 1 / 64, 1 / 16, 1 / 4)
@@ -109,7 +110,9 @@ class CrowdedSpace(ClassSpace):
         """What classes cost at least because they have members of k clusters."""
         from_start, to_goal, between = self.prices_of.steps(watch)
         between = np.ascontiguousarray(between)
-        num, num_near = self.num, min(_NUM_REMEMBERED, self.num_clusters)
+        num = self.num
+        affordable = max(1, int(math.log2(max(1.0, _MOST_STROLLED / (self.k * num**3)))))
+        num_near = min(_NUM_REMEMBERED, self.num_clusters, affordable)
         is_own = self.clusters[:, None] == np.arange(self.num_clusters)
         there_and_back = np.full((num, self.num_clusters), np.inf)
         for cluster in range(self.num_clusters):
@@ -119,11 +122,14 @@ class CrowdedSpace(ClassSpace):
         places = np.full((num, self.num_clusters), -1, dtype=np.int32)
         np.put_along_axis(places, near, np.arange(num_near, dtype=np.int32)[None], axis=1)
         shape = self.k + 1, num, 1 << num_near
-        found = np.empty((num, num))
-        floors_by_strolls(
-            self.k, self.clusters, from_start[0], to_goal[0], between, self.compatible, np.ascontiguousarray(near),
-            places, np.empty((2, *shape)), np.empty(shape), found,
-        )  # fmt: skip
+        found, ahead, behind = np.empty((num, num)), np.empty((2, *shape)), np.empty(shape)
+        near = np.ascontiguousarray(near)
+        for member in range(num):
+            watch.check()
+            floors_by_strolls(
+                member, self.k, self.clusters, from_start[0], to_goal[0], between, self.compatible, near, places, ahead,
+                behind, found[member],
+            )  # fmt: skip
         alone = found.diagonal()
         least = np.maximum(
             np.maximum(alone[:, None], alone),
