@@ -196,6 +196,15 @@ def test_large_classes_where_some_are_left_out() -> None:
     assert vr.audit(playbook).holds
 
 
+def test_all_stand_apart_where_all_pairs_must() -> None:
+    domain = vr.generate_streets(7, 8, seed=10, one_way_share=0.5)
+    start, goal, *places = [domain.label(node) for node in Random(10).sample(range(domain.num_nodes), 22)]
+    problem = vr.Problem(domain, [vr.Trip(start, goal)], places)
+    playbook = vr.solve(problem, vr.Privacy(k=4, ell=200, spread="all-pairs"), time_limit_s=2)
+    assert playbook.claims.num_anonymized
+    assert vr.audit(playbook).holds
+
+
 def test_floors_of_many_members_remember_less_and_stop_in_time() -> None:
     case = draw_case(3, has_turns=False)
     with patch("veilroute.partition.crowded_space._MOST_STROLLED", 1.0):

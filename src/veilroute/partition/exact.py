@@ -114,9 +114,11 @@ def partition_by_columns(
         begin = better(begin, space.price(as_members(rank[list(members)].tolist()) for members in first.classes))
     record = Record(begin, watch)
     source.keep_time(space.named(begin.classes), watch, write_down)
-    if isinstance(space, CrowdedSpace):
+    # Annealing knows no members who must not be together.
+    is_annealed = isinstance(space, CrowdedSpace) and int(rule.together.sum()) == num * (num - 1)
+    if is_annealed:
         record.offer(anneal_classes(space, record.best, watch))
-    if not isinstance(space, CrowdedSpace) or rule.least < LARGE_K:
+    if not is_annealed or rule.least < LARGE_K:
         record.offer(improve(space, record.best, seed=0, effort=_EFFORT_PER_MEMBER * num, watch=watch))
     if m is not None:
         space = ClassSpace(task, rule, m=m)

@@ -415,7 +415,8 @@ def _start(space: ClassSpace, grouping: Grouping, seed: int) -> Groups:
 def anneal_classes(space: ClassSpace, grouping: Grouping, watch: Watch) -> Grouping:
     """Make a partition better, where everybody is in a class, by moves and swaps at random; on one trip only.
 
-    Where members are met at several stops, the search takes walks for shorter than they may be.
+    Where members are met at several stops, the search takes walks for shorter than they may be. Any two members must be
+    allowed in one class.
     """
     if space.task.num_trips > 1 or grouping.left_out or len(grouping.classes) < 2 or watch.is_over():
         return grouping
