@@ -82,9 +82,7 @@ class Terms:
     customers: Mapping[Label, Customer] = field(default_factory=dict)  #: those who have terms of their own
     iterations: int = ITERATIONS  #: how long tours are improved
     seed: int = 0
-    pad_to: int | None = (
-        None  #: how many classes are driven every day, some for show; ``None`` for those touched
-    )
+    pad_to: int | None = None  #: how many classes are driven every day, some for show; ``None`` for those touched
     always: tuple[int, ...] = ()  #: classes that are driven every day, by number from 1, ascending
     rate: float | None = None  #: how probable it is that somebody orders on a day, of who has no number of its own
 
@@ -218,6 +216,17 @@ def read_day(path: str | Path) -> Day:
         return _day_from_dict(data)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise FileFormatError(path, f"damaged day ({error}); make it again") from None
+
+
+def read_terms(path: str | Path) -> Terms:
+    """Read the terms of a day, from its file or from one that has nothing but them."""
+    data = parse_json(read_bytes(path), path)
+    if isinstance(data, dict) and data.get("format") == FORMAT:
+        return read_day(path).terms
+    try:
+        return terms_from_dict(data)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise FileFormatError(path, f"neither a day of a fleet nor its terms ({error})") from None
 
 
 def _day_from_dict(data: Mapping[str, Any]) -> Day:
