@@ -82,9 +82,7 @@ class Terms:
     customers: Mapping[Label, Customer] = field(default_factory=dict)  #: those who have terms of their own
     iterations: int = ITERATIONS  #: how long tours are improved
     seed: int = 0
-    pad_to: int | None = (
-        None  #: how many classes are driven every day, some for show; ``None`` for those touched
-    )
+    pad_to: int | None = None  #: how many classes are driven every day, some for show; ``None`` for those touched
     always: tuple[int, ...] = ()  #: classes that are driven every day, by number from 1, ascending
     rate: float | None = None  #: how probable it is that somebody orders on a day, of who has no number of its own
 

@@ -1,0 +1,195 @@
+"""Days of a fleet: complete, legal, punctual, and the same for all orders that touch the same classes."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from random import Random
+
+import numpy as np
+import pytest
+
+import veilroute as vr
+from plain_turns import cheapest, drawn_problem, is_legal, neighbours
+from veilroute.covering.walks import walk_cost
+from veilroute.days import clock_text, seconds_of_clock
+from veilroute.fleet.routing import route_customers
+from veilroute.fleet.tours import plan_day
+from veilroute.fleet.ways import Ways
+
+FAST = 150
+
+
+@pytest.fixture(scope="module")
+def town() -> vr.Playbook:
+    domain = vr.generate_streets(12, 12, seed=4, one_way_share=0.3)
+    rng = Random("town")
+    depot, *customers = (domain.label(node) for node in rng.sample(range(domain.num_nodes), 25))
+    return vr.solve(vr.Problem(domain, [vr.Trip(depot, depot)], customers), vr.Privacy(k=3, ell=150))
+
+
+def depot_of(book: vr.Playbook) -> vr.Van:
+    return vr.Van(book.trips[0].start, book.trips[0].goal)
+
+
+def check_day(book: vr.Playbook, day: vr.Day) -> None:
+    """What every day must be, in plain words."""
+    domain, terms = book.problem.domain, day.terms
+    members = [m for number in day.touched for m in book.hidden_classes[number - 1].members]
+    assert sorted(map(str, (stop for tour in day.tours for stop in tour.stops))) == sorted(map(str, members))
+    for van, tour in zip(terms.vans, day.tours, strict=True):
+        if not tour.stops:
+            assert tour == vr.Tour((), (), (), 0)
+            continue
+        nodes = [domain.node(label) for label in tour.route]
+        assert tour.cost == walk_cost(domain, np.array(nodes))
+        assert tour.route[0] == van.start
+        assert tour.route[-1] == (tour.stops[-1] if van.goal is None else van.goal)
+        assert [tour.route[at] for at in tour.positions] == list(tour.stops)
+        assert terms.capacity is None or len(tour.stops) * terms.demand <= terms.capacity
+        if terms.seconds_per_cost is not None:
+            check_times(domain, terms, tour, nodes)
+    assert day.cost == pytest.approx(sum(tour.cost for tour in day.tours))
+
+
+def check_times(domain: vr.Domain, terms: vr.Terms, tour: vr.Tour, nodes: list[int]) -> None:
+    assert tour.departs_s is not None and tour.seconds is not None and terms.seconds_per_cost is not None
+    assert tour.departs_s >= terms.depart_s
+    free, at = tour.departs_s, 0
+    for stop, place, begin in zip(tour.stops, tour.positions, tour.begins_s, strict=True):
+        arrives = free + walk_cost(domain, np.array(nodes[at : place + 1])) * terms.seconds_per_cost
+        own = terms.customers.get(stop, vr.Customer())
+        assert begin >= max(arrives, own.opens_s or 0) - 1e-6
+        assert begin <= (math.inf if own.closes_s is None else own.closes_s) + 1e-6
+        free, at = begin + terms.service_s, place
+    home = free + walk_cost(domain, np.array(nodes[at:])) * terms.seconds_per_cost
+    assert tour.seconds == pytest.approx(home - tour.departs_s)
+    assert terms.shift_s is None or tour.seconds <= terms.shift_s + 1e-6
+
+
+def test_days_are_complete_and_keep_their_terms(town: vr.Playbook) -> None:
+    van, rng = depot_of(town), Random(1)
+    other = vr.Van(town.problem.domain.label(77), None)
+    customers = {town.candidates[i]: vr.Customer(opens_s=9 * 3600, closes_s=9.5 * 3600) for i in range(0, 24, 5)}
+    for terms in (
+        vr.Terms((van,) * 3, capacity=6, iterations=FAST),
+        vr.Terms((van, other, van), capacity=7, iterations=FAST),
+        vr.Terms((van,) * 3, seconds_per_cost=0.2, shift_s=5000, customers=customers, iterations=FAST),
+        vr.Terms((other,) * 2, seconds_per_cost=0.1, capacity=12, service_s=0, iterations=FAST),
+    ):
+        touched = rng.sample(range(1, len(town.hidden_classes) + 1), 4)
+        check_day(town, vr.dispatch(town, touched, terms))
+
+
+def test_a_day_is_a_function_of_the_set_of_touched_classes(town: vr.Playbook) -> None:
+    terms = vr.Terms((depot_of(town),) * 2, capacity=10, iterations=FAST)
+    day = vr.dispatch(town, [5, 1, 3], terms)
+    assert vr.dispatch(town, (3, 3, 5, 1, 1), terms).to_json() == day.to_json()
+    everybody = [m for group in town.hidden_classes for m in group.members]
+    ways = Ways(town.problem.domain, everybody, terms.vans)
+    assert plan_day(town, [1, 3, 5], terms, ways=ways).to_json() == day.to_json()
+
+
+def test_one_van_and_a_few_customers_have_the_cheapest_walk_of_all(town: vr.Playbook) -> None:
+    van = depot_of(town)
+    for touched in itertools.islice(itertools.combinations(range(1, len(town.hidden_classes) + 1), 2), 6):
+        day = vr.dispatch(town, touched, vr.Terms((van,), iterations=FAST))
+        members = [m for number in touched for m in town.hidden_classes[number - 1].members]
+        best = vr.cover(town.problem, members)
+        assert day.status == "optimal"
+        assert day.cost == pytest.approx(best.cost)
+        check_day(town, day)
+        # The same by PyVRP, which knows nothing of it.
+        ways = Ways(town.problem.domain, members, [van])
+        stays = {ways.number_of[m]: stay for m, stay in vr.Terms((van,)).stays(members).items()}
+        found = route_customers(ways, list(stays), stays, vr.Terms((van,), iterations=500))
+        assert ways.cost(0, found.posts[0]) == pytest.approx(best.cost, rel=0.02)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_tours_are_legal_and_as_cheap_as_brute_force_where_turns_are_not_free(seed: int) -> None:
+    problem, edges, turns = drawn_problem(seed)
+    domain = problem.domain
+    depot, *customers = Random(seed).sample(range(domain.num_nodes), 4)
+    best = cheapest(edges, turns, depot, depot, customers)
+    van = vr.Van(depot, depot)
+    ways = Ways(domain, customers, [van])
+    if math.isinf(best) or ways.unreachable:
+        return
+    terms = vr.Terms((van,), iterations=FAST)
+    stays = {ways.number_of[m]: stay for m, stay in terms.stays(customers).items()}
+    found = route_customers(ways, list(stays), stays, terms)
+    leg = ways.walk(0, found.posts[0])
+    order, exact = ways.optimum(0, list(stays))
+    for walk in (leg, exact):
+        assert is_legal(walk.nodes.tolist(), neighbours(edges), turns)
+        assert walk.cost == pytest.approx(best)
+    assert [exact.nodes[at] for at in exact.positions] == [customers[ways.task.members[i]] for i in order]
+
+
+def test_vans_wait_at_the_depot(town: vr.Playbook) -> None:
+    """A van that would have to wait for a window leaves later."""
+    member = town.hidden_classes[0].members[0]
+    noon = vr.Customer(opens_s=12 * 3600)
+    terms = vr.Terms((depot_of(town),), seconds_per_cost=0.1, customers={member: noon}, iterations=FAST)
+    (tour,) = vr.dispatch(town, [1], terms).tours
+    assert tour.departs_s is not None and tour.departs_s > 11 * 3600
+    assert tour.begins_s[tour.stops.index(member)] >= 12 * 3600
+
+
+def test_stops_are_alike_within_a_class(town: vr.Playbook) -> None:
+    """Whoever may order most says for all of its class how much is carried; windows stay each member's own."""
+    members = town.hidden_classes[0].members
+    large = vr.Customer(demand=7, service_s=300, closes_s=10 * 3600)
+    terms = vr.Terms((depot_of(town),), seconds_per_cost=1.0, customers={members[1]: large})
+    stays = terms.stays(members)
+    assert {(stay.demand, stay.service_s) for stay in stays.values()} == {(7, 300)}
+    assert [math.isinf(stay.closes_s) for stay in stays.values()] == [m != members[1] for m in members]
+
+
+def test_terms_that_no_day_can_keep_are_told_of_at_once(town: vr.Playbook) -> None:
+    van = depot_of(town)
+    early = {m: vr.Customer(closes_s=8 * 3600 + 1) for m in town.hidden_classes[0].members}
+    terms = vr.Terms((van,), capacity=2, demand=3, seconds_per_cost=1.0, shift_s=100, customers=early)
+    with pytest.raises(vr.ManyProblemsError) as caught:
+        vr.dispatch(town, [1], terms)
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 1 + 2 * len(early)
+    assert sum(line.startswith("windows: ") and "closes at 08:00" in line for line in lines) == len(early)
+    assert sum(line.startswith("shift: ") for line in lines) == len(early)
+    with pytest.raises(vr.InvalidInputError, match="capacity: expected room for"):
+        vr.dispatch(town, [1, 2], vr.Terms((van,), capacity=4))
+    with pytest.raises(vr.InvalidInputError, match="class numbers from 1 to"):
+        vr.dispatch(town, [99], vr.Terms((van,)))
+    with pytest.raises(vr.InvalidInputError, match="at least one vehicle"):
+        vr.Terms(())
+    with pytest.raises(vr.InvalidInputError, match="costs are seconds, or a speed"):
+        vr.Terms((van,), shift_s=3600)
+    tight = {m: vr.Customer(closes_s=8 * 3600 + 400) for group in town.hidden_classes for m in group.members}
+    with pytest.raises(vr.InvalidInputError, match="terms: expected terms that a day can keep"):
+        vr.dispatch(town, range(1, 8), vr.Terms((van,), seconds_per_cost=0.2, customers=tight, iterations=FAST))
+
+
+def test_days_are_read_as_they_were_written(town: vr.Playbook, tmp_path: object) -> None:
+    customers = {town.candidates[0]: vr.Customer(demand=2, opens_s=0, closes_s=40_000, rate=0.5)}
+    terms = vr.Terms(
+        (depot_of(town), vr.Van(town.candidates[3], None)), seconds_per_cost=0.1, customers=customers, pad_to=2,
+        always=(1,), rate=0.1, iterations=FAST,
+    )  # fmt: skip
+    day = vr.dispatch(town, [1, 2], terms)
+    path = tmp_path / "day.json"  # type: ignore[operator]
+    path.write_bytes(day.to_json())
+    assert vr.read_day(path) == day
+    data = json.loads(day.to_json())
+    for key in data:
+        path.write_text(json.dumps({**data, key: None}))
+        with pytest.raises(vr.FileFormatError):
+            vr.read_day(path)
+
+
+def test_clocks() -> None:
+    assert [seconds_of_clock(text) for text in ("08:30", "0:00", "24:00", "24:01", "8", "25:00")] == [
+        30_600, 0, 86_400, None, None, None,
+    ]  # fmt: skip
+    assert [clock_text(seconds) for seconds in (0, 30_659, 86_400)] == ["00:00", "08:30", "00:00 (+1 day)"]
