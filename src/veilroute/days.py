@@ -222,10 +222,23 @@ def read_day(path: str | Path) -> Day:
         raise FileFormatError(path, f"damaged day ({error}); make it again") from None
 
 
+def read_terms(path: str | Path) -> Terms:
+    """Read the terms of a day, from its file or from one that has nothing but them."""
+    data = parse_json(read_bytes(path), path)
+    if isinstance(data, dict) and data.get("format") == FORMAT:
+        return read_day(path).terms
+    try:
+        return terms_from_dict(data)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise FileFormatError(path, f"neither a day of a fleet nor its terms ({error})") from None
+
+
 def _stray(data: Any, known: Any) -> list[str]:
     """The way to the first thing in data that was not read as it stands there."""
     if isinstance(data, dict) and isinstance(known, dict):
-        pairs = [(key, value, known.get(key)) for key, value in data.items()]
+        if unknown := [key for key in data if key not in known]:
+            return unknown[:1]
+        pairs = [(key, value, known[key]) for key, value in data.items()]
     elif isinstance(data, list) and len(data) == len(known):
         pairs = [(str(at), *both) for at, both in enumerate(zip(data, known, strict=True))]
     else:
