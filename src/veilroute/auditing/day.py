@@ -211,7 +211,7 @@ def _check_qualifies(replayed: ReplayedDay) -> ClaimVerdict:
             problems.append(f"class {at} has members that are no candidates, or one twice")
         elif not rule.qualifies(mask_of(known)):
             problems.append(f"class {at} does not keep the promise: {survey.names(known)}")
-    return judge("qualifies", problems, f"{number(len(replayed.groups), 'class', 'classes')}, each as promised")
+    return judge("qualifies", problems, f"{number(len(replayed.groups), 'class', 'classes')}, each keeps the promise")
 
 
 def _check_complete(replayed: ReplayedDay) -> ClaimVerdict:
@@ -362,6 +362,9 @@ def _public_terms(replayed: ReplayedDay, meant: Terms | None) -> Iterator[Public
     stated, wanted = replayed.day.terms.to_dict(), None if meant is None else meant.to_dict()
     for what, value in stated.items():
         shown, text = _brief(value)
+        if what == "vans":
+            ends = ((van.start, "its last stop" if van.goal is None else van.goal) for van in replayed.day.terms.vans)
+            text = f"{len(value)}: {names(f'{start} to {goal}' for start, goal in ends)}"
         if what == "customers":
             text += _odd_customers(replayed)
         expected = None if wanted is None else _brief(wanted[what])[0]
