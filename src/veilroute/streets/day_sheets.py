@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from veilroute.days import Day, Terms, Tour, clock_text
-from veilroute.domain.geography import distance_text, duration_text
+from veilroute.domain.geography import cost_text, distance_text, duration_text
 from veilroute.domain.graph import Domain, Label
 from veilroute.errors import InvalidInputError
 from veilroute.playbook import Playbook
@@ -237,3 +237,44 @@ def _window_text(terms: Terms, customer: Label) -> str:
 
 def _stops_text(number: int) -> str:
     return f"{number} stop{'' if number == 1 else 's'}"
+
+
+def day_facts(playbook: Playbook, day: Day, sheets: Sequence[VanSheet]) -> list[tuple[str, str]]:
+    """A whole day in figures, as name and value."""
+    domain, num = playbook.problem.domain, len(day.touched)
+    idle = sorted(set(range(1, len(day.tours) + 1)) - {sheet.number for sheet in sheets})
+    vehicles = f"{len(sheets)} of {len(day.tours)} drive"
+    if idle:
+        vehicles += f"; idle: {', '.join(map(str, idle))}"
+    members = sum(len(sheet.visits) for sheet in sheets)
+    rows = [("Vehicles", vehicles), ("Stops", f"{members}, at all members of {num} class{'' if num == 1 else 'es'}")]
+    if sheets and sheets[0].itinerary is not None:
+        rows.append(("Distance", distance_text(math.fsum(sheet.laid.metres for sheet in sheets))))
+    if sheets and sheets[0].driving_s is not None:
+        driving = duration_text(math.fsum(sheet.driving_s or 0.0 for sheet in sheets))
+        rows.append(("Time", f"{driving} of driving, {duration_text(_working_s(sheets))} with stops and waiting"))
+    cost = cost_text(domain, day.cost)
+    if day.direct_cost > 0:
+        more = f"{abs(day.cost / day.direct_cost - 1):.0%} {'more' if day.cost >= day.direct_cost else 'less'}"
+        mean = cost_text(domain, day.direct_cost)
+        cost += f"; {more} than tours past one customer of each of these classes, which cost {mean} on average"
+    proof = "no tours cost less" if day.status == "optimal" else f"the best of {day.terms.iterations} iterations"
+    return [*rows, ("Cost", cost), ("Tours", proof)]
+
+
+def _working_s(sheets: Sequence[VanSheet]) -> float:
+    return math.fsum(sheet.tour.seconds or 0.0 for sheet in sheets)
+
+
+def visible_text(playbook: Playbook, day: Day) -> str:
+    """What whoever watches the whole fleet learns, in words."""
+    members = [len(playbook.hidden_classes[number - 1].members) for number in day.touched]
+    if not members:
+        return "Nobody drives: whoever watches sees that no class is touched."
+    shown = ", some of them perhaps for show" if day.terms.pad_to is not None or day.terms.always else ""
+    return (
+        f"Whoever watches all vehicles all day learns which classes are driven ({len(members)} of "
+        f"{len(playbook.hidden_classes)}{shown}), and nothing else: every member of each is visited, with the same stay "
+        f"and room for the same order. Each order is one of at least {min(members)} customers. "
+        "Tours, times and files would be the same whoever of these had ordered."
+    )

@@ -85,8 +85,10 @@ def stay_length(seconds: float) -> str:
 def stay_note(dwell_s: float | None, num_stops: int | None = None) -> str:
     """What to mind at stops, so that they look alike; how long they take may differ by class (``None``)."""
     many = "every stop" if num_stops is None else "the stop" if num_stops == 1 else f"all {num_stops} stops"
-    stay = "as long as it says" if dwell_s is None else stay_length(dwell_s)
-    doing = f"Pass {many} without stopping" if dwell_s == 0 else f"Stay {stay} at {many}"
+    if dwell_s is None:
+        doing = f"Stay at {many} as long as it says there"
+    else:
+        doing = f"Stay {stay_length(dwell_s)} at {many}" if dwell_s else f"Pass {many} without stopping"
     others = "as at any other" if num_stops == 1 else "at each"
     return (
         f"{doing}, and behave the same {others}: same doors, same lights, same steps. "
