@@ -14,7 +14,7 @@ from veilroute.playbook import Playbook
 from veilroute.streets.day_sheets import day_sheets
 
 DAY_FILE = "day.json"
-_DERIVED = re.compile(r"(vehicle-[1-9]\d*\.(gpx|geojson|txt)|day\.(geojson|png|svg)|map\.html|report\.pdf)", re.ASCII)
+_DERIVED = re.compile(r"(vehicle-[1-9]\d*\.(gpx|geojson|txt)|day\.(geojson|png)|map\.html|report\.pdf)", re.ASCII)
 
 
 def write_day(book: Playbook, day: Day, folder: Path) -> list[Path]:
@@ -40,7 +40,7 @@ def write_day(book: Playbook, day: Day, folder: Path) -> list[Path]:
 
     # Imported here because they load matplotlib.
     from veilroute.plotting.day_map import day_html
-    from veilroute.plotting.day_plot import draw_day
+    from veilroute.plotting.day_plot import draw_day, has_picture
     from veilroute.plotting.day_report import write_day_report
 
     domain = book.problem.domain
@@ -50,14 +50,12 @@ def write_day(book: Playbook, day: Day, folder: Path) -> list[Path]:
             write(f"vehicle-{sheet.number}.gpx", van_gpx(sheet))
             write(f"vehicle-{sheet.number}.geojson", day_geojson([sheet]))
         write("day.geojson", day_geojson(sheets))
-        write("map.html", day_html(book, day, sheets))
-        write_day_report(book, day, folder / "report.pdf")
-        written.append(folder / "report.pdf")
-    elif domain.grid is not None or domain.coordinates is not None:
-        for name in ("day.png", "day.svg"):
-            draw_day(book, day, folder / name)
-            written.append(folder / name)
-    return written
+        write("map.html", day_html(book, day))
+    elif has_picture(domain):
+        draw_day(book, day, folder / "day.png")
+        written.append(folder / "day.png")
+    write_day_report(book, day, folder / "report.pdf")
+    return [*written, folder / "report.pdf"]
 
 
 def check_folder(folder: Path) -> None:

@@ -16,30 +16,38 @@ from veilroute.arrays import Points
 from veilroute.days import Day
 from veilroute.domain.geography import streets_of
 from veilroute.playbook import Playbook
-from veilroute.plotting.day_plot import DayMark, day_marks, day_walks
+from veilroute.plotting.day_plot import DayMark, day_marks, day_walks, part_shown
 from veilroute.plotting.domain_plot import bend_walks
 from veilroute.plotting.html_map import box_of, line_data, street_data, web_page, whole
 from veilroute.plotting.lanes import Walk
 from veilroute.plotting.palette import class_style
 from veilroute.plotting.routes import distances_along
-from veilroute.streets.day_sheets import VanSheet, Visit, day_facts, visible_text
+from veilroute.streets.day_sheets import VanSheet, Visit, day_facts, day_sheets, visible_text
 
 
-def day_html(playbook: Playbook, day: Day, sheets: Sequence[VanSheet]) -> str:
-    """The text of an HTML file with the tours of a day, which ``sheets`` has vehicle by vehicle.
+def day_html(playbook: Playbook, day: Day) -> str:
+    """The text of an HTML file with the tours of a day.
 
     A slider and a button move the vehicles: by the clock where times are known, else by the way driven. Tours can be
     switched off; stops say who is visited and when. The text depends only on the playbook and the day.
+
+    Parameters
+    ----------
+    playbook
+        On a street network, or on a grid with an origin, with its domain attached.
+    day
+        A day of this playbook.
     """
-    domain = playbook.problem.domain
-    walks, positions = bend_walks(domain, day_walks(playbook, day))
+    streets_of(playbook.problem.domain)  # or it says that there are none
+    sheets, domain = day_sheets(playbook, day), part_shown(playbook.problem.domain, day)
+    walks, positions = bend_walks(domain, day_walks(domain, day))
     lines = line_data(walks, positions, [[] for _ in walks])
     for line, sheet in zip(lines, sheets, strict=True):
         style = class_style(sheet.number - 1)
         (walk,) = walks[sheet.number - 1]
         line |= {"fill": style.colour, "ink": style.text, **_moves(sheet, walk, positions, domain.num_nodes)}
     # What comes last is drawn on top.
-    places = [_place(mark, positions) for mark in day_marks(playbook, sheets)][::-1]
+    places = [_place(mark, positions) for mark in day_marks(domain, sheets)][::-1]
     spots = np.array([[place["x"], place["y"]] for place in places], dtype=np.int64).reshape(-1, 2)
     shown = [whole(positions[walk]) for group in walks for walk in group] or [whole(positions)]
     has_times = all(sheet.tour.seconds is not None for sheet in sheets)
@@ -60,14 +68,14 @@ def _moves(sheet: VanSheet, walk: Walk, positions: Points, num_nodes: int) -> di
     """When a vehicle is at which point of its line, and its stops; metres stand for seconds where these are unknown."""
     line = positions[np.asarray(walk, dtype=np.int64)]
     along, at_node = distances_along(line), [i for i, node in enumerate(walk) if node < num_nodes]
-    per_cost, departs, seconds = sheet.seconds_per_cost, sheet.tour.departs_s, sheet.tour.seconds
-    has_times = per_cost is not None and departs is not None and seconds is not None
-    driven = np.asarray(sheet.reached) * per_cost if has_times else along[at_node]
+    departs, driven = 0.0, along[at_node]
+    if sheet.tour.departs_s is not None and sheet.seconds_per_cost is not None:
+        departs, driven = sheet.tour.departs_s, np.asarray(sheet.reached) * sheet.seconds_per_cost
     here: dict[int, list[Visit]] = {}
     for visit in sheet.visits:
         here.setdefault(visit.stop.position, []).append(visit)
     times, spots, stops = list[float](), list[int](), list[dict[str, Any]]()
-    later = departs if has_times else 0.0
+    later = departs
     for node, point in enumerate(at_node):
         now = later + float(driven[node])
         if node:

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 from matplotlib.axes import Axes
 
 from veilroute.days import Day
-from veilroute.domain.geography import cost_text
+from veilroute.domain.geography import cost_text, part_of
+from veilroute.domain.graph import Domain
 from veilroute.playbook import Playbook
 from veilroute.plotting import marks, palette
 from veilroute.plotting.domain_plot import bend_walks, draw_domain
@@ -25,6 +27,7 @@ DEPOT = Mark("D", "s", palette.START, palette.INK, palette.INK, 1.15, "start")
 
 # Of a stop's marker, in points; many are smaller, so that they find room.
 _MARK_PT, _SMALL_PT, _MANY = 13.0, 9.5, 40
+_LEAST_M = 300.0  # of streets in all directions
 
 
 @dataclass(frozen=True)
@@ -37,15 +40,30 @@ class DayMark:
     meaning: str  #: a line for what the place is called, and one for each stop
 
 
-def day_walks(playbook: Playbook, day: Day) -> list[list[Walk]]:
+def has_picture(domain: Domain) -> bool:
+    """Whether it is known where things are on a map."""
+    return domain.grid is not None or domain.coordinates is not None
+
+
+def part_shown(domain: Domain, day: Day) -> Domain:
+    """The part of a network around the tours: a day may be a small part of its country. Grids are shown as they are."""
+    nodes = [domain.node(label) for tour in day.tours for label in tour.route]
+    if domain.grid is not None or domain.coordinates is None or not nodes:
+        return domain
+    low, high = domain.coordinates[nodes].min(axis=0), domain.coordinates[nodes].max(axis=0)
+    reach = max(float((high - low).max()), _LEAST_M if domain.streets is not None else 0.0) or np.inf
+    is_in = (np.abs(domain.coordinates - (low + high) / 2) <= reach).all(axis=1)
+    return domain if is_in.all() else part_of(domain, is_in)
+
+
+def day_walks(domain: Domain, day: Day) -> list[list[Walk]]:
     """What each vehicle drives, none where it is idle: in the order of their numbers, by which they have colours."""
-    node = playbook.problem.domain.node
-    return [[[node(label) for label in tour.route]] if tour.stops else [] for tour in day.tours]
+    return [[[domain.node(label) for label in tour.route]] if tour.stops else [] for tour in day.tours]
 
 
-def day_marks(playbook: Playbook, sheets: Sequence[VanSheet]) -> list[DayMark]:
+def day_marks(domain: Domain, sheets: Sequence[VanSheet]) -> list[DayMark]:
     """Where vehicles begin and end, then their stops; customers at one spot have one mark."""
-    node = playbook.problem.domain.node
+    node = domain.node
     starts = dict.fromkeys(node(sheet.tour.route[0]) for sheet in sheets)
     goals = dict.fromkeys(node(sheet.tour.route[-1]) for sheet in sheets if sheet.goal)
     names = {node(sheet.tour.route[0]): sheet.start for sheet in sheets}
@@ -88,8 +106,8 @@ def plot_day(playbook: Playbook, day: Day, *, ax: Axes | None = None, legend: bo
     legend
         Whether to say which vehicle has which colour.
     """
-    domain, sheets = playbook.problem.domain, day_sheets(playbook, day)
-    walks, shown = day_walks(playbook, day), day_marks(playbook, sheets)
+    domain, sheets = part_shown(playbook.problem.domain, day), day_sheets(playbook, day)
+    walks, shown = day_walks(domain, day), day_marks(domain, sheets)
     marked = [each.node for each in shown]
     frame = frame_of(domain, marked + [node for group in walks for walk in group for node in walk])
     positions = frame.positions

@@ -15,7 +15,7 @@ from veilroute.days import Day
 from veilroute.domain.geography import cost_text
 from veilroute.formats.geojson import class_colour
 from veilroute.playbook import Playbook
-from veilroute.plotting.day_plot import plot_day
+from veilroute.plotting.day_plot import has_picture, plot_day
 from veilroute.plotting.frame import plain_settings
 from veilroute.plotting.pages import Pages
 from veilroute.streets.day_sheets import VanSheet, day_facts, day_sheets, visible_text
@@ -40,7 +40,8 @@ def write_day_report(playbook: Playbook, day: Day, path: str | Path) -> None:
         pages = Pages()
         pages.title("Day of a fleet", _about(playbook, sheets))
         pages.facts(day_facts(playbook, day, sheets))
-        pages.picture(partial(_draw, playbook, day))
+        if has_picture(playbook.problem.domain):
+            pages.picture(partial(_draw, playbook, day))
         pages.heading("Vehicles", least=min(1.0 + 0.2 * len(day.tours), 6.0))
         pages.table(*_vehicles(playbook, day, sheets), colours=[class_colour(i) for i in range(len(day.tours))])
         pages.paragraph("The load is what the largest orders of all customers on a tour would take.")
@@ -81,10 +82,8 @@ def _vehicles(playbook: Playbook, day: Day, sheets: Sequence[VanSheet]) -> tuple
             "" if seconds is None else f"{seconds / 60:.0f}" for seconds in (sheet.driving_s, sheet.tour.seconds)
         )
         cost = cost_text(domain, sheet.tour.cost)
-        rows.append(
-            [str(number), str(len(sheet.visits)), length or cost, driving, all_in, sheet.leaves, sheet.home]
-            + [f"{sheet.load}{room}"]
-        )
+        times = [driving, all_in, sheet.leaves, sheet.home]
+        rows.append([str(number), str(len(sheet.visits)), length or cost, *times, f"{sheet.load}{room}"])
     length_of = "km" if domain.on_earth is not None else "cost"
     headings = ["vehicle", "stops", length_of, "min driving", "min in all", "leaves", "ends", "load"]
     return _without_empty(headings, rows)

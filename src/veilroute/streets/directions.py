@@ -287,7 +287,7 @@ def turn_angle(before: float, after: float) -> float:
 
 
 def stretches(legs: Sequence[Leg], stops: Container[int]) -> list[tuple[str, int, int]]:
-    """Each instruction with its first leg and the one after its last; after a stop, by position, there is always one."""
+    """Each instruction with its first leg and the one after its last; there is always one after a stop."""
     if not legs:
         return []
     texts = {0: _heading(legs[0], f" on {street_called(legs[0])}")}
