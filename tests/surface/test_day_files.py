@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ import numpy as np
 import pytest
 
 import veilroute as vr
+from commands import Command
 from door_towns import door_problem, winding_town
 from gpx_schema import NAMESPACE, check_gpx
 from street_samples import ATTRIBUTION, little_book
@@ -315,6 +317,17 @@ def test_a_day_without_orders_drives_nobody(tmp_path: Path) -> None:
     day = vr.Day(book.sha256, vr.Terms((vr.Van(105, 105),) * 2), (), (idle, idle), 0, 0)
     names = [path.name for path in write_day(book, day, tmp_path)]
     assert names == ["day.json", "day.geojson", "map.html", "report.pdf"]
+
+
+@pytest.mark.slow
+def test_the_picture_of_the_page_shows_its_day(tmp_path: Path, helsinki: Path, command: Command) -> None:
+    """Out of date? `python docs/make_images.py` draws it again."""
+    docs = Path(__file__).parents[2] / "docs"
+    assert command("streets", helsinki, "-o", tmp_path / "city.json", "--connected").code == 0
+    images = runpy.run_path(str(docs / "make_images.py"))
+    made = images["make_day"](tmp_path)
+    written = (docs / "images" / "fleet.sha256").read_text(encoding="utf-8").strip()
+    assert made is not None and written == images["day_sha256"](made[1])
 
 
 @pytest.mark.slow

@@ -88,12 +88,15 @@ def _moves(sheet: VanSheet, walk: Walk, positions: Points, num_nodes: int) -> di
         times.append(now)
         spots.append(point)
         for visit in here.get(node, ()):
+            arrives = now if visit.arrives_s is None else visit.arrives_s
             leaves = now if visit.begins_s is None else visit.begins_s + visit.service_s
             text = ", ".join(part for part in (f"stop {visit.stop.number} of {visit.stop.total}", visit.at) if part)
-            stops.append({"arrives": round(now, 1), "leaves": round(leaves, 1), "text": text})
-            times.append(leaves)
-            spots.append(point)
+            stops.append({"arrives": round(arrives, 1), "leaves": round(leaves, 1), "text": text})
+            times += [arrives, leaves]
+            spots += [point, point]
             later, now = later + leaves - now, leaves
+    # Where roads have become faster since the playbook was made, vehicles are sooner where the day says.
+    times = np.minimum.accumulate(np.array(times)[::-1])[::-1].tolist()
     ends = f"at {sheet.goal}" if sheet.goal else "done"
     return {
         "times": [round(time, 1) for time in times],
