@@ -275,6 +275,7 @@ def visible_text(playbook: Playbook, day: Day) -> str:
     return (
         f"Whoever watches all vehicles all day learns which classes are driven ({len(members)} of "
         f"{len(playbook.hidden_classes)}{shown}), so that nobody in another one has ordered, and nothing else: every "
-        f"member of each is visited, with the same stay and room for the same order. Each order is one of at least {min(members)} customers. "
+        f"member of each is visited, with the same stay and room for the same order. "
+        f"Each order is one of at least {min(members)} customers. "
         "Tours, times and files would be the same whoever of these had ordered."
     )
