@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -278,6 +280,55 @@ def test_whatever_fails_while_orders_are_read_says_a_fixed_sentence(
 
     monkeypatch.setattr(f"veilroute.cli.fleet.{place}", fail)
     assert_refused(command("fleet", town, "--orders", "orders.txt", "--vehicles", 1), f"--orders: {SENTENCES['table']}")
+
+
+@pytest.mark.parametrize("num", [60, pytest.param(2000, marks=pytest.mark.slow)])
+def test_odd_orders_leave_no_trace(
+    command: Command, town: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, num: int
+) -> None:
+    """Whatever is sent: a day of some of the classes, or lines of which only the numbers are of this input."""
+    rng = random.Random(7)
+    pieces = [
+        "Adams",
+        "klein",
+        "SECRET",
+        "place,qty",
+        "Customer;Quantity",
+        "Baker,1",
+        "Hayes;x",
+        '"',
+        "\0",
+        "\ufeff",
+        "1e400",
+    ]
+    pieces += [
+        "60.1,24.9",
+        "PK\x03\x04",
+        "=SECRET()",
+        "\ud800",
+        "٣",
+        "--help",
+        "9" * 500,
+        "\x1b[31m",
+        "\x85",
+        "Adams,2,3",
+    ]
+    fixed = "|".join(map(re.escape, [*SENTENCES.values(), "the same customer as in line "]))
+    line = re.compile(rf"veilroute: --orders(, line \d+)?: ({fixed})(\d+; keep one)?\n|veilroute: and \d+ more\n")
+    days, codes = set(), set()
+    for _ in range(num):
+        sent = rng.choice(("\n", "\r\n", ";")).join(
+            rng.choices(pieces, weights=[6] * 2 + [1] * 19, k=rng.randint(1, 4))
+        )
+        monkeypatch.setattr(sys, "stdin", io.StringIO(sent))
+        with caplog.at_level(logging.DEBUG):
+            done = command("fleet", town, "--orders", "-", "--vehicles", 1, "--demand", 1, *QUICK)
+        codes.add(done.code)
+        days.add(done.out)
+        assert not [each for each in done.err.splitlines(keepends=True) if not line.fullmatch(each)], sent
+        assert "SECRET" not in caplog.text
+    assert codes == {0, 2}
+    assert len(days) <= 8, "one for each set of classes, and none"
 
 
 @pytest.mark.slow

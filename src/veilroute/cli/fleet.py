@@ -388,7 +388,9 @@ def _in_words(book: Playbook, day: Day) -> Iterable[str]:
 
 
 def _cost_text(domain: Domain, cost: float) -> str:
-    return f"{'' if domain.streets else 'cost '}{cost_text(domain, cost)}"
+    if domain.streets is None:
+        return f"cost {cost_text(domain, cost)}"
+    return f"{cost_text(domain, cost)}{' of driving' if domain.streets.unit == 'seconds' else ''}"
 
 
 def _tour_text(domain: Domain, tour: Tour) -> str:
