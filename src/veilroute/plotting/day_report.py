@@ -13,12 +13,13 @@ from matplotlib.axes import Axes
 
 from veilroute.days import Day
 from veilroute.domain.geography import cost_text
+from veilroute.fleet.exposure import exposure
 from veilroute.formats.geojson import class_colour
 from veilroute.playbook import Playbook
 from veilroute.plotting.day_plot import has_picture, plot_day
 from veilroute.plotting.frame import plain_settings
 from veilroute.plotting.pages import Pages
-from veilroute.streets.day_sheets import VanSheet, day_facts, day_sheets, visible_text
+from veilroute.streets.day_sheets import SAME, VanSheet, day_facts, day_sheets
 from veilroute.streets.stops import stay_length
 
 
@@ -46,7 +47,9 @@ def write_day_report(playbook: Playbook, day: Day, path: str | Path) -> None:
         pages.table(*_vehicles(playbook, day, sheets), colours=[class_colour(i) for i in range(len(day.tours))])
         pages.paragraph("The load is what the largest orders of all customers on a tour would take.")
         pages.heading("What remains visible")
-        pages.paragraph(visible_text(playbook, day))
+        for line in exposure(playbook, day).text().splitlines():
+            pages.paragraph(line.removeprefix("What remains visible: "))
+        pages.paragraph(SAME)
         for sheet in sheets:
             pages.heading(f"{sheet.title}: {sheet.about}")
             pages.paragraph(sheet.note)

@@ -17,6 +17,10 @@ from veilroute.playbook import Playbook
 from veilroute.streets.directions import Itinerary, Step, edge_number, lay_route, stretches
 from veilroute.streets.stops import Stop, stay_length, stay_note
 
+SAME = (
+    "Every member of every class that is driven is visited, with the same stay and room for the same order. "
+    "Tours, times and files would be the same whoever of these had ordered."
+)
 _WAITING_S = 30.0  # what is less is not worth a word
 
 
@@ -264,18 +268,3 @@ def day_facts(playbook: Playbook, day: Day, sheets: Sequence[VanSheet]) -> list[
 
 def _working_s(sheets: Sequence[VanSheet]) -> float:
     return math.fsum(sheet.tour.seconds or 0.0 for sheet in sheets)
-
-
-def visible_text(playbook: Playbook, day: Day) -> str:
-    """What whoever watches the whole fleet learns, in words."""
-    members = [len(playbook.hidden_classes[number - 1].members) for number in day.touched]
-    if not members:
-        return "Nobody drives: whoever watches sees that no class is touched."
-    shown = ", some of them perhaps for show" if day.terms.pad_to is not None or day.terms.always else ""
-    return (
-        f"Whoever watches all vehicles all day learns which classes are driven ({len(members)} of "
-        f"{len(playbook.hidden_classes)}{shown}), so that nobody in another one has ordered, and nothing else: every "
-        f"member of each is visited, with the same stay and room for the same order. "
-        f"Each order is one of at least {min(members)} customers. "
-        "Tours, times and files would be the same whoever of these had ordered."
-    )
