@@ -20,7 +20,7 @@ from typer import Option
 from veilroute.auditing.replay import is_hidden
 from veilroute.checks import is_number
 from veilroute.cli.console import DONE, VIOLATED, JsonOption, emit, emit_json, live_progress, remark
-from veilroute.cli.day_files import write_day
+from veilroute.cli.day_files import check_folder, write_day
 from veilroute.cli.instances import DomainOption, MovementOption, PlaybookArgument, load_playbook
 from veilroute.cli.replan import find_node
 from veilroute.cli.route import find_secret
@@ -36,13 +36,19 @@ from veilroute.errors import (
     listing,
 )
 from veilroute.fleet import dispatch
+from veilroute.fleet.exposure import exposure
+from veilroute.fleet.padding import pad
 from veilroute.formats.orders import order_problem, read_customers, read_orders
 from veilroute.jsontext import read_bytes
 from veilroute.keys import read_key
+from veilroute.ledger import read_ledger
 from veilroute.playbook import Playbook
 from veilroute.streets.directions import lay_route
 
 BROKEN = "the playbook says that it hides customers whom it does not hide; check it: veilroute audit PLAYBOOK"
+FRESH = (
+    "note: what is driven for show was drawn afresh; two such days with the same orders leak, so draw with --key FILE"
+)
 _MOST_VEHICLES = 10_000
 _MOST_TYPED = 2**26
 _T = TypeVar("_T")
@@ -70,7 +76,7 @@ def run_fleet(
     speed: float | None = Option(
         None,
         metavar="KM/H",
-        help="How fast they are, for times, where costs are no seconds; cells and the like are metres.",
+        help="How fast they are, for times; costs that are no seconds are taken for metres.",
     ),
     depots: str | None = Option(
         None, metavar="'A; B'|'A=2; B=1'", help="Where vehicles begin and end. [start and goal of the first trip]"
@@ -88,7 +94,7 @@ def run_fleet(
     occasion: str = Option("", metavar="TEXT", help="What the draw by key is for; not secret."),
     rate: float | None = Option(None, metavar="R", help="How probable it is that a customer orders on a day, 0 to 1."),
     ledger: Path | None = Option(None, metavar="FILE", help="Enter the day in this ledger."),
-    date: str | None = Option(None, metavar="DATE", help="The day, for the ledger. [today]"),
+    date: str | None = Option(None, "--date", metavar="DATE", help="The day, for the ledger. [today]"),
     terms: Path | None = Option(
         None, metavar="FILE", help="The day.json of an earlier day, or its terms: all that options here do not say."
     ),
@@ -127,31 +133,39 @@ def run_fleet(
     public = _terms(book, earlier, values, problems)
     public = replace(public, vans=_vans(book, public, vehicles, depots, problems, is_open=open, has_terms=bool(terms)))
     private = None if key is None else _attempt(problems, lambda: read_key(key))
-    if out is not None and out.exists() and not out.is_dir():
-        problems.add(InvalidInputError("--out", "a folder", str(out)))
+    if out is not None:
+        _attempt(problems, lambda: check_folder(out))
     if occasion and key is None:
         problems.add(InvalidInputError("--occasion", "--key FILE beside it: without a key each draw is a fresh one"))
     if key is not None and public.pad_to is None:
         problems.add(InvalidInputError("--key", "--pad-to N beside it: nothing else is drawn"))
     if date is not None and ledger is None:
         problems.add(InvalidInputError("--date", "--ledger FILE as well"))
+    record = None if ledger is None else _attempt(problems, lambda: read_ledger(ledger))
     if orders == "-" and _is_typing():
         problems.raise_all()  # asked for last, when nothing else is wrong
     touched = _forget_orders(orders, book, public, problems)
     if not touched and not problems and public.pad_to is None and not public.always:
         problems.add(order_problem("none"))
+    driven = _attempt(problems, lambda: pad(book, touched, public, key=private, occasion=occasion))
     if problems:
         with problems.collecting():
-            check_day(book, touched | set(public.always), public)
+            check_day(book, driven or touched, public)
         problems.raise_all()
     with live_progress("planning tours") as report:
-        driven = touched | set(public.always)
-        day = dispatch(book, driven, public, progress=report)
+        day = dispatch(book, driven or (), public, progress=report)
+    seen = exposure(book, day)
+    if record is not None:
+        record = record.add_day(book, day, day=date)
     written = [] if out is None else write_day(book, day, out)
+    if public.pad_to is not None and private is None:
+        remark(FRESH)
     if json:
-        emit_json(day.to_dict())
+        emit_json({**day.to_dict(), "exposure": seen.to_dict()})
         return DONE
-    emit("".join(f"{line}\n" for line in _in_words(book, day)))
+    emit("".join(f"{line}\n" for line in (*_in_words(book, day), seen.text())))
+    if record is not None:
+        emit(f"Entered: {ledger}, on {record.entries[-1].date}.\nHead: {record.head}\n")
     if out is not None:
         emit(f"Written: {out} ({len(written)} file{'' if len(written) == 1 else 's'})\n")
     return DONE
@@ -214,10 +228,11 @@ def _sent() -> bytes:
 
 
 def _attempt(problems: Problems, make: Callable[[], _T]) -> _T | None:
-    made: _T | None = None
-    with problems.collecting():
-        made = make()
-    return made
+    try:
+        return make()
+    except InvalidInputError as error:
+        problems.add(error)
+    return None
 
 
 def _terms(book: Playbook, earlier: Terms | None, values: dict[str, Any], problems: Problems) -> Terms:
@@ -349,6 +364,7 @@ def _depots(book: Playbook, text: str, problems: Problems) -> tuple[list[Van], b
     is_counted = any(counts)
     if not items or (is_counted and not all(counts)):
         problems.add(InvalidInputError("--depots", "places as 'A; B', or all with their vehicles as 'A=2; B=1'", text))
+        items, counts, is_counted = [], [], False
     for item, count in zip(items, counts, strict=True):
         with problems.collecting():
             label = find_node(book, count[1] if count else item, "--depots")
@@ -372,7 +388,9 @@ def _in_words(book: Playbook, day: Day) -> Iterable[str]:
 
 
 def _cost_text(domain: Domain, cost: float) -> str:
-    return f"{'' if domain.streets else 'cost '}{cost_text(domain, cost)}"
+    if domain.streets is None:
+        return f"cost {cost_text(domain, cost)}"
+    return f"{cost_text(domain, cost)}{' of driving' if domain.streets.unit == 'seconds' else ''}"
 
 
 def _tour_text(domain: Domain, tour: Tour) -> str:

@@ -172,7 +172,8 @@ def _may_hold_orders(arguments: Sequence[str]) -> bool:
 
 def _fleet_usage(error: BaseException) -> str:
     """What to say of a slip in the command line of `fleet`: which option it is about, and nothing that was typed."""
-    about = getattr(getattr(error, "param", None), "opts", [])
+    options = getattr(getattr(error, "param", None), "opts", [])
+    about = [option for option in options if option.startswith("--")]
     usage = "usage: veilroute fleet PLAYBOOK --orders FILE|- --vehicles N -o DIR; see veilroute fleet --help"
     return f"{about[-1]}: missing, or not what it should be; {usage}" if about else usage
 
