@@ -288,7 +288,7 @@ def _check_same_files(
         first = made if first is None else first
         for name, what in _differences(first, made):
             problems[f"{name} depends on the orders: {what} in rerun {at}"] = None
-        for name, what in _differences(here, made) if is_all or not made else _differences(here, made, here):
+        for name, what in _differences(here, made, None if is_all else here):
             problems[f"{name} is not what the dispatcher makes of these classes: {what}"] = None
     compared = number(len(here), "file") if is_all else f"{DAY_FILE} alone, of all that a day has,"
     distinct = len({frozenset(label for label, _ in orders) for orders in sets})

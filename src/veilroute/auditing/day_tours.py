@@ -7,6 +7,7 @@ and its own window. Nothing here knows how tours are found, and nothing knows th
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -126,7 +127,8 @@ class ReplayedDay:
         steps = [self.walking.edge_cost(tail, head) or 0.0 for tail, head in pairwise(walked)]
         illegal = ""
         if self.rules is not None:
-            steps = [cost + self.rules.extra_cost(walked[: at + 2]) for at, cost in enumerate(steps)]
+            # Whether one turns round is seen from three nodes.
+            steps = [cost + self.rules.extra_cost(walked[max(0, at - 1) : at + 2]) for at, cost in enumerate(steps)]
             illegal = self.rules.describe(walked)
         return ReplayedTour(tour, name, "", illegal, tuple(accumulate(steps, initial=0.0)))
 
@@ -381,9 +383,7 @@ def _least_cost(replayed: ReplayedDay, stops: Sequence[Label]) -> float | None:
              for mask in range(1 << len(stops))]  # fmt: skip
     best: Floats = np.full(len(loads), np.inf)
     best[0] = 0.0
-    for at, kind in enumerate(vans):
-        if vans[:at].count(kind) >= len(stops):
-            continue  # so many have nothing to do
+    for kind in (kind for kind, num in Counter(vans).items() for _ in range(min(num, len(stops)))):
         table, before = tables[kinds.index(kind)], best.copy()
         for part in range(1, len(loads)):
             if room is None or loads[part] <= room:
