@@ -167,8 +167,8 @@ def run_days(firms: dict[str, Firm], num_days: int) -> bool:
     """How often guesses are right."""
     print(f"{num_days} days; right and reckoned: one guess for each driven class; best: one guess a day;")
     print("sd: how far right and reckoned are apart, in standard deviations, the further of the two")
-    heads = "pad to,always,driven,right,reckoned,best,reckoned,worst,bound,sd,identified,too many".split(",")
-    print_row(["rates", *heads])
+    guessed = ["right", "reckoned", "best", "reckoned"]
+    print_row(["rates", "pad to", "always", "driven", *guessed, "worst", "bound", "sd", "identified", "too many"])
     cases = [(name, pad_to, 0) for name in firms for pad_to in (None, PAD_TO)] + [("unequal", PAD_TO, NUM_ALWAYS)]
     are_kept = [simulate(name, firms[name], pad_to, num, num_days) for name, pad_to, num in cases]
     return all(are_kept)
