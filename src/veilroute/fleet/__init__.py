@@ -3,6 +3,6 @@
 Open ``fleet/dispatch.py`` first: from the classes that today's orders touch to tours past every member of each.
 """
 
-from veilroute.fleet.dispatch import dispatch
+from veilroute.fleet.dispatch import dispatch, redispatch
 
-__all__ = ["dispatch"]
+__all__ = ["dispatch", "redispatch"]
