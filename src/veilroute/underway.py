@@ -76,6 +76,7 @@ class Underway:
     dropped: tuple[Label, ...] = ()  #: members of touched classes that nobody visits any more
     short: tuple[Shortage, ...] = ()  #: classes that keep their promise no more, ascending
     late: bool = False  #: whether vehicles may come after a customer has closed, or after the end of their shift
+    keep: bool = False  #: whether vehicles keep the customers that they had, because they have the goods on board
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a JSON file."""
@@ -86,14 +87,15 @@ class Underway:
             "dropped": list(self.dropped),
             "short": [each.to_dict() for each in self.short],
             "late": self.late,
+            "keep": self.keep,
         }
 
 
 def underway_from_dict(data: Mapping[str, Any]) -> Underway:
     """What :meth:`Underway.to_dict` wrote; refused where it holds anything else."""
-    _check_keys("after", data, {"day_sha256", "changes", "vehicles", "dropped", "short", "late"})
-    if not isinstance(data["day_sha256"], str) or not isinstance(data["late"], bool):
-        raise InvalidInputError("after", "a hash, and whether vehicles may be late")
+    _check_keys("after", data, {"day_sha256", "changes", "vehicles", "dropped", "short", "late", "keep"})
+    if not isinstance(data["day_sha256"], str) or not all(isinstance(data[name], bool) for name in ("late", "keep")):
+        raise InvalidInputError("after", "a hash, and late and keep as true or false")
     _check_keys("after.changes", data["changes"], {"closed"}, {"closed_one_way", "closed_nodes", "new_costs"})
     return Underway(
         data["day_sha256"],
@@ -102,6 +104,7 @@ def underway_from_dict(data: Mapping[str, Any]) -> Underway:
         _labels("after.dropped", data["dropped"]),
         tuple(_shortage_from_dict(entry) for entry in check_list("after.short", data["short"])),
         data["late"],
+        data["keep"],
     )
 
 

@@ -142,6 +142,22 @@ class _Check:
         for name, stand, tour, _ in self._vans():
             if stand.state != FIT and (tour.stops or tour.route):
                 yield f"{name} is {stand.state}, and drives"
+            if taken := [label for label in tour.stops if not self._may_visit(stand, label)]:
+                yield f"{name} takes over who is another's: {names(taken)}"
+
+    def _may_visit(self, stand: Stand, label: Label) -> bool:
+        """Whether a vehicle may visit a customer: where all keep theirs, only its own and those of who stays."""
+        owner = self._owner.get(label)
+        return not self.after.keep or owner is None or owner is stand or owner.state != FIT
+
+    @cached_property
+    def _owner(self) -> dict[Label, Stand]:
+        """Who had each customer by the day before."""
+        return {
+            label: stand
+            for stand, tour in zip(self.after.stands, self.earlier.tours, strict=True)
+            for label in tour.stops
+        }
 
     @cached_property
     def _reach(self) -> tuple[set[Label], list[bool]]:
@@ -164,7 +180,7 @@ class _Check:
             for label in self.class_of:
                 place = self.survey.node(label)
                 states = [] if place is None else [place] if legal is None else legal.states_at([place])
-                if any(there[state] + home[state] < math.inf for state in states):
+                if self._may_visit(stand, label) and any(there[at] + home[at] < math.inf for at in states):
                     found.add(label)
         return found, can_end
 

@@ -29,6 +29,7 @@ COMMANDS = {
     "route": "route.run_route",
     "key": "route.key_app",
     "replan": "replan.run_replan",
+    "fleet-replan": "fleet_replan.run_fleet_replan",
     "ledger": "ledger.app",
     "audit": "audit.run_audit",
     "risk": "audit.run_risk",

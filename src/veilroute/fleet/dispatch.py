@@ -60,6 +60,7 @@ def redispatch(
     costs: Iterable[Sequence[Any]] = (),
     choice: str | None = None,
     late: bool = False,
+    keep: bool = False,
     progress: ProgressCallback | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> Day:
@@ -87,6 +88,9 @@ def redispatch(
         reach. Do not let it depend on who has ordered.
     late
         Drive on where windows or shifts cannot be kept: all may be missed by the same time, as little as is found.
+    keep
+        Vehicles keep the customers that they had, as where they have the goods of each on board; only those of vehicles
+        that stay go to others.
     progress, should_stop
         As in :func:`veilroute.solve`.
 
@@ -108,5 +112,6 @@ def redispatch(
         broken=tuple(broken),
         choice=choice,
         late=late,
+        keep=keep,
         watch=Watch(progress, None, should_stop),
     )

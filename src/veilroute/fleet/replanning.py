@@ -5,8 +5,8 @@ where everybody is and over the changed map. All this is a function of the day a
 what has happened; orders are no argument of anything here. So every order stays among the members of its class, whoever
 chose the closure (docs/theory, :ref:`Closed roads <theory-closures>`).
 
-Room is counted as for goods that are collected, or that are the same for all: what a vehicle has taken stays taken, and
-a customer of a vehicle that has broken down is as good as any other.
+Room is counted as for goods that are collected: what a vehicle has taken stays taken. Any vehicle may visit anybody
+who is left, unless vehicles *keep* their customers; then those of vehicles that stay are the only ones to change hands.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from veilroute.arrays import Floats
 from veilroute.checks import check_name
 from veilroute.closures import CHOICES, GIVE_UP, GO_ON, Closure
 from veilroute.days import Day, Stay, Terms, Tour, clock_text
@@ -50,6 +51,7 @@ def replan_day(
     broken: Collection[int] = (),
     choice: str | None = None,
     late: bool = False,
+    keep: bool = False,
     watch: Watch | None = None,
 ) -> Day:
     """What :func:`veilroute.redispatch` does."""
@@ -67,7 +69,8 @@ def replan_day(
         if stand.state == FIT and stand.at in closure.nodes:
             expected = f"other nodes than the one where vehicle {number} is, or comes to next"
             raise InvalidInputError("closed_nodes", expected, label_text(stand.at))
-    return _Rest(playbook, day, stands, closure, change_domain(domain, closure), watch).plan(choice, late=late)
+    rest = _Rest(playbook, day, stands, closure, change_domain(domain, closure), keep, watch)
+    return rest.plan(choice, late=late)
 
 
 @dataclass
@@ -79,6 +82,7 @@ class _Rest:
     stands: tuple[Stand, ...]
     closure: Closure
     changed: Domain
+    keep: bool
     watch: Watch
 
     def plan(self, choice: str | None, *, late: bool) -> Day:
@@ -91,7 +95,9 @@ class _Rest:
             stays |= self.day.terms.stays(self.playbook.hidden_classes[number - 1].members)
         ahead = [label for label in stays if label not in done and label not in dropped]
         ways = self._find_ways(ahead)
-        lost = dict.fromkeys(label for label in ahead if ways is None or label in ways.unreachable)
+        owner = {label: van for van, tour in enumerate(day.tours) for label in tour.stops} if self.keep else {}
+        fleet = None if ways is None else _Fleet(self.playbook, day.terms, self.stands, stays, ways, owner)
+        lost = dict.fromkeys(label for label in ahead if fleet is None or not fleet.can_visit(label))
         short = self._shortages(done, dropped | lost, choice)
         for each in short:
             if each.choice == GIVE_UP:
@@ -99,12 +105,11 @@ class _Rest:
         ahead = [label for label in ahead if label not in lost]
         dropped = {label: None for label in stays if label in dropped or (label in lost and label not in done)}
         tours, status, direct = (_IDLE,) * len(self.stands), "feasible", 0.0
-        if ways is not None:
-            fleet = _Fleet(self.playbook, day.terms, self.stands, stays, ways)
+        if fleet is not None:
             tours, status = fleet.tours(ahead, late, self.watch)
             direct = self._direct_cost(fleet, ahead)
         digest = hashlib.sha256(day.to_json()).hexdigest()
-        after = Underway(digest, self.closure, self.stands, tuple(dropped), short, late)
+        after = Underway(digest, self.closure, self.stands, tuple(dropped), short, late, self.keep)
         return Day(day.playbook, day.terms, day.touched, tours, sum(t.cost for t in tours), direct, status, after)
 
     def _find_ways(self, ahead: Sequence[Label]) -> Ways | None:
@@ -166,7 +171,7 @@ class _Rest:
         ]
         left = [group for group in groups if group]
         return fleet.home_cost + average_direct_cost(
-            fleet.ways, left, self.day.terms, fleet.stays, readiness=fleet.readiness(0.0, None)
+            fleet.ways, left, self.day.terms, fleet.stays, fleet.readiness(0.0, None), fleet.barred
         )
 
 
@@ -174,11 +179,39 @@ class _Fleet:
     """The vehicles that can go on, from where each is."""
 
     def __init__(
-        self, playbook: Playbook, terms: Terms, stands: Sequence[Stand], stays: dict[Label, Stay], ways: Ways
+        self,
+        playbook: Playbook,
+        terms: Terms,
+        stands: Sequence[Stand],
+        stays: dict[Label, Stay],
+        ways: Ways,
+        owner: Mapping[Label, int],
     ) -> None:
         self.playbook, self.terms, self.stands, self.stays, self.ways = playbook, terms, stands, stays, ways
         self.fit = [number for number, stand in enumerate(stands) if stand.state == FIT]
         self.by_number = {number: stays[label] for label, number in ways.number_of.items() if label in stays}
+        # Who keeps its customers leaves those of others alone who can go on themselves.
+        self.barred = [
+            frozenset(
+                ways.number_of[label]
+                for label, van in owner.items()
+                if van != number and van in self.fit and label in ways.number_of
+            )
+            for number in self.fit
+        ]
+
+    def can_visit(self, label: Label) -> bool:
+        """Whether some vehicle that may can visit a customer and still end its day."""
+        customer = self.ways.number_of.get(label)
+        return customer is not None and any(
+            customer not in barred and np.isfinite(self._way(van, customer)).any()
+            for van, barred in enumerate(self.barred)
+        )
+
+    def _way(self, van: int, customer: int) -> Floats:
+        """What it costs to each post of a customer, infinite where a vehicle cannot end its day after that."""
+        kind, posts = self.ways.kind_of[van], self.ways.posts_of(customer).tolist()
+        return np.where(np.isfinite(self.ways.to_goal(kind, posts)), self.ways.from_start(kind, posts), np.inf)
 
     @property
     def home_cost(self) -> float:
@@ -208,13 +241,12 @@ class _Fleet:
 
     def _earliest(self, label: Label) -> float:
         """When somebody can be at a customer at the earliest."""
-        posts, per_cost = self.ways.posts_of(self.ways.number_of[label]).tolist(), self.terms.seconds_per_cost or 0.0
-        times = []
-        for van, number in enumerate(self.fit):
-            kind = self.ways.kind_of[van]
-            there = self.ways.from_start(kind, posts)[np.isfinite(self.ways.to_goal(kind, posts))]
-            times.append((self.stands[number].ready_s or 0.0) + float(there.min(initial=math.inf)) * per_cost)
-        return min(times)
+        customer, per_cost = self.ways.number_of[label], self.terms.seconds_per_cost or 0.0
+        return min(
+            (self.stands[number].ready_s or 0.0) + float(self._way(van, customer).min()) * per_cost
+            for van, number in enumerate(self.fit)
+            if customer not in self.barred[van]
+        )
 
     def _check(self, ahead: Sequence[Label], late: bool) -> None:
         """Whether nothing is asked for that no tours can keep; all that is wrong is said at once."""
@@ -258,7 +290,7 @@ class _Fleet:
         while True:
             stays = self._stretched(ahead, slack) if late else self.by_number
             ready = self.readiness(slack if late else 0.0, ahead if late else None)
-            found = route_customers(self.ways, customers, stays, self.terms, readiness=ready)
+            found = route_customers(self.ways, customers, stays, self.terms, readiness=ready, barred=self.barred)
             tours = self._tours_of(found, stays, ready)
             if tours is not None:
                 return self._placed(tours), "feasible"
@@ -294,7 +326,7 @@ class _Fleet:
             if not posts:
                 tours.append(self._homeward(van))
                 continue
-            if not math.isfinite(self.ways.cost(kind, posts)):
+            if not math.isfinite(self.ways.cost(kind, posts)) or self.barred[van] & set(customers):
                 return None
             tour = self._make(van, customers, self.ways.walk(kind, posts), stays, ready[van])
             if tour is None:

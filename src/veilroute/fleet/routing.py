@@ -62,8 +62,12 @@ def route_customers(
     *,
     iterations: int | None = None,
     readiness: Sequence[Readiness] | None = None,
+    barred: Sequence[frozenset[int]] | None = None,
 ) -> Routing:
-    """Tours past all the customers, as cheap as PyVRP finds them; what vehicles can do is as in the terms or given."""
+    """Tours past all the customers, as cheap as PyVRP finds them; what vehicles can do is as in the terms or given.
+
+    Vehicles may be ``barred`` from some of the customers. One is sent there all the same where nothing else was found.
+    """
     try:
         import pyvrp
         from pyvrp.exceptions import PenaltyBoundWarning
@@ -77,8 +81,16 @@ def route_customers(
     posts = [post for _, post in own]
     costs = _costs(ways, posts)
     first = 2 * ways.num_kinds
-    is_away = any(ways.home_cost(kind) for kind in range(ways.num_kinds))
-    matrices = [_beyond_home(costs, ways, kind) for kind in range(ways.num_kinds)] if is_away else [costs]
+    not_for = [frozenset[int]()] * len(ways.kind_of) if barred is None else barred
+    is_one = not any(not_for) and not any(ways.home_cost(kind) for kind in range(ways.num_kinds))
+    profiles = list(dict.fromkeys(zip(ways.kind_of, not_for, strict=True)))
+    matrices = [costs]
+    if not is_one:
+        matrices = [_beyond_home(costs, ways, kind) for kind, _ in profiles]
+        for matrix, (_, others) in zip(matrices, profiles, strict=True):
+            closed = [first + at for at, (number, _) in enumerate(own) if customers[number] in others]
+            matrix[closed, :] = matrix[:, closed] = np.inf
+            np.fill_diagonal(matrix, 0.0)
     scale = _scale(np.concatenate(matrices))
     distances = [_whole(each, scale) for each in matrices]
     # Where nobody knows the time, nothing takes any.
@@ -105,9 +117,10 @@ def route_customers(
     usual = Readiness(terms.depart_s, terms.capacity, terms.shift_s)
     everything = sum(stays[each].demand for each in customers)
     # Vehicles that are alike are one type, in the order of their numbers.
-    alike: dict[tuple[int, Readiness], list[int]] = {}
+    alike: dict[tuple[int, frozenset[int], Readiness], list[int]] = {}
     for vehicle, kind in enumerate(ways.kind_of):
-        alike.setdefault((kind, usual if readiness is None else readiness[vehicle]), []).append(vehicle)
+        ready = usual if readiness is None else readiness[vehicle]
+        alike.setdefault((kind, not_for[vehicle], ready), []).append(vehicle)
     types = [
         pyvrp.VehicleType(
             len(vehicles),
@@ -116,10 +129,10 @@ def route_customers(
             end_depot=ways.num_kinds + kind,
             tw_early=math.ceil(_TICKS * ready.ready_s),
             tw_late=_NEVER if ready.home_s is None else math.floor(_TICKS * ready.home_s),
-            profile=kind if is_away else 0,
+            profile=0 if is_one else profiles.index((kind, others)),
             shift_duration=_NEVER if ready.shift_s is None else math.floor(_TICKS * ready.shift_s),
         )
-        for (kind, ready), vehicles in alike.items()
+        for (kind, others, ready), vehicles in alike.items()
     ]
     data = pyvrp.ProblemData(
         [pyvrp.Location(0, 0)] * len(costs),

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from veilroute.checks import check_finite, check_whole, plain_number
-from veilroute.days import Day, Tour, clock_text
+from veilroute.days import Day, Tour
 from veilroute.domain.graph import Domain, Label
 from veilroute.domain.turns import edge_numbers
 from veilroute.errors import InvalidInputError
@@ -109,13 +109,12 @@ class _Track:
     def at_place(self, told: Position, at: float | None) -> tuple[int, int, float | None]:
         """The same for a place that was told. Stops there are ahead, unless it is told how many are done."""
         tour, last = self.tour, max(0, len(self.tour.route) - 1)
-        pair = isinstance(told, tuple)
         place = plain_number(told[0] if isinstance(told, tuple) else told)
         expected = f"places from 0 to {last} on the route of vehicle {self.number}"
         check_whole("positions", place, expected, least=0, most=last)
         least, most = self._num_until(place - 1), self._num_until(place)
         num_done = least
-        if isinstance(told, tuple) and pair:
+        if isinstance(told, tuple):
             expected = f"{least} to {most} stops done by then" if least < most else f"{least} stops done by then"
             num_done = check_whole("positions", plain_number(told[1]), expected, least=least, most=most)
         if self.per_cost is None:
@@ -148,15 +147,3 @@ def _reached(domain: Domain, walked: Sequence[Label], route: Sequence[Label]) ->
         turned = np.concatenate([[False] * (2 - first), nodes[2:] == nodes[:-2]])[-len(costs) :]
         costs += domain.turns.u_turn_cost * turned
     return [0.0, *np.cumsum(costs).tolist()]
-
-
-def stands_text(day: Day) -> list[str]:
-    """Where the vehicles of a replanned day are, a line for each."""
-    assert day.after is not None, "only of a day that is on its way"
-    lines = []
-    for number, (stand, tour) in enumerate(zip(day.after.stands, day.tours, strict=True), start=1):
-        when = "" if stand.ready_s is None else f" at {clock_text(stand.ready_s)}"
-        ahead = f"{len(tour.stops)} ahead" if tour.stops else "on its way home" if tour.route else "stays"
-        ahead = f"{stand.state}, stays" if stand.state != FIT else ahead
-        lines.append(f"vehicle {number}{when}: {len(stand.done)} stops done, {ahead}")
-    return lines

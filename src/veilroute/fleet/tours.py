@@ -195,6 +195,7 @@ def average_direct_cost(
     terms: Terms,
     stays: dict[Label, Stay],
     readiness: Sequence[Readiness] | None = None,
+    barred: Sequence[frozenset[int]] | None = None,
 ) -> float:
     """What a day costs on average that visits one member of each touched class, drawn evenly.
 
@@ -206,7 +207,9 @@ def average_direct_cost(
     iterations = max(1, terms.iterations // _DIRECT_PART)
     for _ in range(_NUM_DRAWS):
         numbers = [ways.number_of[rng.choice(group)] for group in groups]
-        found = route_customers(ways, numbers, by_number, terms, iterations=iterations, readiness=readiness)
+        found = route_customers(
+            ways, numbers, by_number, terms, iterations=iterations, readiness=readiness, barred=barred
+        )
         for vehicle, posts in enumerate(found.posts):
             kind = ways.kind_of[vehicle]
             total += ways.cost(kind, posts) - (ways.home_cost(kind) if posts else 0.0)
