@@ -46,6 +46,7 @@ NETWORKS = (".npz", ".graphml", ".gr", ".csv", ".xlsx")
 _MAYBE_NETWORKS = (*NETWORKS, ".gz", ".osm", ".pbf", ".bz2")  # the reader of networks knows what to say about these
 FORMATS = (".in", ".json", ".map", ".scen", *NETWORKS)
 
+_MANY_SECONDS = 100  # hardly anybody asks for places that are minutes of driving apart; for 100 m, many do
 _ONE_TRIP_ONLY = "an instance with one trip; edit the file, which has several"
 
 FileArgument = Annotated[
@@ -300,6 +301,7 @@ def _complete(content: _FileContent, options: InstanceOptions) -> Instance:
     visibility, changes = _visibility(content.visibility, options), _privacy_changes(domain, options)
     usual = {"spread": "witness"} if "spread" in content.unstated else {}  # as it was before a mechanism changed it
     privacy = replace(content.privacy, **{**usual, **changes})
+    _tell_seconds(domain, options, privacy)
     finder = _PlaceFinder(content, options)
     seen = visibility.measure if isinstance(visibility, WithinDistance) else "cost"
     if finder.doors is not None and finder.doors.is_kerb and "walking" in (privacy.measure, seen):
@@ -507,6 +509,13 @@ def _visibility(stated: Visibility, options: InstanceOptions) -> Visibility:
     if radius is None:
         raise InvalidInputError("--radius-measure", "--radius as well: how far a candidate is seen")
     return WithinDistance(radius, measure or "cost") if radius else AtNode()
+
+
+def _tell_seconds(domain: Domain, options: InstanceOptions, privacy: Privacy) -> None:
+    """Ask back where an ell that was typed looks like metres and counts as seconds."""
+    in_seconds = domain.streets is not None and domain.streets.unit == "seconds" and privacy.measure == "cost"
+    if in_seconds and options.ell is not None and options.ell_measure is None and options.ell >= _MANY_SECONDS:
+        remark(f"ell is {options.ell:g} s; did you mean --ell-measure driving? (--ell-measure cost if not)")
 
 
 def _privacy_changes(domain: Domain, options: InstanceOptions) -> dict[str, Any]:

@@ -98,6 +98,11 @@ class FieldsEngine:
         self._margin = choice_margin(exact=task.domain.has_integer_costs)
 
     @property
+    def will_have_table(self) -> bool:
+        """Whether the distances between all posts will be there with the first costs."""
+        return self._table is not None
+
+    @property
     def table(self) -> PostTable | None:
         """The distances between all posts, once they are there."""
         return self._table if self._table is not None and self._table.is_complete else None

@@ -145,6 +145,12 @@ class TourCosts:
         order, cost = self._order(self._rank[list(members)], trip)
         return self._posts[order] if math.isfinite(cost) else None
 
+    def stops(self, watch: Watch) -> Stops:
+        """All posts of the members, each of whom has one."""
+        self.prepare(watch)
+        everyone = np.arange(self._posts.size + 1, dtype=np.int64)
+        return Stops(everyone, everyone[:-1], self.from_start, self.to_goal, self.between)
+
     def steps(self, watch: Watch) -> tuple[Floats, Floats, Floats]:
         """What walks go at least: from the start to each member and from each to the goal, per trip; between members.
 
@@ -177,6 +183,21 @@ class FieldCosts:
         asked = np.sort(self._order[sets], axis=1)
         columns = [self.engine.costs(asked, trip, watch) for trip in range(self.task.num_trips)]
         return np.column_stack(columns) if len(sets) else np.empty((0, self.task.num_trips))
+
+    def stops(self, watch: Watch) -> Stops:
+        """All posts of each member, where there is a table of them: it comes with the first costs."""
+        posts, unit = self.task.posts, self.task.unit
+        mine = [posts.posts_of(i) for i in self._order.tolist()]
+        stops = np.concatenate(mine)
+        watch.check()
+        assert self.engine.table is not None, "pairs were asked for"
+        return Stops(
+            ptr=np.concatenate(([0], np.cumsum([own.size for own in mine]))).astype(np.int64),
+            stops=stops,
+            from_start=np.ascontiguousarray(self.task.from_start[:, stops]) * unit,
+            to_goal=np.ascontiguousarray(self.task.to_goal[:, stops]) * unit,
+            between=self.engine.table.distances[np.ix_(stops, stops)] * unit,
+        )
 
     def steps(self, watch: Watch) -> tuple[Floats, Floats, Floats]:
         """See :meth:`TourCosts.steps`; one sweep for each member."""

@@ -9,6 +9,8 @@ not to all sets (the ng-routes of vehicle routing).
 The value of a stroll is ``rate`` times its length, plus what each member on it is worth each time.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from veilroute.arrays import Flags, Floats, Int8s, Int32s, Ints
@@ -143,4 +145,123 @@ def find_strolls(
                 j, at = before[met, j, at] // num_masks, before[met, j, at] % num_masks
         out_values[found] = best
         found += 1
+    return least, found
+
+
+class Memory(NamedTuple):
+    """What strolls remember: of the members near the one where they are, which they have met, and which they count.
+
+    By two members and what is remembered at the first: what is remembered at the second, once the stroll has come by it
+    or counts it; -1 where it may not.
+    """
+
+    met: Int32s
+    counted: Int32s
+    start: Ints  # what is remembered at a member that comes first: when it is not counted, and when it is
+
+
+@inner
+def _bound_rest(
+    members: Ints, k: int, most: int, rate: float, worth: Floats, to_goal: Floats, between: Floats, is_open: Flags,
+    rest: Floats,
+) -> None:  # fmt: skip
+    """What strolls add at least from a member on, by how many stops they have made and members they have counted."""
+    num = members.size
+    for made in range(most, 0, -1):
+        for counted in range(k, -1, -1):
+            for i in range(num):
+                a = members[i]
+                least = rate * to_goal[a] if counted == k else np.inf
+                if made < most:
+                    then = min(k, counted + 1)
+                    for j in range(num):
+                        b = members[j]
+                        if is_open[a, b] and (counted < k or worth[b] < 0):
+                            least = min(least, rate * between[a, b] + worth[b] + rest[made + 1, then, j])
+                rest[made, counted, i] = least
+
+
+@jit
+def stroll_crowd(
+    members: Ints, k: int, most: int, rate: float, offset: float, worth: Floats, from_start: Floats, to_goal: Floats,
+    between: Floats, is_open: Flags, memory: Memory, threshold: float, halt: Ints, rest: Floats, values: Floats,
+    before: Int32s, out_sets: Int32s, out_values: Floats,
+) -> tuple[float, int]:  # fmt: skip
+    """The least value of strolls that count k members, at up to ``most`` stops.
+
+    As :func:`find_strolls`, but a stroll may come by any number of members, of which it counts k. It counts none that
+    is near one that it remembers to have counted. ``rest``, ``values`` and ``before`` are room to work in: by number of
+    stops, how many were counted, member and, for the last two, what is remembered. What it returns once ``halt`` is set
+    says nothing.
+    """
+    num, num_masks = members.size, values.shape[3]
+    _bound_rest(members, k, most, rate, worth, to_goal, between, is_open, rest)
+    least = threshold
+    is_any = False
+    for i in range(num):
+        is_any |= (
+            offset + rate * from_start[members[i]] + worth[members[i]] + min(rest[1, 0, i], rest[1, 1, i]) < threshold
+        )
+    if not is_any:
+        return threshold, 0
+    for i in range(num):
+        out_values[i] = threshold
+    for made in range(1, most + 1):
+        for counted in range(k + 1):
+            for i in range(num):
+                for mask in range(num_masks):
+                    values[made, counted, i, mask] = np.inf
+    for i in range(num):
+        value = offset + rate * from_start[members[i]] + worth[members[i]]
+        for counted in range(2):
+            if value + rest[1, counted, i] < threshold and (counted or worth[members[i]] < 0):
+                values[1, counted, i, memory.start[counted]] = value
+    # One stop more, from every state that is worth it.
+    for made in range(1, most + 1):
+        for counted in range(k + 1):
+            for i in range(num):
+                a = members[i]
+                if halt[0]:
+                    return threshold, 0
+                for mask in range(num_masks):
+                    value = values[made, counted, i, mask]
+                    if value + rest[made, counted, i] >= threshold:
+                        continue
+                    if counted == k and value + rate * to_goal[a] < out_values[i]:
+                        out_values[i] = value + rate * to_goal[a]
+                        least = min(least, out_values[i])
+                        # The stops of this stroll, from the last one back.
+                        at, now, have = i, mask, counted
+                        for stop in range(made, 0, -1):
+                            out_sets[i, stop - 1] = members[at]
+                            state = before[stop, have, at, now]
+                            now = state % num_masks
+                            at = state // num_masks % num
+                            have = state // num_masks // num
+                        for stop in range(made, out_sets.shape[1]):
+                            out_sets[i, stop] = -1
+                    if made == most:
+                        continue
+                    for j in range(num):
+                        b = members[j]
+                        if not is_open[a, b]:
+                            continue
+                        onward = value + rate * between[a, b] + worth[b]
+                        for more in range(2):
+                            if (more and counted == k) or (not more and worth[b] >= 0):
+                                continue
+                            kept = memory.counted[a, b, mask] if more else memory.met[a, b, mask]
+                            then = counted + more
+                            if kept < 0 or onward + rest[made + 1, then, j] >= threshold:
+                                continue
+                            if onward < values[made + 1, then, j, kept]:
+                                values[made + 1, then, j, kept] = onward
+                                before[made + 1, then, j, kept] = (counted * num + i) * num_masks + mask
+    found = 0
+    for i in range(num):
+        if out_values[i] < threshold:
+            out_values[found] = out_values[i]
+            for stop in range(out_sets.shape[1]):
+                out_sets[found, stop] = out_sets[i, stop]
+            found += 1
     return least, found

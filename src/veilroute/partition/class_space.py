@@ -136,7 +136,7 @@ class ClassSpace:
         self.fixed: Floats = (self.weights * self.base_costs).sum(axis=0)
         self.prefixes = None if m is None else PrefixCosts(task, self.order, m, self.prices_of)
         self.pair_shares: Floats = np.empty((0, 0))
-        self.groups, self.num_groups = _far_groups(self.far) if self.is_loose else (np.zeros(rule.num, np.int64), 1)
+        self.groups, self.num_groups = find_groups(self.far) if self.is_loose else (np.zeros(rule.num, np.int64), 1)
         self.pair_costs: Floats = np.empty((0, 0, 0))
         self.compatible: Flags = np.empty((0, 0), dtype=np.bool_)
 
@@ -264,7 +264,7 @@ class ClassSpace:
                     break
             else:
                 is_complete = True
-        columns = Columns.join([batch.columns for batch in found if len(batch.columns)], self.max_size)
+        columns = Columns.join([batch.columns for batch in found if len(batch.columns)], self.width)
         least_beyond = min((batch.least_beyond for batch in found), default=math.inf)
         return SearchResult(columns, num_priced, least_beyond, is_complete)
 
@@ -454,9 +454,9 @@ def cut_arrays(num: int, prices: Prices) -> Cuts:
     )
 
 
-def _far_groups(far: Flags) -> tuple[Ints, int]:
-    """Few groups within which everybody is far from everybody: each member joins the first group that it can."""
-    groups = np.full(len(far), -1, dtype=np.int64)
-    for i in range(len(far)):
-        groups[i] = next(at for at in count() if far[i, groups == at].all())
+def find_groups(are_alike: Flags) -> tuple[Ints, int]:
+    """Few groups within which all are alike, and how many: each member joins the first group that it can."""
+    groups = np.full(len(are_alike), -1, dtype=np.int64)
+    for i in range(len(are_alike)):
+        groups[i] = next(at for at in count() if are_alike[i, groups == at].all())
     return groups, max(1, int(groups.max(initial=0)) + 1)

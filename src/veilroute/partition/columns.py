@@ -27,6 +27,8 @@ from veilroute.certificate import Certificate, Cut, DualPrices
 from veilroute.domain.graph import Label
 from veilroute.kernels.extension import pick_columns
 from veilroute.partition.class_space import ClassSpace, Columns, Prices
+from veilroute.partition.crowd_strolls import MAX_STROLLERS, raise_by_crowd_strolls
+from veilroute.partition.crowded_space import CrowdedSpace
 from veilroute.partition.local_search import improve
 from veilroute.partition.master import (
     CLOSED,
@@ -52,6 +54,7 @@ _FEW_PARTS = 40
 _MANY_COLUMNS = 8_000
 _SLACK = 1 + 1e-9
 _WIDE_GAP = 0.02
+_LARGE_GAP = 0.1
 _EFFORT_PER_MEMBER = 100_000
 _MAX_EFFORT = 10_000_000
 _FREE = 1e-9
@@ -104,17 +107,26 @@ def prove_cost(space: ClassSpace, record: Record, watch: Watch) -> Proof:
     bounding = Bounding(space, num_left_out, watch, scale_of(total, space.num - num_left_out))
     simple = space.simple_prices()
     bounding.offer(simple, 0.0)
-    if isinstance(space, WeighedSpace) and not num_left_out:
+    if isinstance(space, WeighedSpace | CrowdedSpace) and not num_left_out:
         bounding.soften(record.best)
     bounding.add(space.columns_of(record.best))
-    if _has_large_classes(space):
+    is_large = _has_large_classes(space)
+    if is_large and isinstance(space, CrowdedSpace):
+        # Often classes can be priced one by one all the same.
+        bounding.add_first(Prices(1.5 * simple.duals))
+        bounding.find_classes(is_hasty=True)
+        _choose(bounding, bounding.columns_within(math.inf), record, max_nodes=_FIRST_NODES)
+        is_large = record.best.total - bounding.bound > _LARGE_GAP * record.best.total
+    if is_large:
         with suppress(OutOfTimeError):
-            raise_by_strolls(bounding, record)
-        total = record.best.total
+            if isinstance(space, CrowdedSpace) and space.num <= MAX_STROLLERS:
+                raise_by_crowd_strolls(bounding, space, record.best)
+            else:
+                raise_by_strolls(bounding, record)
     bounding.add_first(Prices(1.5 * simple.duals))
-    if isinstance(space, WeighedSpace) and space.num > MAX_COMBINED:
+    if isinstance(space, WeighedSpace | CrowdedSpace) and space.num > MAX_COMBINED:
         # A good partition comes first: the proof takes long.
-        for max_parts in (0, _FEW_PARTS):
+        for max_parts in (0, _FEW_PARTS) if isinstance(space, WeighedSpace) else (0,):
             before = len(bounding.master.sets)
             bounding.find_classes(max_parts)
             if not watch.is_over() and (not max_parts or len(bounding.master.sets) > before):

@@ -75,8 +75,16 @@ def partition_by_columns(
     """
     # Here and not at the top: who plans for a dozen candidates need not wait until HiGHS is loaded.
     from veilroute.partition.class_space import ClassSpace
-    from veilroute.partition.columns import count_anonymizable, hide_more, make_certificate, prove_cost, prove_count
-    from veilroute.partition.local_search import greedy_partition, improve
+    from veilroute.partition.columns import (
+        LARGE_K,
+        count_anonymizable,
+        hide_more,
+        make_certificate,
+        prove_cost,
+        prove_count,
+    )
+    from veilroute.partition.crowded_space import CrowdedSpace
+    from veilroute.partition.local_search import anneal_classes, greedy_partition, improve
     from veilroute.partition.master import CLOSED
     from veilroute.partition.weighed_space import make_space
 
@@ -106,7 +114,12 @@ def partition_by_columns(
         begin = better(begin, space.price(as_members(rank[list(members)].tolist()) for members in first.classes))
     record = Record(begin, watch)
     source.keep_time(space.named(begin.classes), watch, write_down)
-    record.offer(improve(space, record.best, seed=0, effort=_EFFORT_PER_MEMBER * num, watch=watch))
+    # Annealing knows no members who must not be together.
+    is_annealed = isinstance(space, CrowdedSpace) and int(rule.together.sum()) == num * (num - 1)
+    if is_annealed:
+        record.offer(anneal_classes(space, record.best, watch))
+    if not is_annealed or rule.least < LARGE_K:
+        record.offer(improve(space, record.best, seed=0, effort=_EFFORT_PER_MEMBER * num, watch=watch))
     if m is not None:
         space = ClassSpace(task, rule, m=m)
         try:

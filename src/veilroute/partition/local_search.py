@@ -17,11 +17,14 @@ from veilroute.covering.set_costs import ClassWalks, Stops, TourCosts, choose_st
 from veilroute.covering.task import CoveringTask, members_of
 from veilroute.errors import TooLargeError
 from veilroute.kernels import local_search as kernel
+from veilroute.kernels.annealing import Plan as AnnealedPlan
+from veilroute.kernels.annealing import anneal
 from veilroute.kernels.local_search import Groups
 from veilroute.kernels.regroup import MAX_UNION, Tours, make_union
+from veilroute.kernels.touring import order_members
 from veilroute.partition.class_space import ClassSpace
 from veilroute.partition.first import first_partition, stopped_at_first
-from veilroute.partition.result import Grouping, Partition, Record
+from veilroute.partition.result import Grouping, Partition, Record, better
 from veilroute.partition.weighed_space import WeighedSpace, make_space
 from veilroute.problem import Problem
 from veilroute.progress import OutOfTimeError, Watch
@@ -37,6 +40,12 @@ _WIDE = (12, 24)
 _WIDEST = 34
 _WORK_PER_LOOK = 1 << 17
 _WORK_PER_ASKING = 1 << 12
+_MOST_ANNEALED = 40
+_NUM_ANNEALED = 24
+_NUM_RUNS = 10
+_STEPS_PER_RUN = 400_000
+_HOTTEST = 1.0
+_COLDEST = 0.004
 
 
 def partition_local_search(problem: Problem, task: CoveringTask, rule: Rule, *, seed: int, watch: Watch) -> Partition:
@@ -401,3 +410,45 @@ def _start(space: ClassSpace, grouping: Grouping, seed: int) -> Groups:
     waiting: Flags = np.ones(num, dtype=np.bool_)
     free = np.arange(num_slots - 1, -1, -1, dtype=np.int64)
     return Groups(sets, sizes, shares, class_of, free, np.arange(num, dtype=np.int64), waiting, numbers)
+
+
+def anneal_classes(space: ClassSpace, grouping: Grouping, watch: Watch) -> Grouping:
+    """Make a partition better, where everybody is in a class, by moves and swaps at random; on one trip only.
+
+    Where members are met at several stops, the search takes walks for shorter than they may be. Any two members must be
+    allowed in one class.
+    """
+    if space.task.num_trips > 1 or grouping.left_out or len(grouping.classes) < 2 or watch.is_over():
+        return grouping
+    num_classes, room = len(grouping.classes), min(space.width, _MOST_ANNEALED)
+    if max(map(len, grouping.classes)) > room:
+        return grouping
+    try:
+        from_start, to_goal, between = space.prices_of.steps(watch)
+    except OutOfTimeError:
+        return grouping
+    partners = find_partners(space, min(_NUM_ANNEALED, space.num - 1), 0)[0]
+    ways = from_start[0], to_goal[0], np.ascontiguousarray(between)
+    weights = np.ascontiguousarray(space.weights[0])
+    best = grouping
+    for run in range(_NUM_RUNS):
+        if watch.is_over():
+            break
+        watch.tell("annealing", run, _NUM_RUNS)
+        orders, sizes = np.full((num_classes, room), -1, dtype=np.int64), np.zeros(num_classes, dtype=np.int64)
+        lengths, class_of = np.zeros(num_classes), np.zeros(space.num, dtype=np.int64)
+        for number, members in enumerate(best.classes):
+            inside = np.array(sorted(members), dtype=np.int64)
+            lengths[number] = order_members(inside, *ways, orders[number, : inside.size])
+            sizes[number], class_of[inside] = inside.size, number
+        held = np.array([weights[list(members)].sum() for members in best.classes])
+        plan = AnnealedPlan(orders, sizes, lengths, held, class_of)
+        kept = AnnealedPlan(orders.copy(), sizes.copy(), lengths.copy(), held.copy(), class_of.copy())
+        hottest = _HOTTEST * float((lengths * held).sum()) / space.num
+        anneal(
+            plan, kept, space.k, weights, space.far, partners, *ways, run + 1, _STEPS_PER_RUN, hottest,
+            hottest * _COLDEST, np.zeros(64, dtype=np.int64),
+        )  # fmt: skip
+        found = [as_members(row[:size].tolist()) for row, size in zip(kept.orders, kept.sizes, strict=True)]
+        best = better(best, space.price(found))
+    return best

@@ -28,6 +28,7 @@ from veilroute.arrays import Floats, Int32s, Ints, Members, as_members
 from veilroute.kernels.extension import grow_cuts
 from veilroute.kernels.set_partition import combine_classes
 from veilroute.partition.class_space import ClassSpace, Columns, Prices, SearchResult
+from veilroute.partition.crowded_space import CrowdedSpace
 from veilroute.partition.result import Grouping
 from veilroute.partition.weighed_space import WeighedSpace
 from veilroute.progress import OutOfTimeError, Watch
@@ -342,6 +343,7 @@ _MAX_ROUNDS = 60
 _FEW_ROUNDS = 6
 _MAX_IDLE_ROUNDS = 4
 _LEAST_GAIN = 0.002
+_WORTHWHILE_GAIN = 0.01
 _LEAST_PAID = 0.01
 _QUOTA = 1e6
 _DEARER = 1.5
@@ -371,6 +373,7 @@ class Bounding:
         self.worth: Floats = space.worth / space.worth.mean()
         self.master = Master(space.num, num_left_out, scale, worth=self.worth if self.is_free else None)
         self._known: set[bytes] = set()
+        self._is_hasty = False
         self._tolerance = 1e-8 / scale
         self._is_soft, self._is_short, self._quota, self._slack = (
             False,
@@ -412,7 +415,9 @@ class Bounding:
 
     def add_first(self, prices: Prices) -> None:
         """Add good classes at prices that are too high to be those of the programme."""
-        found = self.space.search(prices, 0.0, self.watch, most=_MOST_PER_SEARCH * self.space.num * self.space.k)
+        limits: dict[str, Any] = {"quota": self._quota} if isinstance(self.space, CrowdedSpace) else {}
+        most = _MOST_PER_SEARCH * self.space.num * self.space.k
+        found = self.space.search(prices, 0.0, self.watch, most=most, **limits)
         self.add(found.columns.best(self.space.num, 3 * _PER_MEMBER))
 
     def value_of(self, prices: Prices, least_reduced: float) -> float:
@@ -448,7 +453,8 @@ class Bounding:
             if target - self.bound <= CLOSED * abs(target):
                 return
             gain = self.bound - before
-            idle = idle + 1 if gain < _LEAST_GAIN * (target - self.bound) else 0
+            least_gain = _LEAST_GAIN if not isinstance(self.space, CrowdedSpace) else _WORTHWHILE_GAIN
+            idle = idle + 1 if gain < least_gain * (target - self.bound) else 0
             num = self.space.num
             # Larger cuts once those of three members bring little.
             cuts = separate(
@@ -460,12 +466,20 @@ class Bounding:
                 idle, self._slack = 0, self._slack / _LARGER if self._slack > _LEAST_SLACK else 0.0
             self.master.add_cuts(cuts)
 
-    def find_classes(self, max_parts: int = 0) -> None:
+    def find_classes(self, max_parts: int = 0, *, is_hasty: bool = False) -> None:
         """Add classes until no search finds another, whatever the bound.
 
-        ``max_parts``: how far to look at classes that it does not get to (:meth:`WeighedSpace.look_further`).
+        ``max_parts``: how far to look at classes that it does not get to (:meth:`WeighedSpace.look_further`). In haste,
+        where classes are crowded: only those that are found at once, and then what one whole search finds.
         """
         with suppress(OutOfTimeError):
+            if is_hasty:
+                self._is_hasty = True
+                self._search()
+                self._is_hasty = False
+                prices = self.master.solve(self.watch)
+                self._learn(prices, self._search_at(prices))
+                return
             prices, found = self._search()
             if max_parts and self._can_look_further and self._look_further(prices, found, max_parts):
                 self._search()
@@ -508,26 +522,41 @@ class Bounding:
             prices = self.master.solve(self.watch)
             self.watch.tell("bounds", len(self.master.sets))
             found = self._search_at(prices)
-            if found.shortfalls is not None:
-                # Of the classes with one heaviest member a partition has one.
-                self.offer(replace(prices, duals=prices.duals + found.shortfalls), -self._tolerance)
-            elif found.is_complete:
-                least = min(float(found.columns.reduced.min(initial=0.0)), found.least_beyond, 0.0)
-                self.offer(prices, least - self._tolerance)
-            self.watch.check()
-            # What the programme holds already has a negative reduced cost only within its tolerance.
-            if self.add(found.columns.best(self.space.num, _PER_MEMBER)):
+            if self._learn(prices, found):
                 continue
-            if not found.is_complete and len(found.columns) and not is_weighed:
+            if not found.is_complete and len(found.columns) and found.shortfalls is None and not is_weighed:
                 continue
             # At prices that are too high there is no end to looking: first they have to be right.
             if not (self._is_soft and self.master.harden(_DEARER)):
                 return prices, found
 
+    def _learn(self, prices: Prices, found: SearchResult) -> int:
+        """Keep what a search tells about the bound, and add the classes that it found; returns how many are new."""
+        if found.shortfalls is not None:
+            # Of the classes with one heaviest member, or one leader, a partition has one.
+            least = 0.0
+            if isinstance(self.space, CrowdedSpace):
+                # And it has only so many classes: those with the leaders of the largest shortfalls.
+                num_classes = (self.space.num - (self.num_left_out or 0)) // self.space.k
+                least = float(np.sort(found.shortfalls)[num_classes - 1])
+            lowered = prices.duals + np.minimum(0.0, found.shortfalls - least)
+            self.offer(replace(prices, duals=lowered), least - self._tolerance)
+        elif found.is_complete:
+            least = min(float(found.columns.reduced.min(initial=0.0)), found.least_beyond, 0.0)
+            self.offer(prices, least - self._tolerance)
+        self.watch.check()
+        # What the programme holds already has a negative reduced cost only within its tolerance.
+        return self.add(found.columns.best(self.space.num, _PER_MEMBER))
+
     def _search_at(self, prices: Prices) -> SearchResult:
         is_weighed = isinstance(self.space, WeighedSpace)
         most = None if self.space.max_size <= 3 or is_weighed else _MOST_PER_SEARCH * self.space.num
-        limits: dict[str, Any] = {"quota": self._quota} if is_weighed else {}
+        has_quota = isinstance(self.space, WeighedSpace | CrowdedSpace)
+        limits: dict[str, Any] = {"quota": self._quota} if has_quota else {}
+        if isinstance(self.space, CrowdedSpace):
+            # As long as somebody is dropped, prices are not right yet.
+            is_early = self._is_soft and bool((self.master.dropped > _LEAST_DROPPED).any())
+            limits["is_hasty"] = self._is_hasty or is_early
         return self.space.search(prices, -self._tolerance, self.watch, most=most, is_free=self.is_free, **limits)
 
     def _look_further(self, prices: Prices, searched: SearchResult, max_parts: int) -> bool:

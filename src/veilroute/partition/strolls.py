@@ -74,12 +74,6 @@ class StrollSearch:
         np.put_along_axis(self._places, self._near, np.arange(self._near.shape[1], dtype=np.int8)[None], axis=1)
         self.levels = self._find_levels()
 
-    def share_of(self, members: Members) -> float:
-        """What a class adds on this trip."""
-        inside = list(members)
-        cost = self.space.prices_of.costs(np.array([members], dtype=np.int32), Watch())[0, self.trip]
-        return float(cost * self._weights[inside].sum() - self._fixed[inside].sum())
-
     def _find_levels(self) -> Floats:
         """Costs such that every class costs one of them or lies between two; the last one is infinite."""
         least = float(np.partition(self._pairs, self.space.k - 2, axis=1)[:, self.space.k - 2].min())
@@ -116,26 +110,68 @@ class StrollSearch:
         return least, Columns.join(found, k)
 
 
-class _Rounds:
-    """Finds good prices for one trip, in its row of ``duals``; offers the sum of all rows whenever they are better."""
+class StrollProgramme:
+    """The linear programme over strolls of one trip, whose prices stand in their row of ``duals``.
 
-    def __init__(self, search: StrollSearch, duals: Floats, bounding: Bounding, best: Grouping) -> None:
-        space = search.space
-        self.search, self.duals, self.bounding, self.watch = search, duals, bounding, bounding.watch
+    The sum of all rows is offered whenever it is better. Strolls have at most ``width`` stops.
+    """
+
+    def __init__(
+        self, space: ClassSpace, trip: int, duals: Floats, bounding: Bounding, best: Grouping, width: int
+    ) -> None:
+        self.space, self.trip, self.duals, self.bounding, self.watch = space, trip, duals, bounding, bounding.watch
         self.tolerance = 1e-8 / bounding.scale
+        self.width = max(width, space.width)
         self.master = Master(space.num, bounding.num_left_out, bounding.scale, is_covering=True)
         self.first = np.zeros(space.num)
-        shares = {members: search.share_of(members) for members in sorted(best.classes, key=len)}
+        shares = {members: self._share_of(members) for members in sorted(best.classes, key=len)}
         for members, share in shares.items():
             self.first[list(members)] = share / len(members)
-        mine = space.columns_of(Grouping.of(space.worth, shares))
+        mine = Columns.join([space.columns_of(Grouping.of(space.worth, shares))], self.width)
         self.master.add_columns(mine.sets, mine.shares)
         # Until there are enough strolls, nobody is worth more than some of these.
         highest = _HIGHEST * max(float(self.first.max(initial=0.0)), self.tolerance)
-        self._alone = np.full((space.num, space.width), -1, dtype=np.int32)
-        self._alone[:, 0] = np.arange(space.num)
-        self.master.add_columns(self._alone, np.full(space.num, highest))
-        self._known: set[tuple[bytes, int]] = set()
+        self.alone = np.full((space.num, self.width), -1, dtype=np.int32)
+        self.alone[:, 0] = np.arange(space.num)
+        self.master.add_columns(self.alone, np.full(space.num, highest))
+        self.known: set[tuple[bytes, int]] = set()
+
+    def _share_of(self, members: Members) -> float:
+        """What a class adds on this trip."""
+        inside, weights = list(members), self.space.weights[self.trip]
+        cost = self.space.prices_of.costs(np.array([members], dtype=np.int32), Watch())[0, self.trip]
+        fixed = weights[inside] * self.space.base_costs[self.trip][inside]
+        return float(cost * weights[inside].sum() - fixed.sum())
+
+    def offer(self, tried: Floats, least: float) -> float:
+        """Lower prices until no stroll is worth less than nothing, and offer them; returns what they prove."""
+        lowered = tried + (least - self.tolerance) / self.space.k
+        value = self.bounding.value_of(Prices(lowered), 0.0)
+        if value > self.bounding.value_of(Prices(self.duals[self.trip]), 0.0):
+            self.duals[self.trip] = lowered
+            self.bounding.offer(Prices(self.duals.sum(axis=0)), 0.0)
+        return value
+
+    def add(self, columns: Columns) -> int:
+        """Add the best of the strolls that are new; returns how many."""
+        is_new = np.zeros(len(columns), dtype=np.bool_)
+        for at, (row, share) in enumerate(zip(columns.sets, columns.shares.tolist(), strict=True)):
+            key = row.tobytes(), round(share / self.tolerance)
+            is_new[at] = key not in self.known
+            self.known.add(key)
+        columns = columns.take(is_new).best(self.space.num, _PER_MEMBER)
+        if len(columns):
+            wide = Columns.join([columns], self.width)
+            self.master.add_columns(wide.sets, wide.shares)
+        return len(columns)
+
+
+class _Rounds(StrollProgramme):
+    """Finds good prices for one trip."""
+
+    def __init__(self, search: StrollSearch, duals: Floats, bounding: Bounding, best: Grouping) -> None:
+        super().__init__(search.space, search.trip, duals, bounding, best, 0)
+        self.search = search
 
     def run(self) -> None:
         """Until prices are close to the best there are."""
@@ -152,35 +188,19 @@ class _Rounds:
             tried = center + step * (now - center)
             watch.tell("bounds for large classes", len(self.master.sets))
             least, columns = self.search.run(tried, -self.tolerance, watch)
-            lowered = tried + (least - self.tolerance) / space.k
-            value = bounding.value_of(Prices(lowered), 0.0)
+            value = self.offer(tried, least)
             if value > best_value:
-                center, best_value = lowered, value
-                self.duals[self.search.trip] = lowered
-                bounding.offer(Prices(self.duals.sum(axis=0)), 0.0)
-            is_new = self._add(columns) > 0
+                center, best_value = self.duals[self.search.trip].copy(), value
+            is_new = self.add(columns) > 0
             if not is_new and step == 1.0:
                 return
             step = 0.5 if is_new else 1.0
-
-    def _add(self, columns: Columns) -> int:
-        """Add the best of the strolls that are new; returns how many."""
-        is_new = np.zeros(len(columns), dtype=np.bool_)
-        for at, (row, share) in enumerate(zip(columns.sets, columns.shares.tolist(), strict=True)):
-            key = row.tobytes(), round(share / self.tolerance)
-            is_new[at] = key not in self._known
-            self._known.add(key)
-        columns = columns.take(is_new).best(self.search.space.num, _PER_MEMBER)
-        if len(columns):
-            wide = Columns.join([columns], self.search.space.width)
-            self.master.add_columns(wide.sets, wide.shares)
-        return len(columns)
 
     def dive(self) -> list[Members]:
         """Disjoint classes: the set that the programme takes most of, then the same for the rest, and so on."""
         space = self.search.space
         # Whoever is alone pays so much that nobody stays it.
-        self.master.add_columns(self._alone, np.full(space.num, _ALONE * float(self.master.shares.max())))
+        self.master.add_columns(self.alone, np.full(space.num, _ALONE * float(self.master.shares.max())))
         self.master.forbid(np.flatnonzero(self.master.sets[: -space.num, 1] < 0))
         is_left = np.ones(space.num, dtype=np.bool_)
         classes: list[Members] = []
@@ -188,7 +208,7 @@ class _Rounds:
             self.watch.tell("classes one after the other", len(classes), space.num // space.k)
             for _ in range(_ROUNDS_PER_CLASS):
                 prices = self.master.solve(self.watch)
-                if not self._add(self.search.run(prices.duals, -self.tolerance, self.watch, is_left)[1]):
+                if not self.add(self.search.run(prices.duals, -self.tolerance, self.watch, is_left)[1]):
                     break
             self.master.solve(self.watch)
             sets = self.master.sets[:, : space.k]
@@ -202,7 +222,7 @@ class _Rounds:
             # Whoever is in a class is in no other, and covered for nothing.
             is_gone = np.append(~is_left, False)[self.master.sets].any(axis=1)
             self.master.forbid(np.flatnonzero(is_gone & (self.master.sets[:, 1] >= 0)))
-            self.master.add_columns(self._alone[sets[best]], np.zeros(space.k))
+            self.master.add_columns(self.alone[sets[best]], np.zeros(space.k))
         rest = as_members(np.flatnonzero(is_left).tolist())
         among = space.compatible[np.ix_(rest, rest)]
         if space.k <= len(rest) <= space.max_size and int(among.sum()) == len(rest) * (len(rest) - 1):

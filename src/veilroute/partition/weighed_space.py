@@ -19,10 +19,11 @@ from veilroute.covering.task import CoveringTask
 from veilroute.kernels.touring import gather_class
 from veilroute.kernels.weighing import extend_heaviest, mark_splitting
 from veilroute.partition.class_space import ClassSpace, Columns, Cuts, Prices, SearchResult, cut_arrays
+from veilroute.partition.crowded_space import CrowdedSpace, is_crowded
 from veilroute.partition.outings import Network, Outings
 from veilroute.problem import ROUNDING
 from veilroute.progress import Watch
-from veilroute.rules import RiskBound, Rule
+from veilroute.rules import KAndEll, RiskBound, Rule
 
 _SETS_PER_STEP = 64
 _MAX_GATHERED = 64
@@ -35,6 +36,8 @@ _RATES = np.array([0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
 
 def make_space(task: CoveringTask, rule: Rule) -> ClassSpace:
     """The space that fits a rule, for whole walks."""
+    if isinstance(rule, KAndEll) and is_crowded(task, rule):
+        return CrowdedSpace(task, rule)
     return WeighedSpace(task, rule) if isinstance(rule, RiskBound) else ClassSpace(task, rule)
 
 
