@@ -221,6 +221,17 @@ def read_day(path: str | Path) -> Day:
         raise FileFormatError(path, f"damaged day ({error}); make it again") from None
 
 
+def read_terms(path: str | Path) -> Terms:
+    """Read the terms of a day, from its file or from one that has nothing but them."""
+    data = parse_json(read_bytes(path), path)
+    if isinstance(data, dict) and data.get("format") == FORMAT:
+        return read_day(path).terms
+    try:
+        return terms_from_dict(data)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise FileFormatError(path, f"neither a day of a fleet nor its terms ({error})") from None
+
+
 def _day_from_dict(data: Mapping[str, Any]) -> Day:
     terms = terms_from_dict(data["terms"])
     tours = tuple(_tour_from_dict(entry) for entry in check_list("vehicles", data["vehicles"]))

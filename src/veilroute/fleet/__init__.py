@@ -4,5 +4,7 @@ Open ``fleet/dispatch.py`` first: from the classes that today's orders touch to 
 """
 
 from veilroute.fleet.dispatch import dispatch, redispatch
+from veilroute.fleet.exposure import ExposedClass, Exposure, expose, exposure
+from veilroute.fleet.padding import pad
 
-__all__ = ["dispatch", "redispatch"]
+__all__ = ["ExposedClass", "Exposure", "dispatch", "expose", "exposure", "pad", "redispatch"]

@@ -32,9 +32,7 @@ def plan_day(
     """What :func:`veilroute.dispatch` does; several days may share ``ways`` between at least these members."""
     watch = watch or Watch()
     groups = touched_groups(playbook, touched)
-    stays: dict[Label, Stay] = {}
-    for number in groups:
-        stays |= terms.stays(playbook.hidden_classes[number - 1].members)
+    stays = stays_of(playbook, groups, terms)
     ways = ways or Ways(playbook.problem.domain, list(stays), terms.vans, watch=watch)
     check_terms(playbook, terms, stays, ways)
     watch.tell("tours")
@@ -53,6 +51,21 @@ def touched_groups(playbook: Playbook, touched: Iterable[int]) -> tuple[int, ...
         raise InvalidInputError("playbook", "one that anonymizes somebody")
     expected = f"class numbers from 1 to {last}"
     return tuple(sorted({check_whole("touched", plain_number(n), expected, least=1, most=last) for n in touched}))
+
+
+def stays_of(playbook: Playbook, groups: Iterable[int], terms: Terms) -> dict[Label, Stay]:
+    """What the stops at all members of some classes are like."""
+    stays: dict[Label, Stay] = {}
+    for number in groups:
+        stays |= terms.stays(playbook.hidden_classes[number - 1].members)
+    return stays
+
+
+def check_day(playbook: Playbook, touched: Iterable[int], terms: Terms) -> None:
+    """Whether nothing is asked for that no tours past these classes can keep, without looking for tours."""
+    stays = stays_of(playbook, touched_groups(playbook, touched), terms)
+    if stays:
+        check_terms(playbook, terms, stays, Ways(playbook.problem.domain, list(stays), terms.vans))
 
 
 def check_terms(playbook: Playbook, terms: Terms, stays: dict[Label, Stay], ways: Ways) -> None:
