@@ -40,6 +40,10 @@ def find_stands(
     for group in day.touched:
         stays = day.terms.stays(playbook.hidden_classes[group - 1].members)
         service |= {label: stay.service_s for label, stay in stays.items()}
+    visited = [label for tour in day.tours for label in tour.stops]
+    visited += [label for stand in (() if day.after is None else day.after.stands) for label in stand.done]
+    if not service.keys() >= set(visited):
+        raise InvalidInputError("day", "stops at members of the classes that it touches")
     stands = []
     for number, (van, tour) in enumerate(zip(day.terms.vans, day.tours, strict=True), start=1):
         began = (domain.label(domain.node(van.start)),)

@@ -396,3 +396,17 @@ def test_files_with_anything_unknown_are_refused(town: vr.Playbook, day: vr.Day,
         (tmp_path / "day.json").write_text(compact.replace(old, new, 1), encoding="utf-8")
         with pytest.raises(vr.FileFormatError, match="damaged day"):
             vr.read_day(tmp_path / "day.json")
+
+
+def test_a_forged_day_is_refused(town: vr.Playbook, day: vr.Day) -> None:
+    stranger = town.hidden_classes[6].members[0]
+    forged = replace(day.tours[0], stops=(stranger, *day.tours[0].stops[1:]))
+    with pytest.raises(vr.InvalidInputError, match="stops at members of the classes that it touches"):
+        vr.redispatch(town, replace(day, tours=(forged, *day.tours[1:])), at=EIGHT)
+    with pytest.raises(vr.InvalidInputError, match="a day of this playbook"):
+        vr.redispatch(town, replace(day, playbook="0" * 64), at=EIGHT)
+    # A member that a forged day leaves out is visited all the same: it is a member of a touched class.
+    cut = day.tours[0]
+    short = replace(cut, stops=cut.stops[:-1], positions=cut.positions[:-1], begins_s=cut.begins_s[:-1])
+    rest = vr.redispatch(town, replace(day, tours=(short, *day.tours[1:])), at=EIGHT)
+    assert cut.stops[-1] in stops_of(rest)
