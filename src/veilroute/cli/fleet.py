@@ -20,7 +20,7 @@ from typer import Option
 from veilroute.auditing.replay import is_hidden
 from veilroute.checks import is_number
 from veilroute.cli.console import DONE, VIOLATED, JsonOption, emit, emit_json, live_progress, remark
-from veilroute.cli.day_files import write_day
+from veilroute.cli.day_files import check_folder, write_day
 from veilroute.cli.instances import DomainOption, MovementOption, PlaybookArgument, load_playbook
 from veilroute.cli.replan import find_node
 from veilroute.cli.route import find_secret
@@ -133,8 +133,8 @@ def run_fleet(
     public = _terms(book, earlier, values, problems)
     public = replace(public, vans=_vans(book, public, vehicles, depots, problems, is_open=open, has_terms=bool(terms)))
     private = None if key is None else _attempt(problems, lambda: read_key(key))
-    if out is not None and out.exists() and not out.is_dir():
-        problems.add(InvalidInputError("--out", "a folder", str(out)))
+    if out is not None:
+        _attempt(problems, lambda: check_folder(out))
     if occasion and key is None:
         problems.add(InvalidInputError("--occasion", "--key FILE beside it: without a key each draw is a fresh one"))
     if key is not None and public.pad_to is None:
