@@ -23,17 +23,18 @@ from veilroute.cli.console import (
     live_progress,
     remark,
 )
-from veilroute.cli.day_files import DAY_FILE, write_day
+from veilroute.cli.day_files import DAY_FILE, check_folder, write_day
 from veilroute.cli.replan import find_node, read_roads, split_items
 from veilroute.closures import GIVE_UP, GO_ON
-from veilroute.days import Day, clock_text, read_day, seconds_of_clock
-from veilroute.domain.geography import cost_text, duration_text
+from veilroute.days import Day, read_day, seconds_of_clock
+from veilroute.domain.geography import cost_text
 from veilroute.errors import BrokenPromiseError, FallsShortError, InvalidInputError
 from veilroute.fleet.dispatch import redispatch
 from veilroute.formats.tables import read_edge_costs
 from veilroute.playbook import Playbook
-from veilroute.streets.sheets import closed_text, members_text
-from veilroute.underway import BROKEN, FIT, Shortage, Stand, Underway
+from veilroute.streets.day_sheets import missed_lines, stand_lines
+from veilroute.streets.sheets import members_text
+from veilroute.underway import Shortage
 
 
 def run_fleet_replan(
@@ -73,6 +74,8 @@ def run_fleet_replan(
     source = day / DAY_FILE if day.is_dir() else day
     if out is not None and out.resolve() == source.parent.resolve():
         raise InvalidInputError("--out", "another folder than that of the day, which stays as it was", str(out))
+    if out is not None:
+        check_folder(out)
     book = instances.load_playbook(playbook, domain, movement)
     earlier = read_day(source)
     if earlier.playbook != book.sha256:
@@ -153,21 +156,12 @@ def _choice_in_words(book: Playbook, short: Sequence[Shortage]) -> str:
 
 
 def _in_words(book: Playbook, found: Day, verdicts: Sequence[ClaimVerdict]) -> str:
-    after, domain = found.after, book.problem.domain
-    assert after is not None, "it goes on from another day"
-    lines = []
-    if (closure := after.closure) != type(closure)():
-        lines.append(f"Changed: {closed_text(book, closure)}.")
-    for at, (stand, tour) in enumerate(zip(after.stands, found.tours, strict=True), start=1):
-        ahead = f"{number(len(tour.stops), 'stop')} ahead" if tour.stops else "goes home" if tour.route else "stays"
-        if stand.state != FIT:
-            ahead = "has broken down" if stand.state == BROKEN else "stays: no open road leads to the end of its day"
-        cost = f", {cost_text(domain, tour.cost)}" if tour.route else ""
-        lines.append(f"Vehicle {at}{_place(book, stand)}: {number(len(stand.done), 'stop')} done; {ahead}{cost}.")
+    domain = book.problem.domain
     total = f"{'' if domain.streets else 'cost '}{cost_text(domain, found.cost)}"
     num = sum(len(tour.stops) for tour in found.tours)
+    lines = stand_lines(book, found)
     lines.append(f"{number(num, 'customer')} left to visit by {number(found.num_used, 'vehicle')}, {total} in all.")
-    lines += _missed(book, found, after)
+    lines += missed_lines(book, found)
     broken = [verdict for verdict in verdicts if not verdict.holds]
     lines += [f"VIOLATED {verdict.claim}: {verdict.evidence}" for verdict in broken]
     if not broken:
@@ -176,25 +170,3 @@ def _in_words(book: Playbook, found: Day, verdicts: Sequence[ClaimVerdict]) -> s
             "Audited: it keeps its word" + (f", but for {', '.join(unchecked)}: too large." if unchecked else ".")
         )
     return "".join(f"{line}\n" for line in lines)
-
-
-def _place(book: Playbook, stand: Stand) -> str:
-    when = "" if stand.ready_s is None else f", {clock_text(stand.ready_s)}"
-    return f" at {book.name(stand.at)}{when}"
-
-
-def _missed(book: Playbook, found: Day, after: Underway) -> list[str]:
-    """Who is not visited any more, which classes fall short, and who is visited late."""
-    lines = []
-    if after.dropped:
-        lines.append(f"Dropped, for everybody: {members_text(book, after.dropped)}")
-    for each in after.short:
-        left = each.giving_up if each.choice == GIVE_UP else each.going_on
-        kept = members_text(book, left) or "nobody"
-        lines.append(f"Class {each.number} keeps its promise no more ({each.choice}): an observer is left with {kept}.")
-    for tour in found.tours:
-        for label, begin in zip(tour.stops, tour.begins_s, strict=False):
-            own = found.terms.customers.get(label)
-            if own is not None and own.closes_s is not None and begin > own.closes_s + 1e-3:
-                lines.append(f"Late: {book.name(label)}, by {duration_text(begin - own.closes_s)}.")
-    return lines
