@@ -350,7 +350,7 @@ def test_the_rest_of_a_day_has_its_files_too(town: tuple[vr.Playbook, vr.Day], t
     book, day = town
     one, other = (number for number, tour in enumerate(day.tours, start=1) if tour.stops)
     done = day.tours[one - 1]
-    there = dict.fromkeys(range(1, 5), 0) | {one: (done.positions[-1], len(done.stops)), other: 2}
+    there: dict[int, Any] = dict.fromkeys(range(1, 5), 0) | {one: (done.positions[-1], len(done.stops)), other: 2}
     street = (*day.tours[other - 1].route[4:6], 500.0)
     rest = vr.redispatch(book, day, at=8 * 3600.0 + 1200, positions=there, costs=[street], choice="go-on")
     assert [bool(tour.route) for tour in rest.tours] == [number in (one, other) for number in range(1, 5)]
