@@ -343,3 +343,22 @@ def test_same_bytes_in_other_processes(tmp_path: Path) -> None:
         command = [sys.executable, "-c", script, str(here), str(here.parent), str(tmp_path / name)]
         subprocess.run(command, check=True, env=os.environ | {"PYTHONHASHSEED": hash_seed}, cwd=tmp_path)
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+def test_the_rest_of_a_day_has_its_files_too(town: tuple[vr.Playbook, vr.Day], tmp_path: Path) -> None:
+    """One vehicle has nobody left to visit and goes home; a street on the way of the other costs more by now."""
+    book, day = town
+    one, other = (number for number, tour in enumerate(day.tours, start=1) if tour.stops)
+    done = day.tours[one - 1]
+    there: dict[int, Any] = dict.fromkeys(range(1, 5), 0) | {one: (done.positions[-1], len(done.stops)), other: 2}
+    street = (*day.tours[other - 1].route[4:6], 500.0)
+    rest = vr.redispatch(book, day, at=8 * 3600.0 + 1200, positions=there, costs=[street], choice="go-on")
+    assert [bool(tour.route) for tour in rest.tours] == [number in (one, other) for number in range(1, 5)]
+    found = {path.name for path in write_day(book, rest, tmp_path / "rest")}
+    assert {f"vehicle-{one}.txt", f"vehicle-{other}.gpx", "map.html", "report.pdf"} <= found
+    sheet = (tmp_path / "rest" / f"vehicle-{one}.txt").read_text(encoding="utf-8")
+    assert "Nobody is left to visit: drive to the end of the day." in sheet
+    for own in day_sheets(book, rest):
+        assert own.reached[-1] == pytest.approx(own.tour.cost)
+    for path in (tmp_path / "rest").glob("*.gpx"):
+        check_gpx(path.read_text(encoding="utf-8"))

@@ -152,6 +152,8 @@ def audit_day(
     found = day if isinstance(day, Day) else read_day(files.path if files is not None else day)
     if playbook.is_randomised:
         raise InvalidInputError("playbook", "one with a fixed partition: in a randomised one classes are drawn")
+    if found.after is not None:
+        raise InvalidInputError("day", "a whole one: the rest of a day is checked where it is made, by fleet-replan")
     replayed = ReplayedDay(playbook, found)
     sizes = [len(members) for members in replayed.groups.values()]
     claims = (

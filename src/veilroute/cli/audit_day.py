@@ -82,7 +82,7 @@ class _Dispatcher:
             done = subprocess.run(words, input=table.getvalue().encode(), capture_output=True, env=env, check=False)
             if done.returncode:
                 told = done.stderr.decode(errors="replace").strip().splitlines()
-                raise VeilrouteError(told[0] if told else f"it ended with {done.returncode}")
+                raise VeilrouteError(told[-1] if told else f"it ended with {done.returncode}")
             return {path.name: path.read_bytes() for path in sorted(out.iterdir())}
 
     def _typed(self, label: Label) -> str:

@@ -30,6 +30,7 @@ COMMANDS = {
     "key": "route.key_app",
     "replan": "replan.run_replan",
     "fleet": "fleet.run_fleet",
+    "fleet-replan": "fleet_replan.run_fleet_replan",
     "ledger": "ledger.app",
     "audit": "audit.run_audit",
     "risk": "audit.run_risk",

@@ -98,11 +98,11 @@ class Exposure:
         num, rest = len(self.classes), self.num_classes - len(self.classes)
         shown = f"What remains visible: {num} of {self.num_classes} classes are driven"
         shown += ", as on every day, some perhaps for show" if self.pad_to is not None else ""
-        shown += "." if not rest else f"; that nobody in the other{'' if rest == 1 else f' {rest}'} has ordered."
+        shown += f", and nobody in the other{'' if rest == 1 else f' {rest}'} has ordered." if rest else "."
         lines = [shown]
         if self.classes:
             lines.append(
-                f"Whoever watches the whole day gives a customer at most {self.worst:.1%} (no day more than "
+                f"Whoever watches the whole day gives a customer at most {self.worst:.1%} (on any day at most "
                 f"{self.bound:.1%}), and is right {self.bayes_success:.1%} of the time when naming one of each class."
             )
         if self.smallest_left is not None:

@@ -15,7 +15,7 @@ from veilroute.days import Day, Stay, Terms, Tour, clock_text
 from veilroute.domain.geography import duration_text
 from veilroute.domain.graph import Label
 from veilroute.errors import InvalidInputError, Problems, listing
-from veilroute.fleet.routing import Routing, route_customers
+from veilroute.fleet.routing import Readiness, Routing, route_customers
 from veilroute.fleet.ways import Leg, Ways
 from veilroute.playbook import Playbook
 from veilroute.progress import Watch
@@ -38,7 +38,8 @@ def plan_day(
     watch.tell("tours")
     tours, status = _tours(ways, list(stays), stays, terms, watch)
     cost = sum(tour.cost for tour in tours)
-    return Day(playbook.sha256, terms, groups, tours, cost, _direct_cost(playbook, groups, terms, stays, ways), status)
+    classes = [playbook.hidden_classes[number - 1].members for number in groups]
+    return Day(playbook.sha256, terms, groups, tours, cost, average_direct_cost(ways, classes, terms, stays), status)
 
 
 def touched_groups(playbook: Playbook, touched: Iterable[int]) -> tuple[int, ...]:
@@ -203,18 +204,28 @@ def make_tour(
     return Tour(labels, leg.positions, route, leg.cost, tuple(begins), departs, seconds)
 
 
-def _direct_cost(
-    playbook: Playbook, groups: Sequence[int], terms: Terms, stays: dict[Label, Stay], ways: Ways
+def average_direct_cost(
+    ways: Ways,
+    groups: Sequence[Sequence[Label]],
+    terms: Terms,
+    stays: dict[Label, Stay],
+    readiness: Sequence[Readiness] | None = None,
+    barred: Sequence[frozenset[int]] | None = None,
 ) -> float:
     """What a day costs on average that visits one member of each touched class, drawn evenly.
 
-    It is a function of the touched classes as well: what today's own orders would cost alone stays unsaid.
+    It is a function of the touched classes as well: what today's own orders would cost alone stays unsaid. Of vehicles
+    on their way it is what they cost beyond ending the day at once.
     """
     rng, total = Random(f"direct-{terms.seed}"), 0.0
-    by_number = {ways.number_of[label]: stay for label, stay in stays.items()}
+    by_number = {ways.number_of[label]: stay for label, stay in stays.items() if label in ways.number_of}
+    iterations = max(1, terms.iterations // _DIRECT_PART)
     for _ in range(_NUM_DRAWS):
-        drawn = [rng.choice(playbook.hidden_classes[number - 1].members) for number in groups]
-        numbers = [ways.number_of[label] for label in drawn]
-        found = route_customers(ways, numbers, by_number, terms, iterations=max(1, terms.iterations // _DIRECT_PART))
-        total += sum(ways.cost(ways.kind_of[vehicle], posts) for vehicle, posts in enumerate(found.posts))
+        numbers = [ways.number_of[rng.choice(group)] for group in groups]
+        found = route_customers(
+            ways, numbers, by_number, terms, iterations=iterations, readiness=readiness, barred=barred
+        )
+        for vehicle, posts in enumerate(found.posts):
+            kind = ways.kind_of[vehicle]
+            total += ways.cost(kind, posts) - (ways.home_cost(kind) if posts else 0.0)
     return total / _NUM_DRAWS

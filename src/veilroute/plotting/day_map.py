@@ -15,7 +15,6 @@ import numpy as np
 from veilroute.arrays import Points
 from veilroute.days import Day
 from veilroute.domain.geography import streets_of
-from veilroute.fleet.exposure import exposure
 from veilroute.playbook import Playbook
 from veilroute.plotting.day_plot import DayMark, day_marks, day_walks, part_shown
 from veilroute.plotting.domain_plot import bend_walks
@@ -23,7 +22,7 @@ from veilroute.plotting.html_map import box_of, line_data, street_data, web_page
 from veilroute.plotting.lanes import Walk
 from veilroute.plotting.palette import class_style
 from veilroute.plotting.routes import distances_along
-from veilroute.streets.day_sheets import SAME, VanSheet, Visit, day_facts, day_sheets
+from veilroute.streets.day_sheets import VanSheet, Visit, day_facts, day_sheets, visible_lines
 
 
 def day_html(playbook: Playbook, day: Day) -> str:
@@ -147,7 +146,7 @@ def _texts(playbook: Playbook, day: Day, sheets: Sequence[VanSheet], first: floa
         "clock": slider,
         "others": "",
         "attribution": escape(f"Map: {attribution}" if attribution else ""),
-        "hint": escape(f"{exposure(playbook, day).text()} {SAME}"),
+        "hint": escape("\n".join(visible_lines(playbook, day))),
     }
 
 

@@ -58,7 +58,7 @@ def part_shown(domain: Domain, day: Day) -> Domain:
 
 def day_walks(domain: Domain, day: Day) -> list[list[Walk]]:
     """What each vehicle drives, none where it is idle: in the order of their numbers, by which they have colours."""
-    return [[[domain.node(label) for label in tour.route]] if tour.stops else [] for tour in day.tours]
+    return [[[domain.node(label) for label in tour.route]] if tour.route else [] for tour in day.tours]
 
 
 def day_marks(domain: Domain, sheets: Sequence[VanSheet]) -> list[DayMark]:

@@ -13,13 +13,12 @@ from matplotlib.axes import Axes
 
 from veilroute.days import Day
 from veilroute.domain.geography import cost_text
-from veilroute.fleet.exposure import exposure
 from veilroute.formats.geojson import class_colour
 from veilroute.playbook import Playbook
 from veilroute.plotting.day_plot import has_picture, plot_day
 from veilroute.plotting.frame import plain_settings
 from veilroute.plotting.pages import Pages
-from veilroute.streets.day_sheets import SAME, VanSheet, day_facts, day_sheets
+from veilroute.streets.day_sheets import VanSheet, day_facts, day_sheets, stand_lines, visible_lines
 from veilroute.streets.stops import stay_length
 
 
@@ -46,14 +45,18 @@ def write_day_report(playbook: Playbook, day: Day, path: str | Path) -> None:
         pages.heading("Vehicles", least=min(1.0 + 0.2 * len(day.tours), 6.0))
         pages.table(*_vehicles(playbook, day, sheets), colours=[class_colour(i) for i in range(len(day.tours))])
         pages.paragraph("The load is what the largest orders of all customers on a tour would take.")
+        if day.after is not None:
+            pages.heading("What has happened")
+            for line in stand_lines(playbook, day):
+                pages.paragraph(line)
         pages.heading("What remains visible")
-        for line in exposure(playbook, day).text().splitlines():
+        for line in visible_lines(playbook, day):
             pages.paragraph(line.removeprefix("What remains visible: "))
-        pages.paragraph(SAME)
         for sheet in sheets:
             pages.heading(f"{sheet.title}: {sheet.about}")
             pages.paragraph(sheet.note)
-            pages.table(*_stops(sheet), colours=[class_colour(sheet.number - 1)] * len(sheet.visits))
+            if sheet.visits:
+                pages.table(*_stops(sheet), colours=[class_colour(sheet.number - 1)] * len(sheet.visits))
         _write_hashes(pages, playbook, digest)
         pages.save(path, f"veilroute   day {digest[:16]}")
 

@@ -9,13 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from veilroute.closures import GIVE_UP, Closure
 from veilroute.days import Day, Terms, Tour, clock_text
 from veilroute.domain.geography import cost_text, distance_text, duration_text
 from veilroute.domain.graph import Domain, Label
 from veilroute.errors import InvalidInputError
+from veilroute.fleet.exposure import exposure
 from veilroute.playbook import Playbook
 from veilroute.streets.directions import Itinerary, Step, edge_number, lay_route, stretches
+from veilroute.streets.sheets import closed_text, members_text
 from veilroute.streets.stops import Stop, stay_length, stay_note
+from veilroute.underway import BROKEN, FIT
 
 SAME = (
     "Every member of every class that is driven is visited, with the same stay and room for the same order. "
@@ -106,6 +110,8 @@ class VanSheet:
     def note(self) -> str:
         """When to leave, and what whoever drives has to know about the stops."""
         leave = f"Leave {self.start} at {self.leaves}. " if self.leaves else ""
+        if not self.visits:
+            return f"{leave}Nobody is left to visit: drive to the end of the day."
         stays = {visit.service_s for visit in self.visits}
         return f"{leave}{stay_note(stays.pop() if len(stays) == 1 else None, len(self.visits))}"
 
@@ -175,10 +181,15 @@ def day_sheets(playbook: Playbook, day: Day) -> list[VanSheet]:
     if any(number > len(playbook.hidden_classes) for number in day.touched):
         raise InvalidInputError("day", f"classes from 1 to {len(playbook.hidden_classes)}")
     domain, sheets = playbook.problem.domain, []
+    if day.after is not None:
+        from veilroute.replanning import change_domain  # here, because it loads what plans
+
+        domain = change_domain(domain, day.after.closure)
     for number, (van, tour) in enumerate(zip(day.terms.vans, day.tours, strict=True), start=1):
-        if not tour.stops:
+        if not tour.route:
             continue
-        reached = costs_along(domain, tour.route)
+        before = () if day.after is None else day.after.stands[number - 1].walked[-2:-1]
+        reached = costs_along(domain, tour.route, before)
         sheets.append(
             VanSheet(
                 number,
@@ -194,16 +205,17 @@ def day_sheets(playbook: Playbook, day: Day) -> list[VanSheet]:
     return sheets
 
 
-def costs_along(domain: Domain, route: Sequence[Label]) -> list[float]:
-    """What it costs up to each node of a route; raise where no edge leads on."""
+def costs_along(domain: Domain, route: Sequence[Label], before: Sequence[Label] = ()) -> list[float]:
+    """What it costs up to each node of a route, for who comes from the node before; raise where no edge leads on."""
     nodes = [domain.node(label) for label in route]
+    came = [domain.node(label) for label in before][-1:]
     total, costs = 0.0, [0.0]
     for at, (tail, head) in enumerate(pairwise(nodes)):
         edge = edge_number(domain, tail, head)
         if edge < 0:
             raise InvalidInputError("route", "neighbouring nodes that an edge joins in this direction")
         total += domain.costs[edge].item()
-        if at and nodes[at - 1] == head and domain.turns is not None:
+        if domain.turns is not None and (nodes[at - 1 : at] if at else came) == [head]:
             total += domain.turns.u_turn_cost
         costs.append(total)
     return costs
@@ -251,7 +263,9 @@ def day_facts(playbook: Playbook, day: Day, sheets: Sequence[VanSheet]) -> list[
     if idle:
         vehicles += f"; idle: {', '.join(map(str, idle))}"
     members = sum(len(sheet.visits) for sheet in sheets)
-    rows = [("Vehicles", vehicles), ("Stops", f"{members}, at all members of {num} class{'' if num == 1 else 'es'}")]
+    classes = f"{num} class{'' if num == 1 else 'es'}"
+    whom = f"all members of {classes}" if day.after is None else f"those left of {classes}"
+    rows = [("Vehicles", vehicles), ("Stops", f"{members}, at {whom}")]
     if sheets and sheets[0].itinerary is not None:
         rows.append(("Distance", distance_text(math.fsum(sheet.laid.metres for sheet in sheets))))
     if sheets and sheets[0].driving_s is not None:
@@ -268,3 +282,43 @@ def day_facts(playbook: Playbook, day: Day, sheets: Sequence[VanSheet]) -> list[
 
 def _working_s(sheets: Sequence[VanSheet]) -> float:
     return math.fsum(sheet.tour.seconds or 0.0 for sheet in sheets)
+
+
+def visible_lines(playbook: Playbook, day: Day) -> list[str]:
+    """What whoever watches all vehicles learns, line by line."""
+    if day.after is None or not (day.after.dropped or day.after.short):
+        return [*exposure(playbook, day).text().splitlines(), SAME]
+    return [*missed_lines(playbook, day), "Tours, times and files would be the same whoever had ordered."]
+
+
+def stand_lines(playbook: Playbook, day: Day) -> list[str]:
+    """What has happened on a day that goes on otherwise, and where every vehicle is; nothing on other days."""
+    if (after := day.after) is None:
+        return []
+    lines = [f"Changed: {closed_text(playbook, after.closure)}."] if after.closure != Closure() else []
+    for number, (stand, tour) in enumerate(zip(after.stands, day.tours, strict=True), start=1):
+        ahead = f"{_stops_text(len(tour.stops))} ahead" if tour.stops else "goes home" if tour.route else "stays"
+        if stand.state != FIT:
+            ahead = "has broken down" if stand.state == BROKEN else "stays: no open road leads to the end of its day"
+        cost = f", {cost_text(playbook.problem.domain, tour.cost)}" if tour.route else ""
+        when = "" if stand.ready_s is None else f", {clock_text(stand.ready_s)}"
+        done = f"{_stops_text(len(stand.done))} done"
+        lines.append(f"Vehicle {number} at {playbook.name(stand.at)}{when}: {done}; {ahead}{cost}.")
+    return lines
+
+
+def missed_lines(playbook: Playbook, day: Day) -> list[str]:
+    """On such a day, who is not visited any more, which classes fall short, and who is visited late."""
+    if (after := day.after) is None:
+        return []
+    lines = [f"Dropped, for everybody: {members_text(playbook, after.dropped)}."] if after.dropped else []
+    for each in after.short:
+        left = each.giving_up if each.choice == GIVE_UP else each.going_on
+        kept = members_text(playbook, left) or "nobody"
+        lines.append(f"Class {each.number} keeps its promise no more ({each.choice}): an observer is left with {kept}.")
+    for tour in day.tours:
+        for label, begin in zip(tour.stops, tour.begins_s, strict=False):
+            own = day.terms.customers.get(label)
+            if own is not None and own.closes_s is not None and begin > own.closes_s + 1e-3:
+                lines.append(f"Late: {playbook.name(label)}, by {duration_text(begin - own.closes_s)}.")
+    return lines

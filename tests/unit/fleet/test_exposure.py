@@ -133,6 +133,24 @@ def test_no_day_exceeds_the_bound() -> None:
         assert padded.bound == plain.bound
 
 
+@pytest.mark.parametrize("pad_to", [None, 4])
+def test_over_many_days_guesses_come_out_as_reckoned(pad_to: int | None) -> None:
+    """The dispatcher's own padding, not the theory of it."""
+    book, rng = book_of(2, 3, 2, 3, 2, 2), Random(9)
+    people = [label for group in book.hidden_classes for label in group.members]
+    rates = {label: rng.uniform(0.02, 0.25) for label in people}
+    terms, reckoned, right, variance = terms_of(rates, pad_to=pad_to, always=(2,)), 0.0, 0, 0.0
+    for day in range(800):
+        orders = {label for label in people if rng.random() < rates[label]}
+        touched = {at for at, g in enumerate(book.hidden_classes, 1) if not orders.isdisjoint(g.members)}
+        if pad_to is not None and len(touched | {2}) > pad_to:
+            continue
+        for each in expose(book, pad(book, touched, terms, key=KEY, occasion=str(day)), terms).classes:
+            label, chance = max(each.posterior.items(), key=lambda item: item[1])
+            reckoned, right, variance = reckoned + chance, right + (label in orders), variance + chance * (1 - chance)
+    assert abs(right - reckoned) < 4 * math.sqrt(variance)
+
+
 def test_equal_rates_in_closed_form() -> None:
     found = expose(book_of(3, 3, 3), [2], terms_of(0.1))
     alone = 0.1 / (1 - 0.9**3)

@@ -12,8 +12,8 @@ import pytest
 
 import veilroute as vr
 from linked_entries import THERE, plan, town
+from veilroute.entries import LEDGER_FORMAT
 from veilroute.journal import append
-from veilroute.ledger import LEDGER_FORMAT
 
 PLACES = [(0, 2), (0, 5), (2, 0), (2, 3), (4, 2), (4, 5)]
 
