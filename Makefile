@@ -14,11 +14,12 @@ NOT_SLOW := -m "not slow"
 COVERED :=
 LEAST_COVERED := 95
 
-.PHONY: help demo demo-streets extracts test test-all test-compiling lint docs html doctest bench format clean
+.PHONY: help demo demo-streets demo-fleet extracts test test-all test-compiling lint docs html doctest bench format clean
 
 help:
 	@echo "make demo      plan, audit and draw two generated maps into demo-out/"
 	@echo "make demo-streets  a van in Helsinki, from an OpenStreetMap file to an audited GPX, into demo-streets-out/"
+	@echo "make demo-fleet  vans in Helsinki: secret orders, a day of tours, its maps and its audit, into demo-fleet-out/"
 	@echo "make test      lint, types, import rules, tests, documentation (minutes)"
 	@echo "make test-all  the same with the slow tests"
 	@echo "make docs      the documentation into docs/_build/html"
@@ -49,6 +50,20 @@ demo-streets: $(VENV)/.installed-streets $(HELSINKI)
 	$(BIN)/veilroute draw $(OUT)/playbook.json -o $(OUT)/playbook.png
 	echo "Market Square" | $(BIN)/veilroute route $(OUT)/playbook.json --transit - --format gpx -o $(OUT)/van.gpx
 	@echo "Done: open $(OUT)/report.pdf and $(OUT)/map.html, load $(OUT)/van.gpx into a navigation device."
+
+# A day of docs/fleet.rst on real streets. Orders come through a pipe and are in no file.
+FLEET := demo-fleet-out
+
+demo-fleet: $(VENV)/.installed-fleet $(HELSINKI)
+	mkdir -p $(FLEET)
+	$(BIN)/veilroute streets $(HELSINKI) -o $(FLEET)/helsinki.json --network drive --cost seconds --connected
+	$(BIN)/veilroute plan $(FLEET)/helsinki.json --places docs/examples/helsinki-customers.csv --goal Depot \
+	  -k 3 --ell 200 --ell-measure driving -o $(FLEET)/playbook.json
+	printf 'Mikonkatu chemist\nEteläranta café\nKirkkokatu hotel\nSimonkatu café\nUnioninkatu kiosk\nVilhonkatu tailor\n' \
+	  | $(BIN)/veilroute fleet $(FLEET)/playbook.json --orders - --vehicles 3 --capacity 12 \
+	    --customers docs/examples/helsinki-terms.csv --service 3 --shift 04:00 -o $(FLEET)/day
+	$(BIN)/veilroute audit $(FLEET)/playbook.json --day $(FLEET)/day
+	@echo "Done: open $(FLEET)/day/map.html and $(FLEET)/day/report.pdf, load $(FLEET)/day/vehicle-1.gpx into a device."
 
 extracts: $(HELSINKI)
 
@@ -108,14 +123,18 @@ $(VENV)/.installed-streets: $(VENV)/.installed
 	$(PIP) install --quiet -c constraints.txt -e ".[streets]"
 	touch $@
 
+$(VENV)/.installed-fleet: $(VENV)/.installed-streets
+	$(PIP) install --quiet -c constraints.txt -e ".[streets,fleet]"
+	touch $@
+
 $(VENV)/.installed-dev: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "veilroute needs Python 3.11 or later; set PYTHON=... to one"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet --no-compile -c constraints.txt -e ".[dev]"
 	$(COMPILE)
-	touch $(VENV)/.installed $(VENV)/.installed-streets $@
+	touch $(VENV)/.installed $(VENV)/.installed-streets $(VENV)/.installed-fleet $@
 
 clean:
-	rm -rf $(VENV) demo-out demo-streets-out docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) demo-out demo-streets-out demo-fleet-out docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	rm -rf src/veilroute/kernels/__pycache__

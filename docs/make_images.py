@@ -24,9 +24,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
-from veilroute import Playbook, read_playbook
+from veilroute import Day, Playbook, Terms, Van, dispatch, read_playbook
 from veilroute.cli.main import run
-from veilroute.plotting import draw_playbook
+from veilroute.plotting import draw_day, draw_playbook
 
 IMAGES = Path(__file__).resolve().parent / "images"
 # Dots per inch; chosen to keep each file well below 250 kB. The demo itself draws with 150.
@@ -143,6 +143,24 @@ def plan_helsinki(folder: Path) -> int:
     return code or run(["plan", str(city), *ends, *privacy, "-o", str(folder / "helsinki.json")])
 
 
+def make_day(folder: Path) -> tuple[Playbook, Day] | None:
+    """The day of the page about fleets, where its map is."""
+    city, places = folder / "city.json", DOCS / "examples" / "helsinki-customers.csv"
+    privacy = ["-k", "3", "--ell", "200", "--ell-measure", "driving"]
+    if not city.exists() or run(
+        ["plan", str(city), "--places", str(places), "--goal", "Depot", *privacy, "-o", str(folder / "fleet.json")]
+    ):
+        return None
+    book = read_playbook(folder / "fleet.json")
+    depot = book.trips[0].start
+    terms = Terms((Van(depot, depot),) * 3, capacity=12, service_s=180.0, seconds_per_cost=1.0)
+    return book, dispatch(book, (1, 2, 3, 5, 6, 8, 9, 10), terms)
+
+
+def day_sha256(day: Day) -> str:
+    return hashlib.sha256(repr([(tour.stops, tour.route) for tour in day.tours]).encode()).hexdigest()
+
+
 def plan_flight(folder: Path) -> int:
     """The examples of the page about drones and guards."""
     harbour, floor = (str(DOCS / "examples" / name) for name in ("harbour", "floor"))
@@ -170,6 +188,9 @@ def main() -> int:
             draw_playbook(playbook, path, dpi=dpi)
             print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
             path.with_suffix(".sha256").write_text(routes_sha256(playbook) + "\n", encoding="utf-8")
+        if made := make_day(Path(folder)):
+            draw_day(*made, IMAGES / "fleet.png", dpi=90)
+            (IMAGES / "fleet.sha256").write_text(day_sha256(made[1]) + "\n", encoding="utf-8")
     return code
 
 

@@ -189,11 +189,16 @@ class Replan:
         return data | ({} if self.after is None else {"after": self.after.to_dict()})
 
 
-def replan_from_dict(data: Any, *, where: str = "replan") -> Replan:
-    """What :meth:`Replan.to_dict` wrote; refused where what it says twice is not the same both times."""
+def closure_from_dict(data: Any, *, where: str) -> Closure:
+    """What :meth:`Closure.to_dict` wrote."""
     costs = [tuple(check_list(f"{where}.new_costs", edge)) for edge in data.get("new_costs", [])]
     closed, one_way = (check_list(f"{where}.{name}", data.get(name, [])) for name in ("closed", "closed_one_way"))
-    closure = Closure.of(closed, one_way, check_list(f"{where}.closed_nodes", data.get("closed_nodes", [])), costs)
+    return Closure.of(closed, one_way, check_list(f"{where}.closed_nodes", data.get("closed_nodes", [])), costs)
+
+
+def replan_from_dict(data: Any, *, where: str = "replan") -> Replan:
+    """What :meth:`Replan.to_dict` wrote; refused where what it says twice is not the same both times."""
+    closure = closure_from_dict(data, where=where)
     choice = data["choice"]
     read = Replan(
         number=check_count(f"{where}.class", data["class"]),

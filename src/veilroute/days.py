@@ -17,6 +17,7 @@ from veilroute.checks import check_count, check_finite, check_list, check_name, 
 from veilroute.domain.graph import Label, plain_label
 from veilroute.errors import FileFormatError, InvalidInputError
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes
+from veilroute.underway import Underway, underway_from_dict
 
 FORMAT = "veilroute-day/1"
 DAY_S = 86_400
@@ -152,7 +153,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class Tour:
-    """What one vehicle drives. An idle one has no stops and no route."""
+    """What one vehicle drives. An idle one has no stops and no route, one on its way home a route only."""
 
     stops: tuple[Label, ...]  #: the customers in the order of the visits; several may be at one node
     positions: tuple[int, ...]  #: per stop where on the route it is, from 0
@@ -183,6 +184,7 @@ class Day:
     cost: float
     direct_cost: float  #: what tours cost on average that visit one customer of each touched class, whichever
     status: str = "feasible"  #: ``optimal`` where no tours are cheaper
+    after: Underway | None = None  #: where the vehicles are on their way already, from where they go on, and why
 
     @property
     def num_used(self) -> int:
@@ -191,7 +193,7 @@ class Day:
 
     def to_dict(self) -> dict[str, Any]:
         """The day as JSON has it."""
-        return {
+        data = {
             "format": FORMAT,
             "playbook_sha256": self.playbook,
             "terms": self.terms.to_dict(),
@@ -201,6 +203,7 @@ class Day:
             "direct_cost": self.direct_cost,
             "status": self.status,
         }
+        return data if self.after is None else data | {"after": self.after.to_dict()}
 
     def to_json(self) -> bytes:
         """The day as a file has it."""
@@ -218,6 +221,17 @@ def read_day(path: str | Path) -> Day:
         raise FileFormatError(path, f"damaged day ({error}); make it again") from None
 
 
+def read_terms(path: str | Path) -> Terms:
+    """Read the terms of a day, from its file or from one that has nothing but them."""
+    data = parse_json(read_bytes(path), path)
+    if isinstance(data, dict) and data.get("format") == FORMAT:
+        return read_day(path).terms
+    try:
+        return terms_from_dict(data)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise FileFormatError(path, f"neither a day of a fleet nor its terms ({error})") from None
+
+
 def _day_from_dict(data: Mapping[str, Any]) -> Day:
     terms = terms_from_dict(data["terms"])
     tours = tuple(_tour_from_dict(entry) for entry in check_list("vehicles", data["vehicles"]))
@@ -228,6 +242,9 @@ def _day_from_dict(data: Mapping[str, Any]) -> Day:
         raise InvalidInputError("touched", "ascending class numbers")
     if not isinstance(data["playbook_sha256"], str):
         raise InvalidInputError("playbook_sha256", "a hash")
+    after = underway_from_dict(data["after"]) if "after" in data else None
+    if after is not None and len(after.stands) != len(terms.vans):
+        raise InvalidInputError("after.vehicles", f"{len(terms.vans)} vehicles", len(after.stands))
     return Day(
         data["playbook_sha256"],
         terms,
@@ -236,6 +253,7 @@ def _day_from_dict(data: Mapping[str, Any]) -> Day:
         check_finite("cost", data["cost"], least=0),
         check_finite("direct_cost", data["direct_cost"], least=0),
         check_name("status", data["status"], STATUSES),
+        after,
     )
 
 

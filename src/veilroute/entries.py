@@ -27,7 +27,7 @@ CLOSEST_M = 5.0
 
 LEDGER_FORMAT = "veilroute-ledger/1"
 
-_KINDS = ("playbook", "replan")
+_KINDS = ("playbook", "replan", "day")
 _SPOT_SIZES = {"cell": 4, "earth": 2, "plane": 2}  # how many numbers say where a place of each kind is
 
 Spot = tuple[str | float, ...]
@@ -80,7 +80,10 @@ def check_date(value: object, field_name: str = "date") -> str:
 
 @dataclass(frozen=True)
 class Entry:
-    """A playbook in use, or a trip of one that was planned again on the way. Numbers are positions among the places."""
+    """A playbook in use, a trip of one that was planned again on the way, or a day of a fleet.
+
+    Numbers are positions among the places. Of a trip or a day only those are places whose classes were on the way.
+    """
 
     date: str
     playbook: str  #: its hash
@@ -96,7 +99,7 @@ class Entry:
     parent: str | None = None  #: the line of the ledger under which it was planned
     since: str | None = None  #: the day before which nothing can be linked, as was assumed for it
     occasion: str | None = None  #: draws of one playbook on one occasion are the same draw; ``None`` for a fresh one
-    kind: str = "playbook"  #: or ``"replan"``
+    kind: str = "playbook"  #: or ``"replan"`` or ``"day"``
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for the ledger."""

@@ -10,6 +10,7 @@
     │   └── TooLargeError                       beyond the size that a method is exact for
     ├── NotAnonymizedError                      the paper's Failure: the playbook will not give this secret a route
     │   └── BrokenPromiseError                  the playbook says that it hides this secret, and does not
+    ├── FallsShortError                         classes on the way keep their promise no more; somebody must choose
     ├── UnsafeLedgerError                       linked trips break what a ledger's playbooks promise
     ├── UnknownCandidateError (also a KeyError) the secret is not one of the playbook's candidates
     ├── PluginError                             a plug-in cannot be used; names its package
@@ -230,6 +231,22 @@ def listing(names: Sequence[str], most: int = 12) -> str:
     """Names one after the other, with spaces between those that have commas themselves, as cells do; only so many."""
     between = " " if any("," in name and " " not in name for name in names) else ", "
     return between.join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+class FallsShortError(VeilrouteError):
+    """Classes that are on the way keep their promise no more, and somebody has to choose what is done.
+
+    Parameters
+    ----------
+    shortages
+        What is left of each such class by either choice, as the dispatcher has it.
+    lines
+        The same in words, a line for each.
+    """
+
+    def __init__(self, shortages: Sequence[object], lines: Sequence[str]) -> None:
+        self.shortages = tuple(shortages)
+        Exception.__init__(self, "\n".join(map(one_line, lines)))
 
 
 class UnsafeLedgerError(VeilrouteError):

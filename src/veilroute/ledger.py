@@ -6,7 +6,7 @@ for the next trip has to know the earlier ones. The ledger is a file that only g
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
@@ -15,6 +15,7 @@ from typing import Any
 
 from veilroute.accounting import Account, account_draws
 from veilroute.closures import Replan
+from veilroute.days import Day
 from veilroute.domain.graph import Label
 from veilroute.entries import (
     LEDGER_FORMAT,
@@ -65,6 +66,7 @@ class LedgerReport:
     """Whether a ledger is safe: everybody who is hidden is so also from who links all trips."""
 
     playbooks: int
+    days: int  #: of fleets
     candidates: tuple[Standing, ...]
     head: str  #: the hash of the ledger's last line; write it down elsewhere, and nobody can cut lines off unnoticed
 
@@ -81,7 +83,8 @@ class LedgerReport:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         candidates = [each.to_dict() for each in self.candidates]
-        return {"safe": self.safe, "playbooks": self.playbooks, "head": self.head, "candidates": candidates}
+        counts = {"playbooks": self.playbooks, "days": self.days}
+        return {"safe": self.safe, **counts, "head": self.head, "candidates": candidates}
 
 
 def new_ledger(path: str | Path) -> Ledger:
@@ -121,6 +124,7 @@ class Ledger:
         people = [number for number in range(len(linking.roster.places)) if linking.sightings(number, since)]
         return LedgerReport(
             sum(entry.kind == "playbook" for entry in kept),
+            sum(entry.kind == "day" for entry in kept),
             tuple(_standing(linking, number, since) for number in people),
             self.head,
         )
@@ -187,18 +191,45 @@ class Ledger:
         Whoever watches is left with the members still covered. Those who dropped out are not listed for this trip: it
         looked for them as it did for all. The line says which class was on the way, as the trip did to who watched.
         """
-        if not self.holds(playbook):
-            raise UnsafeLedgerError.unknown()
+        self._check_holds(playbook)
         if playbook.is_randomised:
             raise InvalidInputError("ledger", "a partition: what a draw shows that was planned again is not recorded")
         if found.choice is None:
             raise InvalidInputError("replan", "one for which it was chosen how to go on")
         near = [pair for pair in near_pairs(playbook) if set(pair) <= set(found.members)]
         whole = entry_of(playbook, near, date.today().isoformat() if day is None else day)
-        return self.enter(_part_of(whole, found), anyway=anyway)
+        part = _part_of(whole, [found.still_hidden], "replan")
+        return self.enter(replace(part, trips=(whole.trips[found.trip],)), anyway=anyway)
+
+    def add_day(
+        self,
+        playbook: Playbook,
+        found: Day,
+        *,
+        dropped: Iterable[Label] = (),
+        day: str | None = None,
+        anyway: bool = False,
+    ) -> Ledger:
+        """Enter a day of a fleet, of a playbook that is in the ledger.
+
+        The line says which classes were driven, as the vans did to who watched, and not which of them for show. Whoever
+        links days of one standing order is left with its class, day after day; so it stays safe to drive by the same
+        playbook, unless another one that was entered since parts somebody from its class. Customers who were
+        ``dropped`` on the way have left their classes, for this day.
+        """
+        self._check_holds(playbook)
+        if found.playbook != playbook.sha256 or playbook.is_randomised:
+            raise InvalidInputError("day", "one of this playbook, which is a partition")
+        gone = set(dropped)
+        members = [playbook.hidden_classes[number - 1].members for number in found.touched]
+        groups = [[member for member in group if member not in gone] for group in members]
+        driven = {member for group in groups for member in group}
+        near = [pair for pair in near_pairs(playbook) if driven.issuperset(pair)]
+        whole = entry_of(playbook, near, date.today().isoformat() if day is None else day)
+        return self.enter(_part_of(whole, groups, "day"), anyway=anyway)
 
     def enter(self, entry: Entry, *, anyway: bool = False) -> Ledger:
-        """Enter what :meth:`add` makes of a playbook, or the record of a trip that was planned again on the way."""
+        """Enter what :meth:`add` makes of a playbook, or the record of a trip planned again or of a fleet's day."""
 
         def decide(journal: Journal) -> dict[str, Any]:
             plain: dict[str, Any] = parse_json(dump_canonical(entry.to_dict()), "entry")  # labels may be tuples
@@ -216,6 +247,10 @@ class Ledger:
     def holds(self, playbook: Playbook) -> bool:
         """Whether a playbook is in the ledger."""
         return any(entry.playbook == playbook.sha256 for entry in self.entries)
+
+    def _check_holds(self, playbook: Playbook) -> None:
+        if not self.holds(playbook):
+            raise UnsafeLedgerError.unknown()
 
     def check_use(self, playbook: Playbook, since: str | None = None) -> None:
         """Raise when a playbook is not in the ledger, or a later one has made a trip of it unsafe for somebody.
@@ -252,20 +287,21 @@ def near_pairs(playbook: Playbook) -> list[tuple[Label, Label]]:
     return [(hidden[one], hidden[other]) for one, other in pairs if not far[one, other]]
 
 
-def _part_of(whole: Entry, found: Replan) -> Entry:
-    """What one class's trip shows that was planned again, of the entry of its playbook."""
-    at = [i for i, place in enumerate(whole.places) if place.label in set(found.still_hidden)]
+def _part_of(whole: Entry, groups: Sequence[Sequence[Label]], kind: str) -> Entry:
+    """What is shown of a playbook by trips of some of its classes, or of parts of them."""
+    seen = {label for members in groups for label in members}
+    at = [i for i, place in enumerate(whole.places) if place.label in seen]
     new = {old: number for number, old in enumerate(at)}
+    number_of = {whole.places[old].label: number for old, number in new.items()}
     return replace(
         whole,
-        trips=(whole.trips[found.trip],),
         places=tuple(whole.places[i] for i in at),
-        classes=(tuple(new.values()),) if new else (),
+        classes=tuple(tuple(sorted(number_of[label] for label in members)) for members in groups if members),
         refused=(),
         near=tuple((new[one], new[other]) for one, other in whole.near if {one, other} <= new.keys()),
         prior=None if whole.prior is None else tuple(whole.prior[i] for i in at),
         parent=None,
-        kind="replan",
+        kind=kind,
     )
 
 

@@ -60,7 +60,7 @@ def replan(
     if choice is not None:
         check_name("choice", choice, CHOICES)
     domain = playbook.problem.domain
-    closure = _by_first_labels(domain, Closure.of(closed, closed_one_way, closed_nodes, costs))
+    closure = by_first_labels(domain, Closure.of(closed, closed_one_way, closed_nodes, costs))
     group = find_class(playbook, number)
     last = len(playbook.trips) - 1
     trip = check_whole("trip", plain_number(trip), f"a trip from 0 to {last}", least=0, most=last)
@@ -70,26 +70,34 @@ def replan(
             raise InvalidInputError("after", "an earlier replan of the same class and trip, with a route")
         closure = closure.with_earlier(after.closure)
         shared, first = after.walked[:-1] + after.way.route, after.position
-    here = _first_label(domain, plain_label(at, field="at"))
+    here = first_label(domain, plain_label(at, field="at"))
     stands = find_position(shared, here, plain_number(position), first)
     return _Replanner(playbook, number, trip).replan(shared[: stands + 1], closure, choice, after)
 
 
-def _first_label(domain: Domain, label: Label) -> Label:
+def first_label(domain: Domain, label: Label) -> Label:
     """What routes call a node, which may have several labels; a label that is none stays, to be told of later."""
     return domain.label(domain.node(label)) if domain.has_label(label) else label
 
 
-def _by_first_labels(domain: Domain, closure: Closure) -> Closure:
+def by_first_labels(domain: Domain, closure: Closure) -> Closure:
     """The same closure with every node called as on routes."""
 
     def pairs(roads: Iterable[Pair]) -> list[Pair]:
-        return [(_first_label(domain, tail), _first_label(domain, head)) for tail, head in roads]
+        return [(first_label(domain, tail), first_label(domain, head)) for tail, head in roads]
 
     ends = pairs((tail, head) for tail, head, _ in closure.costs)
     costs = [(*pair, cost) for pair, (_, _, cost) in zip(ends, closure.costs, strict=True)]
-    nodes = [_first_label(domain, label) for label in closure.nodes]
+    nodes = [first_label(domain, label) for label in closure.nodes]
     return Closure.of(pairs(closure.roads), pairs(closure.one_way), nodes, costs)
+
+
+def keeps_promise(playbook: Playbook, number: int, left: Iterable[Label], changed: Domain | None = None) -> bool:
+    """Whether some members of a class keep the playbook's promise, on its own map and on a changed one."""
+    owner, kept = _Replanner(playbook, number, 0), set(left)
+    members = as_members(i for i, label in enumerate(owner.labels) if label in kept)
+    rules = [owner.own_rule] if changed is None else [owner.own_rule, owner.rule_on(changed)]
+    return all(owner.keeps(rule, members) for rule in rules)
 
 
 def find_class(playbook: Playbook, number: object) -> PlaybookClass:
@@ -376,7 +384,7 @@ def with_contingencies(
 
     if not worst:
         named: dict[frozenset[Label], Pair] = {}
-        for pair in _by_first_labels(domain, Closure.of(closed)).roads:
+        for pair in by_first_labels(domain, Closure.of(closed)).roads:
             named.setdefault(frozenset(pair), pair)  # a road may be named from both ends
         roads = [Closure((pair,)) for pair in named.values()]
         change_domain(domain, Closure(tuple(closure.roads[0] for closure in roads)))  # or it names what is no road

@@ -77,7 +77,7 @@ def run_commands(text: str, command: Command, monkeypatch: pytest.MonkeyPatch) -
         program, *arguments = shlex.split(line)
         if program != "veilroute":
             continue
-        if arguments[-2:] == ["--transit", "-"]:
+        if arguments[-2:] in (["--transit", "-"], ["--orders", "-"]):
             monkeypatch.setattr(sys, "stdin", io.StringIO(shown[0] + "\n"))
             shown = shown[1:]
         done = command(*arguments)
@@ -115,6 +115,14 @@ def test_the_week_of_the_days_page_goes_as_it_says(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     run_examples(read("docs/days.rst"))
     assert vr.read_ledger("ledger.jsonl").check().safe
+
+
+def test_the_monday_of_the_fleet_page_goes_as_it_says(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = read("docs/fleet.rst")
+    run_examples(text)
+    assert run_commands(text, command, monkeypatch) >= 2
+    first, second = ({path.name: path.read_bytes() for path in Path(name).iterdir()} for name in ("monday", "again"))
+    assert first == second
 
 
 def test_the_package_of_the_plugin_page_plans_audits_and_benches(tmp_path: Path) -> None:
@@ -227,9 +235,9 @@ def options_of(command: Command, *name: str) -> set[str]:
 
 def test_every_option_of_every_command_is_described(command: Command) -> None:
     text = read("docs/commands.rst")
-    sections = re.split(r"^(veilroute [a-z]+)\b.*\n-+\n", text, flags=re.MULTILINE)
+    sections = re.split(r"^(veilroute [a-z-]+).*\n-+\n", text, flags=re.MULTILINE)
     described = dict(zip(sections[1::2], sections[2::2], strict=True))
-    names = re.findall(r"^  ([a-z]+)  ", command("--help").out.partition("Commands:")[2], re.MULTILINE)
+    names = re.findall(r"^  ([a-z-]+)  ", command("--help").out.partition("Commands:")[2], re.MULTILINE)
     assert {f"veilroute {name}" for name in names} == set(described)
     kinds = {"maps": ("list", "get", "add"), "ledger": ("new", "add", "check", "what-if")}
     several = [(name, kind) for name, listed in kinds.items() for kind in listed]
@@ -267,8 +275,11 @@ def test_every_key_of_every_file_is_described(command: Command, book: vr.Playboo
     named = vr.Domain.from_edges(2, [0], [1], [1], labels=["a", "b"])
     vr.write_instance(Instance(vr.Problem(named, [vr.Trip("a", "b")], ["b"])), "named.json")
     book.write("book.json")
+    at = book.hidden_classes[0].members[0]
+    terms = vr.Terms((vr.Van(0, 9),), seconds_per_cost=1.0, customers={at: vr.Customer(demand=2)})
+    Path("day.json").write_bytes(vr.dispatch(book, [1], terms).to_json())
     keys = set()
-    for name in ("instance.json", "grid.json", "named.json", "book.json"):
+    for name in ("instance.json", "grid.json", "named.json", "book.json", "day.json"):
         keys |= keys_of(json.loads(Path(name).read_bytes()))
     assert len(keys) > 40
     assert not [key for key in sorted(keys) if not re.search(rf'``{key}``|"{key}"', text)]
@@ -337,7 +348,13 @@ def test_the_pictures_show_the_routes_of_the_demo(command: Command, tmp_path: Pa
     routes_sha256 = runpy.run_path(str(DOCS / "make_images.py"))["routes_sha256"]
     assert command("demo", "--out", tmp_path / "tour").code == 0
     for picture in sorted((DOCS / "images").glob("*.png")):
-        if picture.stem in ("helsinki", "harbour", "floor", "rooms"):  # looked at with their examples, and below
+        if picture.stem in (
+            "helsinki",
+            "harbour",
+            "floor",
+            "fleet",
+            "rooms",
+        ):  # looked at with their examples, and below
             continue
         playbook = vr.read_playbook(tmp_path / "tour" / f"{picture.stem}.json")
         assert picture.with_suffix(".sha256").read_text(encoding="utf-8").strip() == routes_sha256(playbook)

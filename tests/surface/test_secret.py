@@ -205,7 +205,7 @@ class ToldError(Exception):
 @pytest.mark.parametrize(
     "place",
     [
-        "veilroute.cli.route._find_secret",
+        "veilroute.cli.route.find_secret",
         "veilroute.playbook.Playbook.route_for",
         "veilroute.cli.route.is_hidden",
         "veilroute.cli.route._route_text",

@@ -54,7 +54,7 @@ def standings(ledger: Ledger, since: str | None = None) -> dict[str, tuple[str, 
 class TestCheck:
     def test_an_empty_ledger_is_safe(self, ledger: Ledger) -> None:
         report = ledger.check()
-        assert report.to_dict() == {"safe": True, "playbooks": 0, "head": ledger.head, "candidates": []}
+        assert report.to_dict() == {"safe": True, "playbooks": 0, "days": 0, "head": ledger.head, "candidates": []}
 
     def test_what_is_left_whether_it_is_enough_and_since_when(self, ledger: Ledger) -> None:
         ledger = enter(ledger, entry("abcd ef"), entry("abc ed", "f", day=2), entry("abd ce f", day=3))

@@ -11,16 +11,14 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 
-import numpy as np
-
-from veilroute.arrays import Ints
 from veilroute.auditing.apartness import ClassRule, Spread, mask_of
-from veilroute.auditing.legality import TurnRules, legal_map
+from veilroute.auditing.changes import ChangedMap
+from veilroute.auditing.legality import legal_map
 from veilroute.auditing.pricing import price_walks
 from veilroute.auditing.replay import is_same, wrong_figure
 from veilroute.auditing.survey import Survey, measure_trip, survey_problem
 from veilroute.auditing.verdicts import ClaimVerdict, judge, names, number
-from veilroute.auditing.walking import TooMuchError, WalkingMap, make_rows
+from veilroute.auditing.walking import TooMuchError
 from veilroute.closures import GO_ON, Replan, Way
 from veilroute.domain.graph import Label
 from veilroute.playbook import Playbook, PlaybookClass
@@ -122,9 +120,7 @@ class _Check:
     ) -> None:
         self.playbook, self.survey, self.rule, self.entry, self.effort = playbook, survey, rule, entry, effort
         self.is_priced = False
-        self.closed: set[tuple[int, int]] = set()
-        self.shut: set[int] = set()
-        self.costs: dict[tuple[int, int], float] = {}
+        self.map = ChangedMap(survey, entry.closure)
 
     def faults(self) -> Faults:
         """What is wrong, by topic; first whether it is about anything in this playbook."""
@@ -136,8 +132,8 @@ class _Check:
             return {"begins": [f"lists other members than class {entry.number} has"]}
         if None in map(self.survey.find, entry.members):
             return {"begins": [f"class {entry.number} has members that are no candidates"]}
-        if unknown := self._read_closure():
-            return {"walk": [f"closes {unknown}, which is no road of the map"]}
+        if self.map.unknown:
+            return {"walk": [f"closes {self.map.unknown}, which is no road of the map"]}
         walked = entry.walked
         routes = [group.route_of(member, entry.trip).nodes for member in group.members]
         if (earlier := entry.after) is not None:
@@ -159,69 +155,13 @@ class _Check:
         found["cheapest"] = self._undercut()
         return found
 
-    def _read_closure(self) -> str:
-        """Take down what is closed and what costs something else; says what the map does not have."""
-        closure, node = self.entry.closure, self.survey.node
-        edges = [(tail, head, True) for tail, head in closure.roads]
-        edges += [(tail, head, False) for tail, head in closure.one_way]
-        for tail, head, both in edges:
-            a, b = node(tail), node(head)
-            if a is None or b is None:
-                return f"{tail} to {head}"
-            there = {(a, b), (b, a)} if both else {(a, b)}
-            there = {edge for edge in there if self.survey.walking.edge_cost(*edge) is not None}
-            if not there:
-                return f"{tail} to {head}"
-            self.closed |= there
-        for label in closure.nodes:
-            place = node(label)
-            if place is None:
-                return str(label)
-            self.shut.add(place)
-        for tail, head, cost in closure.costs:
-            a, b = node(tail), node(head)
-            if a is None or b is None or self.step(a, b) is None or not 0 <= cost < math.inf:
-                return f"{tail} to {head}"
-            self.costs[a, b] = cost
-        return ""
-
-    def step(self, tail: int, head: int) -> float | None:
-        """What a step costs on the changed map; ``None`` where no open road leads."""
-        if (tail, head) in self.closed or tail in self.shut or head in self.shut:
-            return None
-        cost = self.survey.walking.edge_cost(tail, head)
-        return None if cost is None else self.costs.get((tail, head), cost)
-
-    @cached_property
-    def changed(self) -> WalkingMap:
-        """The whole map as it has changed."""
-        domain = self.survey.problem.domain
-        tails, heads, costs = domain.edge_arrays()
-        keys = tails * domain.num_nodes + heads
-
-        def among(edges: Iterable[tuple[int, int]]) -> Ints:
-            return np.searchsorted(keys, np.array([a * domain.num_nodes + b for a, b in edges], dtype=np.int64))
-
-        shut = np.array(sorted(self.shut), dtype=np.int64)
-        is_open = ~(np.isin(tails, shut) | np.isin(heads, shut))
-        is_open[among(self.closed)] = False
-        prices = costs.astype(np.float64)
-        prices[among(self.costs)] = list(self.costs.values())
-        return WalkingMap(make_rows(domain.num_nodes, tails[is_open], heads[is_open], prices[is_open]))
-
     @cached_property
     def ahead(self) -> Survey:
         """The survey of the changed map, on which one trip leads from where the vehicle stands to the goal."""
-        legal = None if self.rules is None else legal_map(self.rules, [self.walked])
-        survey = replace(self.survey, walking=self.changed, legal=legal)
+        legal = None if self.map.rules is None else legal_map(self.map.rules, [self.walked])
+        survey = replace(self.survey, walking=self.map.walking, legal=legal)
         begin = self.here if legal is None else legal.begins[0]
         return replace(survey, trips=(measure_trip(survey, self.here, self.goal, begin, ()),))
-
-    @cached_property
-    def rules(self) -> TurnRules | None:
-        """Which turns are legal on the changed map, where another street may have become a dead end."""
-        domain = self.survey.problem.domain
-        return None if domain.turns is None else TurnRules(domain, domain.turns, self.changed, self.survey.called)
 
     @cached_property
     def walked(self) -> tuple[int, ...]:
@@ -286,13 +226,13 @@ class _Check:
         if goal is not None and nodes[-1] != goal:
             return ["does not end at the goal"]
         for place, (tail, head) in enumerate(pairwise(nodes)):
-            if tail is None or head is None or self.step(tail, head) is None:
+            if tail is None or head is None or self.map.step(tail, head) is None:
                 return [f"no open road leads from {rest[place]} to {rest[place + 1]}"]
         return []
 
     def _illegal(self, rest: tuple[Label, ...]) -> list[str]:
         """The first illegal turn of a rest, with what was walked before it; one that is no walk is left to ``walk``."""
-        rules, nodes = self.rules, [self.survey.node(label) for label in rest[1:]]
+        rules, nodes = self.map.rules, [self.survey.node(label) for label in rest[1:]]
         if rules is None or None in nodes:
             return []
         whole = (*self.walked, *(node for node in nodes if node is not None))
@@ -301,11 +241,11 @@ class _Check:
 
     def _mispriced(self, rest: tuple[Label, ...], stated: float | None) -> list[str]:
         nodes = [self.survey.node(label) for label in rest]
-        steps = [None if a is None or b is None else self.step(a, b) for a, b in pairwise(nodes)]
+        steps = [None if a is None or b is None else self.map.step(a, b) for a, b in pairwise(nodes)]
         real = [cost for cost in steps if cost is not None]
         if len(real) < len(steps):
             return []
-        if (rules := self.rules) is not None:
+        if (rules := self.map.rules) is not None:
             whole = (*self.walked, *(node for node in nodes[1:] if node is not None))
             real += [rules.extra_cost(whole[: last + 1]) for last in range(len(self.walked), len(whole))]
         return wrong_figure("cost", stated, math.fsum(real), max((cost for cost in real if cost), default=1.0))
@@ -324,31 +264,8 @@ class _Check:
         return [f"covers {names(real) or 'nobody'}, not {names(way.left) or 'nobody'}"]
 
     def _keeps(self, left: Sequence[Label]) -> bool:
-        """Whether those left keep the promise, on the playbook's map and on the changed one.
-
-        Closing roads makes no way shorter, and metres are not changed by new costs. So only new costs can bring
-        members closer together than they were, and only where ell is a cost.
-        """
-        masses = self._masses(left)
-        if None in map(self.survey.find, left):
-            return False
-        # What earlier trips have left for a member, where the playbook was planned under a ledger, must do as well.
-        groups, past = [masses], () if self.playbook.past is None else self.playbook.past.left
-        for owner, others in past:
-            if self.survey.find(owner) in masses:
-                known = {self.survey.find(other) for other in others}
-                groups.append({c: mass for c, mass in masses.items() if c in known})
-        if not all(_is_class(self.rule, group) for group in groups):
-            return False
-        if not self.entry.closure.costs or self.playbook.privacy.measure != "cost":
-            return True
-        return all(_is_class(self._changed_rule, group) for group in groups)
-
-    @cached_property
-    def _changed_rule(self) -> ClassRule:
-        """What the privacy makes of the candidates on the changed map."""
-        exact = all(isinstance(cost, int) for *_, cost in self.entry.closure.costs)
-        return Spread(replace(self.survey, walking=self.changed), self.playbook.privacy, exact=exact)
+        """Whether those left keep the promise, on the playbook's map and on the changed one."""
+        return None not in map(self.survey.find, left) and self.map.keeps(self.playbook, self.rule, self._masses(left))
 
     def _masses(self, left: Iterable[Label]) -> dict[int, float]:
         """How probable candidates are beside one another: by their shares where a class is drawn."""
@@ -405,11 +322,3 @@ class _Check:
             return prices[mask] < prices[kept] and not is_same(prices[mask], prices[kept])
         weight, other = (math.fsum(self._masses(labels).values()) for labels in (mine, theirs))
         return other > weight and not is_same(other, weight)
-
-
-def _is_class(rule: ClassRule, masses: Mapping[int, float]) -> bool:
-    """Whether candidates with these probabilities, or shares, keep what a rule asks."""
-    group = mask_of(masses)
-    if rule.beta is None:
-        return rule.hides(group)
-    return bool(masses) and (not rule.is_all_pairs or rule.is_far(group)) and rule.is_within(masses)

@@ -16,7 +16,7 @@ from typing import Any
 from veilroute.auditing.sightings import Observer, Sight, see_entry, see_playbook
 from veilroute.auditing.verdicts import ClaimVerdict, judge, names, number
 from veilroute.domain.graph import Label
-from veilroute.entries import LEDGER_FORMAT, Entry, read_entries
+from veilroute.entries import LEDGER_FORMAT, Entry, Place, read_entries
 from veilroute.errors import InvalidInputError
 from veilroute.journal import Journal, read_journal
 from veilroute.playbook import Playbook
@@ -301,6 +301,8 @@ def _check_recorded(
         called = f"line {at + 2} of the ledger ({entry.date})"
         if entry.parent is not None and entry.parent not in journal.hashes[: at + 1]:
             problems.append(f"{called}: it was planned under a line that does not come before it")
+        if entry.kind == "day":
+            problems += [f"{called}: {what}" for what in _wrong_day(entry, entries[:at])]
         if entry.kind != "playbook":
             continue
         listed = {place for members in entry.classes for place in members} | set(entry.refused)
@@ -309,11 +311,46 @@ def _check_recorded(
         if entry.playbook in books:
             wrong = _differences(entry, books[entry.playbook], seen[entry.playbook])
             problems += [f"{called}: {what} not as in the playbook" for what in wrong]
-    num = sum(entry.kind != "playbook" or entry.playbook not in books for entry in entries)
-    shown = f"the ledger says what {number(len(entries) - num, 'playbook')} at hand are"
+    num_known = sum(entry.kind == "playbook" and entry.playbook in books for entry in entries)
+    num_days = sum(entry.kind == "day" and entry.playbook in books for entry in entries)
+    num = len(entries) - num_known - num_days
+    shown = f"the ledger says what {number(num_known, 'playbook')} at hand are"
+    shown += f", and which of their classes {number(num_days, 'day')} drove by" if num_days else ""
     if num:
         shown += f"; for {number(num, 'other line', 'other lines')} its word was taken: name their playbooks"
     return judge("recorded", problems, shown, checked=not num)
+
+
+def _wrong_day(entry: Entry, before: Sequence[Entry]) -> list[str]:
+    """What a fleet's day says otherwise than the line of its playbook, in words: it may show fewer people, never more.
+
+    So whoever knows that line knows what a day shows, and cannot be told of classes that are larger than they are.
+    """
+    line = next((each for each in before if (each.kind, each.playbook) == ("playbook", entry.playbook)), None)
+    if line is None:
+        return ["a day of a playbook that was not entered before it"]
+
+    def places(of: Entry, numbers: Iterable[int]) -> frozenset[Place]:
+        return frozenset(of.places[i] for i in numbers)
+
+    listed = [set(places(line, members)) for members in line.classes]
+    driven = [places(entry, members) for members in entry.classes]
+    whose = [next((at for at, group in enumerate(listed) if members <= group), None) for members in driven]
+    near = {pair for each in line.near if (pair := places(line, each)) <= set(entry.places)}
+    weights = dict(zip(line.places, line.prior or (), strict=False))
+    found = {
+        "it drives by classes that are not of the playbook": None not in whose and len(set(whose)) == len(whose),
+        "it lists customers whom it does not visit": not entry.refused
+        and set(entry.places) == {place for members in driven for place in members},
+        "near pairs are not those of the playbook": {places(entry, each) for each in entry.near} == near,
+        "it is not of the playbook's map, trips and privacy": (entry.domain, entry.trips, entry.privacy)
+        == (line.domain, line.trips, line.privacy),
+        "the prior is not that of the playbook": entry.prior
+        == (None if line.prior is None else tuple(weights.get(place) for place in entry.places)),
+        "it was drawn, or planned by itself": not entry.shares and entry.occasion is None and entry.parent is None,
+        "trips are linked from another day on than for the playbook": entry.since == line.since,
+    }
+    return [what for what, is_right in found.items() if not is_right]
 
 
 def _differences(entry: Entry, book: Playbook, sight: Sight) -> list[str]:

@@ -212,6 +212,10 @@ def _playbook_of(ledger: Ledger, given: Path | None, domain: Path | None, moveme
     raise InvalidInputError("--playbook", expected)
 
 
+def _counted(num: int, what: str) -> str:
+    return f"{num} {what}{'' if num == 1 else 's'}"
+
+
 def _emit_head(ledger: Ledger) -> None:
     emit(f"Head: {ledger.head}\n")
 
@@ -227,9 +231,10 @@ def _accounts(ledger: Ledger, since: str | None) -> tuple[Account, ...]:
 
 def _print_report(ledger: Ledger, report: LedgerReport, since: str | None, accounts: Sequence[Account]) -> None:
     screen = console.stdout()
-    count = f"{report.playbooks} playbook{'' if report.playbooks == 1 else 's'}"
+    count = _counted(report.playbooks, "playbook")
+    count += f" and {_counted(report.days, 'day')} of fleets" if report.days else ""
     linked = f"whoever links {'all trips' if since is None else f'the trips from {since} on'}"
-    if not report.playbooks:
+    if not report.playbooks and not report.days:
         screen.print(f"No playbook was entered yet{'' if since is None else f' from {since} on'}.")
     elif report.safe:
         screen.print(f"Safe: {linked} of the {count} is left with what was promised.")

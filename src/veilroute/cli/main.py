@@ -29,6 +29,8 @@ COMMANDS = {
     "route": "route.run_route",
     "key": "route.key_app",
     "replan": "replan.run_replan",
+    "fleet": "fleet.run_fleet",
+    "fleet-replan": "fleet_replan.run_fleet_replan",
     "ledger": "ledger.app",
     "audit": "audit.run_audit",
     "risk": "audit.run_risk",
@@ -102,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = run(given)
     except BaseException:
         # What ends `run` may still be a second Ctrl-C, and its traceback would tell of the failure before it.
-        if not _may_hold_secret(given):
+        if not _may_hold_secret(given) and not _may_hold_orders(given):
             raise
         code = INTERRUPTED
     with suppress(OSError):  # nobody reads any more, or the disk is full
@@ -148,6 +150,8 @@ def run(arguments: list[str]) -> int:
             return DONE
         if arguments and arguments[0] not in COMMANDS and not arguments[0].startswith("-"):
             return _fail(f"no such command; expected one of {', '.join(COMMANDS)}", BAD_INPUT)
+        if _may_hold_orders(arguments):
+            return _fail(_fleet_usage(error), BAD_INPUT)
         return _fail(str(error.format_message()), BAD_INPUT)  # type: ignore[attr-defined]
     except (typer.Abort, KeyboardInterrupt, _StoppedError):
         return _fail("interrupted", INTERRUPTED)
@@ -160,6 +164,19 @@ def run(arguments: list[str]) -> int:
 def _may_hold_secret(arguments: Sequence[str]) -> bool:
     """Whether the secret may be among what was typed: for `route`, or with its option in the wrong place."""
     return "route" in arguments[:1] or any(word.startswith("--transit") for word in arguments)
+
+
+def _may_hold_orders(arguments: Sequence[str]) -> bool:
+    """Whether orders may be among what was typed, where they do not belong."""
+    return "fleet" in arguments[:1]
+
+
+def _fleet_usage(error: BaseException) -> str:
+    """What to say of a slip in the command line of `fleet`: which option it is about, and nothing that was typed."""
+    options = getattr(getattr(error, "param", None), "opts", [])
+    about = [option for option in options if option.startswith("--")]
+    usage = "usage: veilroute fleet PLAYBOOK --orders FILE|- --vehicles N -o DIR; see veilroute fleet --help"
+    return f"{about[-1]}: missing, or not what it should be; {usage}" if about else usage
 
 
 def _run_route(arguments: list[str]) -> int:

@@ -141,7 +141,7 @@ def run_route(
     elif occasion and book.is_randomised:
         raise RouteError("occasion")
     # Asked for last, when nothing else is wrong.
-    secret = _find_secret(book, _ask() if transit == "-" else transit)
+    secret = find_secret(book, _ask() if transit == "-" else transit)
     route = book.route_for(secret, trip, key=private, occasion=occasion, expose=expose)
     if not expose and book.domain is not None:  # without the map, nothing more is known of whether the secret is hidden
         groups = book.hidden_classes if book.is_randomised else book.classes_of(secret)[:1]
@@ -244,7 +244,7 @@ def _saying_only(which: str, *kinds: type[Exception]) -> Iterator[None]:
         raise RouteError(which) from None
 
 
-def _find_secret(book: Playbook, text: str) -> Label:
+def find_secret(book: Playbook, text: str) -> Label:
     """The candidate that was typed: its text, ``R C`` and ``(R, C)`` for cells, its name, or ``LAT,LON`` on streets."""
     if len(text) > _LONGEST:
         raise UnknownCandidateError

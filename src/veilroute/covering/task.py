@@ -10,7 +10,7 @@ cover) and posts.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -80,23 +80,36 @@ class CoveringTask:
 
 
 def prepare_task(
-    problem: Problem, positions: Sequence[int] | None = None, *, walked: Sequence[Sequence[int]] | None = None
+    problem: Problem,
+    positions: Sequence[int] | None = None,
+    *,
+    walked: Sequence[Sequence[int]] | None = None,
+    any_trip: bool = False,
+    open_trips: Collection[int] = (),
 ) -> CoveringTask:
     """The task of the candidates at ``positions``, or of all that count; two sweeps per trip.
 
     Trips that have begun have ``walked`` some nodes each, the last of which is their start; which turns are legal next
-    depends on that.
+    depends on that. With ``any_trip`` a candidate is coverable where one of the trips can cover it.
+    ``open_trips`` end wherever they are.
     """
     began = [(start,) for start in problem.start_nodes] if walked is None else walked
     if problem.kept is None or positions is not None:
-        return _prepare(problem, positions, began)
+        return _prepare(problem, positions, began, any_trip=any_trip, open_trips=open_trips)
     if "task" not in problem.kept:
         problem.kept["task"] = replace(_prepare(problem, None, began), kept={})
     shared: CoveringTask = problem.kept["task"]
     return shared
 
 
-def _prepare(problem: Problem, positions: Sequence[int] | None, walked: Sequence[Sequence[int]]) -> CoveringTask:
+def _prepare(
+    problem: Problem,
+    positions: Sequence[int] | None,
+    walked: Sequence[Sequence[int]],
+    *,
+    any_trip: bool = False,
+    open_trips: Collection[int] = (),
+) -> CoveringTask:
     search = search_graph(problem.domain, walked, problem.goal_nodes)
     domain = search.graph
     counted = [Candidate(i) for i in (problem.counted if positions is None else positions)]
@@ -111,10 +124,10 @@ def _prepare(problem: Problem, positions: Sequence[int] | None, walked: Sequence
     owner = np.repeat(np.arange(len(counted)), np.diff(everyone.watch_ptr))
     for j, (start, goal) in enumerate(zip(search.starts, search.goals, strict=True)):
         all_from_start[j] = out.run(start)
-        all_to_goal[j] = back.run(goal)
+        all_to_goal[j] = 0.0 if j in open_trips else back.run(goal)
         through = (all_from_start[j] + all_to_goal[j])[everyone.nodes]
         np.minimum.at(base[j], owner, through[everyone.watch_posts])
-        coverable &= np.isfinite(base[j])
+    coverable &= np.isfinite(base).any(axis=0) if any_trip else np.isfinite(base).all(axis=0)
     kept = np.flatnonzero(coverable).tolist()
     posts = everyone if coverable.all() else everyone.subset(kept)[0]
     total = sum(trip.weight for trip in problem.trips)

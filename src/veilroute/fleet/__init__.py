@@ -3,6 +3,8 @@
 Open ``fleet/dispatch.py`` first: from the classes that today's orders touch to tours past every member of each.
 """
 
-from veilroute.fleet.dispatch import dispatch
+from veilroute.fleet.dispatch import dispatch, redispatch
+from veilroute.fleet.exposure import ExposedClass, Exposure, expose, exposure
+from veilroute.fleet.padding import pad
 
-__all__ = ["dispatch"]
+__all__ = ["ExposedClass", "Exposure", "dispatch", "expose", "exposure", "pad", "redispatch"]

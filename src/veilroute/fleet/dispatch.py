@@ -1,10 +1,14 @@
-"""The dispatcher: from the classes that are touched to a day of tours past every member of each."""
+"""The dispatcher: from the classes that are touched to a day of tours past every member of each, and what is left of it
+where something happens on the way."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
+from veilroute.closures import Closure
 from veilroute.days import Day, Terms
+from veilroute.domain.graph import Label
 from veilroute.playbook import Playbook
 from veilroute.progress import ProgressCallback, Watch
 
@@ -41,3 +45,73 @@ def dispatch(
     from veilroute.fleet.tours import plan_day
 
     return plan_day(playbook, touched, terms, watch=Watch(progress, None, should_stop))
+
+
+def redispatch(
+    playbook: Playbook,
+    day: Day,
+    *,
+    at: float | None = None,
+    positions: Mapping[int, int | tuple[int, int]] | None = None,
+    broken: Iterable[int] = (),
+    closed: Iterable[Sequence[Label]] = (),
+    closed_one_way: Iterable[Sequence[Label]] = (),
+    closed_nodes: Iterable[Label] = (),
+    costs: Iterable[Sequence[Any]] = (),
+    choice: str | None = None,
+    late: bool = False,
+    keep: bool = False,
+    progress: ProgressCallback | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> Day:
+    """Plan the rest of a day anew, where a vehicle has broken down or a road is closed.
+
+    Whoever of the touched classes was not visited yet is, by the vehicles that are left, from where they are. Orders
+    are no argument: the rest is the same whoever has ordered.
+
+    Parameters
+    ----------
+    playbook, day
+        The playbook, and the day as it was planned last.
+    at
+        What time it is, in seconds after midnight. Where a vehicle is follows from it: at the node that it comes to
+        next. Who has begun a stop finishes it.
+    positions
+        Per vehicle, from 1, its place on its route of ``day``, from 0; needed where the day has no times. Stops at that
+        place are still to be made; a pair says how many stops of the route are done.
+    broken
+        Vehicles, from 1, that stay where they are.
+    closed, closed_one_way, closed_nodes, costs
+        What has changed on the map, as in :meth:`Playbook.replan`. What was closed before stays closed.
+    choice
+        ``go-on`` or ``give-up``: what is done about classes that keep their promise no more, because members are out of
+        reach. Do not let it depend on who has ordered.
+    late
+        Drive on where windows or shifts cannot be kept: all may be missed by the same time, as little as is found.
+    keep
+        Vehicles keep the customers that they had, as where they have the goods of each on board; only those of vehicles
+        that stay go to others.
+    progress, should_stop
+        As in :func:`veilroute.solve`.
+
+    Raises
+    ------
+    FallsShortError
+        Classes keep their promise no more, and there is no choice; it says who is exposed by either.
+    InvalidInputError
+        The terms cannot be kept; it says which, and by how much.
+    """
+    from veilroute.fleet.replanning import replan_day
+
+    return replan_day(
+        playbook,
+        day,
+        at=at,
+        positions=positions,
+        closure=Closure.of(closed, closed_one_way, closed_nodes, costs),
+        broken=tuple(broken),
+        choice=choice,
+        late=late,
+        keep=keep,
+        watch=Watch(progress, None, should_stop),
+    )

@@ -51,6 +51,7 @@ class Readiness:
     ready_s: float  #: when it can leave there at the earliest
     room: int | None  #: how much it can take; ``None`` for anything
     shift_s: float | None  #: for how long it may be on its way; ``None`` for ever
+    home_s: float | None = None  #: when its day must have ended, where that is known
 
 
 def route_customers(
@@ -61,8 +62,12 @@ def route_customers(
     *,
     iterations: int | None = None,
     readiness: Sequence[Readiness] | None = None,
+    barred: Sequence[frozenset[int]] | None = None,
 ) -> Routing:
-    """Tours past all the customers, as cheap as PyVRP finds them; what vehicles can do is as in the terms or given."""
+    """Tours past all the customers, as cheap as PyVRP finds them; what vehicles can do is as in the terms or given.
+
+    Vehicles may be ``barred`` from some of the customers. One is sent there all the same where nothing else was found.
+    """
     try:
         import pyvrp
         from pyvrp.exceptions import PenaltyBoundWarning
@@ -76,10 +81,21 @@ def route_customers(
     posts = [post for _, post in own]
     costs = _costs(ways, posts)
     first = 2 * ways.num_kinds
-    distances = _whole(costs, _scale(costs))
+    not_for = [frozenset[int]()] * len(ways.kind_of) if barred is None else barred
+    is_one = not any(not_for) and not any(ways.home_cost(kind) for kind in range(ways.num_kinds))
+    profiles = list(dict.fromkeys(zip(ways.kind_of, not_for, strict=True)))
+    matrices = [costs]
+    if not is_one:
+        matrices = [_beyond_home(costs, ways, kind) for kind, _ in profiles]
+        for matrix, (_, others) in zip(matrices, profiles, strict=True):
+            closed = [first + at for at, (number, _) in enumerate(own) if customers[number] in others]
+            matrix[closed, :] = matrix[:, closed] = np.inf
+            np.fill_diagonal(matrix, 0.0)
+    scale = _scale(np.concatenate(matrices))
+    distances = [_whole(each, scale) for each in matrices]
     # Where nobody knows the time, nothing takes any.
     ticks = 0.0 if terms.seconds_per_cost is None else _TICKS * terms.seconds_per_cost
-    durations: Any = _whole(costs, ticks) if ticks else np.where(distances == _NO_WAY, _NO_WAY, 0)
+    durations: Any = _whole(costs, ticks) if ticks else np.where(np.isfinite(costs), 0, _NO_WAY)
     places: list[list[int]] = [[] for _ in customers]
     for at, (number, _) in enumerate(own):
         places[number].append(at)
@@ -101,9 +117,10 @@ def route_customers(
     usual = Readiness(terms.depart_s, terms.capacity, terms.shift_s)
     everything = sum(stays[each].demand for each in customers)
     # Vehicles that are alike are one type, in the order of their numbers.
-    alike: dict[tuple[int, Readiness], list[int]] = {}
+    alike: dict[tuple[int, frozenset[int], Readiness], list[int]] = {}
     for vehicle, kind in enumerate(ways.kind_of):
-        alike.setdefault((kind, usual if readiness is None else readiness[vehicle]), []).append(vehicle)
+        ready = usual if readiness is None else readiness[vehicle]
+        alike.setdefault((kind, not_for[vehicle], ready), []).append(vehicle)
     types = [
         pyvrp.VehicleType(
             len(vehicles),
@@ -111,17 +128,19 @@ def route_customers(
             start_depot=kind,
             end_depot=ways.num_kinds + kind,
             tw_early=math.ceil(_TICKS * ready.ready_s),
+            tw_late=_NEVER if ready.home_s is None else math.floor(_TICKS * ready.home_s),
+            profile=0 if is_one else profiles.index((kind, others)),
             shift_duration=_NEVER if ready.shift_s is None else math.floor(_TICKS * ready.shift_s),
         )
-        for (kind, ready), vehicles in alike.items()
+        for (kind, others, ready), vehicles in alike.items()
     ]
     data = pyvrp.ProblemData(
         [pyvrp.Location(0, 0)] * len(costs),
         clients,
         [pyvrp.Depot(place) for place in range(first)],
         types,
-        [distances],
-        [durations],
+        distances,
+        [durations] * len(distances),
         [pyvrp.ClientGroup(places[number]) for number in group_of],
     )
     neighbours = min(_MOST_NEIGHBOURS, _NUM_NEIGHBOURS * math.ceil(len(own) / len(customers)))
@@ -160,6 +179,24 @@ def _costs(ways: Ways, posts: Sequence[int]) -> Floats:
         costs[kind, kinds + kind] = 0.0  # an idle vehicle stays where it is
     np.fill_diagonal(costs, 0.0)
     return costs
+
+
+def _beyond_home(costs: Floats, ways: Ways, kind: int) -> Floats:
+    """Costs of which those of a tour sum up to what it costs beyond ending the day at once, as who is away must do.
+
+    Each step is charged by how much it leads away from the end. No way is shorter than over a place, so none is less
+    than nothing.
+    """
+    kinds, first = ways.num_kinds, 2 * ways.num_kinds
+    ahead = costs[first:, kinds + kind]
+    with np.errstate(invalid="ignore"):
+        beyond = costs.copy()
+        beyond[first:, first:] += ahead[None, :] - ahead[:, None]
+        beyond[kind, first:] += ahead - ways.home_cost(kind)
+        beyond[first:, kinds + kind] -= ahead
+    beyond = np.where(np.isfinite(beyond), np.maximum(beyond, 0.0), np.inf)
+    np.fill_diagonal(beyond, 0.0)
+    return beyond
 
 
 def _scale(costs: Floats) -> float:

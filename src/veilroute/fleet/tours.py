@@ -15,7 +15,7 @@ from veilroute.days import Day, Stay, Terms, Tour, clock_text
 from veilroute.domain.geography import duration_text
 from veilroute.domain.graph import Label
 from veilroute.errors import InvalidInputError, Problems, listing
-from veilroute.fleet.routing import Routing, route_customers
+from veilroute.fleet.routing import Readiness, Routing, route_customers
 from veilroute.fleet.ways import Leg, Ways
 from veilroute.playbook import Playbook
 from veilroute.progress import Watch
@@ -32,15 +32,14 @@ def plan_day(
     """What :func:`veilroute.dispatch` does; several days may share ``ways`` between at least these members."""
     watch = watch or Watch()
     groups = touched_groups(playbook, touched)
-    stays: dict[Label, Stay] = {}
-    for number in groups:
-        stays |= terms.stays(playbook.hidden_classes[number - 1].members)
+    stays = stays_of(playbook, groups, terms)
     ways = ways or Ways(playbook.problem.domain, list(stays), terms.vans, watch=watch)
     check_terms(playbook, terms, stays, ways)
     watch.tell("tours")
     tours, status = _tours(ways, list(stays), stays, terms, watch)
     cost = sum(tour.cost for tour in tours)
-    return Day(playbook.sha256, terms, groups, tours, cost, _direct_cost(playbook, groups, terms, stays, ways), status)
+    classes = [playbook.hidden_classes[number - 1].members for number in groups]
+    return Day(playbook.sha256, terms, groups, tours, cost, average_direct_cost(ways, classes, terms, stays), status)
 
 
 def touched_groups(playbook: Playbook, touched: Iterable[int]) -> tuple[int, ...]:
@@ -52,6 +51,21 @@ def touched_groups(playbook: Playbook, touched: Iterable[int]) -> tuple[int, ...
         raise InvalidInputError("playbook", "one that anonymizes somebody")
     expected = f"class numbers from 1 to {last}"
     return tuple(sorted({check_whole("touched", plain_number(n), expected, least=1, most=last) for n in touched}))
+
+
+def stays_of(playbook: Playbook, groups: Iterable[int], terms: Terms) -> dict[Label, Stay]:
+    """What the stops at all members of some classes are like."""
+    stays: dict[Label, Stay] = {}
+    for number in groups:
+        stays |= terms.stays(playbook.hidden_classes[number - 1].members)
+    return stays
+
+
+def check_day(playbook: Playbook, touched: Iterable[int], terms: Terms) -> None:
+    """Whether nothing is asked for that no tours past these classes can keep, without looking for tours."""
+    stays = stays_of(playbook, touched_groups(playbook, touched), terms)
+    if stays:
+        check_terms(playbook, terms, stays, Ways(playbook.problem.domain, list(stays), terms.vans))
 
 
 def check_terms(playbook: Playbook, terms: Terms, stays: dict[Label, Stay], ways: Ways) -> None:
@@ -188,18 +202,28 @@ def make_tour(
     return Tour(labels, leg.positions, route, leg.cost, tuple(begins), departs, seconds)
 
 
-def _direct_cost(
-    playbook: Playbook, groups: Sequence[int], terms: Terms, stays: dict[Label, Stay], ways: Ways
+def average_direct_cost(
+    ways: Ways,
+    groups: Sequence[Sequence[Label]],
+    terms: Terms,
+    stays: dict[Label, Stay],
+    readiness: Sequence[Readiness] | None = None,
+    barred: Sequence[frozenset[int]] | None = None,
 ) -> float:
     """What a day costs on average that visits one member of each touched class, drawn evenly.
 
-    It is a function of the touched classes as well: what today's own orders would cost alone stays unsaid.
+    It is a function of the touched classes as well: what today's own orders would cost alone stays unsaid. Of vehicles
+    on their way it is what they cost beyond ending the day at once.
     """
     rng, total = Random(f"direct-{terms.seed}"), 0.0
-    by_number = {ways.number_of[label]: stay for label, stay in stays.items()}
+    by_number = {ways.number_of[label]: stay for label, stay in stays.items() if label in ways.number_of}
+    iterations = max(1, terms.iterations // _DIRECT_PART)
     for _ in range(_NUM_DRAWS):
-        drawn = [rng.choice(playbook.hidden_classes[number - 1].members) for number in groups]
-        numbers = [ways.number_of[label] for label in drawn]
-        found = route_customers(ways, numbers, by_number, terms, iterations=max(1, terms.iterations // _DIRECT_PART))
-        total += sum(ways.cost(ways.kind_of[vehicle], posts) for vehicle, posts in enumerate(found.posts))
+        numbers = [ways.number_of[rng.choice(group)] for group in groups]
+        found = route_customers(
+            ways, numbers, by_number, terms, iterations=iterations, readiness=readiness, barred=barred
+        )
+        for vehicle, posts in enumerate(found.posts):
+            kind = ways.kind_of[vehicle]
+            total += ways.cost(kind, posts) - (ways.home_cost(kind) if posts else 0.0)
     return total / _NUM_DRAWS

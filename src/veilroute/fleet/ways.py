@@ -47,7 +47,8 @@ class Ways:
     vehicles
         Where days begin and end; vehicles that do so alike are one *kind*.
     walked
-        For vehicles that are on their way, the nodes that each has walked so far, the last of which is its start.
+        For vehicles that are on their way, the nodes that each has walked so far, the last of which is its start. Then
+        it is enough that one of them can visit a customer.
     """
 
     def __init__(
@@ -69,9 +70,15 @@ class Ways:
         trips = [Trip(start := domain.label(nodes[-1]), start if goal is None else goal) for nodes, goal in kinds]
         problem = Problem(domain, trips, self.customers, AtNode())
         self.task: CoveringTask = prepare_task(
-            problem, range(len(self.customers)), walked=[nodes for nodes, _ in kinds]
+            problem,
+            range(len(self.customers)),
+            walked=[nodes for nodes, _ in kinds],
+            any_trip=walked is not None,
+            open_trips=[kind for kind, ends_anywhere in enumerate(self.is_open) if ends_anywhere],
         )
-        #: Customers that some kind of vehicle cannot visit and still come to the end of its day.
+        self._before = [nodes[-2] if len(nodes) > 1 else -1 for nodes, _ in kinds]
+        #: Customers that some kind of vehicle cannot visit and still come to the end of its day; on the way, that none
+        #: can.
         self.unreachable = tuple(self.customers[i] for i in self.task.uncoverable)
         self._table = PostTable(self.task.domain, self.task.posts)
         self._table.complete(watch or Watch())
@@ -105,6 +112,20 @@ class Ways:
             return np.zeros(len(posts))
         return np.asarray(self.task.to_goal[kind][list(posts)] * self.task.unit)
 
+    def can_end(self, kind: int) -> bool:
+        """Whether a kind of vehicle can come to where it ends at all."""
+        return bool(np.isfinite(self.task.direct[kind]))
+
+    def home_cost(self, kind: int) -> float:
+        """What it costs a kind of vehicle to end its day at once; nothing where it has not left or ends anywhere."""
+        is_done = self.is_open[kind] or self._before[kind] < 0
+        return 0.0 if is_done else float(self.task.direct[kind] * self.task.unit)
+
+    def home(self, kind: int) -> Leg:
+        """The cheapest walk to where a kind of vehicle ends."""
+        states = self._sweepers.path_to_goal(self.task.starts[kind], self.task.goals[kind])
+        return self._leg(kind, nodes_along(self.task.domain, states), ())
+
     def cost(self, kind: int, posts: Sequence[int]) -> float:
         """What the cheapest walk past some posts in turn costs, up to rounding."""
         if not posts:
@@ -124,7 +145,7 @@ class Ways:
             positions.append(nodes_along(task.domain, states).size - 1)
         if not self.is_open[kind]:
             states = np.concatenate((states, self._sweepers.path_to_goal(int(states[-1]), task.goals[kind])[1:]))
-        return self._leg(nodes_along(task.domain, states), positions)
+        return self._leg(kind, nodes_along(task.domain, states), positions)
 
     def optimum(self, kind: int, customers: Sequence[int], watch: Watch | None = None) -> tuple[list[int], Leg]:
         """A few customers in the order in which the cheapest walk of all first meets them, and that walk."""
@@ -134,8 +155,15 @@ class Ways:
         first = {node: place for place, node in reversed(list(enumerate(nodes.tolist())))}
         at = {each: first[self.domain.node(self.customers[self.task.members[each]])] for each in customers}
         order = sorted(customers, key=lambda each: (at[each], each))
-        return order, self._leg(nodes, [at[each] for each in order])
+        return order, self._leg(kind, nodes, [at[each] for each in order])
 
-    def _leg(self, nodes: Ints, positions: Sequence[int]) -> Leg:
-        reached = tuple(walk_cost(self.domain, nodes[: place + 1]) for place in positions)
-        return Leg(nodes, tuple(positions), reached, walk_cost(self.domain, nodes))
+    def _leg(self, kind: int, nodes: Ints, positions: Sequence[int]) -> Leg:
+        def cost(walk: Ints) -> float:
+            # Who turns round at once has come from a node before these.
+            turns = self.domain.turns
+            turned = turns is not None and walk.size > 1 and walk[1] == self._before[kind]
+            extra = turns.u_turn_cost if turns is not None and turned else 0.0
+            total = walk_cost(self.domain, walk) + extra
+            return int(total) if self.domain.has_integer_costs else total
+
+        return Leg(nodes, tuple(positions), tuple(cost(nodes[: place + 1]) for place in positions), cost(nodes))

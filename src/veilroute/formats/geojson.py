@@ -4,7 +4,7 @@ Files are canonical JSON, so that equal routes give equal bytes. A single route'
 names neither the secret nor any other candidate.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from veilroute.domain.geography import streets_of
 from veilroute.domain.graph import Label
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook
+from veilroute.streets.day_sheets import VanSheet, Visit
 from veilroute.streets.directions import Itinerary
 from veilroute.streets.sheets import ClassRoute, chosen_trips, class_routes
 
@@ -51,6 +52,39 @@ def playbook_geojson(playbook: Playbook, *, trip: int | None = None) -> bytes:
 def write_geojson(playbook: Playbook, path: str | Path, *, trip: int | None = None) -> None:
     """Write a whole playbook as :func:`playbook_geojson` makes it."""
     Path(path).write_bytes(playbook_geojson(playbook, trip=trip))
+
+
+def day_geojson(sheets: Sequence[VanSheet]) -> bytes:
+    """The tours of some vehicles: a line for each, in its colour, and points where it begins, stops and ends."""
+    features = [feature for sheet in sheets for feature in (_van_line(sheet), *_van_points(sheet))]
+    return dump_canonical(_collection(features, sheets[0].laid.attribution if sheets else ""))
+
+
+def _van_line(sheet: VanSheet) -> dict[str, Any]:
+    style = {"stroke": class_colour(sheet.number - 1), "stroke-width": 5, "stroke-opacity": 0.8}
+    about = {"role": "tour", "vehicle": sheet.number, "name": sheet.title, "cost": sheet.tour.cost}
+    times = {"leaves": sheet.leaves, "home": sheet.home, "seconds": sheet.tour.seconds} if sheet.home else {}
+    return _line(sheet.laid, style | about | {"stops": len(sheet.visits)} | times)
+
+
+def _van_points(sheet: VanSheet) -> Iterator[dict[str, Any]]:
+    ends = (("start", sheet.start, 0, "s"), ("goal", sheet.goal or sheet.visits[-1].called, len(sheet.laid.legs), "g"))
+    for role, name, position, symbol in ends:
+        about = {"role": role, "vehicle": sheet.number, "name": name, "marker-symbol": symbol}
+        yield _feature("Point", _rounded(sheet.laid.place(position)), about)
+    for visit in sheet.visits:
+        yield _feature("Point", _rounded(sheet.laid.place(visit.stop.position)), _visit_properties(sheet, visit))
+
+
+def _visit_properties(sheet: VanSheet, visit: Visit) -> dict[str, Any]:
+    about = {"role": "stop", "vehicle": sheet.number, "stop": visit.stop.number, "stops": visit.stop.total}
+    about |= {"node": visit.customer, "name": visit.called, "class": visit.group, "service_s": visit.service_s}
+    about |= {"at": visit.at, "begins_s": visit.begins_s} if visit.at else {}
+    return about | {"marker-color": class_colour(sheet.number - 1)}
+
+
+def _rounded(place: tuple[float, float]) -> list[float]:
+    return [round(degrees, _DECIMALS) for degrees in place]
 
 
 def _collection(features: list[dict[str, Any]], attribution: str) -> dict[str, Any]:

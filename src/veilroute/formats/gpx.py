@@ -12,6 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 from veilroute.arrays import Floats
 from veilroute.domain.geography import streets_of
 from veilroute.playbook import Playbook
+from veilroute.streets.day_sheets import VanSheet
 from veilroute.streets.directions import Itinerary, Step, stay_text, total_text
 from veilroute.streets.sheets import class_routes, members_text
 from veilroute.streets.stops import Schedule
@@ -68,6 +69,17 @@ def playbook_gpx(playbook: Playbook, *, trip: int | None = None, schedule: Sched
         stops += waypoints(part.itinerary, schedule, part.title)
     attribution = streets_of(playbook.problem.domain).attribution
     return gpx_text(tracks, name="Playbook", attribution=attribution, stops=stops)
+
+
+def van_gpx(sheet: VanSheet) -> str:
+    """The day of one vehicle as GPX: its stops with their times, its track, and the route turn by turn."""
+    laid = sheet.laid
+    stops = [
+        Waypoint(visit.stop.title, f"{visit.called}; {sheet.when_text(visit)}", laid.place(visit.stop.position))
+        for visit in sheet.visits
+    ]
+    track = Track(sheet.title, sheet.total_text, laid.polyline(), sheet.steps())
+    return gpx_text([track], name=sheet.title, attribution=laid.attribution, stops=stops, note=sheet.note)
 
 
 def waypoints(itinerary: Itinerary, schedule: Schedule, title: str = "") -> list[Waypoint]:

@@ -28,6 +28,7 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be",
 }  # fmt: skip
 _SEQUENCE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+_ZIP = b"PK\x03\x04"
 _SEPARATORS = ",;\t|"
 _GAIN, _FREE_BYTES = 60, 2**26  # what a workbook may unpack to
 _MOST_COLUMNS, _LONGEST_HEADER = 10_000, 100
@@ -86,14 +87,17 @@ class Sheet:
         separator is found in the same way; of equals the first.
     known
         The keys of columns that are looked for.
+    raw
+        What is in the file, where it was read already; then a workbook is told by its first bytes.
     """
 
-    def __init__(self, path: str | Path, known: Collection[str]) -> None:
+    def __init__(self, path: str | Path, known: Collection[str], *, raw: bytes | None = None) -> None:
         self.path = path
         self.line = 1  #: the line that was read last
-        is_workbook = Path(path).suffix.lower() == ".xlsx"
-        self._rows = _read_workbook(path, known) if is_workbook else None
-        self._text = "" if is_workbook else _with_plain_ends(decode_text(read_bytes(path), path))
+        is_workbook = Path(path).suffix.lower() == ".xlsx" if raw is None else raw.startswith(_ZIP)
+        content = read_bytes(path) if raw is None else raw
+        self._rows = _read_workbook(content, path, known) if is_workbook else None
+        self._text = "" if is_workbook else _with_plain_ends(decode_text(content, path))
         self._separator = "" if is_workbook else _separator(self._text, known)
         self._may_have_commas = is_workbook or self._separator != "," or '"' in self._text
         self._comma_is_decimal: dict[int, bool | None] = {}
@@ -125,6 +129,18 @@ class Sheet:
                 if is_below:
                     yield row
                 is_below = True
+
+    def lines(self) -> Iterator[Row]:
+        """All lines that are not empty, the first included, each as one cell: a list that has no header."""
+        if self._rows is not None:
+            yield from ((line, [",".join(filter(None, row))]) for line, row in self._rows)
+            return
+        for line, text in enumerate(self._text.split("\n"), start=1):
+            bare = text.strip()
+            if len(bare) > 1 and bare[0] == bare[-1] == '"':
+                bare = bare[1:-1].replace('""', '"')
+            if bare:
+                yield line, [bare]
 
     def error(self, problem: str) -> FileFormatError:
         """An error about the line that was read last."""
@@ -229,13 +245,12 @@ def _separator(text: str, known: Collection[str]) -> str:
     return max(_SEPARATORS, key=merit)
 
 
-def _read_workbook(path: str | Path, known: Collection[str]) -> list[Row]:
+def _read_workbook(raw: bytes, path: str | Path, known: Collection[str]) -> list[Row]:
     """The rows of the sheet with the most known columns; cells as text."""
     try:
         import openpyxl
     except ImportError:
         raise MissingExtraError("openpyxl", "streets") from None
-    raw = read_bytes(path)
     most = _FREE_BYTES + _GAIN * len(raw)
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:

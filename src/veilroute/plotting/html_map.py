@@ -8,7 +8,7 @@ browser refuse whatever would be fetched. Style and script are in the folder ``w
 import base64
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -71,21 +71,20 @@ def html_map(playbook: Playbook, *, trip: int = 0) -> str:
     check_trip(playbook, trip)
     domain = playbook.problem.domain
     streets_of(domain)  # or it says that there are none
-    script = _web("geometry.js") + _web("map.js")
+    texts = _page_texts(playbook, trip)  # first, because it refuses routes that are no walks
+    return web_page(_data(playbook, domain, trip), {"list": "Classes", "clock": "", **texts}, ("geometry.js", "map.js"))
+
+
+def web_page(data: object, texts: Mapping[str, str], scripts: Sequence[str]) -> str:
+    """The page with its texts, which are escaped already, and the data that its scripts show."""
+    script = "".join(map(_web, scripts))
     # A browser runs this script and no other, whatever the names in the playbook hold.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = (
         f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    texts = _page_texts(playbook, trip)  # first, because it refuses routes that are no walks
-    parts = {
-        "policy": escape(policy),
-        "css": _web("map.css"),
-        "js": script,
-        "data": _embedded(_data(playbook, domain, trip)),
-        **texts,
-    }
+    parts = {"policy": escape(policy), "css": _web("map.css"), "js": script, "data": _embedded(data), **texts}
     return re.sub(r"\{\{(\w+)\}\}", lambda name: parts[name[1]], _web("map.html"))
 
 
@@ -111,23 +110,24 @@ def _data(playbook: Playbook, domain: Domain, trip: int) -> dict[str, Any]:
     places = [*others, start, goal]  # what comes last is drawn on top
     sights: list[list[list[int]]] = [[] for _ in walks]
     for i, ends in sight_lines(playbook, trip, positions):
-        sights[i].append(_whole(positions[list(ends)]).reshape(-1).tolist())
+        sights[i].append(whole(positions[list(ends)]).reshape(-1).tolist())
     marked = np.array([[place["x"], place["y"]] for place in places], dtype=np.int64)
-    seen = [_whole(positions[walk]) for group in walks for walk in group]
+    seen = [whole(positions[walk]) for group in walks for walk in group]
     detours = _detours(playbook, domain, trip)
     return ({"detours": detours} if detours else {}) | {
-        "streets": _streets(domain),
-        "classes": _classes(walks, positions, sights),
+        "streets": street_data(domain),
+        "classes": line_data(walks, positions, sights),
         "places": places,
-        "box": _box(_whole(positions)),
-        "focus": _box(np.concatenate([marked, *seen])),
+        "box": box_of(whole(positions)),
+        "focus": box_of(np.concatenate([marked, *seen])),
     }
 
 
-def _streets(domain: Domain) -> dict[str, Any]:
+def street_data(domain: Domain) -> dict[str, Any]:
+    """The streets as the script draws them."""
     streets, shown = streets_of(domain), street_lines(domain)
     return {
-        "points": _differences(_whole(np.concatenate([np.empty((0, 2)), *shown.points]))),
+        "points": differences(whole(np.concatenate([np.empty((0, 2)), *shown.points]))),
         "sizes": [len(line) for line in shown.points],
         "ranks": shown.ranks.tolist(),
         "oneWay": shown.is_one_way.astype(np.int64).tolist(),
@@ -136,13 +136,16 @@ def _streets(domain: Domain) -> dict[str, Any]:
     }
 
 
-def _classes(
+def line_data(
     walks: Sequence[Sequence[Walk]], positions: Points, sights: Sequence[Sequence[Sequence[int]]]
 ) -> list[dict[str, Any]]:
+    """The lines of classes, or of vehicles, as the script draws them; who has no walk is left out."""
     lanes = assign_lanes(walks, positions)
     classes = []
     for i, group in enumerate(walks):
-        style, lines = class_style(i), [_whole(positions[walk]) for walk in group]
+        if not group:
+            continue
+        style, lines = class_style(i), [whole(positions[walk]) for walk in group]
         # In halves of a lane, to the left of who walks.
         shifts = [(2 * lanes.left_shifts(i, walk)).astype(np.int64).tolist() for walk in group]
         classes.append(
@@ -151,10 +154,10 @@ def _classes(
                 "route": style.route,
                 "edge": style.edge,
                 "dashes": list(style.dashes),
-                "parts": [{"points": _differences(line), "shifts": s} for line, s in zip(lines, shifts, strict=True)],
+                "parts": [{"points": differences(line), "shifts": s} for line, s in zip(lines, shifts, strict=True)],
                 # From a candidate that the route only passes by to where it is seen from.
                 "sights": sights[i],
-                "box": _box(np.concatenate(lines)),
+                "box": box_of(np.concatenate(lines)),
             }
         )
     return classes
@@ -165,15 +168,15 @@ def _detours(playbook: Playbook, domain: Domain, trip: int) -> list[dict[str, An
     streets, detours = streets_of(domain), []
     for entry in (entry for route in class_routes(playbook, trip=trip) for entry in contingencies_of(playbook, route)):
         parts = [] if entry.choice is None else [part.itinerary for part in detour_parts(playbook, entry)]
-        lines = [_whole(streets.project(itinerary.polyline())) for itinerary in parts]
+        lines = [whole(streets.project(itinerary.polyline())) for itinerary in parts]
         ahead = playbook.hidden_classes[entry.number - 1].shared(trip)[entry.position : entry.position + 2]
-        closed = [_whole(streets.project(lay_route(domain, ahead).polyline()))]
+        closed = [whole(streets.project(lay_route(domain, ahead).polyline()))]
         detours.append(
             {
                 "number": entry.number,
-                "closed": [_differences(line) for line in closed],
-                "parts": [_differences(line) for line in lines],
-                "box": _box(np.concatenate([*closed, *lines])),
+                "closed": [differences(line) for line in closed],
+                "parts": [differences(line) for line in lines],
+                "box": box_of(np.concatenate([*closed, *lines])),
             }
         )
     return detours
@@ -181,7 +184,7 @@ def _detours(playbook: Playbook, domain: Domain, trip: int) -> list[dict[str, An
 
 def _place(playbook: Playbook, domain: Domain, node: int, mark: Mark) -> dict[str, Any]:
     streets = streets_of(domain)
-    x, y = _whole(streets.project(streets.lonlat[node : node + 1])[0]).tolist()
+    x, y = whole(streets.project(streets.lonlat[node : node + 1])[0]).tolist()
     role, numbers, meaning = mark.gid, [], _ROLES.get(mark.gid)
     if mark.ring:
         chances = ", ".join(f"{number + 1} ({chance:.0%})" for number, chance in mark.ring)
@@ -204,17 +207,17 @@ def _place(playbook: Playbook, domain: Domain, node: int, mark: Mark) -> dict[st
     }
 
 
-def _whole(points: Points) -> Ints:
+def whole(points: Points) -> Ints:
     """Metres as whole decimetres."""
     return np.rint(points * _PER_METRE).astype(np.int64)
 
 
-def _differences(points: Ints) -> list[int]:
+def differences(points: Ints) -> list[int]:
     """Each point as the way from the one before, the first from (0, 0); x and y in turn."""
     return list(np.diff(points, axis=0, prepend=np.zeros((1, 2), dtype=np.int64)).reshape(-1).tolist())
 
 
-def _box(points: Ints) -> list[int]:
+def box_of(points: Ints) -> list[int]:
     """West, south, east, north."""
     return [*points.min(axis=0).tolist(), *points.max(axis=0).tolist()]
 

@@ -6,7 +6,7 @@ as the route does. :mod:`veilroute.streets.sheets` has those of a whole playbook
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
@@ -188,7 +188,7 @@ def directions(
     last = len(itinerary.legs)
     steps = [_stop_step(itinerary, stops[0], schedule)] if 0 in stops else []
     is_first = True
-    for text, begin, end in _stretches(itinerary.legs, stops):
+    for text, begin, end in stretches(itinerary.legs, stops):
         legs = itinerary.legs[begin:end]
         if is_first and (start := names.get(itinerary.nodes[0], "")):
             text = f"From {start}, {text[0].lower()}{text[1:]}"
@@ -286,8 +286,8 @@ def turn_angle(before: float, after: float) -> float:
     return angle - 360.0 if angle > 180.0 else angle
 
 
-def _stretches(legs: Sequence[Leg], stops: Mapping[int, Stop]) -> list[tuple[str, int, int]]:
-    """Each instruction with its first leg and the one after its last; after a stop there is always one."""
+def stretches(legs: Sequence[Leg], stops: Container[int]) -> list[tuple[str, int, int]]:
+    """Each instruction with its first leg and the one after its last; there is always one after a stop."""
     if not legs:
         return []
     texts = {0: _heading(legs[0], f" on {street_called(legs[0])}")}

@@ -69,18 +69,31 @@ class Schedule:
     @property
     def stay(self) -> str:
         """How long a stop takes: ``60 s``, ``5 min``."""
-        minutes = self.dwell_s / 60
-        return f"{minutes:g} min" if minutes >= 2 and minutes.is_integer() else f"{self.dwell_s:g} s"
+        return stay_length(self.dwell_s)
 
     def note(self, num_stops: int | None = None) -> str:
         """What whoever drives has to know about the stops; of any route when left out how many there are."""
-        many = "every stop" if num_stops is None else "the stop" if num_stops == 1 else f"all {num_stops} stops"
-        doing = f"Stay {self.stay} at {many}" if self.dwell_s else f"Pass {many} without stopping"
-        others = "as at any other" if num_stops == 1 else "at each"
-        return (
-            f"{doing}, and behave the same {others}: same doors, same lights, same steps. "
-            "Whoever watches must not see which place it is about."
-        )
+        return stay_note(self.dwell_s, num_stops)
+
+
+def stay_length(seconds: float) -> str:
+    """How long a stop takes: ``60 s``, ``5 min``."""
+    minutes = float(seconds) / 60
+    return f"{minutes:g} min" if minutes >= 2 and minutes.is_integer() else f"{seconds:g} s"
+
+
+def stay_note(dwell_s: float | None, num_stops: int | None = None) -> str:
+    """What to mind at stops, so that they look alike; how long they take may differ by class (``None``)."""
+    many = "every stop" if num_stops is None else "the stop" if num_stops == 1 else f"all {num_stops} stops"
+    if dwell_s is None:
+        doing = f"Stay at {many} as long as it says there"
+    else:
+        doing = f"Stay {stay_length(dwell_s)} at {many}" if dwell_s else f"Pass {many} without stopping"
+    others = "as at any other" if num_stops == 1 else "at each"
+    return (
+        f"{doing}, and behave the same {others}: same doors, same lights, same steps. "
+        "Whoever watches must not see which place it is about."
+    )
 
 
 def _minutes(clock: str) -> int | None:

@@ -1,4 +1,4 @@
-// The map of a playbook on a canvas. No library, no request: everything it shows is in the block of data above.
+// The map of a playbook, or of a day, on a canvas. No library, no request: everything it shows is in the block of data above.
 // Coordinates are decimetres east and north.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
@@ -32,6 +32,7 @@
   for (const group of data.classes) for (const part of group.parts) part.xy = decode(part.points);
   const detours = data.detours || [];  // the ways on where a road is closed; one is shown at a time
   let detour = null;
+  const vans = typeof movingVans === "function" ? movingVans(data, redraw) : null;  // on maps of a day only
 
   // ---- drawing ----
 
@@ -57,6 +58,7 @@
     for (const group of data.classes) if (!hidden.has(group.number)) drawClass(group, casing || group.edge);
     if (detour) drawDetour(detour, casing);
     for (const place of data.places) if (isShown(place)) drawPlace(place, casing || place.edge);
+    if (vans) vans.draw(ctx, toScreen, (number) => !hidden.has(number), isFaded);
     drawScale();
   }
 

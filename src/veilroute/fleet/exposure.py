@@ -1,0 +1,267 @@
+"""What whoever watches a whole day learns: which classes are driven, and how probable that makes each order.
+
+Everything here is worked out from public facts: the playbook, the terms and the classes that were driven. Customers
+order independently of each other, each with its rate (docs/theory, :ref:`theory-fleets`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from veilroute.arrays import Floats
+from veilroute.days import Day, Terms
+from veilroute.domain.graph import Label
+from veilroute.errors import InvalidInputError
+from veilroute.playbook import Playbook
+
+_SURE = 1 - 1e-9
+_NUM_HALVINGS = 60
+_NUM_DIGITS = 12  # the last ones of a float depend on the machine
+
+
+@dataclass(frozen=True)
+class ExposedClass:
+    """A class that was driven."""
+
+    number: int
+    real: float  #: how probable it is that it holds an order
+    posterior: Mapping[Label, float]  #: how probable it is that each member has ordered
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """What a day shows to who watches all of it and knows the playbook, the terms and the rates."""
+
+    classes: tuple[ExposedClass, ...]  #: those driven; nobody in another one has ordered, and that is seen
+    num_classes: int  #: of the playbook
+    rates: Mapping[Label, float]  #: how probable an order of each customer is beforehand
+    rate: float | None  #: what was taken for who has no rate of its own; ``None`` where all have one
+    is_given: bool  #: whether the terms say that rate; else it was reckoned from how many classes were driven
+    bound: float  #: what no day gives anybody more than, padded or not
+    pad_to: int | None
+    exceeds: float | None  #: how probable it is that a day has to drive more classes than ``pad_to``
+
+    @property
+    def worst(self) -> float:
+        """The largest posterior of a customer: how often the best single guess is right."""
+        return max((value for each in self.classes for value in each.posterior.values()), default=0.0)
+
+    @property
+    def bayes_success(self) -> float:
+        """How often the observer is right who names one customer of each driven class."""
+        best = [max(each.posterior.values()) for each in self.classes]
+        return math.fsum(best) / len(best) if best else 0.0
+
+    @property
+    def smallest_left(self) -> int | None:
+        """The fewest customers of a driven class who may have ordered; ``None`` where nobody may have."""
+        return min((num for each in self.classes if (num := sum(map(bool, each.posterior.values())))), default=None)
+
+    @property
+    def identified(self) -> tuple[Label, ...]:
+        """Those of whom it is certain that they have ordered, and was not before the day."""
+        return tuple(
+            label
+            for each in self.classes
+            for label, value in each.posterior.items()
+            if value >= _SURE > self.rates[label]
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        customers = [
+            {"customer": label, "rate": _rounded(self.rates[label]), "posterior": _rounded(value)}
+            for each in self.classes
+            for label, value in each.posterior.items()
+        ]
+        return {
+            "driven": len(self.classes),
+            "classes": self.num_classes,
+            "pad_to": self.pad_to,
+            "rate": None if self.rate is None else _rounded(self.rate),
+            "worst": _rounded(self.worst),
+            "bound": _rounded(self.bound),
+            "bayes_success": _rounded(self.bayes_success),
+            "smallest_left": self.smallest_left,
+            "identified": len(self.identified),
+            "exceeds": None if self.exceeds is None else _rounded(self.exceeds),
+            "customers": customers,
+        }
+
+    def text(self) -> str:
+        """The same in a few lines."""
+        num, rest = len(self.classes), self.num_classes - len(self.classes)
+        shown = f"What remains visible: {num} of {self.num_classes} classes are driven"
+        shown += ", as on every day, some perhaps for show" if self.pad_to is not None else ""
+        shown += f", and nobody in the other{'' if rest == 1 else f' {rest}'} has ordered." if rest else "."
+        lines = [shown]
+        if self.classes:
+            lines.append(
+                f"Whoever watches the whole day gives a customer at most {self.worst:.1%} (on any day at most "
+                f"{self.bound:.1%}), and is right {self.bayes_success:.1%} of the time when naming one of each class."
+            )
+        if self.smallest_left is not None:
+            few = f"{self.smallest_left} customer{'' if self.smallest_left == 1 else 's'}"
+            lines.append(f"Behind an order may be {few} or more; identified: {len(self.identified)}.")
+        if self.exceeds is not None:
+            lines.append(
+                f"More than {self.pad_to} classes have to be driven with a probability of {self.exceeds:.2g} a day."
+            )
+        if self.rate is not None:
+            why = "" if self.is_given else ", reckoned from how many classes are driven (say it: rate)"
+            lines.append(f"Assumed: a customer orders on a day with a probability of {self.rate:.2g}{why}.")
+        return "\n".join(lines)
+
+
+def exposure(playbook: Playbook, day: Day) -> Exposure:
+    """What a day shows, taken by itself; docs/theory has what linked days show."""
+    if day.playbook != playbook.sha256:
+        raise InvalidInputError("day", "a day of this playbook")
+    return expose(playbook, day.touched, day.terms)
+
+
+def expose(playbook: Playbook, driven: Iterable[int], terms: Terms) -> Exposure:
+    """What it shows that some classes are driven.
+
+    A customer's rate is its own, else that of the terms. Where neither is said, it is the equal rate of all customers
+    at which a class is touched as often as Laplace's rule has it: ``d + 1`` times in ``n + 2`` when d of n are driven.
+
+    Parameters
+    ----------
+    playbook
+        A playbook that is not randomised.
+    driven
+        Numbers of classes as :func:`veilroute.pad` gives them.
+    terms
+        Rates, and how the classes came to be driven: ``always`` and ``pad_to``.
+    """
+    groups = [group.members for group in playbook.hidden_classes]
+    shown = sorted(set(driven))
+    if shown and shown[-1] > len(groups):
+        raise InvalidInputError("touched", f"class numbers from 1 to {len(groups)}", shown[-1])
+    always = set(terms.always)
+    if not always <= set(shown):
+        raise InvalidInputError("touched", f"with {len(always)} classes that the terms say are always driven")
+    if terms.pad_to is not None and len(shown) != terms.pad_to:
+        raise InvalidInputError("touched", f"{terms.pad_to} classes, as many as the terms say", len(shown))
+    free = [number for number in range(1, len(groups) + 1) if number not in always]
+    drawn = [number for number in shown if number not in always]
+    usual = terms.rate
+    if usual is None:
+        usual = _equal_rate([len(groups[number - 1]) for number in free], len(drawn))
+    own = {label: each.rate for label, each in terms.customers.items()}
+    rates = {label: usual if (rate := own.get(label)) is None else rate for members in groups for label in members}
+    all_given = all(own.get(label) is not None for label in rates)
+    silent = [_log_silent([rates[label] for label in members]) for members in groups]
+    if terms.pad_to is None:
+        real = dict.fromkeys(drawn, 1.0)
+    else:
+        chances = _chances_real([silent[number - 1] for number in drawn], len(free))
+        real = dict(zip(drawn, chances, strict=True))
+    classes = []
+    for number in shown:
+        members = groups[number - 1]
+        if number in always:
+            touched, given = -math.expm1(silent[number - 1]), {label: rates[label] for label in members}
+        else:
+            touched = real[number]
+            given = {label: touched * part for label, part in _in_touched(members, rates).items()}
+        classes.append(ExposedClass(number, touched, given))
+    worst = [max(_in_touched(groups[number - 1], rates).values()) for number in free]
+    worst += [rates[label] for number in always for label in groups[number - 1]]
+    exceeds = None
+    if terms.pad_to is not None:
+        exceeds = _exceeds([silent[number - 1] for number in free], len(drawn))
+    return Exposure(
+        classes=tuple(classes),
+        num_classes=len(groups),
+        rates=rates,
+        rate=None if all_given else usual,
+        is_given=terms.rate is not None,
+        bound=max(worst, default=0.0),
+        pad_to=terms.pad_to,
+        exceeds=exceeds,
+    )
+
+
+def _in_touched(members: Sequence[Label], rates: Mapping[Label, float]) -> dict[Label, float]:
+    """How probable it is that each member has ordered, where it is known that somebody in the class has.
+
+    Where nobody was expected to, all of them are as likely, as they are where all rates are equal and go to 0.
+    """
+    touched = -math.expm1(_log_silent([rates[label] for label in members]))
+    if not touched:
+        return dict.fromkeys(members, 1 / len(members))
+    return {label: min(1.0, rates[label] / touched) for label in members}
+
+
+def _log_silent(rates: Iterable[float]) -> float:
+    """The logarithm of how probable it is that nobody orders."""
+    return math.fsum(math.log1p(-rate) if rate < 1 else -math.inf for rate in rates)
+
+
+def _equal_rate(sizes: Sequence[int], num_driven: int) -> float:
+    """The rate at which as many classes are touched on average as Laplace's rule expects after a day."""
+    if not sizes:
+        return 0.5
+    wanted = len(sizes) * (num_driven + 1) / (len(sizes) + 2)
+    low, high = 0.0, 1.0
+    for _ in range(_NUM_HALVINGS):
+        middle = (low + high) / 2
+        if math.fsum(1 - (1 - middle) ** size for size in sizes) < wanted:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _chances_real(silent: Sequence[float], num_free: int) -> list[float]:
+    """How probable it is that each of the driven classes holds an order, where the others are dummies.
+
+    Of ``num_free`` classes these n were driven. If j of them hold orders, the dummies are one of ``C(num_free - j,
+    n - j)`` equally likely sets. A forward pass has the chances that so many of the first i hold orders, a backward
+    pass those of what is seen, given that so many did: all sums over sets in O(n^2). Logarithms, as the chances may be
+    too small for floats.
+    """
+    num = len(silent)
+    touched = [_log(-math.expm1(each)) for each in silent]
+    forward = [np.full(num + 2, -np.inf)]
+    forward[0][0] = 0.0
+    for yes, no in zip(touched, silent, strict=True):
+        forward.append(np.logaddexp(forward[-1] + no, _shifted(forward[-1]) + yes))
+    seen = np.full(num + 2, -np.inf)
+    seen[: num + 1] = [-math.log(math.comb(num_free - j, num - j)) for j in range(num + 1)]
+    chances = []
+    for at in range(num - 1, -1, -1):
+        yes, no = touched[at], silent[at]
+        both = float(np.logaddexp.reduce(forward[at][:-1] + yes + seen[1:]))
+        neither = float(np.logaddexp.reduce(forward[at] + no + seen))
+        chances.append(math.exp(both - float(np.logaddexp(both, neither))))
+        seen[:-1] = np.logaddexp(seen[:-1] + no, seen[1:] + yes)
+        seen[-1] = -np.inf
+    return chances[::-1]
+
+
+def _shifted(row: Floats) -> Floats:
+    return np.concatenate(([-np.inf], row[:-1]))
+
+
+def _exceeds(silent: Sequence[float], most: int) -> float:
+    """How probable it is that more than so many classes hold an order."""
+    numbers = np.ones(1)
+    for each in silent:
+        numbers = np.convolve(numbers, [math.exp(each), -math.expm1(each)])
+    return min(1.0, math.fsum(numbers[most + 1 :].tolist()))
+
+
+def _log(value: float) -> float:
+    return math.log(value) if value > 0 else -math.inf
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{_NUM_DIGITS}g}")

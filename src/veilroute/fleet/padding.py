@@ -1,0 +1,83 @@
+"""Classes that are driven for show: how many hold an order stays hidden, and so does in part which.
+
+Dummies are the first classes of a private order that are not touched. With a key the order depends on the key, the
+playbook and an occasion, and on nothing else: days that touch the same classes on one occasion show the same classes.
+Which occasion to use depends on what an observer may link (docs/theory, :ref:`theory-fleets`).
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from dataclasses import replace
+
+from veilroute.days import Terms
+from veilroute.errors import InvalidInputError
+from veilroute.keys import Below, Key, occasion_bytes
+from veilroute.playbook import Playbook
+
+_PADDING = b"veilroute-padding/1"
+
+
+def pad(
+    playbook: Playbook, touched: Iterable[int], terms: Terms, *, key: Key | None = None, occasion: str = ""
+) -> tuple[int, ...]:
+    """The classes to drive: those touched, those that are driven always, and dummies, as many as the terms ask for.
+
+    Parameters
+    ----------
+    playbook
+        A playbook that is not randomised.
+    touched
+        Numbers of the classes that hold an order; there may be none.
+    terms
+        ``always`` says which classes are driven every day, ``pad_to`` how many in all.
+    key
+        A private key: dummies are then the same whenever key, occasion and touched classes are. Without one they are
+        drawn anew each time, by the operating system's randomness.
+    occasion
+        Another one gives other dummies. Keep it while the same orders may come again; see docs/fleet.
+
+    Returns
+    -------
+    tuple of int
+        Numbers of classes, ascending. Which of them are dummies is said nowhere.
+
+    Raises
+    ------
+    InvalidInputError
+        More classes have to be driven than ``pad_to``, or than there are. How many are touched is not said.
+    """
+    # Here and not at the top, because compiling kernels would make `import veilroute` slow.
+    from veilroute.fleet.tours import touched_groups
+
+    real, last = touched_groups(playbook, touched), len(playbook.hidden_classes)
+    if terms.always and max(terms.always) > last:
+        raise InvalidInputError("always", f"class numbers from 1 to {last}", max(terms.always))
+    driven = {*real, *terms.always}
+    if terms.pad_to is None:
+        return tuple(sorted(driven))
+    if terms.pad_to > last:
+        raise InvalidInputError("pad_to", f"at most {last}, the number of classes", terms.pad_to)
+    if len(set(terms.always)) > terms.pad_to:
+        expected = f"at least {len(set(terms.always))}, the number of classes that are always driven"
+        raise InvalidInputError("pad_to", expected, terms.pad_to)
+    if len(driven) > terms.pad_to:
+        expected = f"a number up to {last} that no day exceeds; today more classes have to be driven"
+        raise InvalidInputError("pad_to", expected, terms.pad_to)
+    dummies = [number for number in _private_order(playbook, key, occasion) if number not in driven]
+    return tuple(sorted([*driven, *dummies[: terms.pad_to - len(driven)]]))
+
+
+def _private_order(playbook: Playbook, key: Key | None, occasion: str) -> list[int]:
+    """All classes in an order that is uniform to whoever does not have the key."""
+    # Contingencies have no part in it: a playbook that gets some later must not draw anew.
+    plain = replace(playbook, contingencies=()) if playbook.contingencies else playbook
+    below: Below = secrets.randbelow
+    if key is not None:
+        below = key.numbers(_PADDING, bytes.fromhex(plain.sha256), occasion_bytes(occasion))
+    order = list(range(1, len(playbook.hidden_classes) + 1))
+    for at in range(len(order) - 1, 0, -1):
+        other = below(at + 1)
+        order[at], order[other] = order[other], order[at]
+    return order

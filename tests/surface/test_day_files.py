@@ -1,0 +1,364 @@
+"""The files of a day: sheets, devices, maps and the report say what the day says; of a former day nothing is left."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+import zlib
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import veilroute as vr
+from commands import Command
+from door_towns import door_problem, winding_town
+from gpx_schema import NAMESPACE, check_gpx
+from street_samples import ATTRIBUTION, little_book
+from veilroute.cli.day_files import write_day
+from veilroute.days import clock_text, read_day
+from veilroute.errors import InvalidInputError
+from veilroute.plotting.day_plot import draw_day, part_shown
+from veilroute.plotting.pages import Pages
+from veilroute.streets.day_sheets import day_sheets
+
+NINE = 9 * 3600.0
+EVIL = "</script><script>alert(1)</script> {{js}} & <b>"
+
+
+def make_day() -> tuple[vr.Playbook, vr.Day]:
+    """A winding town with doors, banned turns and twins at one spot; four vehicles, of which some are idle."""
+    problem = door_problem(3, winding_town(3, u_turn_cost=5.0), num=8, num_twins=2)
+    depot = problem.trips[0].start
+    names = {depot: "Yard", problem.candidates[0]: "Café Ö"}
+    problem = vr.Problem(problem.domain, [vr.Trip(depot, depot)], problem.candidates, names=names)
+    book = vr.solve(problem, vr.Privacy(k=2, ell=0))
+    late = {book.hidden_classes[0].members[0]: vr.Customer(opens_s=NINE, service_s=300.0)}
+    vans = (vr.Van(depot, depot),) * 4
+    terms = vr.Terms(vans, capacity=4, seconds_per_cost=1.0, customers=late, iterations=60)
+    return book, vr.dispatch(book, range(1, len(book.hidden_classes) + 1), terms)
+
+
+@pytest.fixture(scope="module")
+def town() -> tuple[vr.Playbook, vr.Day]:
+    return make_day()
+
+
+@pytest.fixture(scope="module")
+def folder(town: tuple[vr.Playbook, vr.Day], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of the day; tests only read them."""
+    made = tmp_path_factory.mktemp("day")
+    write_day(*town, made)
+    return made
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def embedded(text: str) -> Any:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])
+
+
+def test_a_day_on_earth_has_all_its_files_and_the_same_again(
+    tmp_path: Path, folder: Path, town: tuple[vr.Playbook, vr.Day]
+) -> None:
+    book, day = town
+    paths = write_day(book, day, tmp_path / "a" / "day")
+    used = [number for number, tour in enumerate(day.tours, start=1) if tour.stops]
+    assert 1 < len(used) < len(day.tours)
+    own = [f"vehicle-{number}.{ending}" for number in used for ending in ("txt", "gpx", "geojson")]
+    assert [path.name for path in paths] == ["day.json", *own, "day.geojson", "map.html", "report.pdf"]
+    found = contents(tmp_path / "a" / "day")
+    assert sorted(found) == sorted(path.name for path in paths)
+    assert contents(folder) == found
+    write_day(book, read_day(folder / "day.json"), tmp_path / "a" / "day")
+    assert contents(tmp_path / "a" / "day") == found
+
+
+def test_gpx_and_sheets_have_every_stop_at_its_door_and_time(folder: Path, town: tuple[vr.Playbook, vr.Day]) -> None:
+    book, day = town
+    domain = book.problem.domain
+    assert domain.on_earth is not None and domain.turns is not None
+    for number, tour in enumerate(day.tours, start=1):
+        if not tour.stops:
+            continue
+        root = check_gpx((folder / f"vehicle-{number}.gpx").read_text(encoding="utf-8"))
+        points = root.findall(f"{NAMESPACE}wpt")
+        sheet = (folder / f"vehicle-{number}.txt").read_text(encoding="utf-8")
+        said = re.findall(r"^ *\d+\. (Stop .*)$", sheet, re.MULTILINE)
+        assert len(points) == len(said) == len(tour.stops)
+        for at, (point, line) in enumerate(zip(points, said, strict=True)):
+            title, name = f"Stop {at + 1} of {len(tour.stops)}", book.name(tour.stops[at])
+            lon, lat = domain.on_earth.lonlat[domain.node(tour.stops[at])].tolist()
+            assert (float(point.get("lon", "")), float(point.get("lat", ""))) == pytest.approx((lon, lat), abs=1e-7)
+            assert _text(point, "name") == title
+            begins = clock_text(tour.begins_s[at])
+            assert _text(point, "desc").startswith(f"{name}; at ") and begins in _text(point, "desc")
+            assert line.startswith(f"{title}: {name} (at ") and begins in line
+        assert tour.departs_s is not None and tour.seconds is not None
+        assert f"Leave Yard at {clock_text(tour.departs_s)}." in sheet
+        assert "behave the same at each" in sheet
+        assert f"Arrive at Yard, at {clock_text(tour.departs_s + tour.seconds)}\n" in sheet
+
+
+def _text(element: ET.Element, name: str) -> str:
+    return element.findtext(f"{NAMESPACE}{name}") or ""
+
+
+def test_geojson_has_tours_and_stops(folder: Path, town: tuple[vr.Playbook, vr.Day]) -> None:
+    _, day = town
+    whole = json.loads((folder / "day.geojson").read_bytes())["features"]
+    own = [json.loads(path.read_bytes())["features"] for path in sorted(folder.glob("vehicle-*.geojson"))]
+    assert whole == [feature for features in own for feature in features]
+    stops = [feature["properties"] for feature in whole if feature["properties"]["role"] == "stop"]
+    assert [stop["node"] for stop in stops] == [stop for tour in day.tours for stop in tour.stops]
+    assert [stop["begins_s"] for stop in stops] == [begin for tour in day.tours for begin in tour.begins_s]
+    lines = [feature for feature in whole if feature["geometry"]["type"] == "LineString"]
+    assert [line["properties"]["cost"] for line in lines] == [tour.cost for tour in day.tours if tour.stops]
+
+
+def test_the_map_loads_nothing_and_vehicles_are_where_the_day_says(
+    folder: Path, town: tuple[vr.Playbook, vr.Day]
+) -> None:
+    book, day = town
+    text = (folder / "map.html").read_text(encoding="utf-8")
+    assert not re.search(r"https?:|//[a-z]|@import|url\(|fetch\(|XMLHttpRequest|import\(|<a |<link|<img| src=", text)
+    script = text[text.rindex("<script>") + 8 : text.rindex("</script>")]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src &#x27;sha256-{digest}&#x27;" in text
+    data, streets = embedded(text), book.problem.domain.on_earth
+    assert streets is not None
+    sheets = day_sheets(book, day)
+    assert [van["number"] for van in data["classes"]] == [sheet.number for sheet in sheets]
+    for van, sheet in zip(data["classes"], sheets, strict=True):
+        line = np.cumsum(np.array(van["parts"][0]["points"]).reshape(-1, 2), axis=0)
+        places = line[van["spots"]]
+        assert van["times"] == sorted(van["times"])
+        for stop, visit in zip(van["stops"], sheet.visits, strict=True):
+            node = book.problem.domain.node(visit.customer)
+            here = np.rint(10 * streets.project(streets.lonlat[[node]]))[0].tolist()
+            within = [at for at, time in enumerate(van["times"]) if stop["arrives"] <= time <= stop["leaves"]]
+            assert here in places[within].tolist()
+            assert visit.begins_s is not None
+            assert stop["leaves"] == pytest.approx(visit.begins_s + visit.service_s, abs=0.06)
+            assert stop["arrives"] <= visit.begins_s + 0.06
+        assert sheet.tour.departs_s is not None and sheet.tour.seconds is not None
+        ends = (sheet.tour.departs_s, sheet.tour.departs_s + sheet.tour.seconds)
+        assert (van["times"][0], van["times"][-1]) == pytest.approx(ends, abs=0.06)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no node to run JavaScript")
+def test_the_slider_moves_vehicles() -> None:
+    script = files("veilroute.plotting").joinpath("web", "day.js").read_text(encoding="utf-8")
+    script += """
+    const assert = require("node:assert"), frames = [], elements = {};
+    const make = () => ({ on: {}, dataset: { number: "1" }, setAttribute() {},
+      querySelector: (name) => document.getElementById(name),
+      addEventListener(kind, act) { this.on[kind] = act; } });
+    const document = { getElementById: (name) => elements[name] ||= make(), querySelectorAll: () => [make()] };
+    const requestAnimationFrame = (act) => frames.push(act);
+    const van = { number: 1, times: [60, 70, 90, 100], spots: [0, 1, 1, 2], parts: [{ xy: [0, 0, 10, 0, 10, 20] }],
+      stops: [{ arrives: 70, leaves: 90, text: "stop 1 of 1" }], begins: "leaves at 00:01", ends: "home" };
+    const vans = movingVans({ clock: { first: 0, last: 120, hasTimes: true }, classes: [van] }, () => {});
+    const drawn = () => {
+      const said = [];
+      const ctx = { fillRect() {}, fillText: (text, x, y) => said.push(text, x, y) };
+      vans.draw(ctx, (x, y) => [x, y], () => true, () => false);
+      return said;
+    };
+    const at = (time) => {
+      elements.time.value = time;
+      elements.time.on.input();
+      return [...drawn(), elements[".doing"].textContent];
+    };
+    assert.deepEqual(at(0), [1, 0, 0.5, "leaves at 00:01"]);
+    assert.deepEqual(at(65), [1, 5, 0.5, "next: stop 1 of 1"]);
+    assert.deepEqual(at(80), [1, 10, 0.5, "at stop 1 of 1"]);
+    assert.equal(elements.clock.textContent, "00:01");
+    assert.deepEqual(at(95), [1, 10, 10.5, "all stops made"]);
+    assert.deepEqual(at(120), [1, 10, 20.5, "home"]);
+    elements.play.on.click();
+    let time = 0;
+    while (frames.length) frames.shift()(time += 100);
+    assert.equal(elements.clock.textContent, "00:02");
+    assert.ok(time > 40000 && time < 50000);
+    """
+    done = subprocess.run(["node", "-e", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_report_names_all_and_has_no_link_and_no_date(
+    tmp_path: Path, town: tuple[vr.Playbook, vr.Day], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book, day = town
+    said: list[str] = []
+    save = Pages.save
+
+    def note(self: Pages, path: str | Path, footer: str) -> None:
+        save(self, path, footer)
+        said.extend(text.get_text() for page in self._pages for text in page.texts)
+
+    monkeypatch.setattr(Pages, "save", note)
+    write_day(book, day, tmp_path)
+    digest = hashlib.sha256(day.to_json()).hexdigest()
+    visited = [book.name(stop) for tour in day.tours for stop in tour.stops]
+    for words in (*visited, "idle", "What remains visible", f"SHA-256 {digest}", f"SHA-256 {book.sha256}", "09:00-"):
+        assert any(words in line for line in said), words
+    data = (tmp_path / "report.pdf").read_bytes()
+    streams = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", data, re.DOTALL)
+    plain = data + b"".join(zlib.decompress(part) for part in streams if part[:1] == b"x")
+    for word in (b"/URI", b"http", b"/JavaScript", b"/Launch", b"CreationDate", b"/A <<"):
+        assert word not in plain, word
+
+
+def test_nothing_of_a_former_day_is_left_and_nothing_else_is_touched(
+    tmp_path: Path, town: tuple[vr.Playbook, vr.Day]
+) -> None:
+    book, day = town
+    folder = tmp_path / "day"
+    write_day(book, day, folder)
+    (folder / ".DS_Store").write_bytes(b"file manager")
+    (folder / "vehicle-17.gpx").write_text("of a day with more vehicles", encoding="utf-8")
+    less = vr.dispatch(book, [1], replace(day.terms, vans=day.terms.vans[:1]))
+    names = {path.name for path in write_day(book, less, folder)}
+    assert names | {".DS_Store"} == set(contents(folder))
+    assert "vehicle-1.gpx" in names and "vehicle-2.gpx" not in names
+
+    for name in ("playbook.json", "vehicle-0.gpx", "vehicle-1.gpx.bak", "day.json.old"):
+        (folder / name).write_text("mine", encoding="utf-8")
+        before = contents(folder)
+        with pytest.raises(InvalidInputError, match=re.escape(f"also {name}")):
+            write_day(book, day, folder)
+        assert contents(folder) == before
+        (folder / name).unlink()
+    (folder / "map.html").unlink()
+    (folder / "map.html").symlink_to(tmp_path / "elsewhere.html")
+    with pytest.raises(InvalidInputError, match=r"also map\.html"):
+        write_day(book, day, folder)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "report.pdf").write_bytes(b"of a playbook")
+    with pytest.raises(InvalidInputError, match=r"report\.pdf without a day\.json"):
+        write_day(book, day, other)
+    with pytest.raises(InvalidInputError, match="folder"):
+        write_day(book, day, other / "report.pdf")
+
+
+def test_a_stop_is_where_the_day_says_though_the_route_passes_before(tmp_path: Path) -> None:
+    book = little_book(names={105: EVIL, 102: EVIL})
+    route = (105, 101, 102, 103, 102, 101, 105)
+    terms = vr.Terms((vr.Van(105, 105), vr.Van(105, None)))
+    tour = vr.Tour((103, 102), (3, 4), route, 0.0)
+    touched = tuple(range(1, len(book.hidden_classes) + 1))
+    day = vr.Day(book.sha256, terms, touched, (tour, vr.Tour((111,), (3,), (105, 109, 110, 111), 0.0)), 0.0, 0.0)
+    write_day(book, day, tmp_path)
+    sheet = (tmp_path / "vehicle-1.txt").read_text(encoding="utf-8")
+    order = [line for line in sheet.splitlines() if "Stop" in line or "U-turn" in line]
+    assert ["1 of 2: 103" in order[0], "U-turn" in order[1], "2 of 2" in order[2]] == [True] * 3
+    assert " at 0" not in sheet, "nobody knows when"
+    assert "after 330 m, stay 60 s" in sheet
+    assert f"Map: {ATTRIBUTION}" in sheet
+    assert "The day ends here\n" in (tmp_path / "vehicle-2.txt").read_text(encoding="utf-8")
+    page = (tmp_path / "map.html").read_text(encoding="utf-8")
+    assert page.count("<script") == 2 and "<b>" not in page
+    assert not embedded(page)["clock"]["hasTimes"]
+    check_gpx((tmp_path / "vehicle-1.gpx").read_text(encoding="utf-8"))
+    with pytest.raises(InvalidInputError, match="of this playbook"):
+        write_day(book, replace(day, playbook="0" * 64), tmp_path)
+    with pytest.raises(InvalidInputError, match="and at nobody else"):
+        write_day(book, replace(day, touched=()), tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["grid", "graph", "bare"])
+def test_maps_that_are_not_on_earth_have_a_picture_where_there_are_places(tmp_path: Path, kind: str) -> None:
+    domain = vr.grid_domain(["....", "....", "...."]) if kind == "grid" else vr.generate_streets(4, 4, seed=2)
+    if kind == "bare":
+        domain = replace(domain, coordinates=None)
+    depot, *customers = (domain.label(node) for node in (0, 3, 5, 7, 9))
+    book = vr.solve(vr.Problem(domain, [vr.Trip(depot, depot)], customers), vr.Privacy(k=2, ell=0))
+    terms = vr.Terms((vr.Van(depot, depot),) * 2, capacity=3, iterations=20)
+    day = vr.dispatch(book, range(1, len(book.hidden_classes) + 1), terms)
+    names = [path.name for path in write_day(book, day, tmp_path)]
+    assert names == ["day.json", *([] if kind == "bare" else ["day.png"]), "report.pdf"]
+    before = contents(tmp_path)
+    write_day(book, day, tmp_path)
+    assert contents(tmp_path) == before
+
+
+def test_a_map_shows_the_part_of_a_network_that_is_driven(tmp_path: Path) -> None:
+    domain = vr.generate_streets(30, 30, seed=2)
+    depot, *customers = (domain.label(node) for node in (0, 2, 33, 61, 64))
+    book = vr.solve(vr.Problem(domain, [vr.Trip(depot, depot)], customers), vr.Privacy(k=2, ell=0))
+    day = vr.dispatch(book, [1], vr.Terms((vr.Van(depot, depot),), iterations=20))
+    shown = part_shown(domain, day)
+    assert len(day.tours[0].route) < shown.num_nodes < 200
+    assert set(day.tours[0].route) <= set(shown.labels_of(np.arange(shown.num_nodes)))
+    draw_day(book, day, tmp_path / "day.svg")
+    assert (tmp_path / "day.svg").stat().st_size < 300_000
+
+
+def test_a_day_without_orders_drives_nobody(tmp_path: Path) -> None:
+    book = little_book()
+    idle = vr.Tour((), (), (), 0)
+    day = vr.Day(book.sha256, vr.Terms((vr.Van(105, 105),) * 2), (), (idle, idle), 0, 0)
+    names = [path.name for path in write_day(book, day, tmp_path)]
+    assert names == ["day.json", "day.geojson", "map.html", "report.pdf"]
+
+
+@pytest.mark.slow
+def test_the_picture_of_the_page_shows_its_day(tmp_path: Path, helsinki: Path, command: Command) -> None:
+    """Out of date? `python docs/make_images.py` draws it again."""
+    docs = Path(__file__).parents[2] / "docs"
+    assert command("streets", helsinki, "-o", tmp_path / "city.json", "--connected").code == 0
+    images = runpy.run_path(str(docs / "make_images.py"))
+    made = images["make_day"](tmp_path)
+    written = (docs / "images" / "fleet.sha256").read_text(encoding="utf-8").strip()
+    assert made is not None and written == images["day_sha256"](made[1])
+
+
+@pytest.mark.slow
+def test_same_bytes_in_other_processes(tmp_path: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path; sys.path[:0] = sys.argv[1:3]\n"
+        "from test_day_files import make_day\n"
+        "from veilroute.cli.day_files import write_day\n"
+        "write_day(*make_day(), Path(sys.argv[3]))\n"
+    )
+    here = Path(__file__).parent
+    for name, hash_seed in (("a", "1"), ("b", "4242")):
+        command = [sys.executable, "-c", script, str(here), str(here.parent), str(tmp_path / name)]
+        subprocess.run(command, check=True, env=os.environ | {"PYTHONHASHSEED": hash_seed}, cwd=tmp_path)
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+def test_the_rest_of_a_day_has_its_files_too(town: tuple[vr.Playbook, vr.Day], tmp_path: Path) -> None:
+    """One vehicle has nobody left to visit and goes home; a street on the way of the other costs more by now."""
+    book, day = town
+    one, other = (number for number, tour in enumerate(day.tours, start=1) if tour.stops)
+    done = day.tours[one - 1]
+    there: dict[int, Any] = dict.fromkeys(range(1, 5), 0) | {one: (done.positions[-1], len(done.stops)), other: 2}
+    street = (*day.tours[other - 1].route[4:6], 500.0)
+    rest = vr.redispatch(book, day, at=8 * 3600.0 + 1200, positions=there, costs=[street], choice="go-on")
+    assert [bool(tour.route) for tour in rest.tours] == [number in (one, other) for number in range(1, 5)]
+    found = {path.name for path in write_day(book, rest, tmp_path / "rest")}
+    assert {f"vehicle-{one}.txt", f"vehicle-{other}.gpx", "map.html", "report.pdf"} <= found
+    sheet = (tmp_path / "rest" / f"vehicle-{one}.txt").read_text(encoding="utf-8")
+    assert "Nobody is left to visit: drive to the end of the day." in sheet
+    for own in day_sheets(book, rest):
+        assert own.reached[-1] == pytest.approx(own.tour.cost)
+    for path in (tmp_path / "rest").glob("*.gpx"):
+        check_gpx(path.read_text(encoding="utf-8"))

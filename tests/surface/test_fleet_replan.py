@@ -1,0 +1,108 @@
+"""`veilroute fleet-replan`: breakdowns and closed roads by the command line, without orders."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import veilroute as vr
+from commands import Command, assert_refused
+from veilroute.auditing.underway import audit_underway
+from veilroute.cli.day_files import write_day
+
+
+@pytest.fixture
+def monday(command: Command, tmp_path: Path) -> Path:
+    """A day of two vehicles, and one that has nothing to do, in the folder `monday` beside its playbook `town.json`."""
+    town = vr.generate_streets(9, 9, seed=4)
+    homes = vr.draw_candidates(town, 0, 0, 12, seed=1)
+    book = vr.solve(vr.Problem(town, [vr.Trip(0, 0)], homes), vr.Privacy(k=3, ell=200))
+    book.write(tmp_path / "town.json")
+    terms = vr.Terms((vr.Van(0, 0),) * 3, capacity=7, seconds_per_cost=0.3, iterations=200)
+    write_day(book, vr.dispatch(book, [1, 2, 3], terms), tmp_path / "monday")
+    return tmp_path / "monday"
+
+
+def test_a_breakdown_is_written_and_goes_on(command: Command, monday: Path) -> None:
+    asked = ("fleet-replan", "town.json", "--day", monday, "--at", "08:05", "--broken", 2)
+    done = command(*asked, "-o", "rest")
+    assert (done.code, done.err) == (0, ""), done
+    assert "has broken down." in done.out
+    assert done.out.endswith("Audited: it keeps its word.\nWritten: rest\n")
+    told = json.loads(command(*asked, "--json").out)
+    assert told.pop("audit")["holds"] is True
+    assert told == json.loads(Path("rest/day.json").read_bytes())
+    rest = vr.read_day("rest/day.json")
+    assert rest.after is not None and [stand.state for stand in rest.after.stands] == ["fit", "broken", "fit"]
+    route = rest.tours[0].route
+    again = command(
+        "fleet-replan", "town.json", "--day", "rest/day.json", "--positions", "1=3+ 3=0", "--closed",
+        f"{route[6]},{route[7]}", "-o", "later",
+    )  # fmt: skip
+    assert again.code == 0, again
+    assert again.out.startswith(f"Changed: the road from {route[6]} to {route[7]} is closed.\n")
+    assert command(*asked, "-o", "other").code == 0
+    assert Path("other/day.json").read_bytes() == Path("rest/day.json").read_bytes()
+
+
+def test_where_classes_fall_short_nothing_is_chosen(command: Command, monday: Path) -> None:
+    asked = ("fleet-replan", "town.json", "--day", monday, "--at", "08:05", "--broken", "1 2,3", "-o", "rest")
+    done = command(*asked)
+    assert done.code == 3
+    assert "Nothing is chosen:" in done.out and "--give-up: an observer is left with" in done.out
+    assert not Path("rest").exists()
+    told = json.loads(command(*asked, "--json").out)
+    assert told["chosen"] is None
+    assert {each["class"] for each in told["short"]} <= {1, 2, 3}
+    chosen = command(*asked, "--go-on")
+    assert chosen.code == 0
+    assert "keeps its promise no more (go-on)" in chosen.out
+    assert vr.read_day("rest/day.json").after.dropped  # type: ignore[union-attr]
+
+
+def test_what_fails_its_audit_is_not_written(command: Command, monday: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def audit(book: vr.Playbook, _: vr.Day, day: vr.Day) -> object:
+        return audit_underway(book, vr.read_day("else.json"), day)
+
+    monkeypatch.setattr("veilroute.cli.fleet_replan.audit_underway", audit)
+    other = json.loads((monday / "day.json").read_bytes()) | {"direct_cost": 1}
+    Path("else.json").write_text(json.dumps(other), encoding="ascii")
+    done = command("fleet-replan", "town.json", "--day", monday, "--at", "08:05", "-o", "rest")
+    assert done.code == 1
+    assert "VIOLATED binding: goes on from another day" in done.out
+    assert not Path("rest").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ((), "--at: expected HH:MM, or --positions"),
+        (("--at", "8"), "--at: expected a time of day, HH:MM, got '8'"),
+        (("--positions", "1=2"), "positions: expected a place on the route of each vehicle, got 'none for vehicle 2'"),
+        (("--positions", "1=2 1=3"), "--positions: expected vehicles from 1 to 3, each once"),
+        (("--positions", "4=2"), "--positions: expected vehicles from 1 to 3, each once"),
+        (("--positions", "1=2 2=9999"), "positions: expected places from 0 to"),
+        (("--at", "08:05", "--broken", "4"), "broken: expected vehicles from 1 to 3, got 4"),
+        (("--at", "08:05", "--broken", "two"), "--broken: expected numbers of vehicles"),
+        (("--at", "08:05", "--closed", "0,40"), "closed: expected roads of the map, got '0 to 40'"),
+        (
+            ("--at", "07:00", "--closed-nodes", "0"),
+            "closed_nodes: expected other nodes than the one where vehicle 1 is",
+        ),
+        (("--at", "08:05", "--go-on", "--give-up"), "--go-on: expected either --go-on or --give-up"),
+        (("--at", "08:05", "-o", "monday"), "--out: expected another folder than that of the day"),
+    ],
+)
+def test_bad_input_is_one_line(command: Command, monday: Path, words: tuple[str, ...], problem: str) -> None:
+    assert_refused(command("fleet-replan", "town.json", "--day", monday, *words), f"veilroute: {problem}")
+
+
+def test_a_day_of_another_playbook_is_refused(command: Command, monday: Path) -> None:
+    book = vr.read_playbook("town.json")
+    other = vr.solve(book.problem, vr.Privacy(k=2, ell=200))
+    other.write("other.json")
+    done = command("fleet-replan", "other.json", "--day", monday, "--at", "08:05")
+    assert_refused(done, "--day: expected a day of this playbook")
+    assert_refused(command("fleet-replan", "town.json", "--day", "town.json", "--at", "08:05"), "not a day of a fleet")

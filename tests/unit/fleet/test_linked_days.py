@@ -1,0 +1,121 @@
+"""Days of a fleet in a ledger: they stay safe while classes stay, and the linked audit reads them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import veilroute as vr
+from linked_entries import THERE, plan, town
+from veilroute.entries import LEDGER_FORMAT
+from veilroute.journal import append
+
+PLACES = [(0, 2), (0, 5), (2, 0), (2, 3), (4, 2), (4, 5)]
+
+
+@pytest.fixture(scope="module")
+def book() -> vr.Playbook:
+    found = vr.solve(vr.Problem(town(), [THERE], PLACES), vr.Privacy(k=2))
+    assert len(found.hidden_classes) == 3
+    return found
+
+
+@pytest.fixture
+def ledger(tmp_path: Path, book: vr.Playbook) -> vr.Ledger:
+    return vr.new_ledger(tmp_path / "days.jsonl").add(book, day="2026-11-16")
+
+
+def day_of(book: vr.Playbook, *touched: int) -> vr.Day:
+    """A day of the record; tours do not matter to a ledger."""
+    return vr.Day(book.sha256, vr.Terms((vr.Van((0, 0), (0, 0)),)), touched, (vr.Tour((), (), (), 0),), 0, 0)
+
+
+def test_days_of_one_playbook_leave_the_class(ledger: vr.Ledger, book: vr.Playbook) -> None:
+    for number, touched in enumerate([(1, 2), (1,), (1, 3), (), (1, 2, 3), (1,)]):
+        ledger = ledger.add_day(book, day_of(book, *touched), day=f"2026-11-{17 + number}")
+    report = ledger.check()
+    assert (report.safe, report.playbooks, report.days) == (True, 1, 6)
+    left = {each.candidate: set(each.left) for each in report.candidates}
+    assert left == {label: set(group.members) for group in book.hidden_classes for label in group.members}
+    entry = ledger.entries[1]
+    driven = [set(group.members) for group in book.hidden_classes[:2]]
+    assert (entry.kind, entry.refused) == ("day", ())
+    assert [{entry.places[i].label for i in members} for members in entry.classes] == driven
+    assert {place.label for place in entry.places} == set.union(*driven)
+    assert ledger.check(since="2026-11-18").days == 5
+    ledger.check_use(book)
+    linked = vr.audit_linked([book], ledger=ledger.journal.path)
+    assert linked.verdict == "holds"
+    assert "6 days" in next(claim.evidence for claim in linked.claims if claim.claim == "recorded")
+
+
+def test_a_plan_made_after_days_keeps_them_safe(ledger: vr.Ledger, book: vr.Playbook) -> None:
+    ledger = ledger.add_day(book, day_of(book, 2, 3), day="2026-11-17")
+    later = plan(ledger, [*PLACES, (4, 0)])
+    ledger = ledger.add(later, day="2026-11-18").add_day(later, day_of(later, 1), day="2026-11-18")
+    assert ledger.check().safe
+    assert vr.audit_linked([book, later], ledger=ledger.journal.path).verdict == "holds"
+
+
+def test_a_day_under_another_partition_is_judged_as_a_playbook_is(ledger: vr.Ledger, book: vr.Playbook) -> None:
+    other = vr.solve(vr.Problem(town(), [THERE], [group.members[0] for group in book.hidden_classes]), vr.Privacy(k=2))
+    with pytest.raises(vr.UnsafeLedgerError, match="not in the ledger"):
+        ledger.add_day(other, day_of(other, 1), day="2026-11-17")
+    with pytest.raises(vr.UnsafeLedgerError):
+        ledger.add(other, day="2026-11-17")
+    ledger = ledger.add(other, day="2026-11-17", anyway=True)
+    with pytest.raises(vr.UnsafeLedgerError):
+        ledger.add_day(other, day_of(other, 1), day="2026-11-18")
+
+
+def test_who_was_dropped_has_left_the_class(ledger: vr.Ledger, book: vr.Playbook) -> None:
+    gone = book.hidden_classes[1].members[0]
+    with pytest.raises(vr.UnsafeLedgerError):
+        ledger.add_day(book, day_of(book, 1, 2), dropped=[gone], day="2026-11-17")
+    ledger = ledger.add_day(book, day_of(book, 1, 2), dropped=[gone], day="2026-11-17", anyway=True)
+    assert {each.candidate for each in ledger.check().short} == set(book.hidden_classes[1].members[1:])
+
+
+def test_a_day_of_another_playbook_is_refused(ledger: vr.Ledger, book: vr.Playbook) -> None:
+    other = vr.solve(vr.Problem(town(), [THERE], PLACES[:4]), vr.Privacy(k=2))
+    with pytest.raises(vr.InvalidInputError, match="one of this playbook"):
+        ledger.add_day(book, day_of(other, 1), day="2026-11-17")
+
+
+FAULTS: list[tuple[str, Callable[[Any], object]]] = [
+    ("not entered before", lambda e: e.update(playbook="1" * 64)),
+    ("classes that are not of the playbook", lambda e: e.update(classes=[[*chain.from_iterable(e["classes"])]])),
+    (
+        "classes that are not of the playbook",
+        lambda e: e.update(classes=[[i] for group in e["classes"] for i in group]),
+    ),
+    ("does not visit", lambda e: e["classes"].pop()),
+    ("does not visit", lambda e: e.update(classes=e["classes"][:1], refused=e["classes"][1])),
+    ("near pairs", lambda e: e.update(near=[e["classes"][0][:2]])),
+    ("map, trips and privacy", lambda e: e["privacy"].update(k=1)),
+    ("map, trips and privacy", lambda e: e["trips"][0].reverse()),
+    ("prior", lambda e: e.update(prior=[1.0] * len(e["places"]))),
+    ("planned by itself", lambda e: e.update(occasion="x")),
+    ("another day on", lambda e: e.update(since="2026-11-17")),
+    ("not of the playbook", lambda e: e["places"][0].update(name="Elsewhere")),
+]
+
+
+@pytest.mark.parametrize(("said", "fault"), FAULTS, ids=range(len(FAULTS)))
+def test_a_line_that_says_more_than_its_playbook_is_found(
+    ledger: vr.Ledger, book: vr.Playbook, said: str, fault: Callable[[Any], object]
+) -> None:
+    """Whoever may write lines could say that a day hid people in larger classes than it did."""
+    true = ledger.add_day(book, day_of(book, 1, 3), day="2026-11-17").entries[-1].to_dict()
+    data = json.loads(json.dumps(true)) | {"date": "2026-11-18"}
+    fault(data)
+    append(ledger.journal.path, LEDGER_FORMAT, lambda _: data)
+    report = vr.audit_linked([book], ledger=ledger.journal.path)
+    (claim,) = (claim for claim in report.claims if claim.claim == "recorded")
+    assert not claim.holds
+    assert said in claim.evidence

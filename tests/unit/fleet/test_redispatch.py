@@ -1,0 +1,412 @@
+"""Days that go on otherwise: vehicles break down, roads close. The rest is complete, legal, and asks for no orders."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from itertools import pairwise, permutations, product
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import veilroute as vr
+from closed_roads import changed_graph, draw_closure
+from plain_turns import drawn_problem
+from reference import covering_cost, distances
+from veilroute.auditing.underway import audit_underway
+from veilroute.covering.walks import walk_cost
+
+FAST = 120
+EIGHT = 8 * 3600.0
+
+
+@pytest.fixture(scope="module")
+def town() -> vr.Playbook:
+    domain = vr.generate_streets(12, 12, seed=4, one_way_share=0.3)
+    depot, *customers = (domain.label(node) for node in Random("town").sample(range(domain.num_nodes), 25))
+    return vr.solve(vr.Problem(domain, [vr.Trip(depot, depot)], customers), vr.Privacy(k=3, ell=150))
+
+
+def terms_of(book: vr.Playbook, num: int = 3, **changes: Any) -> vr.Terms:
+    van = vr.Van(book.trips[0].start, book.trips[0].goal)
+    return vr.Terms((van,) * num, **({"capacity": 12, "seconds_per_cost": 0.2, "iterations": FAST} | changes))
+
+
+@pytest.fixture(scope="module")
+def day(town: vr.Playbook) -> vr.Day:
+    return vr.dispatch(town, range(1, 7), terms_of(town))
+
+
+def broken_claims(book: vr.Playbook, earlier: vr.Day, day: vr.Day) -> list[str]:
+    return [verdict.claim for verdict in audit_underway(book, earlier, day) if not verdict.holds]
+
+
+def stops_of(day: vr.Day) -> list[Any]:
+    return [stop for tour in day.tours for stop in tour.stops]
+
+
+def test_a_broken_van_stays_and_its_customers_are_visited(town: vr.Playbook, day: vr.Day) -> None:
+    rest = vr.redispatch(town, day, at=EIGHT + 900, broken=[1])
+    assert rest.after is not None
+    assert rest.after.stands[0].state == "broken"
+    assert rest.tours[0] == vr.Tour((), (), (), 0)
+    done = [stop for stand in rest.after.stands for stop in stand.done]
+    assert 0 < len(done) < len(stops_of(day))
+    assert sorted([*done, *stops_of(rest)]) == sorted(stops_of(day))
+    assert broken_claims(town, day, rest) == []
+    for stand, tour, planned in zip(rest.after.stands, rest.tours, day.tours, strict=True):
+        assert stand.walked[-1] == (tour.route or stand.walked[-1:])[0]
+        assert not planned.route or planned.route[: len(stand.walked)] == stand.walked
+        assert all(begin <= EIGHT + 900 for begin in planned.begins_s[: len(stand.done)])
+        assert all(begin > EIGHT + 900 for begin in planned.begins_s[len(stand.done) :])
+
+
+def test_where_nothing_happens_nothing_gets_worse(town: vr.Playbook, day: vr.Day) -> None:
+    domain = town.problem.domain
+    for at in (EIGHT, EIGHT + 400, EIGHT + 1200):
+        rest = vr.redispatch(town, day, at=at)
+        assert rest.after is not None
+        walked = sum(walk_cost(domain, np.array([*map(domain.node, stand.walked)])) for stand in rest.after.stands)
+        assert walked + rest.cost <= day.cost * (1 + 1e-9)
+    over = vr.redispatch(town, day, at=EIGHT + 9000)
+    assert (over.cost, stops_of(over)) == (0, [])
+
+
+def test_a_road_ahead_closes_twice(town: vr.Playbook, day: vr.Day) -> None:
+    first = day.tours[0]
+    road = first.route[20:22]
+    rest = vr.redispatch(town, day, at=EIGHT + 60, closed=[road])
+    assert all(set(pair) != set(road) for tour in rest.tours for pair in pairwise(tour.route))
+    other = max((tour.route for tour in rest.tours), key=len)[30:32]
+    again = vr.redispatch(town, rest, at=EIGHT + 200, closed_one_way=[other], broken=[2])
+    assert again.after is not None
+    assert again.after.closure == vr.Closure.of([road], [other])
+    assert all(pair not in (road, road[::-1], other) for tour in again.tours for pair in pairwise(tour.route))
+    assert broken_claims(town, day, rest) == broken_claims(town, rest, again) == []
+
+
+def test_vans_keep_their_customers_if_asked_to(town: vr.Playbook, day: vr.Day) -> None:
+    rest = vr.redispatch(town, day, at=EIGHT + 300, closed=[day.tours[0].route[25:27]], keep=True)
+    for before, after in zip(day.tours, rest.tours, strict=True):
+        assert set(after.stops) <= set(before.stops)
+    lost = vr.redispatch(town, day, at=EIGHT + 300, broken=[1], keep=True)
+    assert {*lost.tours[1].stops} >= {*day.tours[1].stops} - {*lost.after.stands[1].done}  # type: ignore[union-attr]
+    assert broken_claims(town, day, rest) == broken_claims(town, day, lost) == []
+
+
+def test_positions_are_told_where_there_are_no_times(town: vr.Playbook) -> None:
+    day = vr.dispatch(town, [1, 2, 3, 4], terms_of(town, 2, seconds_per_cost=None, capacity=8))
+    place, stop = day.tours[0].positions[1], day.tours[0].stops[1]
+    there = {1: place, 2: 0}
+    rest = vr.redispatch(town, day, positions=there)
+    assert stop in stops_of(rest), "a stop where a vehicle stands is still to be made"
+    made = vr.redispatch(town, day, positions={1: (place, 2), 2: 0})
+    assert stop not in stops_of(made)
+    assert broken_claims(town, day, rest) == broken_claims(town, day, made) == []
+    with pytest.raises(vr.InvalidInputError, match="none for vehicle 2"):
+        vr.redispatch(town, day, positions={1: 3})
+    with pytest.raises(vr.InvalidInputError, match="the day has no times"):
+        vr.redispatch(town, day, at=EIGHT)
+    with pytest.raises(vr.InvalidInputError, match="expected places from 0 to"):
+        vr.redispatch(town, day, positions={1: 10_000, 2: 0})
+    with pytest.raises(vr.InvalidInputError, match="stops done by then"):
+        vr.redispatch(town, day, positions={1: (place, 4), 2: 0})
+    with pytest.raises(vr.InvalidInputError, match="vehicles from 1 to 2"):
+        vr.redispatch(town, day, positions=there, broken=[3])
+
+
+def test_classes_that_fall_short_are_named_and_nothing_is_chosen(town: vr.Playbook, day: vr.Day) -> None:
+    last = day.tours[0].stops[-1]
+    number, group = next((i, g) for i, g in enumerate(town.hidden_classes, start=1) if last in g.members)
+    with pytest.raises(vr.FallsShortError, match=f"class {number} keeps its promise no more") as caught:
+        vr.redispatch(town, day, at=EIGHT, closed_nodes=[last])
+    (short,) = caught.value.shortages
+    assert isinstance(short, vr.Shortage)
+    assert (short.going_on, short.giving_up) == (tuple(m for m in group.members if m != last), ())
+    on = vr.redispatch(town, day, at=EIGHT, closed_nodes=[last], choice="go-on")
+    up = vr.redispatch(town, day, at=EIGHT, closed_nodes=[last], choice="give-up")
+    assert on.after is not None and up.after is not None
+    assert on.after.dropped == (last,) and set(stops_of(on)) == set(stops_of(day)) - {last}
+    assert set(up.after.dropped) == set(group.members) and set(stops_of(up)) == set(stops_of(day)) - set(group.members)
+    assert broken_claims(town, day, on) == broken_claims(town, day, up) == []
+    # What was chosen holds later on as well; nobody is asked again.
+    for one in (on, up):
+        later = vr.redispatch(town, one, at=EIGHT + 500, broken=[3])
+        assert later.after is not None
+        assert [each.choice for each in later.after.short] == [each.choice for each in one.after.short]  # type: ignore[union-attr]
+        assert broken_claims(town, one, later) == []
+    with pytest.raises(vr.FallsShortError) as caught:
+        vr.redispatch(town, day, at=EIGHT + 900, broken=[1, 2, 3])
+    assert len(caught.value.shortages) > 1
+
+
+def test_windows_that_cannot_be_met_are_told_and_missed_as_little_as_possible(town: vr.Playbook) -> None:
+    stops = [m for group in town.hidden_classes[:4] for m in group.members]
+    customers: dict[Any, vr.Customer] = {label: vr.Customer(closes_s=EIGHT + 1500) for label in stops}
+    day = vr.dispatch(town, [1, 2, 3, 4], terms_of(town, customers=customers, shift_s=3000, iterations=400))
+    with pytest.raises(vr.InvalidInputError) as caught:
+        vr.redispatch(town, day, at=EIGHT + 1450, positions={1: 0, 2: 0, 3: 0})
+    assert "closes at 08:25, and none can be there until" in str(caught.value)
+    rest = vr.redispatch(town, day, at=EIGHT + 1450, positions={1: 0, 2: 0, 3: 0}, late=True)
+    assert set(stops_of(rest)) == set(stops)
+    verdicts = audit_underway(town, day, rest)
+    assert rest.after is not None
+    assert all(verdict.holds for verdict in verdicts)
+    assert any("late: " in verdict.evidence for verdict in verdicts)
+    assert "times" in broken_claims(town, day, replace(rest, after=replace(rest.after, late=False)))
+
+
+def test_room_is_what_was_not_taken_yet(town: vr.Playbook) -> None:
+    day = vr.dispatch(town, [1, 2, 3, 4], terms_of(town, 2, capacity=7))
+    with pytest.raises(vr.InvalidInputError, match="room for all who are left: "):
+        vr.redispatch(town, day, at=EIGHT + 500, broken=[1])
+
+
+def brute_force(book: vr.Playbook, rest: vr.Day) -> float:
+    """The cheapest that the vehicles can do from where they are: everybody to somebody, in any order."""
+    domain, after = book.problem.domain, rest.after
+    assert after is not None
+    graph = changed_graph(domain, after.closure)
+    people = [domain.node(label) for label in stops_of(rest)]
+    fit = [i for i, stand in enumerate(after.stands) if stand.state == "fit"]
+    far = {node: distances(graph, node) for node in {*people, *(domain.node(after.stands[i].at) for i in fit)}}
+
+    def tour(van: int, nodes: tuple[int, ...]) -> float:
+        stand, goal = after.stands[van], rest.terms.vans[van].goal
+        if not nodes and (goal is None or len(stand.walked) == 1):
+            return 0.0
+        best = math.inf
+        for order in permutations(nodes):
+            way = [domain.node(stand.at), *order]
+            home = 0.0 if goal is None else far[way[-1]][domain.node(goal)]
+            best = min(best, sum(far[a][b] for a, b in pairwise(way)) + home)
+        return best
+
+    return min(
+        sum(tour(van, tuple(p for p, who in zip(people, chosen, strict=True) if who == van)) for van in fit)
+        for chosen in product(fit, repeat=len(people))
+    )
+
+
+def drawn_day(seed: int) -> tuple[Random, vr.Playbook, vr.Day] | None:
+    """A day on a small map of one of three kinds: one-way streets, rooms, or any rules for turns."""
+    rng = Random(seed)
+    if seed % 3 == 2:
+        problem = drawn_problem(seed)[0]
+    else:
+        domain = vr.generate_rooms(12, 12, seed=seed) if seed % 3 else vr.generate_streets(8, 8, seed=seed)
+        start, goal, *candidates = (domain.label(node) for node in rng.sample(range(domain.num_nodes), 10))
+        problem = vr.Problem(domain, [vr.Trip(start, rng.choice([start, goal]))], candidates)
+    if len(problem.candidates) < 2:
+        return None
+    book = vr.solve(problem, vr.Privacy(k=min(2, len(problem.counted)), ell=rng.choice([0, 1, 2])))
+    if not book.hidden_classes:
+        return None
+    start, goal = book.trips[0].start, book.trips[0].goal
+    vans = [vr.Van(start, rng.choice([goal, goal, None])) for _ in range(rng.randint(1, 3))]
+    vans[-1] = replace(vans[-1], start=rng.choice([start, book.candidates[0]]))
+    timed: dict[str, Any] = {"seconds_per_cost": 30.0} if rng.random() < 0.6 else {}
+    if timed and rng.random() < 0.5:
+        timed["customers"] = {book.candidates[0]: vr.Customer(opens_s=EIGHT + 700, closes_s=EIGHT + 40_000)}
+    touched = rng.sample(range(1, len(book.hidden_classes) + 1), rng.randint(1, len(book.hidden_classes)))
+    try:
+        return rng, book, vr.dispatch(book, touched, vr.Terms(tuple(vans), iterations=60, **timed))
+    except vr.InvalidInputError:
+        return None  # not every drawn depot has a way to everybody
+
+
+def check_drawn(seed: int, tmp_path: Path) -> int:
+    """Three things that happen one after the other; how many of them led to a day."""
+    drawn = drawn_day(seed)
+    if drawn is None:
+        return 0
+    rng, book, day = drawn
+    for step in range(3):
+        closure = draw_closure(rng, book, max((t.route for t in day.tours), key=len) or (book.trips[0].start,))
+        broken = [van for van in range(1, len(day.tours) + 1) if rng.random() < 0.2]
+        what = closure | {"broken": broken, "late": rng.random() < 0.3, "keep": rng.random() < 0.4}
+        if day.terms.seconds_per_cost is not None and rng.random() < 0.7:
+            what["at"] = EIGHT + 4000 * rng.random()
+        else:
+            stands = day.after.stands if day.after else [None] * len(day.tours)
+            what["positions"] = {
+                van: rng.randrange(max(1, len(tour.route)))
+                for van, (tour, stand) in enumerate(zip(day.tours, stands, strict=True), start=1)
+                if stand is None or stand.state != "broken"
+            }
+        try:
+            try:
+                rest = vr.redispatch(book, day, **what)
+            except vr.FallsShortError:
+                rest = vr.redispatch(book, day, **what, choice=rng.choice(["go-on", "give-up"]))
+        except vr.InvalidInputError:
+            return step
+        assert broken_claims(book, day, rest) == []
+        (tmp_path / "day.json").write_bytes(rest.to_json())
+        assert vr.read_day(tmp_path / "day.json") == rest
+        is_free = book.problem.domain.turns is None and not rest.terms.customers and not what["keep"]
+        if is_free and len(stops_of(rest)) <= 4:
+            assert rest.cost == pytest.approx(brute_force(book, rest))
+        day = rest
+    return 3
+
+
+@pytest.mark.parametrize(
+    "first", [0, pytest.param(40, marks=pytest.mark.slow), pytest.param(200, marks=pytest.mark.slow)]
+)
+def test_drawn_days_are_sound_and_small_ones_the_cheapest(first: int, tmp_path: Path) -> None:
+    num = 24 if not first else 150
+    assert sum(check_drawn(seed, tmp_path) for seed in range(first, first + num)) > num
+
+
+def test_one_vehicle_that_is_left_takes_the_cheapest_way(tmp_path: Path) -> None:
+    domain = vr.grid_domain(["........", ".@@.@@..", "........", "..@..@..", "........"])
+    cells = [(0, 7), (2, 3), (4, 1), (4, 7)]
+    book = vr.solve(vr.Problem(domain, [vr.Trip((0, 0), (0, 0))], cells), vr.Privacy(k=2, ell=1))
+    van = vr.Van((0, 0), (0, 0))
+    day = vr.dispatch(book, [1, 2], vr.Terms((van, van), capacity=4, iterations=FAST))
+    used = next(number for number, tour in enumerate(day.tours, start=1) if tour.stops)
+    rest = vr.redispatch(book, day, positions={used: 3}, broken=[3 - used], closed=[((0, 3), (0, 4))])
+    assert rest.after is not None and rest.status == "optimal"
+    people, here = [{domain.node(cell)} for cell in stops_of(rest)], domain.node(rest.after.stands[used - 1].at)
+    graph = changed_graph(domain, rest.after.closure)
+    assert rest.cost == covering_cost(graph, here, domain.node((0, 0)), people)
+    assert broken_claims(book, day, rest) == []
+
+
+def test_the_same_in_another_process(town: vr.Playbook, day: vr.Day, tmp_path: Path) -> None:
+    town.write(tmp_path / "book.json")
+    (tmp_path / "day.json").write_bytes(day.to_json())
+    code = (
+        "import sys, veilroute as vr; book, day = vr.read_playbook('book.json'), vr.read_day('day.json');"
+        "road = day.tours[0].route[25:27];"
+        "sys.stdout.buffer.write(vr.redispatch(book, day, at=29500, broken=[2], closed=[road]).to_json())"
+    )
+    told = set()
+    for seed in ("1", "2"):
+        env = os.environ | {"PYTHONHASHSEED": seed}
+        ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, check=True, env=env)
+        told.add(ran.stdout)
+    road = day.tours[0].route[25:27]
+    assert told == {vr.redispatch(town, day, at=29500, broken=[2], closed=[road]).to_json()}
+
+
+def plant(rest: vr.Day, kind: str) -> vr.Day:
+    """A replanned day with a fault."""
+    after = rest.after
+    assert after is not None
+    van = max(range(len(rest.tours)), key=lambda i: len(rest.tours[i].stops))
+    tour, stand = rest.tours[van], after.stands[van]
+
+    def with_tour(**changes: Any) -> vr.Day:
+        changed = replace(tour, **changes)
+        return replace(rest, tours=(*rest.tours[:van], changed, *rest.tours[van + 1 :]))
+
+    def with_stand(**changes: Any) -> vr.Day:
+        changed = replace(stand, **changes)
+        stands = (*after.stands[:van], changed, *after.stands[van + 1 :])
+        return replace(rest, after=replace(after, stands=stands))
+
+    match kind:
+        case "skipped":
+            return with_tour(stops=tour.stops[1:], positions=tour.positions[1:], begins_s=tour.begins_s[1:])
+        case "dropped for nothing":
+            skipped = plant(rest, "skipped")
+            return replace(skipped, after=replace(after, dropped=(tour.stops[0],)))
+        case "given up unasked":
+            short = vr.Shortage(rest.touched[0], (), (), "give-up")
+            return replace(rest, after=replace(after, short=(short,)))
+        case "jump":
+            return with_tour(route=(*tour.route[:3], *tour.route[5:]), positions=tuple(p - 2 for p in tour.positions))
+        case "cost":
+            return with_tour(cost=tour.cost - 1)
+        case "sum":
+            return replace(rest, cost=rest.cost - 1)
+        case "punctual":
+            return with_tour(begins_s=(tour.begins_s[0], *(begin - 60 for begin in tour.begins_s[1:])))
+        case "early":
+            return with_tour(departs_s=(tour.departs_s or 0) - 60)
+        case "walked":
+            return with_stand(walked=(*stand.walked[:-2], stand.walked[-1]))
+        case "done":
+            return with_stand(done=(*stand.done, tour.stops[0]))
+        case "stuck":
+            return with_stand(state="stuck")
+        case "reopened":
+            return replace(rest, after=replace(after, closure=vr.Closure()))
+        case "other day":
+            return replace(rest, after=replace(after, earlier="0" * 64))
+        case "position":
+            return with_tour(positions=(tour.positions[0] + 1, *tour.positions[1:]))
+    raise AssertionError(kind)
+
+
+@pytest.mark.parametrize(
+    ("kind", "claims"),
+    [
+        ("skipped", {"complete", "times"}),
+        ("dropped for nothing", {"dropped", "times"}),
+        ("given up unasked", {"promise", "dropped"}),
+        ("jump", {"walk"}),
+        ("cost", {"cost"}),
+        ("sum", {"cost"}),
+        ("punctual", {"times"}),
+        ("early", {"times"}),
+        ("walked", {"begins"}),
+        ("done", {"begins", "complete"}),
+        ("stuck", {"dropped", "complete"}),
+        ("reopened", {"binding"}),
+        ("other day", {"binding"}),
+        ("position", {"walk"}),
+    ],
+)
+def test_planted_faults_are_found(town: vr.Playbook, day: vr.Day, kind: str, claims: set[str]) -> None:
+    road = day.tours[0].route[20:22]
+    first = vr.redispatch(town, day, at=EIGHT + 60, closed=[road])
+    rest = vr.redispatch(town, first, at=EIGHT + 400, broken=[2])
+    assert broken_claims(town, first, rest) == []
+    assert claims & set(broken_claims(town, first, plant(rest, kind)))
+
+
+def test_a_claim_of_the_cheapest_is_priced(town: vr.Playbook) -> None:
+    day = vr.dispatch(town, [1, 2], terms_of(town, 1))
+    rest = vr.redispatch(town, day, at=EIGHT + 100)
+    assert rest.status == "optimal" and broken_claims(town, day, rest) == []
+    worse = replace(rest.tours[0], cost=rest.tours[0].cost + 1)
+    assert "optimal" in broken_claims(town, day, replace(rest, tours=(worse,)))
+
+
+def test_files_with_anything_unknown_are_refused(town: vr.Playbook, day: vr.Day, tmp_path: Path) -> None:
+    rest = vr.redispatch(town, day, at=EIGHT + 900, broken=[1])
+    text = rest.to_json().decode()
+    for old, new in (
+        ('"keep":false', '"keep":false,"order":7'),
+        ('"state":"broken"', '"state":"lost"'),
+        ('"state":"broken"', '"state":"broken","mark":1'),
+        ('"late":false', '"late":0'),
+    ):
+        compact = text.replace(": ", ":").replace(", ", ",")
+        assert old in compact
+        (tmp_path / "day.json").write_text(compact.replace(old, new, 1), encoding="utf-8")
+        with pytest.raises(vr.FileFormatError, match="damaged day"):
+            vr.read_day(tmp_path / "day.json")
+
+
+def test_a_forged_day_is_refused(town: vr.Playbook, day: vr.Day) -> None:
+    stranger = town.hidden_classes[6].members[0]
+    forged = replace(day.tours[0], stops=(stranger, *day.tours[0].stops[1:]))
+    with pytest.raises(vr.InvalidInputError, match="stops at members of the classes that it touches"):
+        vr.redispatch(town, replace(day, tours=(forged, *day.tours[1:])), at=EIGHT)
+    with pytest.raises(vr.InvalidInputError, match="a day of this playbook"):
+        vr.redispatch(town, replace(day, playbook="0" * 64), at=EIGHT)
+    # A member that a forged day leaves out is visited all the same: it is a member of a touched class.
+    cut = day.tours[0]
+    short = replace(cut, stops=cut.stops[:-1], positions=cut.positions[:-1], begins_s=cut.begins_s[:-1])
+    rest = vr.redispatch(town, replace(day, tours=(short, *day.tours[1:])), at=EIGHT)
+    assert cut.stops[-1] in stops_of(rest)

@@ -1,0 +1,136 @@
+"""Orders and what is public about customers, as people save them."""
+
+from __future__ import annotations
+
+import io
+from datetime import time
+from pathlib import Path
+
+import pytest
+
+import veilroute as vr
+from veilroute.days import Customer, Terms, Van
+from veilroute.domain.graph import Label
+from veilroute.errors import FileFormatError, ManyProblemsError, Problems
+from veilroute.formats.orders import ORDERS, read_customers, read_orders
+
+NAMES: dict[Label, str] = {1: "Müller, Söhne", 2: "Baker", 3: "Name", 4: "Dörte"}
+
+
+@pytest.fixture(scope="module")
+def book() -> vr.Playbook:
+    """A ring of six with the classes {1, 3} and {2, 4}, or the like; whatever they are, 5 is not hidden."""
+    ring = vr.Domain.from_edges(6, range(6), [1, 2, 3, 4, 5, 0], [1] * 6)
+    return vr.solve(vr.Problem(ring, [vr.Trip(0, 0)], [1, 2, 3, 4, 0], names=NAMES), vr.Privacy(k=2))
+
+
+def find(text: str) -> Label | None:
+    known = {str(label): label for label in range(6)} | {name: label for label, name in NAMES.items()}
+    return known.get(text.strip())
+
+
+def touched(book: vr.Playbook, raw: bytes, terms: Terms | None = None) -> tuple[frozenset[int], list[str]]:
+    problems = Problems()
+    found = read_orders(raw, book, terms or Terms((Van(0, 0),)), find, problems)
+    try:
+        problems.raise_all()
+    except FileFormatError as error:
+        return found, str(error).splitlines()
+    return found, []
+
+
+def number_of(book: vr.Playbook, *labels: int) -> frozenset[int]:
+    groups = enumerate(book.hidden_classes, start=1)
+    return frozenset(number for number, group in groups if set(labels) & set(group.members))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Müller, Söhne\r\nDörte\r\n",
+        '"Müller, Söhne"\n"Dörte"\n',
+        'Kunde;Qty\n"Müller, Söhne";1\nDörte;\n',
+        'no,customer,quantity\n7,"Müller, Söhne",1\n8,Dörte\n',
+        "place\tamount\nMüller, Söhne\t0,5\nDörte\t1\n",
+    ],
+)
+def test_lists_and_tables_in_any_encoding(book: vr.Playbook, text: str, encoding: str) -> None:
+    assert touched(book, text.encode(encoding)) == (number_of(book, 1, 4), [])
+
+
+@pytest.mark.parametrize("rows", [[["Baker"], ["Dörte"]], [["Order", "Customer"], [17, "Baker"], [18, "Dörte"]]])
+def test_workbooks(book: vr.Playbook, rows: list[list[object]]) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    workbook, raw = openpyxl.Workbook(), io.BytesIO()
+    for row in rows:
+        workbook.active.append(row)
+    workbook.save(raw)
+    assert touched(book, raw.getvalue()) == (number_of(book, 2, 4), [])
+
+
+def test_a_first_line_that_may_be_a_header_or_a_customer_is_refused(book: vr.Playbook) -> None:
+    _, said = touched(book, b"Name\nBaker\n")
+    assert said == ["--orders, line 1: may be a header or a customer; write a header above it"]
+    assert touched(book, b"place\nName\nBaker\n") == (number_of(book, 2, 3), [])
+
+
+def test_quantities_are_held_against_the_bound_of_the_customer(book: vr.Playbook) -> None:
+    terms = Terms((Van(0, 0),), demand=5, customers={2: Customer(demand=7), 4: Customer(demand=0)})
+    raw = "place,quantity\nBaker,7\nName,5.5\nDörte,1\n".encode()
+    _, said = touched(book, raw, terms)
+    assert [line.partition(": ")[0] for line in said] == ["--orders, line 3", "--orders, line 4"]
+
+
+def test_no_problem_of_orders_leads_back_to_them(book: vr.Playbook) -> None:
+    problems = Problems()
+    read_orders(b"place,quantity\nSECRET,1\nBaker,SECRET\n0,1\n2,2\n", book, Terms((Van(0, 0),)), find, problems)
+    with pytest.raises(ManyProblemsError) as refused:
+        problems.raise_all()
+    assert len(refused.value.problems) == 5
+    for error in refused.value.problems:
+        assert "SECRET" not in f"{error!r}{vars(error)}"
+        assert error.field == ORDERS
+        assert error.__traceback__ is None
+        assert error.__context__ is None
+
+
+def test_customers_of_a_file_of_places(tmp_path: Path) -> None:
+    path = tmp_path / "public.csv"
+    path.write_text(
+        "name;role;lat;lon;Demand;Service (min);Opens;Closes;Rate\n"
+        "Yard;start;1;1;;;;;\nDörte;;1;1;4;2,5;8:00;24:00;0,25\nBaker;candidate;1;1;;;;;\n0;;1;1;9;;;;\n",
+        encoding="cp1252",
+    )
+    own = read_customers(path, find, [0], [1, 2, 3, 4])
+    assert own == {2: Customer(), 4: Customer(4, 150, 28_800, 86_400, 0.25)}
+    assert list(own) == [2, 4], "in the order of the candidates"
+
+
+def test_times_of_a_workbook(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    workbook = openpyxl.Workbook()
+    workbook.active.append(["customer", "opens", "closes"])
+    workbook.active.append(["Baker", time(9, 30), time(17)])
+    workbook.save(tmp_path / "public.xlsx")
+    assert read_customers(tmp_path / "public.xlsx", find, [], [2]) == {2: Customer(opens_s=34_200, closes_s=61_200)}
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("Baker,1.5,,,,", "line 2: demand: expected a whole number from 0 on, got 1.5"),
+        ("Baker,-1,,,,", "line 2: expected a finite number >= 0 as demand, got '-1'"),
+        ("Baker,,soon,,,", "line 2: expected a finite number >= 0 as service, got 'soon'"),
+        ("Baker,,,8h,,", "line 2: expected a time of day as HH:MM for opens, got '8h'"),
+        ("Baker,,,,25:00,", "line 2: expected a time of day as HH:MM for closes, got '25:00'"),
+        ("Baker,,,,,1.5", "line 2: rate: expected a number from 0 to 1"),
+        ("Nobody,,,,,", "line 2: 'Nobody' is not a customer of the playbook, or not only one"),
+    ],
+)
+def test_bad_customers(tmp_path: Path, row: str, said: str) -> None:
+    path = tmp_path / "public.csv"
+    path.write_text(f"place,demand,service,opens,closes,rate\n{row}\n")
+    with pytest.raises(FileFormatError) as refused:
+        read_customers(path, find, [], [2])
+    assert said in str(refused.value)
