@@ -77,16 +77,15 @@ def plan_fleet(
         try:
             between = _between(problem, task, customers or {}, watch)
             days = DayTours(between, rates[list(task.members)], seed)
-            regrouped, is_over = regroup_for_tours(classes, rule, days, seed=seed, watch=watch)
+            classes, is_over = regroup_for_tours(classes, rule, days, seed=seed, watch=watch)
             is_stopped |= is_over
-            # One-way streets may leave a class without a walk.
-            classes = regrouped if all(map(source.has_walks, regrouped)) else classes
         except OutOfTimeError:
             is_stopped = True
-    planned = []
-    for number, members in enumerate(classes):
-        watch.tell("walks", number, len(classes))
-        planned.append(plan_shared(task, members, source, is_anonymized=True))
+    watch.tell("walks", 0, len(classes))
+    planned = [plan_shared(task, members, source, is_anonymized=True) for members in classes]
+    if not np.isfinite([each.costs for each in planned]).all():
+        # One-way streets leave some class without a walk.
+        planned = [plan_shared(task, members, source, is_anonymized=True) for members in first]
     options: dict[str, object] = {"orders_per_day": float(rates.sum()), "seed": seed, "stopped_early": is_stopped}
     if customers:
         public = [{"customer": label, **vars(each)} for label, each in customers.items()]
