@@ -83,8 +83,8 @@ def solve(
         if privacy.mechanism == "randomised":
             expected = "partition under a ledger: every draw that can be linked with an earlier one tells more"
             raise InvalidInputError("Privacy.mechanism", expected, privacy.mechanism)
-        if planner in PLANNERS and planner not in ("optimal", "pbp", "m-pbp"):
-            raise InvalidInputError("planner", "optimal, pbp or m-pbp to plan under a ledger", planner)
+        if planner in PLANNERS and planner not in ("optimal", "pbp", "m-pbp", "fleet"):
+            raise InvalidInputError("planner", "optimal, pbp, m-pbp or fleet to plan under a ledger", planner)
     watch = Watch(progress, check_time_limit(time_limit_s), should_stop, compile_seconds)
     with at_work(workers):
         return _plan(problem, privacy, planner, partial(run, problem, privacy, seed=seed, watch=watch, **options))

@@ -34,6 +34,7 @@ METHODS: list[tuple[str, dict[str, str]]] = [
     ("cbp", {}),
     ("rbp", {}),
     ("reuse", {}),
+    ("fleet", {}),
 ]
 BOUNDED_ONLY = ("cbp", "rbp")
 PROVING = ("exact", "merge-bb", "df-bb")

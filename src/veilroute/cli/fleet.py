@@ -24,7 +24,7 @@ from veilroute.cli.day_files import check_folder, write_day
 from veilroute.cli.instances import DomainOption, MovementOption, PlaybookArgument, load_playbook
 from veilroute.cli.replan import find_node
 from veilroute.cli.route import find_secret
-from veilroute.days import Day, Terms, Tour, Van, clock_text, read_terms, seconds_of_clock
+from veilroute.days import Customer, Day, Terms, Tour, Van, clock_text, read_terms, seconds_of_clock
 from veilroute.domain.geography import cost_text, distance_text, duration_text
 from veilroute.domain.graph import Domain, Label, label_text
 from veilroute.errors import (
@@ -121,7 +121,7 @@ def run_fleet(
         "demand": demand,
         "service_s": None if service is None else 60 * service,
         "depart_s": None if depart is None else _attempt(problems, lambda: _clock("--depart", depart)),
-        "customers": None if customers is None else _attempt(problems, lambda: _customers(book, customers)),
+        "customers": None if customers is None else _attempt(problems, lambda: read_public_terms(book, customers)),
         "shift_s": None if shift is None else _attempt(problems, lambda: _shift(shift)),
         "iterations": iterations,
         "seed": seed,
@@ -294,7 +294,9 @@ def _shift(text: str) -> float:
     return seconds
 
 
-def _customers(book: Playbook, path: Path) -> dict[Label, Any]:
+def read_public_terms(book: Playbook, path: Path) -> dict[Label, Customer]:
+    """What a file says about the customers of a playbook, which is public."""
+
     def find(text: str) -> Label | None:
         with suppress(UnknownCandidateError):
             return find_secret(book, text)

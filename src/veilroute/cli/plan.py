@@ -18,6 +18,7 @@ from veilroute.checks import check_name
 from veilroute.cli import console
 from veilroute.cli.beside import link_warning
 from veilroute.cli.console import DONE, INTERRUPTED, NOTHING_ANONYMIZED, JsonOption, TimeLimitOption, read_time_limit
+from veilroute.cli.fleet_plan import plan_for_fleet, read_request
 from veilroute.cli.instances import FileArgument, InstanceOptions, load_instance, takes_instance_options
 from veilroute.cli.ledger import SinceOption, enter_playbook, shortfall_lines
 from veilroute.cluster import hush_dask
@@ -43,7 +44,7 @@ _MOST_ROWS = 200
 def run_plan(
     instance: FileArgument,
     options: InstanceOptions,
-    planner: str | None = Option(None, help="optimal, pbp, m-pbp, cbp, rbp or reuse. [optimal]"),
+    planner: str | None = Option(None, help="optimal, pbp, m-pbp, cbp, rbp, reuse or fleet. [optimal]"),
     partitioner: str | None = Option(None, help="exact, local-search, merge-bb, df-bb or naive; for pbp and m-pbp."),
     merge_order: str | None = Option(None, help="cost-asc or random; for merge-bb."),
     heuristic: str | None = Option(None, help="tunnel, blind, singleton, tree or tour; for merge-bb, df-bb and naive."),
@@ -61,6 +62,15 @@ def run_plan(
     enter: bool = Option(False, "--enter", help="Enter the playbook in the ledger as well, in use from today."),
     objective: str | None = Option(
         None, help="What to keep small: mac (the mean ratio of detours) or total (their sum). [mac]"
+    ),
+    purpose: str | None = Option(
+        None, "--for", metavar="trips|fleet", help="Classes for single trips, or for the tours of a fleet. [trips]"
+    ),
+    orders_per_day: float | None = Option(
+        None, metavar="N", help="With --for fleet: how many order on a day. [15 % of the candidates]"
+    ),
+    customers: Path | None = Option(
+        None, metavar="FILE", help="With --for fleet: when customers can be visited and how often they order."
     ),
     contingencies: str | None = Option(
         None,
@@ -99,6 +109,8 @@ def run_plan(
         extra["partition"] = earlier
     elif planner == "reuse":
         raise InvalidInputError("--reuse", "the playbook of an earlier trip, for the planner reuse")
+    methods = {"planner": planner, "reuse": reuse, **{name.replace("_", "-"): value for name, value in extra.items()}}
+    fleet = read_request(purpose, orders_per_day, customers, methods)
     record = _open_ledger(ledger, since, enter=enter, has_out=out is not None, is_reuse=reuse is not None)
     if objective is not None:
         check_name("--objective", objective, OBJECTIVES)
@@ -118,7 +130,11 @@ def run_plan(
     ):
         extra |= {"seed": options.seed, "time_limit_s": limit.seconds, "progress": report, "should_stop": stop}
         chosen = "optimal" if planner is None else planner
-        playbook, runtime_s = timed_solve(problem, loaded.privacy, planner=chosen, **extra)
+        tours = None if fleet is None else plan_for_fleet(fleet, problem, loaded.privacy, timed_solve, **extra)
+        if tours is None:
+            playbook, runtime_s = timed_solve(problem, loaded.privacy, planner=chosen, **extra)
+        else:
+            playbook, runtime_s = tours.playbook, tours.runtime_s
         if contingencies is not None:
             playbook = _with_contingencies(playbook, contingencies, Watch(report, should_stop=stop))
     if out is not None:
@@ -127,9 +143,12 @@ def run_plan(
         playbook.write(out, embed_domain=embed)
     shortfalls = () if record is None else record.explain(playbook)
     if json:
-        console.emit_json(plan_summary(playbook, runtime_s, shortfalls))
+        figures = {} if tours is None else {"fleet": tours.summary()}
+        console.emit_json({**plan_summary(playbook, runtime_s, shortfalls), **figures})
     else:
         print_plan(playbook, runtime_s, out, shortfalls)
+        if tours is not None and (told := tours.text()):
+            console.emit(told + "\n")
     if stop():
         console.remark("interrupted; this is the best playbook so far")
         return INTERRUPTED

@@ -41,6 +41,7 @@ PLANNERS: Registry[Entry] = Registry(
         "cbp": Entry(plan_cbp),
         "rbp": Entry(plan_rbp),
         "reuse": Entry(plan_reuse, options=("partition",)),
+        "fleet": Entry("veilroute.planners.fleet:plan_fleet", options=("orders_per_day", "customers", "partition")),
     },
 )
 """By name; each is called as ``plan(problem, privacy, seed=..., watch=..., **options)``."""
