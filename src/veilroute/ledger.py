@@ -214,13 +214,13 @@ class Ledger:
 
         The line says which classes were driven, as the vans did to who watched, and not which of them for show. Whoever
         links days of one standing order is left with its class, day after day; so it stays safe to drive by the same
-        playbook, unless another one that was entered since parts somebody from its class. Customers who were
-        ``dropped`` on the way have left their classes, for this day.
+        playbook, unless another one that was entered since parts somebody from its class. Customers who dropped out on
+        the way, as a day planned again says, or are said to be ``dropped``, have left their classes, for this day.
         """
         self._check_holds(playbook)
         if found.playbook != playbook.sha256 or playbook.is_randomised:
             raise InvalidInputError("day", "one of this playbook, which is a partition")
-        gone = set(dropped)
+        gone = {*dropped, *(() if found.after is None else found.after.dropped)}
         members = [playbook.hidden_classes[number - 1].members for number in found.touched]
         groups = [[member for member in group if member not in gone] for group in members]
         driven = {member for group in groups for member in group}

@@ -119,9 +119,15 @@ class Exposure:
 
 
 def exposure(playbook: Playbook, day: Day) -> Exposure:
-    """What a day shows, taken by itself; docs/theory has what linked days show."""
+    """What a day shows, taken by itself; docs/theory has what linked days show.
+
+    A day on which customers dropped out on the way is refused: whoever watched is left with fewer, and ``Day.after``
+    says with whom.
+    """
     if day.playbook != playbook.sha256:
         raise InvalidInputError("day", "a day of this playbook")
+    if day.after is not None and (day.after.dropped or day.after.short):
+        raise InvalidInputError("day", "one on which nobody dropped out on the way; see Day.after for who is left")
     return expose(playbook, day.touched, day.terms)
 
 

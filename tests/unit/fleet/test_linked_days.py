@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ import pytest
 
 import veilroute as vr
 from linked_entries import THERE, plan, town
+from veilroute.closures import Closure
 from veilroute.entries import LEDGER_FORMAT
 from veilroute.journal import append
+from veilroute.underway import Underway
 
 PLACES = [(0, 2), (0, 5), (2, 0), (2, 3), (4, 2), (4, 5)]
 
@@ -79,6 +82,17 @@ def test_who_was_dropped_has_left_the_class(ledger: vr.Ledger, book: vr.Playbook
         ledger.add_day(book, day_of(book, 1, 2), dropped=[gone], day="2026-11-17")
     ledger = ledger.add_day(book, day_of(book, 1, 2), dropped=[gone], day="2026-11-17", anyway=True)
     assert {each.candidate for each in ledger.check().short} == set(book.hidden_classes[1].members[1:])
+
+
+def test_a_day_that_was_planned_again_says_itself_who_was_dropped(ledger: vr.Ledger, book: vr.Playbook) -> None:
+    gone = book.hidden_classes[1].members[0]
+    rest = replace(day_of(book, 1, 2), after=Underway("", Closure(), (), dropped=(gone,)))
+    with pytest.raises(vr.UnsafeLedgerError):
+        ledger.add_day(book, rest, day="2026-11-17")
+    ledger = ledger.add_day(book, rest, day="2026-11-17", anyway=True)
+    assert {each.candidate for each in ledger.check().short} == set(book.hidden_classes[1].members[1:])
+    with pytest.raises(vr.InvalidInputError, match="nobody dropped out"):
+        vr.exposure(book, rest)
 
 
 def test_a_day_of_another_playbook_is_refused(ledger: vr.Ledger, book: vr.Playbook) -> None:
