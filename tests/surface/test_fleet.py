@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -244,6 +245,19 @@ def test_customers_whom_the_playbook_does_not_hide_are_refused(command: Command,
     none = vr.solve(vr.Problem(domain, [vr.Trip(0, 0)], homes[:2]), vr.Privacy(ell=1e6))
     none.write("none.json")
     assert_refused(command("fleet", "none.json", "--orders", "orders.txt", "--vehicles", 1), "anonymizes somebody")
+
+
+@pytest.mark.parametrize("forgery", ["in two", "twice"])
+def test_classes_that_hide_by_the_route_of_others_are_refused(command: Command, town: Path, forgery: str) -> None:
+    """A trip with the route of another class hides its customer; a van that stops at nobody else does not."""
+    book = vr.read_playbook(town)
+    whole = book.classes[0]
+    parts = [whole.members[:1], whole.members[1:]] if forgery == "in two" else [whole.members] * 2
+    pieces = [replace(whole, members=members) for members in parts]
+    replace(book, classes=(*pieces, *book.classes[1:]), certificate=None).write("forged.json")
+    done = command("fleet", "forged.json", "--orders", "orders.txt", "--vehicles", 1, *QUICK)
+    assert (done.code, done.out) == (1, "")
+    assert "hides customers whom it does not hide" in done.err
 
 
 @pytest.mark.parametrize(

@@ -200,20 +200,36 @@ def _check_binding(replayed: ReplayedDay) -> ClaimVerdict:
     return judge("binding", problems, shown)
 
 
+def is_hidden_by_stops(playbook: Playbook) -> bool:
+    """Whether every class keeps the promise by its own members, and nobody is in two.
+
+    A trip hides somebody among all who have the same route, also in other classes. A fleet stops at the members of the
+    touched classes, and at nobody else: that others have the same route hides nobody there.
+    """
+    groups = {at: group.members for at, group in enumerate(playbook.hidden_classes, start=1)}
+    members = [member for group in groups.values() for member in group]
+    return len(set(members)) == len(members) and not _broken_classes(playbook, groups)
+
+
 def _check_qualifies(replayed: ReplayedDay) -> ClaimVerdict:
     """Every touched class is what the playbook promises: k members, ell apart, or within the risk."""
-    problem = replayed.playbook.problem
-    counted = {problem.candidates[c]: c for c in problem.counted}
-    groups = {at: [counted[m] for m in members if m in counted] for at, members in replayed.groups.items()}
-    survey = bare_survey(problem, [c for known in groups.values() for c in known])
-    rule = Spread(survey, replayed.playbook.privacy)
-    problems = []
-    for at, known in groups.items():
-        if len(set(known)) < len(replayed.groups[at]):
-            problems.append(f"class {at} has members that are no candidates, or one twice")
-        elif not rule.qualifies(mask_of(known)):
-            problems.append(f"class {at} does not keep the promise: {survey.names(known)}")
+    problems = _broken_classes(replayed.playbook, replayed.groups)
     return judge("qualifies", problems, f"{number(len(replayed.groups), 'class', 'classes')}, each keeps the promise")
+
+
+def _broken_classes(playbook: Playbook, groups: Mapping[int, Sequence[Label]]) -> list[str]:
+    problem = playbook.problem
+    counted = {problem.candidates[c]: c for c in problem.counted}
+    known = {at: [counted[m] for m in members if m in counted] for at, members in groups.items()}
+    survey = bare_survey(problem, [c for mine in known.values() for c in mine])
+    rule = Spread(survey, playbook.privacy)
+    problems = []
+    for at, mine in known.items():
+        if len(set(mine)) < len(groups[at]):
+            problems.append(f"class {at} has members that are no candidates, or one twice")
+        elif not rule.qualifies(mask_of(mine)):
+            problems.append(f"class {at} does not keep the promise: {survey.names(mine)}")
+    return problems
 
 
 def _check_complete(replayed: ReplayedDay) -> ClaimVerdict:

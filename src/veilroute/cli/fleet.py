@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from typer import Option
 
+from veilroute.auditing.day import is_hidden_by_stops
 from veilroute.auditing.replay import is_hidden
 from veilroute.checks import is_number
 from veilroute.cli.console import DONE, VIOLATED, JsonOption, emit, emit_json, live_progress, remark
@@ -111,7 +112,7 @@ def run_fleet(
 
     book = _load(playbook, domain, movement)
     touched_groups(book, ())
-    if not is_hidden(book, book.hidden_classes):
+    if not (is_hidden(book, book.hidden_classes) and is_hidden_by_stops(book)):
         remark(BROKEN)
         return VIOLATED
     problems = Problems()

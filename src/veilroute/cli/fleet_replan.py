@@ -9,6 +9,7 @@ from pathlib import Path
 
 from typer import Option
 
+from veilroute.auditing.day import is_hidden_by_stops
 from veilroute.auditing.replay import is_hidden
 from veilroute.auditing.underway import audit_underway
 from veilroute.auditing.verdicts import ClaimVerdict, number
@@ -96,7 +97,8 @@ def run_fleet_replan(
                 closed_one_way=one_way, closed_nodes=shut, costs=new_costs, late=late, keep=keep,
                 choice=GO_ON if go_on else GIVE_UP if give_up else None, progress=progress,
             )  # fmt: skip
-            if not is_hidden(book, [book.hidden_classes[each - 1] for each in found.touched]):
+            driven = [book.hidden_classes[each - 1] for each in found.touched]
+            if not (is_hidden(book, driven) and is_hidden_by_stops(book)):
                 raise BrokenPromiseError
             verdicts = audit_underway(book, earlier, found)
     except FallsShortError as error:
