@@ -42,7 +42,7 @@ class Exposure:
     rates: Mapping[Label, float]  #: how probable an order of each customer is beforehand
     rate: float | None  #: what was taken for who has no rate of its own; ``None`` where all have one
     is_given: bool  #: whether the terms say that rate; else it was reckoned from how many classes were driven
-    bound: float  #: what no day gives anybody more than, padded or not
+    bound: float  #: what no day gives anybody more than at these rates, padded or not
     pad_to: int | None
     exceeds: float | None  #: how probable it is that a day has to drive more classes than ``pad_to``
 
@@ -101,8 +101,10 @@ class Exposure:
         shown += f", and nobody in the other{'' if rest == 1 else f' {rest}'} has ordered." if rest else "."
         lines = [shown]
         if self.classes:
+            # A rate that was reckoned from this day is another one on the next.
+            when = "on any day" if self.rate is None or self.is_given else "at the rate below, on any day"
             lines.append(
-                f"Whoever watches the whole day gives a customer at most {self.worst:.1%} (on any day at most "
+                f"Whoever watches the whole day gives a customer at most {self.worst:.1%} ({when} at most "
                 f"{self.bound:.1%}), and is right {self.bayes_success:.1%} of the time when naming one of each class."
             )
         if self.smallest_left is not None:

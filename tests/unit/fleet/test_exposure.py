@@ -266,3 +266,12 @@ class TestPadding:
     def test_what_cannot_be_padded(self, touched: list[int], given: Any, match: str) -> None:
         with pytest.raises(vr.InvalidInputError, match=match):
             pad(self.book, touched, terms_of(None, **given), key=KEY)
+
+
+def test_a_bound_at_a_rate_that_was_reckoned_is_said_to_be_one() -> None:
+    """Another day gives another rate, and with it more than the bound of this one."""
+    book = book_of(3, 3, 3)
+    few, all_driven = (expose(book, driven, terms_of(None)) for driven in ([1], [1, 2, 3]))
+    assert all_driven.worst > few.bound
+    assert "(at the rate below, on any day at most" in few.text()
+    assert "(on any day at most" in expose(book, [1], terms_of(0.1)).text()
