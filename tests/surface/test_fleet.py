@@ -233,6 +233,13 @@ def test_all_that_is_wrong_is_said_at_once(command: Command, town: Path) -> None
     assert len(others) == 3
 
 
+def test_a_day_that_cannot_be_padded_does_not_tell_which_classes_are_touched(command: Command, town: Path) -> None:
+    Path("orders.txt").write_text("Adams\nKlein\n")
+    Path("public.csv").write_text("place,closes\nAdams,7:00\nClark,7:00\nKlein,7:00\n")
+    ask = ("--vehicles", 1, "--pad-to", 1, "--customers", "public.csv", "--speed", 30)
+    assert_refused(command("fleet", town, "--orders", "orders.txt", *ask), "today more classes have to be driven")
+
+
 def test_customers_whom_the_playbook_does_not_hide_are_refused(command: Command, town: Path) -> None:
     """Classes too small to hide anybody: their members are listed, and every order of theirs would be seen."""
     homes = vr.read_playbook(town).candidates

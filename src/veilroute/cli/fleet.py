@@ -150,8 +150,9 @@ def run_fleet(
         problems.add(order_problem("none"))
     driven = _attempt(problems, lambda: pad(book, touched, public, key=private, occasion=occasion))
     if problems:
-        with problems.collecting():
-            check_day(book, driven or touched, public)
+        if driven is not None:  # of what is touched alone nothing is said: it would show what is driven for show
+            with problems.collecting():
+                check_day(book, driven, public)
         problems.raise_all()
     with live_progress("planning tours") as report:
         day = dispatch(book, driven or (), public, progress=report)
