@@ -5,7 +5,7 @@
 """
 
 from veilroute import adversary as adversary
-from veilroute.auditing import AuditReport, LinkedReport, audit_linked
+from veilroute.auditing import AuditReport, DayReport, LinkedReport, audit_day, audit_linked
 from veilroute.auditing import audit_playbook as audit
 from veilroute.certificate import Certificate, Cut, DualPrices
 from veilroute.closures import Closure, Replan, Way
@@ -75,18 +75,18 @@ from veilroute.underway import Shortage, Stand, Underway
 __version__ = "0.1.0"
 
 __all__ = [
-    "Anchor", "AtNode", "AuditReport", "BrokenPromiseError", "Certificate", "Claims", "Closure", "Cover", "Customer",
-    "Cut", "Day", "Domain", "DownloadError", "DualPrices", "Explicit", "Exposure", "FallsShortError",
-    "FileFormatError", "Frontier", "FrontierPoint", "Incumbent", "Instance", "InvalidInputError", "Key", "Ledger",
-    "LedgerReport", "LineOfSight", "LinkedReport", "ManyProblemsError", "MissingExtraError", "NetworkReport",
-    "NotAnonymizedError", "Obstacle", "OutOfTimeError", "Past", "Playbook", "PlaybookClass", "PluginError", "Privacy",
-    "Problem", "Progress", "Replan", "RiskReport", "Route", "Rule", "Shortage", "Simulation", "Stand", "StreetNetwork",
-    "Terms", "TooLargeError", "Tour", "Trip", "Underway", "UnknownCandidateError", "UnknownMethodError",
-    "UnsafeLedgerError", "Van", "VeilrouteError", "Visibility", "Watch", "Way", "WhatIf", "WithinDistance",
-    "__version__", "audit", "audit_linked", "cover", "dispatch", "domain_from_osmnx", "draw_candidates", "exposure",
-    "find_obstacles", "frontier", "generate_rooms", "generate_streets", "grid_domain", "new_key", "new_ledger",
-    "pad", "playbook_from_json", "read_area", "read_day", "read_dimacs", "read_edge_list", "read_graphml",
-    "read_instance", "read_key", "read_ledger", "read_movingai", "read_network", "read_osm", "read_playbook",
-    "read_scenarios", "redispatch", "risk", "simulate_days", "solve", "what_if", "write_instance", "write_movingai",
-    "write_network",
+    "Anchor", "AtNode", "AuditReport", "BrokenPromiseError", "Certificate", "Claims", "Closure", "Cover",
+    "Customer", "Cut", "Day", "DayReport", "Domain", "DownloadError", "DualPrices", "Explicit", "Exposure",
+    "FallsShortError", "FileFormatError", "Frontier", "FrontierPoint", "Incumbent", "Instance", "InvalidInputError",
+    "Key", "Ledger", "LedgerReport", "LineOfSight", "LinkedReport", "ManyProblemsError", "MissingExtraError",
+    "NetworkReport", "NotAnonymizedError", "Obstacle", "OutOfTimeError", "Past", "Playbook", "PlaybookClass",
+    "PluginError", "Privacy", "Problem", "Progress", "Replan", "RiskReport", "Route", "Rule", "Shortage",
+    "Simulation", "Stand", "StreetNetwork", "Terms", "TooLargeError", "Tour", "Trip", "Underway",
+    "UnknownCandidateError", "UnknownMethodError", "UnsafeLedgerError", "Van", "VeilrouteError", "Visibility",
+    "Watch", "Way", "WhatIf", "WithinDistance", "__version__", "audit", "audit_day", "audit_linked", "cover",
+    "dispatch", "domain_from_osmnx", "draw_candidates", "exposure", "find_obstacles", "frontier", "generate_rooms",
+    "generate_streets", "grid_domain", "new_key", "new_ledger", "pad", "playbook_from_json", "read_area",
+    "read_day", "read_dimacs", "read_edge_list", "read_graphml", "read_instance", "read_key", "read_ledger",
+    "read_movingai", "read_network", "read_osm", "read_playbook", "read_scenarios", "redispatch", "risk",
+    "simulate_days", "solve", "what_if", "write_instance", "write_movingai", "write_network",
 ]  # fmt: skip

@@ -216,7 +216,11 @@ def read_day(path: str | Path) -> Day:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise FileFormatError(path, f"not a day of a fleet; expected a JSON object with format {FORMAT}")
     try:
-        return _day_from_dict(data)
+        day = _day_from_dict(data)
+        if dump_canonical(data) != day.to_json():
+            # Whatever a reader does not look at could be a mark that somebody left.
+            raise InvalidInputError("day", "nothing but what a day holds", " > ".join(_stray(data, day.to_dict())))
+        return day
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise FileFormatError(path, f"damaged day ({error}); make it again") from None
 
@@ -230,6 +234,21 @@ def read_terms(path: str | Path) -> Terms:
         return terms_from_dict(data)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise FileFormatError(path, f"neither a day of a fleet nor its terms ({error})") from None
+
+
+def _stray(data: Any, known: Any) -> list[str]:
+    """The way to the first thing in data that was not read as it stands there."""
+    if isinstance(data, dict) and isinstance(known, dict):
+        if unknown := [key for key in data if key not in known]:
+            return unknown[:1]
+        pairs = [(key, value, known[key]) for key, value in data.items()]
+    elif isinstance(data, list) and len(data) == len(known):
+        pairs = [(str(at), *both) for at, both in enumerate(zip(data, known, strict=True))]
+    else:
+        return []
+    return next(
+        ([key, *_stray(one, other)] for key, one, other in pairs if dump_canonical(one) != dump_canonical(other)), []
+    )
 
 
 def _day_from_dict(data: Mapping[str, Any]) -> Day:

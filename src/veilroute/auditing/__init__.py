@@ -4,6 +4,7 @@ It imports the data model (`domain`, `problem`, `playbook`) and nothing that pla
 """
 
 from veilroute.auditing.auditor import audit_playbook
+from veilroute.auditing.day import DayReport, Dispatcher, PublicTerm, audit_day
 from veilroute.auditing.linked import LinkedCandidate, LinkedPlaybook, LinkedReport, LinkedStep, audit_linked
 from veilroute.auditing.replay import Planner
 from veilroute.auditing.verdicts import AnonymityStep, AuditReport, AuditSummary, BoundTo, ClaimVerdict
@@ -14,11 +15,15 @@ __all__ = [
     "AuditSummary",
     "BoundTo",
     "ClaimVerdict",
+    "DayReport",
+    "Dispatcher",
     "LinkedCandidate",
     "LinkedPlaybook",
     "LinkedReport",
     "LinkedStep",
     "Planner",
+    "PublicTerm",
+    "audit_day",
     "audit_linked",
     "audit_playbook",
 ]

@@ -12,9 +12,8 @@ from itertools import chain, pairwise
 from typing import Final, NamedTuple
 
 from veilroute.auditing.apartness import Spread, mask_of, members_of
-from veilroute.auditing.survey import Survey, TripDistances, find_watchers, survey_problem
+from veilroute.auditing.survey import Survey, bare_survey, survey_problem
 from veilroute.auditing.verdicts import AnonymityStep
-from veilroute.auditing.walking import WalkingMap
 from veilroute.certificate import MAX_TRIED
 from veilroute.domain.graph import Label
 from veilroute.errors import NotAnonymizedError, UnknownCandidateError
@@ -440,18 +439,11 @@ def is_hidden(playbook: Playbook, groups: Sequence[PlaybookClass]) -> bool:
     randomised playbook take all: a member that is refused for the sake of another class hides nobody.
     """
     problem = playbook.problem
-    walking = WalkingMap(problem.domain)
     counted = {problem.candidates[c]: c for c in problem.counted}
     asked = [*groups, *(() if playbook.privacy.beta is None else playbook.hidden_classes)]
     if not all(member in counted for group in asked for member in group.members):
         return False
-    nodes = {c: problem.candidate_nodes[c] for group in asked for c in map(counted.__getitem__, group.members)}
-    # Whatever the base costs: nothing is asked here about how long the routes are.
-    trips = tuple(
-        TripDistances(start, goal, [], [], dict.fromkeys(nodes, 0.0), start, [goal])
-        for start, goal in zip(problem.start_nodes, problem.goal_nodes, strict=True)
-    )
-    survey = Survey(problem, walking, nodes, find_watchers(problem, walking, nodes), trips)
+    survey = bare_survey(problem, [counted[member] for group in asked for member in group.members])
     replayed = replay_playbook(playbook, None, survey)
     wanted = {counted[member] for group in groups for member in group.members}
     return bool(wanted) and wanted <= set(replayed.protected)

@@ -314,6 +314,17 @@ def survey_problem(problem: Problem) -> Survey:
     return replace(survey, trips=tuple(trips))
 
 
+def bare_survey(problem: Problem, candidates: Iterable[int]) -> Survey:
+    """Of some candidates who sees them, and where they are; their base costs are 0, for who does not ask for any."""
+    walking = WalkingMap(problem.domain)
+    nodes = {c: problem.candidate_nodes[c] for c in candidates}
+    trips = tuple(
+        TripDistances(start, goal, [], [], dict.fromkeys(nodes, 0.0), start, [goal])
+        for start, goal in zip(problem.start_nodes, problem.goal_nodes, strict=True)
+    )
+    return Survey(problem, walking, nodes, find_watchers(problem, walking, nodes), trips)
+
+
 def measure_trip(survey: Survey, start: int, goal: int, begin: int, candidates: Iterable[int]) -> TripDistances:
     """Of a trip that begins in a state of the survey's ground: distances, and the base costs of some candidates."""
     ends = [goal] if survey.legal is None else survey.legal.states_at([goal])

@@ -10,6 +10,7 @@ from typer import Argument, Option
 from veilroute.adversary import watch_playbook
 from veilroute.auditing import audit_linked, audit_playbook
 from veilroute.cli import instances
+from veilroute.cli.audit_day import audit_day_files
 from veilroute.cli.console import DONE, VIOLATED, JsonOption, check_out, emit, emit_json, live_progress, remark
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.formats.places import read_prior
@@ -41,6 +42,17 @@ def run_audit(
         metavar="FILE",
         help="Link the trips of all playbooks of a ledger; those that are named must be what it says they are.",
     ),
+    day: Path | None = Option(
+        None,
+        metavar="DIR|FILE",
+        help="Check a day of a fleet instead: the folder that `fleet -o` wrote, or its day.json.",
+    ),
+    terms: Path | None = Option(
+        None, metavar="FILE", help="With --day: the terms that were meant, or the day.json of another day under them."
+    ),
+    reruns: int | None = Option(
+        None, metavar="N", help="With --day: for how many other orders the dispatcher is run again; 0 for none. [20]"
+    ),
     strict: bool = Option(False, "--strict", help="Exit 1 also when a claim could not be proved."),
     out: Path | None = Option(
         None, "-o", "--out", metavar="FILE", help="Of linked trips: a chart over time (.png, .svg, .pdf)."
@@ -55,9 +67,22 @@ def run_audit(
     measures what an observer with that prior makes of the routes.
 
     Several playbooks, or a ledger: what is left to who links all trips of the same secret.
+
+    With --day: whether a day of a fleet drives whole classes as its public terms say, and whether the dispatcher makes
+    the same files of other orders that touch the same classes.
     """
     meant: dict[str, Any] = {}
     playbooks = playbooks or []
+    if day is not None:
+        usual = instances.InstanceOptions(movement=options.movement)
+        if len(playbooks) != 1 or ledger is not None or instance is not None or out is not None or options != usual:
+            raise InvalidInputError("--day", "one playbook beside it, and of other options --terms, --reruns, --domain")
+        movement = options.movement or 4
+        return audit_day_files(playbooks[0], day, terms, reruns, domain, movement, strict=strict, json=json)
+    if terms is not None or reruns is not None:
+        raise InvalidInputError(
+            "--terms" if terms is not None else "--reruns", "--day DIR as well, of which this is a part"
+        )
     if ledger is not None or len(playbooks) > 1:
         if instance is not None or options != instances.InstanceOptions(movement=options.movement):
             raise InvalidInputError("--instance", "one playbook alone, with all options that say what was meant")

@@ -22,6 +22,7 @@ from veilroute.errors import MissingExtraError
 from veilroute.fleet.ways import Ways
 
 _NO_WAY = 1 << 40
+_NO_TIME = 1 << 28  # times a penalty, and some of them on a tour, it must not exceed what PyVRP counts with
 _NEVER = int(np.iinfo(np.int64).max)
 _LARGEST = 1 << 22
 _TICKS = 10  # per second
@@ -92,10 +93,10 @@ def route_customers(
             matrix[closed, :] = matrix[:, closed] = np.inf
             np.fill_diagonal(matrix, 0.0)
     scale = _scale(np.concatenate(matrices))
-    distances = [_whole(each, scale) for each in matrices]
+    distances = [_whole(each, scale, _NO_WAY) for each in matrices]
     # Where nobody knows the time, nothing takes any.
     ticks = 0.0 if terms.seconds_per_cost is None else _TICKS * terms.seconds_per_cost
-    durations: Any = _whole(costs, ticks) if ticks else np.where(np.isfinite(costs), 0, _NO_WAY)
+    durations: Any = _whole(costs, ticks, _NO_TIME) if ticks else np.where(np.isfinite(costs), 0, _NO_TIME)
     places: list[list[int]] = [[] for _ in customers]
     for at, (number, _) in enumerate(own):
         places[number].append(at)
@@ -208,9 +209,9 @@ def _scale(costs: Floats) -> float:
     return _LARGEST / largest
 
 
-def _whole(costs: Floats, scale: float) -> Any:
-    """Costs as whole numbers, rounded up."""
+def _whole(costs: Floats, scale: float, most: int) -> Any:
+    """Costs as whole numbers, rounded up; ``most`` where there is no way."""
     is_there = np.isfinite(costs)
     # Not by what rounding alone adds to a number that is whole.
     whole = np.ceil(np.where(is_there, costs, 0.0) * scale * (1 - 1e-12))
-    return np.where(is_there, np.minimum(whole, _NO_WAY), _NO_WAY).astype(np.int64)
+    return np.where(is_there, np.minimum(whole, most), most).astype(np.int64)

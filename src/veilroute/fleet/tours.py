@@ -137,9 +137,11 @@ def _is_free(ways: Ways, terms: Terms, stays: dict[Label, Stay]) -> bool:
     """Whether one vehicle may visit everybody in any order, and no other does it for less.
 
     All begin and end at one place: whoever drives several tours one after the other could do so without coming back.
+    Unless not every turn is legal: who comes back may not leave as who begins there.
     """
     is_one_place = ways.num_kinds == 1 and not ways.is_open[0]
-    if not is_one_place or (len(terms.vans) > 1 and terms.vans[0].start != terms.vans[0].goal):
+    is_alone = len(terms.vans) == 1
+    if not is_one_place or not (is_alone or (terms.vans[0].start == terms.vans[0].goal and not ways.domain.turns)):
         return False
     has_room = terms.capacity is None or sum(stay.demand for stay in stays.values()) <= terms.capacity
     return has_room and all(not stay.opens_s and math.isinf(stay.closes_s) for stay in stays.values())

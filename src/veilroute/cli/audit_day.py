@@ -1,0 +1,94 @@
+"""`veilroute audit --day`: the audit of a day of a fleet, with the dispatcher run again in processes of its own."""
+
+import csv
+import importlib.util
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from veilroute.auditing.day import DAY_FILE, RERUNS, Order, audit_day
+from veilroute.cli.console import DONE, VIOLATED, emit, emit_json, live_progress
+from veilroute.cli.instances import load_playbook
+from veilroute.cli.route import find_secret
+from veilroute.days import read_terms
+from veilroute.domain.graph import Label, label_text
+from veilroute.errors import InvalidInputError, MissingExtraError, UnknownCandidateError, VeilrouteError
+from veilroute.playbook import Playbook
+
+_MOST_RERUNS = 10_000
+_MOST_WORKERS = 4
+
+
+def audit_day_files(
+    playbook: Path,
+    day: Path,
+    terms: Path | None,
+    reruns: int | None,
+    domain: Path | None,
+    movement: int,
+    *,
+    strict: bool,
+    json: bool,
+) -> int:
+    """Check the files of a day, and say what was found."""
+    reruns = RERUNS if reruns is None else reruns
+    if not 0 <= reruns <= _MOST_RERUNS:
+        raise InvalidInputError("--reruns", f"a number from 0 to {_MOST_RERUNS}", reruns)
+    if reruns and importlib.util.find_spec("pyvrp") is None:
+        raise MissingExtraError("pyvrp", "fleet")
+    book = load_playbook(playbook, domain, movement)
+    meant = None if terms is None else read_terms(terms)
+    given = [] if domain is None else ["--domain", str(domain), "--movement", str(movement)]
+    dispatcher = _Dispatcher(book, playbook, day / DAY_FILE if day.is_dir() else day, given)
+    workers = min(_MOST_WORKERS, os.cpu_count() or 1)
+    with live_progress("replaying the day") as report:
+        found = audit_day(
+            book,
+            day,
+            dispatcher=dispatcher if reruns else None,
+            reruns=reruns,
+            terms=meant,
+            workers=workers,
+            progress=report,
+        )
+    if json:
+        emit_json(found.to_dict())
+    else:
+        emit(found.to_text())
+    return DONE if found.verdict in (("holds",) if strict else ("holds", "unproved")) else VIOLATED
+
+
+class _Dispatcher:
+    """`veilroute fleet` under the terms of a day, as anybody could run it: orders in, files out."""
+
+    def __init__(self, book: Playbook, playbook: Path, day: Path, given: Sequence[str]) -> None:
+        self._book = book
+        self._words = [sys.executable, "-P", "-m", "veilroute", "fleet", str(playbook), "--terms", str(day), *given]
+
+    def __call__(self, orders: Sequence[Order]) -> dict[str, bytes]:
+        """The files that are written for some orders, by name."""
+        table = io.StringIO()
+        csv.writer(table).writerows([("place", "quantity"), *((self._typed(who), size) for who, size in orders)])
+        # What depends on the order of a set, or on the hash of a text, is another in each process.
+        env = {name: value for name, value in os.environ.items() if name != "PYTHONHASHSEED"}
+        with TemporaryDirectory(prefix="veilroute-") as folder:
+            out = Path(folder) / "day"
+            words = [*self._words, "--orders", "-", "-o", str(out)]
+            done = subprocess.run(words, input=table.getvalue().encode(), capture_output=True, env=env, check=False)
+            if done.returncode:
+                told = done.stderr.decode(errors="replace").strip().splitlines()
+                raise VeilrouteError(told[-1] if told else f"it ended with {done.returncode}")
+            return {path.name: path.read_bytes() for path in sorted(out.iterdir())}
+
+    def _typed(self, label: Label) -> str:
+        """What to write for a customer; its label may be the name of another."""
+        for text in (label_text(label), self._book.name(label)):
+            with suppress(UnknownCandidateError):
+                if find_secret(self._book, text) == label:
+                    return text
+        return label_text(label)

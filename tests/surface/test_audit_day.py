@@ -1,0 +1,79 @@
+"""`veilroute audit --day`: a day from the command line, its files, and the dispatcher run again in other processes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import veilroute as vr
+from commands import Command, assert_refused
+from fleet_days import KINDS, draw_day
+from order_sets import town_book
+from veilroute.cli.day_files import write_day
+
+pytest.importorskip("pyvrp")
+
+
+@pytest.fixture
+def monday(command: Command) -> Path:
+    """A playbook, and a day of two classes of which both are driven every day."""
+    town_book().write("book.json")
+    Path("orders.txt").write_text("Adams\nJones\n")
+    typed = ("--vehicles", 2, "--capacity", 6, "--speed", 30, "--pad-to", 2, "--iterations", 20, "-o", "monday")
+    assert command("fleet", "book.json", "--orders", "orders.txt", *typed).code == 0
+    return Path("monday")
+
+
+def test_a_day_holds_and_a_mark_in_a_file_is_found(command: Command, monday: Path) -> None:
+    done = command("audit", "book.json", "--day", monday, "--reruns", 1, "--strict", "--terms", monday / "day.json")
+    assert done.code == 0, done.out
+    assert done.out.startswith("The day keeps its word: all 14 claims hold.")
+    with (monday / "report.pdf").open("ab") as file:
+        file.write(b" ")
+    (monday / ".jones").touch()
+    marked = command("audit", "book.json", "--day", monday, "--reruns", 1, "--json")
+    assert marked.code == 1
+    report = json.loads(marked.out)
+    assert (report["holds"], report["verdict"]) == (False, "violated")
+    (claim,) = [claim for claim in report["claims"] if not claim["holds"]]
+    assert claim["claim"] == "same-files"
+    assert "report.pdf" in claim["evidence"] and ".jones" in claim["evidence"]
+
+
+def test_without_reruns_it_is_unproved(command: Command, monday: Path) -> None:
+    alone = ("audit", "book.json", "--day", monday / "day.json", "--reruns", 0)
+    assert command(*alone).code == 0
+    assert "UNPROVED  same-files" in command(*alone).out
+    assert command(*alone, "--strict").code == 1
+    data = json.loads((monday / "day.json").read_bytes())
+    data["terms"]["seed"] = 5
+    (monday / "terms.json").write_text(json.dumps(data["terms"]))
+    other = command(*alone, "--terms", monday / "terms.json")
+    assert other.code == 1 and "others than expected: seed" in other.out and "OTHER     seed" in other.out
+
+
+def test_bad_input_is_one_line(command: Command, monday: Path) -> None:
+    assert_refused(command("audit", "book.json", "book.json", "--day", monday), "--day", "one playbook")
+    assert_refused(command("audit", "book.json", "--day", monday, "-k", 3), "--day", "one playbook")
+    assert_refused(command("audit", "book.json", "--reruns", 3), "--reruns", "--day DIR")
+    assert_refused(command("audit", "book.json", "--terms", "x"), "--terms", "--day DIR")
+    assert_refused(command("audit", "book.json", "--day", monday, "--reruns", -1), "--reruns", "0 to")
+    assert_refused(command("audit", "book.json", "--day", "nowhere", "--reruns", 0), "nowhere", "no such file")
+    assert_refused(command("audit", "book.json", "--day", ".", "--reruns", 0), "no day.json in it")
+    assert_refused(command("audit", "book.json", "--day", "book.json", "--reruns", 0), "not a day of a fleet")
+    (monday / "day.json").write_text('{"format": "veilroute-day/1", "mark": 1}')
+    assert_refused(command("audit", "book.json", "--day", monday, "--reruns", 0), "damaged day")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_days_with_all_their_files_hold(command: Command, seed: int, tmp_path: Path) -> None:
+    drawn = draw_day(KINDS[seed % len(KINDS)], seed // len(KINDS))
+    drawn.book.write("book.json")
+    write_day(drawn.book, drawn.day, tmp_path / "day")
+    done = command("audit", "book.json", "--day", tmp_path / "day", "--reruns", 3)
+    assert done.code == 0, done.out
+    assert vr.read_day(tmp_path / "day" / "day.json").to_json() == drawn.day.to_json()
+    assert done.out.startswith("The day keeps its word: all")
