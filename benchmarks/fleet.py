@@ -155,7 +155,7 @@ def compare_tours(city: vr.Domain) -> int:
     ratios = []
     for number in range(30):
         touched = rng.sample(range(1, len(playbook.hidden_classes) + 1), 10 + number % 15)
-        terms = vr.Terms((vr.Van(depot, depot),) * NUM_VANS, capacity=CAPACITY, iterations=1000)
+        terms = vr.Terms((vr.Van(depot, depot),) * NUM_VANS, capacity=CAPACITY)
         day = vr.dispatch(playbook, touched, terms)
         members = [label for each in sorted(touched) for label in playbook.hidden_classes[each - 1].members]
         ratios.append(day.cost / run_pyvrp(city, depot, members, terms))
