@@ -9,11 +9,11 @@ third of the customers can be visited in the morning only, a third in the aftern
 and customers what a day costs without hiding, and how much hiding adds with each partition, over 50 days: same orders,
 same terms, same iterations of PyVRP.
 
-With ``--osm``, customers are at doors of real streets, many of them closer together than ell. The partition for single
+With ``--osm``, customers are at doors of real streets, each closer than ell to others. The partition for single
 trips has a minute, which is not enough to prove it. Exits with 1 when the partition made for tours saves less than 15 %
 of what hiding adds, over all draws.
 
-Without it, customers are at junctions of a generated city of 21,276, hardly any of them close together; with equal
+Without it, customers are at junctions of a generated city of 21,276, a fifth of them near another one; with equal
 rates of orders, and with those of fleet_risk.py, where the best customers order on almost every second day and others
 on every 13th. Less than 15 % is saved there. Exits with 1 when nothing is. Either way, when a day takes a minute.
 
