@@ -43,8 +43,8 @@ def solve(
     privacy
         What to reach; ``Privacy()`` when left out.
     planner
-        Name of a planner: ``optimal``, ``pbp``, ``m-pbp``, ``cbp``, ``rbp`` or ``reuse``, or that of a plug-in.
-        ``cbp`` and ``rbp`` need a finite m.
+        Name of a planner: ``optimal``, ``pbp``, ``m-pbp``, ``cbp``, ``rbp``, ``reuse`` or ``fleet``, or that of a
+        plug-in. ``cbp`` and ``rbp`` need a finite m.
     time_limit_s
         Return the best plan found after about this many seconds, not counting those in which a first run compiles.
     seed
@@ -60,7 +60,9 @@ def solve(
         Options of the planner. For ``pbp`` and ``m-pbp``: ``partitioner`` (``exact``, ``local-search``, ``merge-bb``,
         ``df-bb`` or ``naive``); for the last three of these: ``engine`` (``astar`` or ``fields``) and, for ``astar``,
         ``heuristic`` (``tunnel``, ``blind`` and others); for ``merge-bb``: ``merge_order`` (``cost-asc``, ``random``).
-        For ``reuse``: ``partition``, the playbook of an earlier trip, or its classes as lists of labels.
+        For ``reuse``: ``partition``, the playbook of an earlier trip, or its classes as lists of labels. For ``fleet``:
+        ``orders_per_day``, how many order on a day; ``customers``, what is public about some (:class:`Customer`, of
+        which rates and windows count), by label; ``partition``, a playbook of the same problem to begin with.
 
     Returns
     -------

@@ -132,7 +132,7 @@ def test_a_module_that_cannot_be_imported(packages: Path, problem: vr.Problem, t
     install(packages, "twos", text, {"veilroute.planners": {"odd": "twos:plan", "other": "twos:plan"}})
     with pytest.raises(PluginError, match="^planner odd of the package twos: cannot be imported"):
         vr.solve(problem, planner="odd")
-    with pytest.raises(UnknownMethodError, match="reuse, odd, other, got 'optimum'$"):
+    with pytest.raises(UnknownMethodError, match="reuse, fleet, odd, other, got 'optimum'$"):
         vr.solve(problem, planner="optimum")
 
 

@@ -27,7 +27,7 @@ _NEVER = int(np.iinfo(np.int64).max)
 _LARGEST = 1 << 22
 _TICKS = 10  # per second
 _MOST_PENALTY = 1e8  # what PyVRP takes is less than what a detour may cost here
-_NUM_NEIGHBOURS, _MOST_NEIGHBOURS = 20, 60
+_NUM_NEIGHBOURS, _MOST_NEIGHBOURS = 50, 100
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from veilroute.arrays import Floats, as_members
+from veilroute.arrays import Floats, Members, as_members
 from veilroute.checks import check_finite
 from veilroute.covering.set_costs import ClassWalks
 from veilroute.covering.task import CoveringTask, PostTable, prepare_task, who_can_hide
+from veilroute.covering.walks import WalkSource
 from veilroute.days import Customer
 from veilroute.domain.graph import Label
 from veilroute.domain.visibility import AtNode
@@ -28,6 +29,7 @@ from veilroute.planners.plan import Plan, among_all, plan_shared, plan_unproved
 from veilroute.playbook import Playbook
 from veilroute.problem import Privacy, Problem
 from veilroute.progress import OutOfTimeError, Watch
+from veilroute.rules import Rule
 
 ORDERING_SHARE = 0.15  #: how many of the candidates order on a day, when nobody says
 _FIRST_PART = 0.5
@@ -56,25 +58,21 @@ def plan_fleet(
     watch.tell("covering fields")
     everyone = prepare_task(problem)
     task, rule = who_can_hide(problem, everyone, privacy, is_strict=is_strict)
-    labels = [problem.candidates[i] for i in task.members]
-    source = ClassWalks(task)
-    if partition is None:
+    source: WalkSource = ClassWalks(task)
+    is_stopped = False
+    # Whoever asks for a strict plan has found that the other rule, which the partition was made by, is not enough.
+    if partition is None or is_strict:
         half = replace(watch, time_limit_s=None if watch.time_limit_s is None else watch.time_limit_s * _FIRST_PART)
         found = find_partitioner("exact", {}).function(problem, task, rule, seed=seed, watch=half)
         first, is_stopped = list(found.classes), found.is_stopped
         source = found.source or source
         watch.reserve_s = half.reserve_s
     else:
-        place = {label: at for at, label in enumerate(labels)}
-        if any(label not in place for group in partition.hidden_classes for label in group.members):
-            raise InvalidInputError("partition", "a playbook of the same problem")
-        first = [as_members(place[label] for label in group.members) for group in partition.hidden_classes]
-        is_stopped = False
-        if not all(map(rule.qualifies, first)):
-            raise InvalidInputError("partition", "a playbook for the same privacy")
+        first = _classes_of(partition, [problem.candidates[i] for i in task.members], rule)
     classes = sorted(first)
-    if classes and not watch.is_over():
+    if classes:
         try:
+            watch.check()
             between = _between(problem, task, customers or {}, watch)
             days = DayTours(between, rates[list(task.members)], seed)
             classes, is_over = regroup_for_tours(classes, rule, days, seed=seed, watch=watch)
@@ -91,6 +89,15 @@ def plan_fleet(
         public = [{"customer": label, **vars(each)} for label, each in customers.items()]
         options["customers_sha256"] = hashlib.sha256(dump_canonical(public)).hexdigest()
     return among_all(plan_unproved(task, planned, source, options), everyone)
+
+
+def _classes_of(partition: Playbook, labels: Sequence[Label], rule: Rule) -> list[Members]:
+    """The classes of a playbook as members of the task."""
+    place = {label: at for at, label in enumerate(labels)}
+    groups = [[place.pop(label, -1) for label in group.members] for group in partition.hidden_classes]
+    if any(-1 in group or not rule.qualifies(group) for group in groups):
+        raise InvalidInputError("partition", "a playbook of the same problem and privacy, which is not randomised")
+    return [as_members(group) for group in groups]
 
 
 def order_rates(

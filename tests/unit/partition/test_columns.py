@@ -231,10 +231,10 @@ def test_large_classes_have_a_bound_before_they_are_priced_one_by_one() -> None:
         rooms(50, 2),
         vr.Privacy(k=10),
         progress=seen.append,
-        should_stop=lambda: bool(seen) and seen[-1].stage == "bounds" and seen[-1].done > 0,
+        should_stop=lambda: bool(seen) and (seen[-1].gap or 1.0) < 0.4,
     )
     assert playbook.gap is not None
-    assert playbook.gap < 0.6
+    assert playbook.gap < 0.4
     assert playbook.certificate is not None
     smallest = sorted(playbook.certificate.cost.duals)[: playbook.claims.num_anonymized]
     assert playbook.certificate.bound == pytest.approx(sum(smallest))

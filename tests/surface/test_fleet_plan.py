@@ -1,0 +1,70 @@
+"""`plan --for fleet`: what is said, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import veilroute as vr
+from commands import Command, assert_refused
+from order_sets import PEOPLE, town_book
+
+pytest.importorskip("pyvrp")
+
+
+@pytest.fixture
+def town(command: Command) -> Path:
+    book = town_book()
+    vr.write_instance(vr.Instance(book.problem, book.privacy), "town.json")
+    Path("customers.csv").write_text("place,opens,closes,rate\nAdams,08:05,12:00,0.5\nBaker,13:00,,\nDepot,,,\n")
+    return Path("town.json")
+
+
+def test_the_summary_tells_what_days_will_cost(command: Command, town: Path) -> None:
+    done = command("plan", town, "--for", "fleet", "--orders-per-day", 2, "-o", "book.json")
+    assert done.code == 0, done.err
+    assert "A day of 2 orders touches" in done.out
+    assert "more than without hiding; with the partition for single trips it would be" in done.out
+    assert command("audit", "book.json").code == 0
+
+
+def test_json_has_a_key_for_it(command: Command, town: Path) -> None:
+    done = command("plan", town, "--for", "fleet", "--customers", "customers.csv", "--json")
+    data = json.loads(done.out)
+    assert data["planner"] == "fleet"
+    assert data["num_anonymized"] == 12
+    assert set(data["fleet"]) == {
+        "num_days", "orders_per_day", "touched_per_day", "stops_per_day", "cost", "direct_cost", "extra",
+        "single_trip_extra",
+    }  # fmt: skip
+    assert data["fleet"]["extra"] == pytest.approx(data["fleet"]["cost"] - data["fleet"]["direct_cost"])
+    plain = json.loads(command("plan", town, "--for", "trips", "--json").out)
+    assert (plain["planner"], "fleet" in plain) == ("optimal", False)
+
+
+def test_a_risk_may_be_bounded(command: Command, town: Path) -> None:
+    Path("prior.csv").write_text("place,weight\n" + "".join(f"{name},{1 + i % 4}\n" for i, name in enumerate(PEOPLE)))
+    asked = ("--risk", 0.4, "--prior", "prior.csv")
+    done = command("plan", town, *asked, "--for", "fleet", "--json", "-o", "book.json")
+    assert done.code == 0, done.err
+    data, best = json.loads(done.out), json.loads(command("plan", town, *asked, "--json").out)
+    assert data["hidden_mass"] == pytest.approx(best["hidden_mass"])
+    assert command("audit", "book.json").code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--for", "vans"), "--for: expected trips or fleet, got 'vans'"),
+        (("--orders-per-day", "3"), "--orders-per-day: expected --for fleet as well"),
+        (("--customers", "customers.csv"), "--customers: expected --for fleet as well"),
+        (("--for", "fleet", "--planner", "cbp"), "--planner: expected none with --for fleet"),
+        (("--for", "fleet", "--partitioner", "naive"), "--partitioner: expected none with --for fleet"),
+        (("--for", "fleet", "--mechanism", "randomised"), "--mechanism: expected partition with --for fleet"),
+        (("--for", "fleet", "--orders-per-day", "0"), "orders_per_day: expected a number above 0"),
+    ],
+)
+def test_what_does_not_go_with_it_is_refused(command: Command, town: Path, options: tuple[str, ...], said: str) -> None:
+    assert_refused(command("plan", town, *options), said)
