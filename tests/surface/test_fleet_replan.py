@@ -56,6 +56,12 @@ def test_where_classes_fall_short_nothing_is_chosen(command: Command, monday: Pa
     told = json.loads(command(*asked, "--json").out)
     assert told["chosen"] is None
     assert {each["class"] for each in told["short"]} <= {1, 2, 3}
+    # Who has dropped out has left its class, and the ledger says so.
+    assert command("ledger", "new", "week.jsonl").code == 0
+    assert command("ledger", "add", "week.jsonl", "town.json", "--date", "2026-11-16").code == 0
+    entered = command(*asked[:-2], "--go-on", "--ledger", "week.jsonl", "--date", "2026-11-16")
+    assert entered.code == 0 and "Entered: week.jsonl, on 2026-11-16.\n" in entered.out
+    assert command("ledger", "check", "week.jsonl").code == 1
     chosen = command(*asked, "--go-on")
     assert chosen.code == 0
     assert "keeps its promise no more (go-on)" in chosen.out

@@ -29,9 +29,10 @@ from veilroute.cli.replan import find_node, read_roads, split_items
 from veilroute.closures import GIVE_UP, GO_ON
 from veilroute.days import Day, read_day, seconds_of_clock
 from veilroute.domain.geography import cost_text
-from veilroute.errors import BrokenPromiseError, FallsShortError, InvalidInputError
+from veilroute.errors import BrokenPromiseError, FallsShortError, InvalidInputError, UnsafeLedgerError, listing
 from veilroute.fleet.dispatch import redispatch
 from veilroute.formats.tables import read_edge_costs
+from veilroute.ledger import read_ledger
 from veilroute.playbook import Playbook
 from veilroute.streets.day_sheets import missed_lines, stand_lines
 from veilroute.streets.sheets import members_text
@@ -60,6 +61,8 @@ def run_fleet_replan(
     ),
     keep: bool = Option(False, "--keep", help="Vehicles keep their customers; only those of who stays change hands."),
     out: Path | None = Option(None, "-o", "--out", metavar="DIR", help="Write the files of the day to this folder."),
+    ledger: Path | None = Option(None, metavar="FILE", help="Enter the day as it goes on now in this ledger."),
+    date: str | None = Option(None, "--date", metavar="DATE", help="The day, for the ledger. [today]"),
     domain: instances.DomainOption = None,
     movement: instances.MovementOption = 4,
     json: JsonOption = False,
@@ -72,6 +75,9 @@ def run_fleet_replan(
     """
     if go_on and give_up:
         raise InvalidInputError("--go-on", "either --go-on or --give-up, not both")
+    if date is not None and ledger is None:
+        raise InvalidInputError("--date", "--ledger FILE as well")
+    record = None if ledger is None else read_ledger(ledger)
     source = day / DAY_FILE if day.is_dir() else day
     if out is not None and out.resolve() == source.parent.resolve():
         raise InvalidInputError("--out", "another folder than that of the day, which stays as it was", str(out))
@@ -116,6 +122,19 @@ def run_fleet_replan(
     if not is_sound:
         remark("the replanned day does not pass its audit; nothing was written")
         return VIOLATED
+    if record is not None:
+        try:
+            record = record.add_day(book, found, day=date, anyway=go_on or give_up)
+        except UnsafeLedgerError as error:
+            if not error.names:
+                raise
+            remark(
+                f"nothing was written: with earlier trips this day leaves too few for {listing(error.names)}; "
+                "--go-on or --give-up does it all the same"
+            )
+            return VIOLATED
+        if not json:
+            emit(f"Entered: {ledger}, on {record.entries[-1].date}.\nHead: {record.head}\n")
     if out is not None:
         write_day(book, found, out)
         if not json:
