@@ -81,7 +81,7 @@ class Terms:
     depart_s: float = DEPART_S  #: when vehicles leave at the earliest, in seconds after midnight
     seconds_per_cost: float | None = None  #: how long a unit of cost takes; ``None`` where nobody knows
     customers: Mapping[Label, Customer] = field(default_factory=dict)  #: those who have terms of their own
-    iterations: int = ITERATIONS  #: how long tours are improved
+    iterations: int = ITERATIONS  #: how long tours are improved, in each of two searches
     seed: int = 0
     pad_to: int | None = None  #: how many classes are driven every day, some for show; ``None`` for those touched
     always: tuple[int, ...] = ()  #: classes that are driven every day, by number from 1, ascending

@@ -20,6 +20,7 @@ from veilroute.fleet.ways import Leg, Ways
 from veilroute.playbook import Playbook
 from veilroute.progress import Watch
 
+SEARCHES = 2  #: how many searches of PyVRP a day has, of which the better one counts
 MAX_EXACT = 15  #: so many customers have the cheapest walk of all, where one vehicle may visit them in any order
 _NUM_DRAWS = 8
 _DIRECT_PART = 4
@@ -129,7 +130,7 @@ def _tours(
         if tour is not None:
             idle = Tour((), (), (), 0)
             return (tour, *[idle] * (len(terms.vans) - 1)), "optimal"
-    found = route_customers(ways, customers, by_number, terms)
+    found = route_customers(ways, customers, by_number, terms, searches=SEARCHES)
     return tours_of(ways, found, by_number, terms), "feasible"
 
 
