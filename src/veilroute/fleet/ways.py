@@ -17,7 +17,7 @@ from veilroute.arrays import Floats, Ints
 from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.states import nodes_along
 from veilroute.covering.task import CoveringTask, PostTable, prepare_task
-from veilroute.covering.walks import Sweepers, walk_cost, walk_through
+from veilroute.covering.walks import Sweepers, has_whole_costs, walk_cost, walk_through
 from veilroute.days import Van
 from veilroute.domain.graph import Domain, Label
 from veilroute.domain.visibility import AtNode
@@ -164,6 +164,6 @@ class Ways:
             turned = turns is not None and walk.size > 1 and walk[1] == self._before[kind]
             extra = turns.u_turn_cost if turns is not None and turned else 0.0
             total = walk_cost(self.domain, walk) + extra
-            return int(total) if self.domain.has_integer_costs else total
+            return int(total) if has_whole_costs(self.domain) else total
 
         return Leg(nodes, tuple(positions), tuple(cost(nodes[: place + 1]) for place in positions), cost(nodes))

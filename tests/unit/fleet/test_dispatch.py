@@ -14,6 +14,7 @@ import veilroute as vr
 from plain_turns import cheapest, drawn_problem, is_legal, neighbours
 from veilroute.covering.walks import walk_cost
 from veilroute.days import clock_text, seconds_of_clock
+from veilroute.domain.turns import Turns, with_rules
 from veilroute.fleet.routing import route_customers
 from veilroute.fleet.tours import plan_day
 from veilroute.fleet.ways import Ways
@@ -193,3 +194,12 @@ def test_clocks() -> None:
         30_600, 0, 86_400, None, None, None,
     ]  # fmt: skip
     assert [clock_text(seconds) for seconds in (0, 30_659, 86_400)] == ["00:00", "08:30", "00:00 (+1 day)"]
+
+
+def test_turning_round_costs_parts_of_a_unit_where_edges_cost_whole_ones() -> None:
+    tails, heads = [0, 1, 1, 2, 2, 3], [1, 0, 2, 1, 3, 2]
+    road = with_rules(vr.Domain.from_edges(4, tails, heads, [2] * 6), Turns.of("allow", u_turn_cost=2.5), [])
+    book = vr.solve(vr.Problem(road, [vr.Trip(1, 0)], [2, 3]), vr.Privacy(k=2, ell=1))
+    day = vr.dispatch(book, [1], vr.Terms((vr.Van(1, 0),), seconds_per_cost=1.0, iterations=FAST))
+    assert (day.cost, day.tours[0].seconds) == (12.5, 132.5)
+    assert vr.audit_day(book, day).holds
