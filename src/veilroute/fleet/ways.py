@@ -21,6 +21,7 @@ from veilroute.covering.walks import Sweepers, has_whole_costs, walk_cost, walk_
 from veilroute.days import Van
 from veilroute.domain.graph import Domain, Label
 from veilroute.domain.visibility import AtNode
+from veilroute.errors import InvalidInputError
 from veilroute.problem import Problem, Trip
 from veilroute.progress import Watch
 
@@ -151,6 +152,8 @@ class Ways:
         """A few customers in the order in which the cheapest walk of all first meets them, and that walk."""
         part = self.task.part(customers)
         found = FieldsEngine(part).find(range(len(customers)), kind, watch=watch)
+        if not found.walk.size:
+            raise InvalidInputError("vehicles", "more than one: no way leads past all customers")
         nodes = nodes_along(self.task.domain, found.walk)
         first = {node: place for place, node in reversed(list(enumerate(nodes.tolist())))}
         at = {each: first[self.domain.node(self.customers[self.task.members[each]])] for each in customers}

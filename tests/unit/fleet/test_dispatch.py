@@ -203,3 +203,20 @@ def test_turning_round_costs_parts_of_a_unit_where_edges_cost_whole_ones() -> No
     day = vr.dispatch(book, [1], vr.Terms((vr.Van(1, 0),), seconds_per_cost=1.0, iterations=FAST))
     assert (day.cost, day.tours[0].seconds) == (12.5, 132.5)
     assert vr.audit_day(book, day).holds
+
+
+@pytest.mark.parametrize("goal", ["G", None])
+def test_customers_whom_no_single_van_can_visit(goal: str | None) -> None:
+    edges = ["SA", "AB", "BG", "SC", "CD", "DG"]  # two roads, and no way from one to the other
+    town = vr.Domain.from_edges(
+        6,
+        ["SABCDG".index(each[0]) for each in edges],
+        ["SABCDG".index(each[1]) for each in edges],
+        [1] * 6,
+        labels=list("SABCDG"),
+    )
+    book = vr.solve(vr.Problem(town, [vr.Trip("S", "G")], list("ABCD")), vr.Privacy(k=2, ell=1))
+    with pytest.raises(vr.InvalidInputError, match="no way leads past all"):
+        vr.dispatch(book, [1, 2], vr.Terms((vr.Van("S", goal),), iterations=FAST))
+    day = vr.dispatch(book, [1, 2], vr.Terms((vr.Van("S", goal),) * 2, iterations=FAST))
+    assert vr.audit_day(book, day).holds
