@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -220,3 +221,12 @@ def test_customers_whom_no_single_van_can_visit(goal: str | None) -> None:
         vr.dispatch(book, [1, 2], vr.Terms((vr.Van("S", goal),), iterations=FAST))
     day = vr.dispatch(book, [1, 2], vr.Terms((vr.Van("S", goal),) * 2, iterations=FAST))
     assert vr.audit_day(book, day).holds
+
+
+@pytest.mark.parametrize("name", ["service_s", "depart_s", "seconds_per_cost"])
+def test_times_are_within_a_week(name: str) -> None:
+    wrong: dict[str, Any] = {name: 1e18}
+    with pytest.raises(vr.InvalidInputError, match="from 0 to a week"):
+        vr.Terms((vr.Van(0, 0),), **wrong)
+    with pytest.raises(vr.InvalidInputError, match="from 0 to a week"):
+        vr.Customer(closes_s=1e18)
