@@ -26,6 +26,7 @@ DEPART_S = 8 * 3600.0  #: when vehicles leave at the earliest, when nobody says
 ITERATIONS = 3000
 STATUSES = ("optimal", "feasible")
 _MOST = 2**31 - 1
+_WEEK_S = 7 * DAY_S
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Customer:
             check_whole("demand", self.demand, "a whole number from 0 on", least=0, most=_MOST)
         for name in ("service_s", "opens_s", "closes_s"):
             if getattr(self, name) is not None:
-                check_finite(name, getattr(self, name), least=0)
+                _check_time(name, getattr(self, name))
         if self.rate is not None:
             check_rate(self.rate)
         if self.opens_s is not None and self.closes_s is not None and self.opens_s > self.closes_s:
@@ -93,12 +94,12 @@ class Terms:
         if self.capacity is not None:
             check_whole("capacity", self.capacity, "a whole number from 1 on", least=1, most=_MOST)
         check_whole("demand", self.demand, "a whole number from 0 on", least=0, most=_MOST)
-        check_finite("service", self.service_s, least=0)
-        check_finite("depart", self.depart_s, least=0)
-        if self.shift_s is not None and not is_number(self.shift_s, 1, 7 * DAY_S):
+        _check_time("service", self.service_s)
+        _check_time("depart", self.depart_s)
+        if self.shift_s is not None and not is_number(self.shift_s, 1, _WEEK_S):
             raise InvalidInputError("shift", "a time from a second to a week", self.shift_s)
         if self.seconds_per_cost is not None:
-            check_finite("seconds_per_cost", self.seconds_per_cost, least=0)
+            _check_time("seconds_per_cost", self.seconds_per_cost)
         elif self.needs_times:
             expected = "a network whose costs are seconds, or a speed: without one nobody knows when a vehicle is where"
             raise InvalidInputError("windows and shifts", expected)
@@ -305,6 +306,12 @@ def _tour_from_dict(data: Mapping[str, Any]) -> Tour:
         check_finite(key, data[key], least=0) if has_times else None for key in ("seconds", "departs_s")
     )
     return Tour(stops, positions, route, check_finite("cost", data["cost"], least=0), begins, departs, seconds)
+
+
+def _check_time(name: str, seconds: float) -> None:
+    # Solvers count time in whole numbers, which have an end.
+    if not is_number(seconds, 0, _WEEK_S):
+        raise InvalidInputError(name, "a number of seconds from 0 to a week", seconds)
 
 
 def check_rate(rate: float) -> None:

@@ -128,6 +128,9 @@ class _Check:
                 yield f"{name} has times where there are none, or others than planned"
             if stand.is_away and has_times and stand.departed_s is None:
                 yield f"{name} is away and never left"
+            soonest = (past.ready_s if past.is_away else self.day.terms.depart_s) or 0.0
+            if stand.is_away and has_times and (stand.ready_s or 0.0) < soonest - _ROUNDING_S:
+                yield f"{name} is ready before it was on its way"
 
     def _complete(self) -> Iterator[str]:
         stops = [label for tour in self.day.tours for label in tour.stops]

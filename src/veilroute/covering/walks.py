@@ -277,9 +277,9 @@ NO_WALK: Walk = np.empty(0, dtype=np.int64)  #: what stands for a walk where the
 
 
 def walk_cost(domain: Domain, nodes: Walk) -> float:
-    """Sum of the edge costs along a walk from its first edge to its last, an integer when the domain's costs are.
+    """Sum of the edge costs along a walk from its first edge to its last, with what turning round costs.
 
-    With what turning round costs, where that is something.
+    An integer where all of these are.
     """
     if domain.unit_cost is not None:
         total = domain.unit_cost * (nodes.size - 1)
@@ -293,7 +293,12 @@ def walk_cost(domain: Domain, nodes: Walk) -> float:
         total = float(np.cumsum(domain.costs[taken])[-1])  # not by `sum`, which adds in another order
     if domain.turns is not None and domain.turns.u_turn_cost:
         total += domain.turns.u_turn_cost * int((nodes[2:] == nodes[:-2]).sum())
-    return int(total) if domain.has_integer_costs else total
+    return int(total) if has_whole_costs(domain) else total
+
+
+def has_whole_costs(domain: Domain) -> bool:
+    """Whether what walks cost is a whole number: of all edges, and of turning round."""
+    return domain.has_integer_costs and (domain.turns is None or domain.turns.u_turn_cost.is_integer())
 
 
 def walk_through(

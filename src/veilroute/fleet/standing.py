@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from veilroute.checks import check_finite, check_whole, plain_number
-from veilroute.days import Day, Tour
+from veilroute.days import Day, Tour, clock_text
 from veilroute.domain.graph import Domain, Label
 from veilroute.domain.turns import edge_numbers
 from veilroute.errors import InvalidInputError
@@ -123,6 +123,10 @@ class _Track:
             num_done = check_whole("positions", plain_number(told[1]), expected, least=least, most=most)
         if self.per_cost is None:
             return place, num_done, None
+        soonest = self.before.ready_s if self.before.is_away else self.depart_s
+        if at is not None and soonest is not None and at < soonest and (place or self.before.is_away):
+            expected = f"a time at which vehicle {self.number} can be there: not before {clock_text(soonest)}"
+            raise InvalidInputError("at", expected, clock_text(at))
         if at is not None or not tour.route:
             return place, num_done, at if at is not None else self.before.ready_s or self.depart_s
         arrives = self.arrivals()[place]

@@ -157,6 +157,9 @@ def tours_of(
         if not posts:
             tours.append(Tour((), (), (), 0))
             continue
+        if not math.isfinite(ways.cost(ways.kind_of[vehicle], posts)):
+            expected = "enough of them, or more iterations to share customers out: no way leads past all those of one"
+            raise InvalidInputError("vehicles", expected, len(terms.vans))
         leg = ways.walk(ways.kind_of[vehicle], posts)
         tour = make_tour(ways, customers, leg, stays, terms, None if ready_s is None else ready_s[vehicle])
         if tour is None or not found.is_feasible:

@@ -17,10 +17,11 @@ from veilroute.arrays import Floats, Ints
 from veilroute.covering.fields import FieldsEngine
 from veilroute.covering.states import nodes_along
 from veilroute.covering.task import CoveringTask, PostTable, prepare_task
-from veilroute.covering.walks import Sweepers, walk_cost, walk_through
+from veilroute.covering.walks import Sweepers, has_whole_costs, walk_cost, walk_through
 from veilroute.days import Van
 from veilroute.domain.graph import Domain, Label
 from veilroute.domain.visibility import AtNode
+from veilroute.errors import InvalidInputError
 from veilroute.problem import Problem, Trip
 from veilroute.progress import Watch
 
@@ -151,6 +152,8 @@ class Ways:
         """A few customers in the order in which the cheapest walk of all first meets them, and that walk."""
         part = self.task.part(customers)
         found = FieldsEngine(part).find(range(len(customers)), kind, watch=watch)
+        if not found.walk.size:
+            raise InvalidInputError("vehicles", "more than one: no way leads past all customers")
         nodes = nodes_along(self.task.domain, found.walk)
         first = {node: place for place, node in reversed(list(enumerate(nodes.tolist())))}
         at = {each: first[self.domain.node(self.customers[self.task.members[each]])] for each in customers}
@@ -164,6 +167,6 @@ class Ways:
             turned = turns is not None and walk.size > 1 and walk[1] == self._before[kind]
             extra = turns.u_turn_cost if turns is not None and turned else 0.0
             total = walk_cost(self.domain, walk) + extra
-            return int(total) if self.domain.has_integer_costs else total
+            return int(total) if has_whole_costs(self.domain) else total
 
         return Leg(nodes, tuple(positions), tuple(cost(nodes[: place + 1]) for place in positions), cost(nodes))

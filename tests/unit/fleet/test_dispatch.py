@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import veilroute as vr
 from plain_turns import cheapest, drawn_problem, is_legal, neighbours
 from veilroute.covering.walks import walk_cost
 from veilroute.days import clock_text, seconds_of_clock
+from veilroute.domain.turns import Turns, with_rules
 from veilroute.fleet.routing import route_customers
 from veilroute.fleet.tours import plan_day
 from veilroute.fleet.ways import Ways
@@ -193,3 +195,38 @@ def test_clocks() -> None:
         30_600, 0, 86_400, None, None, None,
     ]  # fmt: skip
     assert [clock_text(seconds) for seconds in (0, 30_659, 86_400)] == ["00:00", "08:30", "00:00 (+1 day)"]
+
+
+def test_turning_round_costs_parts_of_a_unit_where_edges_cost_whole_ones() -> None:
+    tails, heads = [0, 1, 1, 2, 2, 3], [1, 0, 2, 1, 3, 2]
+    road = with_rules(vr.Domain.from_edges(4, tails, heads, [2] * 6), Turns.of("allow", u_turn_cost=2.5), [])
+    book = vr.solve(vr.Problem(road, [vr.Trip(1, 0)], [2, 3]), vr.Privacy(k=2, ell=1))
+    day = vr.dispatch(book, [1], vr.Terms((vr.Van(1, 0),), seconds_per_cost=1.0, iterations=FAST))
+    assert (day.cost, day.tours[0].seconds) == (12.5, 132.5)
+    assert vr.audit_day(book, day).holds
+
+
+@pytest.mark.parametrize("goal", ["G", None])
+def test_customers_whom_no_single_van_can_visit(goal: str | None) -> None:
+    edges = ["SA", "AB", "BG", "SC", "CD", "DG"]  # two roads, and no way from one to the other
+    town = vr.Domain.from_edges(
+        6,
+        ["SABCDG".index(each[0]) for each in edges],
+        ["SABCDG".index(each[1]) for each in edges],
+        [1] * 6,
+        labels=list("SABCDG"),
+    )
+    book = vr.solve(vr.Problem(town, [vr.Trip("S", "G")], list("ABCD")), vr.Privacy(k=2, ell=1))
+    with pytest.raises(vr.InvalidInputError, match="no way leads past all"):
+        vr.dispatch(book, [1, 2], vr.Terms((vr.Van("S", goal),), iterations=FAST))
+    day = vr.dispatch(book, [1, 2], vr.Terms((vr.Van("S", goal),) * 2, iterations=FAST))
+    assert vr.audit_day(book, day).holds
+
+
+@pytest.mark.parametrize("name", ["service_s", "depart_s", "seconds_per_cost"])
+def test_times_are_within_a_week(name: str) -> None:
+    wrong: dict[str, Any] = {name: 1e18}
+    with pytest.raises(vr.InvalidInputError, match="from 0 to a week"):
+        vr.Terms((vr.Van(0, 0),), **wrong)
+    with pytest.raises(vr.InvalidInputError, match="from 0 to a week"):
+        vr.Customer(closes_s=1e18)

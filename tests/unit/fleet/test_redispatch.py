@@ -342,6 +342,12 @@ def plant(rest: vr.Day, kind: str) -> vr.Day:
             return replace(rest, after=replace(after, closure=vr.Closure()))
         case "other day":
             return replace(rest, after=replace(after, earlier="0" * 64))
+        case "sooner":
+            sooner = with_stand(ready_s=EIGHT)
+            ahead = (tour.departs_s or 0) - EIGHT
+            begins = tuple(begin - ahead for begin in tour.begins_s)
+            changed = replace(tour, departs_s=EIGHT, begins_s=begins)
+            return replace(sooner, tours=(*rest.tours[:van], changed, *rest.tours[van + 1 :]))
         case "position":
             return with_tour(positions=(tour.positions[0] + 1, *tour.positions[1:]))
     raise AssertionError(kind)
@@ -364,6 +370,7 @@ def plant(rest: vr.Day, kind: str) -> vr.Day:
         ("reopened", {"binding"}),
         ("other day", {"binding"}),
         ("position", {"walk"}),
+        ("sooner", {"begins"}),
     ],
 )
 def test_planted_faults_are_found(town: vr.Playbook, day: vr.Day, kind: str, claims: set[str]) -> None:
@@ -410,3 +417,11 @@ def test_a_forged_day_is_refused(town: vr.Playbook, day: vr.Day) -> None:
     short = replace(cut, stops=cut.stops[:-1], positions=cut.positions[:-1], begins_s=cut.begins_s[:-1])
     rest = vr.redispatch(town, replace(day, tours=(short, *day.tours[1:])), at=EIGHT)
     assert cut.stops[-1] in stops_of(rest)
+
+
+def test_no_vehicle_is_away_before_any_may_leave(town: vr.Playbook, day: vr.Day) -> None:
+    with pytest.raises(vr.InvalidInputError, match="vehicle 1 can be there: not before 08:00"):
+        vr.redispatch(town, day, at=EIGHT - 60, positions={1: 5})
+    rest = vr.redispatch(town, day, at=EIGHT + 600)
+    with pytest.raises(vr.InvalidInputError, match="vehicle 1 can be there: not before 08:1"):
+        vr.redispatch(town, rest, at=EIGHT + 60, positions={1: 5})
