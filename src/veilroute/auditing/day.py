@@ -21,7 +21,7 @@ from typing import Any
 from veilroute.auditing.apartness import Spread, mask_of
 from veilroute.auditing.day_tours import ReplayedDay, check_tours
 from veilroute.auditing.survey import bare_survey
-from veilroute.auditing.verdicts import ClaimVerdict, judge, names, number
+from veilroute.auditing.verdicts import ClaimVerdict, joint_verdict, judge, names, number
 from veilroute.days import Customer, Day, Terms, read_day
 from veilroute.domain.graph import Label
 from veilroute.errors import FileFormatError, InvalidInputError, VeilrouteError
@@ -73,8 +73,7 @@ class DayReport:
     @property
     def verdict(self) -> str:
         """``violated`` when one claim is, else ``unproved`` when one is, else ``holds``."""
-        given = {claim.verdict for claim in self.claims}
-        return next((word for word in ("violated", "unproved") if word in given), "holds")
+        return joint_verdict(self.claims)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for ``audit --json``."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from veilroute.auditing.sightings import Observer, Sight, see_entry, see_playbook
-from veilroute.auditing.verdicts import ClaimVerdict, judge, names, number
+from veilroute.auditing.verdicts import ClaimVerdict, joint_verdict, judge, names, number
 from veilroute.domain.graph import Label
 from veilroute.entries import LEDGER_FORMAT, Entry, Place, read_entries
 from veilroute.errors import InvalidInputError
@@ -74,8 +74,7 @@ class LinkedReport:
     @property
     def verdict(self) -> str:
         """``violated`` when one claim is, else ``unproved`` when one is, else ``holds``."""
-        given = {claim.verdict for claim in self.claims}
-        return next((word for word in ("violated", "unproved") if word in given), "holds")
+        return joint_verdict(self.claims)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for ``audit --json``."""

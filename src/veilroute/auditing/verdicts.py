@@ -95,6 +95,12 @@ class BoundTo:
         return {"what": self.what, "playbook": self.playbook.value, "instance": said, "agrees": self.agrees}
 
 
+def joint_verdict(claims: Iterable[ClaimVerdict]) -> str:
+    """``violated`` when one claim is, else ``unproved`` when one is, else ``holds``."""
+    given = {claim.verdict for claim in claims}
+    return next((word for word in ("violated", "unproved") if word in given), "holds")
+
+
 @dataclass(frozen=True)
 class AuditReport:
     """Everything that an audit found."""
@@ -114,8 +120,7 @@ class AuditReport:
     @property
     def verdict(self) -> str:
         """``violated`` when one claim is, else ``unproved`` when one is, else ``holds``."""
-        given = {claim.verdict for claim in self.claims}
-        return next((word for word in ("violated", "unproved") if word in given), "holds")
+        return joint_verdict(self.claims)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for ``audit --json``."""

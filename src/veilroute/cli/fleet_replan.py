@@ -25,11 +25,11 @@ from veilroute.cli.console import (
     remark,
 )
 from veilroute.cli.day_files import DAY_FILE, check_folder, write_day
-from veilroute.cli.replan import find_node, read_roads, split_items
+from veilroute.cli.replan import enter, find_node, read_roads, split_items
 from veilroute.closures import GIVE_UP, GO_ON
 from veilroute.days import Day, read_day, seconds_of_clock
 from veilroute.domain.geography import cost_text
-from veilroute.errors import BrokenPromiseError, FallsShortError, InvalidInputError, UnsafeLedgerError, listing
+from veilroute.errors import BrokenPromiseError, FallsShortError, InvalidInputError
 from veilroute.fleet.dispatch import redispatch
 from veilroute.formats.tables import read_edge_costs
 from veilroute.ledger import read_ledger
@@ -123,18 +123,9 @@ def run_fleet_replan(
         remark("the replanned day does not pass its audit; nothing was written")
         return VIOLATED
     if record is not None:
-        try:
-            record = record.add_day(book, found, day=date, anyway=go_on or give_up)
-        except UnsafeLedgerError as error:
-            if not error.names:
-                raise
-            remark(
-                f"nothing was written: with earlier trips this day leaves too few for {listing(error.names)}; "
-                "--go-on or --give-up does it all the same"
-            )
+        anyway = go_on or give_up
+        if not enter(ledger, lambda: record.add_day(book, found, day=date, anyway=anyway), is_silent=json):
             return VIOLATED
-        if not json:
-            emit(f"Entered: {ledger}, on {record.entries[-1].date}.\nHead: {record.head}\n")
     if out is not None:
         write_day(book, found, out)
         if not json:

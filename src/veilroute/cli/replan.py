@@ -1,6 +1,7 @@
 """`veilroute replan`: the rest of a class's route where a road is closed. It takes no secret."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ from veilroute.errors import (
 from veilroute.formats.geojson import route_geojson
 from veilroute.formats.tables import read_edge_costs
 from veilroute.jsontext import dump_canonical, parse_json, read_bytes
-from veilroute.ledger import read_ledger
+from veilroute.ledger import Ledger, read_ledger
 from veilroute.playbook import Playbook
 from veilroute.streets.places import Place, locate
 from veilroute.streets.sheets import closed_text, detour_parts, detour_text, members_text
@@ -118,23 +119,31 @@ def run_replan(
     if found.choice is None:
         return NOTHING_ANONYMIZED
     if record is not None:
-        try:
-            record = record.add_replan(book, found, day=date, anyway=go_on or give_up)
-        except UnsafeLedgerError as error:
-            if not error.names:
-                raise
-            remark(
-                f"nothing was written: with earlier trips this one leaves too few for {listing(error.names)}; "
-                "--go-on or --give-up does it all the same"
-            )
+        anyway = go_on or give_up
+        if not enter(ledger, lambda: record.add_replan(book, found, day=date, anyway=anyway), is_silent=json):
             return VIOLATED
-        if not json:
-            emit(f"Entered: {ledger}, on {record.entries[-1].date}.\nHead: {record.head}\n")
     if out is not None:
         _write(book, found, out)
         if not json:
             emit(f"Written: {out}\n")
     return DONE
+
+
+def enter(path: Path | None, add: Callable[[], Ledger], *, is_silent: bool) -> bool:
+    """Enter a trip that goes on otherwise in a ledger; where that leaves somebody too few, say so and do not."""
+    try:
+        record = add()
+    except UnsafeLedgerError as error:
+        if not error.names:
+            raise
+        remark(
+            f"nothing was written: with earlier trips this one leaves too few for {listing(error.names)}; "
+            "--go-on or --give-up does it all the same"
+        )
+        return False
+    if not is_silent:
+        emit(f"Entered: {path}, on {record.entries[-1].date}.\nHead: {record.head}\n")
+    return True
 
 
 def replan_file(book: Playbook, found: Replan) -> dict[str, Any]:
