@@ -37,6 +37,7 @@ def all_sources(task: CoveringTask) -> dict[str, ClassWalks]:
     }
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(problems(max_nodes=10))
 def test_walks_are_those_of_the_fields_engine(problem: vr.Problem) -> None:

@@ -233,6 +233,7 @@ def test_a_stop_at_any_moment_leaves_a_plan_and_a_bound_that_holds() -> None:
         assert found.least_mean is None or found.least_mean <= best.least_mean + 1e-9
 
 
+@pytest.mark.slow
 def test_the_same_bytes_for_any_number_of_threads() -> None:
     problem = draw_space(7, 24)[0]
     with patch("veilroute.partition.crowded_space.num_threads", return_value=1):

@@ -89,6 +89,7 @@ def check_all_engines(problem: vr.Problem) -> None:
                     assert is_covering_walk(found, task, graph, trip, groups), name
 
 
+@pytest.mark.slow
 @settings(max_examples=500)
 @given(problems())
 def test_a_cost_bound_cuts_exactly_what_costs_more(problem: vr.Problem) -> None:
@@ -105,6 +106,7 @@ def test_a_cost_bound_cuts_exactly_what_costs_more(problem: vr.Problem) -> None:
         assert best.cost * 0.999 - 0.001 < short.lower_bound <= best.cost * (1 + 1e-12), name
 
 
+@pytest.mark.slow
 @settings(max_examples=500)
 @given(problems())
 def test_heuristics_are_admissible_consistent_and_ordered(problem: vr.Problem) -> None:

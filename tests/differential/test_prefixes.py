@@ -57,6 +57,7 @@ def test_colours() -> None:
     assert not has_two_colours(uneven)
 
 
+@pytest.mark.slow
 def test_the_optimum_rises_with_m_to_that_of_whole_routes_and_is_never_above_the_papers_planners() -> None:
     domain = vr.generate_rooms(20, 26, seed=4)
     ends = (domain.label(0), domain.label(domain.num_nodes - 1))

@@ -23,6 +23,7 @@ def peak_bytes(domain: vr.Domain, num_customers: int, ell: float) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ell", [500.0, pytest.param(1.0, marks=pytest.mark.slow)])
 def test_more_candidates_take_no_more_memory_for_each_node(ell: float) -> None:
     """What a node more takes is the same for few candidates and for many: not even a byte for each of them."""

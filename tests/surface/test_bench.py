@@ -108,6 +108,7 @@ def expected_tables(undisturbed: list[Record]) -> str:
     return "".join(f"{table.to_text()}\n" for table in find_suite("klr").build_tables(undisturbed))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for left processes in /proc")
 def test_a_killed_run_goes_on_and_gives_the_same_table(tmp_path: Path, undisturbed: list[Record]) -> None:
     first = start(tmp_path, *SUITE, "--workers", "2")
@@ -136,6 +137,7 @@ def test_a_killed_run_goes_on_and_gives_the_same_table(tmp_path: Path, undisturb
     assert Path(tmp_path, out.rpartition("Report: ")[2].strip()).stat().st_size > 1000
 
 
+@pytest.mark.slow
 def test_a_cluster_that_loses_a_worker_gives_the_same_table(
     tmp_path: Path, cluster: Cluster, undisturbed: list[Record]
 ) -> None:
@@ -155,6 +157,7 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_table(
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_is_recorded(tmp_path: Path, undisturbed: list[Record]) -> None:
     process = start(tmp_path, *SUITE, "--workers", "1")
     wait_for_lines(tmp_path, 5, process)
@@ -171,6 +174,7 @@ def test_ctrl_c_keeps_what_is_recorded(tmp_path: Path, undisturbed: list[Record]
         assert without_times(record) == expected[key]
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_workers_start_is_no_error(tmp_path: Path) -> None:
     process = start(tmp_path, *SUITE, "--workers", "2")
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")

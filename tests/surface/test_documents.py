@@ -125,6 +125,7 @@ def test_the_monday_of_the_fleet_page_goes_as_it_says(command: Command, monkeypa
     assert first == second
 
 
+@pytest.mark.slow
 def test_the_package_of_the_plugin_page_plans_audits_and_benches(tmp_path: Path) -> None:
     """The files that the page shows, installed as a folder on the path; then the page's commands, each in a process."""
     text = read("docs/plugins.rst")

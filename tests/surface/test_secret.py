@@ -160,6 +160,7 @@ def odd_secrets(num: int) -> list[str]:
     return made
 
 
+@pytest.mark.slow
 def test_two_thousand_odd_secrets_leave_no_trace(
     command: Command, town: vr.Playbook, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

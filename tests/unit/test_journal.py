@@ -563,6 +563,7 @@ def test_threads_take_turns(path: Path) -> None:
     assert ids == Counter(f"{name}-{number}" for name in "abc" for number in range(10))
 
 
+@pytest.mark.slow
 @POSIX_ONLY
 def test_four_processes_add_a_hundred_entries(tmp_path: Path) -> None:
     path = tmp_path / "ledger"

@@ -184,6 +184,7 @@ def test_a_map_is_sent_once_and_bare(town: vr.Domain, cluster: ClusterCrew) -> N
     cluster.close()
 
 
+@pytest.mark.slow
 def test_a_plan_by_a_cluster_is_the_same(town: vr.Domain, cluster: ClusterCrew) -> None:
     for problem in (
         vr.Problem(town, [vr.Trip(0, 100)], range(1, 31)),

@@ -151,6 +151,7 @@ def test_kernels_work_with_another_numba(house: House, trouble: str) -> None:
     assert not house.entries()
 
 
+@pytest.mark.slow
 def test_damage_is_compiled_again(house: House) -> None:
     assert house.call() == "20"
     for path in house.cache.glob("*.nbc"):

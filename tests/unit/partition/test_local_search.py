@@ -105,6 +105,7 @@ def _hops_from(domain: vr.Domain, node: int) -> np.ndarray:
     return Sweeper(domain, backward=False, num_seeds=1).run(node)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(problem=problems(max_nodes=10, max_candidates=6), privacy=privacies(), seed=st.integers(0, 2))
 def test_as_good_as_the_optimum_on_a_handful(problem: vr.Problem, privacy: vr.Privacy, seed: int) -> None:

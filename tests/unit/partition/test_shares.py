@@ -92,6 +92,7 @@ def test_a_time_limit_is_a_stop() -> None:
         check_stopped(vr.solve(problem, privacy, time_limit_s=limit_s), best)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beta", [0.5, 0.4, 1 / 3])
 def test_several_hundred_candidates_are_no_dearer_than_in_a_partition(beta: float) -> None:
     problem = large(seed=2, num=300)
@@ -124,6 +125,7 @@ def hashes() -> list[str]:
     return [hashlib.sha256(repr(vr.solve(*plan).to_dict()).encode()).hexdigest() for plan in plans]
 
 
+@pytest.mark.slow
 def test_equal_playbooks_in_any_process() -> None:
     folders = [str(Path(__file__).parent)]
     runs = [
