@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any
 
 from veilroute.checks import check_finite
@@ -122,6 +123,11 @@ class Frontier:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return {"points": [point.to_dict() for point in self.points]}
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the chart and its points."""
+        # By name, because pictures stand above what they show.
+        return str(import_module("veilroute.plotting.notebook").frontier_html(self))
 
 
 def frontier(

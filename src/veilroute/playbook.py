@@ -530,6 +530,10 @@ class Playbook:
             f"{self.claims.num_anonymized} of {self.claims.num_coverable} coverable candidates anonymized>"
         )
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the playbook on its map."""
+        return str(import_module("veilroute.plotting.notebook").playbook_html(self))
+
 
 def read_playbook(path: str | Path, *, domain: Domain | None = None) -> Playbook:
     """Read a playbook file; ``domain`` is needed to audit or draw one that holds only its domain's hash."""

@@ -4,6 +4,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -133,6 +134,11 @@ class AuditReport:
             "total_extra": self.total_extra,
             "worst_extra": self.worst_extra,
         }
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the verdict and its claims."""
+        # By name, because pictures stand above what they show, and must not come along with the auditor.
+        return str(import_module("veilroute.plotting.notebook").audit_html(self))
 
     def to_text(self) -> str:
         """The report in words: verdict, what an observer is left with, claims, anonymity over time."""
