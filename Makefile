@@ -6,6 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # What pip would do on one core, and for the tests of all packages, too. A file that does not compile is no error.
 COMPILE := -$(BIN)/python -m compileall -qq -j 0 -x '/tests?/' $(VENV)/lib
 WORKERS ?= auto
+BROWSERS ?= 2
 # These tests compile most of the kernels, one after the other, which takes a minute when no cache is there. They run
 # beside lint and the pages, before the workers start: two workers would compile the same kernels at the same time.
 COMPILING := tests/differential/test_columns.py tests/differential/test_branch_and_bound.py
@@ -14,7 +15,7 @@ NOT_SLOW := -m "not slow"
 COVERED :=
 LEAST_COVERED := 95
 
-.PHONY: help demo demo-streets demo-fleet extracts test test-all test-compiling lint docs html doctest bench format clean
+.PHONY: help demo demo-streets demo-fleet extracts test test-all test-browser test-compiling lint docs html doctest bench format clean
 
 help:
 	@echo "make demo      plan, audit and draw two generated maps into demo-out/"
@@ -22,6 +23,7 @@ help:
 	@echo "make demo-fleet  vans in Helsinki: secret orders, a day of tours, its maps and its audit, into demo-fleet-out/"
 	@echo "make test      lint, types, import rules, tests, documentation (minutes)"
 	@echo "make test-all  the same with the slow tests"
+	@echo "make test-browser  the pages in an installed Chromium (CHROMIUM=... names one)"
 	@echo "make docs      the documentation into docs/_build/html"
 	@echo "make bench     speed and memory against scipy"
 
@@ -81,6 +83,10 @@ test-all:
 	rm -f .coverage .coverage.*
 	$(MAKE) test NOT_SLOW= COVERED="--cov --cov-append --cov-report="
 	$(BIN)/python -m coverage report --fail-under=$(LEAST_COVERED)
+
+# Pages in a browser that is installed already; without one these tests are skipped. A module's tests share a server.
+test-browser: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -q -n $(BROWSERS) --dist loadfile tests/browser
 
 test-compiling: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q $(NOT_SLOW) $(COVERED) $(COMPILING)
