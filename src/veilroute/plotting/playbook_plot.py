@@ -190,17 +190,23 @@ def describe(playbook: Playbook, trip: int) -> str:
 def all_marks(playbook: Playbook, trip: int) -> list[tuple[int, Mark]]:
     """Nodes and their marks: start and goal, the candidates of the classes, then those that are left out."""
     node = playbook.problem.domain.node
-    start, goal = node(playbook.trips[trip].start), node(playbook.trips[trip].goal)
-    shown = [(start, marks.START), (goal, marks.GOAL)]
+    return [(node(label), mark) for label, mark in labelled_marks(playbook, trip)]
+
+
+def labelled_marks(playbook: Playbook, trip: int) -> list[tuple[Label, Mark]]:
+    """Like :func:`all_marks`, with labels, which differ where several places are at one node."""
+    node, ends = playbook.problem.domain.node, playbook.trips[trip]
+    shown = [(ends.start, marks.START), (ends.goal, marks.GOAL)]
     for i, group in enumerate(() if playbook.is_randomised else playbook.hidden_classes):
-        shown += [(node(member), marks.class_mark(i)) for member in group.members]
+        shown += [(member, marks.class_mark(i)) for member in group.members]
     for i, (place, ring) in enumerate(rings(playbook).items()):
-        shown.append((node(place), marks.ring_mark(i, ring)))
-    shown += [(node(label), marks.EXPOSED) for label in playbook.exposed_candidates]
-    shown += [(node(label), marks.UNCOVERABLE) for label in playbook.uncoverable]
+        shown.append((place, marks.ring_mark(i, ring)))
+    shown += [(label, marks.EXPOSED) for label in playbook.exposed_candidates]
+    shown += [(label, marks.UNCOVERABLE) for label in playbook.uncoverable]
     # Those at the ends of the trip that is drawn are marked S or G already.
-    others = {node(label) for label in _uncounted(playbook)} - {start, goal}
-    return shown + [(other, marks.UNCOUNTED) for other in sorted(others)]
+    drawn_at = {node(ends.start), node(ends.goal)}
+    others = {node(label): label for label in uncounted(playbook) if node(label) not in drawn_at}
+    return shown + [(others[at], marks.UNCOUNTED) for at in sorted(others)]
 
 
 def rings(playbook: Playbook) -> dict[Label, tuple[tuple[int, float], ...]]:
@@ -217,7 +223,8 @@ def rings(playbook: Playbook) -> dict[Label, tuple[tuple[int, float], ...]]:
     return {place: tuple((i, share / totals[place]) for i, share in table[place]) for place in places}
 
 
-def _uncounted(playbook: Playbook) -> list[Label]:
+def uncounted(playbook: Playbook) -> list[Label]:
+    """The candidates that are the start or goal of some trip."""
     known = {member for group in playbook.classes for member in group.members} | set(playbook.uncoverable)
     return [label for label in playbook.candidates if label not in known]
 
@@ -250,7 +257,7 @@ def legend_entries(playbook: Playbook, trip: int) -> list[Entry]:
     others = (
         (marks.EXPOSED, "not protected", playbook.exposed_candidates),
         (marks.UNCOVERABLE, "cannot be covered", playbook.uncoverable),
-        (marks.UNCOUNTED, "start or goal, not counted", _uncounted(playbook)),
+        (marks.UNCOUNTED, "start or goal, not counted", uncounted(playbook)),
     )
     entries += [Entry(mark, f"{reason}: {len(labels)}") for mark, reason, labels in others if labels]
     return entries
