@@ -37,14 +37,11 @@ from veilroute.errors import (
     VeilrouteError,
 )
 from veilroute.formats import read_domain
-from veilroute.formats.geojson import route_geojson
-from veilroute.jsontext import dump_canonical
+from veilroute.formats.route_text import route_text
 from veilroute.keys import new_key, read_key
 from veilroute.ledger import Ledger, read_ledger
 from veilroute.playbook import Playbook, Route, read_playbook
-from veilroute.streets.directions import directions, directions_text
 from veilroute.streets.places import snap, typed_coordinates
-from veilroute.streets.sheets import route_itinerary
 from veilroute.streets.stops import DWELL_S, Schedule
 
 FORMATS = ("text", "json", "gpx", "geojson", "kml", "directions")
@@ -198,30 +195,15 @@ def _read_schedule(dwell: float, depart: str | None) -> Schedule:
 
 def _route_text(book: Playbook, route: Route, format: str, schedule: Schedule) -> str:
     """The route as text; made from the route, the map and the names of its ends and stops, whoever asked for it."""
-    if format == "text":
-        return "".join(f"{label_text(node)}\n" for node in route)
-    if format == "json":
-        return dump_canonical({"route": route.nodes, "cost": route.cost, "trip": route.trip}).decode()
+    if format in ("text", "json"):
+        return route_text(book, route, format)
     if book.domain is None:
         raise RouteError("map")
     if book.domain.on_earth is None:
         raise RouteError("streets")
-    itinerary = route_itinerary(book, route)
-    if format == "geojson":
-        return route_geojson(itinerary, cost=route.cost, trip=route.trip).decode()
-    if schedule.depart is not None and itinerary.unit != "seconds":
+    if format != "geojson" and schedule.depart is not None and book.domain.on_earth.unit != "seconds":
         raise RouteError("times")
-    steps = directions(itinerary, names=book.names, schedule=schedule)
-    if format == "directions":
-        return directions_text(itinerary, steps, schedule)
-    # Here, because they load a library for XML.
-    from veilroute.formats.gpx import route_gpx
-    from veilroute.formats.kml import route_kml
-
-    name = "Route" if len(book.trips) == 1 else f"Route, trip {route.trip}"
-    if format == "kml":
-        return route_kml(itinerary, name=name, schedule=schedule)
-    return route_gpx(itinerary, name=name, steps=steps, schedule=schedule)
+    return route_text(book, route, format, schedule=schedule)
 
 
 def _ask() -> str:

@@ -58,10 +58,13 @@ def class_routes(playbook: Playbook, *, trip: int | None = None) -> list[ClassRo
     ]
 
 
-def route_itinerary(playbook: Playbook, route: Route) -> Itinerary:
-    """One route over the streets, with the stops of everybody who could be meant by it."""
+def route_itinerary(playbook: Playbook, route: Route, stops: Stops | None = None) -> Itinerary:
+    """One route over the streets, with the stops of everybody who could be meant by it.
+
+    Whoever asks for many routes gives the ``stops`` of the playbook, which are the same for all.
+    """
     domain = playbook.problem.domain
-    return replace(lay_route(domain, route), stops=Stops(playbook).on_route(route.nodes, route.trip))
+    return replace(lay_route(domain, route), stops=(stops or Stops(playbook)).on_route(route.nodes, route.trip))
 
 
 def playbook_directions(playbook: Playbook, *, trip: int | None = None, schedule: Schedule | None = None) -> str:
