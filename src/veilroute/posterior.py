@@ -110,14 +110,27 @@ class Sights:
         alike = np.array([numbers[key] for key in seen], dtype=np.int64)
         return dict(zip(numbers, _split(alike[self.ways]), strict=True))
 
-    def over_time(self) -> Iterator[tuple[int, list[Ints]]]:
-        """What looks alike after 1, 2, ... nodes of every trip, until the longest route has ended."""
+    def over_time(self, trip: int | None = None) -> Iterator[tuple[int, list[Ints]]]:
+        """What looks alike after 1, 2, ... nodes of every trip, until the longest route has ended.
+
+        With a ``trip``, after so many nodes of that one: trips before it were seen whole, later ones not yet.
+        """
         steps = self._steps()
+        before = [(at, each) for each in range(trip or 0) for at in range(steps.shape[2])]
+        shown, longest = range(steps.shape[0]), steps.shape[2]
+        if trip is not None:
+            shown, longest = range(trip, trip + 1), max((len(way[trip]) for way in self.routes), default=0)
         alike = np.zeros(len(self.routes), dtype=np.int64)
+
+        def split_by(alike: Ints, at: int, each: int) -> Ints:
+            return np.unique(alike * (steps.max() + 2) + steps[each, :, at] + 1, return_inverse=True)[1]
+
+        for at, each in before:
+            alike = split_by(alike, at, each)
         num, groups = 0, _split(alike[self.ways])
-        for at in range(steps.shape[2]):
-            for trip in range(steps.shape[0]):
-                _, alike = np.unique(alike * (steps.max() + 2) + steps[trip, :, at] + 1, return_inverse=True)
+        for at in range(longest):
+            for each in shown:
+                alike = split_by(alike, at, each)
             if alike.max() + 1 > num:
                 num, groups = int(alike.max()) + 1, _split(alike[self.ways])
             yield at + 1, groups
@@ -165,6 +178,10 @@ class Sights:
                 largest_near = float(np.where(self._near[np.ix_(at, at)], masses, 0.0).sum(axis=1).max())
             self._glances[key] = _Glance(math.fsum(masses.tolist()), largest, largest_near)
         return self._glances[key]
+
+    def near_rows(self) -> tuple[Ints, Flags] | None:
+        """Who is hidden, and per two of these whether they are closer than ell; ``None`` when nobody is close."""
+        return None if self._near is None else (self._hidden, self._near)
 
     @cached_property
     def _hidden(self) -> Ints:
