@@ -1,0 +1,270 @@
+// Make: from a map to a plan. Open a map, say where and how private, and see routes while the optimum is being proved.
+import { element, button, named, errorLine, plural } from "./pieces.js";
+import { ApiError, cancelJob, followJob, getResult, isFinal, jobError, startJob, uploadFile } from "./api.js";
+import { Places, createPlacesPart } from "./make-places.js";
+import { createOptionsPart } from "./make-options.js";
+import { createOpenPart } from "./make-open.js";
+import { createProgress } from "./progress.js";
+import { resultCard } from "./result.js";
+
+const KIND_NAMES = { grid: "grid", streets: "streets", graph: "graph" };
+
+// studio is the shell: its map, state, and ways to other views (studio.js).
+export function createMake(panel, studio) {
+  const { state, map } = studio, places = new Places();
+  let stop = null, isShown = false, isChoosing = false, isEdited = false;
+  const placesError = errorLine(), planError = errorLine();
+  const open = createOpenPart({ open: studio.openFile, files: studio.refreshFiles });
+  const placesPart = createPlacesPart(places, { changed: placesChanged, table: (file) => takeTable(file) });
+  const optionsPart = createOptionsPart({
+    list: () => state.files.filter((file) => file.kind === "table"),
+    upload: (file) => upload(file, planError),
+  });
+  const head = element("div", { class: "map-head" }), resultBox = element("div", { class: "result-box" });
+  const progress = createProgress(cancel);
+  const plan = button("Plan", startPlan, { class: "primary large" }), costs = button("What it costs", () => studio.go("cost"));
+  const bar = element("div", { class: "plan-bar" }, plan, costs), editor = element("div", { class: "editor" }, head, placesPart.node, placesError.node,
+    optionsPart.node, bar, planError.node, progress.node, resultBox);
+  panel.append(open.node, editor);
+
+  function refreshHead() {
+    const kind = state.base.map.kind, rows = state.base.map.grid?.rows;
+    const about = rows ? `${rows.length} × ${rows[0].length} cells` : KIND_NAMES[kind];
+    head.replaceChildren(element("div", {}, element("h1", {}, named(state.sourceName)), element("p", { class: "explain" }, about)),
+      button("Another map", () => { isChoosing = true; arrange(); open.refresh(); }, { class: "quiet" }));
+  }
+
+  // The first screen or the editor, and whether the map is seen beside it.
+  function arrange() {
+    const isOpening = isChoosing || !state.base;
+    open.node.hidden = !isOpening;
+    editor.hidden = isOpening;
+    studio.setWide(isOpening);
+  }
+
+  function placesChanged() {
+    placesError.clear();
+    leavePlan();
+    map.setMarks(places.marks());
+  }
+
+  // Routes of an earlier plan go as soon as its places are others.
+  function leavePlan() {
+    if (!state.scene || state.isRunning) return;
+    isEdited = true;
+    map.setTrip(null);
+  }
+
+  async function upload(file, error) {
+    try {
+      error.clear();
+      const sent = await uploadFile(file);
+      await studio.refreshFiles();
+      return sent;
+    } catch (problem) {
+      error.show(problem);
+      return null;
+    }
+  }
+
+  async function takeTable(file) {
+    const sent = await upload(file, placesError);
+    if (sent) useTable(sent);
+  }
+
+  function useTable(sent) {
+    if (sent.kind !== "table") return placesError.show(`${sent.name} is not a table of places (${sent.kind}).`);
+    places.table = { id: sent.id, name: sent.name };
+    placesPart.refresh();
+    placesChanged();
+  }
+
+  function pick({ x, y, text, reach }) {
+    if (!isShown || state.isRunning) return;
+    const mode = placesPart.mode();
+    if (mode === "remove") places.removeNear({ x, y }, reach ?? nearEnough());
+    else if (text) places.put(mode, { x, y, text });
+    else return placesError.show("There is nothing to stand on there.");
+    placesPart.refresh();
+    placesChanged();
+    if (mode === "start") placesPart.setMode(places.goal ? "candidate" : "goal");
+    else if (mode === "goal") placesPart.setMode("candidate");
+  }
+
+  function nearEnough() {
+    const [west, south, east, north] = state.base.map.box;
+    return Math.max(east - west, north - south) / 40;
+  }
+
+  function request() {
+    return { source: state.source, options: { ...places.options(), ...optionsPart.options() } };
+  }
+
+  async function startPlan() {
+    placesError.clear();
+    planError.clear();
+    const missing = places.missing();
+    if (missing) return placesError.show(missing);
+    plan.disabled = true;
+    try {
+      const key = `plan ${crypto.randomUUID?.() ?? `${Date.now()} ${Math.random()}`}`;
+      const job = await startJob("plan", { ...request(), ...optionsPart.params() }, key);
+      resultBox.replaceChildren();
+      studio.setJob(job);
+      watch(job);
+    } catch (problem) {
+      planError.show(problem);
+      plan.disabled = false;
+    }
+  }
+
+  async function cancel() {
+    progress.cancelling();
+    try {
+      await cancelJob(state.job.id);
+    } catch (problem) {
+      planError.show(problem);
+    }
+  }
+
+  // Shows a plan that is being made, from now on, or one that was.
+  function watch(job) {
+    stop?.();
+    const id = job.id;
+    isEdited = false;
+    Object.assign(state, { isRunning: !isFinal(job), isFinal: false, plan: null, audit: null, scene: null, playbook: null });
+    plan.disabled = state.isRunning;
+    if (!state.isRunning) return finish(job);
+    map.setTrip(null);
+    progress.start(job.state === "queued" ? "Waiting for a worker" : "Starting");
+    if (job.progress) progress.update(job.progress);
+    if (job.results?.includes("scene.json")) interim(id);
+    studio.stateChanged();
+    stop = followJob(id, {
+      progress: progress.update,
+      job: (now) => { studio.jobChanged(now); if (now.state === "queued") progress.queued("Waiting for a worker"); },
+      result: (name, isLast) => { if (name === "scene.json" && !isLast) interim(id); },
+      lost: progress.lost,
+      end: finish,
+    });
+  }
+
+  async function interim(id) {
+    try {
+      const scene = await getResult(id, "scene.json");
+      if (state.job?.id !== id || state.isFinal) return;
+      studio.setScene(scene, { isFinal: false, playbook: null });
+      draw();
+    } catch (problem) {
+      if (!(problem instanceof ApiError) || problem.status !== 404) planError.show(problem);
+    }
+  }
+
+  async function finish(job) {
+    const { id, results } = job;
+    state.isRunning = false;
+    plan.disabled = false;
+    studio.jobChanged(job);
+    if (!results.includes("playbook.json")) {
+      progress.end(jobError(job));
+      planError.show(jobError(job));
+      return studio.stateChanged();
+    }
+    try {
+      const [scene, figures, audit] = await Promise.all(["scene.json", "plan.json", "audit.json"]
+        .map((name) => (results.includes(name) ? getResult(id, name) : null)));
+      if (state.job?.id !== id) return;
+      Object.assign(state, { plan: figures, audit });
+      if (scene) studio.setScene(scene, { isFinal: true, playbook: `${id}/playbook.json` });
+      progress.end(figures ? `Done: ${figures.num_anonymized} of ${figures.num_candidates} hidden.` : "Done.");
+      if (job.state !== "done") planError.show(jobError(job));
+      showResult();
+      takeDrawn(scene);
+      draw();
+    } catch (problem) {
+      progress.end("");
+      planError.show(problem);
+    }
+    studio.stateChanged();
+  }
+
+  // Candidates that were drawn or came from a table are known now, and can be edited.
+  function takeDrawn(scene) {
+    if (!scene || !(places.random || places.table)) return;
+    places.candidates = scene.playbook.candidates.map(({ label, name, x, y }) => ({ text: label, name, x, y }));
+    const [{ start, goal }] = scene.playbook.trips;
+    places.start = { ...start, text: start.label };
+    places.goal = { ...goal, text: goal.label };
+    if (places.random) places.random = null;
+    placesPart.refresh();
+  }
+
+  function showResult() {
+    resultBox.replaceChildren(resultCard({
+      plan: state.plan, audit: state.audit, playbook: state.playbook, map: state.base.map, isFinal: state.isFinal, go: studio.go, state: state.job?.state,
+    }));
+    if (isShown) resultBox.scrollIntoView({ block: "nearest" });
+  }
+
+  // Routes where a plan is there, with Make's own marks only while there is none.
+  function draw() {
+    if (!isShown || !state.base) return;
+    if (state.scene && !isEdited) {
+      map.setMarks([]);
+      studio.showOnMap(state.scene, 0);
+    } else {
+      studio.showOnMap(state.base, null);
+      map.setMarks(places.marks());
+    }
+  }
+
+  function show() {
+    isShown = true;
+    map.onPick = pick;
+    arrange();
+    draw();
+    if (!state.base) open.refresh();
+  }
+
+  function hide() {
+    isShown = false;
+    map.onPick = null;
+    map.setMarks([]);
+    studio.setWide(false);
+  }
+
+  // A map is there: its own values, and over them those of the job that is looked at.
+  function mapOpened(params) {
+    isChoosing = isEdited = false;
+    places.reset(state.base);
+    optionsPart.reset(state.base);
+    optionsPart.setPriors(state.files.filter((file) => file.kind === "table"), null);
+    if (params?.options) {
+      places.take(params.options);
+      optionsPart.take(params.options, params);
+    }
+    placesPart.refresh();
+    placesPart.setMode(places.start ? (places.goal ? "candidate" : "goal") : "start");
+    placesError.clear();
+    planError.clear();
+    resultBox.replaceChildren();
+    progress.end("");
+    refreshHead();
+    if (isShown) show();
+  }
+
+  // A playbook from a file or from a frontier: there is nothing to follow.
+  function playbookOpened() {
+    state.isRunning = false;
+    plan.disabled = !state.source;
+    showResult();
+    draw();
+  }
+
+  return {
+    show, hide, mapOpened, playbookOpened, watch, request, useTable,
+    numCandidates: () => (places.random ? places.random : places.candidates.length),
+    take: open.take, showError: (problem) => { open.working(""); (state.base && !isChoosing ? planError : open.error).show(problem); },
+    working: open.working, summary: () => plural(places.candidates.length, "candidate"), now: optionsPart.now, missing: () => places.missing(),
+  };
+}
