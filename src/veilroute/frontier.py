@@ -138,6 +138,7 @@ def frontier(
     seed: int = 0,
     progress: ProgressCallback | None = None,
     should_stop: Callable[[], bool] | None = None,
+    keep: Callable[[int, Playbook], None] | None = None,
 ) -> Frontier:
     """Plan for each of several privacies with the planner ``optimal``.
 
@@ -155,6 +156,8 @@ def frontier(
         Called with reports; ``done`` counts the points.
     should_stop
         Asked now and then; true ends the work with the points so far, the last with the best plan that was found.
+    keep
+        Called with the place of each point, from 0, and its playbook.
     """
     wanted = tuple(privacies)
     if not wanted:
@@ -173,6 +176,8 @@ def frontier(
         if should_stop is not None and should_stop():
             break
         found = solve(shared, privacy, time_limit_s=time_limit_s, seed=seed, progress=report, should_stop=should_stop)
+        if keep is not None:
+            keep(len(points), found)
         points.append(FrontierPoint.of(found))
     streets = problem.domain.streets
     return Frontier(tuple(points), None if streets is None else streets.unit)

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -49,6 +50,19 @@ _PATIENCE_S = 2.0
 _LINE_EVERY_S = 10.0
 _LARGEST_GAP = 100.0
 _NEARLY = 0.8  # of the time limit: searches end early, to leave time for writing down what they found
+
+
+_listener: ContextVar[ProgressCallback | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def listening(listener: ProgressCallback) -> Iterator[None]:
+    """Within it, commands report their progress to the listener and draw none."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
 
 
 class PlainConsole(Console):
@@ -189,8 +203,13 @@ def live_progress(
 
     Reports go to standard error: drawn on a terminal, elsewhere a line every ten seconds. A report costs next to
     nothing: it is kept, and drawn at the next refresh, some ten times a second. The ``stage`` is shown before the first
-    one; the ``figure`` is what the search keeps small; a ``limit`` that nobody chose is named.
+    one; the ``figure`` is what the search keeps small; a ``limit`` that nobody chose is named. Where somebody listens
+    (:func:`listening`), reports go there instead.
     """
+    if (listener := _listener.get()) is not None:
+        listener(Progress(stage))
+        yield listener
+        return
     screen = stderr()
     about = "" if limit is None else limit.text
     if not screen.is_terminal:

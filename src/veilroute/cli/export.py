@@ -1,4 +1,4 @@
-"""`veilroute draw`, `export` and `convert`: playbooks as pictures and routes, instances in other formats."""
+"""`veilroute draw`, `export`, `scene` and `convert`: playbooks as pictures and routes, instances in other formats."""
 
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from veilroute.formats.geojson import write_geojson
 from veilroute.formats.gpx import write_gpx
 from veilroute.formats.kml import write_kml
 from veilroute.formats.route_table import write_csv, write_xlsx
+from veilroute.jsontext import dump_canonical, read_bytes
 from veilroute.playbook import Playbook
 from veilroute.streets.sheets import playbook_directions
 from veilroute.streets.stops import DWELL_S, Schedule
@@ -125,3 +126,40 @@ def run_draw(
             draw_playbook(book, out, trip=trip)
     stdout().print(f"Picture: {out}")
     return DONE
+
+
+@instances.takes_instance_options
+def run_scene(
+    file: Path = Argument(metavar="FILE", help="A map, an instance, a street network or a playbook."),
+    options: instances.InstanceOptions = instances.InstanceOptions(),
+    out: Path = Option(..., "-o", "--out", metavar="FILE", help="A .json file."),
+    domain: instances.DomainOption = None,
+) -> int:
+    """Write what the studio draws of a map, an instance or a playbook, as JSON.
+
+    Of a file that says where a trip goes and what its candidates are these are drawn too, and of a playbook all that
+    its pages show.
+    """
+    from veilroute.plotting.scene import domain_scene, instance_scene, playbook_scene
+
+    if out.suffix.lower() != ".json":
+        raise UnknownMethodError("scene format", out.suffix or str(out), (".json",))
+    check_out(out)
+    with live_progress("drawing"):
+        if _is_playbook(file):
+            scene = playbook_scene(instances.load_playbook(file, domain, options.movement or 4))
+        else:
+            world, is_whole = instances.load_map(file, options)
+            if is_whole or options != instances.InstanceOptions(movement=options.movement):
+                found = instances.load_instance(file, options)
+                scene = instance_scene(found.problem, found.privacy)
+            else:
+                scene = domain_scene(world)
+        out.write_bytes(dump_canonical(scene))
+    stdout().print(f"Written: {out}")
+    return DONE
+
+
+def _is_playbook(path: Path) -> bool:
+    """Whether a file is a playbook, by the word that none of the others has."""
+    return path.suffix.lower() == ".json" and b'"veilroute-playbook/' in read_bytes(path)

@@ -57,9 +57,16 @@ _T = TypeVar("_T")
 
 def run_fleet(
     playbook: PlaybookArgument,
-    orders: str = Option(
+    orders: str | None = Option(
+        None,
         metavar="FILE|-",
         help="Today's orders, which are secret: a table, or a name in each line; - for standard input.",
+    ),
+    touched_classes: str | None = Option(
+        None,
+        "--touched",
+        metavar="'1,5'",
+        help="In place of --orders: the numbers of the classes that hold one, which tours show anyway.",
     ),
     vehicles: int | None = Option(None, metavar="N", help="How many vehicles there are."),
     capacity: int | None = Option(None, metavar="C", help="How much each of them takes. [anything]"),
@@ -145,7 +152,13 @@ def run_fleet(
     record = None if ledger is None else _attempt(problems, lambda: read_ledger(ledger))
     if orders == "-" and _is_typing():
         problems.raise_all()  # asked for last, when nothing else is wrong
-    touched = _forget_orders(orders, book, public, problems)
+    if (orders is None) == (touched_classes is None):
+        problems.add(InvalidInputError("--orders", "FILE or - for today's orders, or --touched in its place"))
+        problems.raise_all()
+    if orders is not None:
+        touched = _forget_orders(orders, book, public, problems)
+    else:
+        touched = _read_touched(touched_classes or "", len(book.hidden_classes), problems)
     if not touched and not problems and public.pad_to is None and not public.always:
         problems.add(order_problem("none"))
     driven = _attempt(problems, lambda: pad(book, touched, public, key=private, occasion=occasion))
@@ -205,6 +218,16 @@ def _forget_orders(orders: str, book: Playbook, terms: Terms, problems: Problems
         which = "table"
     problems.add(order_problem(which))
     return frozenset()
+
+
+def _read_touched(text: str, num_classes: int, problems: Problems) -> frozenset[int]:
+    """Numbers of classes as typed. What else may have been typed is not repeated: it may be an order."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    numbers = frozenset(int(part) for part in parts if part.isascii() and part.isdigit() and len(part) < 8)
+    if len(numbers) != len(parts) or not all(1 <= number <= num_classes for number in numbers):
+        problems.add(InvalidInputError("--touched", f"different numbers of classes from 1 to {num_classes}"))
+        return frozenset()
+    return numbers
 
 
 def _is_typing() -> bool:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rich.table import Table
 from typer import Option
@@ -18,6 +18,7 @@ from veilroute.domain.geography import distance_text, duration_text
 from veilroute.errors import InvalidInputError, UnknownMethodError
 from veilroute.frontier import Frontier, FrontierPoint, frontier, privacies_of
 from veilroute.jsontext import dump_canonical
+from veilroute.playbook import Playbook
 from veilroute.problem import MECHANISMS, Privacy
 
 _OUTPUTS = (".json", ".png", ".svg")
@@ -39,6 +40,9 @@ def run_frontier(
     budget: str | None = Option(None, metavar="PERCENT", help="Name the most private point that costs no more."),
     time_limit: TimeLimitOption = None,
     out: Path | None = Option(None, "-o", "--out", metavar="FILE", help="A chart (.png, .svg), or the points (.json)."),
+    playbooks: Path | None = Option(
+        None, metavar="DIR", help="Write the playbook of each point that hides somebody here, as playbook-0.json, ..."
+    ),
     json: JsonOption = False,
 ) -> int:
     """Compute what privacy costs: how much longer routes get with k or the risk, ell, m and the mechanism.
@@ -56,15 +60,20 @@ def run_frontier(
     loaded = load_instance(instance, options)
     if not ks and not risks:
         ks = [k for k in _USUAL_KS if k <= len(loaded.problem.counted)] or [2]
+    if playbooks is not None:
+        _check_playbooks(playbooks)
     mechanisms = MECHANISMS if mechanism == "both" else (mechanism,)
     wanted = list(privacies_of(loaded.privacy, ks=ks, risks=risks, ells=ells, ms=ms, mechanisms=mechanisms))
+    more: dict[str, Any] = {"seed": options.seed}
+    if playbooks is not None:
+        more["keep"] = partial(_keep, playbooks)
     began = time.monotonic()
     with (
         console.live_progress(limit=limit) as report,
         console.polite_interrupt("stopping with the points so far") as stop,
     ):
         found = _compute(
-            partial(frontier, loaded.problem, wanted, time_limit_s=limit.seconds, seed=options.seed, progress=report),
+            partial(frontier, loaded.problem, wanted, time_limit_s=limit.seconds, progress=report, **more),
             stop,
         )
     if out is not None:
@@ -89,6 +98,18 @@ def _compute(work: Callable[..., Frontier], stop: Callable[[], bool]) -> Frontie
     remember_types()
     with telling(cache(partial(console.remark, "compiling for this machine: this takes some seconds, once"))):
         return work(should_stop=stop)
+
+
+def _check_playbooks(folder: Path) -> None:
+    """Make the folder for playbooks; those of other points must not stay beside the new ones."""
+    if folder.exists() and (not folder.is_dir() or any(folder.glob("playbook-*.json"))):
+        raise InvalidInputError("--playbooks", "a folder without playbooks of an earlier frontier", str(folder))
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def _keep(folder: Path, number: int, playbook: Playbook) -> None:
+    if playbook.claims.num_anonymized:
+        playbook.write(folder / f"playbook-{number}.json")
 
 
 def _best(found: Frontier, budget: float) -> dict[str, object] | None:

@@ -173,6 +173,14 @@ def load_instance(path: Path, options: InstanceOptions, earlier: Playbook | None
     return _complete(content, options)
 
 
+def load_map(path: Path, options: InstanceOptions) -> tuple[Domain, bool]:
+    """The map of a file in any format, and whether the file says where a trip goes and what its candidates are."""
+    content = _read(_locate(path), options)
+    if options.origin is not None or options.cell is not None:
+        content = replace(content, domain=_on_earth(content.domain, options))
+    return content.domain, bool(content.trips) and content.candidates is not None
+
+
 @dataclass(frozen=True)
 class _FileContent:
     """What an instance file says."""
@@ -462,8 +470,12 @@ class _PlaceFinder:
         return [self._known_node(label, "candidates") for label in self.content.candidates]
 
     def _split(self, text: str) -> list[str]:
-        """The parts of a list of places: separated by spaces, on street networks by semicolons if there are any."""
-        if self.domain.streets is None:
+        """The parts of a list of places: separated by spaces, on street networks by semicolons if there are any.
+
+        One that ends with a semicolon has semicolons between its places on every map: whoever writes it for any map
+        needs not know which it is.
+        """
+        if self.domain.streets is None and not text.endswith(";"):
             return text.split()
         if ";" in text:
             return [part for part in text.split(";") if part.strip()]

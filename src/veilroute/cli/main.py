@@ -36,6 +36,8 @@ COMMANDS = {
     "risk": "audit.run_risk",
     "draw": "export.run_draw",
     "export": "export.run_export",
+    "scene": "export.run_scene",
+    "serve": "serve.run_serve",
     "streets": "streets.run_streets",
     "area": "area.run_area",
     "convert": "export.run_convert",

@@ -1,0 +1,191 @@
+"""`veilroute serve`: the studio, in a browser on this machine."""
+
+import logging
+import os
+import secrets
+import shutil
+import socket
+import sys
+import tempfile
+import webbrowser
+from contextlib import ExitStack, suppress
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from typer import Argument, Option
+
+from veilroute.cli.console import DONE, emit, remark
+from veilroute.errors import InvalidInputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from veilroute.studio.store import Store
+
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_MB = 2**20
+_WORKER = (sys.executable, "-m", "veilroute.cli.worker")
+
+
+def run_serve(
+    files: list[Path] = Argument(None, metavar="FILES...", help="Maps, instances, tables or playbooks to open."),
+    port: int = Option(8765, metavar="N", help="Where to listen; 0 for any that is free."),
+    host: str = Option(
+        "127.0.0.1", metavar="NAME", help="Where to listen; elsewhere than on this machine with a token."
+    ),
+    demo: bool = Option(False, "--demo", help="With the building and the streets of `veilroute demo`."),
+    data: Path | None = Option(None, metavar="DIR", help="Where files and jobs are kept. [the user's data folder]"),
+    workers: int = Option(2, metavar="N", help="How many jobs run at once."),
+    queue: int = Option(100, metavar="N", help="How many jobs may wait."),
+    memory: int = Option(4096, metavar="MB", help="The most memory of one worker."),
+    time_limit: float = Option(3600, metavar="SECONDS", help="The longest that a job may take."),
+    upload: int = Option(512, metavar="MB", help="The largest file that may be sent."),
+    browser: bool = Option(False, "--browser/--no-browser", help="Open the page."),
+) -> int:
+    """Open the studio: plan, look and play the observer in a browser.
+
+    It listens to this machine only, unless told otherwise. The secret is typed into the page and never leaves it.
+    """
+    bounds = {"--workers": (workers, 1, 64), "--queue": (queue, 1, 100_000), "--memory": (memory, 256, 2**20)}
+    bounds |= {"--upload": (upload, 1, 2**20), "--port": (port, 0, 65_535)}
+    for name, (value, least, most) in bounds.items():
+        if not least <= value <= most:
+            raise InvalidInputError(name, f"a number from {least} to {most}", value)
+    if not 1 <= time_limit <= 7 * 86_400:
+        raise InvalidInputError("--time-limit", "seconds from 1 to 604800", time_limit)
+    try:
+        import starlette  # noqa: F401
+        import uvicorn
+    except ImportError as error:
+        raise MissingExtraError(error.name or "starlette", "studio") from None
+    from veilroute.studio.guard import LOOPBACK
+    from veilroute.studio.jobs import Limits
+    from veilroute.studio.server import Settings, Studio
+    from veilroute.studio.store import Store
+    from veilroute.studio.transport import PatientProtocol
+
+    limits = Limits(workers, queue, memory * _MB, time_limit, upload * _MB)
+    with ExitStack() as tidy:
+        folder = _data_folder(data, tidy, is_demo=demo)
+        listener = _listen(host, port)
+        tidy.callback(listener.close)
+        port = listener.getsockname()[1]
+        store = tidy.enter_context(Store(folder))
+        if demo:
+            _add_demo(store)
+        for path in files or []:
+            _add_file(store, path)
+        token = None if host in LOOPBACK else secrets.token_urlsafe(24)
+        studio = Studio(store, limits, _WORKER, Settings(host, port, token, demo), _log(folder))
+        config = uvicorn.Config(
+            studio.app(), http=PatientProtocol, ws="none", lifespan="on", log_config=None, access_log=False,
+            server_header=False, date_header=False, proxy_headers=False, timeout_keep_alive=15,
+            timeout_graceful_shutdown=1, limit_concurrency=1000, h11_max_incomplete_event_size=32_768, backlog=512,
+        )  # fmt: skip
+        url = _url(host, port, token)
+        emit(f"Studio: {url}\n")
+        emit(f"Files and jobs: {folder}\nCtrl-C ends it.\n")
+        if token is not None:
+            remark("whoever has this address can see and start everything here; what is sent is not encrypted")
+        if browser:
+            webbrowser.open(url)
+        server = uvicorn.Server(config)
+        with suppress(KeyboardInterrupt):  # the server has ended by then, and says so in this way
+            server.run(sockets=[listener])
+    return DONE
+
+
+def _url(host: str, port: int, token: str | None) -> str:
+    shown = host
+    if host in ("0.0.0.0", "::"):
+        shown = socket.gethostbyname(socket.gethostname()) if host == "0.0.0.0" else "::1"
+    shown = f"[{shown}]" if ":" in shown else shown
+    return f"http://{shown}:{port}/" + ("" if token is None else f"#token={token}")
+
+
+def _data_folder(data: Path | None, tidy: ExitStack, *, is_demo: bool) -> Path:
+    if data is not None:
+        return data
+    if is_demo:
+        folder = Path(tempfile.mkdtemp(prefix="veilroute-studio-"))
+        tidy.callback(shutil.rmtree, folder, ignore_errors=True)
+        return folder
+    from platformdirs import user_data_path
+
+    return user_data_path("veilroute", appauthor=False) / "studio"
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A socket that listens there."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    if os.name == "posix":
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except (OSError, UnicodeError) as error:
+        listener.close()
+        reason = getattr(error, "strerror", None) or "not an address"
+        raise InvalidInputError(
+            "--port", f"a port of {host} that is free ({reason}); --port 0 takes any", port
+        ) from None
+    return listener
+
+
+def _log(folder: Path) -> logging.Logger:
+    """Where requests are written down: when, what kind, how it ended, how long it took."""
+    log = logging.getLogger("veilroute.studio")
+    handler = RotatingFileHandler(folder / "studio.log", maxBytes=2**20, backupCount=2, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    log.handlers[:] = [handler]
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    # What the server's own library has to say may quote requests.
+    logging.getLogger("uvicorn").addHandler(logging.NullHandler())
+    logging.getLogger("uvicorn").propagate = False
+    logging.getLogger("asyncio").addHandler(logging.NullHandler())
+    logging.getLogger("asyncio").propagate = False
+    return log
+
+
+def _add_demo(store: "Store") -> None:
+    """Put the two problems of the tour in."""
+    from veilroute.cli.demo import tour
+    from veilroute.formats import Instance, write_instance
+
+    known = {file.name for file in store.files()}
+    for name, _, problem, privacy in tour():
+        title = f"The {name} (demo).json"
+        if title in known:
+            continue
+        path = store.folder / "incoming" / f"{name}.json"
+        write_instance(Instance(problem, privacy), path)
+        _take(store, path, title)
+
+
+def _add_file(store: "Store", path: Path) -> None:
+    """Open a file that was named on the command line."""
+    from veilroute.jsontext import open_regular
+    from veilroute.studio.files import clean_name
+
+    copy = store.folder / "incoming" / secrets.token_hex(8)
+    with open_regular(path) as source, copy.open("xb") as target:
+        shutil.copyfileobj(source, target, _MB)
+    _take(store, copy, clean_name(path.name), path)
+
+
+def _take(store: "Store", path: Path, name: str, origin: Path | None = None) -> None:
+    import hashlib
+
+    from veilroute.studio.files import classify
+
+    try:
+        kind, suffix = classify(path, name)
+    except InvalidInputError as error:
+        path.unlink()
+        raise InvalidInputError(str(origin or name), str(error).partition("expected ")[2]) from None
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if any(known.sha256 == digest and known.name == name for known in store.files()):
+        path.unlink()  # it was opened before
+        return
+    store.add_file(path, name, kind, suffix, digest)
