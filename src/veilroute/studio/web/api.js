@@ -127,8 +127,10 @@ export function startJob(kind, params, key) {
   return readWhole("/api/jobs", { method: "POST", headers, body: JSON.stringify({ kind, params }) }, asJson);
 }
 
+// The content type is one that no form can send: the server takes nothing else.
 function act(method, path) {
-  return readWhole(path, { method }, asJson);
+  const headers = method === "POST" ? { "Content-Type": "application/json" } : {};
+  return readWhole(path, { method, headers }, asJson);
 }
 
 export function cancelJob(id) {
