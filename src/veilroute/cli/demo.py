@@ -69,6 +69,8 @@ def run_demo(out: Path = Option(Path("veilroute-demo"), metavar="DIR", help="Whe
     console.print(
         "\nNow be the guard. Type one of the ten places when it waits, and get its route; typed like this, the secret\n"
         "stays out of your shell's history:\n"
-        f"  {program} route {out / 'building.json'} --transit -"
+        f"  {program} route {out / 'building.json'} --transit -\n"
+        "Or see both maps in a browser, and watch as whoever follows you does: make studio, or\n"
+        f"  {program} serve --demo"
     )
     return DONE if all_hold else VIOLATED

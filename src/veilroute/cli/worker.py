@@ -25,7 +25,7 @@ from veilroute.cli.console import INTERRUPTED, listening, remark
 from veilroute.errors import FileFormatError, VeilrouteError
 from veilroute.jsontext import parse_json, read_bytes
 from veilroute.progress import Progress
-from veilroute.studio.schema import LAST_BOOK
+from veilroute.studio.commands import LAST_BOOK
 
 _REPORT_EVERY_S = 0.1
 _POINT = re.compile(r"playbook-(\d+)\.json", re.ASCII)

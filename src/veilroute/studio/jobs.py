@@ -18,8 +18,9 @@ from typing import Any
 import orjson
 
 from veilroute.errors import InvalidInputError, VeilrouteError, one_line
+from veilroute.studio.commands import make_work
 from veilroute.studio.files import clean_name
-from veilroute.studio.schema import REF, make_work, refs_of
+from veilroute.studio.schema import REF, refs_of
 from veilroute.studio.store import RESUMABLE, Job, Store
 
 _LINE = 2**20

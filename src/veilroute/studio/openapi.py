@@ -144,7 +144,7 @@ def _paths() -> dict[str, Any]:
             "post": {
                 "summary": "Queue a job. The same key and the same job: the job that is there already.",
                 "parameters": [
-                    _asked("Idempotency-Key", "header", {"type": "string", "maxLength": 128}, is_needed=False)
+                    _asked("Idempotency-Key", "header", {"type": "string", "maxLength": 512}, is_needed=False)
                 ],
                 "requestBody": {"required": True, "content": {_JSON: {"schema": _ref("JobRequest")}}},
                 "responses": _answers(202, "The job.", _ref("Job"), 409, 413, 415, 422, 429, 507),

@@ -38,7 +38,7 @@ _BODY_S = 3600.0
 _PING_S = 15.0
 _STREAM_S = 3600.0
 _LEAST_FREE = 256 * 2**20
-_KEY = 128
+_KEY = 512
 
 _TYPES = {
     ".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
