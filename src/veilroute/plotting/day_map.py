@@ -6,8 +6,6 @@ playbook, and so nothing about who has ordered.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -16,12 +14,12 @@ from veilroute.arrays import Points
 from veilroute.days import Day
 from veilroute.domain.geography import streets_of
 from veilroute.playbook import Playbook
+from veilroute.plotting.base_map import box_of, line_data, map_data, plane_of, whole
 from veilroute.plotting.day_plot import DayMark, day_marks, day_walks, part_shown
-from veilroute.plotting.domain_plot import bend_walks
-from veilroute.plotting.html_map import box_of, line_data, street_data, web_page, whole
+from veilroute.plotting.html_map import web_page
 from veilroute.plotting.lanes import Walk
-from veilroute.plotting.palette import class_style
 from veilroute.plotting.routes import distances_along
+from veilroute.plotting.scene import FORMAT, mark_data
 from veilroute.streets.day_sheets import VanSheet, Visit, day_facts, day_sheets, visible_lines
 
 
@@ -38,30 +36,38 @@ def day_html(playbook: Playbook, day: Day) -> str:
     day
         A day of this playbook.
     """
-    streets_of(playbook.problem.domain)  # or it says that there are none
+    streets = streets_of(playbook.problem.domain)  # or it says that there are none
     sheets, domain = day_sheets(playbook, day), part_shown(playbook.problem.domain, day)
-    walks, positions = bend_walks(domain, day_walks(domain, day))
-    lines = line_data(walks, positions, [[] for _ in walks])
+    plane = plane_of(domain)
+    walks, positions = plane.lay(day_walks(domain, day))
+    lines = line_data(walks, positions, domain.num_nodes, [[] for _ in walks])
+    scale = plane.scale()
+    assert scale is not None, "it is on earth"
     for line, sheet in zip(lines, sheets, strict=True):
-        style = class_style(sheet.number - 1)
         (walk,) = walks[sheet.number - 1]
-        line |= {"fill": style.colour, "ink": style.text, **_moves(sheet, walk, positions, domain.num_nodes)}
+        line |= _moves(sheet, walk, positions / scale["units"], domain.num_nodes) | _words(sheet)
     # What comes last is drawn on top.
     places = [_place(mark, positions) for mark in day_marks(domain, sheets)][::-1]
     spots = np.array([[place["x"], place["y"]] for place in places], dtype=np.int64).reshape(-1, 2)
     shown = [whole(positions[walk]) for group in walks for walk in group] or [whole(positions)]
     has_times = all(sheet.tour.seconds is not None for sheet in sheets)
-    first = min((line["times"][0] for line in lines), default=0)
-    last = max((line["times"][-1] for line in lines), default=0)
-    data = {
-        "streets": street_data(domain),
+    customers = sum(len(sheet.visits) for sheet in sheets)
+    shown_day = {
+        "title": "Day of a fleet",
+        "lead": f"{customers} customers are visited. This file does not know who of them has ordered.",
+        "summary": [list(fact) for fact in day_facts(playbook, day, sheets)],
+        "hint": "\n".join(visible_lines(playbook, day)),
         "classes": lines,
         "places": places,
-        "box": box_of(whole(positions)),
         "focus": box_of(np.concatenate([spots, *shown])),
-        "clock": {"first": first, "last": last, "hasTimes": has_times},
+        "clock": {
+            "first": min((line["times"][0] for line in lines), default=0),
+            "last": max((line["times"][-1] for line in lines), default=0),
+            "hasTimes": has_times,
+        },
     }
-    return web_page(data, _texts(playbook, day, sheets, first, last), ("geometry.js", "day.js", "map.js"))
+    data = {"format": FORMAT, "map": map_data(plane) | {"attribution": streets.attribution}, "day": shown_day}
+    return web_page(data, {"title": "Day of a fleet"}, "day.js")
 
 
 def _moves(sheet: VanSheet, walk: Walk, positions: Points, num_nodes: int) -> dict[str, Any]:
@@ -116,50 +122,16 @@ def _place(mark: DayMark, positions: Points) -> dict[str, Any]:
         "role": mark.mark.gid,
         "numbers": list(mark.vehicles),
         "ring": [],
-        "mark": mark.mark.text,
-        "shape": mark.mark.shape,
-        "face": mark.mark.face,
-        "edge": mark.mark.edge,
-        "ink": mark.mark.ink,
         "text": mark.meaning,
-    }
+    } | mark_data(mark.mark)  # fmt: skip
 
 
-def _texts(playbook: Playbook, day: Day, sheets: Sequence[VanSheet], first: float, last: float) -> dict[str, str]:
-    """The texts of the page by their names in the template, escaped."""
-    attribution = streets_of(playbook.problem.domain).attribution
-    customers = sum(len(sheet.visits) for sheet in sheets)
-    slider = (
-        '<div class="clock"><button type="button" id="play" aria-label="Play">▶</button>'
-        f'<input type="range" id="time" min="{first:g}" max="{last:g}" step="any" value="{first:g}" '
-        'aria-label="Time"><output id="clock" for="time"></output></div>\n'
-    )
+def _words(sheet: VanSheet) -> dict[str, Any]:
+    """What the list says of a vehicle."""
     return {
-        "title": "Day of a fleet",
-        "map_label": escape(f"Streets with {len(sheets)} tours; the list beside it names the stops of each"),
-        "lead": escape(f"{customers} customers are visited. This file does not know who of them has ordered."),
-        "summary": "".join(
-            f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in day_facts(playbook, day, sheets)
-        ),
-        "list": "Vehicles",
-        "classes": "".join(map(_van_item, sheets)),
-        "clock": slider,
-        "others": "",
-        "attribution": escape(f"Map: {attribution}" if attribution else ""),
-        "hint": escape("\n".join(visible_lines(playbook, day))),
+        "about": sheet.about,
+        "visits": [f"{visit.called} ({sheet.when_text(visit)})" for visit in sheet.visits],
+        "total": sheet.total_text,
+        "note": sheet.note,
+        "steps": [step.to_text() for step in sheet.steps()],
     }
-
-
-def _van_item(sheet: VanSheet) -> str:
-    style = class_style(sheet.number - 1)
-    stops = "".join(f"<li>{escape(f'{v.called} ({sheet.when_text(v)})')}</li>" for v in sheet.visits)
-    steps = "".join(f"<li>{escape(step.to_text())}</li>" for step in sheet.steps())
-    return (
-        f'<li class="class" data-number="{sheet.number}" style="--class: {style.colour}; --on-class: {style.text}">'
-        f'<div class="row"><input type="checkbox" checked aria-label="Show vehicle {sheet.number}">'
-        f'<button type="button" title="Zoom to vehicle {sheet.number}"><span class="number">{sheet.number}</span>'
-        f'<span class="members">{escape(sheet.about)}</span><span class="doing"></span></button></div>'
-        f"<details><summary>Stops</summary><ol>{stops}</ol></details>"
-        f"<details><summary>Directions ({escape(sheet.total_text)})</summary>"
-        f"<p>{escape(sheet.note)}</p><ol>{steps}</ol></details></li>\n"
-    )

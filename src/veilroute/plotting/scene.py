@@ -12,7 +12,8 @@ the point before.
     ``streets`` (``points`` of all lines, ``sizes`` of each, its ``ranks``, ``oneWay``, ``nameIds`` into ``names``),
     ``grid`` (``rows``), ``nodes`` (``points`` and ``labels``, of graphs that are not too large).
 ``instance``
-    ``start``, ``goal`` and ``candidates`` as the command line takes them, their ``marks``, and ``privacy``.
+    ``start``, ``goal`` and ``candidates`` as the command line takes them, their ``marks``, ``privacy`` and
+    ``visibility``.
 ``playbook``
     ``title``, ``hint``, ``summary``, ``notHidden``; what was asked and how it was solved; ``candidates``; ``trips``
     with ``lead``, ``start``, ``goal``, ``focus``, ``classes`` and ``detours``; ``places``, the marks of each trip; and
@@ -35,6 +36,7 @@ import numpy as np
 
 from veilroute.closures import Replan
 from veilroute.domain.graph import Domain, Label, label_text
+from veilroute.domain.visibility import visibility_to_dict
 from veilroute.playbook import Playbook, PlaybookClass, Route
 from veilroute.plotting.base_map import Plane, box_of, differences, line_data, map_data, plane_of, whole
 from veilroute.plotting.lanes import Walk
@@ -86,6 +88,7 @@ def instance_scene(problem: Problem, privacy: Privacy | None = None) -> dict[str
         "candidates": [label_text(label) for label in problem.candidates],
         "marks": marks,
         "privacy": {} if privacy is None else privacy.to_dict(),
+        "visibility": visibility_to_dict(problem.visibility),
     }
     return {"format": FORMAT, "map": map_data(plane), "instance": instance}
 

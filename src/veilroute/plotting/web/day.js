@@ -1,41 +1,70 @@
-// Vehicles that go their tours as the slider says: by the clock or, where no times are known, by the way driven.
-function movingVans(data, redraw) {
-  const slider = document.getElementById("time"), play = document.getElementById("play");
-  const { first, last, hasTimes } = data.clock, perSecond = (last - first) / 45;
-  const items = new Map([...document.querySelectorAll("li.class")].map((item) => [Number(item.dataset.number), item]));
+// A day of a fleet: tours on their streets, and vehicles that go them as the slider says, by the clock or, where no times
+// are known, by the way driven.
+import { createMap } from "./canvas.js";
+import { buildElement, nameElement } from "./elements.js";
+import { partLine } from "./overlay.js";
+import { readPacked } from "./packed.js";
+
+const DAY_SECONDS = 45;  // that it takes to show a day
+
+function clockText(seconds) {
+  return [seconds / 3600 % 24, seconds / 60 % 60].map((part) => String(Math.floor(part)).padStart(2, "0")).join(":");
+}
+
+function wayText(metres) {
+  return metres < 1000 ? `${Math.round(metres)} m` : `${(metres / 1000).toFixed(1)} km`;
+}
+
+// Where a vehicle is at a time.
+function vanPlace(van, now) {
+  const { times, spots } = van, xy = partLine(van.parts[0]), point = (i) => [xy[2 * spots[i]], xy[2 * spots[i] + 1]];
+  let low = 0, high = times.length - 1;
+  if (now <= times[0]) return point(0);
+  if (now >= times[high]) return point(high);
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (times[middle] <= now) low = middle; else high = middle;
+  }
+  const share = (now - times[low]) / (times[high] - times[low] || 1), [a, b] = [point(low), point(high)];
+  return [a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])];
+}
+
+function vanDoing({ times, stops, begins, ends }, now) {
+  if (now < times[0]) return begins;
+  const next = stops.find(({ leaves }) => now < leaves);
+  if (next) return (now < next.arrives ? "next: " : "at ") + next.text;
+  return now < times[times.length - 1] ? "all stops made" : ends;
+}
+
+function paintVan(ctx, van, [x, y], isFaded) {
+  ctx.globalAlpha = isFaded ? 0.3 : 1;
+  for (const [grow, fill] of [[3.5, "#000000"], [2.5, "#ffffff"], [0, van.colour]]) {
+    ctx.fillStyle = fill;
+    ctx.fillRect(x - 14 - grow, y - 10 - grow, 28 + 2 * grow, 20 + 2 * grow);
+  }
+  ctx.fillStyle = van.ink;
+  ctx.font = "800 14px system-ui, sans-serif";
+  ctx.textAlign = "center";
+  ctx.textBaseline = "middle";
+  ctx.fillText(van.number, x, y + 0.5);
+  ctx.globalAlpha = 1;
+}
+
+// ---- the slider ----
+
+function createClock({ first, last, hasTimes }, onTime) {
+  const perSecond = (last - first) / DAY_SECONDS;
   let now = first, stamp = null, isPlaying = false;
-
-  const clockText = (seconds) => [seconds / 3600 % 24, seconds / 60 % 60].map((part) => String(Math.floor(part)).padStart(2, "0")).join(":");
-  const wayText = (metres) => (metres < 1000 ? Math.round(metres) + " m" : (metres / 1000).toFixed(1) + " km");
-
-  function placeOf({ times, spots, parts: [{ xy }] }) {
-    let low = 0, high = times.length - 1;
-    const point = (i) => [xy[2 * spots[i]], xy[2 * spots[i] + 1]];
-    if (now <= times[0]) return point(0);
-    if (now >= times[high]) return point(high);
-    while (high - low > 1) {
-      const middle = (low + high) >> 1;
-      if (times[middle] <= now) low = middle; else high = middle;
-    }
-    const share = (now - times[low]) / (times[high] - times[low] || 1), [a, b] = [point(low), point(high)];
-    return [a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])];
-  }
-
-  function doingOf({ times, stops, begins, ends }) {
-    if (now < times[0]) return begins;
-    const next = stops.find(({ leaves }) => now < leaves);
-    if (next) return (now < next.arrives ? "next: " : "at ") + next.text;
-    return now < times[times.length - 1] ? "all stops made" : ends;
-  }
+  const said = buildElement("output", { class: "time" });
+  const slider = buildElement("input", { type: "range", min: first, max: last, step: "any", value: first, "aria-label": "Time" });
+  const play = buildElement("button", { type: "button", class: "button", "aria-label": "Play" }, "▶");
 
   function set(value) {
     now = Math.min(Math.max(value, first), last);
     slider.value = now;
-    const text = hasTimes ? clockText(now) : wayText(now);
-    document.getElementById("clock").textContent = text;
-    slider.setAttribute("aria-valuetext", text);
-    for (const van of data.classes) items.get(van.number).querySelector(".doing").textContent = doingOf(van);
-    redraw();
+    said.textContent = hasTimes ? clockText(now) : wayText(now);
+    slider.setAttribute("aria-valuetext", said.textContent);
+    onTime(now);
   }
 
   function run(value) {
@@ -58,24 +87,61 @@ function movingVans(data, redraw) {
     run(!isPlaying);
   });
   slider.addEventListener("input", () => { run(false); set(Number(slider.value)); });
-  set(first);
-
-  function draw(ctx, toScreen, isShown, isFaded) {
-    for (const van of data.classes) {
-      if (!isShown(van.number)) continue;
-      const [x, y] = toScreen(...placeOf(van));
-      ctx.globalAlpha = isFaded(van.number) ? 0.3 : 1;
-      for (const [grow, fill] of [[3.5, "#000000"], [2.5, "#ffffff"], [0, van.fill]]) {
-        ctx.fillStyle = fill;
-        ctx.fillRect(x - 14 - grow, y - 10 - grow, 28 + 2 * grow, 20 + 2 * grow);
-      }
-      ctx.fillStyle = van.ink;
-      ctx.font = "800 14px system-ui, sans-serif";
-      ctx.textAlign = "center";
-      ctx.textBaseline = "middle";
-      ctx.fillText(van.number, x, y + 0.5);
-    }
-    ctx.globalAlpha = 1;
-  }
-  return { draw };
+  return { element: buildElement("div", { class: "clock" }, play, slider, said), set };
 }
+
+// ---- the list ----
+
+function vanItem(van, map, hidden) {
+  const item = buildElement("li", { class: "class", "data-number": van.number });
+  item.style.setProperty("--class", van.colour);
+  item.style.setProperty("--on-class", van.ink);
+  const box = buildElement("input", { type: "checkbox", checked: true, "aria-label": `Show vehicle ${van.number}` });
+  box.addEventListener("change", () => {
+    if (box.checked) hidden.delete(van.number); else hidden.add(van.number);
+    map.setHidden(hidden);
+  });
+  const zoomTo = buildElement(
+    "button", { type: "button", title: `Zoom to vehicle ${van.number}`, onclick: () => map.fit(van.box) },
+    buildElement("span", { class: "number" }, String(van.number)), buildElement("span", { class: "members" }, nameElement(van.about)),
+    buildElement("span", { class: "doing" }),
+  );
+  const lines = (texts) => buildElement("ol", {}, ...texts.map((text) => buildElement("li", {}, nameElement(text))));
+  const block = (title, ...inside) => buildElement("details", {}, buildElement("summary", {}, title), ...inside);
+  item.append(
+    buildElement("div", { class: "row" }, box, zoomTo), block("Stops", lines(van.visits)),
+    block(`Directions (${van.total})`, buildElement("p", {}, nameElement(van.note)), lines(van.steps)),
+  );
+  for (const kind of ["pointerenter", "focusin"]) item.addEventListener(kind, () => map.setChosen(van.number));
+  for (const kind of ["pointerleave", "focusout"]) item.addEventListener(kind, () => map.setChosen(null));
+  return item;
+}
+
+function openDay(scene) {
+  const { day } = scene, root = document.getElementById("map"), side = document.getElementById("side"), hidden = new Set();
+  const map = createMap(root);
+  map.setScene(scene);
+  map.setLayer(day);
+  const items = day.classes.map((van) => vanItem(van, map, hidden));
+  const facts = day.summary.flatMap(([name, value]) => [buildElement("dt", {}, name), buildElement("dd", {}, nameElement(value))]);
+  side.replaceChildren(
+    buildElement("header", { class: "head" }, buildElement("h1", {}, day.title)),
+    buildElement("div", { class: "panel" }, buildElement("p", { class: "lead" }, day.lead), buildElement("dl", { class: "facts" }, ...facts),
+      buildElement("h2", {}, "Vehicles"), buildElement("ul", { class: "classes" }, ...items), buildElement("p", { class: "hint" }, nameElement(day.hint))),
+  );
+  const doings = items.map((item) => item.querySelector(".doing"));
+  let now = day.clock.first;
+  map.setOverlay((ctx, toScreen, isShown, isFaded) => {
+    for (const van of day.classes) if (isShown(van.number)) paintVan(ctx, van, toScreen(...vanPlace(van, now)), isFaded(van.number));
+  });
+  const clock = createClock(day.clock, (time) => {
+    now = time;
+    day.classes.forEach((van, i) => { doings[i].textContent = vanDoing(van, now); });
+    map.redraw();
+  });
+  root.append(clock.element);
+  clock.set(day.clock.first);
+  map.fitTrip();
+}
+
+readPacked(openDay);

@@ -1,8 +1,7 @@
-"use strict";
 // Lines and points, without knowing of maps. A point is [x, y]; on a screen y grows downwards.
 
 // Numbers in turn x and y, each the difference from the point before, as a flat array of coordinates.
-function decode(differences) {
+export function decode(differences) {
   const points = new Float64Array(differences.length);
   for (let i = 0, x = 0, y = 0; i < differences.length; i += 2) {
     points[i] = x += differences[i];
@@ -12,14 +11,14 @@ function decode(differences) {
 }
 
 // From a point to a piece of straight line.
-function distanceTo(x, y, x1, y1, x2, y2) {
+export function distanceTo(x, y, x1, y1, x2, y2) {
   const dx = x2 - x1, dy = y2 - y1;
   const share = Math.min(Math.max(((x - x1) * dx + (y - y1) * dy) / (dx * dx + dy * dy || 1), 0), 1);
   return Math.hypot(x1 + share * dx - x, y1 + share * dy - y);
 }
 
 // The line that runs beside another on a screen: shifts[i] to the left of who goes from point i to the next.
-function lineBeside(points, shifts) {
+export function lineBeside(points, shifts) {
   const near = [points[0]], aside = [];
   for (let i = 1; i < points.length; i++) {
     const before = near[near.length - 1], isLast = i === points.length - 1;
@@ -38,13 +37,13 @@ function lineBeside(points, shifts) {
 }
 
 // A way of this length to the left of who goes from one point to another on a screen.
-function across(from, to, length) {
+export function across(from, to, length) {
   const dx = to[0] - from[0], dy = to[1] - from[1], own = Math.hypot(dx, dy) || 1;
   return [dy / own * length, -dx / own * length];
 }
 
 // Where two lines meet that pass a junction at a and at b and run across these; null when that is not near.
-function meeting(a, b) {
+export function meeting(a, b) {
   const aa = a[0] ** 2 + a[1] ** 2, bb = b[0] ** 2 + b[1] ** 2, cross = a[0] * b[1] - a[1] * b[0];
   if (Math.hypot(a[0] - b[0], a[1] - b[1]) < 0.1) return a;
   if (Math.abs(cross) < 1e-3) return null;
@@ -53,7 +52,7 @@ function meeting(a, b) {
 }
 
 // Points along a line, as [x, y, angle], one every so often.
-function* pointsAlong(line, spacing) {
+export function* pointsAlong(line, spacing) {
   let ahead = spacing / 2;
   for (let i = 1; i < line.length; i++) {
     const [x, y] = line[i - 1], dx = line[i][0] - x, dy = line[i][1] - y, length = Math.hypot(dx, dy);
