@@ -1,5 +1,5 @@
 // Jobs: what the server is doing and has done, to go back to, to cancel, to resume or to delete.
-import { element, button, errorLine, named, secondsText, saveBlob } from "./pieces.js";
+import { element, bareButton, button, errorLine, named, secondsText, saveBlob } from "./pieces.js";
 import { cancelJob, deleteJob, getBlob, isFinal, listJobs, resumeJob } from "./api.js";
 
 const KIND_TEXTS = {
@@ -52,7 +52,7 @@ export function createJobs(panel, studio) {
   function files(job) {
     if (!isFinal(job) || !job.results.length) return null;
     return element("details", { class: "more" }, element("summary", {}, "Files"), element("ul", { class: "plain" }, job.results.map((name) => element("li", {},
-      button(name, does(async () => saveBlob(await getBlob(`${job.id}/${name}`), name)), { class: "link" })))));
+      bareButton(does(async () => saveBlob(await getBlob(`${job.id}/${name}`), name)), { class: "linklike" }, name)))));
   }
 
   function row(job) {

@@ -1,5 +1,5 @@
 // The first screen: what this is, the demo's two maps, and any other map by drop, by choice or from the server.
-import { element, drawing, button, named, field, select, errorLine, bytesText } from "./pieces.js";
+import { element, drawing, bareButton, button, named, field, select, errorLine, bytesText } from "./pieces.js";
 import { uploadFile, deleteFile } from "./api.js";
 
 const DEMOS = {
@@ -35,7 +35,7 @@ function streetsPicture() {
     ...dots("art-dot art-one", [[104, 23], [134, 40]]), ...dots("art-dot art-two", [[110, 100], [184, 80], [160, 59]]));
 }
 
-const demoOf = (file) => Object.keys(DEMOS).find((name) => file.name.toLowerCase().startsWith(name) && file.kind === "instance");
+const demoOf = (file) => (file.kind === "instance" && /\(demo\)/i.test(file.name) ? Object.keys(DEMOS).find((name) => file.name.toLowerCase().includes(name)) : undefined);
 
 // on = {open(file, options), files() -> Promise of files}.
 export function createOpenPart(on) {
@@ -55,14 +55,13 @@ export function createOpenPart(on) {
     cards, drop, status, error.node, osm.node, others);
 
   function demoCard(file, name) {
-    const [title, story, draw] = DEMOS[name], node = button("", () => on.open(file, {}), { class: "card", "data-demo": name });
-    node.append(draw(), element("strong", {}, file.title ?? title), element("span", {}, file.story ?? story));
-    return node;
+    const [title, story, draw] = DEMOS[name];
+    return bareButton(() => on.open(file, {}), { class: "card", "data-demo": name }, draw(), element("strong", {}, file.title ?? title), element("span", {}, file.story ?? story));
   }
 
   function fileRow(file) {
-    const open = button("", () => choose(file), { class: "file-open" });
-    open.append(named(file.name), element("span", { class: "explain" }, `${KINDS[file.kind] ?? file.kind}, ${bytesText(file.bytes)}`));
+    const open = bareButton(() => choose(file), { class: "file-open" }, named(file.name),
+      element("span", { class: "explain" }, `${KINDS[file.kind] ?? file.kind}, ${bytesText(file.bytes)}`));
     const away = button("Delete", async () => {
       try {
         await deleteFile(file.id);

@@ -160,7 +160,7 @@ export function createPlacesPart(places, on) {
     field("Start", start, "R,C on a grid; LAT,LON, a node, a name or an address on streets."),
     field("Goal", goal, "Where the trip ends."),
     field("Candidates, one in each line", list, "Changes show on the map when you leave the box."),
-    element("div", { class: "field" }, element("span", { class: "label" }, "Table of places"),
+    element("div", { class: "ask" }, element("span", { class: "label" }, "Table of places"),
       element("label", { class: "file-button" }, file, element("span", {}, "Choose a table")),
       element("p", { class: "explain" }, "A .csv, .xlsx, .geojson, .kml or .gpx with names and points: it may hold candidates, start and goal. Or drop it on the page."),
       tableRow),

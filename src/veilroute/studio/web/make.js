@@ -23,9 +23,14 @@ export function createMake(panel, studio) {
   const head = element("div", { class: "map-head" }), resultBox = element("div", { class: "result-box" });
   const progress = createProgress(cancel);
   const plan = button("Plan", startPlan, { class: "primary large" }), costs = button("What it costs", () => studio.go("cost"));
-  const bar = element("div", { class: "plan-bar" }, plan, costs), editor = element("div", { class: "editor" }, head, placesPart.node, placesError.node,
-    optionsPart.node, bar, planError.node, progress.node, resultBox);
+  const bar = element("div", { class: "plan-bar" }, plan, costs), editor = element("div", { class: "editor" }, head, planError.node,
+    progress.node, resultBox, placesPart.node, placesError.node, optionsPart.node, bar);
   panel.append(open.node, editor);
+
+  // Disabled for good manners only: a button that is really disabled would lose the focus of who pressed it.
+  function setBusy(isBusy) {
+    plan.setAttribute("aria-disabled", isBusy);
+  }
 
   function refreshHead() {
     const kind = state.base.map.kind, rows = state.base.map.grid?.rows;
@@ -104,17 +109,20 @@ export function createMake(panel, studio) {
     placesError.clear();
     planError.clear();
     const missing = places.missing();
+    if (plan.getAttribute("aria-disabled") === "true") return;
     if (missing) return placesError.show(missing);
-    plan.disabled = true;
+    setBusy(true);
     try {
       const key = `plan ${crypto.randomUUID?.() ?? `${Date.now()} ${Math.random()}`}`;
       const job = await startJob("plan", { ...request(), ...optionsPart.params() }, key);
       resultBox.replaceChildren();
+      studio.toTop();
       studio.setJob(job);
       watch(job);
     } catch (problem) {
       planError.show(problem);
-      plan.disabled = false;
+      setBusy(false);
+      studio.toTop();
     }
   }
 
@@ -133,7 +141,7 @@ export function createMake(panel, studio) {
     const id = job.id;
     isEdited = false;
     Object.assign(state, { isRunning: !isFinal(job), isFinal: false, plan: null, audit: null, scene: null, playbook: null });
-    plan.disabled = state.isRunning;
+    setBusy(state.isRunning);
     if (!state.isRunning) return finish(job);
     map.setTrip(null);
     progress.start(job.state === "queued" ? "Waiting for a worker" : "Starting");
@@ -163,7 +171,7 @@ export function createMake(panel, studio) {
   async function finish(job) {
     const { id, results } = job;
     state.isRunning = false;
-    plan.disabled = false;
+    setBusy(false);
     studio.jobChanged(job);
     if (!results.includes("playbook.json")) {
       progress.end(jobError(job));
@@ -203,7 +211,7 @@ export function createMake(panel, studio) {
     resultBox.replaceChildren(resultCard({
       plan: state.plan, audit: state.audit, playbook: state.playbook, map: state.base.map, isFinal: state.isFinal, go: studio.go, state: state.job?.state,
     }));
-    if (isShown) resultBox.scrollIntoView({ block: "nearest" });
+    if (isShown) studio.toTop();
   }
 
   // Routes where a plan is there, with Make's own marks only while there is none.
@@ -256,7 +264,7 @@ export function createMake(panel, studio) {
   // A playbook from a file or from a frontier: there is nothing to follow.
   function playbookOpened() {
     state.isRunning = false;
-    plan.disabled = !state.source;
+    setBusy(!state.source);
     showResult();
     draw();
   }

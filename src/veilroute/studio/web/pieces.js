@@ -26,8 +26,14 @@ export function named(text) {
   return element("bdi", {}, String(text));
 }
 
+// A button as the shared page has them; {class: "primary"} and the like say which kind.
 export function button(text, onclick, attributes = {}) {
-  return element("button", { type: "button", onclick, ...attributes }, text);
+  return element("button", { type: "button", onclick, ...attributes, class: `button ${attributes.class ?? ""}`.trim() }, text);
+}
+
+// A button that looks like something else.
+export function bareButton(onclick, attributes, ...children) {
+  return element("button", { type: "button", onclick, ...attributes }, ...children);
 }
 
 let lastId = 0;
@@ -42,8 +48,8 @@ export function field(label, control, explanation, extra = null) {
   const id = control.id || (control.id = freshId("field"));
   const note = explanation ? element("p", { class: "explain", id: `${id}-about` }, explanation) : null;
   if (note) control.setAttribute("aria-describedby", note.id);
-  return element("div", { class: "field" }, element("label", { for: id }, label),
-    element("div", { class: "field-control" }, control, extra), note);
+  return element("div", { class: "ask" }, element("label", { for: id }, label),
+    element("div", { class: "ask-control" }, control, extra), note);
 }
 
 export function select(options, value, attributes = {}) {

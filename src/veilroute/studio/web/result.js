@@ -90,6 +90,6 @@ export function resultCard({ plan, audit, playbook, map, isFinal, go, state }) {
     plan ? element("p", { class: "explain" }, `${plural(plan.classes.length, "route")}; ${statusText(plan)}.`) : null,
     audit ? verdictLine(audit) : isFinal ? element("p", { class: "explain" }, "No audit is there.") : null,
     plan ? obstacles(plan) : null,
-    isFinal ? element("div", { class: "ways" }, ways.map(([view, text], i) => button(text, () => go(view), { class: i === 0 ? "primary" : "" }))) : null,
+    isFinal ? element("div", { class: "onward" }, ways.map(([view, text], i) => button(text, () => go(view), { class: i === 0 ? "primary" : "" }))) : null,
     isFinal ? exportButtons(playbook, map) : null);
 }

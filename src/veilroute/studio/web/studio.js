@@ -71,7 +71,7 @@ function go(view) {
   state.view = view;
   markTabs(view);
   writeAddress();
-  byId("views").scrollTop = 0;
+  toTop();
   parts.shown = viewer(view);
   parts.shown.show();
 }
@@ -143,6 +143,10 @@ function showOnMap(scene, trip) {
   map.setTrip(trip);
 }
 
+function toTop() {
+  byId("views").scrollTop = 0;
+}
+
 function setWide(isWide) {
   document.body.classList.toggle("wide", isWide);
   if (!isWide) requestAnimationFrame(() => map.redraw());
@@ -157,7 +161,7 @@ async function refreshFiles() {
 
 function nameOf(reference) {
   const [id] = reference.split("/"), file = state.files.find((each) => each.id === id);
-  if (file) return file.name;
+  if (file) return file.name.replace(/\.json$/, "");
   const job = parts.jobs?.find((each) => each.id === id);
   return job ? nameOf(job.params?.source ?? job.params?.playbook ?? "") || reference.split("/")[1] || "" : reference.split("/")[1] ?? "";
 }
@@ -251,7 +255,7 @@ async function loadOpened(job, view) {
   setJob(job);
   if (scene.playbook) return loadPlaybook(scene, reference, view ?? "look");
   const source = job.results.includes("network.json") ? `${job.id}/network.json` : reference;
-  Object.assign(state, { base: scene, source, sourceName: nameOf(reference) });
+  Object.assign(state, { base: scene, source, sourceName: nameOf(reference) || "Map" });
   costs.forget();
   make.mapOpened(null);
   go(view ?? "make");
@@ -323,7 +327,7 @@ function resumed(job) {
 }
 
 const studio = {
-  state, map, go, setWide, refreshFiles, openFile, nameOf, jobsListed, jobChanged, setJob, setScene, stateChanged, showOnMap, loadJob, usePoint, resumed,
+  state, map, go, setWide, toTop, refreshFiles, openFile, nameOf, jobsListed, jobChanged, setJob, setScene, stateChanged, showOnMap, loadJob, usePoint, resumed,
 };
 const make = createMake(panelOf("make"), studio);
 studio.make = make;
