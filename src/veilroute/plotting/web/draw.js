@@ -15,6 +15,13 @@ const BETWEEN_CELLS = new RegExp(`${SPACE}*,${SPACE}*|${SPACE}+`, "g");
 
 // The position of the candidate that was typed, -1 where it is none or may be several. Every candidate is looked at.
 export function findPlace(drive, typed) {
+  const at = lookUp(drive, typed);
+  // Browsers keep the text of the last match (RegExp.input) until there is another.
+  /none/.test("none");
+  return at;
+}
+
+function lookUp(drive, typed) {
   if ([...typed].length > LONGEST_TYPED) return -1;
   const bare = stripSpace(typed);
   for (const wanted of [typed.replace(/[\r\n]+$/, ""), bare]) {

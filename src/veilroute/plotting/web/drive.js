@@ -227,7 +227,8 @@ function secretField(onKey) {
 
 function resultParts(drive) {
   const heading = buildElement("h3", { tabindex: "-1" }), sheet = buildElement("pre", { tabindex: "0", dir: "auto" });
-  const copy = buildElement("button", { type: "button", class: "button" }, "Copy"), copied = buildElement("span", { role: "status" });
+  const copy = buildElement("button", { type: "button", class: "button" }, "Copy");
+  const copied = buildElement("span", { role: "status" });
   const saves = ["gpx", "directions", "json", "text"].filter((format) => drive.formats.includes(format))
     .map((format) => [format, buildElement("button", { type: "button", class: "button" }, SAVE_NAMES[format])]);
   const buttons = buildElement("div", { class: "seat-row" }, copy, ...saves.map(([, button]) => button), copied);

@@ -180,8 +180,8 @@ function seatParts(watch, trips) {
 }
 
 function promiseText(watch, isPromised, { worst, bayes }) {
-  const risk = worst === null ? "" : ` Over all routes, by now: at worst a place is ${percent(worst)} sure, and `
-    + `the best guess is right ${percent(bayes)} of the time.`;
+  const risk = worst === null ? "" : ` Over all routes, by now: the worst risk is ${percent(worst)}, and the best `
+    + `guess is right ${percent(bayes)} of the time.`;
   if (watch.m === null) return `The promise is about whole routes.${risk}`;
   const until = `The promise is about the first ${watch.m} nodes of every trip`;
   return isPromised ? `${until}.${risk}` : `${until}: more has been seen, and nothing is promised any more.${risk}`;

@@ -1,0 +1,305 @@
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+from unicodedata import normalize
+
+import numpy as np
+import pytest
+
+import veilroute as vr
+from drawn_books import triangle_book
+from street_samples import NAMES, exposed_book, little_book, little_problem, two_trip_book
+from veilroute.adversary.observers import Bayesian
+from veilroute.auditing.replay import is_hidden
+from veilroute.cli.route import SENTENCES as SAID
+from veilroute.cli.route import find_secret
+from veilroute.domain.graph import folded, label_text
+from veilroute.errors import VeilrouteError
+from veilroute.formats.route_text import route_text
+from veilroute.jsontext import dump_canonical
+from veilroute.playbook import Playbook
+from veilroute.plotting.seats import SENTENCES, _fold_table, _pack_gpx, drive_data, unpack_gpx, watch_data
+from veilroute.posterior import find_sights, measure_risk
+
+ROWS = ["........", ".@@..@..", "........", "..@@.@..", "........"]
+SPOTS = [(0, 3), (2, 0), (2, 4), (4, 1), (4, 5), (2, 7)]
+
+
+def grid_book(**privacy: Any) -> vr.Playbook:
+    trips = [vr.Trip((0, 0), (4, 7)), vr.Trip((4, 0), (0, 7), 2.0)]
+    prior = None if "k" in privacy else [3, 1, 2, 1, 2, 1]
+    problem = vr.Problem(vr.grid_domain(ROWS), trips, SPOTS, prior=prior)
+    return vr.solve(problem, vr.Privacy(**privacy))
+
+
+def clash_book() -> vr.Playbook:
+    """One candidate is called what another's node is, and two have names that differ in capitals only."""
+    names = {**NAMES, 102: "104", 104: "Branch X", 103: "branch x", 112: "Straße"}
+    return vr.solve(little_problem(names=names), little_book().privacy)
+
+
+def broken_book() -> vr.Playbook:
+    """Its first class says that it hides a single place."""
+    book = little_book()
+    first, *others = book.classes
+    return replace(book, classes=(replace(first, members=first.members[:1]), *others))
+
+
+def far_book() -> vr.Playbook:
+    """It promises a distance that its classes do not have: only the map tells."""
+    book = little_book()
+    return replace(book, privacy=replace(book.privacy, ell=100_000.0))
+
+
+BOOKS: dict[str, Callable[[], Playbook]] = {
+    "partition": lambda: grid_book(k=2, ell=2),
+    "randomised": lambda: grid_book(risk=0.4, ell=1, mechanism="randomised"),
+    "weighted": lambda: grid_book(risk=0.6, ell=1),
+    "finite m": lambda: grid_book(k=2, ell=1, m=4),
+    "triangle": triangle_book,
+    "streets": little_book,
+    "two trips": two_trip_book,
+    "exposed": exposed_book,
+    "clash": clash_book,
+    "broken": broken_book,
+    "far": far_book,
+}
+
+
+@pytest.fixture(scope="module", params=BOOKS)
+def book(request: pytest.FixtureRequest) -> Playbook:
+    return BOOKS[request.param]()
+
+
+def formats_of(book: Playbook) -> list[str]:
+    assert book.domain is not None
+    return ["text", "json", *(["directions", "gpx"] if book.domain.on_earth else [])]
+
+
+def texts(drive: dict[str, Any], number: int) -> dict[str, str]:
+    """A route's texts as the page makes them."""
+    route = drive["routes"][number]
+    labels = [[entry, entry] if isinstance(entry, str) else entry for entry in drive["labels"]]
+    head, tail = route["json"]
+    made = {
+        "text": "".join(f"{labels[at][0]}\n" for at in route["nodes"]),
+        "json": head + ",".join(labels[at][1] for at in route["nodes"]) + tail,
+    }
+    return made | {name: unpack_gpx(route[name]) for name in ("directions", "gpx") if name in route}
+
+
+def test_both_are_plain_json(book: Playbook) -> None:
+    for data in (watch_data(book), drive_data(book)):
+        assert json.loads(json.dumps(data)) == data
+        assert data == json.loads(dump_canonical(data))
+
+
+def test_everybody_is_given_what_the_command_gives(book: Playbook) -> None:
+    drive = drive_data(book)
+    assert len(drive["places"]) == len(book.candidates)
+    assert drive["formats"] == formats_of(book)
+    for label, place in zip(book.candidates, drive["places"], strict=True):
+        assert place["text"] == label_text(label)
+        assert place["json"].encode() == dump_canonical(label)
+        groups = book.classes_of(label)
+        try:
+            book.route_for(label)
+            if not is_hidden(book, book.hidden_classes if book.is_randomised else groups[:1]):
+                raise vr.BrokenPromiseError
+        except VeilrouteError as error:
+            assert SENTENCES[place["refusal"]] == str(error)
+            assert not place["draws"]
+            continue
+        assert place["refusal"] is None
+        assert [draw["class"] for draw in place["draws"]] == [book.hidden_classes.index(each) + 1 for each in groups]
+        shares = [group.share_of(label) if book.is_randomised else None for group in groups]
+        assert [draw["share"] for draw in place["draws"]] == shares
+        for draw, group in zip(place["draws"], groups, strict=True):
+            for trip, number in enumerate(draw["routes"]):
+                route = group.route_of(label, trip)
+                assert texts(drive, number) == {name: route_text(book, route, name) for name in formats_of(book)}
+
+
+def test_members_of_a_class_are_told_apart_by_nothing_that_is_shown() -> None:
+    drive = drive_data(grid_book(k=2, ell=2))
+    given: dict[int, list[Any]] = {}
+    for place in drive["places"]:
+        for draw in place["draws"]:
+            given.setdefault(draw["class"], []).append(draw)
+    assert any(len(draws) > 1 for draws in given.values())
+    for draws in given.values():
+        assert all(draw == draws[0] for draw in draws)
+
+
+def test_parts_lead_along_the_members_own_routes() -> None:
+    book = grid_book(k=2, ell=1, m=4)
+    drive = drive_data(book)
+    assert any(draw["parts"] != [0, 0] for place in drive["places"] for draw in place["draws"])
+    for label, place in zip(book.candidates, drive["places"], strict=True):
+        for draw in place["draws"]:
+            group = book.hidden_classes[draw["class"] - 1]
+            for trip, part in enumerate(draw["parts"]):
+                shared = group.shared(trip)
+                walked = [nodes for _, nodes in group.rests(trip) if len(nodes) > 1]
+                whole = shared if part == 0 else (*shared[:-1], *walked[part - 1])
+                assert whole == group.route_of(label, trip).nodes
+
+
+def test_the_hash_is_that_by_which_the_command_draws() -> None:
+    book = little_book()
+    assert drive_data(book)["sha256"] == book.sha256
+    more = book.with_contingencies(worst=1)
+    assert more.contingencies
+    assert drive_data(more)["sha256"] == book.sha256 != more.sha256
+
+
+def find_as_the_page(drive: dict[str, Any], text: str) -> int:
+    """The page's way to find a candidate, in Python."""
+
+    def only(found: list[int]) -> int:
+        return found[0] if len(found) == 1 else -1
+
+    places = list(enumerate(drive["places"]))
+    for wanted in (text.rstrip("\r\n"), text.strip()):
+        exact = [at for at, place in places if wanted in (place["text"], place["name"])]
+        if exact:
+            return only(exact)
+    return only([at for at, place in places if folded(text) in place["folded"]])
+
+
+@pytest.mark.parametrize("make", [little_book, clash_book])
+def test_what_is_accepted_as_typed(make: Callable[[], Playbook]) -> None:
+    book = make()
+    drive = drive_data(book)
+    typed = {text for place in drive["places"] for text in (place["text"], place["name"])}
+    for text in [*typed, *(each.upper() for each in typed), *(f" {each.lower()} " for each in typed), "STRASSE", "no"]:
+        try:
+            wanted = book.candidates.index(find_secret(book, text))
+        except vr.UnknownCandidateError:
+            wanted = -1
+        assert find_as_the_page(drive, text) == wanted
+
+
+def test_folding_by_the_table_is_pythons() -> None:
+    rng, letters = random.Random(3), [chr(code) for code in range(0x20, 0x3000) if chr(code).isprintable()]
+    names = ["Straße", "ΣΊΣΥΦΟΣ", "İstanbul", "ǰ", "Ꭰ ᏸ", "plain", "日本"]
+    wanted = [folded(name) for name in names]
+    table = _fold_table(wanted)
+    tried = [*names, *map(str.upper, names), *map(str.lower, names)]
+    tried += ["".join(rng.choices(letters, k=4)) for _ in range(3000)] + letters
+    for text in tried:
+        made = " ".join("".join(table.get(letter, letter) for letter in normalize("NFKC", text)).split())
+        assert [made == each for each in wanted] == [folded(text) == each for each in wanted]
+
+
+def test_gpx_is_packed_only_where_it_comes_back_the_same() -> None:
+    book = little_book()
+    text = route_text(book, book.classes[0].routes[0], "gpx")
+    packed = _pack_gpx(text)
+    assert isinstance(packed, list)
+    assert unpack_gpx(packed) == text
+    for odd in ('lat="-0.0000000"', 'lat="60.17"'):
+        changed = text.replace('<trkpt lat="60.1710000"', f"<trkpt {odd}", 1)
+        assert changed != text
+        assert unpack_gpx(_pack_gpx(changed)) == changed
+    assert _pack_gpx("<gpx/>\n") == "<gpx/>\n"
+
+
+def test_sentences_are_the_commands_where_it_has_them() -> None:
+    assert SENTENCES["other"] == SAID["other"]
+    for sentence in SENTENCES.values():
+        assert "{" not in sentence
+        assert "--" not in sentence
+
+
+def test_sights_are_those_of_the_posterior(book: Playbook) -> None:
+    watch, sights = watch_data(book), find_sights(book)
+    assert watch["sights"]["candidates"] == sights.candidates.tolist()
+    assert watch["sights"]["joint"] == sights.joint.tolist()
+    assert watch["sights"]["classes"] == (sights.classes + 1).tolist()
+    risk = measure_risk(book)
+    promised = {"worst": risk.worst, "place": risk.worst_place, "bayes": risk.bayes_success}
+    assert watch["promised"] == promised
+    assert (watch["m"], watch["bound"]) == (book.privacy.m, book.privacy.beta)
+    assert watch["hiddenMass"] == risk.hidden_mass
+
+
+def test_walks_begin_alike_exactly_where_the_routes_do(book: Playbook) -> None:
+    watch, sights = watch_data(book), find_sights(book)
+    for trip in range(len(book.trips)):
+        for m in (1, 2, 3, 5, 100):
+            routes = [way[trip][:m] for way in sights.routes]
+            walks = [tuple(watch["walks"][way["walks"][trip]][:m]) for way in watch["ways"]]
+            same = np.array([[a == b for a in routes] for b in routes])
+            assert same.tolist() == [[a == b for a in walks] for b in walks]
+
+
+def test_figures_of_a_trip_alone_are_those_of_the_risk() -> None:
+    for make in (little_book, exposed_book, clash_book):
+        book = make()
+        (trip,), risk = watch_data(book)["trips"], measure_risk(book)
+        assert trip["length"] == len(risk.over_time)
+        for step in risk.over_time:
+            at = max(i for i, first in enumerate(trip["at"]) if first <= step.m)
+            assert tuple(trip[name][at] for name in ("worst", "place", "bayes")) == step.figures
+
+
+@pytest.mark.parametrize("name", ["partition", "randomised", "finite m", "triangle"])
+def test_earlier_trips_count_as_seen_whole(name: str) -> None:
+    book = BOOKS[name]()
+    watch, sights = watch_data(book), find_sights(book)
+    for trip, figures in enumerate(watch["trips"]):
+        for m in range(1, figures["length"] + 1):
+            seen = [(way[:trip], way[trip][:m]) for way in sights.routes]
+            numbers = np.array([seen.index(each) for each in seen])[sights.ways]
+            groups = [np.flatnonzero(numbers == number) for number in sorted(set(numbers.tolist()))]
+            at = max(i for i, first in enumerate(figures["at"]) if first <= m)
+            found = tuple(figures[each][at] for each in ("worst", "place", "bayes"))
+            assert found == pytest.approx(tuple(sights.figures(groups)))
+
+
+def test_the_posterior_by_the_data_is_the_bayesian_observers() -> None:
+    book = grid_book(risk=0.4, ell=1, mechanism="randomised")
+    watch, observer = watch_data(book), Bayesian(book, book.prior or ())
+    sights = find_sights(book)
+    for way, routes in enumerate(sights.routes):
+        for m in (1, 4, 9, 40):
+            seen = tuple(nodes[:m] for nodes in routes)
+            alike = [
+                other
+                for other, each in enumerate(watch["ways"])
+                if all(
+                    watch["walks"][a][:m] == watch["walks"][b][:m]
+                    for a, b in zip(each["walks"], watch["ways"][way]["walks"], strict=True)
+                )
+            ]
+            beliefs = np.zeros(len(book.candidates))
+            parallel = zip(*(watch["sights"][name] for name in ("candidates", "joint", "ways")), strict=True)
+            for candidate, joint, own in parallel:
+                beliefs[candidate] += joint * (own in alike)
+            assert beliefs == pytest.approx(np.array(observer.believe(seen, m)))
+
+
+def test_near_places_are_marked_where_they_count() -> None:
+    assert watch_data(little_book())["near"] is None
+    near = watch_data(grid_book(k=2, ell=4))["near"]
+    rows = [[sign == "1" for sign in row] for row in near["rows"]]
+    assert all(rows[i][i] for i in range(len(rows)))
+    assert np.array_equal(np.array(rows), np.array(rows).T)
+
+
+def test_a_playbook_that_contradicts_itself_is_refused() -> None:
+    book = little_book()
+    doubled = replace(book, classes=(book.classes[0], book.classes[0], *book.classes[1:]))
+    assert set(watch_data(doubled)) == {"refused"}
+
+
+def test_ways_name_their_classes() -> None:
+    assert [way["title"] for way in watch_data(little_book())["ways"]] == ["Class 1", "Class 2"]
+    titles = [way["title"] for way in watch_data(grid_book(k=2, ell=1, m=4))["ways"]]
+    assert any(", as for " in title for title in titles)
+    assert len(set(titles)) == len(titles)
