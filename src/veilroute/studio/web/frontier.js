@@ -3,7 +3,7 @@ import { element, drawing, button, field, choices, chosen, errorLine, percentTex
 import { cancelJob, followJob, getResult, isFinal, jobError, startJob } from "./api.js";
 import { createProgress } from "./progress.js";
 
-const WIDTH = 440, HEIGHT = 260, LEFT = 52, RIGHT = 12, TOP = 14, BOTTOM = 44;
+const WIDTH = 440, HEIGHT = 260, LEFT = 66, RIGHT = 12, TOP = 14, BOTTOM = 44;
 const WAYS = { partition: "Fixed classes", randomised: "Drawn" };
 
 const levelOf = (point) => point.risk ?? point.k;
@@ -106,11 +106,12 @@ export function createCosts(panel, studio) {
   const levels = element("input", { type: "text", inputmode: "decimal" }), ells = element("input", { type: "text", inputmode: "decimal" });
   const limit = element("input", { type: "number", min: "1", value: "60" });
   const run = button("Compute", start, { class: "primary" });
-  const form = element("section", { class: "step", "aria-label": "What to compare" },
-    element("p", { class: "explain" }, "How much longer routes get with more privacy, for the places and the settings of Make. Every point is a plan of its own."),
+  const form = element("details", { class: "more", open: true }, element("summary", {}, "What to compare"),
     promise, field("Values to compare", levels, "Whole numbers for k, shares such as 0.5 for risk, with commas between them."),
-    field("Distances, ell", ells, "One or several, with commas between them."), field("Time limit for each point, seconds", limit, "Points that take longer are not proved."), run, error.node, progress.node);
-  panel.append(element("h1", {}, "What it costs"), form, out);
+    field("Distances, ell", ells, "One or several, with commas between them."), field("Time limit for each point, seconds", limit, "Points that take longer are not proved."), run);
+  panel.append(element("h1", {}, "What it costs"),
+    element("p", { class: "explain" }, "How much longer routes get with more privacy, for the places and the settings of Make. Every point is a plan of its own."),
+    form, error.node, progress.node, out);
 
   function usual() {
     const most = Math.max(2, studio.make.numCandidates());
@@ -190,6 +191,8 @@ export function createCosts(panel, studio) {
     out.replaceChildren(chart.node, legend(seriesOf(points)), element("label", { for: "frontier-slider", class: "label" }, "Move along it: from cheap to dear"), slider,
       say, figures, use, tableOf(points));
     slider.value = 0;
+    form.open = false;
+    studio.toTop();
     move(0);
   }
 
@@ -242,6 +245,7 @@ export function createCosts(panel, studio) {
       progress.end("");
       run.disabled = false;
       error.clear();
+      form.open = true;
       out.replaceChildren();
     },
   };

@@ -44,6 +44,9 @@ export function createMake(panel, studio) {
     const isOpening = isChoosing || !state.base;
     open.node.hidden = !isOpening;
     editor.hidden = isOpening;
+    // A playbook from a file has no map to plan on: what can be done with it stands above the first screen.
+    if (isOpening) open.node.before(resultBox);
+    else progress.node.after(resultBox);
     studio.setWide(isOpening);
   }
 
@@ -209,7 +212,7 @@ export function createMake(panel, studio) {
 
   function showResult() {
     resultBox.replaceChildren(resultCard({
-      plan: state.plan, audit: state.audit, playbook: state.playbook, map: state.base.map, isFinal: state.isFinal, go: studio.go, state: state.job?.state,
+      plan: state.plan, audit: state.audit, playbook: state.playbook, map: (state.base ?? state.scene).map, name: state.sourceName, isFinal: state.isFinal, go: studio.go, state: state.job?.state,
     }));
     if (isShown) studio.toTop();
   }
@@ -264,6 +267,7 @@ export function createMake(panel, studio) {
   // A playbook from a file or from a frontier: there is nothing to follow.
   function playbookOpened() {
     state.isRunning = false;
+    isEdited = false;
     setBusy(!state.source);
     showResult();
     draw();

@@ -82,13 +82,13 @@ export function exportButtons(playbook, map) {
 }
 
 // The card below the Plan button when a plan is there.
-export function resultCard({ plan, audit, playbook, map, isFinal, go, state }) {
-  const title = isFinal ? (state === "cancelled" ? "The best plan before you cancelled" : "Your plan") : "A first plan, being improved";
+export function resultCard({ plan, audit, playbook, map, name, isFinal, go, state }) {
+  const title = isFinal ? (!plan ? `Opened: ${name}` : state === "cancelled" ? "The best plan before you cancelled" : "Your plan") : "A first plan, being improved";
   const ways = [["look", "Look at the routes"], ["watch", "Be the observer"], ["drive", "Drive"], ["trust", "Audit report"]];
-  return element("section", { class: "result", "aria-label": title }, element("h2", {}, title),
+  return element("section", { class: "result", "aria-label": title }, element("h2", {}, named(title)),
     plan ? headline(plan) : null,
-    plan ? element("p", { class: "explain" }, `${plural(plan.classes.length, "route")}; ${statusText(plan)}.`) : null,
-    audit ? verdictLine(audit) : isFinal ? element("p", { class: "explain" }, "No audit is there.") : null,
+    plan ? element("p", { class: "explain" }, `${plural(plan.classes.filter((group) => group.anonymized).length, "route")}; ${statusText(plan)}.`) : null,
+    audit ? verdictLine(audit) : null,
     plan ? obstacles(plan) : null,
     isFinal ? element("div", { class: "onward" }, ways.map(([view, text], i) => button(text, () => go(view), { class: i === 0 ? "primary" : "" }))) : null,
     isFinal ? exportButtons(playbook, map) : null);

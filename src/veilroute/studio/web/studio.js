@@ -253,7 +253,10 @@ async function loadOpened(job, view) {
   const scene = await getResult(job.id, "scene.json"), reference = job.params.source;
   forgetPlan();
   setJob(job);
-  if (scene.playbook) return loadPlaybook(scene, reference, view ?? "look");
+  if (scene.playbook) {
+    await loadOrigin(reference);
+    return loadPlaybook(scene, reference, view ?? "look");
+  }
   const source = job.results.includes("network.json") ? `${job.id}/network.json` : reference;
   Object.assign(state, { base: scene, source, sourceName: nameOf(reference) || "Map" });
   costs.forget();
@@ -261,11 +264,19 @@ async function loadOpened(job, view) {
   go(view ?? "make");
 }
 
+// Where a playbook is a result of a job, Make goes on from the map and the settings of that job.
+async function loadOrigin(reference) {
+  if (!reference.includes("/")) return;
+  const { params } = await getJob(reference.split("/")[0]);
+  if (params.source && params.source !== state.source) await loadBase(params.source, params);
+}
+
 // A playbook that was not planned here. Its map is there to look at; a new plan needs the map's own file.
 function loadPlaybook(scene, playbook, view) {
   Object.assign(state, { base: state.base && sameMap(state.base, scene) ? state.base : null, sourceName: nameOf(playbook) || "playbook" });
   if (!state.base) state.source = null;
   setScene(scene, { isFinal: true, playbook });
+  make.playbookOpened();
   go(view);
 }
 
@@ -311,6 +322,7 @@ async function loadOther(job) {
 async function usePoint(reference, scene) {
   Object.assign(state, { plan: null, audit: null, days: null });
   setScene(scene, { isFinal: true, playbook: reference });
+  make.playbookOpened();
   go("look");
   try {
     const job = await runJob("open", { source: reference }, { key: `open ${JSON.stringify({ source: reference })}` });
