@@ -4,6 +4,7 @@ import json
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
@@ -13,6 +14,7 @@ import pytest
 import veilroute as vr
 from drawn_books import triangle_book
 from street_samples import NAMES, exposed_book, little_book, little_problem, two_trip_book
+from veilroute import keys
 from veilroute.adversary.observers import Bayesian
 from veilroute.auditing.replay import is_hidden
 from veilroute.cli.route import SENTENCES as SAID
@@ -303,3 +305,16 @@ def test_ways_name_their_classes() -> None:
     titles = [way["title"] for way in watch_data(grid_book(k=2, ell=1, m=4))["ways"]]
     assert any(", as for " in title for title in titles)
     assert len(set(titles)) == len(titles)
+
+
+def test_keys_draw_what_the_browsers_tests_expect() -> None:
+    """The page is held against the same file, in tests/browser/unit/draw.test.js."""
+    path = Path(__file__).parents[2] / "browser" / "unit" / "keyed_draws.json"
+    vectors = json.loads(path.read_text(encoding="utf-8"))
+    assert len(vectors["draws"]) == 24
+    for case in vectors["draws"]:
+        parts = (b"\x01\x02", b"[0,2]\n", keys.occasion_bytes(case["occasion"]))
+        assert keys.draw(case["weights"], keys.Key(bytes.fromhex(case["key"])).numbers(*parts)) == case["drawn"]
+    for case in vectors["numbers"]:
+        below = keys.Key(bytes.fromhex(case["key"])).numbers(b"a", b"")
+        assert [str(below(int(case["total"]))) for _ in case["numbers"]] == case["numbers"]

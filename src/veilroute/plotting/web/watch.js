@@ -47,7 +47,7 @@ function createSeat(map, scene, watch) {
   function refresh() {
     const { way, trip, step, round } = state, num = observer.numNodes(way, trip);
     const chances = observer.chances(way, trip, step);
-    const seen = step > num ? "has ended" : isGuessing() ? `${step} nodes` : `${step} of ${num} nodes`;
+    const seen = step > num ? "has ended" : isGuessing() ? `${step} seen` : `${step} of ${num} nodes`;
     parts.scrubber.max = lasting();
     parts.scrubber.value = step;
     parts.scrubber.setAttribute("aria-valuetext", seen);
