@@ -15,7 +15,7 @@ NOT_SLOW := -m "not slow"
 COVERED :=
 LEAST_COVERED := 95
 
-.PHONY: help demo demo-streets demo-fleet studio extracts test test-all test-browser test-compiling lint docs html doctest bench format clean
+.PHONY: help demo demo-streets demo-fleet studio extracts test test-all test-browser test-compiling lint docs html doctest notebook bench format clean
 
 help:
 	@echo "make demo      plan, audit and draw two generated maps into demo-out/"
@@ -109,6 +109,11 @@ html: $(VENV)/.installed-dev
 # Takes the pages as they were read for html, if nothing has changed since.
 doctest: html
 	$(BIN)/python -m sphinx -q -W --keep-going -d docs/_build/doctrees -b doctest docs docs/_build/doctest
+
+# The notebook of the documentation, run again in place.
+notebook: $(VENV)/.installed
+	$(PIP) install --quiet -c constraints.txt -e ".[notebook]"
+	$(BIN)/jupyter-execute --NotebookClient.record_timing=False --inplace docs/examples/building.ipynb
 
 bench: $(VENV)/.installed-dev $(HELSINKI)
 	$(BIN)/python benchmarks/sweeps.py

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import io
 import json
@@ -152,6 +153,23 @@ def test_the_package_of_the_plugin_page_plans_audits_and_benches(tmp_path: Path)
     assert methods["by-cost"]["extra"] == {"size": 4}
     assert "extra" not in methods["optimal"], "records without plug-ins are what they were"
     assert not [record["outcome"]["error"] for record in records if record["outcome"]["error"]]
+
+
+def test_the_notebook_shows_what_its_cells_give() -> None:
+    """Every cell is run again; what it shows as text is compared, and as HTML that there is some: `make notebook`."""
+    cells = json.loads(read("docs/examples/building.ipynb"))["cells"]
+    world: dict[str, object] = {}
+    num_shown = 0
+    for cell in (cell for cell in cells if cell["cell_type"] == "code"):
+        *body, last = ast.parse("".join(cell["source"])).body
+        assert isinstance(last, ast.Expr)
+        exec(compile(ast.Module(body, []), "building.ipynb", "exec"), world)
+        value = eval(compile(ast.Expression(last.value), "building.ipynb", "eval"), world)
+        (output,) = cell["outputs"]
+        assert "".join(output["data"]["text/plain"]).split() == repr(value).split(), "make notebook"
+        assert ("text/html" in output["data"]) is hasattr(value, "_repr_html_")
+        num_shown += "text/html" in output["data"]
+    assert num_shown == 3
 
 
 def test_the_street_example_prints_what_is_shown(
