@@ -113,7 +113,7 @@ doctest: html
 # The notebook of the documentation, run again in place.
 notebook: $(VENV)/.installed
 	$(PIP) install --quiet -c constraints.txt -e ".[notebook]"
-	$(BIN)/jupyter-execute --NotebookClient.record_timing=False --inplace docs/examples/building.ipynb
+	$(BIN)/python docs/make_notebook.py
 
 bench: $(VENV)/.installed-dev $(HELSINKI)
 	$(BIN)/python benchmarks/sweeps.py
