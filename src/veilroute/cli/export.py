@@ -1,5 +1,6 @@
 """`veilroute draw`, `export`, `scene` and `convert`: playbooks as pictures and routes, instances in other formats."""
 
+import math
 from pathlib import Path
 
 from typer import Argument, Option
@@ -34,7 +35,9 @@ def run_export(
     out: Path = Option(
         ..., "-o", "--out", metavar="FILE", help="A .gpx, .geojson, .kml, .html, .txt, .csv, .xlsx or .pdf file."
     ),
-    trip: int | None = Option(None, help="Only this trip, from 0; all when left out, the first in a .html."),
+    trip: int | None = Option(
+        None, help="Only this trip, from 0, all when left out; in a .html the first to be shown."
+    ),
     dwell: DwellOption = DWELL_S,
     depart: DepartOption = None,
     domain: instances.DomainOption = None,
@@ -42,9 +45,10 @@ def run_export(
 ) -> int:
     """Write the routes of all classes: for devices and map programs, as driver's sheets, as tables, or as a report.
 
-    GPX, GeoJSON, KML, the map that a browser shows offline (.html) and the driver's sheets (.txt) need a street
-    network, or a grid planned with --origin and --cell. Tables (.csv, .xlsx) and the report (.pdf), which audits the
-    playbook, are for all. What is written is as public as the playbook: it does not know the secret.
+    GPX, GeoJSON, KML and the driver's sheets (.txt) need a street network, or a grid planned with --origin and --cell.
+    The page that a browser shows offline (.html: to look at, to watch, to drive by), tables (.csv, .xlsx) and the
+    report (.pdf), which audits the playbook, are for all. What is written is as public as the playbook: it does not
+    know the secret.
     """
     suffix = out.suffix.lower()
     if suffix not in FORMATS:
@@ -57,11 +61,17 @@ def run_export(
         raise InvalidInputError("--depart", "a network whose costs are seconds: on others no times are known", depart)
     with live_progress("writing"):
         is_sound = _write(book, out, suffix, trip, schedule)
-    stdout().print(f"Written: {out}")
+    stdout().print(f"Map: {out} ({_size_text(out)})" if suffix == ".html" else f"Written: {out}")
     if not is_sound:
         remark("the playbook does not pass its audit, and the report says so")
         return VIOLATED
     return DONE
+
+
+def _size_text(path: Path) -> str:
+    """How large a file is, in kilobytes or megabytes."""
+    size = path.stat().st_size
+    return f"{math.ceil(size / 1000)} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
 
 
 def _write(book: Playbook, out: Path, suffix: str, trip: int | None, schedule: Schedule) -> bool:
@@ -114,17 +124,18 @@ def run_draw(
 ) -> int:
     """Draw a playbook: obstacles, start, goal, and one colour per class for candidates and route.
 
-    A .html is a map for the browser, on streets and grids with an origin only; it loads nothing from anywhere.
+    A .html is a page for the browser with all trips, this one first; it loads nothing from anywhere.
     """
     from veilroute.plotting import draw_playbook, write_html_map
 
     book = instances.load_playbook(playbook, domain, movement)
+    is_page = out.suffix.lower() == ".html"
     with live_progress("drawing"):
-        if out.suffix.lower() == ".html":
+        if is_page:
             write_html_map(book, out, trip=trip)
         else:
             draw_playbook(book, out, trip=trip)
-    stdout().print(f"Picture: {out}")
+    stdout().print(f"Map: {out} ({_size_text(out)})" if is_page else f"Picture: {out}")
     return DONE
 
 

@@ -108,7 +108,7 @@ function tilesIn(store, frame) {
 function* paintStreets(ctx, frame, theme, store, nodes) {
   const seen = tilesIn(store, frame), metre = store.perMetre * frame.scale;
   // Main roads are wider, and all streets grow as one comes closer. Far away, small streets would be a grey wash.
-  const widest = Math.min(Math.max(1.4, 5 * Math.sqrt(metre)), 16), level = Math.max(0, Math.floor(Math.log2(0.7 / frame.scale)));
+  const widest = Math.min(Math.max(1.4, 5 * Math.sqrt(metre)), 16), level = Math.max(0, Math.floor(Math.log2(1.4 / frame.scale)));
   const ranks = [3, 2, 1, 0].filter((rank) => !store.hasMain || rank < 2 || metre > (rank === 3 ? 0.04 : 0.012));
   ctx.save();
   ctx.translate(frame.width / 2 - frame.x * frame.scale, frame.height / 2 + frame.y * frame.scale);
@@ -118,13 +118,14 @@ function* paintStreets(ctx, frame, theme, store, nodes) {
   if (!isNear) ctx.lineJoin = "bevel";
   for (const kind of isNear ? ["casing", "road"] : ["far"]) {
     for (const rank of ranks) {
-      const breadth = Math.max(widest * RANK_WIDTHS[rank], kind === "far" ? 0.5 : 1.6);
+      // From afar lines are a pixel wide at most, which is drawn many times faster, and small streets are paler instead.
+      const breadth = kind === "far" ? Math.min(Math.max(widest * RANK_WIDTHS[rank], 0.5), 1) / frame.ratio : Math.max(widest * RANK_WIDTHS[rank], 1.6);
       ctx.strokeStyle = theme[kind + rank];
       ctx.lineWidth = (kind === "casing" ? breadth + 1.6 : breadth) / frame.scale;
       for (const tile of seen) {
         if (!tile.ranks[rank].length) continue;
         ctx.stroke(tilePath(store, tile, rank, level));
-        yield tile.ranks[rank].length;
+        yield tile.ranks[rank].length * (kind === "far" ? 0.1 : 1);
       }
     }
   }

@@ -26,7 +26,7 @@ export function createMap(root) {
   const state = { hidden: new Set(), chosen: null, seat: null, detour: null };
   let scene = null, base = null, layer = null, marks = [], overlay = null, theme = themeNow(false);
   let fitted = null;  // the box that fills the canvas, until the user moves or zooms
-  let labels = null, labelKey = "", isQueued = false, lastMove = -Infinity, ratio = 1, hasCross = false, settling = 0;
+  let labels = null, labelKey = "", isQueued = false, lastMove = -Infinity, ratio = 1, hasCross = false, settling = 0, isMarked = false;
 
   const under = createLayer((to, frame) => (base ? base.paint(to, frame, theme) : [].values()));
   const lines = createLayer(function* (to, frame) {
@@ -55,6 +55,7 @@ export function createMap(root) {
     let isMore = workOn(under, view, ratio, isMoving, isMoving ? 5 : 12, theme.land);
     isMore = workOn(lines, view, ratio, isMoving, isMoving ? 4 : 10, null) || isMore;
     compose();
+    if (!isMarked && (under.shown || under.job)) { isMarked = true; performance.mark("veilroute-picture"); }
     if (isMore) redraw();
     else if (isMoving && !settling) settling = setTimeout(() => { settling = 0; redraw(); }, SETTLE_MS);
   }

@@ -2,7 +2,7 @@
 // bitmap is only moved and scaled; a new one is painted in slices between the frames and takes its place when it is done.
 
 const PAD = 0.25;  // of the width and height that is seen, on each side
-const FIRST_QUOTA = 3000;  // pieces of work in the first slice; what follows is adapted to how long this took
+const FIRST_QUOTA = 2500;  // wide streets, or as much work, in the first slice; what follows is adapted to how long it took
 
 const probe = document.createElement("canvas").getContext("2d");
 
@@ -48,7 +48,7 @@ export function workOn(layer, view, ratio, isMoving, budget, fill) {
 }
 
 function startJob(layer, view, ratio, fill) {
-  const frame = padded(view), canvas = layer.job ? layer.job.canvas : layer.spare || document.createElement("canvas");
+  const frame = { ...padded(view), ratio }, canvas = layer.job ? layer.job.canvas : layer.spare || document.createElement("canvas");
   layer.spare = null;
   const [width, height] = [Math.ceil(frame.width * ratio), Math.ceil(frame.height * ratio)];
   if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
@@ -59,8 +59,8 @@ function startJob(layer, view, ratio, fill) {
   return { canvas, frame, ratio, version: layer.version, steps: layer.paint(ctx, frame) };
 }
 
-// Some of a job; whether it is done. Drawing is only noted down until the canvas is read, so it is read after each slice:
-// otherwise all of it would be done in the frame that shows the bitmap.
+// Some of a job; whether it is done. Drawing is only noted down until the canvas is read, so it is read after each slice, or nobody would
+// know how long it takes.
 function runSlice(layer, budget) {
   const begun = performance.now(), { steps, canvas } = layer.job;
   for (let spent = 0; spent < layer.quota;) {
@@ -70,14 +70,15 @@ function runSlice(layer, budget) {
   }
   probe.drawImage(canvas, 0, 0, 1, 1, 0, 0, 1, 1);
   const took = Math.max(performance.now() - begun, 0.2);
-  layer.quota = Math.min(Math.max(layer.quota * Math.min(Math.max(budget / took, 0.3), 2), 100), 1e6);
+  layer.quota = Math.min(Math.max(layer.quota * Math.min(Math.max(budget / took, 0.3), 2), 50), 1e5);
   return false;
 }
 
 // Show a layer on the canvas as it is now, for the view of now.
 export function showLayer(ctx, layer, view, ratio) {
-  if (!layer.shown) return;
-  const { canvas, frame, ratio: own } = layer.shown, grown = view.scale / frame.scale;
+  const made = layer.shown || layer.job;  // at first, as much as there is
+  if (!made) return;
+  const { canvas, frame, ratio: own } = made, grown = view.scale / frame.scale;
   const left = (frame.x - view.x) * view.scale + (view.width - frame.width * grown) / 2;
   const top = (view.y - frame.y) * view.scale + (view.height - frame.height * grown) / 2;
   if (grown === 1 && own === ratio) {
@@ -85,7 +86,7 @@ export function showLayer(ctx, layer, view, ratio) {
     ctx.drawImage(canvas, Math.round(left * ratio), Math.round(top * ratio));
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
   } else {
-    ctx.imageSmoothingQuality = "low";
+    ctx.imageSmoothingEnabled = false;  // it is for a moment only, and three times as fast
     ctx.drawImage(canvas, left, top, canvas.width / own * grown, canvas.height / own * grown);
   }
 }
