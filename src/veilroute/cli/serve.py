@@ -122,6 +122,7 @@ def _listen(host: str, port: int) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
+        listener.listen(512)  # a browser that is opened now waits for its first answer
     except (OSError, UnicodeError) as error:
         listener.close()
         reason = getattr(error, "strerror", None) or "not an address"

@@ -179,6 +179,8 @@ class Attempt:
                     self.exit_code = code
                 if code == INTERRUPTED:
                     self.is_cancelled = True
+                    if not any(Path(path).is_file() for path, _ in step["results"]):
+                        group = "nothing"  # it was too early: there is nothing for the rest of its group
                 if code not in step["ok"]:
                     return "cancelled" if code == INTERRUPTED else "failed"
         return "cancelled" if self.is_cancelled else "done"

@@ -25,6 +25,7 @@ from veilroute.studio.store import RESUMABLE, Job, Store
 
 _LINE = 2**20
 _WATCH_EVERY_S = 0.25
+_AFTER_SCENE_S = 4.0
 _MOST_REMARKS = 50
 _MOST_WAITING = 256
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
@@ -139,7 +140,7 @@ class Supervisor:
     async def start(self) -> None:
         """Queue what was interrupted, and begin to work."""
         self.store.requeue_interrupted()
-        self._tasks = [asyncio.create_task(self._serve_forever()) for _ in range(self.limits.workers)]
+        self._tasks = [asyncio.create_task(self._serve_forever(number)) for number in range(self.limits.workers)]
 
     async def stop(self) -> None:
         """End all workers; their jobs are queued again when the next server starts."""
@@ -253,11 +254,12 @@ class Supervisor:
 
     # Working
 
-    async def _serve_forever(self) -> None:
+    async def _serve_forever(self, number: int) -> None:
         worker: Worker | None = None
         watched: asyncio.Task[None] | None = None
         try:
-            worker = await Worker.start(self.command, self.limits.memory)
+            if number == 0:  # one is warm before the first job comes; the others start when they are needed
+                worker = await Worker.start(self.command, self.limits.memory)
             while True:
                 job = self.store.claim()
                 if job is None:
@@ -311,6 +313,9 @@ class Supervisor:
                 self._tell(job.id, "progress", report["progress"])
             elif event == "result":
                 self._tell(job.id, "result", report)
+                if running.cancel_asked is not None and report["name"] == "scene.json":
+                    # What is worth waiting for is there: the audit may take some seconds more, and no longer.
+                    running.cancel_asked = time.monotonic() - self.limits.grace_s + _AFTER_SCENE_S
             elif event == "end":
                 end = report
                 break

@@ -35,6 +35,8 @@ from veilroute.studio.store import Job, Store, StoredFile
 MOST_JSON = 4 * 2**20  #: bytes of a request that is JSON
 _CHUNK_S = 30.0  # the longest silence of who sends a body
 _BODY_S = 3600.0
+_DRAIN_S = 10.0
+_MOST_DRAINED = 4 * 2**30
 _PING_S = 15.0
 _STREAM_S = 3600.0
 _LEAST_FREE = 256 * 2**20
@@ -187,6 +189,13 @@ class Studio:
 
     async def upload(self, request: Request) -> Response:
         """Take a file in, as it is sent."""
+        try:
+            return await self._take(request)
+        except Refusal:
+            await _drain(request)
+            raise
+
+    async def _take(self, request: Request) -> Response:
         self._check_room(request)
         usage = self.store.usage()
         if usage["files"] >= self.limits.files:
@@ -366,6 +375,7 @@ async def _body(request: Request) -> AsyncIterator[bytes]:
                     async with asyncio.timeout(_CHUNK_S):
                         chunk = await anext(stream)
                 except StopAsyncIteration:
+                    request.state.is_read = True
                     return
                 if chunk:
                     yield chunk
@@ -376,6 +386,24 @@ async def _body(request: Request) -> AsyncIterator[bytes]:
     finally:
         with suppress(RuntimeError):
             await stream.aclose()
+
+
+async def _drain(request: Request) -> None:
+    """Let a client finish what it sends, within reason: who is still sending does not hear an answer."""
+    length = request.headers.get("content-length", "")
+    if (
+        getattr(request.state, "is_read", False)
+        or not length.isdigit()
+        or len(length) > 15
+        or int(length) > _MOST_DRAINED
+    ):
+        return
+    with suppress(TimeoutError, RuntimeError):
+        async with asyncio.timeout(_DRAIN_S):
+            while True:
+                message = await request.receive()
+                if message["type"] != "http.request" or not message.get("more_body", False):
+                    return
 
 
 async def _read_json(request: Request) -> Any:

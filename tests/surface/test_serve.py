@@ -1,0 +1,433 @@
+"""The studio's server as its clients see it: jobs, their ends, and who is refused."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import random
+import signal
+import socket
+import threading
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from commands import Command, assert_refused
+from studio_client import FINAL, Server, endings
+from veilroute.domain import WithinDistance, draw_candidates, generate_rooms
+from veilroute.formats import Instance, write_instance
+from veilroute.problem import Privacy, Problem, Trip
+
+SMALL = b"type octile\nheight 3\nwidth 5\nmap\n.....\n.@.@.\n.....\n"
+PLACES = {"start": "0,0", "goal": "0,4", "candidates": ["2,0", "2,2", "2,4", "0,2"]}
+SECRET = "5ecret-Customer"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    data = tmp_path_factory.mktemp("studio") / "data"
+    with Server(data, "--demo", "--workers", "1", "--queue", "6", "--memory", "1024", "--upload", "2") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def book(server: Server) -> str:
+    """A playbook of the small map."""
+    job = server.run("plan", source=server.file("small.map", SMALL), options={**PLACES, "k": 2}, time_limit_s=2)
+    assert job["state"] == "done", job
+    return f"{job['id']}/playbook.json"
+
+
+@pytest.fixture(scope="module")
+def long_instance(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """One for which a proof takes far longer than any test."""
+    rooms = generate_rooms(60, 90, seed=3)
+    start, goal = rooms.label(0), rooms.label(rooms.num_nodes - 1)
+    places = draw_candidates(rooms, start, goal, 60, seed=1)
+    path = tmp_path_factory.mktemp("long") / "long.json"
+    problem = Problem(rooms, [Trip(start, goal)], places, WithinDistance(1))
+    write_instance(Instance(problem, Privacy(k=4, ell=6)), path)
+    return path.read_bytes()
+
+
+class TestJobs:
+    def test_from_a_file_to_audited_routes(self, server: Server) -> None:
+        files = server.ask("GET", "/api/files").json["files"]
+        assert [file["kind"] for file in files[:2]] == ["instance", "instance"]
+        opened = server.run("open", source=files[1]["id"])
+        assert opened["state"] == "done"
+        assert server.result(opened["id"], "scene.json")["format"] == "veilroute-scene/1"
+        answer = server.submit("plan", source=files[1]["id"], options={"k": 2}, time_limit_s=20)
+        assert answer.status == 202
+        assert answer.headers["location"] == f"/api/jobs/{answer.json['id']}"
+        seen = list(server.events(answer.json["id"]))
+        names = [data["name"] for name, data in seen if name == "result"]
+        assert set(names) == {"playbook.json", "plan.json", "scene.json", "audit.json", "risk.json"}
+        last = seen[-1]
+        assert last[0] == "state"
+        assert last[1]["state"] == "done"
+        assert last[1]["exit_code"] == 0
+        assert server.result(last[1]["id"], "audit.json")["holds"]
+        assert server.result(last[1]["id"], "plan.json")["status"] == "optimal"
+        # A proof within the first two seconds is the last word: there is no second plan.
+        assert all(data["is_final"] for name, data in seen if name == "result")
+
+    def test_every_kind_of_job_gives_its_results(self, server: Server, book: str) -> None:
+        source = server.file("small.map", SMALL)
+        wanted = {
+            "audit": ({"playbook": book}, {"audit.json", "audit.txt"}),
+            "risk": ({"playbook": book}, {"risk.json"}),
+            "export": ({"playbook": book, "format": "csv"}, {"routes.csv"}),
+            "replan": ({"playbook": book, "class": 1, "at": "0,0", "closed": "0,0,0,1"}, {"replan.json"}),
+            "frontier": (
+                {"source": source, "options": PLACES, "k": [2, 4], "mechanism": "partition"},
+                {"frontier.json", "playbook-0.json", "playbook-1.json", "scene-0.json", "scene-1.json"},
+            ),
+        }
+        for kind, (params, names) in wanted.items():
+            job = server.run(kind, **params)
+            assert job["state"] == "done", (kind, job)
+            assert set(job["results"]) == names
+
+    def test_what_is_wrong_is_said_in_one_line_with_the_file_s_own_name(self, server: Server) -> None:
+        broken = server.file("Bürohaus <b>.map", b"type octile\nheight 3\nwidth 5\nmap\n.....\n")
+        job = server.run("open", source=broken)
+        assert job["state"] == "failed"
+        assert job["error"].startswith("Bürohaus <b>.map: truncated")
+        assert job["remarks"] == [job["error"]]
+
+    def test_nothing_hidden_is_no_failure(self, server: Server) -> None:
+        source = server.file("small.map", SMALL)
+        job = server.run("plan", source=source, options={**PLACES, "k": 4, "ell": 50}, time_limit_s=5)
+        assert (job["state"], job["exit_code"]) == ("done", 3)
+        assert set(job["results"]) == {"plan.json", "playbook.json", "scene.json"}
+
+    def test_the_same_key_gives_the_same_job(self, server: Server, book: str) -> None:
+        first = server.submit("risk", "once", playbook=book)
+        again = server.submit("risk", "once", playbook=book)
+        assert first.json["id"] == again.json["id"]
+        assert server.submit("audit", "once", playbook=book).status == 409
+        server.wait(first.json["id"])
+        assert server.ask("DELETE", f"/api/jobs/{first.json['id']}").status == 204
+        assert server.ask("GET", f"/api/jobs/{first.json['id']}").status == 404
+
+    def test_a_full_queue_says_so_and_cancelling_keeps_the_best_so_far(
+        self, server: Server, long_instance: bytes
+    ) -> None:
+        source = server.file("long.json", long_instance)
+        running = server.submit("plan", source=source, options={}, time_limit_s=600).json["id"]
+        waiting = [server.submit("plan", source=source, options={}, time_limit_s=600) for _ in range(7)]
+        assert [answer.status for answer in waiting].count(429) >= 1
+        full = waiting[-1]
+        assert "retry-after" in full.headers
+        assert "queue is full" in full.json["error"]
+        for answer in waiting:
+            if answer.status == 202:
+                assert server.ask("POST", f"/api/jobs/{answer.json['id']}/cancel").json["state"] == "cancelled"
+        scenes = (data for name, data in server.events(running) if data.get("name") == "scene.json")
+        assert not next(scenes)["is_final"]  # the routes are there while the proof is still looked for
+        assert server.ask("POST", f"/api/jobs/{running}/cancel").status == 202
+        job = server.wait(running)
+        assert job["state"] == "cancelled"
+        assert {"playbook.json", "plan.json", "scene.json"} <= set(job["results"])
+        assert server.result(running, "plan.json")["num_anonymized"] > 0
+
+    def test_a_worker_that_dies_is_reported_and_its_job_resumed(self, server: Server, long_instance: bytes) -> None:
+        source = server.file("long.json", long_instance)
+        id_ = server.submit("plan", source=source, options={}, time_limit_s=600).json["id"]
+        for name, data in server.events(id_):
+            if name == "progress" and data["elapsed_s"] > 0.2:
+                os.kill(server.workers()[0], signal.SIGKILL)
+        job = server.job(id_)
+        assert job["state"] == "killed"
+        assert "signal 9" in job["error"]
+        again = server.ask("POST", f"/api/jobs/{id_}/resume").json
+        assert (again["state"] in ("queued", "running"), again["attempt"]) == (True, 2)
+        assert server.ask("POST", f"/api/jobs/{id_}/resume").status == 409
+        while server.job(id_)["state"] == "queued":
+            time.sleep(0.05)
+        server.ask("POST", f"/api/jobs/{id_}/cancel")
+        assert server.wait(id_)["state"] == "cancelled"
+
+    def test_many_clients_at_once_are_all_served_or_told_to_wait(self, server: Server) -> None:
+        source = server.file("small.map", SMALL)
+        states: list[str] = []
+        odd: list[int] = []
+
+        def work() -> None:
+            for _ in range(2):
+                while (answer := server.submit("plan", source=source, options=PLACES, time_limit_s=1)).status != 202:
+                    if answer.status != 429:
+                        odd.append(answer.status)
+                        return
+                    time.sleep(0.05)
+                states.append(server.wait(answer.json["id"])["state"])
+
+        threads = [threading.Thread(target=work) for _ in range(10)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert odd == []
+        assert states == ["done"] * 20
+
+    def test_jobs_outlive_a_server_that_is_killed(self, tmp_path: Path) -> None:
+        data = tmp_path / "data"
+        server = Server(data, "--workers", "1").start()
+        source = server.file("small.map", SMALL)
+        ids = [server.submit("plan", source=source, options=PLACES, time_limit_s=1).json["id"] for _ in range(8)]
+        server.wait(ids[1])
+        jobs = server.ask("GET", "/api/jobs").json["jobs"]
+        finished = {job["id"]: job["attempt"] for job in jobs if job["state"] in FINAL}
+        workers = server.workers()
+        server.kill()
+        assert not [pid for pid in workers if _is_there(pid)], "no worker outlives its server"
+        with Server(data, "--workers", "1") as server:
+            for id_ in ids:
+                job = server.wait(id_)
+                assert job["state"] == "done"
+                assert job["attempt"] == finished.get(id_, job["attempt"]), "what was finished is not begun again"
+                assert server.result(id_, "audit.json")["holds"]
+        assert {id_: len(found) for id_, found in endings(data).items()} == dict.fromkeys(ids, 1)
+
+
+def _is_there(pid: int) -> bool:
+    for _ in range(100):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+        except OSError:
+            return False
+        if state == "Z":
+            return False
+        time.sleep(0.02)
+    return True
+
+
+class TestRefusals:
+    def refused(self, server: Server, status: int, method: str, path: str, **given: object) -> None:
+        answer = server.ask(method, path, **given)  # type: ignore[arg-type]
+        assert answer.status == status, answer
+        assert list(answer.json) == ["error"]
+        assert b"Traceback" not in answer.body
+        assert "nosniff" in answer.headers["x-content-type-options"]
+
+    @pytest.mark.parametrize(
+        ("headers", "status"),
+        [
+            ({"Host": "evil.example"}, 421),
+            ({"Host": "localhost.evil.example:80"}, 421),
+            ({"Host": "127.0.0.1:1"}, 421),
+            ({"Origin": "http://evil.example"}, 403),
+            ({"Origin": "null"}, 403),
+            ({"Origin": "http://127.0.0.1:1"}, 403),
+            ({"Sec-Fetch-Site": "cross-site"}, 403),
+            ({"Sec-Fetch-Site": "same-site"}, 403),
+            ({"Content-Type": "text/plain"}, 415),
+            ({"Content-Type": "application/x-www-form-urlencoded"}, 415),
+            ({"Content-Type": "multipart/form-data"}, 415),
+            ({"Content-Encoding": "gzip"}, 415),
+        ],
+    )
+    def test_pages_from_elsewhere(self, server: Server, headers: dict[str, str], status: int) -> None:
+        self.refused(server, status, "POST", "/api/jobs", body={"kind": "audit", "params": {}}, headers=headers)
+
+    def test_our_own_page_is_answered(self, server: Server) -> None:
+        for name in ("127.0.0.1", "localhost"):
+            headers = {"Host": f"{name}:{server.port}", "Origin": f"http://{name}:{server.port}"}
+            headers |= {"Sec-Fetch-Site": "same-origin"}
+            assert server.ask("GET", "/api/about", headers=headers).status == 200
+        page = server.ask("GET", "/")
+        assert page.status == 200
+        policy = page.headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'")
+        assert "set-cookie" not in page.headers
+        script = server.ask("GET", "/static/api.js")
+        assert script.headers["content-type"].startswith("text/javascript")
+        again = server.ask("GET", "/static/api.js", headers={"If-None-Match": script.headers["etag"]})
+        assert again.status == 304
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "/static/../server.py", "/static/%2e%2e/server.py", "/static/..%2fserver.py", "/static/server.py",
+            "/static//etc/passwd", "/api/files/../../studio.sqlite", "/api/files/%2e%2e%2fstudio.sqlite",
+            "/api/files/" + "0" * 16, "/api/jobs/x/results/plan.json", "/api/jobs/../files", "/nowhere", "//", "/api",
+        ],
+    )  # fmt: skip
+    def test_addresses_that_lead_nowhere(self, server: Server, path: str) -> None:
+        self.refused(server, 404, "GET", path)
+
+    def test_results_by_other_names(self, server: Server, book: str) -> None:
+        id_ = book.split("/")[0]
+        for name in ("..%2f..%2f..%2fstudio.sqlite", "stderr.txt", "trace.txt", ".", "%00", "plan.json%00"):
+            self.refused(server, 404, "GET", f"/api/jobs/{id_}/results/{name}")
+        answer = server.ask("GET", f"/api/jobs/{id_}/results/plan.json")
+        assert answer.headers["content-disposition"] == 'attachment; filename="plan.json"'
+        assert "sandbox" in answer.headers["content-security-policy"]
+
+    @pytest.mark.parametrize("method", ["PUT", "PATCH", "TRACE", "CONNECT", "BREW"])
+    def test_other_methods(self, server: Server, method: str) -> None:
+        self.refused(server, 405, method, "/api/files")
+
+    def test_a_request_that_says_two_things(self, server: Server) -> None:
+        both = b"POST /api/jobs HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json\r\n" % server.port
+        both += b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+        two_hosts = b"GET /api/about HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nHost: evil.example\r\n\r\n" % server.port
+        long = b"GET /%s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % (b"a" * 3000, server.port)
+        for raw, status in ((both, b"400"), (two_hosts, b"400"), (long, b"414"), (b"\x00\xff\r\n\r\n", b"400")):
+            with socket.create_connection(("127.0.0.1", server.port), timeout=30) as wire:
+                wire.sendall(raw)
+                assert wire.recv(4096).split(b" ")[1] == status
+
+    def test_files_that_are_not_taken(self, server: Server) -> None:
+        assert server.upload("large.map", b"." * (2 * 2**20 + 1)).status == 413
+        assert server.upload("key.txt", b"veilroute-key/1\n" + b"00" * 32).status == 422
+        assert server.upload("empty.map", b"").status == 422
+        assert server.upload("program.exe", b"MZ").status == 422
+        assert server.upload("other.json", b'{"a": 1}').status == 422
+        assert not list((server.data / "incoming").iterdir())
+        headers = {"Content-Type": "application/octet-stream", "Content-Length": str(10**12)}
+        assert server.ask("POST", "/api/files?name=a.map", b"", headers).status == 413
+
+    def test_a_bomb_bursts_in_its_worker(self, server: Server) -> None:
+        wrapped = io.BytesIO()
+        with zipfile.ZipFile(wrapped, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("[Content_Types].xml", "<Types/>")
+            archive.writestr("xl/workbook.xml", b" " * 100_000_000)
+        source, bomb = server.file("small.map", SMALL), server.file("places.xlsx", wrapped.getvalue())
+        job = server.run("plan", source=source, options={"places": bomb}, time_limit_s=1)
+        assert job["state"] == "failed"
+        assert "places.xlsx" in job["error"] or "memory" in job["error"]
+        assert server.run("open", source=source)["state"] == "done"
+
+    def test_an_instance_that_names_files_of_the_server(self, server: Server, tmp_path: Path) -> None:
+        (tmp_path / "private.map").write_bytes(SMALL)
+        for name in (str(tmp_path / "private.map"), "../../../../studio.sqlite", "..", "\\\\host\\share"):
+            text = {"format": "veilroute-instance/1", "domain": {"grid": {"map": name}}}
+            text |= {"trips": [{"start": [0, 0], "goal": [0, 4]}], "candidates": [[2, 0], [2, 2]]}
+            job = server.run("open", source=server.file("sly.json", json.dumps(text).encode()))
+            assert job["state"] == "failed"
+            assert "another folder" in job["error"]
+
+    def test_hostile_names_stay_text(self, server: Server) -> None:
+        name = "</script>\u2028<img src=x onerror=alert(1)>\u202egnp.\u0000\r\nSet-Cookie: a=b/../../x.map"
+        file = server.upload(name, SMALL).json
+        assert file["name"] == "x.map"
+        name = "</script>\u2028\u202e\u200f\r\n<b>.map"
+        file = server.upload(name, SMALL).json
+        assert file["name"] == "script> <b>.map"
+        answer = server.ask("GET", f"/api/files/{file['id']}")
+        assert answer.headers["content-disposition"] == 'attachment; filename="map.map"'
+        assert answer.headers["content-type"] == "application/octet-stream"
+        for place in ("--help", "-o/tmp/x", "$(id)", "; rm", "{file}", "{book}", "\u202e1,1"):
+            options = {**PLACES, "start": place}
+            answer = server.submit("plan", source=file["id"], options=options, time_limit_s=1)
+            if answer.status == 202:
+                job = server.wait(answer.json["id"])
+                assert (job["state"], job["exit_code"]) == ("failed", 2)
+                assert "--start" in job["error"]
+            else:
+                assert answer.status == 422
+
+    def test_calls_made_up_at_random(self, server: Server, book: str) -> None:
+        fuzz(server, book, 250, seed=1)
+
+    def test_the_log_says_nothing_of_what_was_asked(self, server: Server) -> None:
+        file = server.file(f"{SECRET}.map", SMALL)
+        server.submit("plan", f"key {SECRET}", source=file, options={"start": SECRET}, time_limit_s=1)
+        server.ask("GET", f"/{SECRET}?{SECRET}", headers={SECRET: SECRET, "User-Agent": SECRET})
+        server.ask("GET", "/api/about", headers={"Host": SECRET})
+        server.ask("GET", "/api/jobs/%0a2026-01-01%20fake")
+        log = server.log()
+        assert SECRET not in log
+        for line in log.splitlines():
+            assert line.split(" ", 2)[2].split(" ")[0] in ("GET", "POST", "DELETE", "HEAD", "OTHER"), line
+        assert "fake" not in log
+
+
+def fuzz(server: Server, book: str, num_calls: int, *, seed: int) -> None:
+    """Send calls that are nearly right: every one is answered, and none of them brings a fault of the server about."""
+    rng = random.Random(seed)
+    odd: list[object] = [
+        None, True, -1, 0, 10**30, 1e308, "", "x" * 400, [], {}, [[[]]], "NaN", "\u2028", "../x", "-o", {"a": 1},
+        SECRET, [None], "0" * 16, f"{'0' * 16}/plan.json", book, 2, "2,2", ["2,2"], {"k": 2},
+    ]  # fmt: skip
+    kinds = ["open", "plan", "audit", "risk", "frontier", "replan", "fleet", "linked", "export", "route", 7, None]
+    names = ["source", "options", "playbook", "k", "class", "at", "closed", "format", "touched", "vehicles", "ledger"]
+    raw = [b"", b"{", b"[" * 5000, b'{"kind":1,"kind":2}', b"\xff\xfe", b'{"kind":NaN}', b'{"kind": 1e999}', b"null"]
+    raw += [b'{"kind": "plan", "params": {"source": ' + b"9" * 5000 + b"}}", b'"' + b"\\u0000" * 100 + b'"']
+    paths = ["/api/jobs", "/api/files", "/api/files?name=%ff%00", "/api/jobs/%ff", "/api/jobs/" + "f" * 16]
+    paths += [f"/api/jobs/{'a' * 16}/{end}" for end in ("events", "cancel", "resume", "results/x.json", "results/")]
+    for number in range(num_calls):
+        if rng.random() < 0.4:
+            params = {rng.choice(names): rng.choice(odd) for _ in range(rng.randrange(4))}
+            body: object = {"kind": rng.choice(kinds), "params": params if rng.random() < 0.9 else rng.choice(odd)}
+            method, path = "POST", "/api/jobs"
+        else:
+            method, path = rng.choice(["GET", "POST", "DELETE", "PUT", "HEAD", "OPTIONS"]), rng.choice(paths)
+            body = rng.choice(raw) if method == "POST" else None
+        headers = {}
+        if rng.random() < 0.2:
+            name = rng.choice(["Host", "Origin", "Content-Type", "Idempotency-Key", "Authorization", "Range", "Accept"])
+            headers[name] = rng.choice(["", "x", SECRET, "bytes=5-1", "http://evil.example", "*/*", "a" * 3000])
+        answer = server.ask(method, path, body, headers)
+        assert answer.status < 500, (number, method, path, body, headers, answer)
+        assert b"Traceback" not in answer.body
+        if answer.status >= 400 and method != "HEAD" and answer.body != b"Invalid HTTP request received.":
+            assert list(answer.json) == ["error"], answer
+        if answer.status == 202 and "id" in answer.json:
+            server.ask("POST", f"/api/jobs/{answer.json['id']}/cancel")
+
+
+class TestServe:
+    def test_elsewhere_a_token_is_needed_and_files_of_the_command_line_are_there(self, tmp_path: Path) -> None:
+        (tmp_path / "small.map").write_bytes(SMALL)
+        data, given = tmp_path / "data", str(tmp_path / "small.map")
+        with Server(data, "--host", "0.0.0.0", given, given) as server:
+            assert len(server.token) >= 32
+            files = server.ask("GET", "/api/files").json["files"]
+            assert [file["name"] for file in files] == ["small.map"]  # named twice, it is there once
+            assert server.ask("GET", "/api/about", headers={"Authorization": "Bearer wrong"}).status == 401
+            assert server.ask("GET", "/api/about", headers={"Host": f"evil.example:{server.port}"}).status == 421
+            assert server.ask("GET", "/", headers={"Authorization": ""}).status == 200
+            code, said = server.stop()
+        assert code == 0
+        assert server.token not in said
+        assert server.token not in server.log()
+        assert oct(data.stat().st_mode)[-3:] == "700"
+
+    def test_two_servers_do_not_share_a_folder(self, server: Server, command: Command) -> None:
+        assert_refused(command("serve", "--data", server.data, "--port", "0"), "another veilroute serve")
+
+    def test_what_is_wrong_with_options(self, command: Command, server: Server, tmp_path: Path) -> None:
+        assert_refused(command("serve", "--workers", "0"), "--workers", "1 to 64")
+        assert_refused(command("serve", "--time-limit", "0"), "--time-limit")
+        assert_refused(command("serve", "--port", str(server.port), "--data", tmp_path / "d"), "--port", "free")
+        (tmp_path / "notes.doc").write_text("x")
+        assert_refused(command("serve", "--port", "0", "--data", tmp_path / "d", tmp_path / "notes.doc"), "notes.doc")
+
+
+class TestScene:
+    def test_of_a_map_an_instance_and_a_playbook(self, command: Command, tmp_path: Path) -> None:
+        (tmp_path / "small.map").write_bytes(SMALL)
+        places = ["--start", "0,0", "--goal", "0,4", "--candidates", "2,0 2,2 2,4 0,2"]
+        assert command("scene", "small.map", "-o", "map.json").code == 0
+        assert command("scene", "small.map", *places, "-k", "2", "-o", "instance.json").code == 0
+        assert command("plan", "small.map", *places, "-k", "2", "-o", "book.json").code == 0
+        assert command("scene", "book.json", "-o", "playbook.json").code == 0
+        scenes = [json.loads((tmp_path / f"{name}.json").read_bytes()) for name in ("map", "instance", "playbook")]
+        assert [scene["format"] for scene in scenes] == ["veilroute-scene/1"] * 3
+        assert "instance" in scenes[1]
+        assert "playbook" in scenes[2]
+        assert_refused(command("scene", "small.map", "-o", "map.png"), "scene format")
+        assert_refused(command("scene", "nothing.map", "-o", "map.json"), "nothing.map")
+
+    def test_candidates_with_semicolons_on_any_map(self, command: Command, tmp_path: Path) -> None:
+        (tmp_path / "small.map").write_bytes(SMALL)
+        for text in ("2,0 2,2", "2,0;2,2;", " 2,0 ; 2,2;"):
+            found = command("plan", "small.map", "--start", "0,0", "--goal", "0,4", "--candidates", text, "--json")
+            assert json.loads(found.out)["num_candidates"] == 2
