@@ -9,12 +9,20 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, ViewportSize, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    BrowserType,
+    ConsoleMessage,
+    Page,
+    ViewportSize,
+    sync_playwright,
+)
 
 DESKTOP: ViewportSize = {"width": 1280, "height": 800}
 PHONE: ViewportSize = {"width": 390, "height": 844}
@@ -78,15 +86,16 @@ def find_chromium() -> str | None:
 
 
 @contextmanager
-def started_chromium(*flags: str) -> Iterator[Browser]:
-    """A browser without a window. Whoever is root cannot have the sandbox."""
+def started_chromium(*flags: str, kind: BrowserType | None = None) -> Iterator[Browser]:
+    """A browser without a window; beside another one if the ``kind`` of that is given. Root cannot have the sandbox."""
     path = find_chromium()
     if path is None:
         raise FileNotFoundError("no Chromium: install Debian's package chromium, or set CHROMIUM to one")
     is_root = hasattr(os, "geteuid") and os.geteuid() == 0
     args = [*(["--no-sandbox"] if is_root else []), *FLAGS, *flags]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=args)
+    with ExitStack() as stack:
+        kind = kind or stack.enter_context(sync_playwright()).chromium
+        browser = kind.launch(executable_path=path, args=args)
         yield browser
         browser.close()
 
