@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from veilroute.auditing.apartness import Spread, mask_of, members_of
 from veilroute.auditing.survey import Survey, bare_survey, survey_problem
 from veilroute.auditing.verdicts import AnonymityStep
+from veilroute.auditing.walking import WalkingMap
 from veilroute.certificate import MAX_TRIED
 from veilroute.domain.graph import Label
 from veilroute.errors import NotAnonymizedError, UnknownCandidateError
@@ -430,20 +431,21 @@ class ReplayedPlaybook:
         return f" on trip {trip}" if len(self.survey.trips) > 1 else ""
 
 
-def is_hidden(playbook: Playbook, groups: Sequence[PlaybookClass]) -> bool:
+def is_hidden(playbook: Playbook, groups: Sequence[PlaybookClass], walking: WalkingMap | None = None) -> bool:
     """Whether some classes keep what is promised, worked out from the map with the auditor's own means.
 
     All their members are asked for, so the work tells the classes and not which member it is done for. It takes a sweep
     of the map as far as ell for each member. Of a partition by counting one class is enough, which whoever sees the
     route knows anyway. Where a risk is bounded all that are hidden are looked at, as others may look the same. Of a
     randomised playbook take all: a member that is refused for the sake of another class hides nobody.
+    Whoever asks about many classes makes the ``walking`` map of the domain once.
     """
     problem = playbook.problem
     counted = {problem.candidates[c]: c for c in problem.counted}
     asked = [*groups, *(() if playbook.privacy.beta is None else playbook.hidden_classes)]
     if not all(member in counted for group in asked for member in group.members):
         return False
-    survey = bare_survey(problem, [counted[member] for group in asked for member in group.members])
+    survey = bare_survey(problem, [counted[member] for group in asked for member in group.members], walking)
     replayed = replay_playbook(playbook, None, survey)
     wanted = {counted[member] for group in groups for member in group.members}
     return bool(wanted) and wanted <= set(replayed.protected)

@@ -314,9 +314,9 @@ def survey_problem(problem: Problem) -> Survey:
     return replace(survey, trips=tuple(trips))
 
 
-def bare_survey(problem: Problem, candidates: Iterable[int]) -> Survey:
+def bare_survey(problem: Problem, candidates: Iterable[int], walking: WalkingMap | None = None) -> Survey:
     """Of some candidates who sees them, and where they are; their base costs are 0, for who does not ask for any."""
-    walking = WalkingMap(problem.domain)
+    walking = walking or WalkingMap(problem.domain)
     nodes = {c: problem.candidate_nodes[c] for c in candidates}
     trips = tuple(
         TripDistances(start, goal, [], [], dict.fromkeys(nodes, 0.0), start, [goal])

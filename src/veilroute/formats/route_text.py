@@ -5,12 +5,14 @@ One function makes them for both, so that they are the same to the byte. A text 
 names of its ends and of everybody's stops: it does not know who asked for it.
 """
 
+from collections.abc import Sequence
+
 from veilroute.domain.graph import label_text
 from veilroute.errors import InvalidInputError
 from veilroute.formats.geojson import route_geojson
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook, Route
-from veilroute.streets.directions import Itinerary, Step, directions, directions_text
+from veilroute.streets.directions import directions, directions_text
 from veilroute.streets.sheets import route_itinerary
 from veilroute.streets.stops import Schedule, Stops
 
@@ -18,9 +20,7 @@ ANYWHERE = ("text", "json")  #: formats that need no map
 ON_EARTH = ("directions", "gpx", "kml", "geojson")  #: formats that need one that knows where it is on earth
 
 
-def route_text(
-    playbook: Playbook, route: Route, format: str, *, schedule: Schedule | None = None, stops: Stops | None = None
-) -> str:
+def route_text(playbook: Playbook, route: Route, format: str, *, schedule: Schedule | None = None) -> str:
     """The route in one of the formats above.
 
     Parameters
@@ -33,32 +33,53 @@ def route_text(
         One of :data:`ANYWHERE` or :data:`ON_EARTH`.
     schedule
         How long each stop takes, and perhaps when the vehicle departs.
-    stops
-        Of the playbook, where they are at hand already.
     """
-    if format == "text":
-        return "".join(f"{label_text(node)}\n" for node in route)
-    if format == "json":
-        return dump_canonical({"route": route.nodes, "cost": route.cost, "trip": route.trip}).decode()
-    if format not in ON_EARTH:
-        raise InvalidInputError("format", f"one of {', '.join((*ANYWHERE, *ON_EARTH))}")
+    return route_texts(playbook, route, [format], schedule=schedule)[format]
+
+
+def route_texts(
+    playbook: Playbook,
+    route: Route,
+    formats: Sequence[str],
+    *,
+    schedule: Schedule | None = None,
+    stops: Stops | None = None,
+) -> dict[str, str]:
+    """The route in several formats; ``stops`` are the playbook's, where they are at hand already."""
+    known = (*ANYWHERE, *ON_EARTH)
+    if not set(formats) <= set(known):
+        raise InvalidInputError("format", f"one of {', '.join(known)}")
+    texts = {}
+    if "text" in formats:
+        texts["text"] = "".join(f"{label_text(node)}\n" for node in route)
+    if "json" in formats:
+        texts["json"] = dump_canonical({"route": route.nodes, "cost": route.cost, "trip": route.trip}).decode()
+    wanted = [format for format in formats if format in ON_EARTH]
+    return texts | (_earth_texts(playbook, route, wanted, schedule or Schedule(), stops) if wanted else {})
+
+
+def _earth_texts(
+    playbook: Playbook, route: Route, formats: Sequence[str], schedule: Schedule, stops: Stops | None
+) -> dict[str, str]:
+    """Those that need the streets. What leads from turn to turn is worked out once for all of them."""
     itinerary = route_itinerary(playbook, route, stops)
-    if format == "geojson":
-        return route_geojson(itinerary, cost=route.cost, trip=route.trip).decode()
-    schedule = schedule or Schedule()
+    texts = {}
+    if "geojson" in formats:
+        texts["geojson"] = route_geojson(itinerary, cost=route.cost, trip=route.trip).decode()
+    if set(formats) <= {"geojson"}:
+        return texts
     steps = directions(itinerary, names=playbook.names, schedule=schedule)
-    if format == "directions":
-        return directions_text(itinerary, steps, schedule)
-    name = "Route" if len(playbook.trips) == 1 else f"Route, trip {route.trip}"
-    return _device_text(itinerary, format, name, steps, schedule)
-
-
-def _device_text(itinerary: Itinerary, format: str, name: str, steps: list[Step], schedule: Schedule) -> str:
-    """GPX or KML."""
+    if "directions" in formats:
+        texts["directions"] = directions_text(itinerary, steps, schedule)
+    if set(formats) <= {"geojson", "directions"}:
+        return texts
     # Here, because they load a library for XML.
     from veilroute.formats.gpx import route_gpx
     from veilroute.formats.kml import route_kml
 
-    if format == "kml":
-        return route_kml(itinerary, name=name, schedule=schedule)
-    return route_gpx(itinerary, name=name, steps=steps, schedule=schedule)
+    name = "Route" if len(playbook.trips) == 1 else f"Route, trip {route.trip}"
+    if "kml" in formats:
+        texts["kml"] = route_kml(itinerary, name=name, schedule=schedule)
+    if "gpx" in formats:
+        texts["gpx"] = route_gpx(itinerary, name=name, steps=steps, schedule=schedule)
+    return texts

@@ -37,6 +37,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from veilroute.auditing.replay import is_hidden
+from veilroute.auditing.walking import WalkingMap
 from veilroute.domain.graph import Label, folded, label_text
 from veilroute.errors import (
     BrokenPromiseError,
@@ -45,7 +46,7 @@ from veilroute.errors import (
     UnknownCandidateError,
     VeilrouteError,
 )
-from veilroute.formats.route_text import route_text
+from veilroute.formats.route_text import route_texts
 from veilroute.jsontext import dump_canonical
 from veilroute.playbook import Playbook, PlaybookClass, Route
 from veilroute.posterior import RiskFigures, Sights, find_sights, measure_risk
@@ -178,6 +179,7 @@ class _Driver:
         self.routes: list[dict[str, Any]] = []
         self._numbers: dict[Route, int] = {}
         self._stops = Stops(playbook) if "gpx" in formats else None
+        self._walking = WalkingMap(playbook.problem.domain)
         self._kept: dict[int, bool] = {}
         self._class_numbers = {id(group): at for at, group in enumerate(playbook.hidden_classes, start=1)}
 
@@ -220,12 +222,12 @@ class _Driver:
         if playbook.is_randomised or playbook.privacy.beta is not None:
             # All hidden classes are looked at together; if these hold, each of them does.
             if 0 not in self._kept:
-                self._kept[0] = is_hidden(playbook, playbook.hidden_classes)
+                self._kept[0] = is_hidden(playbook, playbook.hidden_classes, self._walking)
             if playbook.is_randomised or self._kept[0]:
                 return self._kept[0]
         number = self._class_numbers[id(groups[0])]
         if number not in self._kept:
-            self._kept[number] = is_hidden(playbook, groups[:1])
+            self._kept[number] = is_hidden(playbook, groups[:1], self._walking)
         return self._kept[number]
 
     def _draws(self, label: Label) -> list[dict[str, Any]]:
@@ -244,18 +246,14 @@ class _Driver:
 
     def _route(self, route: Route) -> int:
         if route not in self._numbers:
-            texts = {
-                format: route_text(self.playbook, route, format, stops=self._stops)
-                for format in self.formats
-                if format not in ("text", "json")
-            }
+            texts = route_texts(self.playbook, route, self.formats, stops=self._stops)
             nodes = [self.labels.setdefault(node, len(self.labels)) for node in route]
-            whole = route_text(self.playbook, route, "json")
-            # All but the labels, which are in the table.
-            head, tail = (whole.index('"route":[') + len('"route":['), whole.rindex("]"))
-            made = {"nodes": nodes, "json": [whole[:head], whole[tail:]], **texts}
+            # Without the labels, which are in the table.
+            whole = texts["json"]
+            head, tail = whole.index('"route":[') + len('"route":['), whole.rindex("]")
+            made: dict[str, Any] = {"nodes": nodes, "json": [whole[:head], whole[tail:]]}
             if "gpx" in texts:
-                made["gpx"] = _pack_gpx(texts["gpx"])
+                made |= {"directions": texts["directions"], "gpx": _pack_gpx(texts["gpx"])}
             self._numbers[route] = len(self.routes)
             self.routes.append(made)
         return self._numbers[route]
