@@ -62,7 +62,8 @@ def web_page(data: object, texts: Mapping[str, str], script: str) -> str:
         f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     )
-    parts = {"policy": escape(policy), "css": _web("page.css"), "js": code, "data": pack(data), "waiting": _WAITING}
+    css = _web("page.css") + _web("seats.css")
+    parts = {"policy": escape(policy), "css": css, "js": code, "data": pack(data), "waiting": _WAITING}
     return re.sub(r"\{\{(\w+)\}\}", lambda name: {**parts, **texts}[name[1]], _web("page.html"))
 
 

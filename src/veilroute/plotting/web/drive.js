@@ -137,7 +137,6 @@ function createDriverSeat(map, scene, drive) {
     parts.copied.textContent = isDone ? "Copied." : "The browser does not allow it; save the route instead.";
   }
 
-  parts.renewSecret(giveOnEnter);
   parts.give.addEventListener("click", give);
   parts.forget.addEventListener("click", () => {
     forget();
@@ -147,18 +146,23 @@ function createDriverSeat(map, scene, drive) {
   parts.copy.addEventListener("click", copy);
   parts.saves.forEach(([format, button]) => button.addEventListener("click", () => save(format)));
   parts.trip.addEventListener("change", () => (state.given ? showRoute() : state.isShown && showMapOnly()));
-  window.addEventListener("pagehide", forget);
-  document.addEventListener("visibilitychange", () => { if (document.hidden) parts.renewSecret(giveOnEnter); });
+  const whenHidden = () => { if (document.hidden) parts.renewSecret(giveOnEnter); };
   forgetKey();
 
   return {
     elements: parts.elements,
     show() {
       state.isShown = true;
+      parts.renewSecret(giveOnEnter);
+      window.addEventListener("pagehide", forget);
+      document.addEventListener("visibilitychange", whenHidden);
       showMapOnly();
     },
     hide() {
       forget();
+      parts.removeSecret();
+      window.removeEventListener("pagehide", forget);
+      document.removeEventListener("visibilitychange", whenHidden);
       state.isShown = false;
       map.setSeat(null);
       map.setHidden(new Set());
@@ -183,11 +187,15 @@ function driverParts(drive, trips) {
   const shown = buildElement("input", { type: "checkbox" });
   const secret = () => holder.firstElementChild;
   const mask = () => { secret().style.webkitTextSecurity = shown.checked ? "none" : "disc"; };
+  const removeSecret = () => {
+    if (secret()) secret().value = "";
+    holder.replaceChildren();
+    shown.checked = false;
+  };
   const renewSecret = (onKey) => {
     const hadFocus = holder.contains(document.activeElement);
-    if (secret()) secret().value = "";
-    holder.replaceChildren(secretField(onKey));
-    shown.checked = false;
+    removeSecret();
+    holder.append(secretField(onKey));
     mask();
     if (hadFocus) secret().focus();
   };
@@ -212,8 +220,10 @@ function driverParts(drive, trips) {
     buildElement("label", { class: "seat-check" }, shown, " Show what I type"),
     buildElement("div", { class: "seat-row" }, give, forget), status, result.section,
   ];
-  return { secret, renewSecret, keyFile, keyState, occasion, trip, give, forget, status, elements, ...result,
-    result: result.section };
+  return {
+    secret, renewSecret, removeSecret, keyFile, keyState, occasion, trip, give, forget, status, elements, ...result,
+    result: result.section,
+  };
 }
 
 // Fields of a form are remembered, completed, corrected and learned from by browsers; this one asks not to be.
