@@ -142,8 +142,9 @@ $(VENV)/.installed-fleet: $(VENV)/.installed-streets
 	$(PIP) install --quiet -c constraints.txt -e ".[streets,fleet]"
 	touch $@
 
+# With what reads OpenStreetMap files and plans days, which the page offers too.
 $(VENV)/.installed-studio: $(VENV)/.installed
-	$(PIP) install --quiet -c constraints.txt -e ".[studio]"
+	$(PIP) install --quiet -c constraints.txt -e ".[streets,fleet,studio]"
 	touch $@
 
 $(VENV)/.installed-dev: pyproject.toml constraints.txt

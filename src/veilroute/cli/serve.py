@@ -4,6 +4,7 @@ import logging
 import os
 import secrets
 import shutil
+import signal
 import socket
 import sys
 import tempfile
@@ -89,6 +90,7 @@ def run_serve(
         if browser:
             webbrowser.open(url)
         server = uvicorn.Server(config)
+        tidy.callback(signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, signal.default_int_handler))
         with suppress(KeyboardInterrupt):  # the server has ended by then, and says so in this way
             server.run(sockets=[listener])
     return DONE

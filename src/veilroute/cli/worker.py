@@ -28,6 +28,7 @@ from veilroute.progress import Progress
 from veilroute.studio.commands import LAST_BOOK
 
 _REPORT_EVERY_S = 0.1
+_MOST_WRITTEN = 4 * 2**30  # bytes of one file
 _POINT = re.compile(r"playbook-(\d+)\.json", re.ASCII)
 _BROKEN = "the command failed in a way that nobody has foreseen; the studio's data folder has a trace of it"
 
@@ -80,6 +81,7 @@ def _be_modest(memory: int) -> None:
             import resource
 
             resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (_MOST_WRITTEN, _MOST_WRITTEN))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 

@@ -12,6 +12,7 @@ from veilroute.errors import InvalidInputError
 from veilroute.studio.schema import JOB_KINDS, OPTIONS
 
 LAST_BOOK = "{book}"  #: stands in a command for the playbook that was written last
+_MOST_POINTS = 100  # of a frontier, for each mechanism
 _FIRST_S = 2.0  # how long the plan takes that is shown at once
 _WORTH_TWO_S = 3.0  # a search that is shorter is done at once
 
@@ -186,6 +187,10 @@ def _frontier(params: Mapping[str, Any], inputs: _Inputs, limit_s: float) -> lis
     argv = ["frontier", source, "--json", *_instance_options(options, inputs), "--playbooks=points"]
     argv += [f"--{name}={','.join(map(_value, params[name]))}" for name in ("k", "risk", "ell", "m") if name in params]
     argv += [f"--mechanism={params.get('mechanism', 'both')}"]
+    count = max(1, len(params.get("k", ())) + len(params.get("risk", ())))
+    count *= max(1, len(params.get("ell", ()))) * max(1, len(params.get("m", ())))
+    if count > _MOST_POINTS:
+        raise InvalidInputError("params", f"lists with at most {_MOST_POINTS} combinations", count)
     seconds = min(float(params.get("time_limit_s", 20)), limit_s)
     # What is said of one privacy stands for all points where no list says otherwise.
     single = params.get("options", {})

@@ -28,6 +28,7 @@ _WATCH_EVERY_S = 0.25
 _AFTER_SCENE_S = 4.0
 _MOST_REMARKS = 50
 _MOST_WAITING = 256
+_MANY_PLACES = 200
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 Event = tuple[str, dict[str, Any]]
@@ -191,10 +192,13 @@ class Supervisor:
             self._interrupt(worker, running)
         return self.store.job(job.id)
 
-    def describe(self, job: Job) -> dict[str, Any]:
-        """A job as clients see it."""
+    def describe(self, job: Job, *, is_brief: bool = False) -> dict[str, Any]:
+        """A job as clients see it; in brief without long lists of places."""
         _, running = self._running.get(job.id, (None, None))
         values = job.to_dict()
+        options = job.params.get("options", {})
+        if is_brief and len(options.get("candidates", ())) > _MANY_PLACES:
+            values["params"] = {**job.params, "options": {**options, "candidates": []}}
         values["results"] = list(self.store.results_of(job))
         values["progress"] = None if running is None else running.progress
         return values
@@ -246,8 +250,13 @@ class Supervisor:
         for listener in self._listeners.get(id_, ()):
             if event == "progress" and listener.qsize() > _MOST_WAITING // 2:
                 continue  # who is slow misses some of these
-            with suppress(asyncio.QueueFull):
-                listener.put_nowait((event, data))
+            if listener.full():
+                # Who is that slow has to ask again, and then hears how things stand.
+                while not listener.empty():
+                    listener.get_nowait()
+                listener.put_nowait(("close", {}))
+                continue
+            listener.put_nowait((event, data))
 
     def _tell_state(self, job: Job) -> None:
         self._tell(job.id, "state", self.describe(job))

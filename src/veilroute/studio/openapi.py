@@ -1,5 +1,7 @@
 """The description of ``/api`` as OpenAPI: made from the tables by which requests are checked."""
 
+import json
+import sys
 from typing import Any
 
 from veilroute import __version__
@@ -191,3 +193,7 @@ def _paths() -> dict[str, Any]:
 
 def _list_of(key: str, name: str) -> dict[str, Any]:
     return _object({key: {"type": "array", "items": _ref(name)}})
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(openapi(), indent=1, ensure_ascii=False) + "\n")

@@ -255,8 +255,8 @@ class Studio:
     # Jobs
 
     async def list_jobs(self, _: Request) -> Response:
-        """All jobs, the newest first."""
-        return _json({"jobs": [self.jobs.describe(job) for job in self.store.jobs()]})
+        """The last jobs, the newest first; long lists of candidates are left out."""
+        return _json({"jobs": [self.jobs.describe(job, is_brief=True) for job in self.store.jobs()]})
 
     async def submit(self, request: Request) -> Response:
         """Queue a job."""

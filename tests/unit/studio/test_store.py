@@ -1,0 +1,129 @@
+"""The studio's store: states change once, and what is finished stays finished."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from veilroute.studio.store import InUseError, Job, Store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "data") as made:
+        yield made
+
+
+def add(store: Store, key: str | None = None) -> Job:
+    job = store.add_job("risk", {"playbook": "x"}, key, 10)
+    assert job is not None
+    return job
+
+
+class TestJobs:
+    def test_the_first_that_came_is_taken_first_and_once(self, store: Store) -> None:
+        first, second = add(store), add(store)
+        taken = [store.claim(), store.claim(), store.claim()]
+        assert [None if job is None else job.id for job in taken] == [first.id, second.id, None]
+        assert all(job is None or job.state == "running" for job in taken)
+
+    def test_an_attempt_ends_once(self, store: Store) -> None:
+        add(store)
+        job = store.claim()
+        assert job is not None
+        done = store.finish(job, "done", exit_code=0, remarks=["one", "two"])
+        assert done is not None
+        assert (done.state, done.exit_code, done.remarks) == ("done", 0, ("one", "two"))
+        assert store.finish(job, "failed", error="late") is None
+        kept = store.job(job.id)
+        assert kept is not None
+        assert kept.state == "done"
+
+    def test_who_comes_from_an_earlier_attempt_changes_nothing(self, store: Store) -> None:
+        add(store)
+        stale = store.claim()
+        assert stale is not None
+        assert store.requeue_interrupted() == 1
+        again = store.claim()
+        assert again is not None
+        assert again.attempt == 2
+        assert store.finish(stale, "done") is None
+        assert store.finish(again, "done") is not None
+        assert store.requeue_interrupted() == 0
+
+    def test_a_key_stands_for_one_job_also_after_a_restart(self, tmp_path: Path) -> None:
+        with Store(tmp_path / "data") as store:
+            first = add(store, "key")
+        with Store(tmp_path / "data") as store:
+            assert add(store, "key").id == first.id
+            assert len(store.jobs()) == 1
+
+    def test_a_full_queue_takes_nothing_but_known_keys(self, store: Store) -> None:
+        assert store.add_job("risk", {}, "a", 1) is not None
+        assert store.add_job("risk", {}, "b", 1) is None
+        assert store.add_job("risk", {}, "a", 1) is not None
+
+    def test_results_are_files_of_the_attempt_and_nothing_else(self, store: Store, tmp_path: Path) -> None:
+        add(store)
+        job = store.claim()
+        assert job is not None
+        folder = store.attempt_folder(job.id, job.attempt) / "results"
+        folder.mkdir(parents=True)
+        (folder / "plan.json").write_text("{}")
+        (tmp_path / "private").write_text("x")
+        (folder / "sly.json").symlink_to(tmp_path / "private")
+        assert store.result_path(job, "plan.json") == folder / "plan.json"
+        assert store.result_path(job, "sly.json") is None
+        assert store.result_path(job, "../results/plan.json") is None
+
+    def test_what_runs_is_not_removed(self, store: Store) -> None:
+        add(store)
+        job = store.claim()
+        assert job is not None
+        assert not store.remove_job(job)
+        done = store.finish(job, "done")
+        assert done is not None
+        assert not store.remove_job(job), "it has changed since"
+        assert store.remove_job(done)
+        assert store.job(job.id) is None
+
+    def test_only_the_attempt_s_results_are_left(self, store: Store) -> None:
+        add(store)
+        job = store.claim()
+        assert job is not None
+        folder = store.attempt_folder(job.id, job.attempt)
+        for name in ("results", "first"):
+            (folder / name).mkdir(parents=True)
+        (folder / "stderr.txt").write_text("x")
+        (folder / "results" / "a.json").write_text("{}")
+        store.attempt_folder(job.id, 0).mkdir()
+        store.clean_attempts(job)
+        assert [path.name for path in folder.iterdir()] == ["results"]
+        assert [path.name for path in folder.parent.iterdir()] == ["1"]
+
+
+class TestFolder:
+    def test_two_servers_do_not_share_it(self, store: Store) -> None:
+        with pytest.raises(InUseError, match="another"):
+            Store(store.folder)
+
+    def test_it_is_for_its_owner_alone(self, store: Store) -> None:
+        assert oct(store.folder.stat().st_mode)[-3:] == "700"
+
+    def test_files_come_and_go(self, store: Store) -> None:
+        path = store.folder / "incoming" / "x"
+        path.write_bytes(b"abc")
+        file = store.add_file(path, "a.map", "map", ".map", "0" * 64)
+        assert store.file(file.id) == file
+        assert store.usage() == {"files": 1, "jobs": 0, "bytes": 3, "queued": 0}
+        assert store.remove_file(file.id)
+        assert not store.remove_file(file.id)
+        assert not store.file_path(file.id).exists()
+
+    def test_what_was_half_sent_is_gone_after_a_restart(self, tmp_path: Path) -> None:
+        with Store(tmp_path / "data") as store:
+            (store.folder / "incoming" / "half").write_bytes(b"abc")
+        with Store(tmp_path / "data") as store:
+            assert not list((store.folder / "incoming").iterdir())
