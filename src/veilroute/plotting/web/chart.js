@@ -4,8 +4,8 @@ import { buildElement, percent } from "./elements.js";
 
 const CHART = { wide: 320, high: 120, left: 34, right: 314, top: 8, low: 102 };
 
-// figures: {at, worst, bayes, length} of a trip; promise: {m, bound}. The step is set by calling setStep.
-export function buildRiskChart({ at, worst, bayes, length }, { m, bound }) {
+// figures: {at, worst, bayes, length} of a trip; promise: {m, bound, near, distance}. setStep moves to another step.
+export function buildRiskChart({ at, worst, bayes, length }, { m, bound, near, distance }) {
   const { left, right, top, low } = CHART;
   const toX = (step) => left + (right - left) * (length > 1 ? (step - 1) / (length - 1) : 0);
   const toY = (share) => low - (low - top) * share;
@@ -32,7 +32,8 @@ export function buildRiskChart({ at, worst, bayes, length }, { m, bound }) {
     now.setAttribute("x1", toX(Math.min(step, length)));
     now.setAttribute("x2", toX(Math.min(step, length)));
   };
-  const figure = buildElement("figure", { class: "seat-figure" }, svg, chartLegend(bound), riskTable(at, worst, bayes));
+  const legend = chartLegend(bound, near && distance);
+  const figure = buildElement("figure", { class: "seat-figure" }, svg, legend, riskTable(at, worst, bayes));
   return { figure, setStep };
 }
 
@@ -55,10 +56,11 @@ function unpromised(from) {
   );
 }
 
-function chartLegend(bound) {
+function chartLegend(bound, distance) {
+  const around = distance ? ` and those closer than ${distance}` : "";
   return buildElement(
     "figcaption", {},
-    buildElement("span", { class: "seat-key seat-key-worst" }, "the most that is known, over all routes"),
+    buildElement("span", { class: "seat-key seat-key-worst" }, `the most that is known of a place${around}`),
     buildElement("span", { class: "seat-key seat-key-bayes" }, "how often the best guess is right"),
     bound === null ? null : boundKey(bound),
   );

@@ -23,13 +23,21 @@ export function* paintRoutes(ctx, frame, layer, state, theme) {
   for (const group of shown) {
     const isFaded = Boolean(state.seat || state.detour) || (state.chosen !== null && state.chosen !== group.number);
     ctx.globalAlpha = isFaded ? (state.detour && state.detour.number === group.number ? 0.45 : 0.16) : 1;
-    const isOne = state.chosen === group.number || shown.length === 1;
-    paintClass(ctx, frame, group, theme, isOne && !isFaded);
+    const isAlone = shown.length === 1, isOne = state.chosen === group.number || isAlone;
+    paintClass(ctx, frame, isAlone ? ownLane(group) : group, theme, isOne && !isFaded);
     yield 200;
   }
   ctx.globalAlpha = 1;
   if (state.detour) paintDetour(ctx, frame, layer, state.detour, theme);
 }
+
+// Alone, a class stays on its streets, on the right of who goes there: lanes are for others, which may be many.
+function ownLane(group) {
+  if (!group.alone) group.alone = { ...group, parts: group.parts.map(onRight) };
+  return group.alone;
+}
+
+const onRight = (part) => ({ ...part, xy: partLine(part), shifts: part.shifts.map(() => -1) });
 
 function paintClass(ctx, frame, group, theme, isOne) {
   const casing = theme.routeCasing || group.edge, thick = isOne ? 6.5 : 5;
@@ -135,7 +143,7 @@ export function paintSeat(ctx, frame, layer, seat, theme) {
       const upTo = i === last ? pointOfNode(part, trail.node) : part.shifts.length;
       const seen = { xy: partLine(part).subarray(0, 2 * upTo + 2), shifts: part.shifts.slice(0, upTo) };
       if (!upTo) return;
-      const line = lineOf(frame, seen);
+      const line = lineOf(frame, onRight(seen));
       strokeLine(ctx, line, theme.routeCasing || group.edge, 8, []);
       strokeLine(ctx, line, group.route, 6, []);
       for (const [x, y, angle] of pointsAlong(line, 70)) if (isSeen(frame, x, y)) paintArrow(ctx, x, y, angle, 6, group.edge, "#ffffff");

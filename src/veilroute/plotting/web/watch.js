@@ -179,12 +179,18 @@ function seatParts(watch, trips) {
   return { route, trip, scrubber, play, count, status, promise, chart: buildElement("div"), elements };
 }
 
-function promiseText(watch, isPromised, { worst, bayes }) {
-  const risk = worst === null ? "" : ` Over all routes, by now: the worst risk is ${percent(worst)}, and the best `
-    + `guess is right ${percent(bayes)} of the time.`;
+function promiseText(watch, isPromised, figures) {
+  const risk = riskText(watch, figures);
   if (watch.m === null) return `The promise is about whole routes.${risk}`;
   const until = `The promise is about the first ${watch.m} nodes of every trip`;
   return isPromised ? `${until}.${risk}` : `${until}: more has been seen, and nothing is promised any more.${risk}`;
+}
+
+function riskText(watch, { worst, place, bayes }) {
+  if (worst === null) return "";
+  const near = worst > place ? ` (with places closer than ${watch.distance}: ${percent(worst)})` : "";
+  return ` Over all routes, by now: a place is at worst ${percent(place)} certain${near}, and the best guess is right `
+    + `${percent(bayes)} of the time.`;
 }
 
 function nearestPlace(candidates, hidden, { x, y, text }) {
