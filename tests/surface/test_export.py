@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import io
 import json
+import math
 import os
 import re
 import subprocess
@@ -11,6 +14,7 @@ import sys
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -217,8 +221,8 @@ def test_finite_m_exports_what_is_shared_and_each_rest(command: Command, suffix:
     as_written_before(book).write("old.json")
     assert command("export", "town.json", "-o", f"town{suffix}").code == 0
     assert command("export", "old.json", "-o", f"old{suffix}").code == 0
-    text = Path(f"town{suffix}").read_text(encoding="utf-8")
-    assert Path(f"old{suffix}").read_text(encoding="utf-8") == text
+    text, old = (_shown_text(Path(f"{name}{suffix}")) for name in ("town", "old"))
+    assert old == text
     assert text.casefold().count("shared beginning") == sum(bool(group.member_routes) for group in book.classes) == 2
     for group in book.classes:
         for member in group.members:
@@ -248,18 +252,48 @@ def test_the_summary_counts_what_is_shared(command: Command, town_book: vr.Playb
 )
 def test_export_writes_all_classes(command: Command, town_book: vr.Playbook, suffix: str, begins: str) -> None:
     done = command("export", "town.json", "-o", f"town{suffix}")
-    assert (done.code, done.out) == (0, f"Written: town{suffix}\n")
-    text = Path(f"town{suffix}").read_text(encoding="utf-8")
-    assert text.startswith(begins)
+    size = math.ceil(Path(f"town{suffix}").stat().st_size / 1000)
+    said = f"Map: town.html ({size} kB)\n" if suffix == ".html" else f"Written: town{suffix}\n"
+    assert (done.code, done.out) == (0, said)
+    assert Path(f"town{suffix}").read_text(encoding="utf-8").startswith(begins)
+    text = _shown_text(Path(f"town{suffix}"))
     assert all(NAMES[int(str(label))] in text for label in town_book.candidates)
     command("export", "town.json", "-o", f"again{suffix}", "--trip", 0)
-    assert Path(f"again{suffix}").read_text(encoding="utf-8") == text
+    assert Path(f"again{suffix}").read_bytes() == Path(f"town{suffix}").read_bytes()
 
 
-def test_a_map_of_the_second_trip(command: Command) -> None:
+def _shown_text(path: Path) -> str:
+    """What an export says; of a page, what its data says of the trips (it also names its playbook by its hash)."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".html":
+        return text
+    book = _scene(path)["playbook"]
+    return json.dumps([book["trips"], book["places"], book["summary"]], ensure_ascii=False)
+
+
+def _scene(path: Path) -> Any:
+    """The data of a page."""
+    found = re.search(r'<script[^>]*id="scene"[^>]*>(.*?)</script>', path.read_text(encoding="utf-8"), re.DOTALL)
+    assert found is not None
+    return json.loads(gzip.decompress(base64.b64decode(found[1])))
+
+
+def test_a_map_with_the_second_trip_first(command: Command) -> None:
     two_trip_book().write("two.json")
     assert command("export", "two.json", "-o", "two.html", "--trip", 1).code == 0
-    assert "From 101 to Branch Point." in Path("two.html").read_text(encoding="utf-8")
+    book = _scene(Path("two.html"))["playbook"]
+    assert book["shown"] == 1
+    assert len(book["trips"]) == len(book["places"]) == 2
+    assert book["trips"][1]["lead"].startswith("From 101 to Branch Point.")
+
+
+def test_a_map_of_what_is_nowhere_on_earth(command: Command, planned: Path) -> None:
+    done = command("export", planned, "-o", "grid.html")
+    assert done.code == 0
+    assert re.fullmatch(r"Map: grid\.html \(\d+ kB\)\n", done.out)
+    scene = _scene(Path("grid.html"))
+    assert scene["map"]["kind"] == "grid"
+    assert scene["map"]["earth"] is None
 
 
 def test_draw_makes_the_same_map(command: Command, town_book: vr.Playbook) -> None:
@@ -288,7 +322,7 @@ def test_bad_exports_are_one_line(
 
 
 def test_other_domains_have_no_streets(command: Command, planned: Path) -> None:
-    for suffix in (".gpx", ".geojson", ".kml", ".html", ".txt"):
+    for suffix in (".gpx", ".geojson", ".kml", ".txt"):
         done = command("export", planned, "-o", f"a{suffix}")
         assert (done.code, done.out) == (2, "")
         assert "only street networks" in done.err

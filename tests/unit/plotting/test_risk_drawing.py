@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import re
 from dataclasses import replace
@@ -109,14 +111,19 @@ def test_the_same_playbook_gives_the_same_bytes(town: vr.Playbook, tmp_path: Pat
 
 def test_the_html_map_has_rings_and_bars(town: vr.Playbook) -> None:
     page = html_map(town)
-    found = re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', page, re.DOTALL)
+    found = re.search(r'<script[^>]*id="scene"[^>]*>(.*?)</script>', page, re.DOTALL)
     assert found is not None
-    places = [place for place in json.loads(found[1])["places"] if place["role"] == "candidate"]
+    scene = json.loads(gzip.decompress(base64.b64decode(found[1])))
+    book = scene["playbook"]
+    places = [place for place in book["places"][0] if place["role"] == "candidate"]
     assert sorted(place["mark"] for place in places) == ["a", "b", "c", "d", "e", "f"]
     for place in places:
         assert len(place["ring"]) == len(place["numbers"]) >= 1
         assert sum(part["part"] for part in place["ring"]) == pytest.approx(1)
-    assert page.count('<div class="bar"') == len(vr.risk(town).routes)
-    assert "no place is likelier than 45.0%" in page
+    bars = [group["bar"] for group in book["trips"][0]["classes"] if "bar" in group]
+    assert len(bars) == len(vr.risk(town).routes)
+    assert all(sum(chance for _, chance in bar) == pytest.approx(1) for bar in bars)
+    assert ["Risk", "no place is likelier than 45.0%"] in book["summary"]
     assert "<b>North" not in page
-    assert "a &lt;b&gt;North" in page
+    (north,) = [candidate for candidate in book["candidates"] if candidate["name"] == "<b>North</b>"]
+    assert north["letters"] == "a"
