@@ -1,6 +1,6 @@
 // Make: from a map to a plan. Open a map, say where and how private, and see routes while the optimum is being proved.
 import { element, button, named, errorLine, plural } from "./pieces.js";
-import { ApiError, cancelJob, followJob, getResult, isFinal, jobError, startJob, uploadFile } from "./api.js";
+import { ApiError, cancelJob, followJob, getResult, isFinal, jobError, runJob, startJob, uploadFile } from "./api.js";
 import { Places, createPlacesPart } from "./make-places.js";
 import { createOptionsPart } from "./make-options.js";
 import { createOpenPart } from "./make-open.js";
@@ -192,11 +192,27 @@ export function createMake(panel, studio) {
       showResult();
       takeDrawn(scene);
       draw();
+      if (!audit && figures?.num_anonymized) auditNow();
     } catch (problem) {
       progress.end("");
       planError.show(problem);
     }
     studio.stateChanged();
+  }
+
+  // Who cancels also ends the audit that would have followed: it is made up for.
+  async function auditNow() {
+    const { playbook } = state;
+    try {
+      const job = await runJob("audit", { playbook }, { key: `audit ${playbook}`, onStart: studio.jobChanged });
+      const audit = await getResult(job.id, "audit.json");
+      studio.jobChanged(job);
+      if (state.playbook !== playbook) return;
+      state.audit = audit;
+      showResult();
+    } catch (problem) {
+      if (state.playbook === playbook) planError.show(problem);
+    }
   }
 
   // Candidates that were drawn or came from a table are known now, and can be edited.

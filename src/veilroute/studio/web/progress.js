@@ -41,7 +41,7 @@ export function createProgress(onCancel) {
   const cancel = button("Cancel, keep the best", onCancel, { class: "danger" });
   const chart = createGapChart(), live = element("p", { class: "unseen", "aria-live": "polite" }), lost = element("p", { class: "explain warn" });
   const node = element("section", { class: "progress", "aria-label": "Progress", hidden: true }, stage, bar, list, chart.node, lost, cancel, live);
-  let saidAt = 0, saidStage = "", began = 0, timer = null, lastElapsed = null;
+  let saidAt = 0, saidStage = "", began = 0, timer = null, lastElapsed = null, best = null;
 
   // Somebody who listens hears a new stage, and otherwise how it stands every ten seconds.
   function say(text, stageName, now) {
@@ -61,7 +61,16 @@ export function createProgress(onCancel) {
     bar.setAttribute("aria-valuenow", Math.round(100 * share));
   }
 
+  // A search that begins anew begins with worse plans; the best that was found is kept, and it is what counts.
+  function bestOf({ hidden, mac, bound }) {
+    const isKnown = mac !== null && mac !== undefined;
+    if (isKnown && (!best || hidden > best.hidden || (hidden === best.hidden && mac < best.mac))) best = { hidden, mac };
+    const isBound = best && bound !== null && bound !== undefined;
+    return { hidden: best?.hidden ?? hidden, mac: best?.mac, bound: isBound ? bound : null, gap: isBound ? Math.max(0, best.mac - bound) / Math.max(bound, 1e-12) : null };
+  }
+
   function start(text) {
+    best = null;
     chart.clear();
     for (const figure of Object.values(figures)) figure.textContent = "–";
     [saidAt, saidStage, lastElapsed, began] = [0, "", 0, performance.now()];
@@ -76,18 +85,20 @@ export function createProgress(onCancel) {
   }
 
   function update(progress) {
-    const { stage: text, done, total, hidden, mac, bound, gap, elapsed_s: elapsed } = progress;
-    const shown = text ? text[0].toUpperCase() + text.slice(1) : "Working";
+    const { stage: text, done, total, elapsed_s: elapsed } = progress, { hidden, mac, bound, gap } = bestOf(progress);
+    const shown = text ? text[0].toUpperCase() + text.slice(1) : "Working", gapText = gap === null ? "–" : gap > 10 ? "large" : percentText(gap, 2);
     lost.textContent = "";
     stage.textContent = total ? `${shown} (${done.toLocaleString("en")} of ${total.toLocaleString("en")})` : shown;
     if (elapsed !== null && elapsed !== undefined) [lastElapsed, began] = [elapsed, performance.now()];
     if (hidden !== null && hidden !== undefined) figures.hidden.textContent = String(hidden);
-    if (mac !== null && mac !== undefined) figures.longer.textContent = percentText(mac);
-    if (bound !== null && bound !== undefined) figures.bound.textContent = percentText(bound);
-    if (gap !== null && gap !== undefined) figures.gap.textContent = gap > 10 ? "large" : percentText(gap, 2);
-    if (mac !== null && mac !== undefined) chart.add({ at: elapsed ?? 0, mac, bound: bound ?? null });
-    setBar(gap !== null && gap !== undefined ? 1 / (1 + gap) : total ? done / total * 0.5 : 0);
-    const parts = [shown, hidden ? `${hidden} hidden` : "", mac ? `${percentText(mac)} longer` : "", gap || gap === 0 ? `gap ${percentText(gap)}` : ""];
+    if (mac !== undefined) {
+      figures.longer.textContent = percentText(mac);
+      chart.add({ at: elapsed ?? 0, mac, bound });
+    }
+    if (bound !== null) figures.bound.textContent = percentText(bound);
+    if (gap !== null) figures.gap.textContent = gapText;
+    setBar(gap !== null ? 1 / (1 + gap) : total ? done / total * 0.5 : 0);
+    const parts = [shown, hidden ? `${hidden} hidden` : "", mac ? `${percentText(mac)} longer` : "", gap !== null ? `gap ${gapText}` : ""];
     say(parts.filter(Boolean).join(", "), text, performance.now());
   }
 

@@ -88,7 +88,7 @@ export function resultCard({ plan, audit, playbook, map, name, isFinal, go, stat
   return element("section", { class: "result", "aria-label": title }, element("h2", {}, named(title)),
     plan ? headline(plan) : null,
     plan ? element("p", { class: "explain" }, `${plural(plan.classes.filter((group) => group.anonymized).length, "route")}; ${statusText(plan)}.`) : null,
-    audit ? verdictLine(audit) : null,
+    audit ? verdictLine(audit) : isFinal && plan?.num_anonymized ? element("p", { class: "explain", role: "status" }, "Being audited …") : null,
     plan ? obstacles(plan) : null,
     isFinal ? element("div", { class: "onward" }, ways.map(([view, text], i) => button(text, () => go(view), { class: i === 0 ? "primary" : "" }))) : null,
     isFinal ? exportButtons(playbook, map) : null);
