@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 import os
@@ -14,7 +15,6 @@ import sys
 import xml.etree.ElementTree as ET
 import zlib
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from veilroute.cli.day_files import write_day
 from veilroute.days import clock_text, read_day
 from veilroute.errors import InvalidInputError
 from veilroute.plotting.day_plot import draw_day, part_shown
+from veilroute.plotting.html_map import join_modules
 from veilroute.plotting.pages import Pages
 from veilroute.streets.day_sheets import day_sheets
 
@@ -68,9 +69,10 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def embedded(text: str) -> Any:
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    """What is shown of the day, out of the data of its page."""
+    found = re.search(r'<script type="application/octet-stream" id="scene">(.*?)</script>', text, re.DOTALL)
     assert found is not None
-    return json.loads(found[1])
+    return json.loads(gzip.decompress(base64.b64decode(found[1])))["day"]
 
 
 def test_a_day_on_earth_has_all_its_files_and_the_same_again(
@@ -136,8 +138,10 @@ def test_the_map_loads_nothing_and_vehicles_are_where_the_day_says(
 ) -> None:
     book, day = town
     text = (folder / "map.html").read_text(encoding="utf-8")
-    assert not re.search(r"https?:|//[a-z]|@import|url\(|fetch\(|XMLHttpRequest|import\(|<a |<link|<img| src=", text)
-    script = text[text.rindex("<script>") + 8 : text.rindex("</script>")]
+    # The data is letters of base64, in which anything may occur; a name space of XML is a name and no address.
+    bare = re.sub(r'id="scene">[^<]*<', "<", text).replace('"http://www.w3.org/2000/svg"', "")
+    assert not re.search(r"https?:|//[a-z]|@import|url\(|fetch\(|XMLHttpRequest|import\(|<a |<link|<img| src=", bare)
+    script = text[text.rindex('<script type="module">') + 22 : text.rindex("</script>")]
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert f"script-src &#x27;sha256-{digest}&#x27;" in text
     data, streets = embedded(text), book.problem.domain.on_earth
@@ -163,38 +167,42 @@ def test_the_map_loads_nothing_and_vehicles_are_where_the_day_says(
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no node to run JavaScript")
 def test_the_slider_moves_vehicles() -> None:
-    script = files("veilroute.plotting").joinpath("web", "day.js").read_text(encoding="utf-8")
+    script = join_modules(["vans.js"])
     script += """
     const assert = require("node:assert"), frames = [], elements = {};
-    const make = () => ({ on: {}, dataset: { number: "1" }, setAttribute() {},
-      querySelector: (name) => document.getElementById(name),
-      addEventListener(kind, act) { this.on[kind] = act; } });
-    const document = { getElementById: (name) => elements[name] ||= make(), querySelectorAll: () => [make()] };
+    const make = (tag) => elements[tag] = { on: {}, children: [], setAttribute(name, value) { this[name] = value; },
+      append(...children) { this.children.push(...children); },
+      addEventListener(kind, act) { this.on[kind] = act; } };
+    const document = { createElement: make };
     const requestAnimationFrame = (act) => frames.push(act);
-    const van = { number: 1, times: [60, 70, 90, 100], spots: [0, 1, 1, 2], parts: [{ xy: [0, 0, 10, 0, 10, 20] }],
+    const van = { number: 1, times: [60, 70, 90, 100], spots: [0, 1, 1, 2],
+      parts: [{ points: [0, 0, 10, 0, 0, 20] }],
       stops: [{ arrives: 70, leaves: 90, text: "stop 1 of 1" }], begins: "leaves at 00:01", ends: "home" };
-    const vans = movingVans({ clock: { first: 0, last: 120, hasTimes: true }, classes: [van] }, () => {});
+    let now = null;
+    const clock = createClock({ first: 0, last: 120, hasTimes: true }, (time) => { now = time; });
     const drawn = () => {
       const said = [];
       const ctx = { fillRect() {}, fillText: (text, x, y) => said.push(text, x, y) };
-      vans.draw(ctx, (x, y) => [x, y], () => true, () => false);
+      paintVan(ctx, van, vanPlace(van, now), false);
       return said;
     };
     const at = (time) => {
-      elements.time.value = time;
-      elements.time.on.input();
-      return [...drawn(), elements[".doing"].textContent];
+      elements.input.value = time;
+      elements.input.on.input();
+      return [...drawn(), vanDoing(van, now)];
     };
     assert.deepEqual(at(0), [1, 0, 0.5, "leaves at 00:01"]);
     assert.deepEqual(at(65), [1, 5, 0.5, "next: stop 1 of 1"]);
     assert.deepEqual(at(80), [1, 10, 0.5, "at stop 1 of 1"]);
-    assert.equal(elements.clock.textContent, "00:01");
+    assert.equal(elements.output.textContent, "00:01");
+    assert.equal(elements.input["aria-valuetext"], "00:01");
     assert.deepEqual(at(95), [1, 10, 10.5, "all stops made"]);
     assert.deepEqual(at(120), [1, 10, 20.5, "home"]);
-    elements.play.on.click();
+    elements.button.on.click();
+    assert.equal(elements.button["aria-label"], "Pause");
     let time = 0;
     while (frames.length) frames.shift()(time += 100);
-    assert.equal(elements.clock.textContent, "00:02");
+    assert.equal(elements.output.textContent, "00:02");
     assert.ok(time > 40000 && time < 50000);
     """
     done = subprocess.run(["node", "-e", script], capture_output=True, text=True, check=False)
