@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import random
 import signal
 import sqlite3
 import subprocess
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+SECRET = "5ecret-Customer"  # stands where somebody could put a secret; no log may have it
 FINAL = ("done", "failed", "cancelled", "killed")
 
 
@@ -177,3 +179,37 @@ def rss_mb(pid: int) -> float:
     except OSError:
         return 0.0
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def fuzz(server: Server, book: str, num_calls: int, *, seed: int) -> None:
+    """Send calls that are nearly right: every one is answered, and none of them brings a fault of the server about."""
+    rng = random.Random(seed)
+    odd: list[object] = [
+        None, True, -1, 0, 10**30, 1e308, "", "x" * 400, [], {}, [[[]]], "NaN", "\u2028", "../x", "-o", {"a": 1},
+        SECRET, [None], "0" * 16, f"{'0' * 16}/plan.json", book, 2, "2,2", ["2,2"], {"k": 2},
+    ]  # fmt: skip
+    kinds = ["open", "plan", "audit", "risk", "frontier", "replan", "fleet", "linked", "export", "route", 7, None]
+    names = ["source", "options", "playbook", "k", "class", "at", "closed", "format", "touched", "vehicles", "ledger"]
+    raw = [b"", b"{", b"[" * 5000, b'{"kind":1,"kind":2}', b"\xff\xfe", b'{"kind":NaN}', b'{"kind": 1e999}', b"null"]
+    raw += [b'{"kind": "plan", "params": {"source": ' + b"9" * 5000 + b"}}", b'"' + b"\\u0000" * 100 + b'"']
+    paths = ["/api/jobs", "/api/files", "/api/files?name=%ff%00", "/api/jobs/%ff", "/api/jobs/" + "f" * 16]
+    paths += [f"/api/jobs/{'a' * 16}/{end}" for end in ("events", "cancel", "resume", "results/x.json", "results/")]
+    for number in range(num_calls):
+        if rng.random() < 0.4:
+            params = {rng.choice(names): rng.choice(odd) for _ in range(rng.randrange(4))}
+            body: object = {"kind": rng.choice(kinds), "params": params if rng.random() < 0.9 else rng.choice(odd)}
+            method, path = "POST", "/api/jobs"
+        else:
+            method, path = rng.choice(["GET", "POST", "DELETE", "PUT", "HEAD", "OPTIONS"]), rng.choice(paths)
+            body = rng.choice(raw) if method == "POST" else None
+        headers = {}
+        if rng.random() < 0.2:
+            name = rng.choice(["Host", "Origin", "Content-Type", "Idempotency-Key", "Authorization", "Range", "Accept"])
+            headers[name] = rng.choice(["", "x", SECRET, "bytes=5-1", "http://evil.example", "*/*", "a" * 3000])
+        answer = server.ask(method, path, body, headers)
+        assert answer.status < 500, (number, method, path, body, headers, answer)
+        assert b"Traceback" not in answer.body
+        if answer.status >= 400 and method != "HEAD" and answer.body != b"Invalid HTTP request received.":
+            assert list(answer.json) == ["error"], answer
+        if answer.status == 202 and "id" in answer.json:
+            server.ask("POST", f"/api/jobs/{answer.json['id']}/cancel")
