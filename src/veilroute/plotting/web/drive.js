@@ -200,8 +200,8 @@ function driverParts(drive, trips) {
     if (hadFocus) secret().focus();
   };
   shown.addEventListener("change", mask);
-  const keyFile = buildElement("input", { type: "file", autocomplete: "off" });
-  const keyState = buildElement("span", { class: "seat-muted" });
+  const keyFile = buildElement("input", { type: "file", autocomplete: "off", "aria-describedby": "drive-key" });
+  const keyState = buildElement("p", { class: "seat-muted", role: "status", id: "drive-key" });
   const occasion = buildElement("input", { type: "text", autocomplete: "off", spellcheck: "false" });
   const trip = buildElement("select", { autocomplete: "off" }, ...trips.map((_, i) => {
     return buildElement("option", { value: i }, `Trip ${i}`);
@@ -210,7 +210,7 @@ function driverParts(drive, trips) {
   const forget = buildElement("button", { type: "button", class: "button" }, "Forget");
   const status = buildElement("p", { role: "status", class: "seat-said" });
   const result = resultParts(drive);
-  const draws = buildElement("div", {}, labelled("Key file; it is read here and sent nowhere", keyFile, keyState),
+  const draws = buildElement("div", {}, labelled("Key file; it is read here and sent nowhere", keyFile), keyState,
     labelled("Occasion, such as a date; needs a key", occasion));
   draws.hidden = !drive.isRandomised;
   const tripField = labelled("Trip", trip);

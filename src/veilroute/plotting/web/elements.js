@@ -34,6 +34,6 @@ export function percent(share) {
   return `${(100 * share).toFixed(1)}%`;
 }
 
-export function labelled(text, control, ...more) {
-  return buildElement("label", { class: "field" }, buildElement("span", {}, text), control, ...more);
+export function labelled(text, control) {
+  return buildElement("label", { class: "field" }, buildElement("span", {}, text), control);
 }
