@@ -149,8 +149,16 @@ export function deleteFile(id) {
   return act("DELETE", `/api/files/${encodeURIComponent(id)}`);
 }
 
+// A file goes to the server, but a private key does not: it is found out here, before anything is sent.
+export async function uploadFile(file, onShare) {
+  if ((await file.slice(0, 64).text()).includes("veilroute-key/")) {
+    throw new ApiError(`${file.name} is a private key: it stays with you, and is for Drive only. It was not sent.`, 0, null);
+  }
+  return sendFile(file, onShare);
+}
+
 // fetch does not say how much of a body has been sent; XMLHttpRequest does.
-export function uploadFile(file, onShare) {
+function sendFile(file, onShare) {
   if (isSealed) return Promise.reject(new ApiError("This page is sealed: it sends nothing any more.", 0, null));
   return new Promise((resolve, reject) => {
     const sender = new XMLHttpRequest(), controller = { abort: () => sender.abort() };

@@ -37,7 +37,7 @@ function streetsPicture() {
 
 const demoOf = (file) => (file.kind === "instance" && /\(demo\)/i.test(file.name) ? Object.keys(DEMOS).find((name) => file.name.toLowerCase().includes(name)) : undefined);
 
-// on = {open(file, options), files() -> Promise of files}.
+// on = {open(file, options), files() -> Promise of files, back() to the map that is open}.
 export function createOpenPart(on) {
   const cards = element("div", { class: "cards" }), list = element("ul", { class: "file-list" }), error = errorLine();
   const status = element("p", { class: "explain", role: "status" }), osm = createOsmPart((file, options) => on.open(file, options));
@@ -49,10 +49,11 @@ export function createOpenPart(on) {
   const others = element("section", { "aria-label": "Files on the server" }, element("h2", {}, "Files on the server"), list);
   const drop = element("label", { class: "drop" }, input, element("strong", {}, "Open a map of your own"),
     element("span", {}, "Drop a file here, or choose one: .osm.pbf, .map, .json, .npz, .graphml, a playbook or a ledger"));
-  const node = element("div", { class: "welcome" },
+  const back = button("", on.back, { class: "back", hidden: true });
+  const node = element("div", { class: "welcome" }, back,
     element("h1", {}, "Routes that hide where they stop"),
     element("p", { class: "welcome-lead" }, "Whoever follows the whole route, with the same map and this same code, is still left with at least k possible places. Open a map, click the places, and watch the optimum being proved."),
-    cards, drop, status, error.node, osm.node, others);
+    cards, drop, osm.node, status, error.node, others);
 
   function demoCard(file, name) {
     const [title, story, draw] = DEMOS[name];
@@ -107,7 +108,12 @@ export function createOpenPart(on) {
     }
   }
 
-  return { node, refresh, take, error, working(text) { status.textContent = text; } };
+  function setBack(name) {
+    back.hidden = !name;
+    back.replaceChildren("← Back to ", named(name));
+  }
+
+  return { node, refresh, take, error, setBack, working(text) { status.textContent = text; } };
 }
 
 // What to take from an OpenStreetMap file, before it is opened.
@@ -131,6 +137,7 @@ function createOsmPart(open) {
       file = chosenFile;
       name.replaceChildren(named(file.name));
       node.hidden = false;
+      node.scrollIntoView({ block: "center" });
       network.focus();
     },
   };

@@ -14,7 +14,7 @@ export function createMake(panel, studio) {
   const { state, map } = studio, places = new Places();
   let stop = null, isShown = false, isChoosing = false, isEdited = false;
   const placesError = errorLine(), planError = errorLine();
-  const open = createOpenPart({ open: studio.openFile, files: studio.refreshFiles });
+  const open = createOpenPart({ open: studio.openFile, files: studio.refreshFiles, back: () => { isChoosing = false; arrange(); draw(); } });
   const placesPart = createPlacesPart(places, { changed: placesChanged, table: (file) => takeTable(file) });
   const optionsPart = createOptionsPart({
     list: () => state.files.filter((file) => file.kind === "table"),
@@ -45,8 +45,9 @@ export function createMake(panel, studio) {
     open.node.hidden = !isOpening;
     editor.hidden = isOpening;
     // A playbook from a file has no map to plan on: what can be done with it stands above the first screen.
-    if (isOpening) open.node.before(resultBox);
-    else progress.node.after(resultBox);
+    if (state.base) progress.node.after(resultBox);
+    else open.node.before(resultBox);
+    open.setBack(state.base ? state.sourceName : "");
     studio.setWide(isOpening);
   }
 

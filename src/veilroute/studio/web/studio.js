@@ -5,6 +5,7 @@ import { createMap } from "./canvas.js";
 import { createLook } from "./look.js";
 import { createWatch } from "./watch.js";
 import { createDrive } from "./drive.js";
+import { buildStack } from "./stacked.js";
 import { createMake } from "./make.js";
 import { createCosts } from "./frontier.js";
 import { createTrust } from "./trust.js";
@@ -102,6 +103,10 @@ function emptyView(panel, text) {
 // Look, Watch and Drive are built anew for every scene, when they are first seen.
 function seat(view, create) {
   const panel = panelOf(view);
+  if (!state.scene && view === "watch" && state.days) {
+    panel.replaceChildren(element("div", { class: "seat" }, element("h1", {}, "Observer’s seat"), buildStack(state.days)));
+    return { show() { setWide(true); }, hide() { setWide(false); } };
+  }
   if (!state.scene) return emptyView(panel, state.isRunning ? "Routes appear here as soon as there is a first plan." : "There is no plan yet: make one, or open a playbook.");
   if (view === "drive" && !state.isFinal) return emptyView(panel, "The plan is still being improved. Drive opens when it is done: routes that change give places away.");
   if (seats[view]?.scene !== state.scene || seats[view].days !== state.days) {
