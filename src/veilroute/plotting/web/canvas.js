@@ -69,8 +69,9 @@ export function createMap(root) {
     if (layer && state.seat) paintSeat(ctx, view, layer, state.seat, theme);
     if (layer && layer.places.length <= LIVE_PLACES) paintMarks(ctx, view);
     if (marks.length) {
+      const names = placeLabels(ctx, view, marks, state);
       paintPlaces(ctx, view, marks, state, theme);
-      paintLabels(ctx, view, marks, placeLabels(ctx, view, marks, state), state, theme);
+      paintLabels(ctx, view, marks, names, state, theme);
     }
     if (overlay) overlay(ctx, (x, y) => toFrame(view, x, y), (number) => !state.hidden.has(number), (number) => state.chosen !== null && state.chosen !== number);
     if (hasCross) drawCross();
@@ -115,10 +116,10 @@ export function createMap(root) {
     fitted = box;
     if (!box || !view.width) return;
     const least = LEAST_SPAN[scene.map.kind], [west, south, east, north] = box;
-    const margin = Math.min(60, view.width / 8, view.height / 6);
-    view.x = (west + east) / 2;
+    const margin = Math.min(60, view.width / 8, view.height / 6), aside = 24;  // the buttons are on the left
+    view.scale = Math.min((view.width - 2 * margin - aside) / Math.max(east - west, least), (view.height - 2 * margin) / Math.max(north - south, least));
+    view.x = (west + east) / 2 - aside / 2 / view.scale;
     view.y = (south + north) / 2;
-    view.scale = Math.min((view.width - 2 * margin) / Math.max(east - west, least), (view.height - 2 * margin) / Math.max(north - south, least));
     redraw();
   }
 
@@ -281,7 +282,8 @@ export function createMap(root) {
   function setState(name, value) {
     const wasSeat = Boolean(state.seat);
     state[name] = value;
-    if (name !== "seat" || wasSeat !== Boolean(value)) changed(); else redraw();
+    const isLive = !layer || layer.places.length <= LIVE_PLACES;  // else marks, which fade, are in the bitmap
+    if (name !== "seat" || wasSeat !== Boolean(value) || !isLive) changed(); else redraw();
   }
 
   function repaint(isPrinting) {

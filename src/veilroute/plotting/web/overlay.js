@@ -2,8 +2,10 @@
 import { across, decode, lineBeside, pointsAlong } from "./geometry.js";
 import { paintArrow, plainText, toFrame } from "./basemap.js";
 
-const LANE = 2.7;  // half a lane in pixels
+const LANE = 2.7, LEAST_LANE = 0.7;  // half a lane in pixels, and where very many run side by side
+const BUNDLE = 44;  // so many pixels, or decimetres of street times ten, all lanes of a street may take together
 const LABEL_FONT = "600 12px system-ui, sans-serif";
+const MOST_SPREAD = 400;  // more marks than these are not moved apart
 const CELL = 48;  // of the table in which names look for room, in pixels
 // Corners, a turn of the first one from the top, and a factor that makes all shapes look equally large.
 const SHAPES = {
@@ -19,16 +21,26 @@ export function partLine(part) {
 
 // Everything that is drawn as lines, class by class; state has { hidden, chosen, seat, detour }.
 export function* paintRoutes(ctx, frame, layer, state, theme) {
-  const shown = layer.classes.filter(({ number }) => !state.hidden.has(number));
+  const shown = layer.classes.filter(({ number }) => !state.hidden.has(number)), isAlone = shown.length === 1;
+  const inLanes = { ...frame, lane: isAlone ? LANE : laneOf(frame, layer) };
   for (const group of shown) {
     const isFaded = Boolean(state.seat || state.detour) || (state.chosen !== null && state.chosen !== group.number);
     ctx.globalAlpha = isFaded ? (state.detour && state.detour.number === group.number ? 0.45 : 0.16) : 1;
-    const isAlone = shown.length === 1, isOne = state.chosen === group.number || isAlone;
-    paintClass(ctx, frame, isAlone ? ownLane(group) : group, theme, isOne && !isFaded);
+    const isOne = state.chosen === group.number || isAlone;
+    paintClass(ctx, inLanes, isAlone ? ownLane(group) : group, theme, isOne && !isFaded);
     yield 200;
   }
   ctx.globalAlpha = 1;
   if (state.detour) paintDetour(ctx, frame, layer, state.detour, theme);
+}
+
+// Lanes become narrow where many routes share a street: a bundle far wider than its street shows nobody's way.
+function laneOf(frame, layer) {
+  if (!layer.abreast) {
+    layer.abreast = 1;
+    for (const { parts } of layer.classes) for (const { shifts } of parts) for (const shift of shifts) layer.abreast = Math.max(layer.abreast, Math.abs(shift) + 1);
+  }
+  return Math.min(Math.max(BUNDLE * Math.max(1, 10 * frame.scale) / 2 / layer.abreast, LEAST_LANE), LANE);
 }
 
 // Alone, a class stays on its streets, on the right of who goes there: lanes are for others, which may be many.
@@ -40,7 +52,7 @@ function ownLane(group) {
 const onRight = (part) => ({ ...part, xy: partLine(part), shifts: part.shifts.map(() => -1) });
 
 function paintClass(ctx, frame, group, theme, isOne) {
-  const casing = theme.routeCasing || group.edge, thick = isOne ? 6.5 : 5;
+  const casing = theme.routeCasing || group.edge, thick = isOne ? 6.5 : Math.max(1.85 * frame.lane, 1.5);
   for (const [a, b, c, d] of group.sights) strokeLine(ctx, [toFrame(frame, a, b), toFrame(frame, c, d)], casing, 1.5, [2, 3]);
   group.parts.forEach((part, i) => {
     const breadth = i === 0 ? thick : 0.6 * thick;  // after the shared route the members' own parts
@@ -52,16 +64,17 @@ function paintClass(ctx, frame, group, theme, isOne) {
 function paintPart(ctx, frame, group, part, casing, breadth) {
   const line = lineOf(frame, part);
   strokeLine(ctx, line, casing, breadth, []);
-  strokeLine(ctx, line, group.route, breadth - 1.4, group.dashes.map((length) => length * breadth));
-  for (const [x, y, angle] of pointsAlong(line, 85)) {
-    if (isSeen(frame, x, y)) paintArrow(ctx, x, y, angle, 5.5, group.edge, "#ffffff");
+  strokeLine(ctx, line, group.route, breadth > 3 ? breadth - 1.4 : 0.7 * breadth, group.dashes.map((length) => length * breadth));
+  const size = Math.min(5.5, 2.2 + 0.66 * breadth);
+  for (const [x, y, angle] of pointsAlong(line, breadth > 3 ? 85 : 120)) {
+    if (isSeen(frame, x, y)) paintArrow(ctx, x, y, angle, size, group.edge, "#ffffff");
   }
 }
 
 export function lineOf(frame, part) {
   const xy = partLine(part), middle = [];
   for (let i = 0; i < xy.length; i += 2) middle.push(toFrame(frame, xy[i], xy[i + 1]));
-  return lineBeside(middle, part.shifts.map((halves) => halves * LANE));
+  return lineBeside(middle, part.shifts.map((halves) => halves * (frame.lane || LANE)));
 }
 
 const isSeen = (frame, x, y) => x > -20 && y > -20 && x < frame.width + 20 && y < frame.height + 20;
@@ -99,7 +112,7 @@ function paintTurns(ctx, frame, group, part, isOne) {
 
 function turnPlace(frame, part, at) {
   const xy = partLine(part), point = (i) => toFrame(frame, xy[2 * i], xy[2 * i + 1]), [x, y] = point(at);
-  const [dx, dy] = across(point(at - 1), [x, y], part.shifts[at - 1] * LANE);
+  const [dx, dy] = across(point(at - 1), [x, y], part.shifts[at - 1] * (frame.lane || LANE));
   return [x + dx, y + dy];
 }
 
@@ -173,10 +186,40 @@ export function markRadius(frame, places) {
   return Math.min(Math.max(0.3 * places.spacing * frame.scale, 7), 10);
 }
 
-// Where a mark is drawn: marks on one spot stand side by side.
+// Where a mark is drawn: marks on one spot stand side by side, and others that would hide each other are moved apart.
 export function markAt(frame, place, radius) {
-  const [x, y] = toFrame(frame, place.x, place.y);
-  return [x + (place.aside || 0) * 1.2 * radius, y];
+  const [x, y] = toFrame(frame, place.x, place.y), [dx, dy] = place.moved || [0, 0];
+  return [x + (place.aside || 0) * 1.2 * radius + dx, y + dy];
+}
+
+// Moves marks that overlap apart, each as little as it takes and never far; the same marks always in the same way.
+function spreadMarks(frame, places, state) {
+  const radius = markRadius(frame, places), shown = places.filter((place) => isPlaceShown(place, state));
+  for (const place of places) place.moved = null;
+  if (shown.length > MOST_SPREAD) return;
+  const spots = shown.map((place) => markAt(frame, place, radius)), homes = spots.map(([x, y]) => [x, y]);
+  const size = ({ ring }) => (ring && ring.length ? 1.3 : 1.08) * radius, apart = (i, j) => size(shown[i]) + size(shown[j]) + 1;
+  const pairs = [];
+  spots.forEach(([x, y], i) => {
+    for (let j = 0; j < i; j++) if (Math.hypot(x - spots[j][0], y - spots[j][1]) < 8 * radius) pairs.push([j, i]);
+  });
+  for (let round = 0; round < 40; round++) {
+    let worst = 0;
+    for (const [i, j] of pairs) {
+      const dx = spots[j][0] - spots[i][0], dy = spots[j][1] - spots[i][1], away = Math.hypot(dx, dy), over = apart(i, j) - away;
+      if (over <= 0.3) continue;
+      worst = Math.max(worst, over);
+      const [ux, uy] = away > 1e-6 ? [dx / away, dy / away] : [1, 0];
+      spots[i] = [spots[i][0] - ux * over / 2, spots[i][1] - uy * over / 2];
+      spots[j] = [spots[j][0] + ux * over / 2, spots[j][1] + uy * over / 2];
+    }
+    if (!worst) break;
+  }
+  shown.forEach((place, i) => {
+    const dx = spots[i][0] - homes[i][0], dy = spots[i][1] - homes[i][1], far = Math.hypot(dx, dy);
+    const most = Math.min(1, 2.6 * radius / (far || 1));
+    place.moved = far > 0.5 ? [dx * most, dy * most] : null;
+  });
 }
 
 export function isPlaceShown(place, state) {
@@ -191,7 +234,10 @@ function placeAlpha(place, { chosen, seat }) {
 
 export function paintPlaces(ctx, frame, places, state, theme) {
   const radius = markRadius(frame, places), shown = places.filter((place) => isPlaceShown(place, state));
-  for (const place of shown) if (place.place) paintDoor(ctx, frame, place, placeAlpha(place, state), radius, theme);
+  for (const place of shown) {
+    if (place.place) paintDoor(ctx, frame, place, placeAlpha(place, state), theme);
+    if (place.moved && Math.hypot(...place.moved) > 0.8 * radius) paintLeader(ctx, frame, place, placeAlpha(place, state), radius, theme);
+  }
   for (const place of shown) {
     const [x, y] = markAt(frame, place, radius);
     if (!isSeen(frame, x, y)) continue;
@@ -203,7 +249,7 @@ export function paintPlaces(ctx, frame, places, state, theme) {
 }
 
 // A place's true address, and a thin line to its door on the street.
-function paintDoor(ctx, frame, place, alpha, radius, theme) {
+function paintDoor(ctx, frame, place, alpha, theme) {
   const from = toFrame(frame, ...place.place), to = toFrame(frame, place.x, place.y);
   if (Math.hypot(from[0] - to[0], from[1] - to[1]) < 3 || !isSeen(frame, ...from)) return;
   ctx.globalAlpha = alpha;
@@ -213,6 +259,16 @@ function paintDoor(ctx, frame, place, alpha, radius, theme) {
   ctx.fillRect(from[0] - 3.5, from[1] - 3.5, 7, 7);
   ctx.fillStyle = theme.halo;
   ctx.fillRect(from[0] - 1.7, from[1] - 1.7, 3.4, 3.4);
+  ctx.globalAlpha = 1;
+}
+
+// From a mark that had to move to where it belongs.
+function paintLeader(ctx, frame, place, alpha, radius, theme) {
+  const home = toFrame(frame, place.x, place.y);
+  ctx.globalAlpha = alpha;
+  strokeLine(ctx, [home, markAt(frame, place, radius)], theme.halo, 3.2, []);
+  strokeLine(ctx, [home, markAt(frame, place, radius)], place.edge, 1.2, []);
+  paintDisc(ctx, ...home, 2.6, place.face, place.edge);
   ctx.globalAlpha = 1;
 }
 
@@ -283,6 +339,7 @@ function haloText(ctx, text, x, y, theme, font, align) {
 // Finds room for names, the most important first: right of the mark, left of it, below, above, else the name is left out.
 // Returns what to draw, relative to the marks, so that names stay where they are while the map is moved.
 export function placeLabels(ctx, frame, places, state) {
+  spreadMarks(frame, places, state);
   const radius = markRadius(frame, places), shown = places.filter((place) => isPlaceShown(place, state)), room = new Map();
   for (const place of shown) {
     const [x, y] = markAt(frame, place, radius);
@@ -299,10 +356,11 @@ export function placeLabels(ctx, frame, places, state) {
     if (!(place.wide > 0)) place.wide = ctx.measureText(text).width;
     const [x, y] = markAt(frame, place, radius), wide = place.wide, off = radius + 5;
     const spots = [[off, 0, "left"], [-off, 0, "right"], [0, off + 6, "center"], [0, -off - 6, "center"]];
+    const isHere = x > 0 && x < frame.width;  // then its name had better be, too
     for (const [dx, dy, align] of spots) {
       const left = x + dx - (align === "left" ? 0 : align === "right" ? wide : wide / 2);
       const box = [left - 2, y + dy - 8, left + wide + 2, y + dy + 8];
-      if (!isFreeRoom(room, box)) continue;
+      if ((isHere && (box[0] < 0 || box[2] > frame.width)) || !isFreeRoom(room, box)) continue;
       takeRoom(room, box);
       found.push({ place, text, dx, dy, align });
       break;
