@@ -259,14 +259,15 @@ function passOn(name, data, on) {
   else if (name === "state" && data.id) on.job?.(data);
 }
 
-// Starts a job, or takes the one that is there, and waits for its end.
-export async function runJob(kind, params, { key, onStart, onProgress } = {}) {
+// Starts a job, or takes the one that is there, and waits for its end; onStart and onEnd get the job.
+export async function runJob(kind, params, { key, onStart, onEnd = onStart, onProgress } = {}) {
   let job = await startJob(kind, params, key);
   if (["failed", "killed", "cancelled"].includes(job.state)) job = await resumeJob(job.id);
   onStart?.(job);
   const ended = isFinal(job) ? job : await new Promise((resolve, reject) => {
     followJob(job.id, { progress: onProgress, end: resolve, lost: (error) => { if (error.status) reject(error); } });
   });
+  onEnd?.(ended);
   if (ended.state !== "done") throw new ApiError(jobError(ended), 0, null);
   return ended;
 }

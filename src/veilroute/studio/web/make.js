@@ -207,7 +207,6 @@ export function createMake(panel, studio) {
     try {
       const job = await runJob("audit", { playbook }, { key: `audit ${playbook}`, onStart: studio.jobChanged });
       const audit = await getResult(job.id, "audit.json");
-      studio.jobChanged(job);
       if (state.playbook !== playbook) return;
       state.audit = audit;
       showResult();

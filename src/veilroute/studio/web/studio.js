@@ -110,9 +110,8 @@ function seat(view, create) {
   if (!state.scene) return emptyView(panel, state.isRunning ? "Routes appear here as soon as there is a first plan." : "There is no plan yet: make one, or open a playbook.");
   if (view === "drive" && !state.isFinal) return emptyView(panel, "The plan is still being improved. Drive opens when it is done: routes that change give places away.");
   if (seats[view]?.scene !== state.scene || seats[view].days !== state.days) {
-    panel.replaceChildren();
     const box = element("div", { class: "seat" });
-    panel.append(box);
+    panel.replaceChildren(element("h1", { class: "unseen" }, `${tabOf(view).textContent.slice(1)}: ${state.sourceName}`), box);
     seats[view] = { scene: state.scene, days: state.days, part: create(box, panel) };
   }
   return { show() { showOnMap(state.scene, 0); seats[view].part.show(); }, hide() { seats[view].part.hide(); } };

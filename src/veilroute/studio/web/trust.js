@@ -69,14 +69,16 @@ function aboutText(value) {
   if (value === null || value === undefined) return "none";
   if (typeof value !== "object") return String(value);
   if (Array.isArray(value)) return value.map((each) => (each?.start ? `${each.start} to ${each.goal}` : aboutText(each))).join("; ");
-  return Object.entries(value).map(([name, each]) => `${name.replaceAll("_", " ").replace("num ", "")} ${aboutText(each)}`).join(", ");
+  return Object.entries(value).map(([name, each]) => (name.startsWith("num") ? `${aboutText(each)} ${name.slice(4) || "in number"}` : name === "sha256" ? each : `${name} ${aboutText(each)}`)).join(", ");
 }
 
 function hashes(audit, scene) {
-  const rows = (audit.bound_to ?? []).map(({ what, playbook, agrees }) => [what, named(aboutText(playbook)), agrees === null ? "as stated" : agrees ? "agrees" : "differs"]);
-  const own = scene?.playbook?.sha256 ? [["playbook", element("code", {}, scene.playbook.sha256), "SHA-256"]] : [];
-  return [element("h2", {}, "What it is about"), element("p", { class: "explain" }, "Hashes tie the report to a map, candidates and names. That these are the ones you meant is for you to compare."),
-    table(["What", "As the playbook says", ""], [...own, ...rows])];
+  const bound = audit.bound_to ?? [], isCompared = bound.some(({ agrees }) => agrees !== null);
+  const rows = bound.map(({ what, playbook, agrees }) => [what, named(what === "m" && playbook === null ? "the whole route" : aboutText(playbook)), agrees === null ? "" : agrees ? "agrees" : "differs"]);
+  const own = scene?.playbook?.sha256 ? [["playbook", element("code", {}, scene.playbook.sha256), ""]] : [];
+  const heads = ["What", "As the playbook says", "Compared"].slice(0, isCompared ? 3 : 2);
+  return [element("h2", {}, "What it is about"), element("p", { class: "explain" }, "Hashes (SHA-256) tie the report to a playbook, a map, candidates and names. That these are the ones you meant is for you to compare."),
+    table(heads, [...own, ...rows].map((row) => row.slice(0, heads.length)))];
 }
 
 function howTo(name) {
