@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 
 from veilroute.closures import Replan
+from veilroute.domain.geography import LATTICE
 from veilroute.domain.graph import Domain, Label, label_text
 from veilroute.domain.visibility import visibility_to_dict
 from veilroute.playbook import Playbook, PlaybookClass, Route
@@ -46,7 +47,7 @@ from veilroute.plotting.playbook_plot import Belief, alike_text, beliefs, costs_
 from veilroute.plotting.routes import class_walks
 from veilroute.plotting.wording import Told, lead_text, promise_text, summary_rows, tell_class, tell_detour
 from veilroute.problem import Privacy, Problem
-from veilroute.streets.directions import bearing, turn_angle
+from veilroute.streets.directions import bearing, street_called, turn_angle
 from veilroute.streets.sheets import UNDECIDED, ClassRoute, class_routes, closed_text, members_text
 
 FORMAT = "veilroute-scene/1"
@@ -222,10 +223,11 @@ def _turns(walk: Walk, at_node: Sequence[int], route: ClassRoute | None, number:
     """Which points of a part are turns, by where these lead; off the streets only where one turns round."""
     turns: dict[str, list[int]] = {"round": [], "left": [], "right": []}
     legs = () if route is None or number >= len(route.parts) else route.parts[number].itinerary.legs
-    is_street = bool(legs) and all(leg.kind not in ("air", "cell") for leg in legs)
+    is_street = bool(legs) and all(leg.kind not in LATTICE for leg in legs)
     for i in range(1, len(walk) - 1):
         angle = 0.0
-        if is_street and legs[i].is_choice:
+        # As in directions: a street that only bends, where no other meets it, is no turn.
+        if is_street and (legs[i].is_choice or street_called(legs[i]) != street_called(legs[i - 1])):
             angle = turn_angle(bearing(legs[i - 1].line, at_end=True), bearing(legs[i].line))
         if walk[i - 1] == walk[i + 1] or abs(angle) > _ROUND:
             turns["round"].append(at_node[i])

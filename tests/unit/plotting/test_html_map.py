@@ -176,9 +176,9 @@ def test_where_members_part_each_has_its_own_line_and_directions(
         ),
         "Directions",
     ]
-    written, again = (each.scene["playbook"] for each in (page, Page(html_map(little_book(m=3)))))
-    assert written["trips"] == again["trips"]
-    assert written["places"] == again["places"]
+    now, again = (each.scene["playbook"] for each in (page, Page(html_map(little_book(m=3)))))
+    assert now["trips"] == again["trips"]
+    assert now["places"] == again["places"]
 
 
 def test_places_and_words(page: Page) -> None:
