@@ -39,6 +39,7 @@ function createDriverSeat(map, scene, drive) {
   const { trips } = scene.playbook, parts = driverParts(drive, trips);
   // key: what openKey gave; given: class, routes and parts of the route that is shown; asked: which press is the last.
   const state = { key: null, given: null, asked: 0, isShown: false };
+  parts.trip.value = String(scene.playbook.shown || 0);
   const say = (name) => { parts.status.textContent = name ? drive.sentences[name] : ""; };
 
   // Reads the field, empties it, and says which candidate is meant: the text itself is gone when this returns.
@@ -216,7 +217,7 @@ function driverParts(drive, trips) {
   const tripField = labelled("Trip", trip);
   tripField.hidden = trips.length < 2;
   const elements = [
-    ...introduction(), draws, tripField, labelled("Where you have to stop: its name or label", holder),
+    ...introduction(), draws, tripField, labelled("Where you have to stop", holder),
     buildElement("label", { class: "seat-check" }, shown, " Show what I type"),
     buildElement("div", { class: "seat-row" }, give, forget), status, result.section,
   ];
@@ -226,10 +227,11 @@ function driverParts(drive, trips) {
   };
 }
 
-// Fields of a form are remembered, completed, corrected and learned from by browsers; this one asks not to be.
+// Fields of a form are remembered, completed, corrected and learned from by browsers; this one asks not to be. Its
+// label does not say "name" or "address", by which they would know what to remember it as.
 function secretField(onKey) {
   return buildElement("input", {
-    type: "text", "aria-label": "Where you have to stop: its name or label", autocomplete: "off", autocorrect: "off",
+    type: "text", "aria-label": "Where you have to stop", autocomplete: "off", autocorrect: "off",
     autocapitalize: "off", spellcheck: "false", writingsuggestions: "false", translate: "no", enterkeyhint: "go",
     "data-1p-ignore": "true", "data-lpignore": "true", "data-form-type": "other", onkeydown: onKey,
   });
@@ -248,8 +250,8 @@ function resultParts(drive) {
 }
 
 function introduction() {
-  const about = "What you type stays in this page and is gone when the route is shown. The page asks nobody: it has "
-    + "all routes with it. Coordinates are understood by the command veilroute route alone.";
+  const about = "Type a place as Look calls it; coordinates are understood by the command veilroute route alone. "
+    + "What you type stays in this page and is gone when the route is shown. The page asks nobody: it has all routes.";
   const made = [buildElement("p", { class: "seat-muted" }, about)];
   if (!window.isSecureContext) {
     const open = "This page came over an unencrypted connection: whoever controls the network could have changed it. "

@@ -139,7 +139,7 @@ function createSeat(map, scene, watch) {
   parts.scrubber.addEventListener("input", () => { stop(); goTo(Number(parts.scrubber.value)); });
   parts.play.addEventListener("click", () => (state.timer === null ? play() : stop()));
   game.listen({ newRound, guess, endGame });
-  choose(0, 0);
+  choose(0, scene.playbook.shown || 0);
 
   return {
     elements: [...parts.elements, game.element, bars.element, parts.chart],
