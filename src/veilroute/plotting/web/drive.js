@@ -36,7 +36,7 @@ export function createDrive(panel, map, scene, { seal = () => {} } = {}) {
 }
 
 function createDriverSeat(map, scene, drive) {
-  const { trips } = scene.playbook, parts = driverParts(drive, trips);
+  const { trips } = scene.playbook, parts = driverParts(drive, scene.playbook);
   // key: what openKey gave; given: class, routes and parts of the route that is shown; asked: which press is the last.
   const state = { key: null, given: null, asked: 0, isShown: false };
   parts.trip.value = String(scene.playbook.shown || 0);
@@ -183,7 +183,7 @@ function showRouteOnMap(map, trip, index, given) {
   map.fit(group.box);
 }
 
-function driverParts(drive, trips) {
+function driverParts(drive, { trips, m }) {
   const holder = buildElement("span", { class: "seat-secret" });
   const shown = buildElement("input", { type: "checkbox" });
   const secret = () => holder.firstElementChild;
@@ -217,7 +217,7 @@ function driverParts(drive, trips) {
   const tripField = labelled("Trip", trip);
   tripField.hidden = trips.length < 2;
   const elements = [
-    ...introduction(), draws, tripField, labelled("Where you have to stop", holder),
+    ...introduction(m), draws, tripField, labelled("Where you have to stop", holder),
     buildElement("label", { class: "seat-check" }, shown, " Show what I type"),
     buildElement("div", { class: "seat-row" }, give, forget), status, result.section,
   ];
@@ -249,10 +249,11 @@ function resultParts(drive) {
   return { heading, sheet, copy, copied, saves, section };
 }
 
-function introduction() {
+function introduction(m) {
   const about = "Type a place as Look calls it; coordinates are understood by the command veilroute route alone. "
     + "What you type stays in this page and is gone when the route is shown. The page asks nobody: it has all routes.";
-  const made = [buildElement("p", { class: "seat-muted" }, about)];
+  const until = `Only the first ${m} nodes of a trip are promised to look the same for others.`;
+  const made = (m ? [about, until] : [about]).map((text) => buildElement("p", { class: "seat-muted" }, text));
   if (!window.isSecureContext) {
     const open = "This page came over an unencrypted connection: whoever controls the network could have changed it. "
       + "Use it on the machine itself, or an exported file.";
