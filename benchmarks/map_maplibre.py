@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from playwright.sync_api import Browser, Error
+from playwright.sync_api import Browser, BrowserType, Error
 
 import veilroute as vr
-from browser_pages import DESKTOP, PageErrors
+from browser_pages import DESKTOP, PageErrors, started_chromium
 from veilroute.plotting.domain_plot import street_lines
 
 _WIDTHS = (4.0, 3.0, 2.0, 1.3)
@@ -53,16 +53,18 @@ def library_bytes() -> int:
     return len(_carried("maplibre-gl.js").encode()) + len(_carried("maplibre-gl.css").encode())
 
 
-def print_needs(browser: Browser, plain_browser: Browser, city: vr.Domain, folder: Path) -> None:
+def print_needs(browser: Browser, kind: BrowserType, city: vr.Domain, folder: Path) -> None:
     """Print what a page with MapLibre GL JS asks of its policy and of the machine, tried out on a small city."""
-    for said, worker, opened_by in (
-        ("workers from blob: allowed", "blob:", browser),
-        ("no worker allowed, as in our exported maps", "'none'", browser),
-        ("no WebGL: Chromium without a card or SwiftShader", "blob:", plain_browser),
+    path = folder / "needs.html"
+    for said, worker in (
+        ("workers from blob: allowed", "blob:"),
+        ("no worker allowed, as in our exported maps", "'none'"),
     ):
-        path = folder / "needs.html"
         path.write_text(maplibre_page(city, worker=worker), encoding="utf-8")
-        print(f"  {said}: {_try(opened_by, path)}")
+        print(f"  {said}: {_try(browser, path)}")
+    path.write_text(maplibre_page(city), encoding="utf-8")
+    with started_chromium("--disable-3d-apis", kind=kind) as without:
+        print(f"  no WebGL: {_try(without, path)}")
 
 
 def _try(browser: Browser, path: Path) -> str:
