@@ -21,7 +21,7 @@ function vanItem(van, map, hidden) {
   const lines = (texts) => buildElement("ol", {}, ...texts.map((text) => buildElement("li", {}, nameElement(text))));
   const block = (title, ...inside) => buildElement("details", {}, buildElement("summary", {}, title), ...inside);
   item.append(
-    buildElement("div", { class: "row" }, box, zoomTo), block("Stops", lines(van.visits)),
+    buildElement("div", { class: "row" }, buildElement("label", { class: "tick" }, box), zoomTo), block("Stops", lines(van.visits)),
     block(`Directions (${van.total})`, buildElement("p", {}, nameElement(van.note)), lines(van.steps)),
   );
   for (const kind of ["pointerenter", "focusin"]) item.addEventListener(kind, () => map.setChosen(van.number));

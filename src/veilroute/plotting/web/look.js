@@ -166,7 +166,7 @@ function classItem(book, trip, group, actions) {
     buildElement("span", { class: "number" }, String(group.number)), membersText(book, group), " ",
     buildElement("span", { class: "cost" }, group.costs),
   );
-  item.append(buildElement("div", { class: "row" }, box, zoomTo), ...(group.bar ? [chancesBar(book, group.bar)] : []));
+  item.append(buildElement("div", { class: "row" }, buildElement("label", { class: "tick" }, box), zoomTo), ...(group.bar ? [chancesBar(book, group.bar)] : []));
   item.append(...group.directions.map(directionsBlock));
   for (const detour of trip.detours) if (detour.number === group.number) item.append(detourBlock(detour, actions));
   for (const kind of ["pointerenter", "focusin"]) item.addEventListener(kind, () => actions.point(group.number));

@@ -5,6 +5,7 @@ import { paintArrow, plainText, toFrame } from "./basemap.js";
 const LANE = 2.7, LEAST_LANE = 0.7;  // half a lane in pixels, and where very many run side by side
 const BUNDLE = 44;  // so many pixels, or decimetres of street times ten, all lanes of a street may take together
 const LABEL_FONT = "600 12px system-ui, sans-serif";
+const BUTTONS = [0, 0, 60, 140];  // where the map's buttons are
 const MOST_SPREAD = 400;  // more marks than these are not moved apart
 const CELL = 48;  // of the table in which names look for room, in pixels
 // Corners, a turn of the first one from the top, and a factor that makes all shapes look equally large.
@@ -345,6 +346,7 @@ export function placeLabels(ctx, frame, places, state) {
     const [x, y] = markAt(frame, place, radius);
     takeRoom(room, [x - radius - 2, y - radius - 2, x + radius + 2, y + radius + 2]);
   }
+  takeRoom(room, BUTTONS);
   ctx.font = LABEL_FONT;
   const importance = { start: 0, goal: 0, candidate: 1 };
   const rank = (place) => (importance[place.role] ?? 2) + (state.chosen !== null && place.numbers && place.numbers.includes(state.chosen) ? -3 : 0);
