@@ -1,6 +1,6 @@
 // Make: from a map to a plan. Open a map, say where and how private, and see routes while the optimum is being proved.
 import { element, button, named, errorLine, plural } from "./pieces.js";
-import { ApiError, cancelJob, followJob, getResult, isFinal, jobError, runJob, startJob, uploadFile } from "./api.js";
+import { ApiError, cancelJob, followJob, getResult, isFinal, jobError, resumeJob, runJob, startJob, uploadFile } from "./api.js";
 import { Places, createPlacesPart } from "./make-places.js";
 import { createOptionsPart } from "./make-options.js";
 import { createOpenPart } from "./make-open.js";
@@ -130,6 +130,18 @@ export function createMake(panel, studio) {
     }
   }
 
+  async function resume(id) {
+    try {
+      planError.clear();
+      const job = await resumeJob(id);
+      resultBox.replaceChildren();
+      studio.setJob(job);
+      watch(job);
+    } catch (problem) {
+      planError.show(problem);
+    }
+  }
+
   async function cancel() {
     progress.cancelling();
     try {
@@ -180,6 +192,7 @@ export function createMake(panel, studio) {
     if (!results.includes("playbook.json")) {
       progress.end(jobError(job));
       planError.show(jobError(job));
+      if (job.state === "killed") resultBox.replaceChildren(button("Resume", () => resume(id), { class: "primary" }));
       return studio.stateChanged();
     }
     try {

@@ -83,7 +83,7 @@ function hashes(audit, scene) {
 
 function howTo(name) {
   const lines = [["Save the playbook, then let the auditor replay the observer", `veilroute audit ${name}`], ["Compare it with the instance that you meant", `veilroute audit ${name} --instance INSTANCE.json`],
-    ["How much a route tells who knows what is likely", `veilroute risk ${name} --prior PRIOR.csv`], ["The hash of the file", `sha256sum ${name}`]];
+    ["How much a route tells who knows what is likely", `veilroute risk ${name} --prior PRIOR.csv`], ["The hash of the playbook, the same with its map and without", `python -c "import veilroute; print(veilroute.read_playbook('${name}').sha256)"`]];
   return [element("h2", {}, "How to check this yourself"), element("p", { class: "explain" }, "The auditor shares no code with the planners. It runs on your machine, without this page."),
     element("ol", { class: "commands" }, lines.map(([text, line]) => element("li", {}, element("span", {}, text), element("code", {}, line))))];
 }
