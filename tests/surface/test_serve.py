@@ -91,6 +91,22 @@ class TestJobs:
             assert job["state"] == "done", (kind, job)
             assert set(job["results"]) == names
 
+    def test_days_and_linked_trips(self, server: Server, book: str, command: Command, tmp_path: Path) -> None:
+        day = server.run("fleet", playbook=book, touched=[1], vehicles=2, iterations=10)
+        assert day["state"] == "done", day
+        assert {"fleet.json", "day.json", "report.pdf"} <= set(day["results"])
+        assert server.result(day["id"], "fleet.json")["touched"] == [1]
+        wrong = server.run("fleet", playbook=book, touched=[99], vehicles=2)
+        assert (wrong["state"], "--touched" in wrong["error"]) == ("failed", True)
+        (tmp_path / "book.json").write_bytes(server.ask("GET", f"/api/jobs/{book.replace('/', '/results/')}").body)
+        assert command("ledger", "new", "week.jsonl").code == 0
+        assert command("ledger", "add", "week.jsonl", "book.json").code == 0
+        ledger = server.file("week.jsonl", (tmp_path / "week.jsonl").read_bytes())
+        job = server.run("linked", ledger=ledger, playbooks=[book])
+        assert job["state"] == "done", job
+        assert server.result(job["id"], "ledger.json")["safe"]
+        assert server.result(job["id"], "linked.json")["claims"]
+
     def test_what_is_wrong_is_said_in_one_line_with_the_file_s_own_name(self, server: Server) -> None:
         broken = server.file("Bürohaus <b>.map", b"type octile\nheight 3\nwidth 5\nmap\n.....\n")
         job = server.run("open", source=broken)

@@ -33,6 +33,7 @@ def run_serve(
     host: str = Option(
         "127.0.0.1", metavar="NAME", help="Where to listen; elsewhere than on this machine with a token."
     ),
+    token: bool = Option(False, "--token", help="Ask for a token on this machine too, where several people share it."),
     demo: bool = Option(False, "--demo", help="With the building and the streets of `veilroute demo`."),
     data: Path | None = Option(None, metavar="DIR", help="Where files and jobs are kept. [the user's data folder]"),
     workers: int = Option(2, metavar="N", help="How many jobs run at once."),
@@ -75,17 +76,17 @@ def run_serve(
             _add_demo(store)
         for path in files or []:
             _add_file(store, path)
-        token = None if host in LOOPBACK else secrets.token_urlsafe(24)
-        studio = Studio(store, limits, _WORKER, Settings(host, port, token, demo), _log(folder))
+        word = secrets.token_urlsafe(24) if token or host not in LOOPBACK else None
+        studio = Studio(store, limits, _WORKER, Settings(host, port, word, demo), _log(folder))
         config = uvicorn.Config(
             studio.app(), http=PatientProtocol, ws="none", lifespan="on", log_config=None, access_log=False,
             server_header=False, date_header=False, proxy_headers=False, timeout_keep_alive=15,
             timeout_graceful_shutdown=1, limit_concurrency=1000, h11_max_incomplete_event_size=32_768, backlog=512,
         )  # fmt: skip
-        url = _url(host, port, token)
+        url = _url(host, port, word)
         emit(f"Studio: {url}\n")
         emit(f"Files and jobs: {folder}\nCtrl-C ends it.\n")
-        if token is not None:
+        if host not in LOOPBACK:
             remark("whoever has this address can see and start everything here; what is sent is not encrypted")
         if browser:
             webbrowser.open(url)

@@ -26,7 +26,7 @@ from veilroute import __version__
 from veilroute.errors import InvalidInputError, VeilrouteError
 from veilroute.jsontext import parse_json
 from veilroute.studio.files import classify, clean_name
-from veilroute.studio.guard import Guard, Refusal, allowed_hosts
+from veilroute.studio.guard import LOOPBACK, Guard, Refusal, allowed_hosts
 from veilroute.studio.jobs import Limits, Supervisor
 from veilroute.studio.openapi import openapi
 from veilroute.studio.schema import ID, RESULT, check_job
@@ -140,7 +140,7 @@ class Studio:
             hosts=allowed_hosts(settings.host, settings.port),
             port=settings.port,
             token=settings.token,
-            any_address=settings.token is not None,
+            any_address=settings.host not in LOOPBACK,
             templates={handler: path for _, path, handler in handlers},
             log=self.log,
         )
