@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import multiprocessing
 import random
 import socket
 import sqlite3
@@ -20,6 +21,7 @@ import threading
 import time
 import zipfile
 from collections import Counter
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from studio_client import FINAL, SECRET, Server, endings, fuzz, rss_mb
@@ -66,35 +68,44 @@ class Memory:
 
 
 class Visitor:
-    """Asks for something again and again, and writes down how long that took."""
+    """Asks for something again and again, in a process of its own, and writes down how long that took."""
 
     def __init__(self, server: Server, path: str, every_s: float) -> None:
-        self.server, self.path, self.every_s = server, path, every_s
+        self.path = path
         self.times_ms: list[float] = []
         self.statuses: Counter[int] = Counter()
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._visit)
+        spawn = multiprocessing.get_context("spawn")
+        self._ours, theirs = spawn.Pipe()
+        self._process = spawn.Process(target=_visit, args=(server.port, path, every_s, theirs))
 
     def __enter__(self) -> Visitor:
-        self._thread.start()
+        self._process.start()
+        self._ours.recv()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
-
-    def _visit(self) -> None:
-        while not self._done.wait(self.every_s):
-            began = time.perf_counter()
-            status = self.server.ask("GET", self.path).status
-            self.times_ms.append(1000 * (time.perf_counter() - began))
-            self.statuses[status] += 1
+        self._ours.send("enough")
+        self.times_ms, statuses = self._ours.recv()
+        self.statuses = Counter(statuses)
+        self._process.join()
 
     def line(self) -> str:
         times = sorted(self.times_ms)
         worst = times[min(len(times) - 1, int(0.99 * len(times)))]
         told = f"median {statistics.median(times):.0f} ms, 99th percentile {worst:.0f} ms, longest {times[-1]:.0f} ms"
         return f"  {self.path}: {told} ({len(times)} requests, statuses {dict(self.statuses)})"
+
+
+def _visit(port: int, path: str, every_s: float, told: Connection) -> None:
+    server = Server(Path())
+    server.port = port
+    times_ms, statuses = [], []
+    told.send("ready")
+    while not told.poll(every_s):
+        began = time.perf_counter()
+        statuses.append(server.ask("GET", path).status)
+        times_ms.append(1000 * (time.perf_counter() - began))
+    told.send((times_ms, statuses))
 
 
 def load(folder: Path, num_clients: int, num_plans: int) -> bool:

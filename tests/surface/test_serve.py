@@ -193,7 +193,7 @@ class TestJobs:
         data = tmp_path / "data"
         server = Server(data, "--workers", "1").start()
         source = server.file("small.map", SMALL)
-        ids = [server.submit("plan", source=source, options=PLACES, time_limit_s=1).json["id"] for _ in range(8)]
+        ids = [server.submit("plan", source=source, options=PLACES, time_limit_s=1).json["id"] for _ in range(5)]
         server.wait(ids[1])
         jobs = server.ask("GET", "/api/jobs").json["jobs"]
         finished = {job["id"]: job["attempt"] for job in jobs if job["state"] in FINAL}

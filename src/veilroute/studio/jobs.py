@@ -5,6 +5,7 @@ watches its memory and its time. A worker that dies takes its job's attempt with
 """
 
 import asyncio
+import logging
 import os
 import shutil
 import signal
@@ -127,11 +128,14 @@ class Supervisor:
         How much is taken on.
     command
         How a worker is started; the bound of its memory is put behind.
+    log
+        Where faults are written down.
     """
 
-    def __init__(self, store: Store, limits: Limits, command: Sequence[str]) -> None:
-        self.store, self.limits, self.command = store, limits, tuple(command)
+    def __init__(self, store: Store, limits: Limits, command: Sequence[str], log: logging.Logger) -> None:
+        self.store, self.limits, self.command, self.log = store, limits, tuple(command), log
         self._running: dict[str, tuple[Worker | None, _Running]] = {}
+        self._in_hand: dict[int, Job] = {}
         self._listeners: dict[str, set[asyncio.Queue[Event]]] = {}
         self._wake = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -182,7 +186,8 @@ class Supervisor:
             found = await asyncio.to_thread(self.store.finish, job, "cancelled")
             if found is not None:
                 self._tell_state(found)
-            return found
+                return found
+            # A worker has taken it meanwhile.
         worker, running = self._running.get(job.id, (None, None))
         if running is None:
             return self.store.job(job.id)
@@ -264,6 +269,29 @@ class Supervisor:
     # Working
 
     async def _serve_forever(self, number: int) -> None:
+        """Have one worker after the other run jobs; whatever goes wrong ends one job, and never the others."""
+        while True:
+            try:
+                await self._serve(number)
+            except Exception as error:
+                self.log.error("%s in a worker's task", type(error).__name__)
+                await self._abandon(number)
+                await asyncio.sleep(1)
+
+    async def _abandon(self, number: int) -> None:
+        """Say of the job that a task had in hand that it has come to no end."""
+        job = self._in_hand.pop(number, None)
+        if job is None:
+            return
+        self._running.pop(job.id, None)
+        with suppress(Exception):
+            finished = await asyncio.to_thread(
+                self.store.finish, job, "killed", error="the server could not go on with it; resume it to begin again"
+            )
+            if finished is not None:
+                self._tell_state(finished)
+
+    async def _serve(self, number: int) -> None:
         worker: Worker | None = None
         watched: asyncio.Task[None] | None = None
         try:
@@ -275,6 +303,7 @@ class Supervisor:
                     self._wake.clear()
                     await self._wake.wait()
                     continue
+                self._in_hand[number] = job
                 if worker is None or not worker.is_alive:
                     worker = await Worker.start(self.command, self.limits.memory)
                 running = _Running(job)
@@ -286,6 +315,7 @@ class Supervisor:
                 finally:
                     watched.cancel()
                     self._running.pop(job.id, None)
+                self._in_hand.pop(number, None)
                 if self._is_worn(worker):
                     await worker.end()
                     worker = await Worker.start(self.command, self.limits.memory)

@@ -130,7 +130,7 @@ def _paths() -> dict[str, Any]:
                 "summary": "Upload a file. A private key is refused.",
                 "parameters": [_asked("name", "query", _TEXT)],
                 "requestBody": {"required": True, "content": {octets: {"schema": raw}}},
-                "responses": _answers(201, "The file.", _ref("File"), 408, 413, 415, 422, 507),
+                "responses": _answers(201, "The file.", _ref("File"), 408, 413, 415, 422, 503, 507),
             },
         },
         "/api/files/{id}": {

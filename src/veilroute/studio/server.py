@@ -40,6 +40,8 @@ _MOST_DRAINED = 4 * 2**30
 _PING_S = 15.0
 _STREAM_S = 3600.0
 _LEAST_FREE = 256 * 2**20
+_LOOK_EVERY = 16 * 2**20
+_MOST_UPLOADS = 8
 _KEY = 512
 
 _TYPES = {
@@ -97,7 +99,8 @@ class Studio:
         self, store: Store, limits: Limits, command: Sequence[str], settings: Settings, log: logging.Logger
     ) -> None:
         self.store, self.limits, self.settings, self.log = store, limits, settings, log
-        self.jobs = Supervisor(store, limits, command)
+        self.jobs = Supervisor(store, limits, command, log)
+        self._num_uploads = 0
         self.web = web_files()
 
     def app(self) -> ASGIApp:
@@ -189,11 +192,16 @@ class Studio:
 
     async def upload(self, request: Request) -> Response:
         """Take a file in, as it is sent."""
+        if self._num_uploads >= _MOST_UPLOADS:
+            raise Refusal(503, "too many files are being sent at once; try again", {"Retry-After": "2"})
+        self._num_uploads += 1
         try:
             return await self._take(request)
         except Refusal:
             await _drain(request)
             raise
+        finally:
+            self._num_uploads -= 1
 
     async def _take(self, request: Request) -> Response:
         self._check_room(request)
@@ -215,11 +223,14 @@ class Studio:
         return _json(file.to_dict(), 201)
 
     def _check_room(self, request: Request) -> None:
-        if shutil.disk_usage(self.store.folder).free < _LEAST_FREE:
+        if self._is_full():
             raise Refusal(507, "the disk is nearly full", {"Connection": "close"})
         length = request.headers.get("content-length", "0")
         if not length.isdigit() or len(length) > 15 or int(length) > self.limits.upload:
             raise Refusal(413, f"a file has at most {self.limits.upload:,} bytes", {"Connection": "close"})
+
+    def _is_full(self) -> bool:
+        return shutil.disk_usage(self.store.folder).free < _LEAST_FREE
 
     async def _receive(self, request: Request, path: Path, most: int) -> str:
         """Write a body to a file, and give its hash."""
@@ -229,6 +240,8 @@ class Studio:
                 size += len(chunk)
                 if size > most:
                     raise Refusal(413, f"a file has at most {most:,} bytes here", {"Connection": "close"})
+                if size // _LOOK_EVERY != (size - len(chunk)) // _LOOK_EVERY and self._is_full():
+                    raise Refusal(507, "the disk is nearly full", {"Connection": "close"})
                 digest.update(chunk)
                 file.write(chunk)
             file.flush()
@@ -267,7 +280,7 @@ class Studio:
         if key is not None and not (0 < len(key) <= _KEY and key.isascii() and key.isprintable()):
             raise Refusal(422, f"Idempotency-Key: expected 1 to {_KEY} printable signs")
         usage = self.store.usage()
-        if usage["jobs"] >= self.limits.jobs or usage["bytes"] >= self.limits.disk:
+        if usage["jobs"] >= self.limits.jobs or usage["bytes"] >= self.limits.disk or self._is_full():
             raise Refusal(507, "as many jobs and results are kept as may be; remove some")
         try:
             kind, params = check_job(data["kind"], data.get("params", {}), self.jobs.kind_of)

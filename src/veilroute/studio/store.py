@@ -120,8 +120,20 @@ class Store:
         for line in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "busy_timeout=2000"):
             self._db.execute(f"PRAGMA {line}")
         self._db.executescript(_SCHEMA)
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """Remove what a server that was killed has left half done."""
         for path in (self.folder / "incoming").iterdir():
             path.unlink()
+        files = {row["id"] for row in self._rows("SELECT id FROM files")}
+        for path in (self.folder / "files").iterdir():
+            if path.name not in files:
+                path.unlink()
+        jobs = {row["id"] for row in self._rows("SELECT id FROM jobs")}
+        for path in (self.folder / "jobs").iterdir():
+            if path.name not in jobs:
+                shutil.rmtree(path, ignore_errors=True)
 
     def _take_lock(self) -> int:
         """Keep other servers off this folder for as long as this process lives."""

@@ -125,5 +125,8 @@ class TestFolder:
     def test_what_was_half_sent_is_gone_after_a_restart(self, tmp_path: Path) -> None:
         with Store(tmp_path / "data") as store:
             (store.folder / "incoming" / "half").write_bytes(b"abc")
+            (store.folder / "files" / "0123").write_bytes(b"nobody knows it")
+            (store.folder / "jobs" / "0123" / "1").mkdir(parents=True)
         with Store(tmp_path / "data") as store:
-            assert not list((store.folder / "incoming").iterdir())
+            for name in ("incoming", "files", "jobs"):
+                assert not list((store.folder / name).iterdir())
