@@ -18,6 +18,7 @@ import { onThemeChange, themeNow } from "./theme.js";
 const SETTLE_MS = 140;  // after the last move the map is at rest
 const LIVE_PLACES = 400;  // up to so many marks are drawn in each frame and do not grow while one zooms
 const LEAST_SPAN = { streets: 500, grid: 60, graph: 500 };  // of a box that is shown, in map units
+const LANE_ROOM = { streets: 300, grid: 12, graph: 100 };  // so many map units wide routes may be side by side
 const CLOSEST = { streets: 4, grid: 12, graph: 4 };  // pixels per map unit
 
 export function createMap(root) {
@@ -268,7 +269,7 @@ export function createMap(root) {
   }
 
   function setLayer(next) {
-    layer = next;
+    layer = next && { ...next, room: LANE_ROOM[scene.map.kind] };
     state.detour = state.seat = state.chosen = null;
     state.hidden = new Set();
     changed();

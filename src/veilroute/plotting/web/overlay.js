@@ -2,8 +2,8 @@
 import { across, decode, lineBeside, pointsAlong } from "./geometry.js";
 import { paintArrow, plainText, toFrame } from "./basemap.js";
 
-const LANE = 2.7, LEAST_LANE = 0.7;  // half a lane in pixels, and where very many run side by side
-const BUNDLE = 44;  // so many pixels, or decimetres of street times ten, all lanes of a street may take together
+const LANE = 2.7, LEAST_LANE = 1;  // half a lane in pixels, and where very many run side by side
+const BUNDLE = 36;  // so many pixels all lanes of a street may take together, or as many map units as the map has room for
 const LABEL_FONT = "600 12px system-ui, sans-serif";
 const BUTTONS = [0, 0, 60, 140];  // where the map's buttons are
 const MOST_SPREAD = 400;  // more marks than these are not moved apart
@@ -41,7 +41,7 @@ function laneOf(frame, layer) {
     layer.abreast = 1;
     for (const { parts } of layer.classes) for (const { shifts } of parts) for (const shift of shifts) layer.abreast = Math.max(layer.abreast, Math.abs(shift) + 1);
   }
-  return Math.min(Math.max(BUNDLE * Math.max(1, 10 * frame.scale) / 2 / layer.abreast, LEAST_LANE), LANE);
+  return Math.min(Math.max(Math.max(BUNDLE, (layer.room || 0) * frame.scale) / 2 / layer.abreast, LEAST_LANE), LANE);
 }
 
 // Alone, a class stays on its streets, on the right of who goes there: lanes are for others, which may be many.
