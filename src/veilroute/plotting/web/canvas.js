@@ -11,23 +11,45 @@
 import { createBase, fromFrame, toFrame } from "./basemap.js";
 import { createLayer, showLayer, touchLayer, workOn } from "./layers.js";
 import {
-  isPlaceShown, markAt, markRadius, ownPlaces, paintLabels, paintPlaces, paintRoutes, paintSeat, placeLabels,
+  isPlaceShown,
+  markAt,
+  markRadius,
+  ownPlaces,
+  paintLabels,
+  paintPlaces,
+  paintRoutes,
+  paintSeat,
+  placeLabels,
 } from "./overlay.js";
 import { onThemeChange, themeNow } from "./theme.js";
 
-const SETTLE_MS = 140;  // after the last move the map is at rest
-const LIVE_PLACES = 400;  // up to so many marks are drawn in each frame and do not grow while one zooms
-const LEAST_SPAN = { streets: 500, grid: 60, graph: 500 };  // of a box that is shown, in map units
-const LANE_ROOM = { streets: 300, grid: 12, graph: 100 };  // so many map units wide routes may be side by side
-const CLOSEST = { streets: 4, grid: 12, graph: 4 };  // pixels per map unit
+const SETTLE_MS = 140; // after the last move the map is at rest
+const LIVE_PLACES = 400; // up to so many marks are drawn in each frame and do not grow while one zooms
+const LEAST_SPAN = { streets: 500, grid: 60, graph: 500 }; // of a box that is shown, in map units
+const LANE_ROOM = { streets: 300, grid: 12, graph: 100 }; // so many map units wide routes may be side by side
+const CLOSEST = { streets: 4, grid: 12, graph: 4 }; // pixels per map unit
 
 export function createMap(root) {
-  const parts = mapParts(root), { canvas } = parts, ctx = canvas.getContext("2d", { alpha: false });
+  const parts = mapParts(root),
+    { canvas } = parts,
+    ctx = canvas.getContext("2d", { alpha: false });
   const view = { x: 0, y: 0, scale: 1, width: 0, height: 0 };
   const state = { hidden: new Set(), chosen: null, seat: null, detour: null };
-  let scene = null, base = null, layer = null, marks = [], overlay = null, theme = themeNow(false);
-  let fitted = null;  // the box that fills the canvas, until the user moves or zooms
-  let labels = null, labelKey = "", isQueued = false, lastMove = -Infinity, ratio = 1, hasCross = false, settling = 0, isMarked = false;
+  let scene = null,
+    base = null,
+    layer = null,
+    marks = [],
+    overlay = null,
+    theme = themeNow(false);
+  let fitted = null; // the box that fills the canvas, until the user moves or zooms
+  let labels = null,
+    labelKey = "",
+    isQueued = false,
+    lastMove = -Infinity,
+    ratio = 1,
+    hasCross = false,
+    settling = 0,
+    isMarked = false;
 
   const under = createLayer((to, frame) => (base ? base.paint(to, frame, theme) : [].values()));
   const lines = createLayer(function* (to, frame) {
@@ -56,9 +78,16 @@ export function createMap(root) {
     let isMore = workOn(under, view, ratio, isMoving, isMoving ? 5 : 12, theme.land);
     isMore = workOn(lines, view, ratio, isMoving, isMoving ? 4 : 10, null) || isMore;
     compose();
-    if (!isMarked && (under.shown || under.job)) { isMarked = true; performance.mark("veilroute-picture"); }
+    if (!isMarked && (under.shown || under.job)) {
+      isMarked = true;
+      performance.mark("veilroute-picture");
+    }
     if (isMore) redraw();
-    else if (isMoving && !settling) settling = setTimeout(() => { settling = 0; redraw(); }, SETTLE_MS);
+    else if (isMoving && !settling)
+      settling = setTimeout(() => {
+        settling = 0;
+        redraw();
+      }, SETTLE_MS);
   }
 
   function compose() {
@@ -74,7 +103,13 @@ export function createMap(root) {
       paintPlaces(ctx, view, marks, state, theme);
       paintLabels(ctx, view, marks, names, state, theme);
     }
-    if (overlay) overlay(ctx, (x, y) => toFrame(view, x, y), (number) => !state.hidden.has(number), (number) => state.chosen !== null && state.chosen !== number);
+    if (overlay)
+      overlay(
+        ctx,
+        (x, y) => toFrame(view, x, y),
+        (number) => !state.hidden.has(number),
+        (number) => state.chosen !== null && state.chosen !== number,
+      );
     if (hasCross) drawCross();
     drawScale();
   }
@@ -87,12 +122,24 @@ export function createMap(root) {
   }
 
   function drawCross() {
-    const x = view.width / 2, y = view.height / 2;
-    for (const [style, breadth] of [[theme.halo, 5], [theme.accent, 2]]) {
+    const x = view.width / 2,
+      y = view.height / 2;
+    for (const [style, breadth] of [
+      [theme.halo, 5],
+      [theme.accent, 2],
+    ]) {
       ctx.strokeStyle = style;
       ctx.lineWidth = breadth;
       ctx.beginPath();
-      for (const [dx, dy] of [[1, 0], [-1, 0], [0, 1], [0, -1]]) { ctx.moveTo(x + 5 * dx, y + 5 * dy); ctx.lineTo(x + 20 * dx, y + 20 * dy); }
+      for (const [dx, dy] of [
+        [1, 0],
+        [-1, 0],
+        [0, 1],
+        [0, -1],
+      ]) {
+        ctx.moveTo(x + 5 * dx, y + 5 * dy);
+        ctx.lineTo(x + 20 * dx, y + 20 * dy);
+      }
       ctx.stroke();
     }
   }
@@ -103,10 +150,17 @@ export function createMap(root) {
     parts.scale.hidden = !scale;
     if (!scale || scaleShown === view.scale) return;
     scaleShown = view.scale;
-    const perUnit = scale.units * view.scale, longest = 130 / perUnit, power = 10 ** Math.floor(Math.log10(longest));
+    const perUnit = scale.units * view.scale,
+      longest = 130 / perUnit,
+      power = 10 ** Math.floor(Math.log10(longest));
     let length = power * [5, 2, 1].find((factor) => factor * power <= longest);
     if (scale.name !== "m") length = Math.max(length, 1);
-    const said = scale.name !== "m" ? `${length} ${length === 1 ? "cell" : scale.name}` : length >= 1000 ? `${length / 1000} km` : `${length} m`;
+    const said =
+      scale.name !== "m"
+        ? `${length} ${length === 1 ? "cell" : scale.name}`
+        : length >= 1000
+          ? `${length / 1000} km`
+          : `${length} m`;
     parts.scale.style.width = `${length * perUnit}px`;
     parts.scale.textContent = said;
   }
@@ -116,9 +170,14 @@ export function createMap(root) {
   function fit(box) {
     fitted = box;
     if (!box || !view.width) return;
-    const least = LEAST_SPAN[scene.map.kind], [west, south, east, north] = box;
-    const margin = Math.min(60, view.width / 8, view.height / 6), aside = 24;  // the buttons are on the left
-    view.scale = Math.min((view.width - 2 * margin - aside) / Math.max(east - west, least), (view.height - 2 * margin) / Math.max(north - south, least));
+    const least = LEAST_SPAN[scene.map.kind],
+      [west, south, east, north] = box;
+    const margin = Math.min(60, view.width / 8, view.height / 6),
+      aside = 24; // the buttons are on the left
+    view.scale = Math.min(
+      (view.width - 2 * margin - aside) / Math.max(east - west, least),
+      (view.height - 2 * margin) / Math.max(north - south, least),
+    );
     view.x = (west + east) / 2 - aside / 2 / view.scale;
     view.y = (south + north) / 2;
     redraw();
@@ -137,9 +196,13 @@ export function createMap(root) {
   function zoom(factor, px = view.width / 2, py = view.height / 2) {
     if (!scene) return;
     fitted = null;
-    const before = fromFrame(view, px, py), [west, south, east, north] = scene.map.box;
+    const before = fromFrame(view, px, py),
+      [west, south, east, north] = scene.map.box;
     const furthest = 0.25 * Math.min(view.width / Math.max(east - west, 1), view.height / Math.max(north - south, 1));
-    view.scale = Math.min(Math.max(view.scale * factor, Math.min(furthest, view.scale)), Math.max(CLOSEST[scene.map.kind], view.scale));
+    view.scale = Math.min(
+      Math.max(view.scale * factor, Math.min(furthest, view.scale)),
+      Math.max(CLOSEST[scene.map.kind], view.scale),
+    );
     const after = fromFrame(view, px, py);
     view.x += before[0] - after[0];
     view.y += before[1] - after[1];
@@ -162,27 +225,43 @@ export function createMap(root) {
 
   const fingers = new Map();
   let travelled = 0;
-  const on = (kind, act) => canvas.addEventListener(kind, (event) => {
-    const box = canvas.getBoundingClientRect();
-    act(event, event.clientX - box.left, event.clientY - box.top);
-  }, { passive: false });
+  const on = (kind, act) =>
+    canvas.addEventListener(
+      kind,
+      (event) => {
+        const box = canvas.getBoundingClientRect();
+        act(event, event.clientX - box.left, event.clientY - box.top);
+      },
+      { passive: false },
+    );
   on("pointerdown", (event, x, y) => {
     canvas.setPointerCapture(event.pointerId);
     if (!fingers.size) travelled = 0;
     fingers.set(event.pointerId, [x, y]);
-    if (fingers.size > 1) travelled = Infinity;  // a pinch is no click
+    if (fingers.size > 1) travelled = Infinity; // a pinch is no click
   });
-  for (const kind of ["pointerup", "pointercancel", "lostpointercapture"]) on(kind, (event) => fingers.delete(event.pointerId));
-  on("pointerleave", () => { parts.tip.hidden = true; });
+  for (const kind of ["pointerup", "pointercancel", "lostpointercapture"])
+    on(kind, (event) => fingers.delete(event.pointerId));
+  on("pointerleave", () => {
+    parts.tip.hidden = true;
+  });
   on("pointermove", (event, x, y) => {
-    const before = fingers.get(event.pointerId), other = [...fingers].find(([id]) => id !== event.pointerId);
-    if (!before) { if (event.pointerType !== "touch") explain(x, y); return; }
+    const before = fingers.get(event.pointerId),
+      other = [...fingers].find(([id]) => id !== event.pointerId);
+    if (!before) {
+      if (event.pointerType !== "touch") explain(x, y);
+      return;
+    }
     fingers.set(event.pointerId, [x, y]);
     travelled += Math.hypot(x - before[0], y - before[1]);
     if (!other && travelled < 4) return;
     parts.tip.hidden = true;
-    if (!other) { move(x - before[0], y - before[1]); return; }
-    const [ox, oy] = other[1], apart = (point) => Math.hypot(point[0] - ox, point[1] - oy) || 1;
+    if (!other) {
+      move(x - before[0], y - before[1]);
+      return;
+    }
+    const [ox, oy] = other[1],
+      apart = (point) => Math.hypot(point[0] - ox, point[1] - oy) || 1;
     move((x - before[0]) / 2, (y - before[1]) / 2);
     zoom(apart([x, y]) / apart(before), (x + ox) / 2, (y + oy) / 2);
   });
@@ -191,7 +270,9 @@ export function createMap(root) {
     explain(x, y);
     pickAt(x, y);
   });
-  on("dblclick", (event, x, y) => { if (!map.onPick) zoom(2, x, y); });
+  on("dblclick", (event, x, y) => {
+    if (!map.onPick) zoom(2, x, y);
+  });
   on("wheel", (event, x, y) => {
     event.preventDefault();
     zoom(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0015)), x, y);
@@ -205,12 +286,26 @@ export function createMap(root) {
 
   const step = () => (hasCross ? 20 : 60);
   const KEYS = {
-    ArrowLeft: () => move(step(), 0), ArrowRight: () => move(-step(), 0),
-    ArrowUp: () => move(0, step()), ArrowDown: () => move(0, -step()),
-    "+": () => zoom(1.5), "=": () => zoom(1.5), "-": () => zoom(1 / 1.5),
-    0: () => fit(tripBox()), Home: () => fit(tripBox()),
-    c: () => cross(!hasCross), Escape: () => { parts.tip.hidden = true; if (hasCross) cross(false); },
-    Enter: () => { if (hasCross) { explain(view.width / 2, view.height / 2); pickAt(view.width / 2, view.height / 2); } },
+    ArrowLeft: () => move(step(), 0),
+    ArrowRight: () => move(-step(), 0),
+    ArrowUp: () => move(0, step()),
+    ArrowDown: () => move(0, -step()),
+    "+": () => zoom(1.5),
+    "=": () => zoom(1.5),
+    "-": () => zoom(1 / 1.5),
+    0: () => fit(tripBox()),
+    Home: () => fit(tripBox()),
+    c: () => cross(!hasCross),
+    Escape: () => {
+      parts.tip.hidden = true;
+      if (hasCross) cross(false);
+    },
+    Enter: () => {
+      if (hasCross) {
+        explain(view.width / 2, view.height / 2);
+        pickAt(view.width / 2, view.height / 2);
+      }
+    },
   };
   canvas.addEventListener("keydown", (event) => {
     const act = KEYS[event.key];
@@ -219,13 +314,16 @@ export function createMap(root) {
     event.preventDefault();
     if (hasCross && event.key.startsWith("Arrow")) parts.said.textContent = textAt(view.width / 2, view.height / 2);
   });
-  canvas.addEventListener("blur", () => { if (hasCross) cross(false); });
+  canvas.addEventListener("blur", () => {
+    if (hasCross) cross(false);
+  });
 
   // ---- what is under the pointer ----
 
   function pickAt(px, py) {
     if (!map.onPick || !base) return;
-    const [x, y] = fromFrame(view, px, py), reach = 12 / view.scale;
+    const [x, y] = fromFrame(view, px, py),
+      reach = 12 / view.scale;
     map.onPick({ ...base.pick(x, y, reach), reach });
   }
 
@@ -240,21 +338,25 @@ export function createMap(root) {
   function textAt(px, py) {
     if (!base) return "";
     const [x, y] = fromFrame(view, px, py);
-    return textOfMark(marks, px, py) || (layer && textOfMark(layer.places, px, py)) || base.describe(x, y, 8 / view.scale);
+    return (
+      textOfMark(marks, px, py) || (layer && textOfMark(layer.places, px, py)) || base.describe(x, y, 8 / view.scale)
+    );
   }
 
   function textOfMark(places, px, py) {
-    const radius = markRadius(view, places), found = places.filter((place) => {
-      const [x, y] = markAt(view, place, radius);
-      return isPlaceShown(place, state) && Math.hypot(x - px, y - py) < radius + 3;
-    });
+    const radius = markRadius(view, places),
+      found = places.filter((place) => {
+        const [x, y] = markAt(view, place, radius);
+        return isPlaceShown(place, state) && Math.hypot(x - px, y - py) < radius + 3;
+      });
     return found.length ? found[found.length - 1].text : "";
   }
 
   // ---- what others call ----
 
   function setScene(next, { keepView = false } = {}) {
-    const before = scene && scene.map, isSame = Boolean(before) && isSameMap(before, next.map);
+    const before = scene && scene.map,
+      isSame = Boolean(before) && isSameMap(before, next.map);
     scene = next;
     if (!isSame) {
       base = createBase(next.map);
@@ -283,8 +385,9 @@ export function createMap(root) {
   function setState(name, value) {
     const wasSeat = Boolean(state.seat);
     state[name] = value;
-    const isLive = !layer || layer.places.length <= LIVE_PLACES;  // else marks, which fade, are in the bitmap
-    if (name !== "seat" || wasSeat !== Boolean(value) || !isLive) changed(); else redraw();
+    const isLive = !layer || layer.places.length <= LIVE_PLACES; // else marks, which fade, are in the bitmap
+    if (name !== "seat" || wasSeat !== Boolean(value) || !isLive) changed();
+    else redraw();
   }
 
   function repaint(isPrinting) {
@@ -299,21 +402,36 @@ export function createMap(root) {
   // All of the picture at once, for paper.
   function finish() {
     lastMove = -Infinity;
-    while (workOn(under, view, ratio, false, 1000, theme.land)) ;
-    while (workOn(lines, view, ratio, false, 1000, null)) ;
+    while (workOn(under, view, ratio, false, 1000, theme.land));
+    while (workOn(lines, view, ratio, false, 1000, null));
     compose();
   }
 
   const map = {
-    onPick: null, setScene, setTrip, setLayer, fit, move, zoom, redraw,
+    onPick: null,
+    setScene,
+    setTrip,
+    setLayer,
+    fit,
+    move,
+    zoom,
+    redraw,
     fitAll: () => scene && fit(scene.map.box),
     fitTrip: () => fit(tripBox()),
     setHidden: (numbers) => setState("hidden", new Set(numbers)),
-    setChosen: (number) => { if (state.chosen !== number) setState("chosen", number); },
+    setChosen: (number) => {
+      if (state.chosen !== number) setState("chosen", number);
+    },
     setDetour: (detour) => setState("detour", detour),
     setSeat: (seat) => setState("seat", seat),
-    setMarks: (list) => { marks = ownPlaces(list); redraw(); },
-    setOverlay: (paint) => { overlay = paint; redraw(); },
+    setMarks: (list) => {
+      marks = ownPlaces(list);
+      redraw();
+    },
+    setOverlay: (paint) => {
+      overlay = paint;
+      redraw();
+    },
     toScreen: (x, y) => toFrame(view, x, y),
     view: () => ({ ...view }),
     isDone: () => !isQueued && Boolean(under.shown) && performance.now() - lastMove > SETTLE_MS,
@@ -333,7 +451,8 @@ export function createMap(root) {
 function isSameMap(one, other) {
   if (one === other) return true;
   if (one.kind !== other.kind || one.box.join() !== other.box.join()) return false;
-  const size = (map) => (map.kind === "grid" ? map.grid.rows.join("") : `${map.streets.points.length} ${map.streets.sizes.length}`);
+  const size = (map) =>
+    map.kind === "grid" ? map.grid.rows.join("") : `${map.streets.points.length} ${map.streets.sizes.length}`;
   return size(one) === size(other);
 }
 
@@ -343,14 +462,26 @@ function mapParts(root) {
   const canvas = root.querySelector("canvas") || document.createElement("canvas");
   canvas.tabIndex = 0;
   canvas.setAttribute("role", "application");
-  if (!canvas.hasAttribute("aria-label")) canvas.setAttribute("aria-label", "Map: arrow keys move, plus and minus zoom, 0 shows all, C shows a cross-hair to pick with");
-  const tip = mapElement("div", "map-tip"), said = mapElement("div", "visually-hidden"), notes = mapElement("div", "map-notes");
-  const credits = mapElement("span", "map-credits"), scale = mapElement("span", "map-scale"), buttons = mapElement("div", "map-zoom");
+  if (!canvas.hasAttribute("aria-label"))
+    canvas.setAttribute(
+      "aria-label",
+      "Map: arrow keys move, plus and minus zoom, 0 shows all, C shows a cross-hair to pick with",
+    );
+  const tip = mapElement("div", "map-tip"),
+    said = mapElement("div", "visually-hidden"),
+    notes = mapElement("div", "map-notes");
+  const credits = mapElement("span", "map-credits"),
+    scale = mapElement("span", "map-scale"),
+    buttons = mapElement("div", "map-zoom");
   tip.hidden = true;
   tip.setAttribute("aria-hidden", "true");
   said.setAttribute("role", "status");
   notes.append(credits, scale);
-  const [zoomIn, zoomOut, zoomFit] = [["+", "Zoom in"], ["−", "Zoom out"], ["⤢", "Show all routes"]].map(([sign, label]) => {
+  const [zoomIn, zoomOut, zoomFit] = [
+    ["+", "Zoom in"],
+    ["−", "Zoom out"],
+    ["⤢", "Show all routes"],
+  ].map(([sign, label]) => {
     const button = mapElement("button", "");
     button.type = "button";
     button.textContent = sign;

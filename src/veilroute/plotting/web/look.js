@@ -2,9 +2,12 @@
 import { buildElement, isolated, nameElement } from "./elements.js";
 
 export function createLook(panel, map, scene) {
-  const book = scene.playbook, state = { trip: book.shown || 0, hidden: new Set(), single: null, isShown: false, wasFitted: false };
-  const lead = buildElement("p", { class: "lead" }), list = buildElement("ul", { class: "classes" });
-  const stepper = lookStepper(stepTo), ways = lookWays(book, choose);
+  const book = scene.playbook,
+    state = { trip: book.shown || 0, hidden: new Set(), single: null, isShown: false, wasFitted: false };
+  const lead = buildElement("p", { class: "lead" }),
+    list = buildElement("ul", { class: "classes" });
+  const stepper = lookStepper(stepTo),
+    ways = lookWays(book, choose);
   const trips = book.trips.length > 1 ? tripField(book, state.trip, setTrip) : null;
 
   function setTrip(index) {
@@ -33,7 +36,8 @@ export function createLook(panel, map, scene) {
     state.single = isSingle ? 0 : null;
     apply();
     showSingle();
-    if (isSingle) fitSingle(); else map.fitTrip();
+    if (isSingle) fitSingle();
+    else map.fitTrip();
   }
 
   function stepTo(by) {
@@ -61,7 +65,9 @@ export function createLook(panel, map, scene) {
   // What the map shows.
   function apply() {
     const group = state.single === null ? null : classes()[state.single];
-    const others = classes().map(({ number }) => number).filter((number) => group && number !== group.number);
+    const others = classes()
+      .map(({ number }) => number)
+      .filter((number) => group && number !== group.number);
     map.setHidden(group ? new Set(others) : state.hidden);
     map.setChosen(group ? group.number : null);
     map.setDetour(null);
@@ -69,18 +75,29 @@ export function createLook(panel, map, scene) {
 
   const actions = {
     toggle(number, isOn) {
-      if (state.single !== null) {  // whoever ticks boxes looks at several
-        state.hidden = new Set(classes().map((group) => group.number).filter((other) => other !== classes()[state.single].number));
+      if (state.single !== null) {
+        // whoever ticks boxes looks at several
+        state.hidden = new Set(
+          classes()
+            .map((group) => group.number)
+            .filter((other) => other !== classes()[state.single].number),
+        );
         state.single = null;
         ways.set(false);
       }
-      if (isOn) state.hidden.delete(number); else state.hidden.add(number);
+      if (isOn) state.hidden.delete(number);
+      else state.hidden.add(number);
       apply();
       showSingle();
     },
-    point(number) { if (state.single === null && state.isShown) map.setChosen(number); },
+    point(number) {
+      if (state.single === null && state.isShown) map.setChosen(number);
+    },
     zoomTo(group) {
-      if (state.single !== null) { stepTo(classes().indexOf(group) - state.single); return; }
+      if (state.single !== null) {
+        stepTo(classes().indexOf(group) - state.single);
+        return;
+      }
       if (state.hidden.has(group.number)) this.toggle(group.number, true);
       map.fit(group.box);
     },
@@ -89,10 +106,24 @@ export function createLook(panel, map, scene) {
       map.setDetour(detour);
       map.fit(detour.box);
     },
-    closeDetour() { if (state.isShown && !list.querySelector("details.detour[open]")) map.setDetour(null); },
+    closeDetour() {
+      if (state.isShown && !list.querySelector("details.detour[open]")) map.setDetour(null);
+    },
   };
 
-  panel.append(...[lead, trips, summaryList(book), classesHead(book), ways.element, stepper.element, list, othersText(book), hintText(book)].filter(Boolean));
+  panel.append(
+    ...[
+      lead,
+      trips,
+      summaryList(book),
+      classesHead(book),
+      ways.element,
+      stepper.element,
+      list,
+      othersText(book),
+      hintText(book),
+    ].filter(Boolean),
+  );
   fillTrip();
   return {
     show() {
@@ -112,14 +143,22 @@ export function createLook(panel, map, scene) {
 }
 
 function tripField(book, shown, onChange) {
-  const way = ({ start, goal }) => (start.label === goal.label ? `${isolated(start.name)} and back` : `${isolated(start.name)} to ${isolated(goal.name)}`);
-  const options = book.trips.map((trip, i) => buildElement("option", { value: i, selected: i === shown }, `Trip ${i}: ${way(trip)}`));
+  const way = ({ start, goal }) =>
+    start.label === goal.label
+      ? `${isolated(start.name)} and back`
+      : `${isolated(start.name)} to ${isolated(goal.name)}`;
+  const options = book.trips.map((trip, i) =>
+    buildElement("option", { value: i, selected: i === shown }, `Trip ${i}: ${way(trip)}`),
+  );
   const select = buildElement("select", { onchange: () => onChange(Number(select.value)) }, ...options);
   return buildElement("label", { class: "field" }, buildElement("span", {}, "Trip"), select);
 }
 
 function summaryList(book) {
-  const rows = book.summary.flatMap(([name, value]) => [buildElement("dt", {}, name), buildElement("dd", {}, nameElement(value))]);
+  const rows = book.summary.flatMap(([name, value]) => [
+    buildElement("dt", {}, name),
+    buildElement("dd", {}, nameElement(value)),
+  ]);
   return buildElement("dl", { class: "facts" }, ...rows);
 }
 
@@ -129,14 +168,33 @@ function classesHead(book) {
 }
 
 function lookWays(book, onChange) {
-  const group = freshGroup(), radio = (isSingle, text) => {
-    const input = buildElement("input", { type: "radio", name: group, checked: !isSingle, onchange: () => onChange(isSingle) });
-    return [input, buildElement("label", {}, input, buildElement("span", {}, text))];
-  };
-  const [all, allLabel] = radio(false, "All routes"), [one, oneLabel] = radio(true, "One at a time");
-  const element = buildElement("fieldset", { class: "ways" }, buildElement("legend", { class: "visually-hidden" }, "Show"), allLabel, oneLabel);
+  const group = freshGroup(),
+    radio = (isSingle, text) => {
+      const input = buildElement("input", {
+        type: "radio",
+        name: group,
+        checked: !isSingle,
+        onchange: () => onChange(isSingle),
+      });
+      return [input, buildElement("label", {}, input, buildElement("span", {}, text))];
+    };
+  const [all, allLabel] = radio(false, "All routes"),
+    [one, oneLabel] = radio(true, "One at a time");
+  const element = buildElement(
+    "fieldset",
+    { class: "ways" },
+    buildElement("legend", { class: "visually-hidden" }, "Show"),
+    allLabel,
+    oneLabel,
+  );
   element.hidden = book.trips[0].classes.length < 2;
-  return { element, set: (isSingle) => { one.checked = isSingle; all.checked = !isSingle; } };
+  return {
+    element,
+    set: (isSingle) => {
+      one.checked = isSingle;
+      all.checked = !isSingle;
+    },
+  };
 }
 
 let numGroups = 0;
@@ -146,10 +204,23 @@ function freshGroup() {
 
 function lookStepper(onStep) {
   const said = buildElement("output", { "aria-live": "polite" });
-  const step = (by, sign, label) => buildElement("button", { type: "button", class: "button", "aria-label": label, onclick: () => onStep(by) }, sign);
-  const element = buildElement("div", { class: "stepper" }, step(-1, "‹", "Previous class"), said, step(1, "›", "Next class"));
+  const step = (by, sign, label) =>
+    buildElement("button", { type: "button", class: "button", "aria-label": label, onclick: () => onStep(by) }, sign);
+  const element = buildElement(
+    "div",
+    { class: "stepper" },
+    step(-1, "‹", "Previous class"),
+    said,
+    step(1, "›", "Next class"),
+  );
   element.hidden = true;
-  return { element, set: (text) => { said.textContent = text; element.hidden = !text; } };
+  return {
+    element,
+    set: (text) => {
+      said.textContent = text;
+      element.hidden = !text;
+    },
+  };
 }
 
 // ---- a class in the list ----
@@ -159,14 +230,23 @@ function classItem(book, trip, group, actions) {
   item.style.setProperty("--class", group.colour);
   item.style.setProperty("--on-class", group.ink);
   const box = buildElement("input", {
-    type: "checkbox", checked: true, "aria-label": `Show class ${group.number}`, onchange: () => actions.toggle(group.number, box.checked),
+    type: "checkbox",
+    checked: true,
+    "aria-label": `Show class ${group.number}`,
+    onchange: () => actions.toggle(group.number, box.checked),
   });
   const zoomTo = buildElement(
-    "button", { type: "button", title: `Zoom to class ${group.number}`, onclick: () => actions.zoomTo(group) },
-    buildElement("span", { class: "number" }, String(group.number)), membersText(book, group), " ",
+    "button",
+    { type: "button", title: `Zoom to class ${group.number}`, onclick: () => actions.zoomTo(group) },
+    buildElement("span", { class: "number" }, String(group.number)),
+    membersText(book, group),
+    " ",
     buildElement("span", { class: "cost" }, group.costs),
   );
-  item.append(buildElement("div", { class: "row" }, buildElement("label", { class: "tick" }, box), zoomTo), ...(group.bar ? [chancesBar(book, group.bar)] : []));
+  item.append(
+    buildElement("div", { class: "row" }, buildElement("label", { class: "tick" }, box), zoomTo),
+    ...(group.bar ? [chancesBar(book, group.bar)] : []),
+  );
   item.append(...group.directions.map(directionsBlock));
   for (const detour of trip.detours) if (detour.number === group.number) item.append(detourBlock(detour, actions));
   for (const kind of ["pointerenter", "focusin"]) item.addEventListener(kind, () => actions.point(group.number));
@@ -184,7 +264,9 @@ function membersText(book, group) {
 
 // How probable each place is to whoever saw the route, as parts of a bar, the most probable first.
 function chancesBar(book, bar) {
-  const said = bar.map(([at, chance]) => `${isolated(book.candidates[at].name)} ${Math.round(100 * chance)}%`).join("; ");
+  const said = bar
+    .map(([at, chance]) => `${isolated(book.candidates[at].name)} ${Math.round(100 * chance)}%`)
+    .join("; ");
   const element = buildElement("div", { class: "bar", role: "img", title: said, "aria-label": said });
   for (const [, chance] of bar) {
     const piece = buildElement("i", {}, `${Math.round(100 * chance)}%`);
@@ -198,7 +280,8 @@ function chancesBar(book, bar) {
 function directionsBlock({ title, steps }) {
   const block = buildElement("details", {}, buildElement("summary", {}, nameElement(title)));
   block.addEventListener("toggle", () => {
-    if (block.open && block.children.length === 1) block.append(buildElement("ol", {}, ...steps.map((text) => buildElement("li", {}, nameElement(text)))));
+    if (block.open && block.children.length === 1)
+      block.append(buildElement("ol", {}, ...steps.map((text) => buildElement("li", {}, nameElement(text)))));
   });
   return block;
 }
@@ -219,5 +302,10 @@ function othersText(book) {
 }
 
 function hintText(book) {
-  return buildElement("p", { class: "hint" }, `${book.hint} Check it: `, buildElement("code", {}, "veilroute audit PLAYBOOK"));
+  return buildElement(
+    "p",
+    { class: "hint" },
+    `${book.hint} Check it: `,
+    buildElement("code", {}, "veilroute audit PLAYBOOK"),
+  );
 }

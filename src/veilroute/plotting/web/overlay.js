@@ -2,15 +2,21 @@
 import { across, decode, lineBeside, pointsAlong } from "./geometry.js";
 import { paintArrow, plainText, toFrame } from "./basemap.js";
 
-const LANE = 2.7, LEAST_LANE = 1;  // half a lane in pixels, and where very many run side by side
-const BUNDLE = 36;  // so many pixels all lanes of a street may take together, or as many map units as the map has room for
+const LANE = 2.7,
+  LEAST_LANE = 1; // half a lane in pixels, and where very many run side by side
+const BUNDLE = 36; // so many pixels all lanes of a street may take together, or as many map units as the map has room for
 const LABEL_FONT = "600 12px system-ui, sans-serif";
-const BUTTONS = [0, 0, 60, 140];  // where the map's buttons are
-const MOST_SPREAD = 400;  // more marks than these are not moved apart
-const CELL = 48;  // of the table in which names look for room, in pixels
+const BUTTONS = [0, 0, 60, 140]; // where the map's buttons are
+const MOST_SPREAD = 400; // more marks than these are not moved apart
+const CELL = 48; // of the table in which names look for room, in pixels
 // Corners, a turn of the first one from the top, and a factor that makes all shapes look equally large.
 const SHAPES = {
-  o: [40, 0, 1], s: [4, 1 / 8, 1.25], D: [4, 0, 1.2], "^": [3, 0, 1.4], v: [3, 1 / 2, 1.4], p: [5, 0, 1.1],
+  o: [40, 0, 1],
+  s: [4, 1 / 8, 1.25],
+  D: [4, 0, 1.2],
+  "^": [3, 0, 1.4],
+  v: [3, 1 / 2, 1.4],
+  p: [5, 0, 1.1],
 };
 
 export function partLine(part) {
@@ -22,7 +28,8 @@ export function partLine(part) {
 
 // Everything that is drawn as lines, class by class; state has { hidden, chosen, seat, detour }.
 export function* paintRoutes(ctx, frame, layer, state, theme) {
-  const shown = layer.classes.filter(({ number }) => !state.hidden.has(number)), isAlone = shown.length === 1;
+  const shown = layer.classes.filter(({ number }) => !state.hidden.has(number)),
+    isAlone = shown.length === 1;
   const inLanes = { ...frame, lane: isAlone ? LANE : laneOf(frame, layer) };
   for (const group of shown) {
     const isFaded = Boolean(state.seat || state.detour) || (state.chosen !== null && state.chosen !== group.number);
@@ -39,7 +46,9 @@ export function* paintRoutes(ctx, frame, layer, state, theme) {
 function laneOf(frame, layer) {
   if (!layer.abreast) {
     layer.abreast = 1;
-    for (const { parts } of layer.classes) for (const { shifts } of parts) for (const shift of shifts) layer.abreast = Math.max(layer.abreast, Math.abs(shift) + 1);
+    for (const { parts } of layer.classes)
+      for (const { shifts } of parts)
+        for (const shift of shifts) layer.abreast = Math.max(layer.abreast, Math.abs(shift) + 1);
   }
   return Math.min(Math.max(Math.max(BUNDLE, (layer.room || 0) * frame.scale) / 2 / layer.abreast, LEAST_LANE), LANE);
 }
@@ -53,10 +62,12 @@ function ownLane(group) {
 const onRight = (part) => ({ ...part, xy: partLine(part), shifts: part.shifts.map(() => -1) });
 
 function paintClass(ctx, frame, group, theme, isOne) {
-  const casing = theme.routeCasing || group.edge, thick = isOne ? 6.5 : Math.max(1.85 * frame.lane, 1.5);
-  for (const [a, b, c, d] of group.sights) strokeLine(ctx, [toFrame(frame, a, b), toFrame(frame, c, d)], casing, 1.5, [2, 3]);
+  const casing = theme.routeCasing || group.edge,
+    thick = isOne ? 6.5 : Math.max(1.85 * frame.lane, 1.5);
+  for (const [a, b, c, d] of group.sights)
+    strokeLine(ctx, [toFrame(frame, a, b), toFrame(frame, c, d)], casing, 1.5, [2, 3]);
   group.parts.forEach((part, i) => {
-    const breadth = i === 0 ? thick : 0.6 * thick;  // after the shared route the members' own parts
+    const breadth = i === 0 ? thick : 0.6 * thick; // after the shared route the members' own parts
     paintPart(ctx, frame, group, part, casing, breadth);
   });
   group.parts.forEach((part) => paintTurns(ctx, frame, group, part, isOne));
@@ -65,7 +76,13 @@ function paintClass(ctx, frame, group, theme, isOne) {
 function paintPart(ctx, frame, group, part, casing, breadth) {
   const line = lineOf(frame, part);
   strokeLine(ctx, line, casing, breadth, []);
-  strokeLine(ctx, line, group.route, breadth > 3 ? breadth - 1.4 : 0.7 * breadth, group.dashes.map((length) => length * breadth));
+  strokeLine(
+    ctx,
+    line,
+    group.route,
+    breadth > 3 ? breadth - 1.4 : 0.7 * breadth,
+    group.dashes.map((length) => length * breadth),
+  );
   const size = Math.min(5.5, 2.2 + 0.66 * breadth);
   for (const [x, y, angle] of pointsAlong(line, breadth > 3 ? 85 : 120)) {
     if (isSeen(frame, x, y)) paintArrow(ctx, x, y, angle, size, group.edge, "#ffffff");
@@ -73,9 +90,13 @@ function paintPart(ctx, frame, group, part, casing, breadth) {
 }
 
 export function lineOf(frame, part) {
-  const xy = partLine(part), middle = [];
+  const xy = partLine(part),
+    middle = [];
   for (let i = 0; i < xy.length; i += 2) middle.push(toFrame(frame, xy[i], xy[i + 1]));
-  return lineBeside(middle, part.shifts.map((halves) => halves * (frame.lane || LANE)));
+  return lineBeside(
+    middle,
+    part.shifts.map((halves) => halves * (frame.lane || LANE)),
+  );
 }
 
 const isSeen = (frame, x, y) => x > -20 && y > -20 && x < frame.width + 20 && y < frame.height + 20;
@@ -94,7 +115,13 @@ export function strokeLine(ctx, line, style, breadth, dashes) {
 
 // Where a route turns round, and on the one route that is looked at also where it turns left or right.
 function paintTurns(ctx, frame, group, part, isOne) {
-  const signs = isOne ? [["left", "↰"], ["right", "↱"], ["round", "↶"]] : [["round", "↶"]];
+  const signs = isOne
+    ? [
+        ["left", "↰"],
+        ["right", "↱"],
+        ["round", "↶"],
+      ]
+    : [["round", "↶"]];
   const taken = [];
   for (const [kind, sign] of signs.reverse()) {
     for (const at of part[kind] || []) {
@@ -112,7 +139,9 @@ function paintTurns(ctx, frame, group, part, isOne) {
 }
 
 function turnPlace(frame, part, at) {
-  const xy = partLine(part), point = (i) => toFrame(frame, xy[2 * i], xy[2 * i + 1]), [x, y] = point(at);
+  const xy = partLine(part),
+    point = (i) => toFrame(frame, xy[2 * i], xy[2 * i + 1]),
+    [x, y] = point(at);
   const [dx, dy] = across(point(at - 1), [x, y], part.shifts[at - 1] * (frame.lane || LANE));
   return [x + dx, y + dy];
 }
@@ -130,14 +159,16 @@ export function paintDisc(ctx, x, y, radius, fill, edge) {
 function paintDetour(ctx, frame, layer, { number, closed, parts }, theme) {
   const group = layer.classes.find((each) => each.number === number);
   const onScreen = (line) => {
-    const xy = decode(line), made = [];
+    const xy = decode(line),
+      made = [];
     for (let i = 0; i < xy.length; i += 2) made.push(toFrame(frame, xy[i], xy[i + 1]));
     return made;
   };
   for (const line of parts.map(onScreen)) {
     strokeLine(ctx, line, theme.routeCasing || group.edge, 9, []);
     strokeLine(ctx, line, group.route, 6.5, [10, 7]);
-    for (const [x, y, angle] of pointsAlong(line, 60)) if (isSeen(frame, x, y)) paintArrow(ctx, x, y, angle, 6, group.edge, "#ffffff");
+    for (const [x, y, angle] of pointsAlong(line, 60))
+      if (isSeen(frame, x, y)) paintArrow(ctx, x, y, angle, 6, group.edge, "#ffffff");
   }
   for (const line of closed.map(onScreen)) {
     strokeLine(ctx, line, "#ffffff", 10, []);
@@ -149,7 +180,8 @@ function paintDetour(ctx, frame, layer, { number, closed, parts }, theme) {
 
 // What was seen so far of a route, and where its vehicle is.
 export function paintSeat(ctx, frame, layer, seat, theme) {
-  const trail = seat.trail, group = trail && layer.classes.find(({ number }) => number === trail.classNumber);
+  const trail = seat.trail,
+    group = trail && layer.classes.find(({ number }) => number === trail.classNumber);
   if (group) {
     const last = trail.part || 0;
     group.parts.forEach((part, i) => {
@@ -160,7 +192,8 @@ export function paintSeat(ctx, frame, layer, seat, theme) {
       const line = lineOf(frame, onRight(seen));
       strokeLine(ctx, line, theme.routeCasing || group.edge, 8, []);
       strokeLine(ctx, line, group.route, 6, []);
-      for (const [x, y, angle] of pointsAlong(line, 70)) if (isSeen(frame, x, y)) paintArrow(ctx, x, y, angle, 6, group.edge, "#ffffff");
+      for (const [x, y, angle] of pointsAlong(line, 70))
+        if (isSeen(frame, x, y)) paintArrow(ctx, x, y, angle, 6, group.edge, "#ffffff");
     });
   }
   if (!seat.position) return;
@@ -181,7 +214,9 @@ function pointOfNode(part, node) {
 export function markRadius(frame, places) {
   if (places.length < 12) return 10;
   if (!places.spacing) {
-    const xs = places.map(({ x }) => x), ys = places.map(({ y }) => y), span = (all) => Math.max(...all) - Math.min(...all);
+    const xs = places.map(({ x }) => x),
+      ys = places.map(({ y }) => y),
+      span = (all) => Math.max(...all) - Math.min(...all);
     places.spacing = Math.sqrt(Math.max(span(xs) * span(ys), 1) / places.length);
   }
   return Math.min(Math.max(0.3 * places.spacing * frame.scale, 7), 10);
@@ -189,17 +224,21 @@ export function markRadius(frame, places) {
 
 // Where a mark is drawn: marks on one spot stand side by side, and others that would hide each other are moved apart.
 export function markAt(frame, place, radius) {
-  const [x, y] = toFrame(frame, place.x, place.y), [dx, dy] = place.moved || [0, 0];
+  const [x, y] = toFrame(frame, place.x, place.y),
+    [dx, dy] = place.moved || [0, 0];
   return [x + (place.aside || 0) * 1.2 * radius + dx, y + dy];
 }
 
 // Moves marks that overlap apart, each as little as it takes and never far; the same marks always in the same way.
 function spreadMarks(frame, places, state) {
-  const radius = markRadius(frame, places), shown = places.filter((place) => isPlaceShown(place, state));
+  const radius = markRadius(frame, places),
+    shown = places.filter((place) => isPlaceShown(place, state));
   for (const place of places) place.moved = null;
   if (shown.length > MOST_SPREAD) return;
-  const spots = shown.map((place) => markAt(frame, place, radius)), homes = spots.map(([x, y]) => [x, y]);
-  const size = ({ ring }) => (ring && ring.length ? 1.3 : 1.08) * radius, apart = (i, j) => size(shown[i]) + size(shown[j]) + 1;
+  const spots = shown.map((place) => markAt(frame, place, radius)),
+    homes = spots.map(([x, y]) => [x, y]);
+  const size = ({ ring }) => (ring && ring.length ? 1.3 : 1.08) * radius,
+    apart = (i, j) => size(shown[i]) + size(shown[j]) + 1;
   const pairs = [];
   spots.forEach(([x, y], i) => {
     for (let j = 0; j < i; j++) if (Math.hypot(x - spots[j][0], y - spots[j][1]) < 8 * radius) pairs.push([j, i]);
@@ -207,18 +246,23 @@ function spreadMarks(frame, places, state) {
   for (let round = 0; round < 40; round++) {
     let worst = 0;
     for (const [i, j] of pairs) {
-      const dx = spots[j][0] - spots[i][0], dy = spots[j][1] - spots[i][1], away = Math.hypot(dx, dy), over = apart(i, j) - away;
+      const dx = spots[j][0] - spots[i][0],
+        dy = spots[j][1] - spots[i][1],
+        away = Math.hypot(dx, dy),
+        over = apart(i, j) - away;
       if (over <= 0.3) continue;
       worst = Math.max(worst, over);
       const [ux, uy] = away > 1e-6 ? [dx / away, dy / away] : [1, 0];
-      spots[i] = [spots[i][0] - ux * over / 2, spots[i][1] - uy * over / 2];
-      spots[j] = [spots[j][0] + ux * over / 2, spots[j][1] + uy * over / 2];
+      spots[i] = [spots[i][0] - (ux * over) / 2, spots[i][1] - (uy * over) / 2];
+      spots[j] = [spots[j][0] + (ux * over) / 2, spots[j][1] + (uy * over) / 2];
     }
     if (!worst) break;
   }
   shown.forEach((place, i) => {
-    const dx = spots[i][0] - homes[i][0], dy = spots[i][1] - homes[i][1], far = Math.hypot(dx, dy);
-    const most = Math.min(1, 2.6 * radius / (far || 1));
+    const dx = spots[i][0] - homes[i][0],
+      dy = spots[i][1] - homes[i][1],
+      far = Math.hypot(dx, dy);
+    const most = Math.min(1, (2.6 * radius) / (far || 1));
     place.moved = far > 0.5 ? [dx * most, dy * most] : null;
   });
 }
@@ -228,30 +272,35 @@ export function isPlaceShown(place, state) {
 }
 
 function placeAlpha(place, { chosen, seat }) {
-  if (seat && seat.chances && place.role === "candidate") return (seat.chances.get(place.candidate) || 0) > 0 ? 1 : 0.14;
+  if (seat && seat.chances && place.role === "candidate")
+    return (seat.chances.get(place.candidate) || 0) > 0 ? 1 : 0.14;
   if (seat && seat.chances && place.candidate !== undefined) return 0.14;
   return place.numbers && place.numbers.length && chosen !== null && !place.numbers.includes(chosen) ? 0.25 : 1;
 }
 
 export function paintPlaces(ctx, frame, places, state, theme) {
-  const radius = markRadius(frame, places), shown = places.filter((place) => isPlaceShown(place, state));
+  const radius = markRadius(frame, places),
+    shown = places.filter((place) => isPlaceShown(place, state));
   for (const place of shown) {
     if (place.place) paintDoor(ctx, frame, place, placeAlpha(place, state), theme);
-    if (place.moved && Math.hypot(...place.moved) > 0.8 * radius) paintLeader(ctx, frame, place, placeAlpha(place, state), radius, theme);
+    if (place.moved && Math.hypot(...place.moved) > 0.8 * radius)
+      paintLeader(ctx, frame, place, placeAlpha(place, state), radius, theme);
   }
   for (const place of shown) {
     const [x, y] = markAt(frame, place, radius);
     if (!isSeen(frame, x, y)) continue;
     ctx.globalAlpha = placeAlpha(place, state);
     paintMark(ctx, place, x, y, radius, theme.routeCasing && place.edge !== "#FFFFFF" ? theme.routeCasing : place.edge);
-    if (state.seat && state.seat.chances && place.candidate !== undefined) paintChance(ctx, state.seat.chances.get(place.candidate), x, y, radius, theme);
+    if (state.seat && state.seat.chances && place.candidate !== undefined)
+      paintChance(ctx, state.seat.chances.get(place.candidate), x, y, radius, theme);
   }
   ctx.globalAlpha = 1;
 }
 
 // A place's true address, and a thin line to its door on the street.
 function paintDoor(ctx, frame, place, alpha, theme) {
-  const from = toFrame(frame, ...place.place), to = toFrame(frame, place.x, place.y);
+  const from = toFrame(frame, ...place.place),
+    to = toFrame(frame, place.x, place.y);
   if (Math.hypot(from[0] - to[0], from[1] - to[1]) < 3 || !isSeen(frame, ...from)) return;
   ctx.globalAlpha = alpha;
   strokeLine(ctx, [from, to], theme.halo, 3.5, []);
@@ -274,7 +323,9 @@ function paintLeader(ctx, frame, place, alpha, radius, theme) {
 }
 
 function paintMark(ctx, place, x, y, size, edge) {
-  const [corners, turn, factor] = SHAPES[place.shape] || SHAPES.o, ring = place.ring || [], radius = (ring.length ? 1.3 : 1) * size * factor;
+  const [corners, turn, factor] = SHAPES[place.shape] || SHAPES.o,
+    ring = place.ring || [],
+    radius = (ring.length ? 1.3 : 1) * size * factor;
   ctx.beginPath();
   for (let i = 0; i < corners; i++) {
     const angle = 2 * Math.PI * (i / corners + turn - 1 / 4);
@@ -300,7 +351,7 @@ function paintRing(ctx, ring, x, y, radius, face) {
   for (const { colour, part } of ring) {
     ctx.beginPath();
     ctx.moveTo(x, y);
-    ctx.arc(x, y, radius, angle, angle += 2 * Math.PI * part);
+    ctx.arc(x, y, radius, angle, (angle += 2 * Math.PI * part));
     ctx.closePath();
     ctx.fillStyle = colour;
     ctx.fill();
@@ -341,7 +392,9 @@ function haloText(ctx, text, x, y, theme, font, align) {
 // Returns what to draw, relative to the marks, so that names stay where they are while the map is moved.
 export function placeLabels(ctx, frame, places, state) {
   spreadMarks(frame, places, state);
-  const radius = markRadius(frame, places), shown = places.filter((place) => isPlaceShown(place, state)), room = new Map();
+  const radius = markRadius(frame, places),
+    shown = places.filter((place) => isPlaceShown(place, state)),
+    room = new Map();
   for (const place of shown) {
     const [x, y] = markAt(frame, place, radius);
     takeRoom(room, [x - radius - 2, y - radius - 2, x + radius + 2, y + radius + 2]);
@@ -349,16 +402,25 @@ export function placeLabels(ctx, frame, places, state) {
   takeRoom(room, BUTTONS);
   ctx.font = LABEL_FONT;
   const importance = { start: 0, goal: 0, candidate: 1 };
-  const rank = (place) => (importance[place.role] ?? 2) + (state.chosen !== null && place.numbers && place.numbers.includes(state.chosen) ? -3 : 0);
+  const rank = (place) =>
+    (importance[place.role] ?? 2) +
+    (state.chosen !== null && place.numbers && place.numbers.includes(state.chosen) ? -3 : 0);
   const order = shown.map((place, i) => [rank(place), i, place]).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   const found = [];
   for (const [, , place] of order) {
     const text = plainText(place.name || "", 30);
     if (!text) continue;
     if (!(place.wide > 0)) place.wide = ctx.measureText(text).width;
-    const [x, y] = markAt(frame, place, radius), wide = place.wide, off = radius + 5;
-    const spots = [[off, 0, "left"], [-off, 0, "right"], [0, off + 6, "center"], [0, -off - 6, "center"]];
-    const isHere = x > 0 && x < frame.width;  // then its name had better be, too
+    const [x, y] = markAt(frame, place, radius),
+      wide = place.wide,
+      off = radius + 5;
+    const spots = [
+      [off, 0, "left"],
+      [-off, 0, "right"],
+      [0, off + 6, "center"],
+      [0, -off - 6, "center"],
+    ];
+    const isHere = x > 0 && x < frame.width; // then its name had better be, too
     for (const [dx, dy, align] of spots) {
       const left = x + dx - (align === "left" ? 0 : align === "right" ? wide : wide / 2);
       const box = [left - 2, y + dy - 8, left + wide + 2, y + dy + 8];
@@ -416,14 +478,26 @@ const OWN_MARKS = {
 
 // Marks as they are given by { x, y, kind, text, number } made into places; those on one spot side by side.
 export function ownPlaces(marks) {
-  const here = new Map(), places = marks.map(({ x, y, kind, text, number }) => {
-    const place = { x, y, ...(OWN_MARKS[kind] || OWN_MARKS.candidate), text: text || "", numbers: [], ring: [], aside: 0 };
-    if (number !== undefined && number !== null) place.mark = String(number);
-    place.name = /^-?\d+\.\d{3,},/.test(place.text) ? "" : place.text;  // degrees tell nobody anything
-    const key = `${x},${y}`;
-    here.set(key, [...(here.get(key) || []), place]);
-    return place;
-  });
-  for (const group of here.values()) group.forEach((place, i) => { place.aside = 2 * i - group.length + 1; });
+  const here = new Map(),
+    places = marks.map(({ x, y, kind, text, number }) => {
+      const place = {
+        x,
+        y,
+        ...(OWN_MARKS[kind] || OWN_MARKS.candidate),
+        text: text || "",
+        numbers: [],
+        ring: [],
+        aside: 0,
+      };
+      if (number !== undefined && number !== null) place.mark = String(number);
+      place.name = /^-?\d+\.\d{3,},/.test(place.text) ? "" : place.text; // degrees tell nobody anything
+      const key = `${x},${y}`;
+      here.set(key, [...(here.get(key) || []), place]);
+      return place;
+    });
+  for (const group of here.values())
+    group.forEach((place, i) => {
+      place.aside = 2 * i - group.length + 1;
+    });
   return places;
 }

@@ -1,7 +1,8 @@
 // The data of an exported page: JSON, packed with gzip, written in letters that may stand in a page.
 
 export async function unpackScene(text) {
-  const letters = atob(text), bytes = new Uint8Array(letters.length);
+  const letters = atob(text),
+    bytes = new Uint8Array(letters.length);
   for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return JSON.parse(await new Response(stream).text());

@@ -9,12 +9,13 @@ import { createTabs } from "./tabs.js";
 import { createWatch } from "./watch.js";
 
 function openPage(scene) {
-  const side = document.getElementById("side"), map = createMap(document.getElementById("map"));
+  const side = document.getElementById("side"),
+    map = createMap(document.getElementById("map"));
   map.setScene(scene);
   const makers = {
     Look: (panel) => createLook(panel, map, scene),
     Watch: (panel) => createWatch(panel, map, scene),
-    Drive: (panel) => createDrive(panel, map, scene, { seal: () => {} }),  // the page's own policy seals it from the beginning
+    Drive: (panel) => createDrive(panel, map, scene, { seal: () => {} }), // the page's own policy seals it from the beginning
   };
   const views = Object.entries(makers).map(([name, make]) => ({ name, panel: viewPanel(), make }));
   const tabs = createTabs(views);

@@ -13,13 +13,24 @@ export function createTabs(views, onChange = () => {}) {
     panel.setAttribute("aria-labelledby", `tab-${id}`);
     panel.tabIndex = 0;
     panel.hidden = true;
-    return buildElement("button", {
-      type: "button", role: "tab", id: `tab-${id}`, "aria-controls": panel.id, "aria-selected": "false", tabindex: -1, onclick: () => go(name),
-    }, name);
+    return buildElement(
+      "button",
+      {
+        type: "button",
+        role: "tab",
+        id: `tab-${id}`,
+        "aria-controls": panel.id,
+        "aria-selected": "false",
+        tabindex: -1,
+        onclick: () => go(name),
+      },
+      name,
+    );
   });
   const list = buildElement("div", { class: "tabs", role: "tablist", "aria-label": "Views" }, ...tabs);
   list.addEventListener("keydown", (event) => {
-    const at = tabs.indexOf(document.activeElement), num = tabs.length;
+    const at = tabs.indexOf(document.activeElement),
+      num = tabs.length;
     const to = { ArrowRight: (at + 1) % num, ArrowLeft: (at - 1 + num) % num, Home: 0, End: num - 1 }[event.key];
     if (at < 0 || to === undefined) return;
     event.preventDefault();

@@ -2,10 +2,12 @@
 import { buildElement } from "./elements.js";
 import { partLine } from "./overlay.js";
 
-const DAY_SECONDS = 45;  // that it takes to show a day
+const DAY_SECONDS = 45; // that it takes to show a day
 
 function clockText(seconds) {
-  return [seconds / 3600 % 24, seconds / 60 % 60].map((part) => String(Math.floor(part)).padStart(2, "0")).join(":");
+  return [(seconds / 3600) % 24, (seconds / 60) % 60]
+    .map((part) => String(Math.floor(part)).padStart(2, "0"))
+    .join(":");
 }
 
 function wayText(metres) {
@@ -14,15 +16,20 @@ function wayText(metres) {
 
 // Where a vehicle is at a time.
 export function vanPlace(van, now) {
-  const { times, spots } = van, xy = partLine(van.parts[0]), point = (i) => [xy[2 * spots[i]], xy[2 * spots[i] + 1]];
-  let low = 0, high = times.length - 1;
+  const { times, spots } = van,
+    xy = partLine(van.parts[0]),
+    point = (i) => [xy[2 * spots[i]], xy[2 * spots[i] + 1]];
+  let low = 0,
+    high = times.length - 1;
   if (now <= times[0]) return point(0);
   if (now >= times[high]) return point(high);
   while (high - low > 1) {
     const middle = (low + high) >> 1;
-    if (times[middle] <= now) low = middle; else high = middle;
+    if (times[middle] <= now) low = middle;
+    else high = middle;
   }
-  const share = (now - times[low]) / (times[high] - times[low] || 1), [a, b] = [point(low), point(high)];
+  const share = (now - times[low]) / (times[high] - times[low] || 1),
+    [a, b] = [point(low), point(high)];
   return [a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])];
 }
 
@@ -35,7 +42,11 @@ export function vanDoing({ times, stops, begins, ends }, now) {
 
 export function paintVan(ctx, van, [x, y], isFaded) {
   ctx.globalAlpha = isFaded ? 0.3 : 1;
-  for (const [grow, fill] of [[3.5, "#000000"], [2.5, "#ffffff"], [0, van.colour]]) {
+  for (const [grow, fill] of [
+    [3.5, "#000000"],
+    [2.5, "#ffffff"],
+    [0, van.colour],
+  ]) {
     ctx.fillStyle = fill;
     ctx.fillRect(x - 14 - grow, y - 10 - grow, 28 + 2 * grow, 20 + 2 * grow);
   }
@@ -51,9 +62,18 @@ export function paintVan(ctx, van, [x, y], isFaded) {
 
 export function createClock({ first, last, hasTimes }, onTime) {
   const perSecond = (last - first) / DAY_SECONDS;
-  let now = first, stamp = null, isPlaying = false;
+  let now = first,
+    stamp = null,
+    isPlaying = false;
   const said = buildElement("output", { class: "time" });
-  const slider = buildElement("input", { type: "range", min: first, max: last, step: "any", value: first, "aria-label": "Time" });
+  const slider = buildElement("input", {
+    type: "range",
+    min: first,
+    max: last,
+    step: "any",
+    value: first,
+    "aria-label": "Time",
+  });
   const play = buildElement("button", { type: "button", class: "button", "aria-label": "Play" }, "▶");
 
   function set(value) {
@@ -74,15 +94,19 @@ export function createClock({ first, last, hasTimes }, onTime) {
 
   function tick(time) {
     if (!isPlaying) return;
-    if (stamp !== null) set(now + (time - stamp) / 1000 * perSecond);
+    if (stamp !== null) set(now + ((time - stamp) / 1000) * perSecond);
     stamp = time;
-    if (now >= last) run(false); else requestAnimationFrame(tick);
+    if (now >= last) run(false);
+    else requestAnimationFrame(tick);
   }
 
   play.addEventListener("click", () => {
     if (!isPlaying && now >= last) set(first);
     run(!isPlaying);
   });
-  slider.addEventListener("input", () => { run(false); set(Number(slider.value)); });
+  slider.addEventListener("input", () => {
+    run(false);
+    set(Number(slider.value));
+  });
   return { element: buildElement("div", { class: "clock" }, play, slider, said), set };
 }
